@@ -201,7 +201,7 @@ function isOutOfTurn(known: Known, at: number): boolean {
   const { task, startedAt } = fact;
   const before = upTo(known, at, startedAt);
   if (!mayWork(task, before, situation)) return true;
-  // Tasks that only wait for a head check come after open ones.
+  // Tasks that only wait for a verification of the head come after open ones.
   const waits = (id: string): boolean => isAwaitingCheck(id, before.facts);
   const others = situation.tasks.filter(
     (other) => other !== task && waits(other) === waits(task) && mayWork(other, before, situation),

@@ -123,7 +123,7 @@ export const feedbackScenes: readonly Scene[] = [
   },
   {
     name: 'checks-missing',
-    title: 'Checks that never start, said once with the cure',
+    title: 'Checks that never start, said once with the remedy',
     issue: 12,
     play: () =>
       play({

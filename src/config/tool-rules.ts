@@ -10,8 +10,8 @@ export function ruleProblem(rule: string): string | null {
     return `has the rule ${shown(rule)}, which is not a tool such as Read or Bash(npm test:*)${hint(rule)}`;
   if (/^[A-Z]/.test(tool) || /^mcp__/.test(tool)) return null;
   const near = TOOLS.find((name) => name.toLowerCase() === nearest(tool, LOWER_CASE)) ?? null;
-  const cure = near === null ? `Bash(${tool}:*)` : `${near}${specifier ?? ''}`;
-  return `has the rule ${shown(rule)}: names of tools begin with a capital letter or mcp__. Did you mean ${cure}?`;
+  const suggestion = near === null ? `Bash(${tool}:*)` : `${near}${specifier ?? ''}`;
+  return `has the rule ${shown(rule)}: names of tools begin with a capital letter or mcp__. Did you mean ${suggestion}?`;
 }
 
 /** Tools of the CLI, which serve only to suggest corrections. */

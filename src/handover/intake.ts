@@ -5,7 +5,7 @@ import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
 import type { Hold } from '../core/feedback/pull-request-now.ts';
 import type { IsolationFacts } from '../core/isolation/probe.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
-import { settleFinished } from '../core/lane/check.ts';
+import { settleFinished } from '../core/lane/verification.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { serializeState } from '../core/lane/state/serialize-state.ts';
 import type { McpServer } from '../core/mcp/values.ts';
@@ -198,7 +198,7 @@ export function untouchedWork(
     stateBefore: state,
     state,
     journal: [],
-    headVerification: null,
+    cleanVerification: null,
     base: head,
     head,
     remoteHead,
@@ -227,7 +227,7 @@ export interface Work {
   readonly state: LaneState;
   readonly journal: readonly JournalEntry[];
   /** This run's newest verification in a clean clone, its commit, and the number of iterations before it; null when there was none. */
-  readonly headVerification: {
+  readonly cleanVerification: {
     readonly commit: ObjectId;
     readonly after: number;
     readonly verification: Verification;
@@ -281,18 +281,18 @@ function idsOf({ session, resting }: LaneState): readonly string[] {
 }
 
 /**
- * Returns the work's state for others to build on. Until the loop's final check in a clean clone, none of what it
+ * Returns the work's state for others to build on. Until the loop's final verification in a clean clone, none of what it
  * finished counts as done.
  */
 export function verifiedState(
-  { state, head, headVerification, journal }: Work,
+  { state, head, cleanVerification, journal }: Work,
   policy: Policy,
   now: number,
 ): LaneState {
-  const { headCheck } = state;
+  const { headVerification } = state;
   // After the last iteration, the loop itself commits at most marks in task files.
-  const isNewest = headVerification?.after === journal.length;
-  const proven = isNewest ? [head, headVerification.commit] : [head];
-  const isProven = headCheck?.kind === 'passed' && proven.includes(headCheck.commit);
+  const isNewest = cleanVerification?.after === journal.length;
+  const proven = isNewest ? [head, cleanVerification.commit] : [head];
+  const isProven = headVerification?.kind === 'passed' && proven.includes(headVerification.commit);
   return settleFinished(state, isProven || !policy.verifies, now);
 }

@@ -15,7 +15,7 @@ import type { Policy } from '../core/policy.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { Change, TaskShare } from '../core/lane/change.ts';
-import type { Check, LaneState } from '../core/lane/state/state.ts';
+import type { VerificationRecord, LaneState } from '../core/lane/state/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { Task, ShownProgress } from '../core/tasks/task.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
@@ -68,9 +68,9 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   /** The change on the branch, over all runs. */
   readonly change: Change;
   /** Result of `verify` on the untouched base; null when it is not known. */
-  readonly baseCheck: Check | null;
+  readonly baseVerification: VerificationRecord | null;
   /** Result of `verify` on the branch in a clean clone; null when it is not known. */
-  readonly headCheck: HeadCheck | null;
+  readonly headVerification: HeadVerification | null;
   /** Isolation of the agent; null when nothing was measured. */
   readonly isolation: IsolationReport | null;
   readonly agent: AgentName;
@@ -87,7 +87,7 @@ export interface IsolationReport {
 }
 
 /** A verification in a clean clone, of the published head (except for a commit that only archives) or of an earlier commit of this run. */
-export interface HeadCheck {
+export interface HeadVerification {
   readonly of: 'head' | 'earlier';
   readonly commit: ObjectId;
   readonly verification: Exclude<Verification, { readonly kind: 'not-run' }>;

@@ -127,7 +127,7 @@ export function serializeWork(
       state: serializeState(state),
       found: tasks.filter(({ id, source }) => !admitted.has(id) && isFileSource(source.kind)).slice(0, MAX_ENTRIES),
       journal: journal.map(serializeEntry),
-      headVerification: work.headVerification,
+      headVerification: work.cleanVerification,
       head,
       withheld: withheld.slice(0, MAX_ENTRIES),
       warnings: warnings.slice(0, MAX_WARNINGS),
@@ -211,7 +211,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
       stateBefore: intake.state,
       state: received,
       journal,
-      headVerification: work.headVerification,
+      cleanVerification: work.headVerification,
       base: opened.head,
       head: work.head,
       remoteHead,
@@ -272,7 +272,7 @@ function reportedBy(message: string): string {
   return `The job of the loop reports: ${message.slice(0, 4 * MAX_SENTENCE_CHARS)}`;
 }
 
-/** True for a task marked done without proof: no journal entry finished the issue and no head check confirmed it, or the run did not end by completing the prompt. */
+/** True for a task marked done without proof: no journal entry finished the issue and no verification of the head confirmed it, or the run did not end by completing the prompt. */
 function isDoneWithoutProof(
   id: TaskId,
   {

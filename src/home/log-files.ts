@@ -91,14 +91,14 @@ export function createTerminalLog({
   redact,
   print,
   files,
-  heard,
+  lineLogged,
   colours,
 }: {
   readonly redact: (text: string) => string;
   readonly print: (text: string) => void;
   readonly files: Pick<LogFiles, 'line' | 'iterationBegins' | 'iterationEnds'>;
   /** Receives what is logged within an iteration. */
-  readonly heard: (line: string) => void;
+  readonly lineLogged: (line: string) => void;
   readonly colours: boolean;
 }): Log {
   let isInGroup = false;
@@ -112,7 +112,7 @@ export function createTerminalLog({
   };
   return {
     info: (text, tone) => {
-      if (isInGroup) heard(terminalLine(redact(text), 200));
+      if (isInGroup) lineLogged(terminalLine(redact(text), 200));
       say('INFO', text, (line) => (tone === undefined ? line : painted(TONES[tone], line)));
     },
     warning: (text) => {

@@ -39,7 +39,7 @@ export interface StatusFiles {
   /** Begins a call, whose progress is written every two seconds. */
   readonly callBegins: () => void;
   /** Receives what the agent said last. */
-  readonly heard: (line: string) => void;
+  readonly lineLogged: (line: string) => void;
   readonly callEnds: (how: 'completed' | 'failed' | 'idle') => void;
 }
 
@@ -83,7 +83,7 @@ export function createStatusFiles(
         progress('executing');
       }, BEAT_MS).unref();
     },
-    heard: (line) => {
+    lineLogged: (line) => {
       lastOutput = line;
     },
     callEnds: (how) => {

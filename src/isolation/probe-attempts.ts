@@ -3,7 +3,7 @@ import { constants, readFileSync } from 'node:fs';
 import { lstat, open, readdir, rm, type FileHandle } from 'node:fs/promises';
 import { connect, type NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
-import type { CheckResult } from '../core/isolation/probe.ts';
+import type { AttemptResult } from '../core/isolation/probe.ts';
 
 // Each function tries what a process may do and leaves nothing behind: `open` if it worked, `closed` for every refusal.
 
@@ -13,28 +13,28 @@ const NAMELESS = 0o20000000 | constants.O_DIRECTORY;
 const CAREFULLY = constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /** Opens a file for reading. */
-export function tryToOpen(path: string): Promise<CheckResult> {
+export function tryToOpen(path: string): Promise<AttemptResult> {
   return tried(() => opened(path, constants.O_RDONLY | CAREFULLY));
 }
 
 /** Reads the beginning of a file; an empty file counts as closed. */
-export function tryToRead(path: string): Promise<CheckResult> {
+export function tryToRead(path: string): Promise<AttemptResult> {
   const hasBytes = async (file: FileHandle): Promise<boolean> => (await file.read(Buffer.alloc(1))).bytesRead > 0;
   return tried(() => opened(path, constants.O_RDONLY | CAREFULLY, hasBytes));
 }
 
 /** Opens a file to append to it. */
-export function tryToAppend(path: string): Promise<CheckResult> {
+export function tryToAppend(path: string): Promise<AttemptResult> {
   return tried(() => opened(path, constants.O_WRONLY | constants.O_APPEND | CAREFULLY));
 }
 
 /** Lists a folder and returns `open` if it contains names that are not in `expected`. */
-export function tryToList(path: string, expected: ReadonlySet<string>): Promise<CheckResult> {
+export function tryToList(path: string, expected: ReadonlySet<string>): Promise<AttemptResult> {
   return tried(async () => (await readdir(path)).some((name) => !expected.has(name)));
 }
 
 /** Creates a file in a folder. */
-export function tryToWriteIn(folder: string): Promise<CheckResult> {
+export function tryToWriteIn(folder: string): Promise<AttemptResult> {
   return tried(async () => {
     try {
       return await opened(folder, constants.O_WRONLY | NAMELESS);
@@ -50,12 +50,12 @@ export function tryToWriteIn(folder: string): Promise<CheckResult> {
 }
 
 /** Checks whether a path exists. */
-export function tryToSee(path: string): Promise<CheckResult> {
+export function tryToSee(path: string): Promise<AttemptResult> {
   return tried(() => lstat(path).then(() => true));
 }
 
 /** Connects to a port or a socket until `signal` aborts. */
-export function tryToConnect(to: NetConnectOpts, signal: AbortSignal): Promise<CheckResult> {
+export function tryToConnect(to: NetConnectOpts, signal: AbortSignal): Promise<AttemptResult> {
   return new Promise((resolve) => {
     const socket = connect({ ...to, signal });
     socket.once('connect', () => {
@@ -71,7 +71,7 @@ export function tryToSend(to: {
   readonly address: string;
   readonly port: number;
   readonly signal: AbortSignal;
-}): Promise<CheckResult> {
+}): Promise<AttemptResult> {
   return new Promise((resolve) => {
     const socket = createSocket({ type: 'udp4', signal: to.signal });
     socket.on('error', () => resolve('closed'));
@@ -80,7 +80,7 @@ export function tryToSend(to: {
 }
 
 /** Checks whether a signal could be sent to a process. */
-export function tryToSignal(pid: number): CheckResult {
+export function tryToSignal(pid: number): AttemptResult {
   try {
     process.kill(pid, 0);
     return 'open';
@@ -104,11 +104,11 @@ export function startOfProcess(pid: number | 'self'): string | null {
 }
 
 /** Returns `open` if any of the results is `open`. */
-export async function tryAny(results: readonly Promise<CheckResult>[]): Promise<CheckResult> {
+export async function tryAny(results: readonly Promise<AttemptResult>[]): Promise<AttemptResult> {
   return (await Promise.all(results)).includes('open') ? 'open' : 'closed';
 }
 
-async function tried(works: () => Promise<boolean>): Promise<CheckResult> {
+async function tried(works: () => Promise<boolean>): Promise<AttemptResult> {
   return (await works().catch(() => false)) ? 'open' : 'closed';
 }
 

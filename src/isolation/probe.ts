@@ -3,7 +3,7 @@ import { relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gitSettings } from '../core/isolation/environment.ts';
 import type { CallNumbers } from '../core/isolation/sandbox/system-calls.ts';
-import { checkNames, type CheckName, type CheckResult, type ProbeResults } from '../core/isolation/probe.ts';
+import { attemptNames, type AttemptName, type AttemptResult, type ProbeResults } from '../core/isolation/probe.ts';
 import {
   startOfProcess,
   tryAny,
@@ -106,42 +106,45 @@ const DAEMON_SOCKETS = [
  * second, or longer on a busy machine; never rejects.
  */
 export async function probe(request: ProbeRequest, run: RunProbed): Promise<ProbeResults> {
-  const tries = triesOf(request, run);
-  const found: [CheckName, CheckResult][] = [];
-  const tryThose = (those: (one: Try) => boolean, others: Promise<unknown> = Promise.resolve()): Promise<unknown> =>
+  const attempts = attemptsOf(request, run);
+  const found: [AttemptName, AttemptResult][] = [];
+  const attemptThose = (
+    those: (one: Attempt) => boolean,
+    others: Promise<unknown> = Promise.resolve(),
+  ): Promise<unknown> =>
     Promise.all(
-      checkNames
-        .filter((name) => those(tries[name]))
+      attemptNames
+        .filter((name) => those(attempts[name]))
         .map(async (name) => {
-          const result = await bounded(tries[name], others);
+          const result = await bounded(attempts[name], others);
           if (result !== null) found.push([name, result]);
         }),
     );
   // Tries on files come first: they take no time unless this process is busy loading the code that starts programs.
-  await tryThose(({ kind }) => kind === 'file');
-  const others = tryThose(({ kind, late }) => kind !== 'file' && late === null);
-  await Promise.all([others, tryThose(({ late }) => late !== null, others)]);
+  await attemptThose(({ kind }) => kind === 'file');
+  const others = attemptThose(({ kind, late }) => kind !== 'file' && late === null);
+  await Promise.all([others, attemptThose(({ late }) => late !== null, others)]);
   return Object.fromEntries(found);
 }
 
-interface Try {
+interface Attempt {
   readonly kind: 'file' | 'connection' | 'program';
   /** The result of a try that takes too long, or null if that proves nothing. */
-  readonly late: CheckResult | null;
-  readonly run: (signal: AbortSignal) => CheckResult | null | Promise<CheckResult | null>;
+  readonly late: AttemptResult | null;
+  readonly run: (signal: AbortSignal) => AttemptResult | null | Promise<AttemptResult | null>;
 }
 
-interface ProgramTry extends Pick<Try, 'late'> {
+interface ProgramAttempt extends Pick<Attempt, 'late'> {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-const PLAIN: ProgramTry = { late: null, environment: {} };
+const PLAIN: ProgramAttempt = { late: null, environment: {} };
 
-function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckName, Try>> {
+function attemptsOf(request: ProbeRequest, run: RunProbed): Readonly<Record<AttemptName, Attempt>> {
   const { actionPid, workFolder, home, outside, path } = request;
-  const ofAction = (tryIt: () => CheckResult | Promise<CheckResult>): Try =>
+  const ofAction = (tryIt: () => AttemptResult | Promise<AttemptResult>): Attempt =>
     file(() => (isAnotherProcess(request) ? 'closed' : tryIt()));
-  const program = (file: string, args: readonly string[], { late, environment }: ProgramTry): Try => ({
+  const program = (file: string, args: readonly string[], { late, environment }: ProgramAttempt): Attempt => ({
     kind: 'program',
     late,
     run: async () => {
@@ -157,17 +160,17 @@ function triesOf(request: ProbeRequest, run: RunProbed): Readonly<Record<CheckNa
       return end.kind === 'exited' && end.code === 0 ? 'open' : 'closed';
     },
   });
-  const port = (number: number | null): Try =>
+  const port = (number: number | null): Attempt =>
     connection((signal) => (number === null ? 'absent' : tryToConnect(local(number), signal)));
 
-  const takes = (words: (numbers: CallNumbers) => readonly (readonly (string | number)[])[]): Try => ({
+  const takes = (words: (numbers: CallNumbers) => readonly (readonly (string | number)[])[]): Attempt => ({
     kind: 'program',
     late: null,
     run: async (signal) => {
       const [file, ...args] = request.calls?.argv ?? [];
       if (file === undefined || request.calls === null) return null;
-      const tries = words(request.calls.numbers).map((call) => program(file, [...args, ...call.map(String)], PLAIN));
-      const results = await Promise.all(tries.map(async ({ run: tryIt }) => await tryIt(signal)));
+      const attempts = words(request.calls.numbers).map((call) => program(file, [...args, ...call.map(String)], PLAIN));
+      const results = await Promise.all(attempts.map(async ({ run: tryIt }) => await tryIt(signal)));
       return results.includes('open') ? 'open' : results.includes(null) ? null : 'closed';
     },
   });
@@ -256,15 +259,15 @@ const [AF_VSOCK, SOCK_STREAM] = [40, 1];
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-function file(run: Try['run']): Try {
+function file(run: Attempt['run']): Attempt {
   return { kind: 'file', late: null, run };
 }
 
-function connection(run: Try['run']): Try {
+function connection(run: Attempt['run']): Attempt {
   return { kind: 'connection', late: null, run };
 }
 
-function sockets(paths: readonly string[]): Try {
+function sockets(paths: readonly string[]): Attempt {
   return connection((signal) => tryAny(paths.map((path) => tryToConnect({ path }, signal))));
 }
 
@@ -285,20 +288,20 @@ function isAnotherProcess({ actionPid, actionStarted }: ProbeRequest): boolean {
 function tryToFind(
   folder: string | null,
   { workFolder, home, given }: ProbeRequest,
-): CheckResult | Promise<CheckResult> {
+): AttemptResult | Promise<AttemptResult> {
   if (folder === null) return 'absent';
   const ways = [workFolder, home, ...given].map((path) => relative(folder, path).split(sep)[0] ?? '');
   return tryToList(folder, new Set(ways));
 }
 
 /** Returns `closed` if the process has no group but that of the sandbox's user. */
-function groups(): CheckResult {
+function groups(): AttemptResult {
   const own = process.getgid?.();
   return process.getgroups?.().every((group) => group === own) === true ? 'closed' : 'open';
 }
 
 /** Returns `closed` if the kernel's status of this process matches `closed`. */
-async function ownStatus(closed: RegExp): Promise<CheckResult> {
+async function ownStatus(closed: RegExp): Promise<AttemptResult> {
   return closed.test(await readFile('/proc/self/status', 'latin1')) ? 'closed' : 'open';
 }
 
@@ -306,7 +309,7 @@ async function ownStatus(closed: RegExp): Promise<CheckResult> {
  * Runs a try with a time limit; returns null if nothing is proven. The duration of `others` shows how slow the machine
  * is now.
  */
-async function bounded({ late, run }: Try, others: Promise<unknown>): Promise<CheckResult | null> {
+async function bounded({ late, run }: Attempt, others: Promise<unknown>): Promise<AttemptResult | null> {
   const over = new AbortController();
   const tooLate = Promise.all([afterAll(late === null ? PATIENCE_MS : HANGS_AFTER_MS, over.signal), others]).then(
     () => late,

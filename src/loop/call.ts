@@ -290,8 +290,8 @@ function othersOf({ tasks, state }: Work, { id }: Task): readonly string[] {
 }
 
 /** Returns the newest verification, which also counts for later iterations that changed nothing. */
-function lastVerificationOf({ journal, headVerification }: Work): Verification | null {
-  if (headVerification?.after === journal.length) return headVerification.verification;
+function lastVerificationOf({ journal, cleanVerification }: Work): Verification | null {
+  if (cleanVerification?.after === journal.length) return cleanVerification.verification;
   return journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run') ?? null;
 }
 

@@ -13,7 +13,7 @@ import type { Task } from '../core/tasks/task.ts';
 import { sentence } from '../core/text/phrase.ts';
 import type { Work } from '../handover/intake.ts';
 import type { OpenedLane } from '../ports/repository.ts';
-import { checkBase, checkHead } from './clean-check.ts';
+import { verifyBase, verifyHead } from './clean-verification.ts';
 import type { Advanced, LoopDeps } from './deps.ts';
 import { applySuggestedChanges, mergeRepairedBase, prepareMerge } from './feedback/suggestions.ts';
 import { iterate } from './iteration.ts';
@@ -60,10 +60,10 @@ export async function doDeed(setting: Setting, deed: Exclude<Deed, { kind: 'end'
   switch (deed.kind) {
     case 'open-branch':
       return after(run, await openBranch(deps, work, opened.base), { stage: 'opened' });
-    case 'check-base': {
-      // A run that is stopped early must not wait for the base check.
+    case 'verify-base': {
+      // A run that is stopped early must not wait for the verification of the base.
       const signal = AbortSignal.any([deps.signal, deps.ending]);
-      return after(run, await checkBase({ ...deps, signal }, work, opened.base), { stage: 'base-checked' });
+      return after(run, await verifyBase({ ...deps, signal }, work, opened.base), { stage: 'base-verified' });
     }
     case 'merge-repaired-base':
       return after(run, continuing(await mergeRepairedBase(deps, work, opened)), { stage: 'base-merged' });
@@ -75,14 +75,14 @@ export async function doDeed(setting: Setting, deed: Exclude<Deed, { kind: 'end'
       return { ...run, known: { ...known, orders: await setting.askOrders(work.state) } };
     case 'look-at-people':
       return lookAtPeople(deps, run, deed.task);
-    case 'check-head':
-      return after(run, await checkHead(deps, work, deed), { isHeadChecked: true });
+    case 'verify-head':
+      return after(run, await verifyHead(deps, work, deed), { isHeadVerified: true });
     case 'prepare-merge': {
       const made = await prepareMerge(deps, work, deed.task);
       if (made.kind === 'ready')
         return { ...run, known: { ...known, prepared: { task: deed.task.id, merge: made.merge } } };
       const isNew = made.work.head !== work.head;
-      return after(run, continuing(made.work), isNew ? { stage: 'merged', isHeadChecked: false } : {});
+      return after(run, continuing(made.work), isNew ? { stage: 'merged', isHeadVerified: false } : {});
     }
     case 'iterate':
       return iterateOnce(setting, deed);

@@ -9,7 +9,7 @@ import { classifyRefused } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { taskFromRoot } from '../core/folder.ts';
 import { bookEntry, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
-import { heardAgain, type Heard } from '../core/pipeline/step-output.ts';
+import { joinRepetition, type StepOutput } from '../core/pipeline/step-output.ts';
 import type { StepRecord } from '../core/pipeline/step-record.ts';
 import { comparedWithBase } from '../core/lane/base/red-base.ts';
 import { beginIteration, beginSteps, settle } from '../core/lane/settle/settle.ts';
@@ -26,7 +26,7 @@ import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict/verdict.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import { callAgent, callsTogether, plainCall, type Iteration } from './call.ts';
-import { bounded, type Committed, committedTogether, commitWork, verifyHere } from './clean-check.ts';
+import { bounded, type Committed, committedTogether, commitWork, verifyHere } from './clean-verification.ts';
 import { runSteps } from './pipeline/run-steps.ts';
 import type { Begun } from './pipeline/agent-step.ts';
 import type { LoopDeps } from './deps.ts';
@@ -71,12 +71,12 @@ export async function iterate(
       const markedLast = await takeDoneMarker(deps, aside);
       const left = await deps.repository.snapshot();
       const listedAfter = await readFileTasks(deps, begun.tasks);
-      const { heard, earlier } = made;
+      const { output, earlier } = made;
       const doneMarker = made.doneMarker ?? markedLast;
       const { work: worked, committed: last } = await commitWork(
         deps,
         { ...iteration, work: made.work },
-        { before: made.base, after: left, summary: heard.analysis.signal.summary },
+        { before: made.base, after: left, summary: output.analysis.signal.summary },
       );
       const committed = committedTogether(earlier, last);
       deps.record(worked);
@@ -114,7 +114,7 @@ function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string
 interface Made {
   /** The work with every charged call and every commit so far. */
   readonly work: Work;
-  readonly heard: Heard;
+  readonly output: StepOutput;
   /** Usage of the one call, as it is booked; null when each step of the pipeline has its own. */
   readonly usage: CallUsage | null;
   readonly sessionDroppedAt: number | null;
@@ -139,7 +139,7 @@ async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made>
     });
     return {
       work,
-      heard: failed === null ? agentRun : heardAgain(failed.agentRun, agentRun),
+      output: failed === null ? agentRun : joinRepetition(failed.agentRun, agentRun),
       usage: failed === null ? usage : callsTogether(failed.usage, usage),
       sessionDroppedAt,
       madeAgain: failed === null ? null : { at: failed.usage.endedAt, why: deps.redact(failureWords(failed.agentRun)) },
@@ -150,12 +150,12 @@ async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made>
     };
   }
   const walked = await runSteps(deps, deps.pipeline, iteration);
-  const { together: heard, records: steps, committed: earlier, base, work, sessionDroppedAt, doneMarker } = walked;
+  const { together: output, records: steps, committed: earlier, base, work, sessionDroppedAt, doneMarker } = walked;
   // Each step's record has both calls.
-  return { work, heard, usage: null, sessionDroppedAt, madeAgain: null, doneMarker, steps, earlier, base };
+  return { work, output, usage: null, sessionDroppedAt, madeAgain: null, doneMarker, steps, earlier, base };
 }
 
-interface Finished extends Pick<Made, 'heard' | 'usage' | 'sessionDroppedAt' | 'madeAgain' | 'steps'> {
+interface Finished extends Pick<Made, 'output' | 'usage' | 'sessionDroppedAt' | 'madeAgain' | 'steps'> {
   readonly before: Snapshot;
   readonly after: Snapshot;
   readonly taskTree: string;
@@ -172,8 +172,8 @@ async function conclude(
   made: Finished,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { policy } = deps.config;
-  const { before, after, taskTree, listed, listedAfter, heard, usage, doneMarker, sessionDroppedAt, committed } = made;
-  const analysis = bounded<Analysis>(heard.analysis, deps.redact);
+  const { before, after, taskTree, listed, listedAfter, output, usage, doneMarker, sessionDroppedAt, committed } = made;
+  const analysis = bounded<Analysis>(output.analysis, deps.redact);
   const steps = bounded<readonly StepRecord[]>(made.steps, deps.redact);
   const items = {
     before: listed,
@@ -207,16 +207,16 @@ async function conclude(
     ...(committed.beside.length === 0
       ? {}
       : { beside: committed.beside.slice(0, MAX_WITHHELD_NAMED).map(({ name }) => deps.redact(name).slice(0, 200)) }),
-    end: heard.end,
-    outputChars: heard.outputChars,
-    fencedBlock: heard.fencedBlock,
+    end: output.end,
+    outputChars: output.outputChars,
+    fencedBlock: output.fencedBlock,
     verification: comparedWithBase(work.state.redBase, bounded<Verification>(verification, deps.redact)),
     checklist,
     doneMarker,
     ...(usage === null ? {} : { call: usage }),
     steps,
     merge: committed.merge,
-    ...(heard.failedServers.length === 0 ? {} : { failedServers: heard.failedServers.slice(0, 20).map(deps.redact) }),
+    ...(output.failedServers.length === 0 ? {} : { failedServers: output.failedServers.slice(0, 20).map(deps.redact) }),
     ...(committed.lockFiles.length === 0 ? {} : { lockFiles: committed.lockFiles }),
   };
   const now = deps.clock.now();
@@ -258,7 +258,7 @@ async function conclude(
   deps.record(done);
   return {
     work: done,
-    soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: heard.end }, callsOf(entry)),
+    soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: output.end }, callsOf(entry)),
   };
 }
 

@@ -1,6 +1,6 @@
 import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
 import { addRun, measured } from '../core/lane/change.ts';
-import { checkSubject } from '../core/lane/check.ts';
+import { verificationSubject } from '../core/lane/verification.ts';
 import { startRun } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { type Deed, type LoopSituation, nextDeed, NOTHING_KNOWN } from '../core/loop/next-deed.ts';
@@ -69,7 +69,7 @@ function situationOf(
     now: clock.now(),
     cancelled: signal.aborted,
     endingBy: ending.aborted ? String(ending.reason) : null,
-    head: checkSubject(config.verify, { commit: work.head, sha256 }),
+    head: verificationSubject(config.verify, { commit: work.head, sha256 }),
     canLook: lookAtPeople !== null,
     unreserved: patience?.policy ?? null,
   };
@@ -87,7 +87,7 @@ export function beginWork(
     stateBefore: intake.state,
     state: { ...state, change: addRun(state.change, intake.lane.start.kind !== 'continue') },
     journal: [],
-    headVerification: null,
+    cleanVerification: null,
     base: intake.opened.head,
     head: intake.opened.head,
     remoteHead: intake.lane.start.kind === 'continue' ? intake.lane.start.remoteHead : null,
@@ -178,7 +178,7 @@ async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<W
 
 /**
  * Moves done entries of the prd and old notes into their archives, in a last commit of a run that has commits. Reads
- * only texts of the checked head, since the work tree may have changed. The next run does what a kill or a failure
+ * only texts of the verified head, since the work tree may have changed. The next run does what a kill or a failure
  * leaves undone.
  */
 async function tidy(deps: LoopDeps, work: Work): Promise<Work> {

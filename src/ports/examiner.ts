@@ -1,6 +1,6 @@
 import type { Asked } from '../core/doctor/facts.ts';
 import type { Finding } from '../core/doctor/finding.ts';
-import type { Check } from '../core/lane/state/state.ts';
+import type { VerificationRecord } from '../core/lane/state/state.ts';
 
 /** The facts that a run knows of its lane before its set-up is checked. */
 export interface KnownLane {
@@ -8,7 +8,7 @@ export interface KnownLane {
   readonly baseBranch: string;
   /** The place that the lane's state came from. */
   readonly state: Asked<string>;
-  readonly baseCheck: Check | null;
+  readonly baseVerification: VerificationRecord | null;
   /** Amount that all runs of today (UTC) used and reserved, in US dollars. */
   readonly spentTodayUsd: Asked<number>;
 }

@@ -5,6 +5,7 @@ export type HandoffName =
   | 'loop/work.json'
   | (typeof COMMIT_BUNDLES)[number]
   | 'loop/session.sealed'
+  | 'loop/journal.jsonl'
   // This file is for people: the job that publishes does not read it.
   | 'loop/beside.patch';
 

@@ -22,6 +22,8 @@ export interface PublishDeps {
   readonly redact: (text: string) => string;
   /** Returns the stored transcripts of a lane's conversations; null when there are none. */
   readonly exportSessions: (state: LaneState) => Promise<Transcript | null>;
+  /** Returns the run's journal as it is stored, up to the line with this hash; null without it. */
+  readonly packedJournal: (lastHash: string | null) => Promise<string | null>;
   /** The reason why the state must not be saved, as a sentence part; null when it may be saved. */
   readonly unsaved: string | null;
   /** Time limit of each step whose port sets none of its own, in ms; null = no limit. */

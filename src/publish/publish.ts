@@ -1,5 +1,5 @@
 import { recordRound } from '../core/feedback/answered.ts';
-import { isKnownRed } from '../core/lane/check.ts';
+import { isKnownRed } from '../core/lane/verification.ts';
 import { loseProgress } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';

@@ -4,7 +4,7 @@ import { provenAnswers } from '../core/feedback/unproven.ts';
 import { changeFactTexts } from '../core/isolation/texts.ts';
 import { shareOf, type TaskShare } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
-import { type Check, initialState, type LaneState } from '../core/lane/state/state.ts';
+import { type VerificationRecord, initialState, type LaneState } from '../core/lane/state/state.ts';
 import { callsRemaining, usageAt } from '../core/lane/windows.ts';
 import { openedBy } from '../core/others/left-circuit.ts';
 import { callsIn } from '../core/pipeline/step-record.ts';
@@ -17,7 +17,7 @@ import type { Intake, Work } from '../handover/intake.ts';
 import type {
   AnsweredReport,
   EndedReport,
-  HeadCheck,
+  HeadVerification,
   LaneFacts,
   LaneView,
   ReportAtGate,
@@ -63,8 +63,8 @@ export function reportOfWork(
     withheld: work.withheld,
     lookAt: work.lookAt,
     change: work.state.change,
-    baseCheck: frame.config.policy.verifies ? work.state.baseCheck : null,
-    headCheck: frame.config.policy.verifies ? headCheckOf(work, published.headSha ?? work.head) : null,
+    baseVerification: frame.config.policy.verifies ? work.state.baseVerification : null,
+    headVerification: frame.config.policy.verifies ? headVerificationOf(work, published.headSha ?? work.head) : null,
     isolation: isolationOf(work, frame.redact),
     agent: work.agent,
     shown: work.shown,
@@ -138,23 +138,26 @@ function isolationOf({ isolation, isolationFrom }: Work, redact: ReportFrame['re
   return isolation === null ? null : { facts: changeFactTexts(isolation, redact), from: isolationFrom };
 }
 
-/** Returns the check of this run, or of an earlier one if it is about the published head and by the same commands. */
-function headCheckOf({ state, head, journal, headVerification }: Work, headSha: string | null): HeadCheck | null {
-  const check = state.headCheck;
-  if (check === null) return null;
-  const made = headVerification?.commit === check.commit ? headVerification.verification : null;
+/** Returns the verification of this run, or of an earlier one if it is about the published head and by the same commands. */
+function headVerificationOf(
+  { state, head, journal, cleanVerification }: Work,
+  headSha: string | null,
+): HeadVerification | null {
+  const record = state.headVerification;
+  if (record === null) return null;
+  const made = cleanVerification?.commit === record.commit ? cleanVerification.verification : null;
   // After the last iteration's commit there is at most one commit that archives.
   const isBeforeTidying =
-    headSha === head && journal.findLast(({ commit }) => commit !== null)?.commit === check.commit;
-  const of = check.commit === headSha || isBeforeTidying ? 'head' : 'earlier';
-  if (made !== null && made.kind !== 'not-run') return { of, commit: check.commit, verification: made };
-  return of === 'head' && check.commands === state.baseCheck?.commands
-    ? { of, commit: check.commit, verification: rememberedOf(check) }
+    headSha === head && journal.findLast(({ commit }) => commit !== null)?.commit === record.commit;
+  const of = record.commit === headSha || isBeforeTidying ? 'head' : 'earlier';
+  if (made !== null && made.kind !== 'not-run') return { of, commit: record.commit, verification: made };
+  return of === 'head' && record.commands === state.baseVerification?.commands
+    ? { of, commit: record.commit, verification: rememberedOf(record) }
     : null;
 }
 
-/** Turns a stored check into a verification; output and duration are not stored. */
-function rememberedOf({ kind, command, exitCode }: Check): Exclude<Verification, { kind: 'not-run' }> {
+/** Turns a stored record into a verification; output and duration are not stored. */
+function rememberedOf({ kind, command, exitCode }: VerificationRecord): Exclude<Verification, { kind: 'not-run' }> {
   return kind === 'passed'
     ? { kind, durationMs: 0 }
     : { kind, command: command ?? '', code: exitCode, tail: '', durationMs: 0 };

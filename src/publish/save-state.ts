@@ -10,6 +10,7 @@ import { sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import { documentOf, transcriptBefore, type Work } from '../handover/intake.ts';
 import type { SavedReport } from '../handover/report.ts';
+import { storedRunOf } from '../handover/stored-run.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { Released, Transcript } from '../ports/state.ts';
 import { within } from './answers.ts';
@@ -89,7 +90,13 @@ export async function saveState(
   const now = deps.clock.now();
   const run = { before: work.stateBefore, after: work.state, isPublished };
   const copy = { lane: work.lane.id, sequence, document };
-  const change = save({ ...copy, saver: leaseOf(deps, now), now, run });
+  const { context, asked, redact } = deps;
+  const stored = storedRunOf(work, {
+    ...{ context, redact, outcome: end.outcome, requestedBy: asked.by, headSha: end.remoteHead },
+    pullRequest: end.pullRequest?.number ?? null,
+    journal: await within(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
+  });
+  const change = save({ ...copy, saver: leaseOf(deps, now), now, run, stored });
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
   const { lane } = saved;
   if (saved.kind === 'saved') {

@@ -4,7 +4,7 @@ import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
-import type { HeadCheck, LaneReport, RunReport, Setting, TaskReport, WorkedReport } from '../handover/report.ts';
+import type { HeadVerification, LaneReport, RunReport, Setting, TaskReport, WorkedReport } from '../handover/report.ts';
 
 // These functions read any kind of report. A run that ended early has no iterations, no tasks and no lane.
 
@@ -91,15 +91,15 @@ export function iterationsOn(report: RunReport, taskId: string): readonly Journa
   return iterationsOf(report).filter((entry) => entry.taskId === taskId);
 }
 
-/** Returns the check of the published head in a clean clone; null when it is not known. */
-export function publishedCheck(report: RunReport): HeadCheck | null {
-  const check = workOf(report)?.headCheck ?? null;
-  return check?.of === 'head' ? check : null;
+/** Returns the verification of the published head in a clean clone; null when it is not known. */
+export function publishedVerification(report: RunReport): HeadVerification | null {
+  const record = workOf(report)?.headVerification ?? null;
+  return record?.of === 'head' ? record : null;
 }
 
 /** Returns the verification that counts: of the published head in a clean clone, else the newest that ran in this run. */
 export function lastVerification(report: RunReport): Verification {
-  const published = publishedCheck(report);
+  const published = publishedVerification(report);
   if (published !== null) return published.verification;
   const ran = iterationsOf(report)
     .map((entry) => entry.evidence.verification)

@@ -21,6 +21,7 @@ import type { Remote } from '../ports/repository.ts';
 import type { Released, Seal, StateStore } from '../ports/state.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { reportOfWork } from '../publish/report-of.ts';
+import { packJournal } from './packed-journal.ts';
 import { type AgentConnection, type AgentNeeds, type Connections, NO_NEEDS, type RunDeps } from './deps.ts';
 
 /** Returns the agents of a run, none of which is opened yet. `prepared` receives an agent's name and version once it is. */
@@ -134,7 +135,7 @@ export type Stages = PublishDeps &
 
 /** Connects the stages. `exporters` export the transcripts of conversations; null when there are none. */
 export async function connectStages(
-  { config, context, runTag, clock, log, redact, connect, variables }: RunDeps,
+  { config, context, runTag, clock, log, redact, connect, variables, readJournal }: RunDeps,
   { exporters, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly exporters: Exporters | null },
 ): Promise<Stages> {
   const [forge, remote, store, seal] = await Promise.all([
@@ -147,14 +148,24 @@ export async function connectStages(
   const exportSessions = exporters === null ? nothing : sessionExport({ exporters, first, seal, store, log });
   const asked = requesterOf(meaningOfRun({ context, config }));
   const ports = { forge, remote, store, clock, log, redact, sha256, seal };
+  // The job that publishes has no journal of its own.
+  const journal =
+    config.handoff.phase === 'publish'
+      ? async () => textIn(await (await connect.handoff()).read('loop/journal.jsonl'))
+      : () => Promise.resolve(readJournal());
   const begins: GateDeps['findStart'] = (lane) => findStart({ forge, ...lane });
   return {
     ...{ config, context, asked, runTag, variables, ...ports },
     findStart: begins,
     exportSessions,
+    packedJournal: async (lastHash) => packJournal(await journal(), { lastHash, redact }),
     stepWithinMs,
     unsaved: null,
   };
+}
+
+function textIn(content: Uint8Array | null): string | null {
+  return content === null ? null : Buffer.from(content).toString();
 }
 
 function nothing(): Promise<null> {

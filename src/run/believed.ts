@@ -33,7 +33,7 @@ export function trustedPartOf(work: Work, known: Known): Work {
   const kept = restored !== null && 'savedBy' in restored ? restored : null;
   const isAtWork = kept?.lease?.runTag === runTag;
   const end = kept?.savedBy === runTag && !isAtWork ? stored.lastRun : null;
-  const headCheck = stored.headCheck;
+  const headVerification = stored.headVerification;
   const journal = work.journal.flatMap(readEntry);
   return {
     ...work,
@@ -55,17 +55,19 @@ export function trustedPartOf(work: Work, known: Known): Work {
     journal,
     withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT })),
     lookAt: recordedLookAt(work.lookAt),
-    headVerification:
-      work.headVerification?.commit === headCheck?.commit && work.headVerification !== null && headCheck !== null
+    cleanVerification:
+      work.cleanVerification?.commit === headVerification?.commit &&
+      work.cleanVerification !== null &&
+      headVerification !== null
         ? {
-            ...work.headVerification,
+            ...work.cleanVerification,
             verification:
-              headCheck.kind === 'passed'
+              headVerification.kind === 'passed'
                 ? { kind: 'passed', durationMs: 0 }
                 : {
                     kind: 'failed',
-                    command: headCheck.command ?? '',
-                    code: headCheck.exitCode,
+                    command: headVerification.command ?? '',
+                    code: headVerification.exitCode,
                     tail: '',
                     durationMs: 0,
                   },

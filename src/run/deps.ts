@@ -29,6 +29,8 @@ export interface RunDeps {
   readonly redact: (text: string) => string;
   /** Environment variables that a pipeline may name: those that the agent may see, without keys. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Returns the text of this job's journal; null when there is none. */
+  readonly readJournal: () => string | null;
   readonly connect: Connections;
 }
 

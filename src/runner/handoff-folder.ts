@@ -15,6 +15,7 @@ const LARGEST: Readonly<Record<HandoffName, number>> = {
   'loop/commits.bundle': 512 * MIB,
   'loop/commits.next.bundle': 512 * MIB,
   'loop/session.sealed': 64 * MIB,
+  'loop/journal.jsonl': 16 * MIB,
   'loop/beside.patch': 16 * MIB,
 };
 

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chainLine, CHAIN_START } from '../core/journal/parse-journal.ts';
 import { messageOf, UserError } from '../errors.ts';
 import { sentence } from '../core/text/phrase.ts';
+
+const JOURNAL = 'journal.jsonl';
 
 /** A run's journal on disk. */
 export interface JournalFile {
@@ -25,9 +27,29 @@ const MOST_PATCHES = 20;
 /** Maximum size of the kept log, in bytes. */
 const MOST_LOG_BYTES = 20 * 1024 * 1024;
 
+/** Maximum size of a journal that is read back, in bytes. */
+const MOST_JOURNAL_BYTES = 16 * 1024 * 1024;
+
+/** Returns the text of the journal in `folder`; null without a file, or if it is larger than any that is kept. */
+export function readJournalFile(folder: string): string | null {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let file: number;
+  try {
+    file = openSync(join(folder, JOURNAL), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch {
+    return null;
+  }
+  try {
+    const found = fstatSync(file);
+    return found.isFile() && found.size <= MOST_JOURNAL_BYTES ? readFileSync(file, 'utf8') : null;
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Creates the journal in `folder`. `onBegin` gets its path once, when the first line is written. */
 export function createJournalFile(folder: string, onBegin: (path: string) => void): JournalFile {
-  const file = join(folder, 'journal.jsonl');
+  const file = join(folder, JOURNAL);
   let hash: string | null = null;
   let patches = 0;
   let logBytes = 0;

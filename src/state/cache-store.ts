@@ -38,7 +38,7 @@ type WorkerEnd =
   | { readonly kind: 'broken'; readonly why: string };
 
 /** The steps and the answer that a worker has reported so far. */
-interface Heard {
+interface WorkerReport {
   seen: string;
   answer: CacheAnswer | null;
   lastError: string;
@@ -198,7 +198,7 @@ function notSaved(why: string): SavedCopy {
 /** Runs one worker; when this settles, its whole process group is gone. Never rejects. */
 async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
   const [file, ...args] = call.command;
-  const heard: Heard = { seen: 'the service has not answered at all', answer: null, lastError: '' };
+  const report: WorkerReport = { seen: 'the service has not answered at all', answer: null, lastError: '' };
   const end = await runProgram({
     file,
     args: [...args, JSON.stringify(call.request)],
@@ -215,24 +215,24 @@ async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
         forward(line, call.debug);
       }),
       byLine((line) => {
-        if (!STACK_NOISE.test(line)) heard.lastError = line;
+        if (!STACK_NOISE.test(line)) report.lastError = line;
         forward(line, call.debug);
       }),
       // This is the output of descriptor `ANSWER_DESCRIPTOR`.
       byLine((text) => {
         const line = parseLine(text);
-        if (line?.kind === 'seen') heard.seen = line.what;
-        if (line?.kind === 'answer') heard.answer ??= line.answer;
+        if (line?.kind === 'seen') report.seen = line.what;
+        if (line?.kind === 'answer') report.answer ??= line.answer;
       }),
     ],
   });
-  if (heard.answer !== null) return { kind: 'answered', answer: heard.answer };
+  if (report.answer !== null) return { kind: 'answered', answer: report.answer };
   if (end.kind === 'timeout')
-    return { kind: 'hung', why: `no result within ${String(call.timeoutMs / 1000)} s; last: ${heard.seen}` };
+    return { kind: 'hung', why: `no result within ${String(call.timeoutMs / 1000)} s; last: ${report.seen}` };
   if (end.kind === 'not-started') return { kind: 'broken', why: `the cache worker ${describeEnd(end)}` };
   const how =
     end.kind === 'exited' ? `exit code ${String(end.code)}` : end.kind === 'signalled' ? end.signal : end.kind;
-  const cause = heard.lastError && `: ${cut(heard.lastError, 200)}`;
+  const cause = report.lastError && `: ${cut(report.lastError, 200)}`;
   return { kind: 'broken', why: `the cache worker ended (${how}) without an answer${cause}` };
 }
 

@@ -6,6 +6,7 @@ import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
 import type { Pace } from '../github/client.ts';
 import type { Clock } from '../ports/machine.ts';
 import type { RunDeps } from '../run/deps.ts';
+import { readJournalFile } from '../runner/journal-file.ts';
 import { debug, mask } from '../runner/results.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 
@@ -63,6 +64,7 @@ export function createWorld({
       debug(redact(text));
     },
     variables: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
+    readJournal: () => readJournalFile(runFolder),
     runFolder,
     runKey: key,
     runTag,

@@ -98,9 +98,9 @@ test('in a sandbox, the sandbox is the limit, and its user makes the folder of t
 });
 
 test.each([
-  { what: 'without a sandbox', isolated: false, allowedTools: ['Edit', 'Bash'], cure: '`isolation: user`' },
-  { what: 'that may only read', isolated: true, allowedTools: ['Read'], cure: 'allow the agent to edit files' },
-])('an agent $what is not started, and both cures are named', async ({ cure, ...given }) => {
+  { what: 'without a sandbox', isolated: false, allowedTools: ['Edit', 'Bash'], remedy: '`isolation: user`' },
+  { what: 'that may only read', isolated: true, allowedTools: ['Read'], remedy: 'allow the agent to edit files' },
+])('an agent $what is not started, and both remedies are named', async ({ remedy, ...given }) => {
   await using place = await createPlace(given);
   const message = await place.agent.call(callOf({ prompt: 'work' })).then(
     () => 'it was called',
@@ -108,6 +108,6 @@ test.each([
   );
   expect(message).toContain('Failed RTM_NEWADDR');
   expect(message).toContain('apparmor_restrict_unprivileged_userns=0');
-  expect(message).toContain(cure);
+  expect(message).toContain(remedy);
   expect(place.model.requests).toEqual([]);
 });

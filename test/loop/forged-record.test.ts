@@ -160,7 +160,7 @@ describe('what the record says in words is not shown as ours:', () => {
     [
       'a verification in a clean clone',
       ({ head }) => ({
-        headVerification: {
+        cleanVerification: {
           commit: head,
           after: 1,
           verification: { kind: 'failed', command: LIE, code: 1, tail: LIE, durationMs: 1 },

@@ -2,7 +2,17 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { checkChain, type Journal, parseJournal } from '../../src/core/journal/parse-journal.ts';
 import { finisher, forgetful, steadyWorker, type Behaviour } from './stage/behaviours.ts';
-import { createProject, loseState, runOnce, savedState, type Run } from './stage/run-action.ts';
+import {
+  createProject,
+  finishOnce,
+  labeled,
+  loseState,
+  runOnce,
+  savedState,
+  storedRuns,
+  type Run,
+} from './stage/run-action.ts';
+import { killAt } from './stage/tap.ts';
 
 // runOnce itself checks, for every run of every test, that the journal replays to the same decisions.
 
@@ -118,5 +128,40 @@ describe('the prompt', () => {
     const run = await runOnce(project);
     expect(journalOf(run).entries[0]?.evidence.fencedBlock).toBe(true);
     expect(project.script.calls[1]?.prompt).toContain('was in a code fence');
+  });
+});
+
+describe('the repository remembers a run', () => {
+  test('that worked: its end, its tasks, what it used, and its whole journal', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    const run = await runOnce(project, { event: labeled(1) });
+    const [stored, ...others] = storedRuns(project);
+    expect(others).toEqual([]);
+    expect(stored).toMatchObject({
+      lane: 'issue-1',
+      requestedBy: 'ann',
+      outcome: { kind: run.outcome.kind, reason: run.outcome.reason },
+      tasks: [{ id: 'issue-1', title: 'Title 1', state: 'done' }],
+      iterations: 1,
+      calls: 1,
+      pullRequest: 101,
+    });
+    // The end of the loop is part of it, and the state names its last line.
+    expect(stored?.journal).toBe(run.journal);
+  });
+
+  test('once, if main was killed and post published it', async () => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    const main = await runOnce(project, { tap: killAt((name) => name === 'forge.openPullRequest', 'before') });
+    await finishOnce(project, main);
+    await finishOnce(project, main);
+    expect(storedRuns(project)).toMatchObject([{ iterations: 1, tasks: [{ id: 'issue-1' }] }]);
+    expect(storedRuns(project)[0]?.journal).toContain('"iteration":1');
+  });
+
+  test('but not one that made no call, and no secret of it', async () => {
+    const project = createProject({ issues: [], agent: [] });
+    await runOnce(project);
+    expect(storedRuns(project)).toEqual([]);
   });
 });

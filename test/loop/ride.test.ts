@@ -160,7 +160,7 @@ describe('the record of a killed main that lies, with a seal that holds,', () =>
     pause: { by: 'owner', at: 1 },
     windows: { hour: null, day: null },
     ledger: [],
-    headCheck: { commit: 'f'.repeat(40), commands: '', kind: 'passed', command: null, exitCode: 0 },
+    headVerification: { commit: 'f'.repeat(40), commands: '', kind: 'passed', command: null, exitCode: 0 },
   });
 
   /** Kills main in its second iteration and forges its record as an agent with the key could. */
@@ -184,10 +184,10 @@ describe('the record of a killed main that lies, with a seal that holds,', () =>
 
   function expectNothing({ project, post }: { readonly project: Project; readonly post: Run | null }): void {
     expect(post?.end).toBe('cancelled (killed)');
-    const { tasks, pause, headCheck } = savedState(project);
+    const { tasks, pause, headVerification } = savedState(project);
     expect(Object.values(tasks).map(({ state }) => state)).not.toContain('done');
     expect(tasks['issue-7']?.approval).toBeUndefined();
-    expect({ pause, headCheck }).toEqual({ pause: null, headCheck: null });
+    expect({ pause, headVerification }).toEqual({ pause: null, headVerification: null });
     const [pull] = project.forge.pulls;
     expect(pull?.draft).toBe(true);
     expect(pull?.body).not.toMatch(/Closes #|"outcome\W+complete/);

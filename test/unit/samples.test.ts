@@ -247,7 +247,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
   );
 
   test('a state of each version in a record', () => {
-    for (const version of [1, 2, 3, 4, 5, 6, 7]) {
+    for (const version of [1, 2, 3, 4, 5, 6, 7, 8]) {
       const document = textOf(`state-v${String(version)}.json`);
       const { lane } = JSON.parse(document) as { readonly lane: string };
       const record = { version: 2, lane, sequence: 7, document, savedBy: 'old', lease: null, orders: [] };

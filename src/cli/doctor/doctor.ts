@@ -110,7 +110,7 @@ async function diagnose(args: readonly string[], terminal: Terminal, examine: Ex
   const diagnosis: Diagnosis = {
     at: new Date(terminal.now()).toISOString(),
     repository: examined.repository,
-    findings: examined.findings.map(({ cure, ...found }) => ({ ...found, fix: cure })),
+    findings: examined.findings.map(({ remedy, ...found }) => ({ ...found, fix: remedy })),
     settings: examined.settings.map(printedSettings),
   };
   const isJson = given.has('json');
@@ -128,7 +128,7 @@ async function diagnose(args: readonly string[], terminal: Terminal, examine: Ex
 function renderDiagnosis({ repository, findings }: Diagnosis): string {
   return [
     ...(repository === null ? [] : [repository, '']),
-    ...setUpLines(findings.map(({ fix, ...found }) => ({ ...found, cure: fix }))),
+    ...setUpLines(findings.map(({ fix, ...found }) => ({ ...found, remedy: fix }))),
     '',
     setUpResult(findings),
     '',

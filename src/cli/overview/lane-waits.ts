@@ -88,6 +88,21 @@ export const overviewSchema = z.object({
       }),
     )
     .describe('Of all branches together, the last 31 days; without days on which nothing was used.'),
+  runs: z
+    .array(
+      z.object({
+        lane: z.string(),
+        place: z.string(),
+        url: z.string().nullable().describe('null: on this machine.'),
+        endedAt: instant,
+        outcome: z.string().describe('`complete`, `parked`, … as in the output `outcome`.'),
+        reason: z.string(),
+        tasksDone: wholeNumber.describe('Of the tasks that the run worked on.'),
+        iterations: wholeNumber,
+        costUsd: amount,
+      }),
+    )
+    .describe('The last ten that called an agent, newest first.'),
   problems: z.array(z.string()).describe('Problems of reading, as sentences.'),
 });
 

@@ -6,6 +6,7 @@ import { formatInstant } from '../../core/countdown.ts';
 import type { Overview, OverviewLane, Wait } from './lane-waits.ts';
 
 const SHOWN_TASKS = 8;
+const SHOWN_RUNS = 5;
 
 /** Renders the overview as text: a summary line, each lane with what it waits for, and the spending. */
 export function renderOverview(overview: Overview): string {
@@ -19,6 +20,9 @@ export function renderOverview(overview: Overview): string {
         .map((line) => `${line}\n`)
         .join(''),
     ),
+    ...(overview.runs.length === 0
+      ? []
+      : [['Last runs:', ...overview.runs.slice(0, SHOWN_RUNS).map(runLine)].map((line) => `${line}\n`).join('')]),
     [
       `Spending of the last 31 days: ${spendSummary(overview.spend)}\n`,
       ...spendBars(overview.spend).map((line) => `  ${line}\n`),
@@ -27,6 +31,24 @@ export function renderOverview(overview: Overview): string {
       ? ['Set GITHUB_TOKEN to see titles, pull requests, and issues that no run has begun.\n']
       : []),
   ].join('\n');
+}
+
+/** Returns a line such as `2026-11-21 12:00 UTC  queue  complete (plan_complete): 1 task done, 2 iterations, $0.40`. */
+function runLine({
+  lane,
+  place,
+  endedAt,
+  outcome,
+  reason,
+  tasksDone,
+  iterations,
+  costUsd,
+  url,
+}: Overview['runs'][number]): string {
+  const done = tasksDone === 0 ? [] : [`${count(tasksDone, 'task')} done`];
+  const used = [...done, count(iterations, 'iteration'), `$${costUsd.toFixed(2)}`].join(', ');
+  const where = url === null ? '' : `  ${url}`;
+  return `  ${formatInstant(Date.parse(endedAt))}  ${nameOfLaneAt(lane, place)}  ${outcome} (${reason}): ${used}${where}`;
 }
 
 function heading({ repository, at }: Overview, lanes: readonly OverviewLane[]): string {

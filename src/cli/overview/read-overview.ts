@@ -1,5 +1,6 @@
 import type { LedgerDay } from '../../core/lane/ledger.ts';
 import { initialState } from '../../core/lane/state/state.ts';
+import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { applyOrders } from '../../core/sharing/orders.ts';
 import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
 import { isFileSource, isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
@@ -26,6 +27,7 @@ import {
 } from './lane-waits.ts';
 
 const MAX_TEXT_CHARS = 300;
+const LAST_RUNS = 10;
 /** Maximum number of issues that are queried one by one because they are closed or have lost their label. */
 const MAX_ASKED = 20;
 
@@ -79,12 +81,28 @@ export async function readOverview(
     repository: github?.repository ?? null,
     lanes: lanes.map((found) => overviewOf(found, known)),
     spend: addLedgers(lanes.map(ledgerOf), now).map((day) => ({ ...day })),
+    runs: listed
+      .flatMap(({ place: { name }, read }) =>
+        read.kind === 'snapshot' ? runsIn(read.snapshot).map((run) => runAt(name, run)) : [],
+      )
+      .toSorted((one, other) => Date.parse(other.endedAt) - Date.parse(one.endedAt))
+      .slice(0, LAST_RUNS),
     problems: [
       ...unlisted,
       ...(seen.kind === 'failed' ? [`GitHub cannot be asked for titles: ${sentence(seen.why)}`] : []),
     ],
   };
   return mapTexts(overview, (text) => plainLine(text, MAX_TEXT_CHARS));
+}
+
+function runAt(place: string, run: StoredRun): Overview['runs'][number] {
+  const { lane, runUrl, endedAt, outcome, tasks, iterations, costUsd } = run;
+  return {
+    ...{ lane, place, iterations, costUsd, outcome: outcome.kind, reason: outcome.reason },
+    url: runUrl || null,
+    endedAt: new Date(endedAt).toISOString(),
+    tasksDone: tasks.filter(({ state }) => state === 'done').length,
+  };
 }
 
 interface Known {

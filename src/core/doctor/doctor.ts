@@ -1,7 +1,7 @@
 import { type AnsweredSettings, renderSettings } from '../settings/effective.ts';
 import { namesOf, sentence } from '../text/phrase.ts';
 import type { ActionRules, Facts, PipelineTrial } from './facts.ts';
-import { checks, cure, type Finding, fine, noted, problem, refused, unchecked, warning } from './finding.ts';
+import { checks, remedy, type Finding, fine, noted, problem, refused, unchecked, warning } from './finding.ts';
 import { keyFinding, machineFindings } from './machine-findings.ts';
 import { repositoryFindings } from './repository-findings.ts';
 import { hasOwnToken, inputOf, type LookedAt, READS, stepFindings } from './step-findings.ts';
@@ -67,7 +67,7 @@ function rivals({ files }: Facts, rules: ActionRules): readonly Finding[] {
       if (!isSameWork || shared.length === 0) return [];
       const events = namesOf([...new Set(shared.map(({ event }) => `\`${event}\``))]);
       const says = `It starts on ${events}, as \`${earlier.path}\` does, for the same tasks: only one of the two runs can work.`;
-      const what = cure('Keep one of them, or give this one a `task-label` and a `branch-prefix` of its own.', {});
+      const what = remedy('Keep one of them, or give this one a `task-label` and a `branch-prefix` of its own.', {});
       return [{ ...warning('workflow-file', says, what), where: workflow.path }];
     }),
   );
@@ -79,13 +79,13 @@ function workflowFiles({ files }: Facts): readonly Finding[] {
       problem(
         'workflow-file',
         'No workflow in `.github/workflows/` uses the action.',
-        cure('Let `ralph init` write it.', { paste: 'ralph init' }),
+        remedy('Let `ralph init` write it.', { paste: 'ralph init' }),
       ),
     ];
   return files.map((file) =>
     file.kind === 'unreadable'
       ? {
-          ...problem('workflow-file', `The workflow cannot be read: ${file.why}`, cure('Fix its YAML.', {})),
+          ...problem('workflow-file', `The workflow cannot be read: ${file.why}`, remedy('Fix its YAML.', {})),
           where: file.path,
         }
       : { ...fine('workflow-file', useOf(file.workflow)), where: file.workflow.path },
@@ -122,7 +122,7 @@ function findingsOf(found: PipelineTrial['found']): readonly Finding[] {
         unchecked(
           'pipeline',
           `Whether there is a pipeline, and a usable one, could not be checked: ${found.why}`,
-          cure('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
+          remedy('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
         ),
       ];
     case 'wrong':
@@ -140,7 +140,7 @@ function open({ says }: Finding, variables: readonly string[]): Finding {
   return unchecked(
     'pipeline',
     `Without the value of ${namesOf(variables.map((name) => `\`${name}\``))}, which only a run knows: ${says}`,
-    cure('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
+    remedy('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
   );
 }
 
@@ -171,7 +171,7 @@ function missingReviews(looked: LookedAt): readonly Finding[] {
     warning(
       'answers',
       `\`on:\` does not name \`pull_request_review\`, so a review ${waits(looked)}. ${OWN_LANES}`,
-      cure('Add the event, or set `answer-reviews: false`.', { paste: 'pull_request_review:\n  types: [submitted]' }),
+      remedy('Add the event, or set `answer-reviews: false`.', { paste: 'pull_request_review:\n  types: [submitted]' }),
     ),
   ];
 }
@@ -185,7 +185,7 @@ function missingChecks(looked: LookedAt): readonly Finding[] {
     warning(
       'answers',
       `\`on:\` names neither \`workflow_run\` nor \`check_suite\`, so a failed check waits until something else starts a run.`,
-      cure('Add the event, with the names of your own workflows, or set `answer-checks: false`.', {
+      remedy('Add the event, with the names of your own workflows, or set `answer-checks: false`.', {
         paste: 'workflow_run:\n  workflows: [CI]\n  types: [completed]',
       }),
     ),
@@ -207,7 +207,7 @@ function unknownNames({ workflow, others }: LookedAt): readonly Finding[] {
     warning(
       'answers',
       `\`workflow_run\` names ${namesOf(unknown.map((name) => `\`${name}\``))}, but no workflow here is called that, so none of its failures starts a run.`,
-      cure('Name your own workflows as their `name:` has it.', { paste: `workflows: ${JSON.stringify(checking)}` }),
+      remedy('Name your own workflows as their `name:` has it.', { paste: `workflows: ${JSON.stringify(checking)}` }),
     ),
   ];
 }
@@ -228,7 +228,7 @@ function unreadable({ step }: LookedAt): readonly Finding[] {
   const lacking = READS.filter((name) => !['read', 'write'].includes(permissions.levels[name] ?? ''));
   if (lacking.length === 0) return [];
   const names = namesOf(lacking.map((name) => `\`${name}: read\``));
-  const add = cure('Add what is missing to `permissions:`.', {
+  const add = remedy('Add what is missing to `permissions:`.', {
     paste: lacking.map((name) => `${name}: read`).join('\n'),
   });
   return [
@@ -249,7 +249,7 @@ function ownWorkflow({ workflow }: LookedAt): readonly Finding[] {
     warning(
       'answers',
       `\`workflow_run\` names this workflow itself, \`${workflow.name}\`: each of its runs starts one more, which ends at once.`,
-      cure('Name only other workflows.', {}),
+      remedy('Name only other workflows.', {}),
     ),
   ];
 }
@@ -265,7 +265,7 @@ function leftOut({ workflow, step }: LookedAt): readonly Finding[] {
     warning(
       'answers',
       `The job's \`if\` lists events and leaves out ${namesOf(events.map((event) => `\`${event}\``))}, so these start no job.`,
-      cure('Add them to the condition.', {
+      remedy('Add them to the condition.', {
         paste: events.map((event) => `|| github.event_name == '${event}'`).join('\n'),
       }),
     ),
@@ -281,7 +281,7 @@ function otherPrefix(looked: LookedAt): readonly Finding[] {
     warning(
       'answers',
       `The job's \`if\` waits for branches that begin with \`${other}\`, but \`branch-prefix\` is \`${prefix}\`: reviews and checks of Ralph's branches start no job.`,
-      cure('Use the same text in both.', { paste: `'${prefix}'` }),
+      remedy('Use the same text in both.', { paste: `'${prefix}'` }),
     ),
   ];
 }
@@ -297,7 +297,7 @@ function branchSetsUp(looked: LookedAt): readonly Finding[] {
     warning(
       'answers',
       "For a review, actions/checkout checks out Ralph's branch: the steps before the action run its code, and the prompt is read from it.",
-      cure('Let it check out the default branch.', {
+      remedy('Let it check out the default branch.', {
         paste: "ref: ${{ github.event.pull_request && github.event.repository.default_branch || '' }}",
       }),
     ),

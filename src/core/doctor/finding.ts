@@ -46,7 +46,7 @@ export const findingKinds = ['ok', 'warning', 'problem', 'unchecked'] as const;
 /**
  * The way to fix a finding: a sentence, with lines or a command to `paste`, and a `link` to the page where it is done.
  */
-interface Cure {
+interface Remedy {
   readonly text: string;
   readonly paste: string | null;
   readonly link: string | null;
@@ -61,41 +61,41 @@ export interface Finding {
   readonly kind: (typeof findingKinds)[number];
   readonly where: string | null;
   readonly says: string;
-  readonly cure: Cure | null;
+  readonly remedy: Remedy | null;
 }
 
 /** The marks of findings in texts for people. */
 export const MARKS: Readonly<Record<Finding['kind'], string>> = { ok: '✓', warning: '⚠', problem: '✗', unchecked: '⚠' };
 
 /** Creates a fix; parts that are not given are null. */
-export function cure(text: string, parts: Partial<Pick<Cure, 'paste' | 'link'>>): Cure {
+export function remedy(text: string, parts: Partial<Pick<Remedy, 'paste' | 'link'>>): Remedy {
   return { text, paste: parts.paste ?? null, link: parts.link ?? null };
 }
 
 export function fine(check: Check, says: string): Finding {
-  return { check, kind: 'ok', where: null, says, cure: null };
+  return { check, kind: 'ok', where: null, says, remedy: null };
 }
 
-export function warning(check: Check, says: string, what: Cure): Finding {
-  return { check, kind: 'warning', where: null, says, cure: what };
+export function warning(check: Check, says: string, what: Remedy): Finding {
+  return { check, kind: 'warning', where: null, says, remedy: what };
 }
 
-export function problem(check: Check, says: string, what: Cure): Finding {
-  return { check, kind: 'problem', where: null, says, cure: what };
+export function problem(check: Check, says: string, what: Remedy): Finding {
+  return { check, kind: 'problem', where: null, says, remedy: what };
 }
 
 /** Creates a problem whose text already says what to do. */
 export function refused(check: Check, says: string): Finding {
-  return { check, kind: 'problem', where: null, says, cure: null };
+  return { check, kind: 'problem', where: null, says, remedy: null };
 }
 
 /** Creates a warning whose text already says what to do. */
 export function noted(check: Check, says: string): Finding {
-  return { check, kind: 'warning', where: null, says, cure: null };
+  return { check, kind: 'warning', where: null, says, remedy: null };
 }
 
-export function unchecked(check: Check, says: string, what: Cure): Finding {
-  return { check, kind: 'unchecked', where: null, says, cure: what };
+export function unchecked(check: Check, says: string, what: Remedy): Finding {
+  return { check, kind: 'unchecked', where: null, says, remedy: what };
 }
 
 /**

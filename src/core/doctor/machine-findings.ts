@@ -3,12 +3,12 @@ import { CAPABILITIES, type AgentName } from '../agent-names.ts';
 import { callsRalph, isExpression } from './workflow.ts';
 import { namesOf } from '../text/phrase.ts';
 import type { ActionRules, Asked, BaseTrial, Facts, KeyTrial } from './facts.ts';
-import { commandsIn, cure, type Finding, fine, problem, unchecked, warning } from './finding.ts';
+import { commandsIn, remedy, type Finding, fine, problem, unchecked, warning } from './finding.ts';
 import { inputOf, type LookedAt } from './step-findings.ts';
 
 /** Returns the finding about the agent's key; `which` is the subject of its sentence. */
 export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the environment'): Finding {
-  const page = cure('Create another key, and put it into the secret.', {
+  const page = remedy('Create another key, and put it into the secret.', {
     link: 'https://platform.claude.com/settings/keys',
   });
   switch (key.kind) {
@@ -16,13 +16,13 @@ export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the env
       return unchecked(
         'key',
         'Whether the key is accepted could not be checked: GitHub never shows secrets, and there is no key in the environment here.',
-        cure('To try it, run this with the key in `ANTHROPIC_API_KEY`.', {}),
+        remedy('To try it, run this with the key in `ANTHROPIC_API_KEY`.', {}),
       );
     case 'misnamed':
       return unchecked(
         'key',
         key.why,
-        cure(
+        remedy(
           'This checked the environment here, not that of a run. To try the key, put it into `ANTHROPIC_API_KEY`.',
           {},
         ),
@@ -45,10 +45,10 @@ export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the env
 }
 
 /** A fix for a login that cannot be tried for free. */
-export const tryOneIteration = cure('Try it with a short run.', { paste: 'max-iterations: 1' });
-export const tryAgain = cure('Remove the cause, then try again.', {});
+export const tryOneIteration = remedy('Try it with a short run.', { paste: 'max-iterations: 1' });
+export const tryAgain = remedy('Remove the cause, then try again.', {});
 /** A fix for an expression, whose value only a run knows. */
-const byARun = cure('A run knows its value: check it there.', { paste: '/ralph doctor' });
+const byARun = remedy('A run knows its value: check it there.', { paste: '/ralph doctor' });
 
 /** Returns findings about what a run of this step would do on its runner. */
 export function machineFindings(looked: LookedAt, facts: Facts): readonly Finding[] {
@@ -75,21 +75,21 @@ function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
     return unchecked(
       'agent',
       `\`agent-path\` names a program of the runner, which could not be checked here: ${namesOf(own)}.`,
-      cure('Make sure that the runner has it.', {}),
+      remedy('Make sure that the runner has it.', {}),
     );
   const named = chosen.map(({ name, version: exact }) => `${CAPABILITIES[name].title} ${exact}`);
   if (version === null)
     return unchecked(
       'agent',
       '`agent-version` is an expression, and could not be checked.',
-      cure('Make sure that it is an exact version.', {}),
+      remedy('Make sure that it is an exact version.', {}),
     );
   return hasNpm
     ? fine('agent', `Runs install ${namesOf(named)} with npm.`)
     : warning(
         'agent',
         `Runs install ${namesOf(named)} with npm, which this machine does not have.`,
-        cure("Make sure that the runner has npm; GitHub's runners do.", {}),
+        remedy("Make sure that the runner has npm; GitHub's runners do.", {}),
       );
 }
 
@@ -120,7 +120,7 @@ export function priceFindings(
       problem(
         'spend',
         `No price is known for ${namesOf(unpriced)}, so a run with a limit in dollars ends before its first call.`,
-        cure(`${SAY_THE_PRICE}, or set \`max-cost-usd\` and \`max-cost-usd-per-day\` to 0.`, {
+        remedy(`${SAY_THE_PRICE}, or set \`max-cost-usd\` and \`max-cost-usd-per-day\` to 0.`, {
           paste: `settings: |\n  prices: ${first}=1.25/0.125/10`,
         }),
       ),
@@ -138,7 +138,7 @@ export function priceFindings(
           warning(
             'spend',
             `No limit in dollars binds ${titlesOf(unbound)}, whose cost is not known.`,
-            cure('Limit calls and tokens.', { paste: 'max-calls-per-hour: 20' }),
+            remedy('Limit calls and tokens.', { paste: 'max-calls-per-hour: 20' }),
           ),
         ]),
     ...(bound.length === 0
@@ -147,7 +147,7 @@ export function priceFindings(
           warning(
             'spend',
             `With a limit in dollars, ${titlesOf(bound)} calls only models whose price is known, from \`prices\` or from a public list of some models.`,
-            cure(`${SAY_THE_PRICE}.`, { paste: 'settings: |\n  prices: NAME-OF-THE-MODEL=1.25/0.125/10' }),
+            remedy(`${SAY_THE_PRICE}.`, { paste: 'settings: |\n  prices: NAME-OF-THE-MODEL=1.25/0.125/10' }),
           ),
         ]),
   ];
@@ -176,7 +176,7 @@ export function verifyFinding(commands: readonly string[] | null, tried: BaseTri
     return warning(
       'verify',
       'There is no `verify`: only the agent says whether the work is done.',
-      cure('Name the commands that must pass. They also run in a clean clone.', {
+      remedy('Name the commands that must pass. They also run in a clean clone.', {
         paste: 'verify: npm ci && npm test',
       }),
     );
@@ -185,7 +185,7 @@ export function verifyFinding(commands: readonly string[] | null, tried: BaseTri
       return unchecked(
         'verify',
         'Whether `verify` passes on the base was not tried: add --verify.',
-        cure('Try it in a clean clone of this commit.', { paste: 'ralph doctor --verify' }),
+        remedy('Try it in a clean clone of this commit.', { paste: 'ralph doctor --verify' }),
       );
     case 'remembered':
       return tried.failed === null
@@ -208,7 +208,7 @@ export function verifyFinding(commands: readonly string[] | null, tried: BaseTri
   }
 }
 
-const toFix = cure(
+const toFix = remedy(
   'Let it install what a clean clone lacks, or fix what fails: until then no task can be completed.',
   {},
 );
@@ -251,7 +251,7 @@ export function toolsFinding(
   return warning(
     'allowed-tools',
     `The agent may not run ${namesOf(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
-    cure('Allow it.', {
+    remedy('Allow it.', {
       paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
     }),
   );
@@ -277,9 +277,13 @@ function isolation({ step }: LookedAt): Finding {
     step.inputs.isolation === 'none'
       ? "The agent runs as the runner's own user (`isolation: none`): it can read the job's files and reach the network."
       : 'The agent works in the job that holds the token, and is kept apart there as far as the runner allows. The summary of each run says how far.',
-    cure('Use the workflow of three jobs, or give the job no more secrets than it needs. Read what is not protected.', {
-      link: path === '' || path.startsWith('OWNER/') ? null : `https://github.com/${path}/blob/${ref}/docs/security.md`,
-    }),
+    remedy(
+      'Use the workflow of three jobs, or give the job no more secrets than it needs. Read what is not protected.',
+      {
+        link:
+          path === '' || path.startsWith('OWNER/') ? null : `https://github.com/${path}/blob/${ref}/docs/security.md`,
+      },
+    ),
   );
 }
 
@@ -299,7 +303,7 @@ export function spendFinding(
     return warning(
       'spend',
       'There is no daily cost limit.',
-      cure('Set one, in US dollars.', {
+      remedy('Set one, in US dollars.', {
         paste: `max-cost-usd-per-day: ${rules.defaults['max-cost-usd-per-day'] ?? ''}`,
       }),
     );
@@ -307,7 +311,7 @@ export function spendFinding(
     return unchecked(
       'spend',
       `What today's runs cost could not be checked: ${spentTodayUsd.why}`,
-      cure('The status shows it once it can be read.', { paste: 'ralph status' }),
+      remedy('The status shows it once it can be read.', { paste: 'ralph status' }),
     );
   const spent = `$${spentTodayUsd.value.toFixed(2)} of $${String(limit)}`;
   return spentTodayUsd.value < limit
@@ -315,6 +319,6 @@ export function spendFinding(
     : warning(
         'spend',
         `The limit of today is used up or reserved (${spent}): runs wait until midnight UTC.`,
-        cure('Wait, or raise the limit.', { paste: `max-cost-usd-per-day: ${String(limit * 2)}` }),
+        remedy('Wait, or raise the limit.', { paste: `max-cost-usd-per-day: ${String(limit * 2)}` }),
       );
 }

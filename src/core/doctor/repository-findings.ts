@@ -3,7 +3,7 @@ import { branchInTheWay } from '../refusals/refusal.ts';
 import { effectOf } from '../refusals/server-rules.ts';
 import { namesOf } from '../text/phrase.ts';
 import type { ActionRules, Asked, BranchRule, Facts, Repository } from './facts.ts';
-import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
+import { remedy, fine, problem, unchecked, warning, type Finding } from './finding.ts';
 import { inputOf, settingsPageOf, repositorySettingOf } from './step-findings.ts';
 import type { Workflow } from './workflow.ts';
 
@@ -65,7 +65,7 @@ function label(
       unchecked(
         'label',
         '`task-label` is an expression, so the label could not be checked.',
-        cure('Make sure that the label exists.', { link: settingsPageOf(repository, 'labels') }),
+        remedy('Make sure that the label exists.', { link: settingsPageOf(repository, 'labels') }),
       ),
     ];
   if (sources !== '' && sources !== null && !sources.includes('issues')) return [];
@@ -76,7 +76,7 @@ function label(
       unchecked(
         'label',
         `Whether the label \`${name}\` exists could not be checked: ${known.why}`,
-        cure('Make sure that it is there.', { link }),
+        remedy('Make sure that it is there.', { link }),
       ),
     ];
   if (known.value) return [fine('label', `The label \`${name}\` exists.`)];
@@ -85,7 +85,7 @@ function label(
     problem(
       'label',
       `The label \`${name}\` does not exist, so no issue can be a task.`,
-      cure('Create it.', { paste: `gh label create ${shellWord(name)}${repo}`, link }),
+      remedy('Create it.', { paste: `gh label create ${shellWord(name)}${repo}`, link }),
     ),
   ];
 }
@@ -98,7 +98,7 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
   const isScheduled = workflow.triggers.some(({ event }) => event === 'schedule');
   const name = workflow.path.split('/').at(-1) ?? '';
   const link = settingsPageOf(repository, `actions/workflows/${encodeURIComponent(name)}`);
-  const seen = cure('Make sure that the workflow is on the default branch and is not disabled.', { link });
+  const seen = remedy('Make sure that the workflow is on the default branch and is not disabled.', { link });
   const file = repositorySettingOf(repository, 'onDefaultBranch');
   const states = repositorySettingOf(repository, 'workflows');
   if (file.kind === 'unknown' && states.kind === 'unknown')
@@ -119,14 +119,14 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
       return problem(
         'schedule',
         `The workflow is not on the default branch: ${isScheduled ? 'schedules, labels' : 'labels'} and comments start nothing.`,
-        cure('Commit it and merge it into the default branch.', {}),
+        remedy('Commit it and merge it into the default branch.', {}),
       );
     return there.trim() === here.trim()
       ? fine('schedule', 'The workflow is on the default branch, as it is here.')
       : warning(
           'schedule',
           'The workflow on the default branch differs from the one here: runs use that one.',
-          cure('Merge the change, or update this checkout.', {}),
+          remedy('Merge the change, or update this checkout.', {}),
         );
   }
 
@@ -144,10 +144,10 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
         return problem(
           'schedule',
           'GitHub disabled the workflow after 60 days without activity in the repository.',
-          cure('Enable it again.', { paste, link }),
+          remedy('Enable it again.', { paste, link }),
         );
       default:
-        return problem('schedule', `The workflow is disabled (${found}).`, cure('Enable it.', { paste, link }));
+        return problem('schedule', `The workflow is disabled (${found}).`, remedy('Enable it.', { paste, link }));
     }
   }
 }
@@ -166,7 +166,7 @@ function branchNames(repository: Asked<Repository>): readonly Finding[] {
     problem(
       'branch-names',
       `The branch \`${first.other}\` is in the way of \`${first.branch}\`: git does not allow both, so no run can make it.`,
-      cure('Rename or delete that branch, or set another `branch-prefix`.', {
+      remedy('Rename or delete that branch, or set another `branch-prefix`.', {
         link: settingsPageOf(repository, 'branches'),
       }),
     ),
@@ -180,7 +180,7 @@ function branchRules(repository: Asked<Repository>): Finding {
     return unchecked(
       'branch-rules',
       `Rules for Ralph's branches could not be checked: ${known.why}`,
-      cure("Make sure that no ruleset or branch protection forbids pushes to Ralph's branches.", { link }),
+      remedy("Make sure that no ruleset or branch protection forbids pushes to Ralph's branches.", { link }),
     );
   const found = known.value.flatMap((rule) => {
     const effect = effectOf(rule.type);
@@ -189,7 +189,7 @@ function branchRules(repository: Asked<Repository>): Finding {
   const [first] = found.toSorted((a, b) => a.effect.kind.localeCompare(b.effect.kind));
   if (first === undefined) return fine('branch-rules', "No ruleset restricts Ralph's branches.");
   const says = `Rulesets apply to Ralph's branches: ${namesOf(found.map(({ rule, effect }) => `\`${rule.type}\` ${effect.does}`))}.`;
-  const what = cure("Exclude Ralph's branches (`ralph/**/*`) from the ruleset.", {
+  const what = remedy("Exclude Ralph's branches (`ralph/**/*`) from the ruleset.", {
     link: repository.kind === 'known' ? rulesetPage(first.rule, repository.value) : null,
   });
   return first.effect.kind === 'problem' ? problem('branch-rules', says, what) : warning('branch-rules', says, what);
@@ -201,7 +201,7 @@ function branchRules(repository: Asked<Repository>): Finding {
 function branchProtection(repository: Asked<Repository>): Finding {
   const link = settingsPageOf(repository, 'settings/branches');
   const known = repositorySettingOf(repository, 'branchProtection');
-  const see = cure("Make sure that no branch protection has a pattern that matches Ralph's branches.", { link });
+  const see = remedy("Make sure that no branch protection has a pattern that matches Ralph's branches.", { link });
   if (known.kind === 'unknown')
     return unchecked('branch-protection', `Classic branch protection could not be checked: ${known.why}`, see);
   if (known.value === null)
@@ -214,7 +214,7 @@ function branchProtection(repository: Asked<Repository>): Finding {
   if (effects.length === 0)
     return fine('branch-protection', "No classic branch protection restricts Ralph's branches.");
   const says = `A classic branch protection applies to Ralph's branches: it ${namesOf(effects.map(({ does }) => does))}.`;
-  const what = cure("Change its pattern so that it does not match Ralph's branches, or delete it.", { link });
+  const what = remedy("Change its pattern so that it does not match Ralph's branches, or delete it.", { link });
   return effects.some(({ kind }) => kind === 'problem')
     ? problem('branch-protection', says, what)
     : warning('branch-protection', says, what);
@@ -237,13 +237,13 @@ function pushRules(repository: Asked<Repository>): Finding {
     return unchecked(
       'push-rules',
       `Rulesets for all pushes, also to \`refs/ralph/v2/\`, could not be checked: ${known.why}`,
-      cure('Make sure that none of them forbids these pushes.', { link }),
+      remedy('Make sure that none of them forbids these pushes.', { link }),
     );
   return known.value.length === 0
     ? fine('push-rules', 'No ruleset restricts all pushes, so none affects the state in `refs/ralph/v2/`.')
     : warning(
         'push-rules',
         `Rulesets restrict all pushes, also to \`refs/ralph/v2/\`: ${namesOf(known.value.map(({ name }) => `“${name}”`))}.`,
-        cure('Make sure that they allow what Ralph changes. Its state is small JSON files.', { link }),
+        remedy('Make sure that they allow what Ralph changes. Its state is small JSON files.', { link }),
       );
 }

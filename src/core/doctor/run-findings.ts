@@ -1,7 +1,7 @@
 import type { AgentName } from '../agent-names.ts';
 import { diagnose } from './doctor.ts';
 import type { ActionRules, Asked, Facts } from './facts.ts';
-import { checks, cure, fine, problem, refused, unchecked, warning, type Finding } from './finding.ts';
+import { checks, remedy, fine, problem, refused, unchecked, warning, type Finding } from './finding.ts';
 import {
   keyFinding,
   spendFinding,
@@ -69,7 +69,7 @@ export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: Acti
         found.kind === 'problem'
           ? {
               ...found,
-              cure: cure('The setting is here.', { link: settingsPageOf(facts.repository, 'settings/actions') }),
+              remedy: remedy('The setting is here.', { link: settingsPageOf(facts.repository, 'settings/actions') }),
             }
           : found,
     ),
@@ -92,7 +92,7 @@ export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: Acti
 const noFile = unchecked(
   'workflow-file',
   'No workflow in the checkout names the action, so the file that this run comes from could not be checked.',
-  cure('Check it on your machine, in a checkout that has it.', { paste: 'ralph doctor' }),
+  remedy('Check it on your machine, in a checkout that has it.', { paste: 'ralph doctor' }),
 );
 
 function obstacle(
@@ -114,7 +114,7 @@ function checkout({ checkoutProblems, keepsCredentials }: OwnRun): readonly Find
           warning(
             'checkout',
             'This checkout keeps credentials for git, which are hidden from the agent only while it works.',
-            cure('Give actions/checkout this input.', { paste: 'persist-credentials: false' }),
+            remedy('Give actions/checkout this input.', { paste: 'persist-credentials: false' }),
           ),
         ]
       : []),
@@ -132,7 +132,7 @@ function secret({ agentJob, loginProblems }: OwnRun, link: string | null): reado
     ];
   return loginProblems.length === 0
     ? [fine('secret', 'The step gets a key for the agent.')]
-    : loginProblems.map((says) => problem('secret', says, cure('The secrets are here.', { link })));
+    : loginProblems.map((says) => problem('secret', says, remedy('The secrets are here.', { link })));
 }
 
 function key({ key: tried, run }: Facts & { readonly run: OwnRun }): readonly Finding[] {
@@ -148,7 +148,7 @@ function cache({ stateStore, cacheObstacle, event }: OwnRun): Finding {
     ? problem(
         'cache',
         `The state is kept in the cache alone, but ${cacheObstacle}.`,
-        cure('Keep it on the git ref as well.', { paste: 'state-store: auto' }),
+        remedy('Keep it on the git ref as well.', { paste: 'state-store: auto' }),
       )
     : fine('cache', `The git ref keeps the state here, because ${cacheObstacle}.`);
 }

@@ -2,7 +2,7 @@ import type { EffectiveSetting } from '../settings/effective.ts';
 import { nearest } from '../text/nearest.ts';
 import { namesOf, oneLine, sentence } from '../text/phrase.ts';
 import type { ActionRules, Asked, DefaultedInput, OtherWorkflow, Repository } from './facts.ts';
-import { cure, fine, problem, unchecked, warning, type Finding } from './finding.ts';
+import { remedy, fine, problem, unchecked, warning, type Finding } from './finding.ts';
 import { yamlText } from '../text/yaml-text.ts';
 import { callsRalph, isExpression, type RalphStep, secretsIn, type Workflow } from './workflow.ts';
 
@@ -61,7 +61,7 @@ function jobCaches({ step }: LookedAt): readonly Finding[] {
     warning(
       'cache',
       `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${oneLine(uses, 60)}\``))}) once the agent has worked: what it wrote into folders such as \`node_modules\` or \`target\` would be in it, and later jobs restore it.`,
-      cure('Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.', {}),
+      remedy('Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.', {}),
     ),
   ];
 }
@@ -72,7 +72,7 @@ function placeholder({ step }: LookedAt): readonly Finding[] {
     problem(
       'placeholder',
       `The step uses \`${step.action}\`, where OWNER is a placeholder.`,
-      cure('Replace OWNER with the account that has the action.', {}),
+      remedy('Replace OWNER with the account that has the action.', {}),
     ),
   ];
 }
@@ -86,12 +86,12 @@ function inputNames({ step, rules }: LookedAt): readonly Finding[] {
   const names = unknown.map((name) => {
     const renamed = rules.renamed(name.toLowerCase());
     if (renamed !== null)
-      return problem('inputs', `\`${name}\` ${renamed}.`, cure('Rename it: the action refuses this name.', {}));
+      return problem('inputs', `\`${name}\` ${renamed}.`, remedy('Rename it: the action refuses this name.', {}));
     if (rules.jobInputs.includes(name.toLowerCase()))
       return problem(
         'inputs',
         `\`${name}\` is an input of the action of one job.`,
-        cure(
+        remedy(
           'Remove it: the reusable workflow sets it. In a job of your own, use the action `.github/actions/job` of ralph-action.',
           {},
         ),
@@ -100,13 +100,13 @@ function inputNames({ step, rules }: LookedAt): readonly Finding[] {
       return problem(
         'inputs',
         `\`${name}\` is a setting, not an input.`,
-        cure('Put it under `settings`.', { paste: `settings: |\n  ${name}: ${yamlText(step.given[name] ?? '')}` }),
+        remedy('Put it under `settings`.', { paste: `settings: |\n  ${name}: ${yamlText(step.given[name] ?? '')}` }),
       );
     const near = nearest(name.toLowerCase().replaceAll('_', '-'), Object.keys(rules.defaults));
     return problem(
       'inputs',
       `\`${name}\` is not an input of this action.`,
-      near === null ? cure('Remove it.', {}) : cure(`Did you mean \`${near}\`?`, {}),
+      near === null ? remedy('Remove it.', {}) : remedy(`Did you mean \`${near}\`?`, {}),
     );
   });
   return [...names, ...values];
@@ -122,7 +122,7 @@ function inputValues({ inputs }: RalphStep, rules: ActionRules): readonly Findin
       problem(
         'inputs',
         sentence(`\`${name}: ${oneLine(texts[name] ?? '', 60)}\` ${why}`),
-        cure('Correct it: the action refuses this value.', {}),
+        remedy('Correct it: the action refuses this value.', {}),
       ),
     );
 }
@@ -142,7 +142,7 @@ function triggers({ workflow, step, rules }: LookedAt): readonly Finding[] {
         warning(
           'triggers',
           `\`${event}\` has no \`types\`, so it starts runs for types that the action does not support.`,
-          cure('Name the types that you want, of these.', { paste }),
+          remedy('Name the types that you want, of these.', { paste }),
         ),
       ];
     const others = types.filter((type) => !supported.includes(type));
@@ -152,14 +152,14 @@ function triggers({ workflow, step, rules }: LookedAt): readonly Finding[] {
           problem(
             'triggers',
             `\`${event}\` has types that the action does not support: ${namesOf(others)}.`,
-            cure('Keep only types of these.', { paste }),
+            remedy('Keep only types of these.', { paste }),
           ),
         ];
   });
   return wrong.length > 0 ? wrong : [fine('triggers', 'Every trigger is one that the action supports.')];
 }
 
-const remove = cure('Remove it from `on:`: such runs fail.', {});
+const remove = remedy('Remove it from `on:`: such runs fail.', {});
 
 function eventFilter(looked: LookedAt): readonly Finding[] {
   const { workflow, step } = looked;
@@ -183,7 +183,7 @@ function eventFilter(looked: LookedAt): readonly Finding[] {
     warning(
       'event-filter',
       `${namesOf(missing)}: the job has no \`if\` that leaves out other labels and comments, so each of them starts a job.`,
-      cure('Give the job this condition, with your task label.', {
+      remedy('Give the job this condition, with your task label.', {
         paste:
           "if: ${{ !github.event.issue || github.event.label.name == 'ralph' || startsWith(github.event.comment.body, '/ralph') }}",
       }),
@@ -197,7 +197,7 @@ function eventFilter(looked: LookedAt): readonly Finding[] {
 interface LabelFilter {
   readonly waits: string;
   readonly labels: readonly string[];
-  readonly toMatch: (label: string) => NonNullable<Finding['cure']>;
+  readonly toMatch: (label: string) => NonNullable<Finding['remedy']>;
 }
 
 function otherLabel({ settings }: LookedAt, label: string, { waits, labels, toMatch }: LabelFilter): Finding {
@@ -218,7 +218,7 @@ function inCondition({ condition }: RalphStep): LabelFilter {
       (names.find(Boolean) ?? '').replaceAll("''", "'"),
     ),
     toMatch: (label) =>
-      cure('Use the same label in both.', { paste: `github.event.label.name == '${label.replaceAll("'", "''")}'` }),
+      remedy('Use the same label in both.', { paste: `github.event.label.name == '${label.replaceAll("'", "''")}'` }),
   };
 }
 
@@ -231,7 +231,7 @@ function inCalledWorkflow({ step, rules }: LookedAt): LabelFilter {
   return {
     waits: 'The first job of the called workflow',
     labels: callsRalph(step.action) && !isExpression(own) ? [own] : [],
-    toMatch: (label) => cure('Give the called workflow this input.', { paste: `task-label: ${yamlText(label)}` }),
+    toMatch: (label) => remedy('Give the called workflow this input.', { paste: `task-label: ${yamlText(label)}` }),
   };
 }
 
@@ -261,7 +261,7 @@ function permissions({ step, repository }: LookedAt): Finding {
       : problem(
           'permissions',
           `The workflow lacks ${namesOf(lacking.map((name) => `\`${name}: write\``))}.`,
-          cure('Set its permissions.', { paste }),
+          remedy('Set its permissions.', { paste }),
         );
   }
   const token = repositorySettingOf(repository, 'token');
@@ -269,14 +269,14 @@ function permissions({ step, repository }: LookedAt): Finding {
     return unchecked(
       'permissions',
       `The workflow has no \`permissions\`, and the repository's default could not be checked: ${token.why}`,
-      cure('Set its permissions.', { paste }),
+      remedy('Set its permissions.', { paste }),
     );
   return token.value.writes
     ? fine('permissions', "The repository's default lets workflows write.")
     : problem(
         'permissions',
         "The workflow has no `permissions`, and the repository's default lets workflows only read.",
-        cure('Set its permissions.', { paste }),
+        remedy('Set its permissions.', { paste }),
       );
 }
 
@@ -289,14 +289,14 @@ function pullRequests({ step, repository }: LookedAt): Finding {
     return unchecked(
       'pull-requests',
       `${setting} could not be checked: ${token.why}`,
-      cure('Make sure that it is turned on.', { link }),
+      remedy('Make sure that it is turned on.', { link }),
     );
   return token.value.mayOpenPullRequests
     ? fine('pull-requests', 'GitHub Actions may create pull requests.')
     : problem(
         'pull-requests',
         `${setting} is turned off.`,
-        cure('Turn it on. In an organization it may have to be allowed there first.', { link }),
+        remedy('Turn it on. In an organization it may have to be allowed there first.', { link }),
       );
 }
 
@@ -310,7 +310,7 @@ function ownToken(check: 'permissions' | 'pull-requests'): Finding {
   return unchecked(
     check,
     'The workflow passes a token of its own as `github-token`, whose permissions could not be checked.',
-    cure(
+    remedy(
       'Make sure that it may write contents, issues and pull requests, and read checks, commit statuses and actions.',
       {},
     ),
@@ -325,20 +325,20 @@ function checkout({ step }: LookedAt): Finding {
     return problem(
       'checkout',
       'There is no actions/checkout before the action.',
-      cure('Add it as the first step.', { paste }),
+      remedy('Add it as the first step.', { paste }),
     );
   if ((step.checkout.path ?? '') !== '')
     return problem(
       'checkout',
       `actions/checkout puts the repository into \`${oneLine(step.checkout.path ?? '', 60)}\`, where the action does not look.`,
-      cure('Remove `path`.', { paste }),
+      remedy('Remove `path`.', { paste }),
     );
   const partial = ['filter', 'sparse-checkout'].filter((name) => (step.checkout?.[name] ?? '') !== '');
   if (partial.length > 0)
     return warning(
       'checkout',
       `actions/checkout has ${namesOf(partial.map((name) => `\`${name}\``))}: each run fetches the other files anyway${partial.includes('sparse-checkout') ? ', and agent and `verify` see only those that are checked out' : ''}.`,
-      cure('Remove it.', { paste }),
+      remedy('Remove it.', { paste }),
     );
   const missing = [
     ...(step.checkout['fetch-depth'] === '0'
@@ -353,7 +353,7 @@ function checkout({ step }: LookedAt): Finding {
     : warning(
         'checkout',
         `actions/checkout lacks ${missing.join('; and ')}.`,
-        cure('Let it have these inputs.', { paste }),
+        remedy('Let it have these inputs.', { paste }),
       );
 }
 
@@ -367,14 +367,14 @@ function runner(looked: LookedAt): Finding {
     return problem(
       'runner',
       `The job runs on \`${other}\`, and the action needs Linux.`,
-      cure('Choose a Linux runner.', { paste: 'runs-on: ubuntu-latest' }),
+      remedy('Choose a Linux runner.', { paste: 'runs-on: ubuntu-latest' }),
     );
   const minutes = Number(inputOf(looked, 'max-minutes') ?? Number.NaN) + BESIDE_MINUTES;
   return timeoutMinutes !== '' && Number(timeoutMinutes) < minutes
     ? warning(
         'runner',
         `The job ends after ${timeoutMinutes} minutes, too early for \`max-minutes\`: a run that GitHub ends loses its running iteration.`,
-        cure('Give the job 10 minutes more than the run.', { paste: `timeout-minutes: ${String(minutes)}` }),
+        remedy('Give the job 10 minutes more than the run.', { paste: `timeout-minutes: ${String(minutes)}` }),
       )
     : fine('runner', 'Nothing in the job keeps a run from starting or from ending by itself.');
 }
@@ -394,7 +394,7 @@ function secrets(looked: LookedAt): readonly Finding[] {
   const link = settingsPageOf(repository, 'settings/secrets/actions');
   const problems = rules.loginProblems(environment, step.inputs);
   if (problems.length > 0)
-    return problems.map((says) => problem('secret', says, cure('Pass the key to the step.', { link })));
+    return problems.map((says) => problem('secret', says, remedy('Pass the key to the step.', { link })));
   const texts = [...given.map(([, text]) => text), ...Object.values(step.environment)];
   return [...writtenOut(looked, link), ...swappedKeys(given, rules), ...existence(looked, texts, link)];
 }
@@ -410,7 +410,7 @@ function writtenOut({ step, rules }: LookedAt, link: string | null): readonly Fi
       warning(
         'secret',
         `The workflow file contains the value of \`${name}\`: everybody who can read the repository can read it.`,
-        cure('Revoke it, put a new key into a secret, and pass that.', {
+        remedy('Revoke it, put a new key into a secret, and pass that.', {
           paste: `${name}: \${{ secrets.${variableOf(input)} }}`,
           link,
         }),
@@ -430,7 +430,7 @@ function swappedKeys(given: readonly (readonly [string, string])[], { keyInputs 
       warning(
         'secret',
         `\`${name}\` is set from the secret \`${secret}\`, whose name says that it belongs in \`${other}\`.`,
-        cure('Pass it to that input. If only its name is wrong, rename the secret.', {
+        remedy('Pass it to that input. If only its name is wrong, rename the secret.', {
           paste: `${other}: \${{ secrets.${secret} }}`,
         }),
       ),
@@ -453,7 +453,7 @@ function existence({ step, repository }: LookedAt, texts: readonly string[], lin
       unchecked(
         'secret',
         `Whether ${names} exists could not be checked: ${known.why}`,
-        cure('Make sure that it is there.', { link }),
+        remedy('Make sure that it is there.', { link }),
       ),
     ];
   const missing = wanted.filter((name) => !known.value.includes(name));
@@ -461,7 +461,7 @@ function existence({ step, repository }: LookedAt, texts: readonly string[], lin
   const [first = ''] = missing;
   const says = `The workflow reads ${namesOf(missing.map((name) => `\`${name}\``))}, which ${missing.length === 1 ? 'is not a secret' : 'are not secrets'} of the repository.`;
   const repo = repository.kind === 'known' ? ` --repo ${repository.value.name}` : '';
-  const add = cure('Add it.', { paste: `gh secret set ${first}${repo}`, link });
+  const add = remedy('Add it.', { paste: `gh secret set ${first}${repo}`, link });
   return [
     step.hasEnvironment
       ? unchecked('secret', `${says} Those of the job's environment could not be checked.`, add)
@@ -495,7 +495,7 @@ function notify(looked: LookedAt): readonly Finding[] {
         warning(
           'notify',
           'Nobody gets a message when a scheduled run needs a person for an entry of a file: the file does not say who asked for it.',
-          cure('Name the people who should get one.', { paste: 'notify: your-login' }),
+          remedy('Name the people who should get one.', { paste: 'notify: your-login' }),
         ),
       ]
     : [fine('notify', 'The workflow says who gets a message when a person is needed.')];
@@ -505,7 +505,7 @@ function notify(looked: LookedAt): readonly Finding[] {
 export const keepsNothing = warning(
   'cache',
   '`state-store: none` keeps nothing between runs: neither limits nor the circuit hold across runs.',
-  cure('Remove it, unless each run should begin from scratch.', {}),
+  remedy('Remove it, unless each run should begin from scratch.', {}),
 );
 
 function cache(looked: LookedAt): Finding {
@@ -518,7 +518,7 @@ function cache(looked: LookedAt): Finding {
     return unchecked(
       'cache',
       '`state-store` is an expression, so where the state is kept could not be checked.',
-      cure('Make sure that it is `auto`, unless you want something else.', {}),
+      remedy('Make sure that it is `auto`, unless you want something else.', {}),
     );
   if (store !== 'cache') return fine('cache', 'The state is kept on a git ref, whatever the cache allows.');
   return refusing.length === 0
@@ -526,6 +526,6 @@ function cache(looked: LookedAt): Finding {
     : problem(
         'cache',
         `The state is kept in the cache alone, which runs of ${namesOf(refusing)} can only read.`,
-        cure('Keep it on the git ref as well, or remove these triggers.', { paste: 'state-store: auto' }),
+        remedy('Keep it on the git ref as well, or remove these triggers.', { paste: 'state-store: auto' }),
       );
 }

@@ -220,7 +220,7 @@ function parseItem(item: string): HostRule | string {
   if (item.includes('/')) return `has ${shown}, which is a URL or has a path: write only its host${hint(item)}`;
   const isBelow = item.startsWith('*.');
   const target = parseTarget(isBelow ? item.slice(2) : item, HTTPS_PORT);
-  if (target === null) return `has ${shown}, which is not a host${cure(item)}`;
+  if (target === null) return `has ${shown}, which is not a host${suggestion(item)}`;
   const { host, port } = target;
   if (isBelow && parseAddress(host) !== null) return `has ${shown}: write the address without *.`;
   if (isBelow && !host.includes('.')) {
@@ -243,7 +243,7 @@ function hint(item: string): string {
   return `, ${parseTarget(host, HTTPS_PORT) === null ? 'such as api.example.com' : host}`;
 }
 
-function cure(item: string): string {
+function suggestion(item: string): string {
   if (parseAddress(item) !== null) return `: write an IPv6 address in brackets, [${item}]`;
   if (item.lastIndexOf('*') > 0) return ': * may only be the first label, as in *.example.com';
   const port = /:([^:\]]*)$/.exec(item)?.[1] ?? null;

@@ -19,7 +19,7 @@ export const isolationFacts = z.strictObject({
   level: z.enum(isolationLevels),
   /** The reason why the level is not stronger, as a sentence; null if it is the requested or the strongest one. */
   why: z.string().max(500).nullable(),
-  /** Number of checks that the probe made from the agent's place, and names of the failed ones; null if the probe did not run. */
+  /** Number of attempts that the probe made from the agent's place, and names of the failed ones; null if the probe did not run. */
   probe: z.strictObject({ checks: count, failed: z.array(name).max(MAX_CHECKS) }).nullable(),
   /** `limited`: only broker and proxy can be reached; `any`: the user opened the network; `open`: nothing on this machine can limit it. */
   network: z.enum(['limited', 'any', 'open']),
@@ -43,7 +43,7 @@ export type IsolationFacts = z.infer<typeof isolationFacts>;
  */
 type Demand = 'always' | 'namespaces' | 'own-user' | 'limited' | 'own-network' | 'never' | 'works';
 
-/** The checks that the probe makes from the agent's place. Each name continues "the agent can …". */
+/** The attempts that the probe makes from the agent's place. Each name continues "the agent can …". */
 const DEMANDS = {
   "read the action's environment": 'always',
   "read the action's memory map": 'always',
@@ -90,19 +90,19 @@ const DEMANDS = {
   'reach the proxy': 'works',
 } as const satisfies Readonly<Record<string, Demand>>;
 
-export type CheckName = keyof typeof DEMANDS;
+export type AttemptName = keyof typeof DEMANDS;
 
-/** `open`: the attempt succeeded; `closed`: it was refused; `absent`: this run lacks the object of the check. */
-const checkResults = ['open', 'closed', 'absent'] as const;
+/** `open`: the attempt succeeded; `closed`: it was refused; `absent`: this run lacks the object of the attempt. */
+const attemptResults = ['open', 'closed', 'absent'] as const;
 
-export type CheckResult = (typeof checkResults)[number];
+export type AttemptResult = (typeof attemptResults)[number];
 
-/** All checks, in the order in which they are shown. */
-export const checkNames = Object.keys(DEMANDS) as readonly CheckName[];
+/** All attempts, in the order in which they are shown. */
+export const attemptNames = Object.keys(DEMANDS) as readonly AttemptName[];
 
-const probeAnswer = z.partialRecord(z.enum(checkNames), z.enum(checkResults));
+const probeAnswer = z.partialRecord(z.enum(attemptNames), z.enum(attemptResults));
 
-/** The results of the probe; a missing check is not proven. */
+/** The results of the probe; a missing attempt is not proven. */
 export type ProbeResults = Readonly<z.infer<typeof probeAnswer>>;
 
 /** Parses the answer of a process of the agent's user; returns null if it is not a probe answer, so that nothing is proven. */
@@ -111,13 +111,13 @@ export function parseProbeAnswer(text: string): ProbeResults | null {
   return parsed.success ? parsed.data : null;
 }
 
-/** Returns the number of checks that count at the level, and the failed ones among them. */
+/** Returns the number of attempts that count at the level, and the failed ones among them. */
 export function judgeProbe(
   level: IsolationLevel,
   network: IsolationFacts['network'],
   results: ProbeResults,
 ): NonNullable<IsolationFacts['probe']> {
-  const demanded = checkNames.filter((name) => wantedOf(name, level, network) !== null);
+  const demanded = attemptNames.filter((name) => wantedOf(name, level, network) !== null);
   const failed = demanded.filter((name) => {
     const found = results[name];
     return found !== 'absent' && found !== wantedOf(name, level, network);
@@ -125,12 +125,12 @@ export function judgeProbe(
   return { checks: demanded.length, failed };
 }
 
-/** Returns the expected result of a check; null if the check does not count at the level. */
+/** Returns the expected result of an attempt; null if the attempt does not count at the level. */
 export function wantedOf(
-  name: CheckName,
+  name: AttemptName,
   level: IsolationLevel,
   network: IsolationFacts['network'],
-): Exclude<CheckResult, 'absent'> | null {
+): Exclude<AttemptResult, 'absent'> | null {
   const demand = DEMANDS[name];
   if (demand === 'works') return 'open';
   return level !== 'none' && isDemanded(demand, level, network) ? 'closed' : null;
@@ -157,13 +157,13 @@ function isDemanded(
   }
 }
 
-/** Sorts failed checks by meaning: the agent `can` do what it should not, `cannot` do what it needs, or `unknown` to this version. */
+/** Sorts failed attempts by meaning: the agent `can` do what it should not, `cannot` do what it needs, or `unknown` to this version. */
 export function meaningOf(failed: readonly string[]): {
   readonly can: readonly string[];
   readonly cannot: readonly string[];
   readonly unknown: readonly string[];
 } {
-  const demandOf = (name: string): Demand | null => (isCheckName(name) ? DEMANDS[name] : null);
+  const demandOf = (name: string): Demand | null => (isAttemptName(name) ? DEMANDS[name] : null);
   return {
     can: failed.filter((name) => demandOf(name) !== null && demandOf(name) !== 'works'),
     cannot: failed.filter((name) => demandOf(name) === 'works'),
@@ -171,7 +171,7 @@ export function meaningOf(failed: readonly string[]): {
   };
 }
 
-function isCheckName(name: string): name is CheckName {
+function isAttemptName(name: string): name is AttemptName {
   return Object.hasOwn(DEMANDS, name);
 }
 

@@ -5,7 +5,7 @@ import { analysisSchema } from '../analysis/analysis.ts';
 import { evidenceSchema } from '../evidence.ts';
 import { answerKinds } from '../feedback/memory.ts';
 import { addIteration } from '../lane/change.ts';
-import { checkSchema, type LaneState, parseState } from '../lane/state/state.ts';
+import { verificationRecordSchema, type LaneState, parseState } from '../lane/state/state.ts';
 import { serializeState } from '../lane/state/serialize-state.ts';
 import { configurationProblem, verdictSchema } from '../lane/verdict/verdict.ts';
 import { windowsSchema } from '../lane/windows.ts';
@@ -81,11 +81,11 @@ const endSchema = z.object({
   outcome: outcomeSchema,
 });
 
-const checkLineSchema = z.object({
+const verificationLineSchema = z.object({
   ...common,
   checkedAt: anyInstant,
-  check: checkSchema,
-  /** Tasks that this run had finished by then. If the check failed, they are open again. */
+  check: verificationRecordSchema,
+  /** Tasks that this run had finished by then. If it failed, they are open again. */
   finished: z.array(z.string()),
 });
 
@@ -125,7 +125,7 @@ const waitSchema = z.object({
 const lineSchema = z.discriminatedUnion('kind', [
   startSchema.extend({ kind: z.literal('start') }),
   entrySchema.extend({ kind: z.literal('iteration') }),
-  checkLineSchema.extend({ kind: z.literal('check') }),
+  verificationLineSchema.extend({ kind: z.literal('check') }),
   answerSchema.extend({ kind: z.literal('answer') }),
   waitSchema.extend({ kind: z.literal('wait') }),
   leftOutSchema.extend({ kind: z.literal('left-out') }),
@@ -147,7 +147,7 @@ export function callsOf({ evidence, madeAgain }: Pick<JournalEntry, 'evidence' |
 }
 
 /** The result of the verify commands for the head in a clean clone, between two iterations or at the end. */
-export type JournalCheck = Immutable<z.infer<typeof checkLineSchema>>;
+export type JournalVerification = Immutable<z.infer<typeof verificationLineSchema>>;
 
 /** An answer of the loop itself to people or CI, between two iterations or before the first. */
 export type JournalAnswer = Immutable<z.infer<typeof answerSchema>>;
@@ -168,7 +168,7 @@ export type JournalEnd = Immutable<z.infer<typeof endSchema>>;
 export type JournalLine =
   | { readonly kind: 'start'; readonly start: JournalStart }
   | { readonly kind: 'iteration'; readonly entry: JournalEntry }
-  | { readonly kind: 'check'; readonly check: JournalCheck }
+  | { readonly kind: 'check'; readonly verification: JournalVerification }
   | { readonly kind: 'answer'; readonly answer: JournalAnswer }
   | { readonly kind: 'wait'; readonly wait: JournalWait }
   | { readonly kind: 'left-out'; readonly leftOut: JournalLeftOut }
@@ -195,9 +195,9 @@ function queued({ id, priority, dependsOn, optional, obstacle }: QueuedTask): ob
   return { id, priority, dependsOn, optional, hold: obstacle };
 }
 
-/** Serializes a check as one line of JSON without a line end. */
-export function serializeCheck(check: JournalCheck): string {
-  return JSON.stringify({ kind: 'check', ...check });
+/** Serializes a verification as one line of JSON without a line end. */
+export function serializeVerification(verification: JournalVerification): string {
+  return JSON.stringify({ kind: 'check', ...verification });
 }
 
 /** Serializes an answer as one line of JSON without a line end. */
@@ -246,8 +246,8 @@ export function parseJournalLine(line: string): JournalLine {
       return { kind, entry };
     }
     case 'check': {
-      const { kind, ...check } = parsed.data;
-      return { kind, check };
+      const { kind, ...verification } = parsed.data;
+      return { kind, verification };
     }
     case 'answer': {
       const { kind, ...answer } = parsed.data;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { tryJson } from '../text/try-json.ts';
 import {
   type JournalAnswer,
-  type JournalCheck,
+  type JournalVerification,
   type JournalEnd,
   type JournalEntry,
   type JournalLeftOut,
@@ -30,8 +30,8 @@ const linkSchema = z.object({ prev: z.string() });
 export interface Journal {
   readonly start: JournalStart;
   readonly entries: readonly JournalEntry[];
-  /** Checks, each with the number of iterations before it. */
-  readonly checks: readonly { readonly after: number; readonly check: JournalCheck }[];
+  /** Verifications in a clean clone, each with the number of iterations before it. */
+  readonly verifications: readonly { readonly after: number; readonly verification: JournalVerification }[];
   /** Answers that the loop gave itself, each with the number of iterations before it. */
   readonly answers: readonly { readonly after: number; readonly answer: JournalAnswer }[];
   /** Waits, each with the number of iterations before it. */
@@ -77,8 +77,8 @@ export function parseJournal(text: string): ParsedJournal {
     journal: {
       start: first.start,
       entries: lines.flatMap((line) => (line.kind === 'iteration' ? [line.entry] : [])),
-      checks: lines.flatMap((line, index) =>
-        line.kind === 'check' ? [{ after: iterationsBefore(lines, index), check: line.check }] : [],
+      verifications: lines.flatMap((line, index) =>
+        line.kind === 'check' ? [{ after: iterationsBefore(lines, index), verification: line.verification }] : [],
       ),
       answers: lines.flatMap((line, index) =>
         line.kind === 'answer' ? [{ after: iterationsBefore(lines, index), answer: line.answer }] : [],
@@ -144,7 +144,7 @@ function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): s
     case 'iteration':
       return line.entry.lane;
     case 'check':
-      return line.check.lane;
+      return line.verification.lane;
     case 'answer':
       return line.answer.lane;
     case 'wait':
@@ -165,6 +165,13 @@ function iterationsBefore(lines: readonly JournalLine[], index: number): number 
 /** Adds the SHA-256 (hex) of the bytes of the previous line to a serialized line. */
 export function chainLine(line: string, prev: string): string {
   return `{"prev":${JSON.stringify(prev)},${line.slice(1)}`;
+}
+
+/** Returns the lines of a journal up to the one with this hash, or null if none has it. */
+export function linesUpTo(text: string, lastHash: string, sha256: (line: string) => string): string | null {
+  const lines = text.split('\n');
+  const last = lines.findIndex((line) => sha256(line) === lastHash);
+  return last === -1 ? null : `${lines.slice(0, last + 1).join('\n')}\n`;
 }
 
 /** Checks the hash chain of a journal's text; accepts any string. A last line that was cut off is ignored. */

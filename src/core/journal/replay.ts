@@ -1,6 +1,6 @@
 import type { AgentName } from '../agent-names.ts';
 import { doneWithoutCall } from '../feedback/answered.ts';
-import { recordHeadCheck } from '../lane/check.ts';
+import { recordHeadVerification } from '../lane/verification.ts';
 import { recordLeftOut } from '../refusals/left-out.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
 import { isWorthWaiting } from '../loop/next-deed.ts';
@@ -55,7 +55,7 @@ export function replay(journal: Journal, kindsOf: KindsOfDenial): readonly Diffe
   const differences: Difference[] = [];
   for (const [index, entry] of entries.entries()) {
     const line = lineOf(journal, index);
-    position = checked(position, journal, index);
+    position = afterEvents(position, journal, index);
     const step = decide(position, { policy: position.policy, now: entry.startedAt, ...fromOutside(null) });
     if (step.kind === 'stop' || step.task.id !== entry.taskId) {
       differences.push({
@@ -72,7 +72,7 @@ export function replay(journal: Journal, kindsOf: KindsOfDenial): readonly Diffe
     position = settled.position;
   }
   if (end !== null) {
-    position = checked(position, journal, entries.length);
+    position = afterEvents(position, journal, entries.length);
     const step = decide(position, { policy: position.policy, now: end.decidedAt, ...fromOutside(end) });
     const replayed = step.kind === 'stop' ? step.outcome : step.task.id;
     if (!isSame(comparable(end.outcome), typeof replayed === 'string' ? replayed : comparable(replayed)))
@@ -86,14 +86,14 @@ export function whatIf(journal: Journal, policy: Policy, kindsOf: KindsOfDenial)
   const { entries, end } = journal;
   let position = startPosition(journal, policy);
   for (const [iterations, entry] of entries.entries()) {
-    position = checked(position, journal, iterations);
+    position = afterEvents(position, journal, iterations);
     const at = { policy: position.policy, now: entry.startedAt };
     const step = decide(position, { ...at, ...fromOutside(null) });
     if (step.kind === 'stop') return stopped(position, iterations, { ...at, outcome: step.outcome });
     if (step.task.id !== entry.taskId) return { kind: 'other-task', iterations, taskId: step.task.id };
     position = advance(position, entry, position.policy, kindsOf).position;
   }
-  position = checked(position, journal, entries.length);
+  position = afterEvents(position, journal, entries.length);
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
   const step = decide(position, { policy: position.policy, now, ...fromOutside(end) });
   const iterations = entries.length;
@@ -124,15 +124,15 @@ function startPosition({ start: { tasks, state, startedAt } }: Journal, policy: 
 }
 
 /** Returns the 1-based line of the entry at an index, or of the end. */
-function lineOf({ answers, checks, waits, leftOut, withdrawals }: Journal, index: number): number {
-  const between = [...answers, ...checks, ...waits, ...leftOut, ...withdrawals];
+function lineOf({ answers, verifications, waits, leftOut, withdrawals }: Journal, index: number): number {
+  const between = [...answers, ...verifications, ...waits, ...leftOut, ...withdrawals];
   return index + 2 + between.filter(({ after }) => after <= index).length;
 }
 
-/** Applies the events between two iterations: withdrawals, refusals, answers without a call, checks, and waits for limits. */
-function checked(
+/** Applies the events between two iterations: withdrawals, refusals, answers without a call, verifications, and waits for limits. */
+function afterEvents(
   position: Position,
-  { answers, checks, waits, leftOut, withdrawals }: Journal,
+  { answers, verifications, waits, leftOut, withdrawals }: Journal,
   iterations: number,
 ): Position {
   const withdrawn = withdrawals
@@ -144,9 +144,15 @@ function checked(
   const answered = answers
     .filter(({ after }) => after === iterations)
     .reduce((at, { answer }) => ({ ...at, state: doneWithoutCall(at.state, answer.tasks, answer.commit) }), refused);
-  const known = checks
+  const known = verifications
     .filter(({ after }) => after === iterations)
-    .reduce((at, { check }) => ({ ...at, state: recordHeadCheck(at.state, check, check.checkedAt) }), answered);
+    .reduce(
+      (at, { verification: { check: record, finished, checkedAt } }) => ({
+        ...at,
+        state: recordHeadVerification(at.state, { record, finished }, checkedAt),
+      }),
+      answered,
+    );
   return waits
     .filter(({ after }) => after === iterations)
     .reduce((at, { wait }) => ({ ...at, ...resumed(at, wait) }), known);

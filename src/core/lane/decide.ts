@@ -1,6 +1,6 @@
 import type { AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
-import { awaitingCheck, waitingForOthers } from './check.ts';
+import { awaitingVerification, waitingForOthers } from './verification.ts';
 import { type CircuitView, countSet, viewCircuit, WINDOW_SIZE } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { isFull, isShareOf } from './change.ts';
@@ -89,12 +89,12 @@ export function agentToCall({
 }
 
 /**
- * Returns the task that an iteration would work on now. Tasks that only wait for a check of the head come last, but
+ * Returns the task that an iteration would work on now. Tasks that only wait for a verification of the head come last, but
  * before optional ones that were not begun.
  */
 function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
   const { state, tasks } = situation;
-  const awaiting = awaitingCheck(state);
+  const awaiting = awaitingVerification(state);
   const open = tasks.filter(({ id }) => !awaiting.includes(id));
   const next = chosen(situation, open);
   if (next !== null && (!next.optional || progressOf(state.tasks, next.id).attempts > 0)) return next;
@@ -356,6 +356,6 @@ function isUncontested({ last }: RunSoFar): boolean {
 function hintsNow(state: LaneState, task: QueuedTask, circuit: CircuitView): readonly HintCode[] {
   const kept =
     state.lastIteration === null ? [] : hintsFor(state.lastIteration.hints, state.lastIteration.taskId === task.id);
-  const base: readonly HintCode[] = state.baseCheck?.kind === 'failed' ? ['base_fails'] : [];
+  const base: readonly HintCode[] = state.baseVerification?.kind === 'failed' ? ['base_fails'] : [];
   return [...(circuit.kind === 'half-open' ? [circuit.of] : []), ...kept, ...base];
 }

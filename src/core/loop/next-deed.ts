@@ -1,5 +1,10 @@
 import { MINUTE_MS } from '../countdown.ts';
-import { awaitingCheck, type CheckSubject, decidedByCheck, isCheckOf } from '../lane/check.ts';
+import {
+  awaitingVerification,
+  type VerificationSubject,
+  decidedByVerification,
+  isVerificationOf,
+} from '../lane/verification.ts';
 import { limitOf, nextStep, type NextStep, type RunSoFar, type Situation, startRun } from '../lane/decide.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { afterWait, type Policy } from '../policy.ts';
@@ -25,8 +30,8 @@ type Stage = 'unopened' | 'ready' | keyof typeof AFTER_STAGE;
  * between, so that every commit is pushed.
  */
 const AFTER_STAGE = {
-  opened: 'check-base',
-  'base-checked': 'merge-repaired-base',
+  opened: 'verify-base',
+  'base-verified': 'merge-repaired-base',
   'base-merged': 'apply-suggestions',
   'suggestions-applied': 'push',
   merged: 'push',
@@ -46,10 +51,10 @@ export interface Known {
   /** The reason why the run breaks off; null if it does not. */
   readonly failure: Outcome | null;
 
-  // The following fields hold until the next iteration, the head check also until the next merge.
+  // The following fields hold until the next iteration, the verification of the head also until the next merge.
   /** The task before whose call people's changes were looked up; null if there is none. */
   readonly lookedFor: TaskId | null;
-  readonly isHeadChecked: boolean;
+  readonly isHeadVerified: boolean;
   /** True if the run asked for more than it had reserved. */
   readonly hasAskedForMore: boolean;
 
@@ -67,7 +72,7 @@ export const NOTHING_KNOWN: Known = {
   stage: 'unopened',
   failure: null,
   lookedFor: null,
-  isHeadChecked: false,
+  isHeadVerified: false,
   hasAskedForMore: false,
   orders: null,
   prepared: null,
@@ -85,11 +90,17 @@ export function knownAfter(known: Known, news: Partial<Known>): Known {
 /** The next deed of the loop. */
 export type Deed =
   | {
-      readonly kind: 'open-branch' | 'check-base' | 'merge-repaired-base' | 'apply-suggestions' | 'push' | 'ask-orders';
+      readonly kind:
+        | 'open-branch'
+        | 'verify-base'
+        | 'merge-repaired-base'
+        | 'apply-suggestions'
+        | 'push'
+        | 'ask-orders';
     }
   | { readonly kind: 'look-at-people'; readonly task: Task }
-  /** `finished` are the tasks that the check decides on. */
-  | { readonly kind: 'check-head'; readonly subject: CheckSubject; readonly finished: readonly TaskId[] }
+  /** `finished` are the tasks that the verification decides on. */
+  | { readonly kind: 'verify-head'; readonly subject: VerificationSubject; readonly finished: readonly TaskId[] }
   | { readonly kind: 'prepare-merge'; readonly task: Task }
   /** `startedAt` is the instant of the decision, at which the call is charged. */
   | {
@@ -113,7 +124,7 @@ export interface LoopSituation extends Situation<Task> {
   /** The person who asked only this run to end after its iteration; null if nobody did. */
   readonly endingBy: string | null;
   /** The head with the verify commands. */
-  readonly head: CheckSubject;
+  readonly head: VerificationSubject;
   /** True if this job can see people's changes on GitHub. */
   readonly canLook: boolean;
   /** The user's policy, without the bounds of a reservation; null if the run cannot ask for more. */
@@ -143,8 +154,8 @@ function beforeCall(situation: LoopSituation, step: Iterate): Deed {
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
   if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
   // A finished task may become done without a call.
-  const check = awaitingCheck(state).includes(task.id) ? headCheck(situation, null) : null;
-  if (check !== null) return check;
+  const deed = awaitingVerification(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
+  if (deed !== null) return deed;
   if (known.stage === 'unopened') return { kind: 'open-branch' };
   if (known.prepared?.task !== task.id) return { kind: 'prepare-merge', task };
   return { kind: 'iterate', step, startedAt: now, merge: known.prepared.merge, orders: known.orders ?? [] };
@@ -167,25 +178,25 @@ function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Dee
   return end(situation, ending, skippedBy);
 }
 
-/** Returns the deed at the end of a run: its head is checked first if that can still change which tasks are done. */
+/** Returns the deed at the end of a run: its head is verified first if that can still change which tasks are done. */
 function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): Deed {
-  return headCheck(situation, ending.outcome) ?? { kind: 'end', ending, waitSkippedBy };
+  return dueHeadVerification(situation, ending.outcome) ?? { kind: 'end', ending, waitSkippedBy };
 }
 
-/** Returns the check of the head that is due before the run ends with the outcome, or before another call (null). Returns null if none is due. */
-function headCheck(
+/** Returns the verification of the head that is due before the run ends with the outcome, or before another call (null). Returns null if none is due. */
+function dueHeadVerification(
   { known, state, policy, head }: LoopSituation,
   outcome: Outcome | null,
-): Extract<Deed, { kind: 'check-head' }> | null {
-  if (!policy.verifies || known.isHeadChecked || outcome?.kind === 'cancelled') return null;
-  const finished = decidedByCheck(state, outcome?.kind === 'complete');
-  const isKnown = state.headCheck?.kind === 'passed' && isCheckOf(state.headCheck, head);
+): Extract<Deed, { kind: 'verify-head' }> | null {
+  if (!policy.verifies || known.isHeadVerified || outcome?.kind === 'cancelled') return null;
+  const finished = decidedByVerification(state, outcome?.kind === 'complete');
+  const isKnown = state.headVerification?.kind === 'passed' && isVerificationOf(state.headVerification, head);
   const isDue =
     outcome === null ||
     ((finished.length > 0 || outcome.kind === 'complete') && !isKnown) ||
-    // A failure in the work tree would also fail in the clone: a check would say nothing new.
-    (awaitingCheck(state).length > 0 && state.lastIteration?.verification !== 'failed');
-  return isDue ? { kind: 'check-head', subject: head, finished } : null;
+    // A failure in the work tree would also fail in the clone: a verification would say nothing new.
+    (awaitingVerification(state).length > 0 && state.lastIteration?.verification !== 'failed');
+  return isDue ? { kind: 'verify-head', subject: head, finished } : null;
 }
 
 /**

@@ -77,11 +77,11 @@ export function definitionOf(name: LifecycleLabel): {
 export function missingLabel(taskLabel: string, labels: readonly string[]): string | null {
   if (labels.some((name) => sameLabel(name, taskLabel))) return null;
   const similar = similarLabel(taskLabel, labels);
-  const cure =
+  const remedy =
     similar === null
       ? `Create it under Issues → Labels, or set the input \`task-label\` to the label that you use.`
       : `If it was renamed, set the input \`task-label\` to "${similar}"; otherwise create it under Issues → Labels.`;
-  return `There is no label "${taskLabel}" in this repository, so no issue can have it. ${cure}`;
+  return `There is no label "${taskLabel}" in this repository, so no issue can have it. ${remedy}`;
 }
 
 /** Returns the label that the task label may have been renamed to: one that contains it or is nearly equal, excluding Ralph's own labels; null if there is none. */

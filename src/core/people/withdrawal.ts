@@ -1,4 +1,4 @@
-import { reopen } from '../lane/check.ts';
+import { reopen } from '../lane/verification.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { TaskId } from '../tasks/ids.ts';

@@ -39,7 +39,7 @@ const MAX_DOUBLED_DELAY_MS = 30_000;
 const PASSING_ERRORS: readonly string[] = ['server', 'rate-limit', 'other'];
 
 /** The messages and results that an iteration received from its agent. */
-export interface Heard {
+export interface StepOutput {
   readonly analysis: Analysis;
   readonly end: AgentEnd;
   readonly outputChars: number;
@@ -79,7 +79,7 @@ const SILENCE: Analysis = {
 };
 
 /** Returns why a call is the last one of its run, in words: people took its task back, the provider's limit is reached, or the access fails for every call. Null if the run may continue. */
-export function endsTheRun({ analysis, end }: Pick<Heard, 'analysis' | 'end'>): string | null {
+export function endsTheRun({ analysis, end }: Pick<StepOutput, 'analysis' | 'end'>): string | null {
   if (end.kind === 'withdrawn') return 'people took its task back';
   if (analysis.usageLimit !== null) return "the provider's usage limit is reached";
   return configurationProblem(analysis) === null ? null : `the agent cannot work (${analysis.agentError?.kind ?? ''})`;
@@ -90,14 +90,14 @@ export function endsTheRun({ analysis, end }: Pick<Heard, 'analysis' | 'end'>): 
  * work of the others. Usage and denials are those of all calls. `failed` calls belong to steps that may fail and
  * overrule nothing; `sessionId` is the lane's conversation after the iteration.
  */
-export function heardTogether(
-  calls: readonly Heard[],
+export function joinOutputs(
+  calls: readonly StepOutput[],
   {
     failed,
     sessionId,
     cancelled,
-  }: { readonly failed: readonly Heard[]; readonly sessionId: string | null; readonly cancelled: boolean },
-): Heard {
+  }: { readonly failed: readonly StepOutput[]; readonly sessionId: string | null; readonly cancelled: boolean },
+): StepOutput {
   const last =
     calls.find((call) => endsTheRun(call) !== null) ?? calls.findLast((call) => !failed.includes(call)) ?? calls.at(-1);
   const end: AgentEnd = cancelled ? { kind: 'cancelled' } : (last?.end ?? { kind: 'exited', code: 0 });
@@ -120,7 +120,7 @@ export function heardTogether(
 }
 
 /** Joins a failed call with its repetition and adds up their usage. Denials of the failed call do not count. */
-export function heardAgain<Call extends Heard>(failed: Heard, again: Call): Call {
+export function joinRepetition<Call extends StepOutput>(failed: StepOutput, again: Call): Call {
   const analyses = [failed.analysis, again.analysis];
   return {
     ...again,

@@ -31,7 +31,7 @@ export function parseRefusal(text: string): Refusal {
   if (first === undefined)
     return { kind: 'branch', rule: UNKNOWN_RULE, files: [], words, meaning: 'The server refused the push.' };
   const files = first.kind === 'content' ? filesIn(text) : [];
-  return { kind: first.kind, rule: first.rule, files, words, meaning: `${first.meaning} ${first.cure}`.trim() };
+  return { kind: first.kind, rule: first.rule, files, words, meaning: `${first.meaning} ${first.remedy}`.trim() };
 }
 
 /** The rule of a refusal in unknown words. */

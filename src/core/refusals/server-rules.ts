@@ -21,7 +21,7 @@ export interface ServerRule {
   readonly pattern: RegExp;
   readonly meaning: string;
   /** The steps that a person can take; empty if nothing needs to be done. */
-  readonly cure: string;
+  readonly remedy: string;
 }
 
 const EXEMPT =
@@ -38,7 +38,8 @@ export const serverRules: readonly ServerRule[] = [
     type: null,
     pattern: /Push cannot contain secrets|GH009|secrets detected|Resolve the following secrets/i,
     meaning: 'Push protection found a secret in what was committed.',
-    cure: 'Take the secret out of the file. If it is a real one, revoke it: it was written to a disk that an agent can read.',
+    remedy:
+      'Take the secret out of the file. If it is a real one, revoke it: it was written to a disk that an agent can read.',
   },
   {
     kind: 'content',
@@ -46,7 +47,8 @@ export const serverRules: readonly ServerRule[] = [
     type: null,
     pattern: /refusing to allow .* to create or update workflow/is,
     meaning: 'This token may not change files in .github/workflows, and GITHUB_TOKEN never may.',
-    cure: 'Use the token of a GitHub App or a person with the "workflows" permission, or leave these files out of allow-protected-paths.',
+    remedy:
+      'Use the token of a GitHub App or a person with the "workflows" permission, or leave these files out of allow-protected-paths.',
   },
   {
     kind: 'content',
@@ -54,7 +56,7 @@ export const serverRules: readonly ServerRule[] = [
     type: null,
     pattern: /GH001|exceeds GitHub's file size limit/i,
     meaning: 'A file is larger than GitHub takes.',
-    cure: 'Keep it out of the repository, or in git-lfs.',
+    remedy: 'Keep it out of the repository, or in git-lfs.',
   },
   {
     kind: 'content',
@@ -62,7 +64,7 @@ export const serverRules: readonly ServerRule[] = [
     type: null,
     pattern: /GH008|unknown Git LFS object/i,
     meaning: 'The commits name git-lfs files that were never uploaded.',
-    cure: LEAVE_OUT,
+    remedy: LEAVE_OUT,
   },
   {
     kind: 'content',
@@ -70,7 +72,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'file_path_restriction', kind: 'warning', does: 'refuses changes of some files' },
     pattern: /file paths? (is|are) (restricted|not allowed)|restricted file path|file_path_restriction/i,
     meaning: 'A rule of the repository restricts this path.',
-    cure: LEAVE_OUT,
+    remedy: LEAVE_OUT,
   },
   {
     kind: 'content',
@@ -79,7 +81,7 @@ export const serverRules: readonly ServerRule[] = [
     pattern:
       /file paths? (is|are) too long|(maximum|max) (file )?path length|path length exceeds|max_file_path_length/i,
     meaning: 'A rule of the repository limits the length of paths.',
-    cure: LEAVE_OUT,
+    remedy: LEAVE_OUT,
   },
   {
     kind: 'content',
@@ -88,7 +90,7 @@ export const serverRules: readonly ServerRule[] = [
     pattern:
       /file extensions? (\S+ )?(is|are) (restricted|not allowed)|restricted file extension|file_extension_restriction/i,
     meaning: 'A rule of the repository forbids this kind of file.',
-    cure: LEAVE_OUT,
+    remedy: LEAVE_OUT,
   },
   {
     kind: 'content',
@@ -97,7 +99,7 @@ export const serverRules: readonly ServerRule[] = [
     pattern:
       /file size (exceeds|is larger|limit)|files? (is|are) (too large|larger than)|(maximum|max) file size|max_file_size/i,
     meaning: 'A rule of the repository limits the size of files.',
-    cure: LEAVE_OUT,
+    remedy: LEAVE_OUT,
   },
   // Rules about names follow.
   {
@@ -107,7 +109,7 @@ export const serverRules: readonly ServerRule[] = [
     pattern:
       /directory file conflict|there are still refs under|cannot lock ref '[^']*': '[^']*' exists; cannot create|cannot process '[^']*' and '[^']*' at the same time|file exists in the way|case-insensitive/i,
     meaning: 'Another branch has a name that git does not allow beside this one.',
-    cure: 'Rename or delete that branch, or choose another `branch-prefix`.',
+    remedy: 'Rename or delete that branch, or choose another `branch-prefix`.',
   },
   // Rules about branches follow.
   {
@@ -116,7 +118,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'branch_name_pattern', kind: 'warning', does: 'may refuse the name of the branch' },
     pattern: /branch name (must|does not|is not)|ref name (must|does not)|branch_name_pattern/i,
     meaning: 'A rule of the repository does not allow this name of a branch.',
-    cure: 'Choose a `branch-prefix` that it allows.',
+    remedy: 'Choose a `branch-prefix` that it allows.',
   },
   {
     kind: 'branch',
@@ -124,7 +126,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'creation', kind: 'problem', does: 'refuses new branches' },
     pattern: /creations? (being|is|are) restricted|cannot create (this )?(ref|branch)|matching branches.*creat/i,
     meaning: 'A rule of the repository forbids this token to create the branch.',
-    cure: EXEMPT,
+    remedy: EXEMPT,
   },
   {
     kind: 'branch',
@@ -137,7 +139,7 @@ export const serverRules: readonly ServerRule[] = [
     pattern:
       /cannot delete (this|a) (protected )?(branch|ref)|deletion (of .* )?prohibited|denying ref deletion|deletions? (being|is|are) restricted/i,
     meaning: 'A rule of the repository forbids deleting the branch.',
-    cure: 'Nothing needs to be done: the next work begins without deleting it.',
+    remedy: 'Nothing needs to be done: the next work begins without deleting it.',
   },
   {
     kind: 'branch',
@@ -145,7 +147,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'required_signatures', kind: 'problem', does: 'refuses commits without a signature' },
     pattern: /must have (verified|valid) signatures|commits must be signed|unsigned commits?/i,
     meaning: "A rule of the repository requires signed commits, and Ralph's are not signed.",
-    cure: EXEMPT,
+    remedy: EXEMPT,
   },
   {
     kind: 'branch',
@@ -157,7 +159,7 @@ export const serverRules: readonly ServerRule[] = [
     },
     pattern: /must not contain merge commits|merge commits are not allowed|requires? (a )?linear history/i,
     meaning: 'A rule of the repository requires a linear history, so the branch cannot take a merge of its base.',
-    cure: `Merge or close the pull request, or ${lowerFirst(EXEMPT)}`,
+    remedy: `Merge or close the pull request, or ${lowerFirst(EXEMPT)}`,
   },
   {
     kind: 'branch',
@@ -166,7 +168,7 @@ export const serverRules: readonly ServerRule[] = [
     pattern:
       /\b(commit )?author('s)? (e-?mail|name)\b.* must|author e-?mail|expected author|commit_author_email_pattern|author .* (is )?not allowed/i,
     meaning: "A rule of the repository does not accept the author of Ralph's commits.",
-    cure: `Use a token whose account the rule accepts, or ${lowerFirst(EXEMPT)}`,
+    remedy: `Use a token whose account the rule accepts, or ${lowerFirst(EXEMPT)}`,
   },
   {
     kind: 'branch',
@@ -174,7 +176,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'committer_email_pattern', kind: 'warning', does: 'may refuse the committer of commits' },
     pattern: /\bcommitter('s)? (e-?mail|name)\b|committer_email_pattern|committer .* (is )?not allowed/i,
     meaning: "A rule of the repository does not accept the committer of Ralph's commits.",
-    cure: `Use a token whose account the rule accepts, or ${lowerFirst(EXEMPT)}`,
+    remedy: `Use a token whose account the rule accepts, or ${lowerFirst(EXEMPT)}`,
   },
   {
     kind: 'branch',
@@ -182,7 +184,7 @@ export const serverRules: readonly ServerRule[] = [
     type: null,
     pattern: /GH007|publish a private e-?mail address|email privacy restrictions/i,
     meaning: 'The account of the token keeps its email address private, and the commits name it.',
-    cure: "Use the account's noreply address or another token.",
+    remedy: "Use the account's noreply address or another token.",
   },
   {
     kind: 'branch',
@@ -190,7 +192,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'commit_message_pattern', kind: 'warning', does: 'may refuse commit messages' },
     pattern: /commit messages? (must|does not|do not|is|are)|commit_message_pattern/i,
     meaning: "A rule of the repository does not accept the messages of Ralph's commits.",
-    cure: EXEMPT,
+    remedy: EXEMPT,
   },
   {
     kind: 'branch',
@@ -198,7 +200,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'required_deployments', kind: 'warning', does: 'may refuse pushes before a deployment' },
     pattern: /required deployments?|must be (successfully )?deployed/i,
     meaning: 'A rule of the repository requires a deployment before a push.',
-    cure: EXEMPT,
+    remedy: EXEMPT,
   },
   {
     kind: 'branch',
@@ -206,7 +208,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'required_status_checks', kind: 'problem', does: 'refuses pushes before checks have passed' },
     pattern: /required status checks?/i,
     meaning: 'A rule of the repository requires checks to pass before a push, which no new commit can have.',
-    cure: EXEMPT,
+    remedy: EXEMPT,
   },
   {
     kind: 'branch',
@@ -214,7 +216,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'workflows', kind: 'warning', does: 'may refuse pushes before required workflows have passed' },
     pattern: /required workflows?/i,
     meaning: 'A rule of the repository requires workflows to pass before a push, which no new commit can have.',
-    cure: EXEMPT,
+    remedy: EXEMPT,
   },
   {
     kind: 'branch',
@@ -222,7 +224,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'code_scanning', kind: 'warning', does: 'may refuse pushes before code scanning' },
     pattern: /code scanning (is|results?|alerts?)|waiting for code scanning/i,
     meaning: 'A rule of the repository requires code scanning before a push.',
-    cure: EXEMPT,
+    remedy: EXEMPT,
   },
   {
     kind: 'branch',
@@ -230,7 +232,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'pull_request', kind: 'problem', does: 'refuses pushes without a pull request' },
     pattern: /changes must be made through a pull request|changes must be made through the merge queue/i,
     meaning: 'A rule of the repository allows changes of this branch through pull requests only.',
-    cure: EXEMPT,
+    remedy: EXEMPT,
   },
   {
     kind: 'branch',
@@ -239,7 +241,7 @@ export const serverRules: readonly ServerRule[] = [
     pattern:
       /cannot update this protected ref|updates? (being|is|are) restricted|branch is locked|cannot change this locked branch/i,
     meaning: 'A rule of the repository forbids this token to update the branch.',
-    cure: EXEMPT,
+    remedy: EXEMPT,
   },
   {
     kind: 'branch',
@@ -247,7 +249,7 @@ export const serverRules: readonly ServerRule[] = [
     type: null,
     pattern: /GH003|cannot force-push|denying non-fast-forward/i,
     meaning: 'A rule of the repository forbids to rewrite the branch.',
-    cure: EXEMPT,
+    remedy: EXEMPT,
   },
   {
     kind: 'branch',
@@ -256,7 +258,7 @@ export const serverRules: readonly ServerRule[] = [
     pattern:
       /^(?!.*rate limit).*?((returned error:|HTTP) 40[13]\b|permission [^;\n]*denied|could not read Username|authentication failed|read-only|is archived|write access [^\n]*not granted|not authorized to push)/is,
     meaning: 'The token may not push.',
-    cure: 'The workflow needs "permissions: contents: write".',
+    remedy: 'The workflow needs "permissions: contents: write".',
   },
   {
     kind: 'stale',
@@ -265,7 +267,7 @@ export const serverRules: readonly ServerRule[] = [
     pattern:
       /non-fast-forward|fetch first|stale info|cannot lock ref|reference already exists|failed to update ref|incorrect old value|remote ref updated since checkout/i,
     meaning: 'The branch changed while this run worked.',
-    cure: 'Nothing was overwritten; the next run continues from there.',
+    remedy: 'Nothing was overwritten; the next run continues from there.',
   },
   {
     kind: 'weather',
@@ -274,7 +276,7 @@ export const serverRules: readonly ServerRule[] = [
     pattern:
       /could not resolve|couldn't resolve|(failed|unable|couldn't|could not) to connect|couldn't connect|connection (refused|reset|timed out|was closed)|recv failure|send failure|empty reply|operation timed out|network is unreachable|(returned error:|HTTP) 5\d\d|RPC failed; (HTTP 5\d\d|curl \d)/i,
     meaning: 'The git server could not be reached.',
-    cure: '',
+    remedy: '',
   },
   {
     kind: 'weather',
@@ -283,7 +285,7 @@ export const serverRules: readonly ServerRule[] = [
     pattern:
       /internal (server )?error|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive/i,
     meaning: 'The git server broke down over the push.',
-    cure: '',
+    remedy: '',
   },
   {
     kind: 'weather',
@@ -291,7 +293,7 @@ export const serverRules: readonly ServerRule[] = [
     type: null,
     pattern: /(returned error:|HTTP) 429\b|rate limit|too many requests/i,
     meaning: 'The git server limits the rate of requests.',
-    cure: '',
+    remedy: '',
   },
 ];
 
@@ -312,7 +314,7 @@ export const unnamedProtection: ServerRule = {
   type: null,
   pattern: /GH006|GH013|protected branch|rule violations|ruleset/i,
   meaning: 'A branch protection rule or ruleset of the repository forbids this push.',
-  cure: EXEMPT,
+  remedy: EXEMPT,
 };
 
 function lowerFirst(text: string): string {

@@ -24,7 +24,7 @@ const RECORD_OVERSHOOT_USD = 5;
 /**
  * Returns the stored state plus what the record of a killed run adds: the session, and usage within the run's limits. A
  * task is done only if the store says so. Nothing that is only in the record stops the next run: no park, no open
- * circuit, no stuck task; approvals, pauses, checks and signals come from the store.
+ * circuit, no stuck task; approvals, pauses, verifications and signals come from the store.
  */
 export function believedState(
   stored: LaneState,
@@ -206,7 +206,7 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
     notified: before.notified,
     notifiedAt: before.notifiedAt,
     transcript: null,
-    baseCheck: received.baseCheck?.commit === base ? received.baseCheck : before.baseCheck,
+    baseVerification: received.baseVerification?.commit === base ? received.baseVerification : before.baseVerification,
     redBase: received.redBase === null || received.redBase.commit === base ? received.redBase : before.redBase,
     park: park === null ? null : believablePark(park, policy, now),
     // An instant in the future would keep it open for any length of time.

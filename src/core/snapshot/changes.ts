@@ -15,6 +15,7 @@ import { nameOfLane, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { oneLine } from '../text/phrase.ts';
 import { formatInstant } from '../countdown.ts';
 import { withAsked } from './going-on.ts';
+import { type StoredRun, withRun } from './stored-run.ts';
 import {
   budgetIn,
   laneIn,
@@ -105,10 +106,12 @@ export interface Saving {
   readonly now: number;
   /** The run's effect on its lane, which settles its reservation; null without a reservation. */
   readonly run: LaneRun | null;
+  /** The memory of the run to keep; null for one that did not work. */
+  readonly stored: StoredRun | null;
 }
 
 /** Saves the lane's new state, releases the lane, and replaces the reservation by the actual usage, even if another run's state stays. */
-export function save({ lane, sequence, document, saver, now, run }: Saving): Change<SaveAnswer> {
+export function save({ lane, sequence, document, saver, now, run, stored }: Saving): Change<SaveAnswer> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const saved = record === null ? null : saveRecord(record, { sequence, document }, saver, now);
@@ -120,7 +123,8 @@ export function save({ lane, sequence, document, saver, now, run }: Saving): Cha
           : saved.kind === 'already'
             ? saved
             : { kind: 'outrun', why: describeOutrun(record) };
-    const kept = saved?.kind === 'record' ? withRecord(snapshot, saved.record) : snapshot;
+    const remembered = stored === null ? snapshot : withRun(snapshot, stored);
+    const kept = saved?.kind === 'record' ? withRecord(remembered, saved.record) : remembered;
     return {
       snapshot: run === null ? kept : settled(kept, run, { runTag: saver.runTag, now }),
       message:

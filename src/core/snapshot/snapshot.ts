@@ -133,7 +133,7 @@ export function withLane(snapshot: Snapshot, lane: LaneId, change: (record: Lane
 }
 
 /** Returns the snapshot with a text under this path, or with none for null. An identical text changes nothing. */
-function withFile(snapshot: Snapshot, path: string, text: string | null): Snapshot {
+export function withFile(snapshot: Snapshot, path: string, text: string | null): Snapshot {
   if ((snapshot.get(path) ?? null) === text) return snapshot;
   const next = new Map(snapshot);
   if (text === null) next.delete(path);

@@ -1,6 +1,6 @@
 import { fingerprintOf } from '../analysis/analysis.ts';
 import { changedByAgent } from '../pipeline/step-record.ts';
-import { awaitingCheck, isKnownRed, waitingForOthers } from '../lane/check.ts';
+import { awaitingVerification, isKnownRed, waitingForOthers } from '../lane/verification.ts';
 import {
   answered,
   type Circuit,
@@ -95,10 +95,10 @@ export function hasNoAttemptsLeft(
   return maxIterationsPerTask > 0 && attempts >= maxIterationsPerTask && !isPromptTask(id);
 }
 
-/** Tells whether another task could be worked on. A task that only waits for a check of the head does not count. */
+/** Tells whether another task could be worked on. A task that only waits for a verification of the head does not count. */
 function hasOther(state: LaneState, { task, tasks, evidence }: IterationFacts, policy: Policy, now: number): boolean {
   const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
-  const waiting = isKnownRed(state, evidence.after.head) ? waitingForOthers(state, tasks) : awaitingCheck(state);
+  const waiting = isKnownRed(state, evidence.after.head) ? waitingForOthers(state, tasks) : awaitingVerification(state);
   return tasks.some((other) => other.id !== task.id && !waiting.includes(other.id) && isEligible(other, progress));
 }
 

@@ -133,7 +133,7 @@ export const taskProgressSchema = z.object({
   setAside: z.object({ times: count, at: instant }).nullable().default(null),
   /** Set until a push with its work is accepted. Absent in earlier states of version 6. */
   refused: refusedWorkSchema.optional(),
-  /** Set for a finished task that was reopened because no check of the head had passed: the next one that passes makes it done. */
+  /** Set for a finished task that was reopened because no verification of the head had passed: the next one that passes makes it done. */
   unproven: mark,
   /** Set for a done task of a file whose branch version does not list it, so that nothing marks it. */
   unmarked: mark,

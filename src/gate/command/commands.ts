@@ -31,7 +31,7 @@ type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 interface Looked {
   readonly intake: EndIntake;
-  readonly known: Pick<KnownLane, 'state' | 'baseCheck' | 'spentTodayUsd'>;
+  readonly known: Pick<KnownLane, 'state' | 'baseVerification' | 'spentTodayUsd'>;
 }
 
 /** Obeys a command that a trusted person gave in a comment. */
@@ -270,7 +270,7 @@ async function tryStatus(deps: GateDeps, id: LaneId): Promise<Looked> {
       intake,
       known: {
         state: { kind: 'known', value: intake.notes.restored },
-        baseCheck: intake.state?.baseCheck ?? null,
+        baseVerification: intake.state?.baseVerification ?? null,
         spentTodayUsd: { kind: 'known', value: spent?.costUsd ?? 0 },
       },
     };
@@ -279,7 +279,11 @@ async function tryStatus(deps: GateDeps, id: LaneId): Promise<Looked> {
     const why = { kind: 'unknown', why: error.message } as const;
     return {
       intake: endIntake({ kind: 'idle', reason: 'answered' }),
-      known: { state: why, baseCheck: null, spentTodayUsd: { kind: 'unknown', why: 'the state cannot be read.' } },
+      known: {
+        state: why,
+        baseVerification: null,
+        spentTodayUsd: { kind: 'unknown', why: 'the state cannot be read.' },
+      },
     };
   }
 }

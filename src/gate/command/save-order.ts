@@ -70,7 +70,7 @@ async function saveObeyed({ store, clock, ...run }: GateDeps, state: LaneState, 
   ]);
   const copy = { lane: state.lane, sequence, document: serializeState(obeyed) };
   const now = clock.now();
-  const change = save({ ...copy, saver: leaseOf(run, now), now, run: null });
+  const change = save({ ...copy, saver: leaseOf(run, now), now, run: null, stored: null });
   const saved = await store.save({ ...copy, transcript: null }, change, run.runTag);
   if (saved.kind === 'not-kept')
     throw notKept(

@@ -2,7 +2,7 @@ import { leftChecks } from '../../core/feedback/checks/checks.ts';
 import { hasUnpostedAnswers } from '../../core/feedback/memory.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
-import { checkSubject, reconsiderBase } from '../../core/lane/check.ts';
+import { verificationSubject, reconsiderBase } from '../../core/lane/verification.ts';
 import { probeNow } from '../../core/lane/settle/settle-circuit.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
@@ -290,7 +290,7 @@ async function withBase(deps: GateDeps, { asked }: Request, place: Place): Promi
   const { verify, policy } = deps.config;
   const isHeld = state.redBase.stage === 'tried' && !asked && policy.verifies;
   const tip = isHeld ? (await deps.remote.branches(lane.baseBranch))[lane.baseBranch] : undefined;
-  const subject = checkSubject(verify, { commit: tip ?? '', sha256: deps.sha256 });
+  const subject = verificationSubject(verify, { commit: tip ?? '', sha256: deps.sha256 });
   const reconsidered = reconsiderBase(state, { asked, subject, verifies: policy.verifies });
   return reconsidered === state ? place : { ...place, state: reconsidered, end: place.endIn(reconsidered) };
 }

@@ -4,7 +4,7 @@ import { oneLine } from '../../core/text/phrase.ts';
 import { createPatience, membersOfTree, type ProcessEntry, readProcessTable } from '../../processes/process-tree.ts';
 
 /** The variable that tags the library's processes in a sandbox; the sandbox's programs run without it. */
-export const ROOM_TAG = 'RALPH_ROOM';
+export const SANDBOX_TAG = 'RALPH_ROOM';
 /** The variable that tags the worker and its bridges, which stay while programs come and go. */
 export const WORKER_TAG = 'RALPH_ROOM_WORKER';
 
@@ -18,7 +18,7 @@ const KILL_FOR_MS = 2_000;
  */
 export async function endAgentSandbox(
   id: string,
-  { graceMs, tag }: { readonly graceMs: number; readonly tag: typeof ROOM_TAG | typeof WORKER_TAG },
+  { graceMs, tag }: { readonly graceMs: number; readonly tag: typeof SANDBOX_TAG | typeof WORKER_TAG },
 ): Promise<readonly string[]> {
   const killAt = performance.now() + graceMs;
   const patience = createPatience(killAt, KILL_FOR_MS);
@@ -30,7 +30,7 @@ export async function endAgentSandbox(
     for (const { pid, tagged } of left) {
       // A process with the sandbox's tag ends by itself after its program; if it ended earlier, it would end the program
       // with it.
-      if (!isDue && ((tagged && tag === ROOM_TAG) || asked.has(pid))) continue;
+      if (!isDue && ((tagged && tag === SANDBOX_TAG) || asked.has(pid))) continue;
       asked.add(pid);
       send(pid, isDue ? 'SIGKILL' : 'SIGTERM');
     }

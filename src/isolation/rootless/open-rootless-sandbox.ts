@@ -16,7 +16,7 @@ import { plannedSandbox, writeSandboxCopy } from '../namespaces/record.ts';
 import type { AgentSandboxOptions } from '../namespaces/sandbox-of.ts';
 import { SYSTEM_PATH, Unavailable } from '../namespaces/root.ts';
 import { createLaunches, quoted } from '../namespaces/launch.ts';
-import { endAgentSandbox, ROOM_TAG } from './end.ts';
+import { endAgentSandbox, SANDBOX_TAG } from './end.ts';
 import { removeAll, removeRootlessSandbox, writeRootlessRecord } from './remove.ts';
 import {
   FILTER_PROGRAM,
@@ -247,12 +247,12 @@ function rootlessSandboxOf({
       const [file, ...args] = worker.argv;
       return Promise.resolve({
         ...{ file, args, cwd: '/' },
-        environment: { LC_ALL: 'C', PATH: SYSTEM_PATH, [ROOM_TAG]: id, RALPH_LAUNCH: launch },
+        environment: { LC_ALL: 'C', PATH: SYSTEM_PATH, [SANDBOX_TAG]: id, RALPH_LAUNCH: launch },
       });
     },
     seenAt: (tree) => tree,
     end: async (graceMs) => {
-      const left = await endAgentSandbox(id, { graceMs, tag: ROOM_TAG });
+      const left = await endAgentSandbox(id, { graceMs, tag: SANDBOX_TAG });
       launches.clear();
       return left;
     },

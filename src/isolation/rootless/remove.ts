@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { rootlessRecord, type RootlessRecord } from '../../core/isolation/sandbox-record.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { runProgram } from '../../processes/run-program.ts';
-import { endAgentSandbox, ROOM_TAG, WORKER_TAG } from './end.ts';
+import { endAgentSandbox, SANDBOX_TAG, WORKER_TAG } from './end.ts';
 
 const CHANGE_MS = 20_000;
 
@@ -33,7 +33,7 @@ export async function removeRootlessSandbox(runFolder: string): Promise<readonly
   const record = readRecord(runFolder);
   if (record === null) return [];
   const left = [
-    ...(await endAgentSandbox(record.id, { graceMs: GRACE_MS, tag: ROOM_TAG })),
+    ...(await endAgentSandbox(record.id, { graceMs: GRACE_MS, tag: SANDBOX_TAG })),
     ...(await endAgentSandbox(record.id, { graceMs: GRACE_MS, tag: WORKER_TAG })),
   ];
   keepSession(join(record.folder, 'session'), join(runFolder, SESSION));

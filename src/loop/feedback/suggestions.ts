@@ -9,7 +9,7 @@ import {
 import { applySuggestion } from '../../core/feedback/reviews/suggestions.ts';
 import { CONFLICT_TASK, type ThreadSubject } from '../../core/feedback/subject.ts';
 import { isInFolder, seenFrom } from '../../core/folder.ts';
-import { isKnownRed } from '../../core/lane/check.ts';
+import { isKnownRed } from '../../core/lane/verification.ts';
 import type { MergeToFinish } from '../../core/prompt/learnings.ts';
 import { LEFT_OUT, leftOutReason } from '../../core/review/left-out.ts';
 import type { Task } from '../../core/tasks/task.ts';
@@ -19,7 +19,7 @@ import { oneLine, plainTitle, sentence } from '../../core/text/phrase.ts';
 import { textOf } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
-import { commitMessageOf, verifyHere, withCommit } from '../clean-check.ts';
+import { commitMessageOf, verifyHere, withCommit } from '../clean-verification.ts';
 import type { LoopDeps } from '../deps.ts';
 import { answerWithoutCall, madeByLoop, remakeLockFiles } from './lock-files.ts';
 
@@ -99,12 +99,12 @@ export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: Open
   const { repository, log, context } = deps;
   const { lane, state, tasks } = work;
   if (state.redBase?.stage !== 'repaired') return work;
-  const cured: Work = { ...work, state: { ...state, redBase: null } };
-  if (opened.fork === opened.base) return cured;
+  const repaired: Work = { ...work, state: { ...state, redBase: null } };
+  if (opened.fork === opened.base) return repaired;
   if (tasks.some(({ id }) => id === CONFLICT_TASK)) return work;
   const before = await repository.snapshot();
   const begun = await repository.beginMerge();
-  if (begun.kind === 'up-to-date') return cured;
+  if (begun.kind === 'up-to-date') return repaired;
   if (begun.conflicts.length > 0 || begun.lockFiles.length > 0) {
     await repository.abandonMerge();
     log.warning(
@@ -121,7 +121,7 @@ export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: Open
   const merged = withCommit(work, committed);
   if (committed.merge !== 'made') return merged;
   log.info(`merged ${lane.baseBranch}, where verify passes again (${committed.head.slice(0, 7)})`);
-  return { ...merged, state: cured.state };
+  return { ...merged, state: repaired.state };
 }
 
 /** Merges the base branch into the work tree if that is the task, and finishes the merge if tools can. For any other task, removes an unfinished merge. */

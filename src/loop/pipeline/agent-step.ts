@@ -2,14 +2,14 @@ import { mayBeTheConversation } from '../../core/agents/fresh-call.ts';
 import type { Snapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
-import { agentAttempt, type Attempt, type Heard } from '../../core/pipeline/step-output.ts';
+import { agentAttempt, type Attempt, type StepOutput } from '../../core/pipeline/step-output.ts';
 import { type AgentStep, aimOf, type Step } from '../../core/pipeline/pipeline.ts';
 import { type EarlierStep, stepNotes, type StepRecord } from '../../core/pipeline/step-record.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import { callAgent, type Iteration, setupFor } from '../call.ts';
-import type { Committed } from '../clean-check.ts';
+import type { Committed } from '../clean-verification.ts';
 import type { LoopDeps } from '../deps.ts';
 
 /** The state of an iteration between its steps. */
@@ -17,9 +17,9 @@ export interface Walk {
   /** The work, charged with every call so far. */
   readonly work: Work;
   /** Results of every call, retries included. */
-  readonly heard: readonly Heard[];
-  /** The calls of `heard` that failed in a step that may fail, and those that were made again. */
-  readonly failed: readonly Heard[];
+  readonly outputs: readonly StepOutput[];
+  /** The calls of `outputs` that failed in a step that may fail, and those that were made again. */
+  readonly failed: readonly StepOutput[];
   readonly earlier: readonly EarlierStep[];
   readonly records: readonly StepRecord[];
   /** The lane's conversation, which the next call may continue. */
@@ -42,7 +42,7 @@ export interface Tried {
   readonly walk: Walk;
   readonly tail: string;
   /** The calls of the attempt; two if the first failed and was made again in a new conversation, none if the step makes no call. */
-  readonly calls: readonly (CallUsage & { readonly heard: Heard })[];
+  readonly calls: readonly (CallUsage & { readonly output: StepOutput })[];
 }
 
 /** The state in which an iteration begins. */
@@ -72,7 +72,7 @@ export async function tryAgent(
   const startedAt = deps.clock.now();
   const charged: Work = { ...walk.work, state: chargeCallAt(walk.work.state, deps.config.policy, startedAt) };
   deps.record(charged);
-  const spentUsd = walk.heard.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
+  const spentUsd = walk.outputs.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
   const isOfLane = step.session === 'continue' && deps.config.policy.session !== 'fresh';
   const { agentRun, work, usage, sessionDroppedAt, failed } = await callAgent(
     deps,
@@ -86,13 +86,13 @@ export async function tryAgent(
         promptTemplate: step.prompt?.text ?? deps.prompt.text,
         promptPath: step.prompt?.path ?? deps.prompt.path,
         // The set-up comes before all else, so it is part of the first call only.
-        setup: walk.heard.length === 0 ? setupFor(deps.prompt, charged) : '',
+        setup: walk.outputs.length === 0 ? setupFor(deps.prompt, charged) : '',
         model: step.model,
         allowedTools: step.allowedTools,
         timeoutMs: step.timeoutMs ?? deps.config.policy.agentTimeoutMs,
         resume: isOfLane ? walk.sessionId : null,
         spentUsd: iteration.soFar.costUsd + spentUsd,
-        calls: iteration.soFar.calls + walk.heard.length,
+        calls: iteration.soFar.calls + walk.outputs.length,
         pipeline: {
           fact: `This is step ${step.name}, ${walk.records.length + 1} of ${of} of this iteration's pipeline.`,
           notes: stepNotes(walk.earlier, charged.journal.at(-1)?.evidence.steps ?? []),
@@ -101,8 +101,8 @@ export async function tryAgent(
     },
   );
   const { sessionId } = agentRun.analysis;
-  const again = failed === null ? [] : [{ ...failed.usage, heard: failed.agentRun }];
-  const calls = [...again, { ...usage, heard: agentRun }];
+  const again = failed === null ? [] : [{ ...failed.usage, output: failed.agentRun }];
+  const calls = [...again, { ...usage, output: agentRun }];
   // A retry does not continue a conversation in which nothing has succeeded.
   const isLost = failed !== null && mayBeTheConversation(agentRun);
   const dropped = sessionDroppedAt === null ? walk.sessionId : null;
@@ -113,7 +113,7 @@ export async function tryAgent(
     walk: {
       ...walk,
       work,
-      heard: [...walk.heard, ...calls.map(({ heard }) => heard)],
+      outputs: [...walk.outputs, ...calls.map(({ output }) => output)],
       failed: failed === null ? walk.failed : [...walk.failed, failed.agentRun],
       sessionId: isOfLane ? (isLost ? null : (sessionId ?? dropped)) : walk.sessionId,
       reached: isOfLane ? (sessionId ?? walk.reached) : walk.reached,

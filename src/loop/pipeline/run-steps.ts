@@ -1,8 +1,8 @@
 import {
   type Attempt,
   endsTheRun,
-  type Heard,
-  heardTogether,
+  type StepOutput,
+  joinOutputs,
   nextAction,
   retryAfter,
 } from '../../core/pipeline/step-output.ts';
@@ -11,7 +11,7 @@ import { callObstacle, readmeProblem } from '../../core/pipeline/readme-check.ts
 import { afterRun, circuitOf, resultWords, type StepRecord, type StepResult } from '../../core/pipeline/step-record.ts';
 import type { CommandRun } from '../../ports/agent.ts';
 import type { Iteration } from '../call.ts';
-import { commitWork } from '../clean-check.ts';
+import { commitWork } from '../clean-verification.ts';
 import type { LoopDeps } from '../deps.ts';
 import { takeDoneMarker } from '../marks.ts';
 import { keepNow } from '../pushing.ts';
@@ -22,11 +22,11 @@ export async function runSteps(
   deps: LoopDeps,
   pipeline: Pipeline,
   iteration: Iteration & Begun,
-): Promise<Walk & { readonly together: Heard }> {
+): Promise<Walk & { readonly together: StepOutput }> {
   const { work, before } = iteration;
   let walk: Walk = {
     work,
-    heard: [],
+    outputs: [],
     failed: [],
     earlier: [],
     records: [],
@@ -44,7 +44,7 @@ export async function runSteps(
       records: walk.records,
       memory: walk.work.state.steps,
       callObstacle: obstacleNow(deps, iteration, walk),
-      runEnds: runEndsBy(walk.heard),
+      runEnds: runEndsBy(walk.outputs),
       cancelled: deps.signal.aborted,
       now: deps.clock.now(),
     });
@@ -54,7 +54,7 @@ export async function runSteps(
         ? withRecord(deps, walk, { ...unrun(walk, action.step), result: action.result })
         : await runStep(deps, { iteration, step: action.step, of: pipeline.steps.length }, walk);
   }
-  const together = heardTogether(walk.heard, {
+  const together = joinOutputs(walk.outputs, {
     failed: walk.failed,
     sessionId: walk.reached,
     cancelled: deps.signal.aborted,
@@ -98,7 +98,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
       ...walk,
       tree,
       doneMarker: walk.doneMarker ?? marked,
-      failed: passed || !step.continueOnError ? walk.failed : [...walk.failed, ...calls.map(({ heard }) => heard)],
+      failed: passed || !step.continueOnError ? walk.failed : [...walk.failed, ...calls.map(({ output }) => output)],
     },
     {
       ...unrun(walk, step),
@@ -113,14 +113,14 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
         tokens,
         costUsd,
       })),
-      denials: calls.flatMap(({ heard }) => heard.analysis.denials),
+      denials: calls.flatMap(({ output }) => output.analysis.denials),
       marker: step.kind === 'agent' && passed && step.marker !== null ? step.marker.file : null,
       // A cancelled attempt, or an error that would end every call, says nothing about the step.
       circuit:
         step.breaker === null ||
         circuit === null ||
         isCancelled() ||
-        runEndsBy(calls.map(({ heard }) => heard)) !== null
+        runEndsBy(calls.map(({ output }) => output)) !== null
           ? circuit
           : afterRun(circuit, passed, step.breaker, now),
     },
@@ -146,7 +146,7 @@ async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<Tr
 /** Commits between two steps and records the commit at once, so that a later kill does not lose it. */
 async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Promise<Tried> {
   const after = await deps.repository.snapshot();
-  const summary = walk.heard.at(-1)?.analysis.signal.summary ?? null;
+  const summary = walk.outputs.at(-1)?.analysis.signal.summary ?? null;
   const { work, committed } = await commitWork(
     deps,
     { ...iteration, work: walk.work },
@@ -158,16 +158,20 @@ async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Pr
   return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk: made, tail: '', calls: [] };
 }
 
-function runEndsBy(heard: readonly Heard[]): string | null {
-  return heard.map(endsTheRun).find((why) => why !== null) ?? null;
+function runEndsBy(outputs: readonly StepOutput[]): string | null {
+  return outputs.map(endsTheRun).find((why) => why !== null) ?? null;
 }
 
-function obstacleNow(deps: LoopDeps, { soFar, work: { startedAt } }: Iteration, { work, heard }: Walk): string | null {
-  const spentUsd = heard.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
+function obstacleNow(
+  deps: LoopDeps,
+  { soFar, work: { startedAt } }: Iteration,
+  { work, outputs }: Walk,
+): string | null {
+  const spentUsd = outputs.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
   const used = {
     windows: work.state.windows,
     startedAt,
-    calls: soFar.calls + heard.length,
+    calls: soFar.calls + outputs.length,
     costUsd: soFar.costUsd + spentUsd,
   };
   return callObstacle(used, deps.config.policy, deps.clock.now());
@@ -197,8 +201,8 @@ function withRecord({ log }: LoopDeps, walk: Walk, record: StepRecord): Walk {
   return { ...walk, records: [...walk.records, record], earlier: [...walk.earlier, { record, said }] };
 }
 
-function saidLast({ heard }: Walk): string | null {
-  const signal = heard.at(-1)?.analysis.signal;
+function saidLast({ outputs }: Walk): string | null {
+  const signal = outputs.at(-1)?.analysis.signal;
   const words = [signal?.summary ?? signal?.lastWords, signal?.recommendation].flatMap((part) => part ?? []);
   return words.length === 0 ? null : words.join(' ');
 }

@@ -15,10 +15,10 @@ import { branchCostNoun } from '../sentences/spend.ts';
 import { obstacleLines, onlyTrouble, stuckLines, wordsOn } from '../sentences/waiting.ts';
 import { feedbackSection, itemLine, markedPart, type PullRequestText } from './feedback-section.ts';
 import {
-  baseCheckLine,
+  baseVerificationLine,
   commitLink,
   fitSections,
-  headCheckLine,
+  headVerificationLine,
   leftOutSection,
   lookAtSection,
   nextLine,
@@ -128,8 +128,10 @@ function toDo(report: WorkedReport, tests: TestState): string {
       : [];
   // The reader is on the pull request, even if it is only about to be opened.
   const read = { ...report, pullRequest: report.pullRequest ?? { number: 0, url: '' } };
-  const check = [
-    ...(report.headCheck?.verification.kind === 'failed' ? [headCheckLine(report.headCheck, report)] : []),
+  const verification = [
+    ...(report.headVerification?.verification.kind === 'failed'
+      ? [headVerificationLine(report.headVerification, report)]
+      : []),
     ...(tests.kind === 'unset'
       ? [
           `To have the work tested${tests.steps.length === 0 ? '' : ' in a clean clone'}, set \`verify\` to the command that runs the tests.`,
@@ -137,8 +139,8 @@ function toDo(report: WorkedReport, tests: TestState): string {
       : []),
   ];
   return [
-    ...check,
-    ...(report.outcome.reason === 'base_is_red' ? [] : [baseCheckLine(report)]),
+    ...verification,
+    ...(report.outcome.reason === 'base_is_red' ? [] : [baseVerificationLine(report)]),
     // The end of the last run is explained nowhere else on this page; tasks that need a person are listed below.
     ...(report.outcome.kind === 'complete' || report.outcome.reason === 'needs_human'
       ? []
@@ -314,14 +316,14 @@ function issueLine(report: WorkedReport): string {
 }
 
 function details(report: WorkedReport): string {
-  const { verifyCommands, headCheck } = report;
-  const isProven = headCheck?.verification.kind === 'passed';
+  const { verifyCommands, headVerification } = report;
+  const isProven = headVerification?.verification.kind === 'passed';
   const named = isProven ? 'It' : '`verify`';
   const commands =
     verifyCommands.length === 0
       ? []
       : [`${named} ran after each iteration that changed something, in the work tree and not by the agent.`];
-  const evidence = [...(isProven ? [headCheckLine(headCheck, report)] : []), ...commands].join('\n\n');
+  const evidence = [...(isProven ? [headVerificationLine(headVerification, report)] : []), ...commands].join('\n\n');
   return [
     `<details>\n<summary>Evidence, and the state of the last run</summary>`,
     ...(evidence === '' ? [] : [evidence]),

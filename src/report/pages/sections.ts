@@ -8,12 +8,12 @@ import { calledAgents } from '../sentences/lane-status.ts';
 import { nextSteps } from '../next/for-run.ts';
 import { renderSteps } from '../next/step.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
-import type { HeadCheck, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
+import type { HeadVerification, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import {
   iterationsOf,
   laneOf,
   lastVerification,
-  publishedCheck,
+  publishedVerification,
   settingOf,
   storesWord,
   tasksOf,
@@ -121,7 +121,7 @@ export function verificationWord(verification: Verification): string {
 /** Renders the verification of a task's iterations. A clean clone of the published head counts more than the work tree. */
 export function taskVerificationWord(entries: readonly JournalEntry[], report: RunReport): string {
   const inWorkTree = newestThatRan(entries);
-  const published = publishedCheck(report);
+  const published = publishedVerification(report);
   if (inWorkTree.kind === 'not-run' || published === null) return verificationWord(inWorkTree);
   const { verification } = published;
   return verification.kind === 'passed'
@@ -130,35 +130,39 @@ export function taskVerificationWord(entries: readonly JournalEntry[], report: R
 }
 
 /** Renders the result of `verify` where it counts: on the branch in a clean clone, and on the untouched base if it failed there. Empty when neither is known. */
-export function checkSection(report: RunReport): string {
+export function verificationSection(report: RunReport): string {
   const work = workOf(report);
   if (work === null) return '';
-  const { headCheck } = work;
+  const { headVerification } = work;
   const head =
-    headCheck === null ? '' : isSaid(headCheck) ? verifiedLine(headCheck, work) : headCheckLine(headCheck, work);
-  return [head, baseCheckLine(work)].filter((line) => line !== '').join('\n\n');
+    headVerification === null
+      ? ''
+      : isSaid(headVerification)
+        ? verifiedLine(headVerification, work)
+        : headVerificationLine(headVerification, work);
+  return [head, baseVerificationLine(work)].filter((line) => line !== '').join('\n\n');
 }
 
 /** Tells whether the outcome already reports that the head passes, so that only the commit is left to name. */
-function isSaid({ of, verification }: HeadCheck): boolean {
+function isSaid({ of, verification }: HeadVerification): boolean {
   return of === 'head' && verification.kind === 'passed';
 }
 
-function verifiedLine({ commit }: HeadCheck, report: WorkedReport): string {
+function verifiedLine({ commit }: HeadVerification, report: WorkedReport): string {
   return `Verified in a clean clone: ${commitLink(commit, report)}.`;
 }
 
 /** Reports a verification that failed on the base branch before this work; empty when it did not fail. */
-export function baseCheckLine({ baseCheck, baseBranch }: WorkedReport): string {
-  if (baseCheck?.kind !== 'failed') return '';
-  return `⚠️ ${code(baseCheck.command ?? 'verify', 80)} already failed on ${baseBranch === null ? 'the base branch' : code(baseBranch, 120)} before this work.`;
+export function baseVerificationLine({ baseVerification, baseBranch }: WorkedReport): string {
+  if (baseVerification?.kind !== 'failed') return '';
+  return `⚠️ ${code(baseVerification.command ?? 'verify', 80)} already failed on ${baseBranch === null ? 'the base branch' : code(baseBranch, 120)} before this work.`;
 }
 
 /** Reports the result of `verify` in a clean clone. */
-export function headCheckLine({ of, commit, verification }: HeadCheck, report: WorkedReport): string {
+export function headVerificationLine({ of, commit, verification }: HeadVerification, report: WorkedReport): string {
   const where = `in a clean clone of ${commitLink(commit, report)}`;
   const isLast = of === 'head';
-  const rest = isLast ? '' : ' The commits after it have not been checked in this way.';
+  const rest = isLast ? '' : ' The commits after it have not been verified in this way.';
   if (verification.kind === 'passed')
     return `✅ ${verifyNames(report)} ${report.verifyCommands.length === 1 ? 'passes' : 'pass'} ${where}.${rest}`;
   const command = code(verification.command, 80);
@@ -271,7 +275,7 @@ const MAX_FOUND = 40;
 export function verifyOutputSection(report: RunReport): string {
   const verification = lastVerification(report);
   if (verification.kind !== 'failed' || verification.tail.trim() === '') return '';
-  return `<details>\n<summary>Last output of ${codeElement('verify', 10)}${publishedCheck(report) === null ? '' : ' in the clean clone'}</summary>\n\n${fence(verification.tail, 2000)}\n\n</details>`;
+  return `<details>\n<summary>Last output of ${codeElement('verify', 10)}${publishedVerification(report) === null ? '' : ' in the clean clone'}</summary>\n\n${fence(verification.tail, 2000)}\n\n</details>`;
 }
 
 /** Renders a heading and a list; empty for an empty list. */
@@ -298,7 +302,7 @@ function joinSection(heading: string, blocks: readonly string[], empty: boolean)
 /** Returns the state of the tests. The headline names the command. */
 function testsWord(report: LaneReport): string {
   const { kind } = lastVerification(report);
-  const where = publishedCheck(report) === null ? '' : ' in a clean clone';
+  const where = publishedVerification(report) === null ? '' : ' in a clean clone';
   if (kind !== 'not-run') return `${kind === 'passed' ? 'passing' : '**failing**'}${where}`;
   const claim = iterationsOf(report).at(-1)?.analysis.signal.testsStatus ?? null;
   const claimed = claim === null || claim === 'NOT_RUN' ? '' : `; the agent says they are ${claim.toLowerCase()}`;

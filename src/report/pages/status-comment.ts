@@ -24,7 +24,7 @@ import { feedbackLine } from './feedback-section.ts';
 import { tasksBar } from './progress-bar.ts';
 import { iterationResult } from './progress.ts';
 import {
-  checkSection,
+  verificationSection,
   commitLink,
   headline,
   stateWord,
@@ -96,7 +96,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     ...((stuck !== '' || task?.progress.state === 'done') && outcome.kind !== 'failed'
       ? []
       : [pull === null || outcome.kind === 'failed' ? headline(report) : seeLine(report, pull)]),
-    checkSection(report),
+    verificationSection(report),
     // A single task needs no bar, because its state is already above.
     report.tasks.length < 2 ? counts.join(' · ') : `\`${tasksBar(report.tasks)}\` ${[done, ...counts].join(' · ')}`,
     feedbackLine(report),

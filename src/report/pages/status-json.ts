@@ -85,7 +85,7 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
   const lane = laneOf(report);
   const work = workOf(report);
   const saved = work?.saved ?? null;
-  const headCheck = work?.headCheck ?? null;
+  const headVerification = work?.headVerification ?? null;
   const baseBranch = lane?.baseBranch ?? null;
   const taskCount = tasksOf(report).length;
   const tasksDone = doneTasks(report).length;
@@ -123,8 +123,11 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
     ...agentsOf(report),
     change: work === null ? null : changeOf(work.change),
     tests: TESTS_WORD[lastVerification(report).kind],
-    cleanCheck: headCheck === null ? null : { commit: headCheck.commit, result: headCheck.verification.kind },
-    baseTests: TESTS_WORD[work?.baseCheck?.kind ?? 'not-run'],
+    cleanCheck:
+      headVerification === null
+        ? null
+        : { commit: headVerification.commit, result: headVerification.verification.kind },
+    baseTests: TESTS_WORD[work?.baseVerification?.kind ?? 'not-run'],
     feedback: feedbackOf(report, Math.min(shown, MAX_ASKED)),
     discrepancies: discrepancies(report).length,
     withheldFiles: work?.withheld.length ?? 0,

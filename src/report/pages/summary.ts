@@ -30,7 +30,7 @@ import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { feedbackLine } from './feedback-section.ts';
 import { claimWords, groupedLines, iterationResult } from './progress.ts';
 import {
-  checkSection,
+  verificationSection,
   commitLink,
   fitSections,
   foundSection,
@@ -57,7 +57,7 @@ export function renderSummary(report: RunReport): string {
     [
       { name: 'outcome', rank: 0, markdown: opening(report) },
       { name: 'set-up', rank: 0, markdown: setUpSection(report) },
-      { name: 'verification', rank: 0, markdown: checkSection(report) },
+      { name: 'verification', rank: 0, markdown: verificationSection(report) },
       // A person who asks for the status wants to know about the lane, not about the run that looked.
       { name: 'status', rank: 0, markdown: report.kind === 'answered' ? renderLaneStatus(report.view) : '' },
       { name: 'cost', rank: 0, markdown: costLine(report) },

@@ -23,11 +23,11 @@ export function setUpLines(findings: readonly Finding[]): readonly string[] {
   const several = namesPlaces(findings);
   return foldUnseen(findings).flatMap((found) => [
     `${MARKS[found.kind]} ${placeOf(found, several)}${found.says}`,
-    ...(found.cure === null
+    ...(found.remedy === null
       ? []
       : [
-          `    ${found.cure.text}${found.cure.link === null ? '' : ` ${found.cure.link}`}`,
-          ...(found.cure.paste?.split('\n').map((line) => `      ${line}`) ?? []),
+          `    ${found.remedy.text}${found.remedy.link === null ? '' : ` ${found.remedy.link}`}`,
+          ...(found.remedy.paste?.split('\n').map((line) => `      ${line}`) ?? []),
         ]),
   ]);
 }
@@ -62,11 +62,11 @@ function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
   const folded = shared.flatMap(([why, alike]) => {
     const subjects = new Set(alike.map((found) => withFirst(unseenParts(found)?.what ?? '', 'lower')));
     const says = `Not checked: ${[...subjects].join('; ')}.`;
-    const pages = [...new Set(alike.flatMap((found) => found.cure?.link ?? []))];
+    const pages = [...new Set(alike.flatMap((found) => found.remedy?.link ?? []))];
     const look = pages.length === 0 ? null : pages.join('\n');
     const text = `${withFirst(why, 'upper')}${look === null ? '' : ' Or check it yourself:'}`;
-    const cure = { text, paste: look, link: null };
-    return alike.slice(0, 1).map((found) => ({ ...found, where: null, says, cure }));
+    const remedy = { text, paste: look, link: null };
+    return alike.slice(0, 1).map((found) => ({ ...found, where: null, says, remedy }));
   });
   return [...findings.filter((found) => !shared.some(([, alike]) => alike.includes(found))), ...folded];
 }
@@ -83,14 +83,14 @@ function withFirst(text: string, letter: 'upper' | 'lower'): string {
 }
 
 function item(found: Finding, several: boolean): string {
-  const { cure } = found;
+  const { remedy } = found;
   const place = placeOf(found, several);
   const said = `- ${MARKS[found.kind]} ${place === '' ? '' : `${code(place.slice(0, -2), 120)}: `}${prose(flatten(found.says), MAX_CHARS)}`;
-  if (cure === null) return said;
-  const page = cure.link === null ? '' : ` ${link('Open the page', cure.link)}.`;
-  const paste = cure.paste ?? '';
-  if (paste.includes('\n')) return `${said} ${prose(cure.text, MAX_CHARS)}${page}\n\n${block(paste)}\n`;
-  return `${said} ${prose(cure.text, MAX_CHARS)}${page}${paste === '' ? '' : ` ${code(paste, MAX_CHARS)}`}`;
+  if (remedy === null) return said;
+  const page = remedy.link === null ? '' : ` ${link('Open the page', remedy.link)}.`;
+  const paste = remedy.paste ?? '';
+  if (paste.includes('\n')) return `${said} ${prose(remedy.text, MAX_CHARS)}${page}\n\n${block(paste)}\n`;
+  return `${said} ${prose(remedy.text, MAX_CHARS)}${page}${paste === '' ? '' : ` ${code(paste, MAX_CHARS)}`}`;
 }
 
 /** Renders lines to paste; like in a fence, nothing is put between their characters. */

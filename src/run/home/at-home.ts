@@ -93,11 +93,34 @@ async function work(
     prompt,
   }: { readonly gateDeps: GateDeps; readonly intake: WorkIntake; readonly prompt: UserPrompt },
 ): Promise<RunReport> {
-  const { connect, clock, log, redact, config, context, journalHash, runTag, signal, ending, show, sayLeft } = deps;
+  const {
+    connect,
+    clock,
+    log,
+    redact,
+    config,
+    context,
+    journalHash,
+    runTag,
+    signal,
+    ending,
+    show,
+    sayLeft,
+    readJournal,
+  } = deps;
   const { store } = gateDeps;
   const { pipeline } = intake;
   const begun = beginWork(intake, { state: intake.state, agent: { name: '', version: '' }, now: clock.now() });
-  const outletDeps = { config: { ...config, policy: intake.policy }, context, clock, log, redact, journalHash, runTag };
+  const outletDeps = {
+    config: { ...config, policy: intake.policy },
+    context,
+    clock,
+    log,
+    redact,
+    journalHash,
+    runTag,
+    readJournal,
+  };
   const outlet = createHomeOutlet({ ...outletDeps, remote: await connect.remote(), store }, begun);
   let exportSessions: (state: LaneState) => Promise<Transcript | null> = () => Promise.resolve(null);
   const finish = async (ended: Work): Promise<RunReport> => {

@@ -12,6 +12,8 @@ import type { SavedReport } from '../../handover/report.ts';
 import { documentOf, verifiedState, type Work } from '../../handover/intake.ts';
 import { documentOnTheWay } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
+import { storedRunOf } from '../../handover/stored-run.ts';
+import { packJournal } from '../packed-journal.ts';
 import type { PushResult, Remote } from '../../ports/repository.ts';
 import type { StateStore, Transcript } from '../../ports/state.ts';
 
@@ -19,6 +21,7 @@ interface OutletDeps extends Pick<LoopDeps, 'config' | 'context' | 'clock' | 'lo
   readonly remote: Pick<Remote, 'push' | 'pushOn'>;
   readonly store: Pick<StateStore, 'update' | 'save'>;
   readonly runTag: string;
+  readonly readJournal: () => string | null;
 }
 
 /** The destination of a run's work at home: commits go to the branch in the person's repository, the state beside it. */
@@ -89,7 +92,10 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const document = documentOf(published, { transcript: named, redact });
       const copy = { lane, sequence: next, document };
       const run = { before: work.stateBefore, after: state, isPublished: isThere };
-      const change = save({ ...copy, saver: leaseOf(deps, clock.now()), now: clock.now(), run });
+      const ending = { context: deps.context, outcome, requestedBy: null, headSha: there, pullRequest: null, redact };
+      const journal = packJournal(deps.readJournal(), { lastHash: state.journalHash, redact });
+      const stored = storedRunOf(work, { ...ending, journal });
+      const change = save({ ...copy, saver: leaseOf(deps, clock.now()), now: clock.now(), run, stored });
       const saved = await store.save({ ...copy, transcript }, change, runTag);
       if (saved.kind !== 'saved') log.warning(`The state was not saved: ${sentence(saved.why)}`);
       return {

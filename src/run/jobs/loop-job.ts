@@ -30,6 +30,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
     ...taken,
     folder,
     redact,
+    readJournal: deps.readJournal,
     bundle: async (file) => (await connect.repository()).bundle(file),
   };
   const patches = handOverPatches(deps, folder);

@@ -63,6 +63,7 @@ function hashOf(content: Uint8Array): string {
 export interface Giving extends TakenIntake {
   readonly folder: HandoffFolder;
   readonly redact: (text: string) => string;
+  readonly readJournal: () => string | null;
   readonly bundle: (file: { readonly path: string; readonly since: string }) => Promise<void>;
 }
 
@@ -71,7 +72,7 @@ export interface Giving extends TakenIntake {
  * a parcel names exist before it is written. `session` null omits the transcript.
  */
 export async function giveWork(
-  { handed, of, folder, redact, bundle }: Giving,
+  { handed, of, folder, redact, readJournal, bundle }: Giving,
   work: Work,
   session: ((state: LaneState) => Promise<Transcript | null>) | null,
 ): Promise<void> {
@@ -89,6 +90,9 @@ export async function giveWork(
     state: stored.kind === 'state' ? stored.state : work.state,
     isolation: isolation === null ? null : changeFactTexts(isolation, redact),
   };
+  // The parcel's state names the last line that belongs to it.
+  const journal = readJournal();
+  if (journal !== null) await folder.write('loop/journal.jsonl', journal);
   await folder.write('loop/work.json', serializeWork(clean, { intake: handed, of, commits, session: kept }));
   if (commits !== null) await folder.move(NEXT_BUNDLE, BUNDLE);
 

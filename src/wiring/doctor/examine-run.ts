@@ -13,7 +13,7 @@ import type { Finding } from '../../core/doctor/finding.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { fromRoot } from '../../core/folder.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
-import { checkSubject, isCheckOf } from '../../core/lane/check.ts';
+import { verificationSubject, isVerificationOf } from '../../core/lane/verification.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
@@ -154,7 +154,7 @@ async function hasCredentials({ context, environment }: World): Promise<boolean>
  */
 async function tryBase(
   { config, context, log }: World,
-  { branch, baseBranch, baseCheck }: KnownLane,
+  { branch, baseBranch, baseVerification }: KnownLane,
   by: Examination & { readonly isUsable: boolean },
 ): Promise<BaseTrial> {
   if (config.verify.length === 0) return { kind: 'not-tried' };
@@ -164,8 +164,14 @@ async function tryBase(
   const repository = await by.repository();
   try {
     const { base } = await repository.openLane({ branch, baseBranch, start: { kind: 'fresh' } });
-    if (baseCheck !== null && isCheckOf(baseCheck, checkSubject(config.verify, { commit: base, sha256 })))
-      return { kind: 'remembered', failed: baseCheck.kind === 'passed' ? null : (baseCheck.command ?? '') };
+    if (
+      baseVerification !== null &&
+      isVerificationOf(baseVerification, verificationSubject(config.verify, { commit: base, sha256 }))
+    )
+      return {
+        kind: 'remembered',
+        failed: baseVerification.kind === 'passed' ? null : (baseVerification.command ?? ''),
+      };
     log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
     const folder = await repository.layClean(base, signal);
     const verifier = await by.verifier();

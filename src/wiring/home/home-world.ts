@@ -67,6 +67,7 @@ export function homeWorld(setting: HomeSetting): World {
     clock: personClock,
     log,
     debug: () => undefined,
+    readJournal: () => null,
     variables: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
     runFolder: setting.runFolder,
     runKey: Buffer.from(sealingKey(place), 'hex'),

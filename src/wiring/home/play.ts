@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { RunReport } from '../../handover/report.ts';
 import type { CountdownLine, Interruption, StatusFiles } from '../../home/status-files.ts';
 import type { RunStatus } from '../../core/local/status-document.ts';
@@ -5,7 +6,7 @@ import type { Verifier } from '../../ports/agent.ts';
 import type { Connections } from '../../run/deps.ts';
 import { runAtHome, type HomeDeps, type Shown } from '../../run/home/at-home.ts';
 import { renderStatusDocument } from '../../report/pages/run-status.ts';
-import { createJournalFile, type JournalFile } from '../../runner/journal-file.ts';
+import { createJournalFile, type JournalFile, readJournalFile } from '../../runner/journal-file.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
 import { connect } from '../connect.ts';
@@ -73,6 +74,10 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
       },
       keepPatch: (name, patch) => journal?.keepPatch(name, patch),
       journalHash: () => journal?.hash() ?? null,
+      readJournal: () => {
+        const path = journal?.path() ?? null;
+        return path === null ? null : readJournalFile(dirname(path));
+      },
       leave: () => undefined,
       runName: play.runName,
       task: play.task,

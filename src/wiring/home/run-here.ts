@@ -182,7 +182,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   const log = createTerminalLog({
     ...{ redact: secrets.redact, print, colours: !asked.json && hasColours(environment) },
     files: files ?? { line: () => undefined, iterationBegins: () => undefined, iterationEnds: () => undefined },
-    heard: (line) => status?.heard(line),
+    lineLogged: (line) => status?.lineLogged(line),
   });
   const leaveOut = await ignoredFiles(checkout, config);
   const sayFirst = (): void => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { checkNames, judgeProbe, parseProbeAnswer, type ProbeResults } from '../../../src/core/isolation/probe.ts';
+import { attemptNames, judgeProbe, parseProbeAnswer, type ProbeResults } from '../../../src/core/isolation/probe.ts';
 import { callsOfProbe, sealOfPrograms } from '../../../src/isolation/namespaces/seal.ts';
 import { LOOK_AT_START, probe, type ProbeRequest, type RunProbed } from '../../../src/isolation/probe.ts';
 import { startOfProcess } from '../../../src/isolation/probe-attempts.ts';
@@ -127,7 +127,7 @@ describe('as the user of the action, with nothing in the way,', () => {
       'reach the broker': 'open',
       'reach the proxy': 'absent',
     });
-    expect(Object.keys(results).sort()).toEqual([...checkNames].sort());
+    expect(Object.keys(results).sort()).toEqual([...attemptNames].sort());
     expect(judgeProbe('namespace', 'limited', results).failed).toContain("read the action's environment");
   });
 

@@ -146,7 +146,7 @@ describe('checks', () => {
     expect(titles.sort()).toEqual(['Check "a" fails', 'Check "a" fails', 'Check "b" fails', 'Check "c" fails']);
   });
 
-  test('that do not start are said once in the pull request, with the cure, until they start', async () => {
+  test('that do not start are said once in the pull request, with the remedy, until they start', async () => {
     const project = await reviewed(worker);
     const passed = failing({ result: 'passed', conclusion: 'success' });
     const waits = failing({ of: 'workflow', id: null, result: 'waiting', conclusion: 'action_required' });
@@ -156,8 +156,8 @@ describe('checks', () => {
       const before = writes.length;
       const { calls } = await next(project);
       const published = writes.length > before ? 'published' : 'quiet';
-      const cure = bodyOf(project).includes('GitHub starts no workflow for what `GITHUB_TOKEN` pushes');
-      return `${published}, ${cure ? 'said' : 'not said'}, ${String(calls)} calls`;
+      const remedy = bodyOf(project).includes('GitHub starts no workflow for what `GITHUB_TOKEN` pushes');
+      return `${published}, ${remedy ? 'said' : 'not said'}, ${String(calls)} calls`;
     };
     expect(await said([])).toBe('published, said, 0 calls');
     expect(await said([])).toBe('quiet, said, 0 calls');

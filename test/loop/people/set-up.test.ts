@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { cure, fine, problem, unchecked } from '../../../src/core/doctor/finding.ts';
+import { remedy, fine, problem, unchecked } from '../../../src/core/doctor/finding.ts';
 import { commented, createProject, runOnce, senderOf, type Event } from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 
 const findings = [
   fine('inputs', 'Every input is an input of the action.'),
-  problem('label', 'The label does not exist. @octo', cure('Create it.', { paste: 'gh label create ralph' })),
+  problem('label', 'The label does not exist. @octo', remedy('Create it.', { paste: 'gh label create ralph' })),
   unchecked(
     'secret',
     'It cannot be seen.',
-    cure('Make sure that it is there.', { link: 'https://github.com/acme/shop' }),
+    remedy('Make sure that it is there.', { link: 'https://github.com/acme/shop' }),
   ),
 ];
 const dispatched: Event = {

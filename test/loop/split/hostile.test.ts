@@ -229,9 +229,9 @@ describe('it is published, and this has no effect', () => {
     [
       'a check of another base',
       withState(() => ({
-        baseCheck: { commit: 'b'.repeat(40), commands: '', kind: 'passed', command: null, exitCode: null },
+        baseVerification: { commit: 'b'.repeat(40), commands: '', kind: 'passed', command: null, exitCode: null },
       })),
-      ({ baseCheck }) => baseCheck,
+      ({ baseVerification }) => baseVerification,
       null,
     ],
     [

@@ -12,6 +12,7 @@ import {
   savedState,
   storedBudget,
   storedRecord,
+  storedRuns,
   schedule,
   finishOnce,
   type Event,
@@ -34,6 +35,7 @@ function outlives(project: Project, lane: string): unknown {
     notifications: [...forge.notifications].map(([thread, texts]) => [thread, [...texts.values()]]),
     state: saved,
     budget: storedBudget(project),
+    runs: storedRuns(project).map((run) => ({ ...run, journal: run.journal !== null })),
   };
   return JSON.parse(
     JSON.stringify(world, (key, value: unknown) => (['sequence', 'comment', 'journalHash'].includes(key) ? 0 : value))

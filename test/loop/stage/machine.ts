@@ -31,6 +31,8 @@ export interface Machine {
   diskProblem: Error | null;
   /** The run's record as on disk. */
   record: string;
+  /** The journal as on disk. */
+  journal: string;
   /** The MCP servers given to the agent, or null if no agent ran here. */
   mcpServers: readonly McpServer[] | null;
 }
@@ -78,6 +80,7 @@ export function createMachine(
     calls: () => calls,
     diskProblem: null,
     record: JSON.stringify(record),
+    journal: '',
     mcpServers: null,
   };
 }

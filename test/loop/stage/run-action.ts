@@ -1,6 +1,7 @@
 import { toolsNamedIn } from '../../../src/core/feedback/conflict/lock-tools.ts';
 import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, RunContext } from '../../../src/config/config.ts';
@@ -23,6 +24,7 @@ import { replay } from '../../../src/core/journal/replay.ts';
 import type { Budget } from '../../../src/core/sharing/budget.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import { budgetIn, laneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
+import { runsIn, type StoredRun } from '../../../src/core/snapshot/stored-run.ts';
 import { type LaneState, parseState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { rescueRun } from '../../../src/run/rescue.ts';
@@ -286,7 +288,6 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   const tap = setting.tap ?? open;
   const log = createLog();
   const records: Run['records'][number][] = [];
-  let journal = '';
   let journalHash: string | null = null;
   const record: MachineOfRun['record'] = (change) => {
     if (machine.diskProblem !== null) throw machine.diskProblem;
@@ -328,7 +329,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
       tap.act('place.appendJournal', () => {
         if (machine.diskProblem !== null) throw machine.diskProblem;
         const chained = chainLine(line, journalHash ?? CHAIN_START);
-        journal += `${chained}\n`;
+        machine.journal += `${chained}\n`;
         journalHash = createHash('sha256').update(chained).digest('hex');
       });
     },
@@ -340,7 +341,9 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     setting.isAtHome === true ? runHere(project, deps, setting) : runAction(deps),
     tap.killed.then(() => null),
   ]);
+  const { journal } = machine;
   if (journal !== '') expectReplays(journal);
+  for (const { journal: kept } of storedRuns(project)) if (kept !== null) expectReplays(kept);
   return {
     ...runOf({ report: end?.report ?? null, machine, records, log, journal }),
     handedOver: end?.handedOver ?? null,
@@ -423,6 +426,7 @@ function depsOf(
     debug: () => undefined,
     redact: redact ?? String,
     variables: { PATH: '/bin', MODEL: 'sonnet' },
+    readJournal: () => machine.journal || null,
     connect: connectionsOf(project, machine, tap),
   };
 }
@@ -530,6 +534,14 @@ export function loseState({ kept }: Project): void {
 export function cutOff({ kept }: Project, why: string): void {
   for (const verb of ['read', 'write'] as const) kept.refs.outages.set(verb, why);
   for (const verb of ['restore', 'save'] as const) kept.cache.outages.set(verb, why);
+}
+
+/** Returns the runs that the repository remembers, newest first, with their journals unpacked. */
+export function storedRuns({ kept }: Project): readonly StoredRun[] {
+  return runsIn(kept.refs.shared.snapshot).map((run) => ({
+    ...run,
+    journal: run.journal === null ? null : gunzipSync(Buffer.from(run.journal, 'base64')).toString(),
+  }));
 }
 
 /** Expects of every run that its journal alone leads to the same decisions. */

@@ -223,7 +223,7 @@ describe('what says that it is done', () => {
   test('a verify that passes lets the claims stand', async () => {
     const project = projectWith([inTurn(works(1), says(true), says(true))], { inputs: { verify: 'npm test' } });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (project_complete)', calls: 3 });
-    expect(savedState(project).headCheck).toMatchObject({ kind: 'passed' });
+    expect(savedState(project).headVerification).toMatchObject({ kind: 'passed' });
     expect(savedState(project).tasks[idOf(project)]?.state).toBe('done');
   });
 });

@@ -17,7 +17,7 @@ const FIX = 'fix.txt';
 function redProject(agent: readonly Behaviour[], { issues = [1, 2], extra = '' } = {}) {
   const project = createProject({ issues, agent, inputs: { verify: 'npm test' } });
   const runs: string[] = [];
-  let isCured = false;
+  let isFixed = false;
   const hasFix = (commit: string | undefined): boolean =>
     commit !== undefined && Object.hasOwn(project.origin.commits.get(commit)?.tree ?? {}, FIX);
   const failing = (tail: string): Verification => ({
@@ -30,7 +30,7 @@ function redProject(agent: readonly Behaviour[], { issues = [1, 2], extra = '' }
   project.verifier = {
     verify: ({ folder }: VerifyCall) => {
       runs.push(folder === null ? 'work tree' : folder === project.origin.branches.get('main') ? 'base' : 'head');
-      const passes = folder === null ? isCured || hasFix(project.origin.branches.get('ralph/queue')) : hasFix(folder);
+      const passes = folder === null ? isFixed || hasFix(project.origin.branches.get('ralph/queue')) : hasFix(folder);
       return Promise.resolve(
         passes ? green : failing(`✖ adds (${String(runs.length)}ms)${folder === null ? extra : ''}`),
       );
@@ -44,7 +44,7 @@ function redProject(agent: readonly Behaviour[], { issues = [1, 2], extra = '' }
       addCommit(project.origin, { tree: { ...before, ...tree }, parent, message: 'x' }),
     );
   };
-  return { project, runs, commitToMain, cure: () => (isCured = true) };
+  return { project, runs, commitToMain, fix: () => (isFixed = true) };
 }
 
 function notifications({ forge }: Project): readonly string[] {
@@ -83,10 +83,10 @@ describe('verify fails on the base branch', () => {
     expect([...project.forge.issues.values()].flatMap(({ labels }) => labels)).not.toContain('ralph:blocked');
   });
 
-  test('the task may be the cure: it is done, and the others are worked on', async () => {
-    const { project, cure } = redProject([
+  test('the task may be the fix: it is done, and the others are worked on', async () => {
+    const { project, fix } = redProject([
       ({ task, turn }) => {
-        cure();
+        fix();
         return { ...finisher({ task, turn, resume: null, files: {} }), writes: { [`${task}.ts`]: 'x', [FIX]: 'x' } };
       },
     ]);

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
 import { doctorJsonSchema, type Examine } from '../../../src/cli/doctor/doctor.ts';
-import { cure, fine, problem, unchecked, type Finding } from '../../../src/core/doctor/finding.ts';
+import { remedy, fine, problem, unchecked, type Finding } from '../../../src/core/doctor/finding.ts';
 import { ralph, type CliRun } from './fixture.ts';
 
 const found = (...findings: readonly Finding[]): Examine => {
@@ -11,8 +11,12 @@ const found = (...findings: readonly Finding[]): Examine => {
 const doctor = (examine: Examine, ...args: readonly string[]): Promise<CliRun> =>
   ralph(['doctor', ...args], '', undefined, { examine });
 
-const label = problem('label', 'There is \u001b[2J no label.', cure('Create it.', { paste: 'gh label create ralph' }));
-const rules = unchecked('branch-rules', 'Not checked.', cure('See.', { link: 'https://github.com/acme/shop' }));
+const label = problem(
+  'label',
+  'There is \u001b[2J no label.',
+  remedy('Create it.', { paste: 'gh label create ralph' }),
+);
+const rules = unchecked('branch-rules', 'Not checked.', remedy('See.', { link: 'https://github.com/acme/shop' }));
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
   await expect(`${JSON.stringify(doctorJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
@@ -46,7 +50,7 @@ test('as JSON every setting is listed, defaults included, and nothing is cut', a
   expect((await doctor(examine)).out.length).toBeLessThan(1_200);
 });
 
-test('each finding has its mark and its cure, and nothing steers the terminal', async () => {
+test('each finding has its mark and its remedy, and nothing steers the terminal', async () => {
   expect(await doctor(found(fine('inputs', 'Fine.'), label, rules))).toEqual({
     code: 1,
     error: '',

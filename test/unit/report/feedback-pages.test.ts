@@ -214,7 +214,7 @@ describe('the pull request', () => {
     expect(sectionOf(report({ kind: 'complete', reason: 'plan_complete' }))).toBe('');
   });
 
-  test('explains checks that do not start, with the cure', () => {
+  test('explains checks that do not start, with the remedy', () => {
     const quiet = answered({ answers: noFeedback, feedback: [], checks: { ...checks, unstarted: true } });
     expect(sectionOf(quiet)).toContain(`⏸️ Checks have not started on [\`a1b2c3d\`](${REPOSITORY}/commit/${SHA}).`);
   });

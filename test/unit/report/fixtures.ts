@@ -225,9 +225,9 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     lookAt: [],
     isolation: null,
     change: noChange,
-    baseCheck: null,
+    baseVerification: null,
     redBase: null,
-    headCheck: null,
+    headVerification: null,
     verifyCommands: ['npm test'],
     policy,
     agents: [{ name: 'claude', model: null }],
@@ -256,7 +256,7 @@ export function answer(view: LaneView): AnsweredReport {
 
 /** State and view of a lane whose circuit is open and which is parked. */
 export const laneState: LaneState = {
-  version: 8,
+  version: 9,
   lane: 'queue',
   sequence: 41,
   agent: null,
@@ -281,9 +281,9 @@ export const laneState: LaneState = {
   lastIteration: null,
   transcript: null,
   journalHash: null,
-  baseCheck: null,
+  baseVerification: null,
   redBase: null,
-  headCheck: null,
+  headVerification: null,
   refusedPush: null,
   change: noChange,
   notified: [],

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { cure, fine, problem, unchecked, warning } from '../../../src/core/doctor/finding.ts';
+import { remedy, fine, problem, unchecked, warning } from '../../../src/core/doctor/finding.ts';
 import { renderSetUp, setUpLines, setUpResult } from '../../../src/report/sentences/set-up.ts';
 
-const label = problem('label', 'There is no label.', cure('Create it.', { paste: 'gh label create ralph' }));
-const rules = unchecked('branch-rules', 'Not seen.', cure('See.', { link: 'https://github.com/acme/shop/settings' }));
-const permissions = warning('permissions', 'Too few.', cure('Set them.', { paste: 'permissions:\n  issues: write' }));
+const label = problem('label', 'There is no label.', remedy('Create it.', { paste: 'gh label create ralph' }));
+const rules = unchecked('branch-rules', 'Not seen.', remedy('See.', { link: 'https://github.com/acme/shop/settings' }));
+const permissions = warning('permissions', 'Too few.', remedy('Set them.', { paste: 'permissions:\n  issues: write' }));
 const good = fine('inputs', 'Fine.');
 
 test('worst first, the rest folded', () => {
@@ -38,7 +38,7 @@ test('nothing to do', () => {
 test('text from outside is text: no markup, no mention, no second line', () => {
   const foreign = 'a @octo <img src=x> [x](https://evil.example) `b` #1\n- ✓ all fine';
   const page = renderSetUp([
-    { ...warning('inputs', foreign, cure(foreign, { paste: foreign })), where: foreign },
+    { ...warning('inputs', foreign, remedy(foreign, { paste: foreign })), where: foreign },
     good,
   ]);
   expect(page).not.toMatch(/@octo|<img|(?<!\\)\]\(https|#1\b/);
@@ -47,7 +47,7 @@ test('text from outside is text: no markup, no mention, no second line', () => {
 
 test('what could not be checked for one reason is one line with a list, behind the others', () => {
   const why = 'there is no token. Set GITHUB_TOKEN.';
-  const see = cure('Look there.', { link: 'https://github.com/acme/shop/settings' });
+  const see = remedy('Look there.', { link: 'https://github.com/acme/shop/settings' });
   const findings = [
     { ...unchecked('label', `Whether the label \`ralph\` exists could not be checked: ${why}`, see), where: 'a.yml' },
     unchecked('push-rules', `Rulesets for all pushes, could not be checked: ${why}`, see),

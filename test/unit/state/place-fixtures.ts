@@ -174,7 +174,11 @@ export function verbsOf(state: StateStore, runTag: string, now: () => number): V
       return updated.kind === 'updated' ? updated.answer : { kind: updated.kind, why: updated.why };
     },
     save: ({ transcript, ...copy }) =>
-      state.save({ ...copy, transcript }, save({ ...copy, saver: lease(), now: now(), run: null }), runTag),
+      state.save(
+        { ...copy, transcript },
+        save({ ...copy, saver: lease(), now: now(), run: null, stored: null }),
+        runTag,
+      ),
     advance: async (copy, by) => {
       const updated = await state.update(advance({ ...copy, holder: lease() }), by);
       return updated.kind === 'updated' ? updated.answer : null;

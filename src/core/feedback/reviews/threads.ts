@@ -147,7 +147,7 @@ export function authorsOf({ threads, reviews }: PullRequestNow): readonly Author
   return [...authors.values()].slice(0, MAX_AUTHORS);
 }
 
-interface Heard extends Said {
+interface ConsideredComment extends Said {
   readonly comment: ThreadComment;
   readonly author: Author;
   /** Instant from which others could read the comment; comments of a review appear when it is submitted. */
@@ -162,27 +162,29 @@ function askedThread(
 ): AskedThread | null {
   const reviews = new Map(now.reviews.map((review) => [review.id, review]));
   const shown = thread.comments.filter(({ review }) => stateOf(review) !== 'pending');
-  const heard = shown.flatMap((comment) => heardOf(comment) ?? []).toSorted((one, other) => one.saidAt - other.saidAt);
+  const considered = shown
+    .flatMap((comment) => consideredOf(comment) ?? [])
+    .toSorted((one, other) => one.saidAt - other.saidAt);
   // An approval settles what its own author asked, not what others asked.
-  const position = heard.findLastIndex(
+  const position = considered.findLastIndex(
     ({ isOurs, isDismissed, author, saidAt }) => !isOurs && !isDismissed && !isApprovedSince(now, author, saidAt),
   );
-  const asking = heard[position];
+  const asking = considered[position];
   if (asking === undefined) return null;
   const isLeft = answerTo(known, threadTaskId(thread.comments[0]?.id ?? 0), asking.comment.id)?.kind === 'given-up';
-  if (!isLeft && position <= lastAnswered(heard)) return null;
+  if (!isLeft && position <= lastAnswered(considered)) return null;
   return {
     thread,
     asking: asking.comment,
     by: asking.author,
-    conversation: heard
+    conversation: considered
       .filter(({ isOurs }, index) => isOurs || index <= position)
       .map(({ by, text, isOurs }) => ({ by, text, isOurs })),
     leftOut: shown.filter(({ by }) => by === null || !(isTrusted(by) || by.kind === 'bot')).length,
     review: contextOf(reviews.get(thread.comments[0]?.review ?? 0)),
   };
 
-  function heardOf(comment: ThreadComment): Heard | null {
+  function consideredOf(comment: ThreadComment): ConsideredComment | null {
     const { by: author, text, at } = comment;
     if (author === null) return null;
     const isOurs = isOwnComment(text);
@@ -205,11 +207,11 @@ function askedThread(
 }
 
 /** Returns the index of the last answered comment. An answer names its comment, because others may be written meanwhile. */
-function lastAnswered(heard: readonly Heard[]): number {
-  const answered = heard.map(({ isOurs, text }, index) => {
+function lastAnswered(considered: readonly ConsideredComment[]): number {
+  const answered = considered.map(({ isOurs, text }, index) => {
     if (!isOurs) return -1;
     const asked = askedOfAnswer(text);
-    const position = heard.findIndex(({ comment }) => comment.id === asked);
+    const position = considered.findIndex(({ comment }) => comment.id === asked);
     return position === -1 ? index : position;
   });
   return Math.max(-1, ...answered);

@@ -12,10 +12,10 @@ const MAX_SHOWN_CHARS = 300;
 
 /**
  * The stages of a red base. `found`: no iteration has tried to fix it. `tried`: one did without success, so no call is
- * made. `recheck`: the base branch or `verify` changed since, so the next base check decides. `repaired`: the newest
+ * made. `reverify`: the base branch or `verify` changed since, so the next verification of the base decides. `repaired`: the newest
  * base passes, but the lane does not contain it yet.
  */
-const stages = ['found', 'tried', 'recheck', 'repaired'] as const;
+const stages = ['found', 'tried', 'reverify', 'repaired'] as const;
 
 export const redBaseSchema = z.object({
   stage: z.enum(stages),

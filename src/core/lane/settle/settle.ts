@@ -10,7 +10,7 @@ import { progressOf } from '../../tasks/queue.ts';
 import { type Aside, progressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
 import { capped } from '../../text/phrase.ts';
-import { holdForBase } from '../check.ts';
+import { holdForBase } from '../verification.ts';
 import { answered, type CircuitView, noSignals, pushSignals, type Signals, viewCircuit } from '../circuit.ts';
 import type { IterationFacts } from '../verdict/claims.ts';
 import { bookCall, bookUsage, type CallUsage } from '../ledger.ts';

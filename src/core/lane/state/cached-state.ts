@@ -13,7 +13,7 @@ export interface CachedState {
 
 /**
  * Returns the parts of a state that can only restrict a run: circuit, usage, sequence, task progress. It leaves out
- * approvals, people's requests, sessions and checks.
+ * approvals, people's requests, sessions and verifications.
  */
 export function safeParts(state: LaneState, signed: boolean): CachedState {
   const { state: kept, dropped } = signedParts(state, false);
@@ -24,9 +24,9 @@ export function safeParts(state: LaneState, signed: boolean): CachedState {
       // No order that was never obeyed may be skipped.
       ordersApplied: signed ? kept.ordersApplied : 0,
       journalHash: null,
-      baseCheck: null,
+      baseVerification: null,
       redBase: null,
-      headCheck: null,
+      headVerification: null,
       refusedPush: null,
     },
   };

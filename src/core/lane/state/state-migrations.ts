@@ -10,8 +10,8 @@ const migrations: Readonly<Record<number, Migration>> = {
   1: (document) => ({ ...document, version: 2, ordersApplied: 0 }),
   // 3: records who approved which text of an issue, and which tasks of files are done without a mark.
   2: (document) => ({ ...document, version: 3, approvals: {}, unmarked: [] }),
-  // 4: records data that was kept safe from the agent: hashes of transcript and journal, checks in a clean clone, a
-  // refused push.
+  // 4: records data that was kept safe from the agent: hashes of transcript and journal, verifications in a clean
+  // clone, a refused push.
   3: (document) => ({
     ...document,
     version: 4,
@@ -51,7 +51,19 @@ const migrations: Readonly<Record<number, Migration>> = {
     retriesAll: retried === 'all',
     ...(finished === undefined ? {} : { done: finished }),
   }),
+  // 9: a run of `verify` in a clean clone is called a verification; a check is one of CI.
+  8: ({ baseCheck, headCheck, ...document }) => ({
+    ...document,
+    version: 9,
+    baseVerification: baseCheck,
+    headVerification: headCheck,
+    redBase: withStage(document.redBase),
+  }),
 };
+
+function withStage(redBase: unknown): unknown {
+  return isObject(redBase) && redBase.stage === 'recheck' ? { ...redBase, stage: 'reverify' } : redBase;
+}
 
 /** Merges the lists into one record for each task; a task that nobody worked on has one only if people acted on it. */
 function oneRecordEach(

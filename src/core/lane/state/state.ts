@@ -20,7 +20,7 @@ import { migrateState } from './state-migrations.ts';
 import { believableWindows, parseWindows, type Windows } from '../windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
-export const STATE_VERSION = 8;
+export const STATE_VERSION = 9;
 
 /** Maximum size of a stored document, in bytes of UTF-8. */
 export const MAX_STATE_BYTES = 64 * 1024;
@@ -71,7 +71,7 @@ export type LastIteration = Immutable<z.infer<typeof lastIterationSchema>>;
 
 const parkedAt = { resumeAt: instant, taskId: storedTaskId.nullable(), branchHead: objectId.nullable() };
 
-export const checkSchema = z.object({
+export const verificationRecordSchema = z.object({
   commit: objectId,
   /** First 32 hex digits of the SHA-256 of the commands, one a line. */
   commands: z.string().max(64),
@@ -82,7 +82,7 @@ export const checkSchema = z.object({
 });
 
 /** The result of the `verify` commands at a commit in a clean clone. */
-export type Check = Immutable<z.infer<typeof checkSchema>>;
+export type VerificationRecord = Immutable<z.infer<typeof verificationRecordSchema>>;
 
 /** Everything but circuit and windows. These are parsed separately, because safe values replace them if they are invalid. */
 const bodySchema = z.object({
@@ -129,12 +129,12 @@ const bodySchema = z.object({
   lastIteration: lastIterationSchema.nullable(),
   /** Hash of the last line of the last run's journal, which is a chain of hashes. */
   journalHash: hash.nullable(),
-  /** Check of the untouched base commit. */
-  baseCheck: checkSchema.nullable(),
+  /** Verification of the untouched base commit. */
+  baseVerification: verificationRecordSchema.nullable(),
   /** Failure of `verify` on the base that the lane builds on; null if it passes or is unknown. */
   redBase: redBaseSchema.nullable().default(null),
-  /** Check of the lane's published head. */
-  headCheck: checkSchema.nullable(),
+  /** Verification of the lane's published head. */
+  headVerification: verificationRecordSchema.nullable(),
   /** The server's words about a push that it will refuse again; no call is made until a probe of the push succeeds. */
   refusedPush: z
     .object({
@@ -194,9 +194,9 @@ export function initialState(lane: LaneId, now: number): LaneState {
     lastIteration: null,
     transcript: null,
     journalHash: null,
-    baseCheck: null,
+    baseVerification: null,
     redBase: null,
-    headCheck: null,
+    headVerification: null,
     refusedPush: null,
     change: noChange,
     notified: [],

@@ -11,7 +11,7 @@ import { isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { countTasks, progressOf } from '../../tasks/queue.ts';
 import { isFinished } from '../../tasks/task.ts';
 import { firstNames } from '../../text/phrase.ts';
-import { isKnownRed } from '../check.ts';
+import { isKnownRed } from '../verification.ts';
 import { answered, circuitWords } from '../circuit.ts';
 import {
   changedContent,

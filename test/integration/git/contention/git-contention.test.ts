@@ -54,7 +54,7 @@ test('20 lanes that claim, reserve, save and settle at once over git all succeed
     const copy = { lane, sequence: 1, document };
     const saved = await store.save(
       { ...copy, transcript: null },
-      save({ ...copy, saver: lease, now, run: { before, after, isPublished: true } }),
+      save({ ...copy, saver: lease, now, run: { before, after, isPublished: true }, stored: null }),
       lease.runTag,
     );
     return [claimed.kind === 'updated' ? claimed.answer.kind : claimed.kind, saved.kind];

@@ -120,6 +120,7 @@ export const overview: Overview = {
     { kind: 'unavailable', lane: 'issue-8', place: 'ref', why: 'The ref cannot be reached: no answer.' },
   ],
   spend: [{ day: '2026-11-21', calls: 6, tokens: 1000, costUsd: 1.5, minutes: 30 }],
+  runs: [],
   problems: [],
 };
 

@@ -80,7 +80,7 @@ test('with the template and everything set up there is one warning: how far the 
     {
       check: 'isolation',
       kind: 'warning',
-      cure: { link: 'https://github.com/acme/ralph-action/blob/v1/docs/security.md' },
+      remedy: { link: 'https://github.com/acme/ralph-action/blob/v1/docs/security.md' },
     },
   ]);
   expect(new Set(findings.map(({ check }) => check)).size).toBe(22);
@@ -90,7 +90,7 @@ test('whatever a token may not ask is unchecked, never fine, and has the page to
   const blind = withSettings(unknownSettings(unknown.why));
   const page = 'https://github.com/acme/shop';
   const seen = diagnose(blind, actionRules).filter(({ kind }) => kind === 'unchecked');
-  expect(seen.map(({ check, cure }) => [check, cure?.link])).toEqual([
+  expect(seen.map(({ check, remedy }) => [check, remedy?.link])).toEqual([
     ['pull-requests', `${page}/settings/actions`],
     ['secret', `${page}/settings/secrets/actions`],
     ['label', `${page}/labels`],
@@ -358,10 +358,10 @@ describe('what the workflow file says', () => {
     ['a path of the runner', input('agent-path: /opt/claude'), 'agent', 'unchecked', /\/opt\/claude/, /runner/],
     ['no verify', changed(/ +verify: .*\n/, ''), 'verify', 'warning', /no `verify`/, /npm test/],
     ['no limit of a day', input("max-cost-usd-per-day: '0'"), 'spend', 'warning', /no daily cost limit/, /20/],
-  ])('%s', (_, facts, check, kind, says, cure) => {
+  ])('%s', (_, facts, check, kind, says, remedy) => {
     const [found] = of(facts, check);
     expect(found).toMatchObject({ kind, says: expect.stringMatching(says) });
-    expect([found?.cure?.text, found?.cure?.paste, found?.cure?.link].join(' ').trim()).toMatch(cure);
+    expect([found?.remedy?.text, found?.remedy?.paste, found?.remedy?.link].join(' ').trim()).toMatch(remedy);
   });
 
   test('a label in another condition is left to it, and write-all is enough', () => {
@@ -441,10 +441,10 @@ describe('reviews and checks', () => {
       /checks out Ralph's branch/,
       /ref: \$\{\{ github\.event\.pull_request/,
     ],
-  ])('%s', (_, facts, says, cure) => {
+  ])('%s', (_, facts, says, remedy) => {
     const found = of(facts, 'answers');
     expect(found).toMatchObject([{ kind: 'warning', says: expect.stringMatching(says) }]);
-    expect([found[0]?.cure?.text, found[0]?.cure?.paste].join(' ')).toMatch(cure);
+    expect([found[0]?.remedy?.text, found[0]?.remedy?.paste].join(' ')).toMatch(remedy);
   });
 
   test.each<readonly [string, Facts]>([
@@ -659,16 +659,16 @@ describe('what GitHub and this machine say', () => {
     ],
     ['the day used up', { ...good, spentTodayUsd: known(20) }, 'spend', 'warning', /\$20\.00 of \$20/, /40/],
     ['spend unknown', { ...good, spentTodayUsd: unknown }, 'spend', 'unchecked', /may not ask/, /ralph status/],
-  ])('%s', (_, facts, check, kind, says, cure) => {
+  ])('%s', (_, facts, check, kind, says, remedy) => {
     const [found] = of(facts, check);
     expect(found).toMatchObject({ kind, says: expect.stringMatching(says) });
-    expect([found?.cure?.text, found?.cure?.paste, found?.cure?.link].join(' ').trim()).toMatch(cure);
+    expect([found?.remedy?.text, found?.remedy?.paste, found?.remedy?.link].join(' ').trim()).toMatch(remedy);
   });
 
   test('a workflow that GitHub disabled after 60 days', () => {
     const facts = withSettings({ workflows: known([{ path: PATH, state: 'disabled_inactivity' }]) });
     expect(of(facts, 'schedule').filter(({ kind }) => kind === 'problem')).toMatchObject([
-      { says: expect.stringContaining('60 days'), cure: { paste: 'gh workflow enable ralph.yml' } },
+      { says: expect.stringContaining('60 days'), remedy: { paste: 'gh workflow enable ralph.yml' } },
     ]);
   });
 });
@@ -715,7 +715,7 @@ describe('the label that starts a job and the label of tasks', () => {
       says: expect.stringContaining(
         'waits for the label `ralph`, but `task-label` is `agent` (.ralphrc:3 GITHUB_TASK_LABEL)',
       ) as string,
-      cure: { paste: "github.event.label.name == 'agent'" },
+      remedy: { paste: "github.event.label.name == 'agent'" },
     });
     expect(of(withLabelOfFile(good, 'Ralph'), 'event-filter')).toMatchObject([{ kind: 'ok' }]);
   });
@@ -733,7 +733,7 @@ describe('the label that starts a job and the label of tasks', () => {
   test('without a workflow, that of a settings file must be there', () => {
     const facts = withLabelOfFile({ ...withSettings({ hasLabel: known(false) }), files: [] }, 'agent');
     expect(of(facts, 'label')).toMatchObject([
-      { kind: 'problem', cure: { paste: 'gh label create agent --repo acme/shop' } },
+      { kind: 'problem', remedy: { paste: 'gh label create agent --repo acme/shop' } },
     ]);
   });
 });
@@ -761,7 +761,7 @@ describe('a workflow that calls the reusable one', () => {
       {
         kind: 'warning',
         says: expect.stringContaining('The first job of the called workflow waits for the label `ralph`') as string,
-        cure: { paste: 'task-label: agent' },
+        remedy: { paste: 'task-label: agent' },
       },
     ]);
     const both = calling.replace('verify:', 'task-label: agent\n      verify:');

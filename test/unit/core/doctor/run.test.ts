@@ -156,7 +156,7 @@ describe('what a run finds of itself', () => {
         repository: known({ name: 'acme/shop', webUrl: 'https://github.com/acme/shop', settings: nothing }),
       },
     );
-    expect(blind.filter(({ kind, cure }) => kind !== 'ok' && cure === null)).toEqual([]);
+    expect(blind.filter(({ kind, remedy }) => kind !== 'ok' && remedy === null)).toEqual([]);
     expect(bad(blind).length).toBeGreaterThan(10);
   });
 
@@ -166,7 +166,7 @@ describe('what a run finds of itself', () => {
 
   test('the setting for pull requests is a page away', () => {
     expect(diagnosed({ pullRequestObstacle: known('Turned off.') })).toContainEqual(
-      expect.objectContaining({ cure: expect.objectContaining({ link: `${SETTINGS}/actions` }) }),
+      expect.objectContaining({ remedy: expect.objectContaining({ link: `${SETTINGS}/actions` }) }),
     );
   });
 });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  type CheckName,
-  checkNames,
-  type CheckResult,
+  type AttemptName,
+  attemptNames,
+  type AttemptResult,
   isolationFacts,
   type IsolationFacts,
   type IsolationLevel,
@@ -21,15 +21,15 @@ const places: readonly (readonly [IsolationLevel, Network])[] = (
   ['namespace', 'user', 'sandbox', 'none'] as const
 ).flatMap((level) => (['limited', 'any', 'open'] as const).map((network) => [level, network] as const));
 
-function all(result: CheckResult): Record<CheckName, CheckResult> {
-  return Object.fromEntries(checkNames.map((name) => [name, result])) as Record<CheckName, CheckResult>;
+function all(result: AttemptResult): Record<AttemptName, AttemptResult> {
+  return Object.fromEntries(attemptNames.map((name) => [name, result])) as Record<AttemptName, AttemptResult>;
 }
 
 /** Returns the required results, and the opposite for checks that are not required. */
-function perfect(level: IsolationLevel, network: Network): Record<CheckName, CheckResult> {
-  return Object.fromEntries(checkNames.map((name) => [name, wantedOf(name, level, network) ?? 'open'])) as Record<
-    CheckName,
-    CheckResult
+function perfect(level: IsolationLevel, network: Network): Record<AttemptName, AttemptResult> {
+  return Object.fromEntries(attemptNames.map((name) => [name, wantedOf(name, level, network) ?? 'open'])) as Record<
+    AttemptName,
+    AttemptResult
   >;
 }
 
@@ -106,7 +106,7 @@ test.each(places)('all is well at level %s, network %s, where each check finds w
   );
 });
 
-test.each<[CheckName, CheckResult, readonly string[]]>([
+test.each<[AttemptName, AttemptResult, readonly string[]]>([
   ["read the action's environment", 'open', ["read the action's environment"]],
   ["list the runner's home", 'absent', []],
   ['use git in the work tree', 'closed', ['use git in the work tree']],

@@ -25,7 +25,7 @@ const done: TaskProgress = { ...worked, state: 'done', doneCommit: 'c1' };
 const finished: LaneState = { ...fresh, tasks: { 'issue-1': { ...done, state: 'finished' } } };
 /** The task was done in an earlier run. */
 const doneBefore: LaneState = { ...fresh, tasks: { 'issue-1': done } };
-/** The task was finished earlier, and is done as soon as a head check passes. */
+/** The task was finished earlier, and is done as soon as a verification of the head passes. */
 const awaiting: LaneState = { ...fresh, tasks: { 'issue-1': { ...worked, unproven: true } } };
 const passed = { ...head, kind: 'passed', command: null, exitCode: 0 } as const;
 const usedUp: LaneState = {
@@ -81,14 +81,14 @@ const byPerson = (by: string): object => ends({ kind: 'paused', reason: 'by_pers
 test.each<[string, Change, object]>([
   // Work begun on the branch is finished, whatever becomes due meanwhile
   ['the run begins', {}, { kind: 'open-branch' }],
-  ['the branch is open', { known: { stage: 'opened' } }, { kind: 'check-base' }],
-  ['the base is checked', { known: { stage: 'base-checked' } }, { kind: 'merge-repaired-base' }],
+  ['the branch is open', { known: { stage: 'opened' } }, { kind: 'verify-base' }],
+  ['the base is verified', { known: { stage: 'base-verified' } }, { kind: 'merge-repaired-base' }],
   ['a repaired base is merged', { known: { stage: 'base-merged' } }, { kind: 'apply-suggestions' }],
   ['suggested changes are applied', { known: { stage: 'suggestions-applied' } }, { kind: 'push' }],
   ['a merge needed no call', { known: { stage: 'merged' }, run: once }, { kind: 'push' }],
   ['an iteration is over', { known: ITERATED, run: once }, { kind: 'push' }],
   ['… and the run is cancelled', { known: ITERATED, run: once, cancelled: true }, { kind: 'push' }],
-  ['… and its time is over', { known: { stage: 'opened' }, now: noon + HOUR }, { kind: 'check-base' }],
+  ['… and its time is over', { known: { stage: 'opened' }, now: noon + HOUR }, { kind: 'verify-base' }],
   ['… and it cannot continue', { known: { ...ITERATED, failure }, run: once }, { kind: 'break-off', outcome: failure }],
 
   // Before a call
@@ -128,10 +128,10 @@ test.each<[string, Change, object]>([
   [
     'a finished task awaits a check',
     { state: awaiting, policy: verifies },
-    { kind: 'check-head', subject: head, finished: [] },
+    { kind: 'verify-head', subject: head, finished: [] },
   ],
   ['… which no verify can be', { state: awaiting }, { kind: 'open-branch' }],
-  ['… which was made', { state: awaiting, policy: verifies, known: { isHeadChecked: true } }, { kind: 'open-branch' }],
+  ['… which was made', { state: awaiting, policy: verifies, known: { isHeadVerified: true } }, { kind: 'open-branch' }],
   [
     '… and another task is open',
     { state: awaiting, policy: verifies, tasks: [task(1), task(2)] },
@@ -165,49 +165,49 @@ test.each<[string, Change, object]>([
 
   // Before the end
   ['no task', { tasks: [] }, ends({ kind: 'idle' })],
-  ['all is done', { state: finished, policy: verifies }, { kind: 'check-head', subject: head, finished: ['issue-1'] }],
+  ['all is done', { state: finished, policy: verifies }, { kind: 'verify-head', subject: head, finished: ['issue-1'] }],
   ['… and nothing verifies it', { state: finished }, ends({ kind: 'complete' })],
   [
     '… and its head was checked',
-    { state: finished, policy: verifies, known: { isHeadChecked: true } },
+    { state: finished, policy: verifies, known: { isHeadVerified: true } },
     ends({ kind: 'complete' }),
   ],
   [
     '… and its head passed before',
-    { state: { ...finished, headCheck: passed }, policy: verifies },
+    { state: { ...finished, headVerification: passed }, policy: verifies },
     ends({ kind: 'complete' }),
   ],
   [
     '… and another head passed before',
-    { state: { ...finished, headCheck: { ...passed, commit: 'c0' } }, policy: verifies },
-    { kind: 'check-head' },
+    { state: { ...finished, headVerification: { ...passed, commit: 'c0' } }, policy: verifies },
+    { kind: 'verify-head' },
   ],
   [
     '… and its head failed before',
-    { state: { ...finished, headCheck: { ...passed, kind: 'failed' } }, policy: verifies },
-    { kind: 'check-head' },
+    { state: { ...finished, headVerification: { ...passed, kind: 'failed' } }, policy: verifies },
+    { kind: 'verify-head' },
   ],
   [
     '… and it was so before the run',
     { state: withShares(doneBefore, ['issue-1', 'issue-2']), policy: verifies },
-    { kind: 'check-head', finished: ['issue-1'] },
+    { kind: 'verify-head', finished: ['issue-1'] },
   ],
   [
     '… and nothing of it is on the branch',
     { state: doneBefore, policy: verifies },
-    { kind: 'check-head', finished: [] },
+    { kind: 'verify-head', finished: [] },
   ],
   ['… and the run is cancelled', { state: finished, policy: verifies, cancelled: true }, ends({ kind: 'cancelled' })],
   [
     'one of two is done as time is over',
     { state: finished, tasks: [task(1), task(2)], policy: verifies, now: noon + HOUR },
-    { kind: 'check-head', finished: ['issue-1'] },
+    { kind: 'verify-head', finished: ['issue-1'] },
   ],
   ['nothing is done as time is over', { policy: verifies, now: noon + HOUR }, ends(limit)],
   [
     'a task awaits a check as time is over',
     { state: awaiting, policy: verifies, now: noon + HOUR },
-    { kind: 'check-head' },
+    { kind: 'verify-head' },
   ],
   [
     '… and another one was done before the run',
@@ -216,7 +216,7 @@ test.each<[string, Change, object]>([
       policy: verifies,
       now: noon + HOUR,
     },
-    { kind: 'check-head', finished: [] },
+    { kind: 'verify-head', finished: [] },
   ],
   [
     '… and verify failed in the work tree',
@@ -320,13 +320,13 @@ test.each<[string, Change, object]>([
     { kind: 'end', ending: { outcome: limit, decidedAt: noon - 7, cancelled: false }, waitSkippedBy: null },
   ],
   [
-    '… behind a check of the head',
+    '… behind a verification of the head',
     {
       known: { ...ready, ending: { outcome: limit, decidedAt: noon - 7, cancelled: false } },
       state: finished,
       policy: verifies,
     },
-    { kind: 'check-head', finished: ['issue-1'] },
+    { kind: 'verify-head', finished: ['issue-1'] },
   ],
 ])('%s', (_, situation, expected) => {
   expect(deedIn(situation)).toMatchObject(expected);
@@ -334,7 +334,7 @@ test.each<[string, Change, object]>([
 
 test('a deed that takes time makes old what people ordered, how the work tree lies, and an end that stood', () => {
   const known: Known = {
-    ...{ ...NOTHING_KNOWN, ...asked, isHeadChecked: true, hasAskedForMore: true },
+    ...{ ...NOTHING_KNOWN, ...asked, isHeadVerified: true, hasAskedForMore: true },
     prepared: { task: 'issue-1', merge: null },
     ending: { outcome: limit, decidedAt: noon, cancelled: false },
   };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endsTheRun, heardTogether } from '../../../../src/core/pipeline/step-output.ts';
+import { endsTheRun, joinOutputs } from '../../../../src/core/pipeline/step-output.ts';
 import { callsPerIteration } from '../../../../src/core/pipeline/pipeline.ts';
 import { callObstacle, readmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
 import { stepNotes, type StepRecord } from '../../../../src/core/pipeline/step-record.ts';
@@ -63,7 +63,7 @@ describe('the calls of an iteration together', () => {
   };
 
   test('say what the last one says, and used what all of them used', () => {
-    expect(heardTogether([one, two], { failed: [], sessionId: 's', cancelled: false })).toMatchObject({
+    expect(joinOutputs([one, two], { failed: [], sessionId: 's', cancelled: false })).toMatchObject({
       analysis: { signal: { status: 'COMPLETE' }, tokens: 10, costUsd: 3, denials: [{ command: 'a' }], sessionId: 's' },
       outputChars: 9,
       fencedBlock: false,
@@ -81,7 +81,7 @@ describe('the calls of an iteration together', () => {
   ])('with %s in one of them', (_, change, why) => {
     const first = { ...one, analysis: analysis({ ...change, signal: { summary: 'first' } }) };
     expect(endsTheRun(first)).toBe(why);
-    const together = heardTogether([first, two], { failed: [], sessionId: 's', cancelled: false });
+    const together = joinOutputs([first, two], { failed: [], sessionId: 's', cancelled: false });
     expect(together.analysis).toMatchObject(
       why === null ? { signal: two.analysis.signal } : { ...change, signal: { summary: 'first' }, costUsd: 2.01 },
     );
@@ -89,16 +89,16 @@ describe('the calls of an iteration together', () => {
 
   test('where one of a step that may fail did, it overrules nothing and its cost counts', () => {
     const failed = { ...one, analysis: analysis({ costUsd: 5 }), end: { kind: 'exited', code: 1 } } as const;
-    const together = heardTogether([two, failed], { failed: [failed], sessionId: 's', cancelled: false });
+    const together = joinOutputs([two, failed], { failed: [failed], sessionId: 's', cancelled: false });
     expect(together).toMatchObject({
       analysis: { signal: { status: 'COMPLETE' }, costUsd: 7 },
       end: { kind: 'exited', code: 0 },
     });
-    expect(heardTogether([failed], { failed: [failed], sessionId: 's', cancelled: false }).end).toBe(failed.end);
+    expect(joinOutputs([failed], { failed: [failed], sessionId: 's', cancelled: false }).end).toBe(failed.end);
   });
 
   test('say nothing where there was none', () => {
-    expect(heardTogether([], { failed: [], sessionId: null, cancelled: true })).toMatchObject({
+    expect(joinOutputs([], { failed: [], sessionId: null, cancelled: true })).toMatchObject({
       analysis: { signal: { from: 'none' }, tokens: null, costUsd: null },
       end: { kind: 'cancelled' },
     });

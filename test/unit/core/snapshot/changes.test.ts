@@ -30,6 +30,7 @@ const saving = (saver = a) =>
   save({
     ...{ lane: LANE, sequence: 1, document: serializeState(after), saver, now: noon },
     run: { before, after, isPublished: true },
+    stored: null,
   });
 
 describe('a claim', () => {

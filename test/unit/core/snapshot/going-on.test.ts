@@ -48,7 +48,7 @@ function afterRun(
   if (state === null) return working;
   const run = { before: initialState(lane, noon), after: state, isPublished };
   const copy = { lane, sequence: state.sequence, document: serializeState(state) };
-  return save({ ...copy, saver: leaseOf('a'), now: noon, run })(working).snapshot;
+  return save({ ...copy, saver: leaseOf('a'), now: noon, run, stored: null })(working).snapshot;
 }
 
 describe('the lane of an issue goes on', () => {

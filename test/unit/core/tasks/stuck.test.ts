@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { recordHeadCheck } from '../../../../src/core/lane/check.ts';
+import { recordHeadVerification } from '../../../../src/core/lane/verification.ts';
 import { nextStep } from '../../../../src/core/lane/decide.ts';
 import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
 import type { LaneState } from '../../../../src/core/lane/state/state.ts';
@@ -271,14 +271,14 @@ describe('a task that says BLOCKED', () => {
   });
 });
 
-describe('a task that was finished and waits for a check of the head', () => {
+describe('a task that was finished and waits for a verification of the head', () => {
   const verifying = { ...policy, verifies: true };
   const red = { commit: 'x', commands: 'y', kind: 'failed', command: 'npm test', exitCode: 1 } as const;
   const three = [...tasks, task(3, { optional: true })];
-  /** Plays iterations in which task 1 is finished and task 2 may be half done; then the head check fails. */
+  /** Plays iterations in which task 1 is finished and task 2 may be half done; then the verification of the head fails. */
   const afterRed = (half: readonly Play[]): Played => {
     const run = play([done({ verification: 'passed' }), ...half], { tasks: three, policy: verifying });
-    return { ...run, state: recordHeadCheck(run.state, { check: red, finished: ['issue-1'] }, run.now) };
+    return { ...run, state: recordHeadVerification(run.state, { record: red, finished: ['issue-1'] }, run.now) };
   };
   const nextOf = ({ state, run, now }: Played, of = three): unknown => {
     const step = nextStep({ state, tasks: of, run, policy: verifying, now });
@@ -300,7 +300,7 @@ describe('a task that was finished and waits for a check of the head', () => {
       policy: verifying,
     });
     const failing = (state: LaneState, failingSince: number | null): LaneState => ({
-      ...recordHeadCheck(state, { check: red, finished: ['issue-1'] }, noon),
+      ...recordHeadVerification(state, { record: red, finished: ['issue-1'] }, noon),
       tasks: { ...state.tasks, 'issue-2': setAside(state.tasks['issue-2'] ?? untouched, 'no_progress', stuck.now) },
       change: { ...state.change, failingSince },
     });
@@ -335,18 +335,18 @@ describe('a task that was finished and waits for a check of the head', () => {
 test('what passes in the work tree on the very commit that failed in a clean clone is not done', () => {
   const verifying = { ...policy, verifies: true };
   const run = play([done({ verification: 'passed' })], { policy: verifying });
-  const check = {
+  const record = {
     commit: `head-${run.tree}`,
     commands: 'y',
     kind: 'failed',
     command: 'npm test',
     exitCode: 1,
   } as const;
-  const state = recordHeadCheck(run.state, { check, finished: ['issue-1'] }, run.now);
+  const state = recordHeadVerification(run.state, { record, finished: ['issue-1'] }, run.now);
   const again = (call: Play, from: LaneState): Played =>
     play([call], { state: from, policy: verifying, tree: run.tree, now: run.now });
   const claim: Play = { ...saysDone, verification: 'passed' };
   expect(again(claim, state).verdicts[0]).toMatchObject({ taskDone: false, nothingToDo: false });
-  expect(again(claim, { ...state, headCheck: null }).verdicts[0]).toMatchObject({ taskDone: true });
+  expect(again(claim, { ...state, headVerification: null }).verdicts[0]).toMatchObject({ taskDone: true });
   expect(again(done({ verification: 'passed' }), state).verdicts[0]).toMatchObject({ taskDone: true });
 });

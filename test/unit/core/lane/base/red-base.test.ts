@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { holdForBase, isBaseKnown, reconsiderBase, recordBaseCheck } from '../../../../../src/core/lane/check.ts';
+import {
+  holdForBase,
+  isBaseKnown,
+  reconsiderBase,
+  recordBaseVerification,
+} from '../../../../../src/core/lane/verification.ts';
 import { comparedWithBase, failsAsBase, redBaseOf, type RedBase } from '../../../../../src/core/lane/base/red-base.ts';
 import type { Verification } from '../../../../../src/core/evidence.ts';
 import { initialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
@@ -34,7 +39,7 @@ describe('a verification fails as the base does when it is the same command and 
       true,
     ],
     ['a new failure beside the old one', '✖ adds', '✖ adds\n✖ subtracts', true],
-    ['one of two is cured', '✖ adds\n✖ subtracts', '✖ subtracts', false],
+    ['one of two is fixed', '✖ adds\n✖ subtracts', '✖ subtracts', false],
     ['another test fails', '✖ adds', '✖ subtracts', false],
     [
       'go',
@@ -95,9 +100,9 @@ describe('what becomes of a red base', () => {
   const fresh = initialState('queue', 1);
   const withBase = (redBase: RedBase | null): LaneState => ({ ...fresh, redBase });
 
-  test('found by the base check, held by an iteration that fails in the same way', () => {
-    const found = recordBaseCheck(fresh, subject, failed('✖ adds'));
-    expect(found).toMatchObject({ baseCheck: { kind: 'failed' }, redBase: { stage: 'found', words: '✖ adds' } });
+  test('found by the verification of the base, held by an iteration that fails in the same way', () => {
+    const found = recordBaseVerification(fresh, subject, failed('✖ adds'));
+    expect(found).toMatchObject({ baseVerification: { kind: 'failed' }, redBase: { stage: 'found', words: '✖ adds' } });
     expect(holdForBase(found).redBase?.stage).toBe('tried');
     expect(holdForBase(fresh)).toBe(fresh);
   });
@@ -107,8 +112,8 @@ describe('what becomes of a red base', () => {
   >([
     ['nothing changed', {}, 'tried'],
     ['a person asks', { asked: true }, 'found'],
-    ['the base moved', { commit: 'beef' }, 'recheck'],
-    ['verify was changed', { commands: 'other' }, 'recheck'],
+    ['the base moved', { commit: 'beef' }, 'reverify'],
+    ['verify was changed', { commands: 'other' }, 'reverify'],
     ['verify was taken away', { verifies: false }, null],
   ])(
     'a lane that waits for its base, at the start of a run: %s',
@@ -123,20 +128,20 @@ describe('what becomes of a red base', () => {
   test.each<[string, RedBase, Verification, string | undefined, RedBase['stage']]>([
     [
       'a newer base that fails in the same way makes no call worth it',
-      redBase('✖ adds', 'recheck'),
+      redBase('✖ adds', 'reverify'),
       failed('✖ adds'),
       undefined,
       'tried',
     ],
     [
       'one that fails in another way gets one iteration',
-      redBase('✖ adds', 'recheck'),
+      redBase('✖ adds', 'reverify'),
       failed('✖ subs'),
       undefined,
       'found',
     ],
-    ['another verify gets one iteration', redBase('✖ adds', 'recheck'), failed('✖ adds'), 'new', 'found'],
-    ['one that passes is to be merged', redBase('✖ adds', 'recheck'), passed, undefined, 'repaired'],
+    ['another verify gets one iteration', redBase('✖ adds', 'reverify'), failed('✖ adds'), 'new', 'found'],
+    ['one that passes is to be merged', redBase('✖ adds', 'reverify'), passed, undefined, 'repaired'],
     [
       'one that passes is to be merged, also where no iteration was made',
       redBase('✖ adds'),
@@ -145,21 +150,21 @@ describe('what becomes of a red base', () => {
       'repaired',
     ],
   ])('%s', (_, before, verification, commands = 'abc', stage) => {
-    const state = recordBaseCheck(withBase(before), { commit: 'beef', commands }, verification);
+    const state = recordBaseVerification(withBase(before), { commit: 'beef', commands }, verification);
     expect(state.redBase?.stage).toBe(stage);
   });
 
   test('a check that was cut short says nothing', () => {
-    expect(recordBaseCheck(withBase(redBase('x', 'recheck')), subject, { kind: 'not-run' }).redBase?.stage).toBe(
-      'recheck',
-    );
+    expect(
+      recordBaseVerification(withBase(redBase('x', 'reverify')), subject, { kind: 'not-run' }).redBase?.stage,
+    ).toBe('reverify');
   });
 
   test('a red base of an earlier version, whose failures nobody kept, is checked once more', () => {
-    const known = recordBaseCheck(fresh, subject, failed('x'));
+    const known = recordBaseVerification(fresh, subject, failed('x'));
     expect(isBaseKnown(known, subject)).toBe(true);
     expect(isBaseKnown({ ...known, redBase: null }, subject)).toBe(false);
-    expect(isBaseKnown(recordBaseCheck(fresh, subject, passed), subject)).toBe(true);
+    expect(isBaseKnown(recordBaseVerification(fresh, subject, passed), subject)).toBe(true);
     expect(isBaseKnown(known, { ...subject, commit: 'other' })).toBe(false);
   });
 });

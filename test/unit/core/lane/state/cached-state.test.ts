@@ -5,7 +5,7 @@ import { untouched, withEach } from '../../../../../src/core/tasks/queue.ts';
 import { idle, play, progress } from '../../core-fixtures.ts';
 
 const worked = play([progress(), idle]).state;
-const check = { commit: 'c', at: 1 } as unknown as NonNullable<LaneState['baseCheck']>;
+const check = { commit: 'c', at: 1 } as unknown as NonNullable<LaneState['baseVerification']>;
 const risky = {
   tasks: withEach(worked.tasks, ['issue-1'], (known) => ({
     ...known,
@@ -15,8 +15,8 @@ const risky = {
   session: { id: 's', startedAt: 1, lastUsedAt: 2, taskId: null },
   transcript: { sha256: 'a'.repeat(64), bytes: 3 },
   journalHash: 'b'.repeat(64),
-  baseCheck: check,
-  headCheck: check,
+  baseVerification: check,
+  headVerification: check,
   refusedPush: { why: 'a rule', at: 1 },
   ordersApplied: 4,
 } satisfies Partial<LaneState>;
@@ -26,7 +26,13 @@ const nothingSaid = { tasks: worked.tasks, pause: null, session: null, transcrip
 
 describe('a document of a cache, where others may write', () => {
   test('has neither consent nor orders nor a conversation nor a check, and says so', () => {
-    const kept = { ...nothingSaid, journalHash: null, baseCheck: null, headCheck: null, refusedPush: null };
+    const kept = {
+      ...nothingSaid,
+      journalHash: null,
+      baseVerification: null,
+      headVerification: null,
+      refusedPush: null,
+    };
     expect(safeParts(state, false)).toEqual({ dropped, state: { ...worked, ...kept, ordersApplied: 0 } });
     expect(safeParts(state, true)).toEqual({ dropped, state: { ...worked, ...kept, ordersApplied: 4 } });
   });

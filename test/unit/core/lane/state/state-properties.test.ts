@@ -250,10 +250,10 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
   ),
   transcript: fc.option(fc.record({ sha256, bytes: count })),
   journalHash: fc.option(sha256),
-  baseCheck: fc.option(check),
+  baseVerification: fc.option(check),
   redBase: fc.option(
     fc.record({
-      stage: fc.constantFrom('found' as const, 'tried' as const, 'recheck' as const, 'repaired' as const),
+      stage: fc.constantFrom('found' as const, 'tried' as const, 'reverify' as const, 'repaired' as const),
       commit: fc.string({ maxLength: 40 }),
       commands: fc.string({ maxLength: 40 }),
       command: fc.string({ maxLength: 40 }),
@@ -261,7 +261,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
       words: fc.string({ maxLength: 40 }),
     }),
   ),
-  headCheck: fc.option(check),
+  headVerification: fc.option(check),
   refusedPush: fc.option(fc.record({ why: text, at: instant })),
   lastIteration: fc.option(
     fc.record({

@@ -43,7 +43,10 @@ describe('before the first call the verify commands run on the base', () => {
     const { project, places } = checkedProject();
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(places).toEqual(['clean base', 'work tree', 'clean head']);
-    expect(savedState(project)).toMatchObject({ baseCheck: { kind: 'passed' }, headCheck: { kind: 'passed' } });
+    expect(savedState(project)).toMatchObject({
+      baseVerification: { kind: 'passed' },
+      headVerification: { kind: 'passed' },
+    });
     expect(statusOf(project)).toMatchObject({
       tests: 'passing',
       cleanCheck: { result: 'passed' },
@@ -62,7 +65,7 @@ describe('before the first call the verify commands run on the base', () => {
     };
     const run = await runOnce(project, { isAtHome: true, ending: ending.signal });
     expect(run).toMatchObject({ end: 'paused (by_person)', calls: 0 });
-    expect(savedState(project).baseCheck).toBeNull();
+    expect(savedState(project).baseVerification).toBeNull();
   });
 
   test('a command that cannot run at all ends the run without a call, and no branch is left', async () => {
@@ -75,13 +78,13 @@ describe('before the first call the verify commands run on the base', () => {
       ) as string,
     });
     expect([...project.origin.branches.keys()]).toEqual(['main']);
-    expect(savedState(project).baseCheck).toBeNull();
+    expect(savedState(project).baseVerification).toBeNull();
   });
 
   test('one that fails is remembered, and the agent gets to know', async () => {
     const { project } = checkedProject(red);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
-    expect(savedState(project).baseCheck).toMatchObject({ kind: 'failed', command: 'npm test', exitCode: 1 });
+    expect(savedState(project).baseVerification).toMatchObject({ kind: 'failed', command: 'npm test', exitCode: 1 });
     expect(project.script.calls[0]?.prompt).toContain('fails on the base branch as well');
     expect(project.forge.pulls[0]?.body).toContain('`npm test` already failed on `main` before this work.');
   });
@@ -95,7 +98,7 @@ describe('at the end of a run that finished tasks the published head is verified
     expect(project.script.calls[1]?.prompt).toContain('fails in a clean clone of the branch');
     expect(project.script.calls[1]?.prompt).toContain('1 failed');
     expect(savedState(project)).toMatchObject({
-      headCheck: { kind: 'passed' },
+      headVerification: { kind: 'passed' },
       tasks: { 'issue-1': { state: 'done' } },
     });
   });
@@ -105,7 +108,7 @@ describe('at the end of a run that finished tasks the published head is verified
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     const { loop, publish } = await runSplit(project);
     for (const report of [loop?.report, publish?.report])
-      expect(report).toMatchObject({ headCheck: { of: 'head', verification: { kind: 'failed' } } });
+      expect(report).toMatchObject({ headVerification: { of: 'head', verification: { kind: 'failed' } } });
   });
 
   test('where nothing is left to continue with, the run does not end as complete', async () => {
@@ -114,7 +117,7 @@ describe('at the end of a run that finished tasks the published head is verified
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'limit (iterations)', calls: 1 });
     expect(savedState(project)).toMatchObject({
-      headCheck: { kind: 'failed' },
+      headVerification: { kind: 'failed' },
       tasks: { 'issue-1': { state: 'in-progress', doneCommit: null, reason: null, setAside: null } },
     });
     expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
@@ -137,7 +140,7 @@ describe('a task that is open again only because the head failed', () => {
     expect(places).toEqual(['clean base', 'work tree', 'clean head', 'clean head']);
     const head = project.origin.branches.get('ralph/queue');
     expect(savedState(project)).toMatchObject({
-      headCheck: { kind: 'passed', commit: head },
+      headVerification: { kind: 'passed', commit: head },
       tasks: { 'issue-1': { state: 'done', attempts: 1, doneCommit: head } },
     });
     expect(savedState(project).tasks['issue-1']).not.toHaveProperty('unproven');
@@ -190,7 +193,7 @@ describe('a head that a later task left red in the work tree is checked all the 
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 2 });
     expect(cloned).toEqual([project.origin.branches.get('ralph/queue')]);
     expect(savedState(project)).toMatchObject({
-      headCheck: { kind: cleanHead.kind, commit: cloned[0] },
+      headVerification: { kind: cleanHead.kind, commit: cloned[0] },
       tasks: { 'issue-1': { state }, 'issue-2': { state: 'in-progress' } },
     });
     // The next run continues the task, and its prompt gives the reason.
@@ -213,7 +216,7 @@ describe('the pull request speaks of the check that is about what is published',
     project.inputs = { ...project.inputs, 'task-sources': 'prd' };
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
     const head = project.origin.branches.get('ralph/queue');
-    const checked = savedState(project).headCheck?.commit ?? '';
+    const checked = savedState(project).headVerification?.commit ?? '';
     expect(project.origin.commits.get(head ?? '')).toMatchObject({ parent: checked });
     expect(project.forge.pulls[0]?.body).toContain(`passes in a clean clone of [\`${checked.slice(0, 7)}\`]`);
     expect(project.forge.pulls[0]?.body).not.toContain('The commits after it');
@@ -229,7 +232,7 @@ describe('the pull request speaks of the check that is about what is published',
     project.script.behaviours = [() => ({ writes: { 'src/more.ts': 'x' } })];
     await runOnce(project);
     // That run verified once more before its call, which then changed the head.
-    expect(project.forge.pulls[0]?.body).toContain('The commits after it have not been checked in this way.');
+    expect(project.forge.pulls[0]?.body).toContain('The commits after it have not been verified in this way.');
     expect(statusOf(project)).toMatchObject({ tests: 'passing' });
   });
 
@@ -254,7 +257,7 @@ describe('a head that failed', () => {
     ];
     await runOnce(project);
     expect(savedState(project)).toMatchObject({
-      headCheck: { kind: 'failed' },
+      headVerification: { kind: 'failed' },
       tasks: { 'issue-1': { state: 'in-progress' } },
     });
   });

@@ -1,16 +1,16 @@
 import { MINUTE_MS } from '../core/countdown.ts';
 import type { Snapshot, Verification } from '../core/evidence.ts';
 import type { LockFile } from '../core/feedback/conflict/lock-tools.ts';
-import { serializeCheck } from '../core/journal/journal.ts';
+import { serializeVerification } from '../core/journal/journal.ts';
 import {
   cannotRun,
-  checkOf,
-  checkSubject,
+  verificationRecordOf,
+  verificationSubject,
   isBaseKnown,
-  recordBaseCheck,
-  recordHeadCheck,
+  recordBaseVerification,
+  recordHeadVerification,
   reopen,
-} from '../core/lane/check.ts';
+} from '../core/lane/verification.ts';
 import type { Deed } from '../core/loop/next-deed.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { moreToLookAt } from '../core/review/look-at.ts';
@@ -48,7 +48,7 @@ const MAX_ITEMS = 50;
 const MIN_VERIFY_MS = MINUTE_MS;
 
 /** Minimum time for verification in a clean clone, in ms, whatever is left of the run: without it, finished tasks do not count. */
-const MIN_CHECK_MS = 2 * MINUTE_MS;
+const MIN_CLEAN_VERIFY_MS = 2 * MINUTE_MS;
 
 /** Maximum time beyond the run's own, in ms. The watchdog waits five minutes. */
 const MAX_OVERTIME_MS = 4 * MINUTE_MS;
@@ -74,13 +74,13 @@ async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {
  * Runs the verify commands on the base commit before the first call, unless the result is known. Ends the run if a
  * command cannot run at all, or if there is no clean clone to run it in.
  */
-export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<Advanced> {
+export async function verifyBase(deps: LoopDeps, work: Work, base: string): Promise<Advanced> {
   if (!deps.config.policy.verifies) return { work, end: null };
   // The gate's job has another environment when a run has three jobs, so this job checks its own.
   const { verifyProblems } = deps.context;
   if (verifyProblems.length > 0)
     return { work, end: { kind: 'failed', reason: 'configuration', message: verifyProblems.join('\n') } };
-  const subject = checkSubject(deps.config.verify, { commit: base, sha256: deps.sha256 });
+  const subject = verificationSubject(deps.config.verify, { commit: base, sha256: deps.sha256 });
   if (isBaseKnown(work.state, subject)) return { work, end: null };
   deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
   const verification = await verifyClean(deps, work, base);
@@ -90,7 +90,7 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
     return { work, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
   if (verification.kind !== 'failed' || !cannotRun(verification)) {
-    const state = recordBaseCheck(work.state, subject, bounded<Verification>(verification, deps.redact));
+    const state = recordBaseVerification(work.state, subject, bounded<Verification>(verification, deps.redact));
     return { work: { ...work, state }, end: state.redBase?.stage === 'tried' ? BASE_IS_RED : null };
   }
   const words = oneLine(verification.tail, 300);
@@ -110,10 +110,10 @@ const BASE_IS_RED: Outcome = { kind: 'blocked', reason: 'base_is_red' };
  * Runs the verify commands on the head in a clean clone, after the agent's processes are gone. In the work that it
  * returns, tasks that failed or could not be verified in time are not done.
  */
-export async function checkHead(
+export async function verifyHead(
   deps: LoopDeps,
   work: Work,
-  { subject, finished }: Extract<Deed, { kind: 'check-head' }>,
+  { subject, finished }: Extract<Deed, { kind: 'verify-head' }>,
 ): Promise<Advanced> {
   for (const { opened } of deps.agents) await opened()?.agent.sweep();
   deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);
@@ -124,24 +124,26 @@ export async function checkHead(
     const message = `What this run finished could not be verified in a clean clone, so it does not count as done. ${sentence(verification.why)}`;
     return { work: unverified, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
-  const check = checkOf(subject, verification);
-  if (check === null) return { work: unverified, end: null };
+  const record = verificationRecordOf(subject, verification);
+  if (record === null) return { work: unverified, end: null };
   if (verification.kind === 'failed' && verification.code === null) {
     deps.log.warning(
       `verify did not end in time in a clean clone, so what this run finished does not count yet. Give the run more time (input max-minutes), or make verify faster.`,
     );
     return { work: unverified, end: null };
   }
-  deps.appendJournal(serializeCheck({ version: 1, lane: work.lane.id, checkedAt: now, check, finished }));
-  if (check.kind === 'failed')
+  deps.appendJournal(
+    serializeVerification({ version: 1, lane: work.lane.id, checkedAt: now, check: record, finished }),
+  );
+  if (record.kind === 'failed')
     deps.log.warning(
-      `The verify command "${oneLine(check.command ?? '', 200)}" fails in a clean clone of the branch, so what this run finished is not done yet. Files that git ignores are there as they were before the run, so packages that the agent installed do not count. If verify needs an installation step, make it part of verify, for example "npm ci && npm test".`,
+      `The verify command "${oneLine(record.command ?? '', 200)}" fails in a clean clone of the branch, so what this run finished is not done yet. Files that git ignores are there as they were before the run, so packages that the agent installed do not count. If verify needs an installation step, make it part of verify, for example "npm ci && npm test".`,
     );
   return {
     work: {
       ...work,
-      state: recordHeadCheck(work.state, { check, finished }, now),
-      headVerification: { commit: subject.commit, after: work.journal.length, verification },
+      state: recordHeadVerification(work.state, { record, finished }, now),
+      cleanVerification: { commit: subject.commit, after: work.journal.length, verification },
     },
     end: null,
   };
@@ -155,7 +157,7 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
   const known = work.journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run');
   const usualMs = known === undefined || known.kind === 'not-run' ? 0 : 2 * known.durationMs;
   const timeoutMs = Math.max(
-    Math.min(Math.max(MIN_CHECK_MS, usualMs), MAX_OVERTIME_MS),
+    Math.min(Math.max(MIN_CLEAN_VERIFY_MS, usualMs), MAX_OVERTIME_MS),
     Math.min(policy.agentTimeoutMs, leftMs),
   );
   // `putBack` restores the last snapshot, and no iteration has taken one.

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import {
-  awaitingCheck,
+  awaitingVerification,
   cannotRun,
-  checkOf,
-  checkSubject,
-  decidedByCheck,
-  isCheckOf,
-  recordHeadCheck,
+  verificationRecordOf,
+  verificationSubject,
+  decidedByVerification,
+  isVerificationOf,
+  recordHeadVerification,
   settleFinished,
   reopen,
   waitingForOthers,
-} from '../../../../src/core/lane/check.ts';
+} from '../../../../src/core/lane/verification.ts';
 import { noShare } from '../../../../src/core/lane/change.ts';
 import type { Verification } from '../../../../src/core/evidence.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
@@ -40,7 +40,7 @@ describe('a verification in a clean clone, as the state keeps it', () => {
       { ...subject, kind: 'failed', command: 'x'.repeat(200), exitCode: 1 },
     ],
   ])('%j', (verification, check) => {
-    expect(checkOf(subject, verification)).toEqual(check);
+    expect(verificationRecordOf(subject, verification)).toEqual(check);
   });
 
   test.each([
@@ -48,14 +48,14 @@ describe('a verification in a clean clone, as the state keeps it', () => {
     [{ ...subject, commit: 'other' }, false],
     [{ ...subject, commands: 'other' }, false],
   ])('is known for the same commit and the same commands: %j → %s', (asked, known) => {
-    expect(isCheckOf(checkOf(subject, { kind: 'passed', durationMs: 1 }), asked)).toBe(known);
-    expect(isCheckOf(null, asked)).toBe(false);
+    expect(isVerificationOf(verificationRecordOf(subject, { kind: 'passed', durationMs: 1 }), asked)).toBe(known);
+    expect(isVerificationOf(null, asked)).toBe(false);
   });
 });
 
 test('a check is about a commit and the hash of all commands, one a line', () => {
   const sha256 = (text: string): string => text.padEnd(64, '0');
-  expect(checkSubject(['npm ci', 'npm test'], { commit: 'c0ffee', sha256 })).toEqual({
+  expect(verificationSubject(['npm ci', 'npm test'], { commit: 'c0ffee', sha256 })).toEqual({
     commit: 'c0ffee',
     commands: 'npm ci\nnpm test'.padEnd(32, '0'),
   });
@@ -120,7 +120,7 @@ test.each<[Verification, boolean]>([
   expect(cannotRun(verification)).toBe(expected);
 });
 
-describe('the check of the published head', () => {
+describe('the verification of the published head', () => {
   const task = { attempts: 1, startedTree: 'a', doneCommit: 'b', reason: null, setAside: null };
   const state: LaneState = {
     ...initialState('queue', NOW),
@@ -128,26 +128,26 @@ describe('the check of the published head', () => {
     tasks: { 'issue-1': { ...task, state: 'done' }, 'issue-2': { ...task, state: 'finished' } },
     lastIteration: { taskId: 'issue-2', progress: true, fileCount: 1, tree: 't', verification: 'passed', hints: [] },
   };
-  const passed = checkOf(subject, { kind: 'passed', durationMs: 1 });
-  const red = checkOf(subject, failed(1, 'x'));
+  const passed = verificationRecordOf(subject, { kind: 'passed', durationMs: 1 });
+  const red = verificationRecordOf(subject, failed(1, 'x'));
   if (passed === null || red === null) throw new Error('no check');
-  const fails = (of: LaneState): LaneState => recordHeadCheck(of, { check: red, finished: ['issue-2'] }, NOW);
-  const passes = (of: LaneState): LaneState => recordHeadCheck(of, { check: passed, finished: [] }, NOW);
+  const fails = (of: LaneState): LaneState => recordHeadVerification(of, { record: red, finished: ['issue-2'] }, NOW);
+  const passes = (of: LaneState): LaneState => recordHeadVerification(of, { record: passed, finished: [] }, NOW);
   const withShares = (of: LaneState): LaneState => ({
     ...of,
     change: { ...of.change, tasks: { 'issue-1': noShare, 'issue-2': noShare } },
   });
 
   test('is about the tasks that are finished', () => {
-    expect(decidedByCheck(state, false)).toEqual(['issue-2']);
+    expect(decidedByVerification(state, false)).toEqual(['issue-2']);
     const more: LaneState = { ...state, tasks: { ...state.tasks, 'issue-3': { ...task, state: 'in-progress' } } };
-    expect(decidedByCheck(more, true)).toEqual(['issue-2']);
+    expect(decidedByVerification(more, true)).toEqual(['issue-2']);
   });
 
   test('is about all tasks of the branch that are done, where a complete lane has finished none', () => {
     const before = withShares(passes(state));
-    expect(decidedByCheck(before, false)).toEqual([]);
-    expect(decidedByCheck(before, true)).toEqual(['issue-1', 'issue-2']);
+    expect(decidedByVerification(before, false)).toEqual([]);
+    expect(decidedByVerification(before, true)).toEqual(['issue-1', 'issue-2']);
   });
 
   test('is not about what is answered with the reason why nothing changes', () => {
@@ -159,7 +159,7 @@ describe('the check of the published head', () => {
         items: { 'thread-7': { kind: 'thread', title: 'a', url: null, rounds: 1, asked: '7', answer: unchanged } },
       },
     };
-    expect(decidedByCheck(answered, false)).toEqual([]);
+    expect(decidedByVerification(answered, false)).toEqual([]);
     expect(settleFinished(answered, false, NOW).tasks['thread-7']?.state).toBe('done');
   });
 
@@ -189,7 +189,7 @@ describe('the check of the published head', () => {
 
   test('that passes makes done what is finished, and changes nothing else', () => {
     const { tasks, transitions, ...rest } = passes(state);
-    expect(rest).toEqual({ ...state, headCheck: passed, tasks: undefined, transitions: undefined });
+    expect(rest).toEqual({ ...state, headVerification: passed, tasks: undefined, transitions: undefined });
     expect(tasks).toEqual({ 'issue-1': state.tasks['issue-1'], 'issue-2': { ...task, state: 'done' } });
     expect(transitions).toEqual([
       { at: NOW, subject: 'task', from: 'issue-2 finished', to: 'done', reason: 'verified' },
@@ -203,7 +203,7 @@ describe('the check of the published head', () => {
     };
     const after = fails(marked);
     expect(after).toMatchObject({
-      headCheck: red,
+      headVerification: red,
       currentTask: 'issue-2',
       signals: { doneInARow: 0 },
       tasks: {
@@ -222,10 +222,10 @@ describe('the check of the published head', () => {
   });
 
   test('that passes later makes them done: no call is made or counted for it', () => {
-    expect(awaitingCheck(fails(state))).toEqual(['issue-2']);
+    expect(awaitingVerification(fails(state))).toEqual(['issue-2']);
     const later = passes(fails(state));
     expect(later).toMatchObject({
-      headCheck: passed,
+      headVerification: passed,
       currentTask: null,
       tasks: { 'issue-2': { state: 'done', attempts: 1, doneCommit: passed.commit, reason: null } },
     });
@@ -235,7 +235,7 @@ describe('the check of the published head', () => {
       to: 'done',
       reason: 'verified',
     });
-    expect(awaitingCheck(later)).toEqual([]);
+    expect(awaitingVerification(later)).toEqual([]);
   });
 
   test.each(['stuck', 'failed', 'blocked'] as const)(
@@ -255,12 +255,12 @@ describe('the check of the published head', () => {
 
   test('that fails again opens what the last one made done, where it decides on that', () => {
     const again = fails(passes(fails(state)));
-    expect(awaitingCheck(again)).toEqual(['issue-2']);
+    expect(awaitingVerification(again)).toEqual(['issue-2']);
     expect(again.tasks['issue-2']).toMatchObject({ state: 'in-progress', doneCommit: null });
   });
 
   test('that fails without a finished task only resets what the agent signalled', () => {
-    const after = recordHeadCheck({ ...state, lastIteration: null }, { check: red, finished: [] }, NOW);
+    const after = recordHeadVerification({ ...state, lastIteration: null }, { record: red, finished: [] }, NOW);
     expect(after).toMatchObject({
       tasks: state.tasks,
       currentTask: null,
@@ -275,7 +275,7 @@ describe('the check of the published head', () => {
       currentTask: null,
       tasks: { 'issue-2': { state: 'in-progress', doneCommit: null } },
     });
-    expect(awaitingCheck(withdrawn)).toEqual([]);
+    expect(awaitingVerification(withdrawn)).toEqual([]);
   });
 });
 
@@ -288,7 +288,7 @@ const unchanged = {
   posted: false,
 } as const;
 
-describe('no call helps a task that awaits a check of the head', () => {
+describe('no call helps a task that awaits a verification of the head', () => {
   const progress = (state: TaskProgress['state'], attempts = 1): TaskProgress => ({
     state,
     attempts,

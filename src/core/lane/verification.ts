@@ -4,14 +4,17 @@ import { progressOf } from '../tasks/queue.ts';
 import { isFinished, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { failsAsBase, redBaseOf } from './base/red-base.ts';
 import { noSignals } from './circuit.ts';
-import type { Check, LaneState } from './state/state.ts';
+import type { VerificationRecord, LaneState } from './state/state.ts';
 import { withTransition } from './session.ts';
 
-/** The subject of a check: a commit, and the hash of the verify commands. */
-export type CheckSubject = Pick<Check, 'commit' | 'commands'>;
+/** The subject of a verification: a commit, and the hash of the verify commands. */
+export type VerificationSubject = Pick<VerificationRecord, 'commit' | 'commands'>;
 
 /** Returns the state's record of a verification in a clean clone, or null if it has no result. */
-export function checkOf(subject: CheckSubject, verification: Verification): Check | null {
+export function verificationRecordOf(
+  subject: VerificationSubject,
+  verification: Verification,
+): VerificationRecord | null {
   switch (verification.kind) {
     case 'not-run':
       return null;
@@ -23,16 +26,19 @@ export function checkOf(subject: CheckSubject, verification: Verification): Chec
 }
 
 /** Returns the subject for these commands at this commit. `sha256` returns the hash of a text in hex digits. */
-export function checkSubject(
+export function verificationSubject(
   verify: readonly string[],
   { commit, sha256 }: { readonly commit: ObjectId; readonly sha256: (text: string) => string },
-): CheckSubject {
+): VerificationSubject {
   return { commit, commands: sha256(verify.join('\n')).slice(0, 32) };
 }
 
-/** Tells whether a check is about these commands at this commit. */
-export function isCheckOf(check: Check | null, { commit, commands }: CheckSubject): boolean {
-  return check?.commit === commit && check.commands === commands;
+/** Tells whether a verification is about these commands at this commit. */
+export function isVerificationOf(
+  record: VerificationRecord | null,
+  { commit, commands }: VerificationSubject,
+): boolean {
+  return record?.commit === commit && record.commands === commands;
 }
 
 /** The messages of shells, interpreters, package managers and build tools for a missing command, script or task. */
@@ -78,8 +84,8 @@ export function cannotRun(verification: Verification): boolean {
   );
 }
 
-/** Returns the tasks that a check of the head decides on: the finished ones, or all of the branch if a complete lane has none. */
-export function decidedByCheck(state: LaneState, isComplete: boolean): readonly TaskId[] {
+/** Returns the tasks that a verification of the head decides on: the finished ones, or all of the branch if a complete lane has none. */
+export function decidedByVerification(state: LaneState, isComplete: boolean): readonly TaskId[] {
   const { tasks, change } = state;
   const finished = finishedIn(state).filter((id) => !isAnsweredUnchanged(state, id));
   return finished.length > 0 || !isComplete
@@ -96,20 +102,20 @@ function isAnsweredUnchanged({ feedback: { items } }: LaneState, id: TaskId): bo
   return Object.hasOwn(items, id) && items[id]?.answer?.kind === 'unchanged';
 }
 
-/** Returns the tasks that are done as soon as a check of the head passes. */
-export function awaitingCheck({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
+/** Returns the tasks that are done as soon as a verification of the head passes. */
+export function awaitingVerification({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
   return Object.keys(tasks).filter((id) => tasks[id]?.unproven === true);
 }
 
 /** Tells whether this very commit failed in a clean clone. */
-export function isKnownRed({ headCheck }: LaneState, commit: ObjectId): boolean {
-  return headCheck?.kind === 'failed' && headCheck.commit === commit;
+export function isKnownRed({ headVerification }: LaneState, commit: ObjectId): boolean {
+  return headVerification?.kind === 'failed' && headVerification.commit === commit;
 }
 
-/** Returns the tasks awaiting a check that no call helps: the work tree is red as well, possibly because of another task in progress. */
+/** Returns the tasks awaiting a verification that no call helps: the work tree is red as well, possibly because of another task in progress. */
 export function waitingForOthers(state: LaneState, tasks: readonly QueuedTask[]): readonly TaskId[] {
   if (state.change.failingSince === null) return [];
-  const awaiting = awaitingCheck(state);
+  const awaiting = awaitingVerification(state);
   const isHalfDone = tasks.some(({ id }) => {
     const progress = progressOf(state.tasks, id);
     return progress.attempts > 0 && !isFinished(progress) && !awaiting.includes(id);
@@ -119,20 +125,26 @@ export function waitingForOthers(state: LaneState, tasks: readonly QueuedTask[])
 
 /** Returns the state as others may build on it: a finished task is done if its commit is proven or needs no proof, and otherwise open again. */
 export function settleFinished(state: LaneState, isProven: boolean, now: number): LaneState {
-  const settled = isProven ? state : reopen(state, decidedByCheck(state, false), { reason: 'not_verified', now });
+  const settled = isProven
+    ? state
+    : reopen(state, decidedByVerification(state, false), { reason: 'not_verified', now });
   return makeDone(settled, { ids: finishedIn(settled), reason: 'done', now });
 }
 
-/** Returns the state after the published head was checked in a clean clone. `finished` are the tasks that a failed check reopens. */
-export function recordHeadCheck(
+/** Returns the state after the published head was verified in a clean clone. `finished` are the tasks that a failure reopens. */
+export function recordHeadVerification(
   state: LaneState,
-  { check, finished }: { readonly check: Check; readonly finished: readonly TaskId[] },
+  { record, finished }: { readonly record: VerificationRecord; readonly finished: readonly TaskId[] },
   now: number,
 ): LaneState {
-  const checked: LaneState = { ...state, headCheck: check };
-  if (check.kind === 'passed')
-    return makeDone(checked, { ids: [...finishedIn(checked), ...awaitingCheck(checked)], reason: 'verified', now });
-  const reopened = reopen(checked, finished, { reason: 'not_verified', now });
+  const recorded: LaneState = { ...state, headVerification: record };
+  if (record.kind === 'passed')
+    return makeDone(recorded, {
+      ids: [...finishedIn(recorded), ...awaitingVerification(recorded)],
+      reason: 'verified',
+      now,
+    });
+  const reopened = reopen(recorded, finished, { reason: 'not_verified', now });
   const { lastIteration } = reopened;
   return {
     ...reopened,
@@ -155,7 +167,7 @@ function makeDone(
 ): LaneState {
   return ids.reduce((next, id) => {
     const before = progressOf(next.tasks, id);
-    const doneCommit = before.unproven === true ? (next.headCheck?.commit ?? null) : before.doneCommit;
+    const doneCommit = before.unproven === true ? (next.headVerification?.commit ?? null) : before.doneCommit;
     const done: TaskProgress = {
       ...before,
       state: 'done',
@@ -171,7 +183,7 @@ function makeDone(
   }, state);
 }
 
-/** Reopens tasks that are finished or done, and is the only place that does: no check of the head passed, or a person withdrew them. */
+/** Reopens tasks that are finished or done, and is the only place that does: no verification of the head passed, or a person withdrew them. */
 export function reopen(
   state: LaneState,
   ids: readonly TaskId[],
@@ -192,7 +204,7 @@ export function reopen(
       { at: now, subject: 'task', from: `${id} ${before.state}`, to: 'in-progress', reason },
     );
   }, state);
-  // A task in progress continues first: it may be the reason why the check fails.
+  // A task in progress continues first: it may be the reason why the verification fails.
   return isWanted ? { ...reopened, currentTask: reopened.currentTask ?? ids.at(-1) ?? null } : reopened;
 }
 
@@ -200,25 +212,29 @@ export function reopen(
  * Returns the state after `verify` ran on the base. A base that still has the failures that an iteration could not fix
  * holds back the next call as well; a base that passes again must be merged first.
  */
-export function recordBaseCheck(state: LaneState, subject: CheckSubject, verification: Verification): LaneState {
+export function recordBaseVerification(
+  state: LaneState,
+  subject: VerificationSubject,
+  verification: Verification,
+): LaneState {
   const before = state.redBase;
   const found = redBaseOf(subject, verification);
-  const baseCheck = checkOf(subject, verification);
-  const checked: LaneState = { ...state, baseCheck };
-  if (baseCheck === null) return checked;
-  if (found === null) return { ...checked, redBase: before === null ? null : { ...before, stage: 'repaired' } };
+  const baseVerification = verificationRecordOf(subject, verification);
+  const recorded: LaneState = { ...state, baseVerification };
+  if (baseVerification === null) return recorded;
+  if (found === null) return { ...recorded, redBase: before === null ? null : { ...before, stage: 'repaired' } };
   const isSame =
-    before?.stage === 'recheck' && before.commands === subject.commands && failsAsBase(before, verification);
-  return { ...checked, redBase: { ...found, stage: isSame ? 'tried' : 'found' } };
+    before?.stage === 'reverify' && before.commands === subject.commands && failsAsBase(before, verification);
+  return { ...recorded, redBase: { ...found, stage: isSame ? 'tried' : 'found' } };
 }
 
 /**
- * Returns true if the base check of this subject is known and needs no run of `verify`. States of earlier versions lack
+ * Returns true if the base verification of this subject is known and needs no run of `verify`. States of earlier versions lack
  * the failures of a red base.
  */
-export function isBaseKnown({ baseCheck, redBase }: LaneState, subject: CheckSubject): boolean {
-  if (!isCheckOf(baseCheck, subject)) return false;
-  return baseCheck?.kind === 'passed' || (redBase !== null && redBase.stage !== 'recheck');
+export function isBaseKnown({ baseVerification, redBase }: LaneState, subject: VerificationSubject): boolean {
+  if (!isVerificationOf(baseVerification, subject)) return false;
+  return baseVerification?.kind === 'passed' || (redBase !== null && redBase.stage !== 'reverify');
 }
 
 /** Returns the state after an iteration tried to fix the red base without success: no more calls are made. */
@@ -228,11 +244,11 @@ export function holdForBase(state: LaneState): LaneState {
 
 /**
  * Returns the state, at the start of a run, of a lane that waits for its base: a person's request gets one more
- * attempt, and a base or `verify` that changed is checked again.
+ * attempt, and a base or `verify` that changed is verified again.
  */
 export function reconsiderBase(
   state: LaneState,
-  now: { readonly asked: boolean; readonly subject: CheckSubject; readonly verifies: boolean },
+  now: { readonly asked: boolean; readonly subject: VerificationSubject; readonly verifies: boolean },
 ): LaneState {
   const { redBase } = state;
   if (redBase === null) return state;
@@ -240,5 +256,5 @@ export function reconsiderBase(
   if (redBase.stage !== 'tried') return state;
   if (now.asked) return { ...state, redBase: { ...redBase, stage: 'found' } };
   const isSame = redBase.commit === now.subject.commit && redBase.commands === now.subject.commands;
-  return isSame ? state : { ...state, redBase: { ...redBase, stage: 'recheck' } };
+  return isSame ? state : { ...state, redBase: { ...redBase, stage: 'reverify' } };
 }

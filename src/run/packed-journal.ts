@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { linesUpTo } from '../core/journal/parse-journal.ts';
+
+/**
+ * Returns a journal as it is stored: gzip in base64, up to the line with this hash, which the state names. Null without
+ * that line, or if the journal holds a secret, since a redacted one would no longer be a chain.
+ */
+export function packJournal(
+  text: string | null,
+  { lastHash, redact }: { readonly lastHash: string | null; readonly redact: (text: string) => string },
+): string | null {
+  const lines = text === null || lastHash === null ? null : linesUpTo(text, lastHash, sha256);
+  return lines === null || redact(lines) !== lines ? null : gzipSync(lines, { level: 9 }).toString('base64');
+}
+
+function sha256(line: string): string {
+  return createHash('sha256').update(line).digest('hex');
+}

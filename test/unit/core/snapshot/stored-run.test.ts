@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import {
+  emptySnapshot,
+  isSnapshotFile,
+  parseSnapshot,
+  serializeSnapshot,
+} from '../../../../src/core/snapshot/snapshot.ts';
+import { MAX_RUNS, runsIn, type StoredRun, withRun } from '../../../../src/core/snapshot/stored-run.ts';
+import { MINUTE, noon } from '../core-fixtures.ts';
+
+const run = (number: number, own: Partial<StoredRun> = {}): StoredRun => ({
+  version: 1,
+  lane: 'queue',
+  runId: String(number),
+  runAttempt: 1,
+  runUrl: `https://github.com/o/r/actions/runs/${String(number)}`,
+  requestedBy: null,
+  startedAt: noon + number * MINUTE - 1,
+  endedAt: noon + number * MINUTE,
+  outcome: { kind: 'complete', reason: 'plan_complete' },
+  agent: { name: 'Claude Code', version: '2.1.0' },
+  base: 'a'.repeat(40),
+  head: null,
+  pullRequest: null,
+  baseVerification: null,
+  headVerification: { commit: 'b'.repeat(40), result: 'passed' },
+  tasks: [{ id: 'issue-1', title: 'Fix it', state: 'done' }],
+  iterations: 1,
+  calls: 1,
+  tokens: 1000,
+  costUsd: 0.25,
+  journal: null,
+  ...own,
+});
+const all = (runs: readonly StoredRun[]) => runs.reduce(withRun, emptySnapshot);
+
+describe('the runs that a repository remembers', () => {
+  test('are files of the snapshot, newest first, and survive being stored', () => {
+    const snapshot = all([run(1), run(3), run(2)]);
+    expect([...snapshot.keys()].every(isSnapshotFile)).toBe(true);
+    expect(runsIn(parseSnapshot(serializeSnapshot(snapshot)))).toEqual([run(3), run(2), run(1)]);
+  });
+
+  test('are one each for a run, an attempt and a lane, however often it is published', () => {
+    const again = run(1, { costUsd: 1 });
+    expect(runsIn(all([run(1), again, run(1, { lane: 'issue-7' }), run(1, { runAttempt: 2 })]))).toHaveLength(3);
+    expect(runsIn(all([run(1), again]))).toEqual([again]);
+  });
+
+  test('lose the oldest journals first, then the oldest runs', () => {
+    const journal = 'x'.repeat(48 * 1024);
+    const kept = runsIn(all(Array.from({ length: MAX_RUNS + 5 }, (_, index) => run(index + 1, { journal }))));
+    expect(kept).toHaveLength(MAX_RUNS);
+    expect(kept[0]?.runId).toBe(String(MAX_RUNS + 5));
+    expect(kept.filter((one) => one.journal !== null)).toEqual(kept.slice(0, 8));
+  });
+
+  test('keep no journal that is too large alone', () => {
+    expect(runsIn(all([run(1, { journal: 'x'.repeat(48 * 1024 + 1) })]))).toEqual([run(1)]);
+  });
+
+  test.each([
+    ['another version', { version: 2 }],
+    ['a cost that is none', { costUsd: -1 }],
+    ['the name of another run', { runId: '99' }],
+  ])('leave out a file with %s', (_, own) => {
+    const [[path]] = [...all([run(1)])] as [[string, string]];
+    expect(runsIn(new Map([[path, JSON.stringify({ ...run(1), ...own })]]))).toEqual([]);
+  });
+
+  test('have no file for an id that is none of GitHub', () => {
+    expect(all([run(1, { runId: '../../x' })])).toBe(emptySnapshot);
+  });
+});
