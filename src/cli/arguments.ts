@@ -32,9 +32,9 @@ export type LookAtGitHub = <T>(checkout: GitHubCheckout, look: (viewer: Viewer) 
 
 /**
  * Returns the settings of runs of a checkout's workflows, or those of `ralph run` if there is no workflow. `folder` is
- * the top.
+ * the checkout's top folder.
  */
-export type ReadEffective = (folder: string) => Promise<readonly AnsweredSettings[]>;
+export type ReadEffectiveSettings = (folder: string) => Promise<readonly AnsweredSettings[]>;
 
 /** The settings of the runs of a workflow, as printed by `--json`. */
 export const answeredSettingsSchema = z.object({

@@ -145,11 +145,11 @@ export async function readCheckoutFile(folder: string, path: string): Promise<Ch
     const root = await realpath(folder);
     const realPath = await realPathOf(join(root, path));
     if (!isInside(root, realPath)) return refused(`leads out of the checkout, to ${JSON.stringify(realPath)}`);
-    const found = await stat(realPath).catch(absent);
+    const found = await stat(realPath).catch(nullIfMissing);
     if (found === null) return { kind: 'absent', realPath };
     if (!found.isFile()) return refused('is not a file');
     if (found.size > MAX_BYTES) return refused('is larger than 1 MiB, so no run reads it');
-    return textOf(await readFile(realPath), realPath);
+    return decodeFile(await readFile(realPath), realPath);
   } catch (error) {
     return refused(`cannot be read: ${reasonOf(error)}`);
   }
@@ -166,7 +166,7 @@ export async function writeCheckoutFile(
   const beside = join(dirname(file.realPath), `.${basename(file.realPath)}.${randomUUID()}.new`);
   try {
     await mkdir(dirname(file.realPath), { recursive: true });
-    const mode = (await stat(file.realPath).catch(absent))?.mode;
+    const mode = (await stat(file.realPath).catch(nullIfMissing))?.mode;
     const handle = await open(beside, 'wx', mode === undefined ? 0o644 : mode & 0o777);
     try {
       // The umask reduces the mode that is given on opening.
@@ -176,7 +176,7 @@ export async function writeCheckoutFile(
     } finally {
       await handle.close();
     }
-    const now = await readFile(file.realPath, 'utf8').catch(absent);
+    const now = await readFile(file.realPath, 'utf8').catch(nullIfMissing);
     if (now !== (file.kind === 'text' ? file.text : null)) return 'it was changed meanwhile: try again';
     await rename(beside, file.realPath);
     return null;
@@ -192,8 +192,8 @@ async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
-    absent(error);
-    if ((await lstat(path).catch(absent)) !== null) throw error;
+    nullIfMissing(error);
+    if ((await lstat(path).catch(nullIfMissing)) !== null) throw error;
     return join(await realPathOf(dirname(path)), basename(path));
   }
 }
@@ -204,13 +204,13 @@ function isInside(root: string, realPath: string): boolean {
 }
 
 /** Returns null if the file does not exist, and throws any other error. */
-function absent(error: unknown): null {
+function nullIfMissing(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   return null;
 }
 
 /** Decodes the bytes of a file. Refuses NUL bytes: such text may be decodable (UTF-16 is), but no run reads it. */
-function textOf(bytes: Uint8Array, realPath: string): CheckoutFile {
+function decodeFile(bytes: Uint8Array, realPath: string): CheckoutFile {
   const nul = bytes.indexOf(0);
   if (nul !== -1)
     return refused(

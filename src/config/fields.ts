@@ -27,7 +27,7 @@ const USD = /^\d{1,6}(?:\.\d{1,9})?$/;
 
 const FORM = 'NAME=INPUT/OUTPUT or NAME=INPUT/CACHED/OUTPUT';
 
-/** Fields for kinds of input texts, each with words that say what a text should have been. */
+/** Fields for kinds of input texts; the problem of each says what is expected. */
 /** Creates a field for a text that is not empty; `example` follows "give". */
 export function filled(example: string) {
   return z.string().min(1, `is empty: give ${example}`);

@@ -39,7 +39,7 @@ const PATIENCE: WaitPolicy = {
   request: { requestMs: 5_000, secondMs: 1_000, retries: 0, outageMs: 10_000, downloadMs: 10_000 },
 };
 
-/** The record of a run of which nothing is known. */
+/** The record of a run whose own record is missing. */
 const UNKNOWN = { version: 1, startedAt: 0, steeringDigest: null, claimed: null, work: null } as const;
 
 type Environment = World['environment'];

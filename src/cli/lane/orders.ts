@@ -13,7 +13,7 @@ import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import { wrapText } from '../terminal-text.ts';
 import { LANE_OPTIONS_HELP, type LaneArguments, readLaneArguments, renderLane, type Subject } from './lane-text.ts';
-import { laneAt, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
+import { restoredStateOf, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
 import { printLane, readTasksOf, renderLaneJson } from './status.ts';
 
 /** Creates the commands that give orders to a lane: `ralph pause`, `resume`, `stop`, `retry` and `reset`. */
@@ -220,7 +220,7 @@ async function tasksOf(places: readonly StatePlace[], lane: string, now: number)
   const found = await Promise.all(
     places.map(async ({ name, store }) => {
       const read = await store.read();
-      const restored = laneAt(name, read, { lane, now });
+      const restored = restoredStateOf(name, read, { lane, now });
       const counters = read.kind === 'snapshot' ? budgetIn(read.snapshot, now) : null;
       if (counters?.kind !== 'budget' || (restored.kind !== 'found' && restored.kind !== 'absent')) return null;
       const reserved = counters.budget.reservations.filter((each) => each.lane === lane && now < each.expiresAt);

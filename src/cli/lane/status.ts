@@ -1,5 +1,5 @@
 import { fileSources, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
-import { type LookAtGitHub, printedSettings, type ReadEffective } from '../arguments.ts';
+import { type LookAtGitHub, printedSettings, type ReadEffectiveSettings } from '../arguments.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal } from '../command.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
@@ -35,7 +35,11 @@ written by a newer version, 2 wrong arguments, no checkout or no such remote.
 `;
 
 /** Creates `ralph status`, which shows the state of a lane. */
-export function createStatusCommand(open: OpenPlaces, look: LookAtGitHub, readEffective: ReadEffective): Command {
+export function createStatusCommand(
+  open: OpenPlaces,
+  look: LookAtGitHub,
+  readEffective: ReadEffectiveSettings,
+): Command {
   return {
     ...LISTED.status,
     help: HELP,
@@ -50,9 +54,9 @@ async function status(
     open,
     look,
     readEffective,
-  }: { readonly open: OpenPlaces; readonly look: LookAtGitHub; readonly readEffective: ReadEffective },
+  }: { readonly open: OpenPlaces; readonly look: LookAtGitHub; readonly readEffective: ReadEffectiveSettings },
 ): Promise<CommandEnd> {
-  const places = args.includes('--all') ? open : orNone(open);
+  const places = args.includes('--all') ? open : openOrEmpty(open);
   const { lane, json, all, remote, sameLane, opened } = await readLaneArguments(args, places, 'all-lanes');
   if (all) {
     const { showAll } = await import('../overview/show-all.ts');
@@ -78,7 +82,7 @@ export async function readTasksOf(lane: LaneId, folder: string): Promise<readonl
 }
 
 /** Opens a checkout without any state as one without places, because its settings can still be shown. */
-function orNone(open: OpenPlaces): OpenPlaces {
+function openOrEmpty(open: OpenPlaces): OpenPlaces {
   return async (checkout) => {
     const opened = await open(checkout);
     return opened.kind === 'missing' && opened.folder !== null

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { type LookAtGitHub, parseArguments, type ReadEffective } from '../arguments.ts';
+import { type LookAtGitHub, parseArguments, type ReadEffectiveSettings } from '../arguments.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 import type { Picture } from './monitor-schema.ts';
@@ -55,7 +55,7 @@ export function createMonitorCommand(
 interface Needed {
   readonly open: OpenPlaces;
   readonly look: LookAtGitHub;
-  readonly readEffective: ReadEffective;
+  readonly readEffective: ReadEffectiveSettings;
   readonly world: MonitorWorld;
   readonly terminal: Terminal;
 }

@@ -151,7 +151,7 @@ async function importTasks(open: OpenImport, args: readonly string[], terminal: 
     return 'failed';
   }
   const report = await addAll(found, wanted);
-  terminal.out(given.has('json') ? `${JSON.stringify(report)}\n` : textOf(report, wanted));
+  terminal.out(given.has('json') ? `${JSON.stringify(report)}\n` : renderImport(report, wanted));
   for (const problem of report.problems) terminal.error(`ralph import: ${plainLine(problem, 600)}\n`);
   return report.tasks.some(({ kind }) => kind === 'refused') || found.tasks.length === 0 ? 'failed' : 'done';
 }
@@ -213,7 +213,7 @@ async function addAll(
   };
 }
 
-function textOf({ tasks }: ImportReport, { dryRun }: Wanted): string {
+function renderImport({ tasks }: ImportReport, { dryRun }: Wanted): string {
   const word = (task: ImportedTask): string =>
     ({ found: 'found  ', added: 'added  ', there: 'there  ', refused: 'refused' })[task.kind];
   const rows = tasks.map(

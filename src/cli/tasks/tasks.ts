@@ -113,7 +113,7 @@ async function listTasks(
   );
   const tasks = inWorkOrder([...beside.map((task): FileTask => ({ task, state: 'todo' })), ...listed]);
   const fromFiles = tasks.flatMap(({ task: { source } }) => ('path' in source ? [source.path] : []));
-  const uncommitted = [...(await findUncommitted(folder, [...new Set(fromFiles)]))].map(unseen);
+  const uncommitted = [...(await findUncommitted(folder, [...new Set(fromFiles)]))].map(uncommittedProblem);
   const ofSettings = settings.problems.map((message) => ({
     file: 'settings',
     line: null,
@@ -139,20 +139,20 @@ async function listTasks(
   return 'done';
 }
 
-interface Listed {
+interface FoundTasks {
   readonly tasks: readonly FileTask[];
   readonly problems: TasksReport['problems'];
   /** The places where tasks were looked for, as text for people. */
   readonly looked: readonly string[];
 }
 
-const nothing: Listed = { tasks: [], problems: [], looked: [] };
+const nothing: FoundTasks = { tasks: [], problems: [], looked: [] };
 
 async function issuesAt(
   look: LookAtGitHub,
   { folder, label }: { readonly folder: string; readonly label: string },
   terminal: Terminal,
-): Promise<Listed> {
+): Promise<FoundTasks> {
   const log = (line: string): void => {
     terminal.error(`${plainLine(line, 300)}\n`);
   };
@@ -177,7 +177,7 @@ async function issuesAt(
   };
 }
 
-function unseen([file, why]: readonly [string, 'untracked' | 'ignored']): TasksReport['problems'][number] {
+function uncommittedProblem([file, why]: readonly [string, 'untracked' | 'ignored']): TasksReport['problems'][number] {
   const message =
     why === 'ignored'
       ? 'is ignored by git and not committed, so no run sees it: add it with "git add --force", then commit it'

@@ -55,7 +55,7 @@ export interface GivenTexts {
 
 /** Returns the texts of a step without what other Ralphs set. */
 export function ownTexts({ inputs, named }: GivenTexts): Texts {
-  return settle(inputs, named.found).texts;
+  return fillInputs(inputs, named.found).texts;
 }
 
 /** Returns the texts that a run works with: its inputs, then what `settings` names, then the settings of other Ralphs. */
@@ -74,16 +74,16 @@ export function textsWith(given: GivenTexts, { read, others, unknown }: RunSetti
   };
 }
 
-/** Returns the same with settings that were read before, by the gate's job or by main. */
+/** Like `textsWith`, but with settings that the gate's job or main has read before. */
 export function textsWithFound({ inputs, named }: GivenTexts, before: readonly FoundSetting[]): ConfigTexts {
   const own = new Set(named.found.map(({ input }) => input));
   const found = [...named.found, ...before.filter(({ input }) => !own.has(input))];
-  const { texts, counting } = settle(inputs, found);
+  const { texts, counting } = fillInputs(inputs, found);
   return { texts, counting, settings: { ...NO_SETTINGS, found }, problems: named.problems };
 }
 
 /** Puts settings in place of inputs that are not given. An input with its default's text counts as not given. */
-function settle(
+function fillInputs(
   inputs: Texts,
   found: readonly FoundSetting[],
 ): { readonly texts: Texts; readonly counting: readonly FoundSetting[] } {
@@ -105,7 +105,7 @@ interface SettingsQuestion {
   } | null;
 }
 
-/** Inputs that say who and where somebody is, not how a run works. */
+/** Inputs with tokens, keys and hand-overs, which do not determine how a run works. */
 const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, ...JOB_INPUTS];
 
 /** Returns the settings that a step would run with; an expression counts as given. */

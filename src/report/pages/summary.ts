@@ -23,7 +23,7 @@ import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { calledAgents, handOverLines, renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
-import { costIsUnknown, costWord } from '../sentences/spend.ts';
+import { explainUnknownCost, costWord } from '../sentences/spend.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import { onlyTrouble } from '../sentences/waiting.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
@@ -99,7 +99,7 @@ function costLine(report: RunReport): string {
   const work = workOf(report);
   if (lane === null) return '';
   const pull = lane.pullRequest;
-  const unknown = work === null ? null : costIsUnknown(work);
+  const unknown = work === null ? null : explainUnknownCost(work);
   const spent =
     work === null || !hasUsed(work)
       ? []

@@ -6,12 +6,12 @@ import type { Work } from '../../handover/intake.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import type { HandoffFolder } from '../../ports/handoff.ts';
 import {
-  agentsOf,
+  createLoopAgents,
   openedExporters,
   openFirst,
   reportUnpublished,
   reportWithoutWork,
-  sessionExport,
+  createSessionExport,
 } from '../agents.ts';
 import { failureOf } from '../failure.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
@@ -37,7 +37,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
   try {
     await openLane(deps, taken);
     const { intake } = taken.handed;
-    const agents = agentsOf(connect, intake, () => undefined);
+    const agents = createLoopAgents(connect, intake, () => undefined);
     await openFirst(agents, intake, deps.clock.now());
     const store = handedStore(folder, taken);
     const work = await runLoop(
@@ -68,7 +68,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
       store,
       log,
     };
-    await giveWork(giving, work, sessionExport(exported));
+    await giveWork(giving, work, createSessionExport(exported));
     recording.tryToRecord('ended');
     return { handedOver: { digest: taken.of, branch: work.lane.branch }, report: reportUnpublished(deps, work) };
   } catch (error) {

@@ -37,7 +37,7 @@ export interface AgentLogin {
  * Opens the hosts of an agent's MCP servers to it, and reports those that it does not get; throws a UserError if a
  * variable that they need is missing.
  */
-export function giveServers(
+export function openServerHosts(
   { config, variables, log }: Pick<World, 'config' | 'variables' | 'log'>,
   {
     isolation,
@@ -68,7 +68,10 @@ export function giveServers(
 }
 
 /** Restricts an agent to its capabilities: others are neither requested nor believed in its output. */
-export function withinCapabilities(agent: Agent, { resume, denials }: Pick<Capabilities, 'resume' | 'denials'>): Agent {
+export function restrictToCapabilities(
+  agent: Agent,
+  { resume, denials }: Pick<Capabilities, 'resume' | 'denials'>,
+): Agent {
   return {
     ...agent,
     call: async (call: AgentCall): Promise<AgentRun> => {
@@ -87,7 +90,7 @@ export function withinCapabilities(agent: Agent, { resume, denials }: Pick<Capab
 }
 
 /** Removes the keys from the agent's environment if a broker can be put in front of its provider; throws UserError for an invalid address. */
-export async function loginFor(
+export async function openAgentLogin(
   agent: AgentName,
   given: Readonly<Record<string, string>>,
   { listen, ...setting }: AccessSetting & Pick<BrokerOptions, 'listen'>,

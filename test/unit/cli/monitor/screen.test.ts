@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { LocalPicture, Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
 import { widthOf, type Size } from '../../../../src/cli/monitor/view/columns.ts';
 import { renderScreen } from '../../../../src/cli/monitor/view/screen.ts';
-import { initialSession, pressKey, said, type Session } from '../../../../src/cli/monitor/view/session.ts';
+import { initialSession, pressKey, withMessage, type Session } from '../../../../src/cli/monitor/view/session.ts';
 import { MINUTE_MS } from '../../../../src/core/countdown.ts';
 import { noon } from '../../core/core-fixtures.ts';
 import {
@@ -294,7 +294,7 @@ describe('below the picture', () => {
     'Order saved (directory): pause. The next "ralph run" obeys it before anything else; one at work now continues to its end.';
 
   test('a message stands above the keys', () => {
-    expect(shown(localPicture(), [80, 24], said(local, receipt, 'good')).slice(-3)).toEqual([
+    expect(shown(localPicture(), [80, 24], withMessage(local, receipt, 'good')).slice(-3)).toEqual([
       'Order saved (directory): pause. The next "ralph run" obeys it before anything',
       'else; one at work now continues to its end.',
       'q quit  p pause  s stop  r retry  a all branches',
@@ -302,7 +302,7 @@ describe('below the picture', () => {
   });
 
   test('or in their place, where there is little room', () => {
-    expect(shown(localPicture(), [20, 5], said(local, receipt, 'good')).slice(-2)).toEqual([
+    expect(shown(localPicture(), [20, 5], withMessage(local, receipt, 'good')).slice(-2)).toEqual([
       'Order saved',
       '(directory): pause.',
     ]);
@@ -328,7 +328,7 @@ describe('at any size, no line is wider and no picture higher than the terminal'
         output: { file: '日本語.log', at: iso(noon), lines: Array.from({ length: 20 }, () => '한국어 👍 '.repeat(20)) },
         state: stateOf({ ...knownLane, warnings: ['w '.repeat(200), 'x'.repeat(300)], circuit: open, park: parked }),
       }),
-      said(local, '日本語 '.repeat(50), 'bad'),
+      withMessage(local, '日本語 '.repeat(50), 'bad'),
     ],
     ['gone', localPicture(withRun({}, false)), local],
     ['all', { ...allPicture, problems: ['GitHub cannot be asked. '.repeat(10)] }, all],

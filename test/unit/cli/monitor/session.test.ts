@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
-import { initialSession, pressKey, said, type Session } from '../../../../src/cli/monitor/view/session.ts';
+import { initialSession, pressKey, withMessage, type Session } from '../../../../src/cli/monitor/view/session.ts';
 import { noon } from '../../core/core-fixtures.ts';
 import { allPicture, iso, localPicture, localRun, stateOf, withRun } from './monitor-fixtures.ts';
 
@@ -138,11 +138,11 @@ describe('other keys', () => {
   });
 
   test.each(['x', 'escape', '', '💥', 'constructor'])('%s does nothing', (key) => {
-    const session = said(local, 'Something.', 'good');
+    const session = withMessage(local, 'Something.', 'good');
     expect(pressKey(session, key, localPicture())).toEqual({ session, asked: { kind: 'nothing' } });
   });
 
   test('a message stays until the next key', () => {
-    expect(pressKey(said(all, 'Something.', 'good'), 'down', allPicture).session.message).toBeNull();
+    expect(pressKey(withMessage(all, 'Something.', 'good'), 'down', allPicture).session.message).toBeNull();
   });
 });
