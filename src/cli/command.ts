@@ -177,7 +177,7 @@ export async function writeCheckoutFile(
       await handle.close();
     }
     const now = await readFile(file.realPath, 'utf8').catch(nullIfMissing);
-    if (now !== (file.kind === 'text' ? file.text : null)) return 'it was changed meanwhile: try again';
+    if (now !== (file.kind === 'text' ? file.text : null)) return 'it was changed in the meantime: try again';
     await rename(beside, file.realPath);
     return null;
   } catch (error) {

@@ -215,7 +215,7 @@ function renderReplay({ start, entries }: Journal, result: ReplayResult): string
     ...(result.torn ? ['The last line is cut off, and left out.'] : []),
     '',
     ...(differences.length === 0
-      ? [`${count(decisions, 'decision')} repeated: all the same.`]
+      ? [`${count(decisions, 'decision')} repeated: no difference.`]
       : renderDifferences(differences)),
     ...(result.whatIf === null ? [] : ['', ...renderWhatIf(result.whatIf, result)]),
     '',

@@ -85,7 +85,7 @@ describe('ralph replay', () => {
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toContain('4 iterations.');
     expect(out).toContain('End: halted (circuit_open, no_progress)');
-    expect(out).toContain('5 decisions repeated: all the same.');
+    expect(out).toContain('5 decisions repeated: no difference.');
   });
 
   test('a journal that was tampered with ends with 1 and shows what differs', async () => {
