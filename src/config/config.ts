@@ -26,6 +26,8 @@ export interface Config {
   readonly githubToken: string;
   readonly handoff: HandoffConfig;
   readonly isolation: IsolationConfig;
+  /** The repository whose file sets what this one does not, or null. */
+  readonly settingsFrom: string | null;
   readonly taskLabel: string;
   /** The sources of tasks, in the order in which tasks of the same priority are worked on. */
   readonly taskSources: readonly TaskSourceName[];

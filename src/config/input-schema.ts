@@ -13,6 +13,7 @@ import {
   policyInputs,
   type PolicySettings,
 } from './agent-inputs.ts';
+import { repositoryNamed } from './settings/organisation-settings.ts';
 import { commentReading, type Config, phases, stateStores } from './config.ts';
 import {
   allowedHostsField,
@@ -75,6 +76,13 @@ export const inputs: InputTable<Settings> = {
       ),
   ),
   taskSources: input('task-sources', taskSources),
+  settingsFrom: input(
+    'settings-from',
+    optional().refine(
+      (name) => name === null || repositoryNamed(name) !== null,
+      'must be the name of a repository, OWNER/REPO',
+    ),
+  ),
   optionalSections: input(
     'optional-sections',
     listField()

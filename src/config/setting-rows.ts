@@ -10,6 +10,16 @@ export interface SettingGroup {
 /** The settings that are names under the input `settings`. */
 export const SETTING_ROWS: readonly SettingGroup[] = [
   {
+    group: 'Several repositories',
+    rows: [
+      [
+        'settings-from',
+        '',
+        'Repository `OWNER/REPO` whose file `.github/ralph-settings.yml`, on its default branch, sets limits, models, circuits and the handling of pull requests where this repository does not. For a private one, `github-token` must be able to read it.',
+      ],
+    ],
+  },
+  {
     group: 'Tasks',
     rows: [
       [

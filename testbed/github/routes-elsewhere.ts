@@ -1,8 +1,9 @@
 import { type Answer, type Call, notFound } from './route.ts';
+import { fileAnswer } from './routes-settings.ts';
 import { strangeIssue } from './state.ts';
 
 /**
- * Answers requests outside the repository: for accounts, and for issues that were transferred to another repository.
+ * Answers requests outside the repository: for accounts, files of other repositories, and issues that were transferred to one.
  */
 export function answerElsewhere(call: Omit<Call, 'parameters'> & { readonly method: string }): Answer {
   const { method, path, state, render } = call;
@@ -13,7 +14,10 @@ export function answerElsewhere(call: Omit<Call, 'parameters'> & { readonly meth
   );
   if (method === 'GET' && moved?.kind === 'transferred')
     return { status: 200, body: render.issue(strangeIssue({ number: moved.number, state: 'open' }), moved.to) };
-  return notFound;
+  const file = /^\/repos\/([^/]+\/[^/]+)\/contents\/(.+)$/.exec(path);
+  const text =
+    file === null ? undefined : state.filesElsewhere.get(`${file[1] ?? ''}:${decodeURIComponent(file[2] ?? '')}`);
+  return method === 'GET' && text !== undefined ? fileAnswer(decodeURIComponent(file?.[2] ?? ''), text) : notFound;
 }
 
 function user({ render }: Pick<Call, 'render'>, login: string): Answer {

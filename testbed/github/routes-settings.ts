@@ -58,7 +58,11 @@ function workflows(call: Call): Answer {
 async function content({ parameters, textOf }: Call): Promise<Answer> {
   const path = parameters['path'] ?? '';
   const text = await textOf(path);
-  if (text === null) return notFound;
+  return text === null ? notFound : fileAnswer(path, text);
+}
+
+/** Returns GitHub's answer for a file. */
+export function fileAnswer(path: string, text: string): Answer {
   const url = `https://github.example/${path}`;
   return {
     status: 200,

@@ -21,6 +21,8 @@ export interface GitHubState extends KnownAccounts {
   readonly pulls: StoredPull[];
   /** Issues that were deleted or transferred, by number. */
   readonly gone: Map<number, Gone>;
+  /** Texts of files of other repositories that any token may read, by `OWNER/REPO:PATH`. */
+  readonly filesElsewhere: Map<string, string>;
   readonly comments: StoredComment[];
   readonly reviews: StoredReview[];
   readonly threads: StoredThread[];
@@ -222,6 +224,7 @@ export function createState(repository: GitHubState['repository'], now: number):
     issues: [],
     pulls: [],
     gone: new Map(),
+    filesElsewhere: new Map(),
     comments: [],
     reviews: [],
     threads: [],

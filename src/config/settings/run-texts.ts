@@ -4,8 +4,15 @@ import { KEY_INPUTS } from '../agent-inputs.ts';
 import { workingFolderOf } from '../fields.ts';
 import { type ConfigTexts, inputProblems, NO_SETTINGS } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS } from '../setting-table.ts';
-import type { NamedSettings } from './settings-input.ts';
-import { describeSettings, placeName, type ReadSettings, readSettingsOfOthers, type SettingsFile } from './settings.ts';
+import { NO_NAMED_SETTINGS, type NamedSettings } from './settings-input.ts';
+import {
+  describeSettings,
+  listSettings,
+  placeName,
+  type ReadSettings,
+  readSettingsOfOthers,
+  type SettingsFile,
+} from './settings.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -59,19 +66,39 @@ export function ownTexts({ inputs, named }: GivenTexts): Texts {
 }
 
 /** Returns the texts that a run works with: its inputs, then what `settings` names, then the settings of other Ralphs. */
-export function textsWith(given: GivenTexts, { read, others, unknown }: RunSettings): ConfigTexts {
-  const { counting, ...settled } = textsWithFound(given, read.found);
+export function textsWith(
+  given: GivenTexts,
+  { read, others, unknown }: RunSettings,
+  organisation: NamedSettings = NO_NAMED_SETTINGS,
+): ConfigTexts {
+  const own = new Set(read.found.map(({ input }) => input));
+  const shared = organisation.found.filter(({ input }) => !own.has(input));
+  const { counting, ...settled } = textsWithFound(given, [...read.found, ...shared]);
   const lines = [
     ...describeSettings(read, counting),
+    ...describeOrganisation(counting),
     ...others.map(({ path }) => `\`${path}\`: not used, because \`${read.file?.path ?? ''}\` comes before it.`),
     ...(unknown === null ? [] : [unknown]),
   ];
   return {
     ...settled,
     counting,
-    problems: [...settled.problems, ...read.problems],
+    problems: [...settled.problems, ...read.problems, ...organisation.problems],
     settings: { ...settled.settings, lines, unknown },
   };
+}
+
+/** Returns the line about settings of another repository; none without any that count. */
+function describeOrganisation(counting: readonly FoundSetting[]): readonly string[] {
+  const shared = counting.flatMap(({ input, places }) =>
+    places.flatMap(({ file }) =>
+      file !== null && file !== 'settings' && 'repository' in file ? [{ input, repository: file.repository }] : [],
+    ),
+  );
+  const [first] = shared;
+  return first === undefined
+    ? []
+    : [`Settings of ${first.repository}: ${listSettings(shared.map(({ input }) => input))}.`];
 }
 
 /** Like `textsWith`, but with settings that the gate's job or main has read before. */

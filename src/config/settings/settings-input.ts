@@ -11,7 +11,7 @@ export interface NamedSettings {
 }
 
 /** Parses YAML whose scalars are all texts; `unreadable` says as a sentence where and why. */
-type ParseTexts = (
+export type ParseTexts = (
   text: string,
 ) => { readonly kind: 'data'; readonly data: unknown } | { readonly kind: 'unreadable'; readonly why: string };
 

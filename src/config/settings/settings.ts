@@ -175,7 +175,8 @@ function repeatedIn(names: readonly string[]): readonly string[] {
  */
 export function placeName({ key, file }: Place): string {
   if (file === 'settings') return `settings: ${key}`;
-  return file === null ? `The variable ${key}` : `${file.path}:${String(file.line)}: ${key}`;
+  if (file === null) return `The variable ${key}`;
+  return 'path' in file ? `${file.path}:${String(file.line)}: ${key}` : `settings-from ${file.repository}: ${key}`;
 }
 
 function shownValue(value: string): string {
@@ -211,7 +212,7 @@ function environmentLine(
   const used = [...ofEnvironment(places), ...asAlways];
   const others = otherParts(ofEnvironment(overruled), meaningless);
   if (used.length + others.length === 0) return [];
-  const names = used.length === 0 ? '' : ` (${namesIn(used)})`;
+  const names = used.length === 0 ? '' : ` (${listSettings(used)})`;
   return [`Environment: ${[`${settingsCount(used.length)} used${names}`, ...others].join(', ')}.`];
 }
 
@@ -220,10 +221,10 @@ function otherParts(overruled: readonly string[], meaningless: readonly string[]
   return [
     ...(overruled.length === 0
       ? []
-      : [`${countIs(overruled.length, 'is', 'are')} set by the workflow instead (${namesIn(overruled)})`]),
+      : [`${countIs(overruled.length, 'is', 'are')} set by the workflow instead (${listSettings(overruled)})`]),
     ...(meaningless.length === 0
       ? []
-      : [`${countIs(meaningless.length, 'has', 'have')} no meaning here (${namesIn(meaningless)})`]),
+      : [`${countIs(meaningless.length, 'has', 'have')} no meaning here (${listSettings(meaningless)})`]),
   ];
 }
 
@@ -235,13 +236,13 @@ function fileLine(file: ReadFile, places: readonly Place[], overruled: readonly 
   const parts = [
     `${settingsCount(used)} used`,
     ...otherParts(set, meaningless),
-    ...(repeated.length === 0 ? [] : [`of ${namesIn(repeated)} the last line counts`]),
+    ...(repeated.length === 0 ? [] : [`of ${listSettings(repeated)} the last line counts`]),
   ];
   const of = project === '' ? '' : ` (${oneLine(project, 100)})`;
   return `\`${file.path}\`${of}: ${parts.join(', ')}.`;
 }
 
-function namesIn(names: readonly string[]): string {
+export function listSettings(names: readonly string[]): string {
   return firstNames(names, 12);
 }
 

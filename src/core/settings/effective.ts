@@ -2,10 +2,16 @@ import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
 import { flatten } from '../text/phrase.ts';
 
-/** The place of a setting: a line of a file, the input `settings`, or a variable of the environment (`file` is null). */
+/** The place of a setting: a line of a file, the input `settings`, the file of another repository, or a variable of the environment (`file` is null). */
 const placeSchema = z.object({
   key: z.string(),
-  file: z.union([z.object({ path: z.string(), line: z.number().int() }), z.literal('settings')]).nullable(),
+  file: z
+    .union([
+      z.object({ path: z.string(), line: z.number().int() }),
+      z.literal('settings'),
+      z.object({ repository: z.string() }),
+    ])
+    .nullable(),
 });
 
 export type Place = Immutable<z.infer<typeof placeSchema>>;
@@ -14,6 +20,11 @@ export const foundSettingSchema = z.object({ input: z.string(), text: z.string()
 
 /** The text of a setting in the input `settings`, in the environment or in a settings file of another Ralph, with its place. It counts if the input of its name is not given. */
 export type FoundSetting = Immutable<z.infer<typeof foundSettingSchema>>;
+
+/** The answer of GitHub about the settings file of another repository: its text, or why there is none, as a sentence. */
+export type OrganisationFile =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'missing'; readonly why: string };
 
 export const settingOrigins = ['input', 'settings', 'environment', 'file', 'default'] as const;
 
@@ -67,7 +78,8 @@ export function effectiveSettings(
 
 /** Returns the name of a place: the key, after the file and its line if it is in a file. */
 function nameOfPlace({ key, file }: Place): string {
-  return file === null || file === 'settings' ? key : `${file.path}:${file.line} ${key}`;
+  if (file === null || file === 'settings') return key;
+  return 'path' in file ? `${file.path}:${file.line} ${key}` : `${file.repository} ${key}`;
 }
 
 /**

@@ -9,7 +9,12 @@ import {
   textsWith,
   textsWithFound,
 } from '../../config/settings/run-texts.ts';
-import { NO_NAMED_SETTINGS, readNamedSettings } from '../../config/settings/settings-input.ts';
+import {
+  ORGANISATION_FILE,
+  readOrganisationSettings,
+  repositoryNamed,
+} from '../../config/settings/organisation-settings.ts';
+import { NO_NAMED_SETTINGS, type NamedSettings, readNamedSettings } from '../../config/settings/settings-input.ts';
 import { workingFolderOf } from '../../config/fields.ts';
 import { defaultOf } from '../../config/setting-table.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
@@ -17,6 +22,7 @@ import { UserError } from '../../errors.ts';
 import type { BaseTexts } from '../../git/checkout/texts.ts';
 import { baseMayHave, type BaseOnDisk } from '../../git/checkout/on-disk.ts';
 import { openHandoff } from '../handoff.ts';
+import { userAgent } from '../../runner/user-agent.ts';
 import type { World } from '../world.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
@@ -34,7 +40,7 @@ export async function configTexts(
   const own = ownTexts(given);
   const base = await readBase(own, { environment, context });
   const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(own));
-  const settled = textsWith(given, settings);
+  const settled = textsWith(given, settings, await readOrganisation(own, { environment, context }));
   return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
 }
 
@@ -78,8 +84,41 @@ async function handedSettings(handoff: Config['handoff']): Promise<readonly Foun
   }
 }
 
+/** Reads the settings of the repository that `settings-from` names, with one request; most runs name none. */
+async function readOrganisation(
+  texts: Texts,
+  { environment, context }: Pick<World, 'environment'> & { readonly context: Pick<RunContext, 'apiUrl'> },
+): Promise<NamedSettings> {
+  const name = (texts['settings-from'] ?? '').trim();
+  const repository = repositoryNamed(name);
+  // A text that names no repository is reported with the other inputs.
+  if (repository === null) return NO_NAMED_SETTINGS;
+  const [{ readRepositoryFile }, { parseYamlTexts }] = await Promise.all([
+    import('../../github/repository-file.ts'),
+    import('../../yaml/parse.ts'),
+  ]);
+  const file = await readRepositoryFile(
+    {
+      token: texts['github-token'] ?? '',
+      tokenFrom: 'input',
+      apiUrl: context.apiUrl,
+      repository,
+      userAgent: userAgent(environment),
+      // The run has no log before its settings are known.
+      log: { info: ignored, warning: ignored, error: ignored, group: (_, body) => body() },
+      now: Date.now,
+    },
+    ORGANISATION_FILE,
+  );
+  return readOrganisationSettings(name, file, parseYamlTexts);
+}
+
+function ignored(): undefined {
+  return undefined;
+}
+
 /** The place of the run, as far as settings need it. */
-type Place = Pick<RunContext, 'event' | 'workspace'>;
+type Place = Pick<RunContext, 'event' | 'workspace' | 'apiUrl'>;
 
 const NO_FILES: BaseTexts = { kind: 'texts', read: { texts: {}, unread: {} } };
 const eventSchema = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });

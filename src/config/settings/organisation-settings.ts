@@ -1,0 +1,47 @@
+import type { OrganisationFile } from '../../core/settings/effective.ts';
+import { oneLine } from '../../core/text/phrase.ts';
+import { NO_NAMED_SETTINGS, type NamedSettings, type ParseTexts, readNamedSettings } from './settings-input.ts';
+
+/** The file of the repository that `settings-from` names. */
+export const ORGANISATION_FILE = '.github/ralph-settings.yml';
+
+/**
+ * Settings that one repository may set for others: limits, models, and what becomes of pull requests. What widens the
+ * reach of an agent, or depends on the repository or its workflow, is left to the repository itself.
+ */
+const SETTABLE: readonly string[] = [
+  ...['agent', 'model', 'agent-version', 'agent-timeout-minutes', 'agent-stall-minutes', 'prices', 'co-author'],
+  ...['session', 'session-expiry-hours', 'max-iterations', 'max-minutes', 'max-iterations-per-task'],
+  ...['max-calls-per-hour', 'max-tokens-per-hour', 'max-cost-usd', 'max-cost-usd-per-day', 'on-limit'],
+  ...['on-permission-denied', 'circuit-no-progress', 'circuit-same-error', 'circuit-permission-denials'],
+  ...['circuit-output-decline', 'circuit-cooldown-minutes', 'completion-signals', 'test-only-iterations'],
+  ...['test-only-percent', 'max-tasks-per-pr', 'max-lines-per-pr', 'max-open-prs', 'draft', 'pr-labels', 'notify'],
+  ...['answer-reviews', 'answer-checks', 'max-feedback-rounds', 'max-patch-files', 'max-patch-kib', 'fail-on'],
+];
+
+/** Returns `OWNER/REPO` if a text names a repository, or null. */
+export function repositoryNamed(text: string): { readonly owner: string; readonly repo: string } | null {
+  const [, owner, repo] = /^([A-Za-z0-9][A-Za-z0-9-]{0,38})\/([A-Za-z0-9._-]{1,100})$/.exec(text.trim()) ?? [];
+  return owner === undefined || repo === undefined || /^\.+$/.test(repo) ? null : { owner, repo };
+}
+
+/** Reads the settings of another repository's file; a problem of any of them ends the run before it spends anything. */
+export function readOrganisationSettings(repository: string, file: OrganisationFile, parse: ParseTexts): NamedSettings {
+  const where = `${ORGANISATION_FILE} of ${oneLine(repository, 140)}`;
+  if (file.kind === 'missing') return { ...NO_NAMED_SETTINGS, problems: [`settings-from: ${file.why}`] };
+  const read = readNamedSettings(file.text, parse);
+  const [refused, found] = [
+    read.found.filter(({ input }) => !SETTABLE.includes(input)),
+    read.found.filter(({ input }) => SETTABLE.includes(input)),
+  ];
+  return {
+    found: found.map(({ input, text }) => ({ input, text, places: [{ key: input, file: { repository } }] })),
+    problems: [
+      ...read.problems.map((problem) => `${where}: ${problem.replace(/^settings: /, '')}`),
+      ...refused.map(
+        ({ input }) =>
+          `${where}: ${input} may not be set for other repositories. Remove it there, and set it in each workflow.`,
+      ),
+    ],
+  };
+}
