@@ -157,5 +157,5 @@ const MAIN_FAILED: Outcome = {
   kind: 'failed',
   reason: 'infrastructure',
   message:
-    "The main step could not publish all that this run made, and the post step finished it. The main step's log says why. The next run verifies what is not known to be done.",
+    "The main step could not publish everything that this run made, so the post step did. The main step's log says why. The next run verifies everything that is not known to be done.",
 };

@@ -201,7 +201,7 @@ async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<t
   }));
   if (released.kind === 'claimed')
     log.warning(
-      `The claim on ${nameOfLane(lane)} could not be released: ${sentence(released.why)} It ends when this run's time is over.`,
+      `The claim on ${nameOfLane(lane)} could not be released: ${sentence(released.why)} It expires when this run's time limit is over.`,
     );
 }
 

@@ -9,7 +9,7 @@ import { connectForge } from './github.ts';
 import type { Isolated } from './isolation/isolated.ts';
 import type { WaitPolicy, World } from './world.ts';
 
-/** Further connections for the entries. */
+/** The connections, with one more for the entries. */
 interface WiredConnections extends Connections {
   /** Returns the text files of the work tree, whoever owns it. */
   readonly workFiles: () => Promise<WorkTreeFiles>;

@@ -59,7 +59,9 @@ async function cloneWith(packageRoot: URL, say: (text: string) => void): Promise
   const caches = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
   const folder = join(caches, 'ralph-action', origin.commit);
   if (existsSync(folder)) return folder;
-  say(`The sandbox needs a clone of ${origin.url}, which goes to ${folder}. Delete the folder to get rid of it.\n`);
+  say(
+    `The sandbox needs a clone of ${origin.url} and puts it into ${folder}. Delete that folder when you no longer need it.\n`,
+  );
   const begun = `${folder}.new`;
   await rm(begun, { recursive: true, force: true });
   await mkdir(begun, { recursive: true });

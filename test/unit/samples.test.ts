@@ -322,7 +322,7 @@ describe('a journal is replayed with the same decisions', () => {
     3  issue-1: Add a farewell · progress, circuit closed
 End: limit (iterations)
 
-4 decisions made again: the same.`,
+4 decisions repeated: no difference.`,
     ],
     [
       'journal-complete.jsonl',
@@ -330,7 +330,7 @@ End: limit (iterations)
     1  issue-1: Add a farewell · progress, task done, circuit closed
 End: complete (plan_complete)
 
-2 decisions made again: the same.`,
+2 decisions repeated: no difference.`,
     ],
     [
       'journal-cancelled.jsonl',
@@ -338,7 +338,7 @@ End: complete (plan_complete)
     1  issue-1: Add a farewell · no progress, circuit closed
 End: cancelled (signal)
 
-2 decisions made again: the same.`,
+2 decisions repeated: no difference.`,
     ],
     [
       'journal-killed.jsonl',
@@ -346,7 +346,7 @@ End: cancelled (signal)
     1  issue-1: Count · progress, circuit closed
 The journal has no end: the run was killed, failed, or still continues.
 
-1 decision made again: the same.`,
+1 decision repeated: no difference.`,
     ],
     [
       'journal-halted.jsonl',
@@ -356,7 +356,7 @@ The journal has no end: the run was killed, failed, or still continues.
     3  issue-1: Greet · no progress, circuit open
 End: halted (circuit_open, no_progress)
 
-4 decisions made again: the same.`,
+4 decisions repeated: no difference.`,
     ],
     [
       'journal-parked.jsonl',
@@ -365,7 +365,7 @@ End: halted (circuit_open, no_progress)
     2  issue-1: Greet · no progress, circuit closed
 End: parked (usage_limit, until 2026-11-22T13:12:50.000Z)
 
-3 decisions made again: the same.`,
+3 decisions repeated: no difference.`,
     ],
     [
       'journal-plan.jsonl',
@@ -376,7 +376,7 @@ End: parked (usage_limit, until 2026-11-22T13:12:50.000Z)
     4  plan-e2d1546e66df: Greet in German · progress, task done, circuit closed
 End: complete (plan_complete)
 
-5 decisions made again: the same.`,
+5 decisions repeated: no difference.`,
     ],
     // This sample is from before tasks could be in files.
     [
@@ -387,7 +387,7 @@ End: complete (plan_complete)
     3  issue-1: Add a farewell · progress, circuit closed
 End: limit (iterations)
 
-4 decisions made again: the same.`,
+4 decisions repeated: no difference.`,
     ],
     // This sample was played on the core that still knew Claude's tools and rules.
     [
@@ -400,7 +400,7 @@ End: limit (iterations)
     5  issue-1: Title 1 · no progress, denied, circuit open
 End: halted (circuit_open, permission_denied)
 
-6 decisions made again: the same.`,
+6 decisions repeated: no difference.`,
     ],
   ])('%s', async (name, replayed) => {
     const { code, out } = await ralph(['replay', sample(name)]);

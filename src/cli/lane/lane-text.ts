@@ -42,10 +42,13 @@ export interface Subject {
 }
 
 /** The help text of the options that `readLaneArguments` reads. */
-export const LANE_OPTIONS_HELP = `  --lane LANE    queue, or issue-N for an issue with its own branch (default: queue)
-  --dir FOLDER   any folder of the checkout: its state is the same for every working-directory (default: the current one)
+export const LANE_OPTIONS_HELP = `  --lane LANE    queue, or issue-N for an issue with its own branch (default:
+                 queue)
+  --dir FOLDER   any folder of the checkout: its state is the same for every
+                 working-directory (default: the current one)
   --remote NAME  the remote that holds the state (default: origin)
-  --json         prints one JSON object instead, described by schemas/ralph-lane.schema.json`;
+  --json         prints one JSON object instead, described by
+                 schemas/ralph-lane.schema.json`;
 
 const MAX_TASKS = 30;
 

@@ -30,7 +30,7 @@ const wait = z.object({
   on: z.string().describe('Whom or what it waits for, in words.'),
   until: instant
     .nullable()
-    .describe('At the latest, or from when on work continues; null: until somebody does something.'),
+    .describe('The latest end, or the instant from which work continues; null: until somebody acts.'),
   command: z.string().nullable().describe('What ends the wait; null: no command of ralph does.'),
 });
 
@@ -57,7 +57,7 @@ const lane = z.object({
         current: z.boolean(),
       }),
     )
-    .describe('Of the files of the checkout too, for the queue.'),
+    .describe('For the queue, also those of the files of the checkout.'),
   waits: z.array(wait),
   spend: z
     .object({ calls: wholeNumber, tokens: wholeNumber, costUsd: amount, minutes: amount })
@@ -103,7 +103,7 @@ export const overviewSchema = z.object({
       }),
     )
     .describe('The last ten that called an agent, newest first.'),
-  problems: z.array(z.string()).describe('What could not be asked or read, as sentences.'),
+  problems: z.array(z.string()).describe('Problems of reading, as sentences.'),
 });
 
 export type Overview = Immutable<z.infer<typeof overviewSchema>>;

@@ -7,13 +7,13 @@ import { isFileSource, isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId }
 import { progressOf } from '../../core/tasks/queue.ts';
 import { isBegun, isFinished, shownProgress, type Task, type TaskState } from '../../core/tasks/task.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
-import { askedIn } from '../../report/sentences/feedback.ts';
+import { requestsIn } from '../../report/sentences/feedback.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
-import { laneAt, newer, type StatePlace } from '../lane/read-lane.ts';
-import { type LookAtGitHub, plainLine, type ReadEffective, type Viewer } from '../arguments.ts';
+import { restoredStateOf, describeNewerState, type StatePlace } from '../lane/read-lane.ts';
+import { type LookAtGitHub, plainLine, type ReadEffectiveSettings, type Viewer } from '../arguments.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import { taskSettings, type TaskSettings } from '../tasks/task-settings.ts';
@@ -37,13 +37,13 @@ export interface Looked {
   readonly remote: string | null;
   readonly places: readonly StatePlace[];
   readonly look: LookAtGitHub;
-  readonly readEffective: ReadEffective;
+  readonly readEffective: ReadEffectiveSettings;
   readonly log: (line: string) => void;
 }
 
 const unset: ReportedSettings = { workflow: '', settings: [], problems: [] };
 
-type Stored = ReturnType<typeof laneAt>;
+type Stored = ReturnType<typeof restoredStateOf>;
 
 interface FoundLane {
   readonly lane: LaneId;
@@ -64,7 +64,11 @@ export async function readOverview(
   );
   const lanes = listed.flatMap(({ place: { name: place }, found, read }, index) =>
     found.kind === 'lanes'
-      ? namesOf(found.lanes, index).map((lane) => ({ lane, place, stored: laneAt(place, read, { lane, now }) }))
+      ? namesOf(found.lanes, index).map((lane) => ({
+          lane,
+          place,
+          stored: restoredStateOf(place, read, { lane, now }),
+        }))
       : [],
   );
   const [answered = unset] = await readEffective(folder);
@@ -125,13 +129,13 @@ function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview[
         why: `The state in the ${place} cannot be read: ${sentence(stored.why)}`,
       };
     case 'newer':
-      return { kind: 'newer', lane, place, why: newer(place, stored.version) };
+      return { kind: 'newer', lane, place, why: describeNewerState(place, stored.version) };
     default:
-      return laneOf({ lane, place, stored }, known);
+      return overviewLaneOf({ lane, place, stored }, known);
   }
 }
 
-function laneOf(
+function overviewLaneOf(
   { lane, place, stored }: FoundLane & { readonly stored: Extract<Stored, { kind: 'found' | 'absent' }> },
   { files, github, ownLanes, now }: Known,
 ): OverviewLane {
@@ -156,7 +160,7 @@ function laneOf(
       (github === null || !isIssueTask(id) || listed.has(id) || isFinished(progressOf(state.tasks, id))),
   );
   // An answered request is no longer waited for.
-  const unanswered = askedIn(asked)
+  const unanswered = requestsIn(asked)
     .filter(({ isOpen }) => isOpen)
     .map(({ id }) => id);
   const ids = [

@@ -66,6 +66,6 @@ export function taskSettings(
 
 /** Returns why a setting cannot be used, as the end of a sentence, or null if it can be used. */
 function whyUnusable({ input, text }: EffectiveSetting): string | null {
-  if (isExpression(text)) return 'is an expression, which only a run knows';
+  if (isExpression(text)) return 'is an expression, whose value only a run knows';
   return inputProblems({ [input]: text.trim() })[0]?.why ?? null;
 }

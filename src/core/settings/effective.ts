@@ -26,7 +26,7 @@ export type OrganisationFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing'; readonly why: string };
 
-export const settingOrigins = ['input', 'environment', 'file', 'default'] as const;
+export const settingOrigins = ['input', 'settings', 'environment', 'file', 'default'] as const;
 
 /** A setting of a run. `where` is a file with its line, a variable, the workflow, or `default`. */
 export interface EffectiveSetting {
@@ -60,7 +60,7 @@ export function effectiveSettings(
     .map(([input, text]): EffectiveSetting => ({ input, text, origin: 'input', where: workflow }));
   const ofOthers = counting.map(({ input, text, places }): EffectiveSetting =>
     places.some(({ file }) => file === 'settings')
-      ? { input, text, origin: 'input', where: workflow }
+      ? { input, text, origin: 'settings', where: workflow }
       : {
           input,
           text,

@@ -119,7 +119,7 @@ function adviceFor({ state, reason }: TaskProgress): Advice {
   return ADVICE.find((kind) => kind === reason) ?? state;
 }
 
-/** Returns the steps for what keeps a task. `where` is the place to write about it, empty where that is not named; `done` is the step that marks the task as done. */
+/** Returns the steps that remove a task's obstacle. `where` is the place to write about it, or empty; `done` is the step that marks the task as done. */
 function adviceSteps(advice: Advice, where: ReturnType<typeof whereToWrite>, done: NextStep): readonly NextStep[] {
   const say = (what: string, joint?: string): NextStep => step('say', [what, ...where], joint);
   switch (advice) {

@@ -6,7 +6,7 @@ import { andMore, firstLines, firstNames, flatten, moreLine } from '../../core/t
 import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { count } from '../format.ts';
 import { code, commitPage, link, prose, table, text } from '../markdown.ts';
-import { type Asked, feedbackWords, listAsked, pageOf } from '../sentences/feedback.ts';
+import { type FeedbackRequest, feedbackWords, listFeedbackRequests, pageOf } from '../sentences/feedback.ts';
 import { HIDDEN_CLOSING, HIDDEN_OPENING, parseHiddenStatus } from './status-json.ts';
 
 const BEGIN = '<!-- ralph:begin -->';
@@ -33,7 +33,7 @@ const SHOWN_LOCK_FILES = 3;
 
 /** Renders what people and CI asked of the pull request, what was answered, and how its checks are. Empty when nothing was asked and no check needs a comment. */
 export function feedbackSection(report: WorkedReport): string {
-  const asked = listAsked(report);
+  const asked = listFeedbackRequests(report);
   const open = asked.filter(({ isOpen }) => isOpen);
   const answered = asked
     .filter(({ isOpen }) => !isOpen)
@@ -57,7 +57,7 @@ export function feedbackSection(report: WorkedReport): string {
 
 /** Summarizes review and checks in one line; empty when nothing was asked. */
 export function feedbackLine(report: RunReport): string {
-  const words = feedbackWords(listAsked(report));
+  const words = feedbackWords(listFeedbackRequests(report));
   return words === '' ? '' : `**Review and checks:** ${words}`;
 }
 
@@ -81,7 +81,7 @@ function lockWords(lockFiles: readonly LockFile[]): string {
 }
 
 /** Renders one request and the answer to it. */
-export function itemLine({ id, item }: Asked, report: WorkedReport): string {
+export function itemLine({ id, item }: FeedbackRequest, report: WorkedReport): string {
   const task = report.feedback.find((one) => one.task.id === id) ?? null;
   const [glyph, words] =
     item.answer === null

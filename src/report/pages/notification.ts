@@ -8,7 +8,7 @@ import { issueOfId, nameOfTaskId, type TaskId, nextTurnOf } from '../../core/tas
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { isListed, markingFileOf } from '../../core/tasks/task.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { namesOf, upperFirst } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
@@ -26,9 +26,15 @@ import { count, formatInstantFrom } from '../format.ts';
 import { code, link, prose, text, taskLink } from '../markdown.ts';
 import { withheldFiles } from '../sentences/ends/withheld.ts';
 import { renderApprovalNotice } from './status-comment.ts';
-import { itemOf, pageOf, stillAgainst } from '../sentences/feedback.ts';
+import { itemOf, pageOf, describeObjections } from '../sentences/feedback.ts';
 import { nextStepsForTask } from '../next/for-tasks.ts';
-import { AFTER_DISARMING, nextStepsAfterRounds, nextStepsWhenReady, renderSteps, renderWords } from '../next/step.ts';
+import {
+  STEPS_AFTER_DISARMING,
+  nextStepsAfterRounds,
+  nextStepsWhenReady,
+  renderSteps,
+  renderWords,
+} from '../next/step.ts';
 import { taskTrouble, YOU_ARE_NEEDED } from '../sentences/trouble.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { passedWords } from '../sentences/alarms.ts';
@@ -283,7 +289,7 @@ function renderDisarmed(report: RunReport): string {
   const name = pull === null ? 'the pull request' : `pull request ${link(`#${String(pull.number)}`, pull.url)}`;
   return [
     `**Auto-merge of ${name} was switched off**, since it has new commits that nobody has reviewed. It does not come on again by itself.`,
-    `**Next:** ${renderSteps(AFTER_DISARMING, 'markdown')}`,
+    `**Next:** ${renderSteps(STEPS_AFTER_DISARMING, 'markdown')}`,
   ].join('\n\n');
 }
 
@@ -295,14 +301,10 @@ function renderReady(report: RunReport): string {
   const steps = passedCommands(report).map((step) => code(step, 60));
   const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${passedWords(steps)}.`;
   const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${verificationWord(verification)}.`;
-  const against = stillAgainst(report);
+  const against = describeObjections(report);
   const what = against === '' ? 'is ready for review.' : `waits for a person: ${against}.`;
   return [
     `**${name} ${what}** ${tasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
     `**Next:** ${renderSteps(nextStepsWhenReady(report), 'markdown')}`,
   ].join('\n\n');
-}
-
-function upperFirst(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }

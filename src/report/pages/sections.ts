@@ -265,7 +265,7 @@ export function warningSection(report: RunReport, heading: string): string {
 /** Lists the files and settings of other Ralphs that the run found and that count here. */
 export function foundSection(report: RunReport): string {
   const lines = (settingOf(report)?.found ?? []).map((line) => prose(line, 600));
-  return listUpTo(MAX_FOUND, 'Found of other Ralphs', lines);
+  return listUpTo(MAX_FOUND, 'Found from other Ralphs', lines);
 }
 
 /** Maximum number of findings listed, more than any other Ralph leaves behind. */

@@ -143,7 +143,7 @@ function refusedProblem(facts: IsolationFacts): readonly string[] {
 }
 
 const INSIDE =
-  ' "HOST as NAME" is a connection to HOST on which a program asked for NAME: on a connection to a host, only this host may be named, and on port 443 by TLS.';
+  ' "HOST as NAME" is a connection to HOST in which a program asked for NAME. A connection may only name the host that it was opened to, and on port 443 only by TLS.';
 
 function named(names: readonly string[]): string {
   return names.length <= SHOWN_CHECKS ? listed(names) : firstNames(names, SHOWN_CHECKS);

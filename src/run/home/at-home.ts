@@ -15,7 +15,14 @@ import { beginWork } from '../../loop/loop.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';
 import type { Transcript } from '../../ports/state.ts';
 import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
-import { agentsOf, openedExporters, openFirst, reportWithoutWork, sessionExport, sha256 } from '../agents.ts';
+import {
+  createLoopAgents,
+  openedExporters,
+  openFirst,
+  reportWithoutWork,
+  createSessionExport,
+  sha256,
+} from '../agents.ts';
 import { failureOf } from '../failure.ts';
 import type { ActionDeps } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
@@ -71,7 +78,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   const gateDeps = await gateOf(deps, recording);
   const foreign = await detectOtherRalphs(gateDeps);
   const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: FOR_TASKS });
-  const narrow = found.kind === 'work' ? await narrowed(gateDeps, found, deps.task) : found;
+  const narrow = found.kind === 'work' ? await narrowToTask(gateDeps, found, deps.task) : found;
   const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
   for (const warning of intake.notes.warnings) log.warning(warning);
   if (intake.kind === 'end') {
@@ -130,12 +137,12 @@ async function work(
     return reportOfWork({ config, context, redact, now: clock.now() }, last, { pullRequest: null, headSha, saved });
   };
   try {
-    const agents = agentsOf(connect, intake, ({ name, version }) => {
+    const agents = createLoopAgents(connect, intake, ({ name, version }) => {
       log.info(`agent: ${version === '' ? name : `${version} (${name})`}`);
     });
     const first = agents[0].name;
     const exporters = openedExporters(agents);
-    exportSessions = sessionExport({ exporters, first, seal: await connect.seal(), store, log });
+    exportSessions = createSessionExport({ exporters, first, seal: await connect.seal(), store, log });
     await openFirst(agents, intake, clock.now());
     const shown = { resumeAt: null, outcome: null } as const;
     const policy = withPipelineOf(config.policy, intake.policy);
@@ -144,7 +151,7 @@ async function work(
       {
         ...{ prompt, signal, ending, store, recording, sayLeft },
         lookAtPeople: null,
-        agents: pipeline === null ? agents : amongSteps(agents, show),
+        agents: pipeline === null ? agents : showPipelineSteps(agents, show),
         outlet: { kind: 'hand-over', handOver: outlet.keep },
         patience: {
           policy,
@@ -175,7 +182,7 @@ async function work(
 }
 
 /** Shows the agents of a pipeline at work, since other steps run before and after their calls. */
-function amongSteps([first, ...others]: LoopDeps['agents'], show: HomeDeps['show']): LoopDeps['agents'] {
+function showPipelineSteps([first, ...others]: LoopDeps['agents'], show: HomeDeps['show']): LoopDeps['agents'] {
   return [showing(first, show), ...others.map((agent) => showing(agent, show))];
 }
 
@@ -234,7 +241,7 @@ export async function gateOf(
 }
 
 /** Reduces the intake to the one task that is asked for. A task that does not exist ends the run and frees the lane. */
-async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
+async function narrowToTask(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
   if (wanted === null) return intake;
   const asked = findAskedTask(intake.tasks, wanted);
   if (asked.kind === 'tasks') return { ...intake, tasks: asked.tasks };

@@ -54,7 +54,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
 
   async function push({ head }: Work): Promise<PushResult> {
     if (head === since) return { kind: 'pushed' };
-    const pushed = await remote.pushOn({ branch, commit: head, since, at: there }).catch(unanswered);
+    const pushed = await remote.pushOn({ branch, commit: head, since, at: there }).catch(asUnreachable);
     if (pushed.kind !== 'pushed') return pushed;
     there = head;
     since = head;
@@ -114,7 +114,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
     const beside = `${branch}-${work.head.slice(0, 7)}`;
     const kept = await remote
       .pushOn({ branch: beside, commit: work.head, since: begun.base, at: null })
-      .catch(unanswered);
+      .catch(asUnreachable);
     const where = kept.kind === 'pushed' ? ` They are on ${beside} instead.` : '';
     const message = `The newest commits of this run are not on ${branch}: ${sentence(why)}${where}`;
     return { kind: 'failed', reason: 'infrastructure', message };
@@ -130,9 +130,9 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
 }
 
 function refused(branch: string, why: string): UserError {
-  return new UserError('infrastructure', `${branch} does not take the commits of this run. ${sentence(why)}`);
+  return new UserError('infrastructure', `${branch} does not accept the commits of this run. ${sentence(why)}`);
 }
 
-function unanswered(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
+function asUnreachable(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
   return { kind: 'unreachable', why: textOf(error) };
 }

@@ -26,14 +26,14 @@ export async function takeIntake(
   if (content === null)
     throw new UserError(
       'configuration',
-      `There is no hand-over of the gate in ${path}: ${name} is missing. Download the artifact of the job with \`phase: gate\` to that folder first, or set \`handoff-path\`.`,
+      `The hand-over of the gate is missing: there is no ${name} in ${path}. Download the artifact of the job with \`phase: gate\` to that folder first, or set \`handoff-path\`.`,
     );
   // The hash is taken of the same bytes that are used, because another program may write to the file at any moment.
   const found = hashOf(content);
   if (found !== digest)
     throw new UserError(
       'infrastructure',
-      `${name} in ${path} is not what the gate handed over: its SHA-256 is ${found}, and \`handoff-digest\` says ${digest}. Another job changed it, or another attempt of this run wrote it. Nothing of it is used.`,
+      `${name} in ${path} is not what the gate handed over: its SHA-256 is ${found}, and \`handoff-digest\` says ${digest}. Another job changed it, or another attempt of this run wrote it. It is not used.`,
     );
   const handed = parseHandedIntake(Buffer.from(content).toString());
   if (handed === null)

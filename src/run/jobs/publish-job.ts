@@ -116,7 +116,7 @@ function lost(why: string): Extract<Outcome, { kind: 'failed' }> {
   return {
     kind: 'failed',
     reason: 'infrastructure',
-    message: `The job of the loop left no work that can be published. ${why} Nothing of it counts as done, and all that it had reserved counts as used: its calls for an hour, its cost for the day. Its log says what happened.`,
+    message: `The job of the loop left no work that can be published. ${why} None of its work counts as done, and everything that it reserved counts as used: calls for an hour, cost for the day. Its log says what happened.`,
   };
 }
 
@@ -167,7 +167,7 @@ async function giveIntake({ connect, redact }: ActionDeps, { sha256 }: Stages, h
   // The file is read back, because the next jobs must receive what the output says.
   const digest = sha256(text);
   if ((await folder.fingerprint('gate/intake.json'))?.sha256 !== digest)
-    throw new UserError('infrastructure', 'What the gate hands over was changed on disk while it was written.');
+    throw new UserError('infrastructure', 'The hand-over of the gate was changed on disk while it was being written.');
   return digest;
 }
 

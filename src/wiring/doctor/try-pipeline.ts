@@ -1,7 +1,7 @@
 import { refusedCommands } from '../../agents/rules/shell-rules.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { verifyEnvironment } from '../../config/agent-environment.ts';
-import { chooseFrom, KEY_INPUTS, renamedTo, toolRulesOf } from '../../config/agent-inputs.ts';
+import { chooseFrom, KEY_INPUTS, newPlaceOfInput, toolRulesOf } from '../../config/agent-inputs.ts';
 import { listField, parsePriceLines, workingFolderOf } from '../../config/fields.ts';
 import { inputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
@@ -23,7 +23,7 @@ import { ALL_PROVIDERS, loginProblemsOf } from '../agents/providers.ts';
 export const actionRules: ActionRules = {
   inputs: ACTION_INPUTS,
   jobInputs: JOB_INPUTS,
-  renamed: renamedTo,
+  renamed: newPlaceOfInput,
   inputProblems,
   events: EVENTS,
   loginProblems: (environment, inputs) => loginProblemsOf(environment, chooseFrom(inputs).order),

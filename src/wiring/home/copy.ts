@@ -45,17 +45,17 @@ export async function prepareCopy(
     slow: {
       afterMs: SLOW_MS,
       say: (files) => {
-        log.info(`Copying what git ignores takes a while: ${files.toLocaleString('en-US')} files so far …`);
+        log.info(`Copying files that git ignores: ${files.toLocaleString('en-US')} so far …`);
       },
     },
   });
   if (secrets.length > 0)
     log.warning(
-      `Ignored files that hold secrets by their name are not copied to where the agent works: ${namesOf(secrets)}.`,
+      `Ignored files whose names suggest secrets are not copied to where the agent works: ${namesOf(secrets)}.`,
     );
   if (tooMuch.length > 0)
     log.warning(
-      `Not everything that git ignores is copied, because a run copies at most ${copyLimitWords(copyLimits)}. Left out: ${namesOf(tooMuch)}.`,
+      `Some ignored files are not copied, because a run copies at most ${copyLimitWords(copyLimits)}. Left out: ${namesOf(tooMuch)}.`,
     );
-  if (failed.length > 0) log.warning(`Files that git ignores could not be copied: ${namesOf(failed)}.`);
+  if (failed.length > 0) log.warning(`These ignored files could not be copied: ${namesOf(failed)}.`);
 }

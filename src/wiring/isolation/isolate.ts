@@ -116,7 +116,7 @@ async function isolatedIn(
   const ofModel = modelHostsAmong(config.isolation.hosts, never).map(nameOfTarget);
   if (ofModel.length > 0)
     log.warning(
-      `\`allowed-hosts\` does not open ${namesOf(ofModel)} to the agent: the model is reached through the action only.`,
+      `\`allowed-hosts\` does not open ${namesOf(ofModel)} to the agent: it reaches its model only through the action.`,
     );
   const { createEgress } = await import('../../isolation/egress.ts');
   let allowed: AllowedHosts = { kind: 'listed', hosts: [] };
@@ -262,7 +262,7 @@ const BASE_URL = /^(?:ANTHROPIC_(?:\w+_)?|OPENAI_|GOOGLE_GEMINI_|COPILOT_PROVIDE
 
 /** Returns the problem that the probe found, as a clause, or null. */
 function problemOf(probe: IsolationFacts['probe']): string | null {
-  if (probe === null) return 'what it can reach could not be checked from its place';
+  if (probe === null) return 'what it can reach could not be checked from inside the sandbox';
   const { can, cannot, unknown } = meaningOf(probe.failed);
   const named = [...can.map((name) => `it can ${name}`), ...cannot.map((name) => `it cannot ${name}`), ...unknown];
   return named.length === 0 ? null : namesOf(named);

@@ -118,7 +118,7 @@ describe('what sets a run up is part of it only as it is committed', () => {
     expect([...ignored].sort()).toEqual([...setting, '.ralph/fix_plan.md'].sort());
     const words = uncommittedWords({ ...checkout, ignored }, '');
     expect(words).toEqual([
-      `What is not committed is not part of the run, and stays as it is: ${ignored.join(', ')}.`,
+      `Uncommitted files are not part of the run and stay as they are: ${ignored.join(', ')}.`,
       expect.stringMatching(/commit .*\.ralph\/fix_plan\.md.* first\.$/),
       expect.stringMatching(/^Git ignores .*config\.json.*"git add --force PATH", then commit it\.$/),
     ]);

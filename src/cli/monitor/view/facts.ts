@@ -118,7 +118,9 @@ function stateOf({ status, isAlive }: OurRun): Line {
   }
   if (doing === 'ended') return [piece('ended', 'warning')];
   if (!isAlive)
-    return [piece(`The run of PID ${pid} is gone: it wrote last at ${formatInstant(Date.parse(updatedAt))}`, 'bad')];
+    return [
+      piece(`The run (PID ${pid}) is gone; its last update was at ${formatInstant(Date.parse(updatedAt))}`, 'bad'),
+    ];
   return [piece(doings[doing], doing === 'waiting' ? 'warning' : 'good')];
 }
 
@@ -195,7 +197,7 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
             ...fact('cooldown', 3, [
               piece(
                 probeAt <= now
-                  ? `${circuit.reason}: over by default, the next run probes`
+                  ? `${circuit.reason}: over by the default cooldown, the next run probes`
                   : `${circuit.reason}: probe from ${formatInstant(probeAt)} by default`,
                 'bad',
               ),
