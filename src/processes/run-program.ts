@@ -10,7 +10,7 @@ import type { Log } from '../ports/machine.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { logLine } from './log-line.ts';
 import { createTail } from './output-tail.ts';
-import { endTree, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
+import { endTree, hasBegun, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
 import { trustedEnvironment, trustedProgram } from './trusted-programs.ts';
 
 /** A program to run, in a process group of its own. The group is gone when `runProgram` settles. */
@@ -225,6 +225,14 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   running.add(group);
   const ended = endAt(child, 'exit');
   const closed = endAt(child, 'close');
+  if (!hasBegun(group)) {
+    // Ctrl-C also reaches a child that has not left the terminal's process group yet: its program has not begun.
+    const end = await ended;
+    if (end.kind === 'signalled' && end.signal === 'SIGINT') {
+      running.delete(group);
+      return runProgram(call);
+    }
+  }
   call.outputs.forEach((take, index) => child.stdio[index + 1]?.on('data', take));
   // A program that ends without reading its input (EPIPE) is judged by its end, not by this error.
   child.stdin.on('error', () => undefined);
