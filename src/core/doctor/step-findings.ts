@@ -318,7 +318,7 @@ function ownToken(check: 'permissions' | 'pull-requests'): Finding {
 }
 
 function checkout({ step }: LookedAt): Finding {
-  const paste = ['- uses: actions/checkout@v5', '  with:', '    fetch-depth: 0', '    persist-credentials: false'].join(
+  const paste = ['- uses: actions/checkout@v7', '  with:', '    fetch-depth: 0', '    persist-credentials: false'].join(
     '\n',
   );
   if (step.checkout === null)
