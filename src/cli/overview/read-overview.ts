@@ -24,6 +24,8 @@ import {
   type OverviewLane,
   waitsOf,
 } from './lane-waits.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
+import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 
 const MAX_TEXT_CHARS = 300;
 /** Maximum number of issues that are queried one by one because they are closed or have lost their label. */
@@ -65,7 +67,8 @@ export async function readOverview(
       ? namesOf(found.lanes, index).map((lane) => ({ lane, place, stored: laneAt(place, read, { lane, now }) }))
       : [],
   );
-  const [answered = unset] = await readEffective(folder);
+  const effective = await readEffective(folder);
+  const [answered = unset] = effective;
   const { sources, label, optionalSections, branchPrefix } = taskSettings(answered, {});
   const files = sources.filter(isFileSource);
   const [found, seen] = await Promise.all([
@@ -73,7 +76,13 @@ export async function readOverview(
     look({ folder, remote, log }, (viewer) => readGitHub(viewer, lanes, { label, branchPrefix })),
   ]);
   const github = seen.kind === 'seen' ? seen.value : null;
-  const known = { files: found.tasks, github, ownLanes: new Set(lanes.map(({ lane }) => lane)), now };
+  const known = {
+    files: found.tasks,
+    github,
+    ownLanes: new Set(lanes.map(({ lane }) => lane)),
+    cooldownMs: longestCooldown(effective),
+    now,
+  };
   const overview: Overview = {
     at: new Date(now).toISOString(),
     repository: github?.repository ?? null,
@@ -87,11 +96,21 @@ export async function readOverview(
   return mapTexts(overview, (text) => plainLine(text, MAX_TEXT_CHARS));
 }
 
+/** Returns the longest cooldown of all workflows in ms, after which the next run of any of them may go on. */
+function longestCooldown(settings: readonly AnsweredSettings[]): number {
+  const minutes = settings
+    .flatMap((of) => of.settings.filter(({ input }) => input === 'circuit-cooldown-minutes'))
+    .map(({ text }) => Number(text))
+    .filter((number) => number >= 0);
+  return (minutes.length === 0 ? DEFAULT_COOLDOWN_MINUTES : Math.max(...minutes)) * MINUTE_MS;
+}
+
 interface Known {
   readonly files: readonly FileTask[];
   readonly github: OnGitHub | null;
   /** The existing lanes, whose issues are not in the queue. */
   readonly ownLanes: ReadonlySet<LaneId>;
+  readonly cooldownMs: number;
   readonly now: number;
 }
 
@@ -115,7 +134,7 @@ function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview[
 
 function laneOf(
   { lane, place, stored }: FoundLane & { readonly stored: Extract<Stored, { kind: 'found' | 'absent' }> },
-  { files, github, ownLanes, now }: Known,
+  { files, github, ownLanes, cooldownMs, now }: Known,
 ): OverviewLane {
   const kept = stored.kind === 'found' ? stored.state : initialState(lane, now);
   const state = applyOrders(kept, stored.orders);
@@ -159,6 +178,7 @@ function laneOf(
     tasks,
     pullRequest,
     sameLane: laneOption(lane),
+    cooldownMs,
     now,
   });
   return {
