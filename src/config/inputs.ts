@@ -161,6 +161,13 @@ export function describeMisplaced(given: Readonly<Record<string, string | undefi
     });
 }
 
+/** Returns the inputs of a step without those of unknown names, of which the runner itself warns. */
+export function withoutUnknownInputs<T>(given: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  const isKnown = (name: string): boolean =>
+    name === 'settings' || SETTING_NAMES.includes(name) || newPlaceOfInput(name) !== null;
+  return Object.fromEntries(Object.entries(given).filter(([name]) => isKnown(name)));
+}
+
 /** Returns a text as a YAML scalar on one line, cut to a readable length. */
 function asYaml(text: string): string {
   const shown = capped(text.trim(), 80);

@@ -2,6 +2,7 @@ import type { Octokit } from '@octokit/rest';
 import { UserError } from '../errors.ts';
 import type { Account, Forge, Permission, RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
+import { withNamedWait } from '../ports/waits.ts';
 import { explainError, type Purpose, statusOf, type TokenSource } from './errors.ts';
 import { graphqlAnswerIn, isServerFailure, isTooLarge } from './graphql/errors.ts';
 import { fetchFor } from './proxied-fetch.ts';
@@ -73,8 +74,10 @@ export function createClient(options: ForgeOptions): Client {
   return {
     async ask(purpose, call) {
       try {
-        connected ??= connect(options, meter);
-        return await call(await connected, options.repository);
+        return await withNamedWait(`GitHub, to ${purpose.doing}`, async () => {
+          connected ??= connect(options, meter);
+          return call(await connected, options.repository);
+        });
       } catch (error) {
         throw explainError(error, purpose, options);
       }

@@ -24,6 +24,9 @@ interface ProcessTable {
 /** The flag PF_KTHREAD of Linux: a thread of the kernel, which has no environment. */
 const KERNEL_THREAD = 0x0020_0000;
 
+/** The flag PF_FORKNOEXEC of Linux: a child that still is a copy of its parent. */
+const FORKED_ONLY = 0x0000_0040;
+
 /** The environment variable that every process of a run's agent inherits, whatever session or parent it moves to. */
 export const RUN_TAG_NAME = 'RALPH_RUN_TAG';
 
@@ -100,6 +103,12 @@ export function createKillDeadline(
 /** Ends every process that carries the run tag. */
 export function endTagged(runTag: string): Promise<void> {
   return endTree({ runTag, group: null }, SWEEP_GRACE_MS);
+}
+
+/** Returns false for a child that was ended before it started its program; true where that cannot be seen. */
+export function hasBegun(pid: number): boolean {
+  const [, fields] = fieldsOf(read(String(pid), 'stat'));
+  return (Number(fields[6] ?? 0) & FORKED_ONLY) === 0;
 }
 
 /** Sends a signal to all processes of a group at once. */

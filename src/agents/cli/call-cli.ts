@@ -10,10 +10,11 @@ import type { AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Broker } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 import { cannotStart, type Program, runAlone } from '../../processes/collect-output.ts';
 import { logLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
-import { familyOf, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
+import { familyOf, type ProgramCall, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
 import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
 import { withOwnership, type LendFolder } from './install.ts';
 import { createLingerWatch, type Retrying, stallText, type StallWatch } from './stall-watch.ts';
@@ -93,7 +94,7 @@ export async function callCli(
   });
   const stderr = createTail(8 * 1024);
   let chunks = 0;
-  const end = await runProgram({
+  const started: ProgramCall = {
     file: program.file,
     args: [...program.args, ...prepared.args],
     cwd: options.workFolder,
@@ -112,7 +113,8 @@ export async function callCli(
         reader.pushError(chunk);
       },
     ],
-  }).finally(() => {
+  };
+  const end = await withNamedWait(cli.title, () => runProgram(started)).finally(() => {
     watch.end();
     linger.end();
   });

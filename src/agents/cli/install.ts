@@ -13,6 +13,7 @@ import {
   runAlone,
   versionOf,
 } from '../../processes/collect-output.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import type { AgentCli, CliPackage } from './cli.ts';
 
@@ -112,9 +113,9 @@ async function npmInstall(folder: string, { title, source, version, ...surroundi
     ...NPM_RETRIES,
     `${source.name}@${version}`,
   ];
-  const { end, stderr } = await runAlone(
-    { file: trustedProgram('npm', surroundings.environment) ?? 'npm', args },
-    { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS },
+  const npm = { file: trustedProgram('npm', surroundings.environment) ?? 'npm', args };
+  const { end, stderr } = await withNamedWait(`npm to install ${title} ${version}`, () =>
+    runAlone(npm, { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS }),
   );
   if (end.kind !== 'exited' || end.code !== 0) throw installError({ title, source, version }, end, stderr.toString());
 }

@@ -6,10 +6,8 @@ import { effectiveOrders, openOrders, type Order } from '../../core/sharing/orde
 import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isSettled, isStuck, nameOfTask, type ShownProgress, type Task, taskStates } from '../../core/tasks/task.ts';
 import { firstNames } from '../../core/text/phrase.ts';
-import { MINUTE_MS } from '../../core/countdown.ts';
 import { count } from '../../report/format.ts';
 import { renderCommand, renderContinuation } from '../../report/next/step.ts';
-import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 
 const instant = z.iso.datetime();
 
@@ -129,6 +127,8 @@ interface LaneFacts {
   readonly pullRequest: OverviewLane['pullRequest'];
   /** The options that select the lane in another command: ` --lane issue-7`, or empty. */
   readonly sameLane: string;
+  /** The cooldown of the circuit in ms. */
+  readonly cooldownMs: number;
   readonly now: number;
 }
 
@@ -142,7 +142,17 @@ export function waitsOf(facts: LaneFacts): readonly Wait[] {
   return [...laneWaits(facts), ...facts.tasks.flatMap((known) => taskWaits(known, facts))];
 }
 
-function laneWaits({ state, stored, orders, lease, tasks, pullRequest, sameLane, now }: LaneFacts): readonly Wait[] {
+function laneWaits({
+  state,
+  stored,
+  orders,
+  lease,
+  tasks,
+  pullRequest,
+  sameLane,
+  cooldownMs,
+  now,
+}: LaneFacts): readonly Wait[] {
   const { pause, circuit, park } = state;
   const whole = { task: null, until: null, command: null };
   const isDone = tasks.length > 0 && tasks.every(({ progress }) => progress.state === 'done');
@@ -158,7 +168,7 @@ function laneWaits({ state, stored, orders, lease, tasks, pullRequest, sameLane,
           ...whole,
           kind: 'circuit',
           on: circuit.reason,
-          until: iso(circuit.openedAt + DEFAULT_COOLDOWN_MINUTES * MINUTE_MS),
+          until: iso(circuit.openedAt + cooldownMs),
           command: `${renderContinuation('circuit', 'terminal')}${sameLane}`,
         }
       : null,

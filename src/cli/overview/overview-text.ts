@@ -135,8 +135,8 @@ export function describeLaneWait({ kind, on, until, command }: Wait, now: number
       return `paused by ${on}${goOn}`;
     case 'circuit':
       if (until !== null && Date.parse(until) <= now)
-        return `its circuit is open (${on}) and has cooled down, by the default cooldown: the next run probes with one iteration`;
-      return `its circuit is open (${on}) until ${when}, with the default cooldown; to close it now: ${command ?? ''}`;
+        return `its circuit is open (${on}) and has cooled down: the next run probes with one iteration`;
+      return `its circuit is open (${on}) until ${when}; to close it now: ${command ?? ''}`;
     case 'park':
       return `parked (${on}) until ${when}`;
     case 'order':

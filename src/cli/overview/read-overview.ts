@@ -25,6 +25,8 @@ import {
   type OverviewLane,
   waitsOf,
 } from './lane-waits.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
+import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 
 const MAX_TEXT_CHARS = 300;
 const LAST_RUNS = 10;
@@ -71,7 +73,8 @@ export async function readOverview(
         }))
       : [],
   );
-  const [answered = unset] = await readEffective(folder);
+  const effective = await readEffective(folder);
+  const [answered = unset] = effective;
   const { sources, label, optionalSections, branchPrefix } = taskSettings(answered, {});
   const files = sources.filter(isFileSource);
   const [found, seen] = await Promise.all([
@@ -79,7 +82,13 @@ export async function readOverview(
     look({ folder, remote, log }, (viewer) => readGitHub(viewer, lanes, { label, branchPrefix })),
   ]);
   const github = seen.kind === 'seen' ? seen.value : null;
-  const known = { files: found.tasks, github, ownLanes: new Set(lanes.map(({ lane }) => lane)), now };
+  const known = {
+    files: found.tasks,
+    github,
+    ownLanes: new Set(lanes.map(({ lane }) => lane)),
+    cooldownMs: longestCooldown(effective),
+    now,
+  };
   const overview: Overview = {
     at: new Date(now).toISOString(),
     repository: github?.repository ?? null,
@@ -109,11 +118,21 @@ function runAt(place: string, run: StoredRun): Overview['runs'][number] {
   };
 }
 
+/** Returns the longest cooldown of all workflows in ms, after which the next run of any of them may go on. */
+function longestCooldown(settings: readonly ReportedSettings[]): number {
+  const minutes = settings
+    .flatMap((of) => of.settings.filter(({ input }) => input === 'circuit-cooldown-minutes'))
+    .map(({ text }) => Number(text))
+    .filter((number) => number >= 0);
+  return (minutes.length === 0 ? DEFAULT_COOLDOWN_MINUTES : Math.max(...minutes)) * MINUTE_MS;
+}
+
 interface Known {
   readonly files: readonly FileTask[];
   readonly github: OnGitHub | null;
   /** The existing lanes, whose issues are not in the queue. */
   readonly ownLanes: ReadonlySet<LaneId>;
+  readonly cooldownMs: number;
   readonly now: number;
 }
 
@@ -137,7 +156,7 @@ function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview[
 
 function overviewLaneOf(
   { lane, place, stored }: FoundLane & { readonly stored: Extract<Stored, { kind: 'found' | 'absent' }> },
-  { files, github, ownLanes, now }: Known,
+  { files, github, ownLanes, cooldownMs, now }: Known,
 ): OverviewLane {
   const kept = stored.kind === 'found' ? stored.state : initialState(lane, now);
   const state = applyOrders(kept, stored.orders);
@@ -181,6 +200,7 @@ function overviewLaneOf(
     tasks,
     pullRequest,
     sameLane: laneOption(lane),
+    cooldownMs,
     now,
   });
   return {

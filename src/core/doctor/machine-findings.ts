@@ -16,7 +16,7 @@ export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the env
       return unchecked(
         'key',
         'Whether the key is accepted could not be checked: GitHub never shows secrets, and there is no key in the environment here.',
-        remedy('To try it, run this with the key in `ANTHROPIC_API_KEY`.', {}),
+        remedy('To try the key of Claude, run this with it in `ANTHROPIC_API_KEY`.', {}),
       );
     case 'misnamed':
       return unchecked(

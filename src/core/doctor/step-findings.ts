@@ -90,7 +90,7 @@ function inputValueFindings({ inputs }: RalphStep, rules: ActionRules): readonly
 }
 
 function checkoutFinding({ step }: ExaminedStep): Finding {
-  const paste = ['- uses: actions/checkout@v5', '  with:', '    fetch-depth: 0', '    persist-credentials: false'].join(
+  const paste = ['- uses: actions/checkout@v7', '  with:', '    fetch-depth: 0', '    persist-credentials: false'].join(
     '\n',
   );
   if (step.checkout === null)

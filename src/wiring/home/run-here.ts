@@ -27,6 +27,7 @@ import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
 import { costOrNull } from '../../report/sentences/spend.ts';
 import { passedOverProgram, trustedProgram } from '../../processes/trusted-programs.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 import { endAgent } from '../agent.ts';
 import { checkoutFiles } from './checkout-state.ts';
 import { cleanUpAfter } from './killed-run.ts';
@@ -226,7 +227,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     const shown = ['status.json', 'progress.json', 'logs'].map((name) => fromRoot(worked.folder, `.ralph/${name}`));
     await ignoreLocally(checkout, ['.ralph/state', ...shown]);
     const signal = AbortSignal.any([interruption.ending, interruption.signal]);
-    await prepareCopy({ ...begun, config, leaveOut, signal }, log);
+    await withNamedWait('the copy of your checkout', () => prepareCopy({ ...begun, config, leaveOut, signal }, log));
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
     const world = homeWorld(setting(log, claim.number));
     const report = await playAtHome(world, {

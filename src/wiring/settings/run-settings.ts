@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Config, RunContext } from '../../config/config.ts';
-import { describeMisplaced, parseHandoff, type ConfigTexts } from '../../config/inputs.ts';
+import { describeMisplaced, parseHandoff, type ConfigTexts, withoutUnknownInputs } from '../../config/inputs.ts';
 import {
   type GivenTexts,
   ownTexts,
@@ -35,7 +35,7 @@ export async function configTexts(
   texts: Texts,
   { environment, context }: Pick<World, 'environment'> & { readonly context: Place },
 ): Promise<ConfigTexts> {
-  const given = await readGiven(texts);
+  const given = await readGiven(withoutUnknownInputs(texts));
   if (handoffBehindGate(texts) !== null) return settledTexts(texts, null);
   const own = ownTexts(given);
   const base = await readBase(own, { environment, context });
@@ -51,7 +51,7 @@ export async function configTexts(
 export async function settledTexts(texts: Texts, recorded: readonly FoundSetting[] | null): Promise<ConfigTexts> {
   const handoff = handoffBehindGate(texts);
   const found = recorded ?? (handoff === null ? [] : await handedSettings(handoff));
-  const settled = textsWithFound(await readGiven(texts), found);
+  const settled = textsWithFound(await readGiven(withoutUnknownInputs(texts)), found);
   return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
 }
 

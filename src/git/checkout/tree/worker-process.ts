@@ -12,6 +12,7 @@ import {
 import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
+import { withNamedWait } from '../../../ports/waits.ts';
 import { createTail } from '../../../processes/output-tail.ts';
 import { describeEnd, type ProgramEnd, runProgram } from '../../../processes/run-program.ts';
 import type { TreeRequestOf, TreeSetup } from './inbox.ts';
@@ -171,7 +172,7 @@ function startWorker({ agentSandbox, command, log }: WorkersOptions): {
     const late = setTimeout(() => {
       dismiss(`the worker did not answer within ${String(Math.round(answerMs / 1000))} s`);
     }, answerMs);
-    const found = await answer.finally(() => {
+    const found = await withNamedWait("git in the agent's work tree", () => answer).finally(() => {
       clearTimeout(late);
     });
     if (found !== null) return found;
