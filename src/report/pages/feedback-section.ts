@@ -129,7 +129,7 @@ function checkLines(report: WorkedReport): readonly string[] {
 
 /** The advice on how to have checks start on what Ralph pushes. */
 const CURE =
-  'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, set `github-token` to the token of a GitHub App: see "A GitHub App, so that CI runs" in `docs/recipes.md` of ralph-action.';
+  'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, use a GitHub App: see "A GitHub App, so that CI runs" in `docs/recipes.md` of ralph-action.';
 
 function named(checks: ChecksSummary, which: 'alsoOnBase' | 'flaky' | 'waiting', words: string): readonly string[] {
   const names = checks[which].map((name) => code(name, 80));

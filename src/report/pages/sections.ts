@@ -125,7 +125,7 @@ export function taskVerificationWord(entries: readonly JournalEntry[], report: R
   if (inWorkTree.kind === 'not-run' || published === null) return verificationWord(inWorkTree);
   const { verification } = published;
   return verification.kind === 'passed'
-    ? 'passed in a clean clone'
+    ? `passed in a clean clone of ${commitLink(published.commit, report)}`
     : `${verificationWord(verification)} in a clean clone`;
 }
 
@@ -134,9 +134,16 @@ export function checkSection(report: RunReport): string {
   const work = workOf(report);
   if (work === null) return '';
   const { headCheck } = work;
-  const head =
-    headCheck === null ? '' : isSaid(headCheck) ? verifiedLine(headCheck, work) : headCheckLine(headCheck, work);
-  return [head, baseCheckLine(work)].filter((line) => line !== '').join('\n\n');
+  return headCheck !== null && isSaid(headCheck)
+    ? [verifiedLine(headCheck, work), ...checkLines(work)].join('\n\n')
+    : checkLines(work).join('\n\n');
+}
+
+/** Renders the same on the page of an issue, whose own state already says that the head passes. */
+export function checkLines(work: WorkedReport): readonly string[] {
+  const { headCheck } = work;
+  const head = headCheck === null || isSaid(headCheck) ? '' : headCheckLine(headCheck, work);
+  return [head, baseCheckLine(work)].filter((line) => line !== '');
 }
 
 /** Tells whether the outcome already reports that the head passes, so that only the commit is left to name. */
