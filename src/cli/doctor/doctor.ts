@@ -64,8 +64,9 @@ const HELP = `Usage: ralph doctor [--dir FOLDER] [--remote NAME] [--verify] [--j
 
 Says what would stop a run: the workflow file (inputs, triggers, permissions, checkout), the pipeline as it is committed,
 the settings of the repository (pull requests of GitHub Actions, secret, label, disabled workflow, rulesets, branch
-protection), the agent, its key and its tool rules, verify, and today's cost. Each line is ✓ fine, ⚠ not as good as it could be or not checked, or
-✗ a run fails, with what to do about it: a page to open, lines to paste, or a command. It changes nothing.
+protection), the agent, its key and its tool rules, verify, and today's cost. Each line is ✓ fine, ⚠ could be better or
+was not checked, or ✗ a run fails; with what to do about it: a page to open, lines to paste, or a command. It changes
+nothing.
 
 GitHub is asked with GITHUB_TOKEN, GH_TOKEN, or the login of the gh command. What that token cannot see is not
 checked. If ANTHROPIC_API_KEY is set, one free request tries the key. The comment /ralph doctor does the same in a run.

@@ -25,7 +25,7 @@ const HELP = `Usage: ralph replay JOURNAL [--json] [--set NAME=VALUE ...]
 
 Makes every decision of a recorded run again, from nothing but its journal (the action's output journal-path),
 and compares it with the recorded one: the task of each iteration, its verdict, and why the run ended.
-Lists each iteration, and between them what the run answered without calling the agent, as a suggested change.
+Lists each iteration, and in between what the run did without a call, such as applying a suggested change.
 Each line carries the hash of the one before, so every changed, added or removed line is found except the last. For
 that one, compare the printed hash with the action's output journal-hash.
 

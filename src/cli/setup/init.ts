@@ -30,7 +30,7 @@ with what a run can cost.
   --key KIND         who pays for Claude: api-key (default) or subscription
   --prompt           also writes .ralph/PROMPT.md, to change the instructions that the agent gets
   --workflow FORM    three-jobs (default on github.com): the agent's job holds no token that can write; single: one job,
-                     as projects need that start services, and GitHub Enterprise Server
+                     for projects that need service containers, and for GitHub Enterprise Server
   --action NAME      what the workflow uses, as OWNER/ralph-action@v1
   --remove           removes what init wrote, unless somebody changed it
   --dir FOLDER       the checkout (default: the current folder)

@@ -23,10 +23,10 @@ input, the environment or a committed .ralphrc. With GITHUB_TOKEN (or GH_TOKEN) 
 the label, from the repository of the remote origin.
 
   --dir FOLDER         the checkout, or the folder that working-directory names (default: the current folder)
-  --task-sources LIST  where from, as the action's input: issues, plan (${taskFilePaths.plan.join(', ')}),
+  --task-sources LIST  where tasks come from: issues, plan (${taskFilePaths.plan.join(', ')}),
                        prd (${taskFilePaths.prd.join(', ')}), beads (${taskFilePaths.beads.join()}),
                        prompt (PROMPT.md itself, where there is no list) (default: as runs have it)
-  --task-label LABEL   which issues, as the action's input (default: as runs have it)
+  --task-label LABEL   which issues (default: as runs have it)
   --json               prints one JSON object instead, described by schemas/ralph-tasks.schema.json
 
 Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong arguments.
