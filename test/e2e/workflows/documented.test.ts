@@ -88,7 +88,8 @@ test.each(documented)('$where plays: every expression and every input is one tha
   const played = await scene.play({ workflow: withoutToolchain(text), event: events.schedule(), secrets });
   expect(endOfRun(played)).toMatchObject({
     kind: 'ran',
-    runName: 'ralph: queue',
+    // The short workflow leaves the name of its runs to GitHub.
+    runName: text.includes('run-name:') ? 'ralph: queue' : 'ralph',
     result: { main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'no_such_label' } },
   });
 });
