@@ -226,7 +226,7 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
       deletions: size.deletions + deletions,
       since: size.since,
     };
-    const why = 'it is a protected path; the input allow-protected-paths can allow it';
+    const why = 'it is a protected path; the setting allow-protected-paths can allow it';
     return {
       ...(await commit({ ...iteration, after })),
       withheld: withheld.map((path) => ({ path, why })),

@@ -122,7 +122,7 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
   return [
     // The job of the loop cannot ask what other runs have used in the meantime.
     ...(phase !== 'all' && policy?.onLimit === 'wait'
-      ? [{ name: 'on-limit', why: 'works in one job only: with three jobs use `park`' }]
+      ? [{ name: 'on-limit', why: 'works in one job only: with three jobs, use `park`' }]
       : []),
     ...(githubToken === '' && phase !== 'loop'
       ? [{ name: 'github-token', why: 'is empty: give a token, for example ${{ github.token }}' }]

@@ -22,6 +22,7 @@ import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { BESIDE } from '../core/work-tree/answers.ts';
 import { countTasks, progressOf, tasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
+import { nameOfTask } from '../core/tasks/task.ts';
 import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict/verdict.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
@@ -44,7 +45,7 @@ export async function iterate(
   const { task } = iteration.step;
   const { all, done } = countTasks(iteration.work.tasks, iteration.work.state.tasks);
   const finished = await deps.log.group(
-    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${tasksDone(done, all)} · ${task.id}: ${task.title}`,
+    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${tasksDone(done, all)} · ${nameOfTask(task)}: ${task.title}`,
     async () => {
       const before = await deps.repository.snapshot();
       const taskTree = taskTreeOf(iteration, before);

@@ -305,7 +305,9 @@ async function notify(
     return ready.length === 0 ? nothingMore : withNotification(nothingMore, ready, { thread, comment: null, at: now });
   }
   const comment = written.value.id;
-  const what = needs.map(({ kind, about }) => `${kind} (${about})`).join(', ');
+  const what = needs
+    .map(({ kind, about }) => (about.startsWith('issue-') ? `${kind} (#${about.slice('issue-'.length)})` : kind))
+    .join(', ');
   log.info(`${mentions.length === 0 ? 'wrote of' : 'notified of'} ${what} on #${String(thread)}`);
   return withNotification(nothingMore, needs, { thread, comment, at: now });
 }

@@ -37,7 +37,8 @@ At the end, init lists what is left to do by hand, and what a run can cost.
                      that the agent gets
   --workflow FORM    three-jobs (default on github.com): the agent's job holds
                      no token that can write; single: one job, for projects that
-                     start services, and for GitHub Enterprise Server
+                     need service containers, and for GitHub
+                     Enterprise Server
   --action NAME      what the workflow uses, as OWNER/ralph-action@v1
   --remove           removes what init wrote, unless somebody changed it
   --dir FOLDER       the checkout (default: the current folder)

@@ -44,7 +44,7 @@ export function feedbackSection(report: WorkedReport): string {
       SHOWN_OPEN,
     ),
     ...answered.slice(0, SHOWN_ANSWERED).map((one) => itemLine(one, report)),
-    ...checkLines(report),
+    ...verificationLines(report),
   ];
   const older = answered.slice(SHOWN_ANSWERED).map((one) => `- ${itemLine(one, report)}`);
   const blocks = [
@@ -114,7 +114,7 @@ function openState(task: TaskReport | null, { rounds }: FeedbackItem): readonly 
 }
 
 /** Lists the checks that are not tasks but that people must know of. */
-function checkLines(report: WorkedReport): readonly string[] {
+function verificationLines(report: WorkedReport): readonly string[] {
   const { checks, baseBranch, headSha, repositoryUrl } = report;
   if (checks === null) return [];
   const base = baseBranch === null ? 'the base branch' : code(baseBranch, 120);
@@ -129,7 +129,7 @@ function checkLines(report: WorkedReport): readonly string[] {
 
 /** The advice on how to have checks start on what Ralph pushes. */
 const CURE =
-  'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, set `github-token` to the token of a GitHub App: see "A GitHub App, so that CI runs" in `docs/recipes.md` of ralph-action.';
+  'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, use a GitHub App: see "A GitHub App, so that CI runs" in `docs/recipes.md` of ralph-action.';
 
 function named(checks: ChecksSummary, which: 'alsoOnBase' | 'flaky' | 'waiting', words: string): readonly string[] {
   const names = checks[which].map((name) => code(name, 80));

@@ -138,7 +138,10 @@ function taskSection(report: RunReport): string {
 function taskLine({ task, progress, share }: TaskReport, report: RunReport): string {
   const here = iterationsOn(report, task.id).length;
   const earlier = share.iterations - here;
-  const iterations = `${count(here, 'iteration')}${earlier > 0 ? ` (and ${earlier} before)` : ''}`;
+  const iterations =
+    here === 0 && earlier > 0
+      ? `${count(earlier, 'iteration')} before this run`
+      : `${count(here, 'iteration')}${earlier > 0 ? ` (and ${earlier} before)` : ''}`;
   return `- ${stateWord(progress.state)}: ${taskLink(task)} ${text(task.title, 120)}, ${iterations}`;
 }
 

@@ -20,7 +20,7 @@ export function taskTrouble(one: TaskReport): Words {
   if (progress.state === 'stuck') return [name, ` stopped making progress after ${calls}`];
   switch (progress.reason) {
     case 'feedback_rounds':
-      return [name, ' was asked for again after all its rounds'];
+      return [name, ' is still open after all its rounds'];
     case 'withheld':
       return [name, ' needs files that Ralph does not publish'];
     case 'push_refused':
