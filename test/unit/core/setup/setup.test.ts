@@ -461,7 +461,7 @@ jobs:
       - uses: actions/setup-node@v5
         with: { node-version: 24 }
       - run: npm ci
-      - run: "npm test # all: of them"
+      - run: "npm test -- '#1: of them'"
 `;
 
 test('what CI starts, checks out and runs stands in the workflow, in a form that GitHub takes', async () => {
@@ -484,7 +484,7 @@ test('what CI starts, checks out and runs stands in the workflow, in a form that
     { run: 'npm ci' },
   ]);
   expect(steps.at(-1)?.with).toMatchObject({
-    verify: 'npm ci\nnpm test # all: of them\n',
+    verify: "npm ci\nnpm test -- '#1: of them'\n",
     'allowed-hosts': 'localhost:5432',
   });
   const [, setUp] = filesOf(projectOf(files), { ...choicesFor(files), shape: 'three-jobs' }, templates);
