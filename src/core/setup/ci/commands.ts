@@ -121,3 +121,17 @@ export function programsOf(commands: readonly string[]): readonly string[] {
 
 const NO_PROGRAM =
   /^(?:sudo|sh|bash|zsh|eval|exec|source|\.|cd|export|mkdir|rm|mv|cp|curl|wget|docker|ssh|env|echo|cat|test|set|true|false|git|npx|bunx|for|fi|done)$/;
+
+/**
+ * Returns the variables that commands read and none of them sets, so that a step of the set-up may have set them. Names
+ * that may stand for a credential are left out.
+ */
+export function openVariables(texts: readonly string[], set: ReadonlySet<string>): readonly string[] {
+  const all = texts.map((text) => text.replaceAll(/'[^']*'/g, '')).join('\n');
+  const names = [...all.matchAll(/\$\{?([A-Z][A-Z0-9_]*)\b(?!:?-)/g)].map(([, name = '']) => name);
+  const isSet = (name: string): boolean => set.has(name) || new RegExp(`\\b${name}=`).test(all);
+  return [...new Set(names)].filter((name) => !isSet(name) && !OF_THE_JOB.test(name));
+}
+
+const OF_THE_JOB =
+  /^(?:CI|HOME|PATH|PWD|OLDPWD|USER|SHELL|TMPDIR|LANG|(?:GITHUB|RUNNER|ACTIONS|INPUT|BASH)_\w+|\w*(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)\w*)$/;

@@ -1,5 +1,5 @@
 import type { CiProposal, Stack, Unread } from '../project.ts';
-import { programsOf, purposeOf, type Purpose } from './commands.ts';
+import { openVariables, programsOf, purposeOf, type Purpose } from './commands.ts';
 import { containerNotes, stepsOnRunner } from './containers.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
 import { renderVerifyLine, renderVerifyLines, renderSetUpSteps, renderSetUpCommand } from './render.ts';
@@ -41,6 +41,10 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     verify,
     offered: offered.slice(0, MAX_OFFERED),
     programs: programsOf(texts),
+    variables: openVariables(
+      texts,
+      new Set(parts.flatMap(({ commands }) => commands.flatMap(({ command }) => command.env.map(([name]) => name)))),
+    ),
     unread: unique(
       chosen.flatMap(({ job, plan }) => [...containerNotes(job.container), ...plan.unread]),
       ({ what }) => what,

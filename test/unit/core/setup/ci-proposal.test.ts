@@ -371,6 +371,14 @@ test('programs are what starts, without variables, shells and what is not a prog
   ]);
 });
 
+test('variables that a step of the set-up sets are named for the agent and verify', () => {
+  const steps = `      - uses: a/setup-d@v1
+      - run: make test CC=$CC D=\${DC} HOME=$HOME A=$A B=\${B:-x} 'C=$C' T=$NPM_TOKEN
+        env: { A: 1 }
+`;
+  expect(learn(oneJob(steps), {}, {}).learned?.variables).toEqual(['DC']);
+});
+
 test.each<[string, string | null]>([
   ['${{ matrix.a }}-x', '1-x'],
   ["${{ matrix.none || format('py{0}', matrix.a) }}", 'py1'],

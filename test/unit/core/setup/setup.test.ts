@@ -464,6 +464,13 @@ jobs:
       - run: "npm test -- '#1: of them'"
 `;
 
+test('a variable that a step of the set-up sets reaches the agent and verify', async () => {
+  const ci = WITH_SERVICES.replace('- run: npm ci', '- run: npm ci --cpu=$CPU');
+  const text = workflowOf({ 'package.json': node(), '.github/workflows/ci.yml': ci });
+  expect(await problemsOf({ where: 'ralph.yml', text })).toEqual([]);
+  expect(stepsOf(text).at(-1)?.with).toMatchObject({ 'agent-env': 'CPU' });
+});
+
 test('what CI starts, checks out and runs stands in the workflow, in a form that GitHub takes', async () => {
   const files = { 'package.json': node(), '.gitmodules': '', '.github/workflows/ci.yml': WITH_SERVICES };
   const text = workflowOf(files);
