@@ -239,3 +239,9 @@ function priceIn(line: string): { readonly name: string; readonly price: Price }
     price: { input, cachedInput: third === undefined ? input : second, output: third ?? second },
   };
 }
+
+/** Parses `OWNER/REPO`; null if a text does not name a repository. */
+export function parseRepositoryName(text: string): { readonly owner: string; readonly repo: string } | null {
+  const [, owner, repo] = /^([A-Za-z0-9][A-Za-z0-9-]{0,38})\/([A-Za-z0-9._-]{1,100})$/.exec(text.trim()) ?? [];
+  return owner === undefined || repo === undefined || /^\.+$/.test(repo) ? null : { owner, repo };
+}

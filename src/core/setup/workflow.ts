@@ -82,9 +82,11 @@ export function renderWorkflow(
   { allowedTools, taskLabel }: WorkflowDefaults,
 ): string {
   const tools = toolsOf(project, allowedTools);
+  const variables = project.learned?.variables ?? [];
   const services = choices.shape === 'single' ? servicesOf(project.learned?.services ?? {}) : null;
   const inputs = [
     ...(choices.agent === 'claude' || isLeftToFile(choices, 'agent') ? [] : [`agent: ${choices.agent}`]),
+    ...(variables.length === 0 || isLeftToFile(choices, 'agent-env') ? [] : [`agent-env: ${variables.join(', ')}`]),
     ...(services === null || services.hosts.length === 0 ? [] : [`allowed-hosts: ${services.hosts.join(', ')}`]),
     ...(isLeftToFile(choices, 'verify') ? [] : verifyLines(choices.verify)),
     ...(tools.length === 0 || isLeftToFile(choices, 'allowed-tools')

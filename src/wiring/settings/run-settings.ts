@@ -12,10 +12,9 @@ import {
 import {
   ORGANISATION_FILE,
   readOrganisationSettings,
-  repositoryNamed,
 } from '../../config/settings/organisation-settings.ts';
 import { NO_NAMED_SETTINGS, type NamedSettings, readNamedSettings } from '../../config/settings/settings-input.ts';
-import { workingFolderOf } from '../../config/fields.ts';
+import { parseRepositoryName, workingFolderOf } from '../../config/fields.ts';
 import { defaultOf } from '../../config/setting-table.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import { UserError } from '../../errors.ts';
@@ -90,7 +89,7 @@ async function readOrganisation(
   { environment, context }: Pick<World, 'environment'> & { readonly context: Pick<RunContext, 'apiUrl'> },
 ): Promise<NamedSettings> {
   const name = (texts['settings-from'] ?? '').trim();
-  const repository = repositoryNamed(name);
+  const repository = parseRepositoryName(name);
   // A text that names no repository is reported with the other inputs.
   if (repository === null) return NO_NAMED_SETTINGS;
   const [{ readRepositoryFile }, { parseYamlTexts }] = await Promise.all([
