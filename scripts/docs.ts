@@ -52,7 +52,7 @@ ${settingTables(JOB_ROWS)}
 
 ## Settings of other Ralphs
 
-A repository that has a \`.ralphrc\` needs no inputs for what stands there. For each setting the first of these counts:
+A repository that has a \`.ralphrc\` needs no inputs for the settings in it. For each setting the first of these counts:
 
 1. the input, or its name under \`settings\`: one that has the text of its default counts as not given;
 2. the job's environment: \`RALPH_MAX_CALLS_PER_HOUR\`, then \`MAX_CALLS_PER_HOUR\`, and so on for every name that has a meaning;
@@ -117,7 +117,7 @@ export function withCapabilities(page: string): string {
     return `| \`${name}\` | ${[title, ...words, RULES[toolRules], yesNo(turnLimit)].join(' | ')} |`;
   });
   const table = [
-    '| `agent` | name | continues a conversation | tells tokens | tells cost | reports refused tools | rules of tools | limit of turns |',
+    '| `agent` | name | continues a conversation | reports tokens | reports cost | reports refused tools | rules of tools | limit of turns |',
     '|---|---|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');

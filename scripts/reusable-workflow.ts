@@ -30,6 +30,20 @@ const OUTPUTS = ['outcome', 'reason', 'branch', 'head-sha', 'pr-number', 'pr-url
 const CHECKOUT = 'actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1';
 const UPLOAD = 'actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a # v7.0.1';
 const DOWNLOAD = 'actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1';
+const APP_TOKEN = 'actions/create-github-app-token@1b10c78c7865c340bc4f6099eb2f838309f1e8c3 # v3.1.1';
+
+/** Steps that make a token of the caller's GitHub App, if there is one. */
+const APP_STEPS = `      - if: env.APP != ''
+        id: app
+        uses: ${APP_TOKEN}
+        with: { client-id: '\${{ secrets.app-client-id }}', private-key: '\${{ secrets.app-private-key }}' }`;
+const APP_ENV = `    env: { APP: '\${{ secrets.app-client-id }}' }`;
+const TOKEN = 'steps.app.outputs.token || secrets.token || github.token';
+
+/** A step that gives the variables of the secret `env` to the steps after it. A mask of fewer characters would hide the log. */
+const ENV_STEP = `      - env: { VARIABLES: '\${{ secrets.env }}' }
+        shell: bash
+        run: while IFS= read -r line; do value="\${line#*=}"; [ "\${#value}" -lt 8 ] || echo "::add-mask::$value"; [ -z "$line" ] || echo "$line" >> "$GITHUB_ENV"; done <<< "$VARIABLES"`;
 
 /** The default branch for events of a pull request, and the event's own ref for all others. */
 const REF = "${{ github.event.pull_request && github.event.repository.default_branch || '' }}";
@@ -52,7 +66,7 @@ const RUNS_ON = "${{ startsWith(inputs.runs-on, '[') && fromJSON(inputs.runs-on)
 export function renderReusableWorkflow(): string {
   const declared = INPUT_ROWS.flatMap(({ rows }) => rows)
     .filter(([name]) => !SECRET_INPUTS.includes(name))
-    .map(([name, text]) => `      ${name}: { type: string, default: ${quoted(text)} }`);
+    .map(([name, text]) => `${name}: { type: string, default: ${quoted(text)} }`);
   const secrets = flowLines(
     KEY_INPUTS.map((name) => `${name}: '\${{ secrets.${name} }}'`),
     { indent: 10, perLine: 3 },
@@ -73,16 +87,18 @@ name: ralph (reusable)
 
 on:
   workflow_call:
-    inputs:
-      runs-on: { type: string, default: ubuntu-latest, description: 'Label of the runners, or a list of labels as JSON' }
-      timeout-minutes: { type: string, default: '60', description: 'Longest time of the job with the agent; at least 10 more than max-minutes' }
-${declared.join('\n')}
+    inputs: {
+      runs-on: { type: string, default: ubuntu-latest, description: 'Label of the runners, or a list of labels as JSON' },
+      timeout-minutes: { type: string, default: '60', description: 'Longest time of the job with the agent; at least 10 more than max-minutes' },
+${flowLines(declared, { indent: 6, perLine: 2 })} }
     secrets: {
 ${flowLines(
   KEY_INPUTS.map((name) => `${name}: { required: false }`),
   { indent: 6, perLine: 3 },
 )},
-      token: { required: false, description: 'A token for issues, branch and pull request in place of that of the job' } }
+      token: { required: false, description: 'A token for issues, branch and pull request in place of that of the job' },
+      app-client-id: { required: false, description: 'The same by a GitHub App, with its key' }, app-private-key: { required: false },
+      env: { required: false, description: 'Variables for the set-up steps and the agent, one NAME=VALUE on each line' } }
     outputs: {
 ${outputs} }
 
@@ -116,7 +132,9 @@ jobs:
     outputs: {
       handed-over: '\${{ steps.ralph.outputs.handed-over }}', handoff-digest: '\${{ steps.ralph.outputs.handoff-digest }}',
 ${ofJob} }
+${APP_ENV}
     steps:
+${APP_STEPS}
       - uses: ${CHECKOUT}
         # A review is of Ralph's branch, whose code must not set up a job.
         with: { ref: "${REF}", fetch-depth: 0, persist-credentials: false }
@@ -124,7 +142,7 @@ ${ofJob} }
         uses: $/${JOB_FOLDER}
         with:
           phase: gate
-          github-token: \${{ secrets.token || github.token }}
+          github-token: \${{ ${TOKEN} }}
           settings: \${{ toJSON(inputs) }} # loop and publish take them from what the gate hands over
       - if: steps.ralph.outputs.handed-over == 'true'
         uses: ${UPLOAD}
@@ -139,8 +157,8 @@ ${ofJob} }
       contents: read # check out; the action itself gets no token
     steps:
       - uses: ${CHECKOUT}
-        # A review is of Ralph's branch, whose code must not set up a job.
         with: { ref: "${REF}", fetch-depth: 0, persist-credentials: false }
+${ENV_STEP}
       # What the project needs to build and test, as its own steps; from the branch that was just checked out, not from Ralph's.
       - if: hashFiles('.github/actions/ralph-setup/action.yml') != ''
         uses: ./.github/actions/ralph-setup
@@ -171,7 +189,10 @@ ${secrets} }
       pull-requests: write # open and update the pull request, answer its reviews, request its review
     outputs: {
 ${ofJob} }
+${APP_ENV}
     steps:
+${APP_STEPS}
+${ENV_STEP}
       - uses: ${DOWNLOAD}
         with: { name: ralph-gate, path: '\${{ runner.temp }}/ralph-handoff/gate' }
       # There is none where the job of the loop never began; the run is published as such.
@@ -182,7 +203,7 @@ ${ofJob} }
         uses: $/${JOB_FOLDER}
         # The keys are searched for in what is published; no agent runs here.
         with: {
-          phase: publish, github-token: '\${{ secrets.token || github.token }}', handoff-digest: '\${{ needs.gate.outputs.handoff-digest }}',
+          phase: publish, github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ needs.gate.outputs.handoff-digest }}',
 ${secrets} }
 `;
 }

@@ -24,7 +24,7 @@ export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** Returns the message of a thrown value, as text for a sentence. */
+/** Returns the text of a thrown value, without a stack. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

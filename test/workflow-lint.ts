@@ -56,7 +56,7 @@ export const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
   ],
   'actions/setup-go': ['go-version', 'go-version-file', 'cache', 'cache-dependency-path'],
   'actions/setup-java': ['distribution', 'java-version', 'java-version-file', 'cache', 'cache-dependency-path'],
-  'actions/create-github-app-token': ['app-id', 'private-key'],
+  'actions/create-github-app-token': ['client-id', 'private-key'],
   'actions/attest-build-provenance': ['subject-path', 'subject-digest', 'subject-name'],
 };
 

@@ -1,5 +1,5 @@
 import { isProtected } from '../../src/git/inspection/protected-paths.ts';
-import { lookAtFirst, moreToLookAt, type LookAt } from '../../src/core/review/look-at.ts';
+import { lookAtFirst, joinLookAt, type LookAt } from '../../src/core/review/look-at.ts';
 import type { RunReport } from '../../src/handover/report.ts';
 import type { TaskSize } from '../../src/core/lane/change.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
@@ -216,7 +216,7 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
         };
       }),
     );
-    worthALook = moreToLookAt(worthALook, found);
+    worthALook = joinLookAt(worthALook, found);
     const task = iteration.trailers['Ralph-Task'] ?? '';
     const { insertions, deletions } = await checkout.compare(iteration.before, after);
     const size = sizes[task] ?? { files: 0, insertions: 0, deletions: 0, since: iteration.before.head };
@@ -226,7 +226,7 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
       deletions: size.deletions + deletions,
       since: size.since,
     };
-    const why = 'it is a protected path; the input allow-protected-paths can allow it';
+    const why = 'it is a protected path; the setting allow-protected-paths can allow it';
     return {
       ...(await commit({ ...iteration, after })),
       withheld: withheld.map((path) => ({ path, why })),

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { type AnsweredSettings, settingOrigins } from '../core/settings/effective.ts';
+import { type ReportedSettings, settingOrigins } from '../core/settings/effective.ts';
 import { nearest } from '../core/text/nearest.ts';
 import { terminalLine } from '../core/text/phrase.ts';
 import type { Forge } from '../ports/forge.ts';
@@ -14,7 +14,7 @@ export interface Viewer {
   readonly forge: Pick<Forge, 'openIssuesWithLabel' | 'dependenciesOf' | 'statesOf' | 'issue' | 'pullRequestOf'>;
 }
 
-/** The result of a look at GitHub. `no-token` means that the person's environment has no token. */
+/** The result of a request to GitHub. `no-token` means that the person's environment has no token. */
 type Seen<T> =
   | { readonly kind: 'seen'; readonly value: T }
   | { readonly kind: 'no-token' }
@@ -27,14 +27,14 @@ export interface GitHubCheckout {
   readonly log: (line: string) => void;
 }
 
-/** Looks at GitHub with GITHUB_TOKEN or GH_TOKEN; a refusal by the server is a result, not an exception. */
+/** Reads from GitHub with GITHUB_TOKEN or GH_TOKEN; a refusal by the server is a result, not an exception. */
 export type LookAtGitHub = <T>(checkout: GitHubCheckout, look: (viewer: Viewer) => Promise<T>) => Promise<Seen<T>>;
 
 /**
  * Returns the settings of runs of a checkout's workflows, or those of `ralph run` if there is no workflow. `folder` is
- * the top.
+ * the checkout's top folder.
  */
-export type ReadEffective = (folder: string) => Promise<readonly AnsweredSettings[]>;
+export type ReadEffectiveSettings = (folder: string) => Promise<readonly ReportedSettings[]>;
 
 /** The settings of the runs of a workflow, as printed by `--json`. */
 export const answeredSettingsSchema = z.object({
@@ -42,7 +42,7 @@ export const answeredSettingsSchema = z.object({
   settings: z
     .array(
       z.object({
-        input: z.string().describe('The input that it stands for.'),
+        input: z.string().describe('Name of the setting.'),
         text: z.string(),
         origin: z.enum(settingOrigins),
         where: z
@@ -50,8 +50,8 @@ export const answeredSettingsSchema = z.object({
           .describe('The workflow file, a line of a settings file, the name of a variable, or `default`.'),
       }),
     )
-    .describe('Every input that says how a run works.'),
-  problems: z.array(z.string()).describe('What is wrong with settings of a file or of the environment.'),
+    .describe('Every setting that determines how a run works.'),
+  problems: z.array(z.string()).describe('Problems of settings in files and in the environment, as sentences.'),
 });
 
 type PrintedSettings = z.infer<typeof answeredSettingsSchema>;
@@ -127,7 +127,7 @@ function unknownOption(given: string, names: readonly string[]): string {
 /**
  * Returns settings with each text on one clean line, because the texts of files may contain anything; nothing is cut.
  */
-export function printedSettings({ workflow, settings, problems }: AnsweredSettings): PrintedSettings {
+export function printedSettings({ workflow, settings, problems }: ReportedSettings): PrintedSettings {
   const line = (text: string): string => plainLine(text, Infinity);
   return {
     workflow,

@@ -16,46 +16,32 @@ export const LISTED = {
   init: { name: 'init', summary: 'sets a repository up: workflow, commands, issue form', use: 'daily' },
   status: {
     name: 'status',
-    summary:
-      'shows the status of the queue or an issue: state, circuit, limits, tasks; --all: of all branches, with waits and spending',
+    summary: 'shows the state of the queue or an issue, with --all of all branches',
     use: 'daily',
   },
-  monitor: {
-    name: 'monitor',
-    summary: 'follows the local run, or all branches, on the whole screen: task, limits, last output; keys for orders',
-    use: 'daily',
-  },
-  doctor: {
-    name: 'doctor',
-    summary:
-      'checks what would stop a run: workflow file, repository settings, key, agent, verify; and says what to do',
-    use: 'daily',
-  },
+  monitor: { name: 'monitor', summary: 'follows the local run, or all branches, on the whole screen', use: 'daily' },
+  doctor: { name: 'doctor', summary: 'lists what would stop a run, and says how to fix it', use: 'daily' },
   sandbox: {
     name: 'sandbox',
     summary: 'tries your workflow on this machine: no account, no key, no cost',
     use: 'daily',
   },
-  run: { name: 'run', summary: 'works the tasks of a checkout on this machine, in bounds', use: 'daily' },
-  tasks: {
-    name: 'tasks',
-    summary: 'lists the tasks of a checkout, and with a token those on GitHub, in the order of work',
-    use: 'daily',
-  },
+  run: { name: 'run', summary: 'works on the tasks of a checkout on this machine, within limits', use: 'daily' },
+  tasks: { name: 'tasks', summary: 'lists the tasks of a checkout, and with a token those on GitHub', use: 'daily' },
   add: { name: 'add', summary: 'adds a task to the plan or to prd.json', use: 'daily' },
   import: {
     name: 'import',
-    summary: 'adds the tasks of a requirements document, or issues, to the plan or prd.json',
+    summary: 'adds tasks from a document, or issues, to the plan or to prd.json',
     use: 'daily',
   },
-  pause: { name: 'pause', summary: 'starts no runs of the queue, or of an issue, until it is resumed', use: 'daily' },
+  pause: { name: 'pause', summary: 'pauses the queue, or an issue, until it is resumed', use: 'daily' },
   resume: { name: 'resume', summary: 'ends the pause', use: 'daily' },
-  stop: { name: 'stop', summary: 'pauses; a run of one job ends after its running iteration', use: 'daily' },
+  stop: { name: 'stop', summary: 'pauses, and ends a run of one job after its current iteration', use: 'daily' },
   retry: { name: 'retry', summary: 'gives failed and blocked tasks all their attempts again', use: 'daily' },
   reset: { name: 'reset', summary: 'closes the circuit, or starts a new conversation with the agent', use: 'daily' },
-  replay: { name: 'replay', summary: 'makes the decisions of a recorded run again', use: 'inside' },
+  replay: { name: 'replay', summary: 'repeats the decisions of a recorded run', use: 'inside' },
   analyze: { name: 'analyze', summary: 'shows what the loop reads from one output of an agent', use: 'inside' },
-  clean: { name: 'clean', summary: 'shows the text of a task as a prompt would get it', use: 'inside' },
+  clean: { name: 'clean', summary: 'shows the text of a task as the prompt contains it', use: 'inside' },
 } as const satisfies Readonly<Record<string, Listed>>;
 
 /** A command's access to its terminal. */
@@ -159,11 +145,11 @@ export async function readCheckoutFile(folder: string, path: string): Promise<Ch
     const root = await realpath(folder);
     const realPath = await realPathOf(join(root, path));
     if (!isInside(root, realPath)) return refused(`leads out of the checkout, to ${JSON.stringify(realPath)}`);
-    const found = await stat(realPath).catch(absent);
+    const found = await stat(realPath).catch(nullIfMissing);
     if (found === null) return { kind: 'absent', realPath };
     if (!found.isFile()) return refused('is not a file');
     if (found.size > MAX_BYTES) return refused('is larger than 1 MiB, so no run reads it');
-    return textOf(await readFile(realPath), realPath);
+    return decodeFile(await readFile(realPath), realPath);
   } catch (error) {
     return refused(`cannot be read: ${reasonOf(error)}`);
   }
@@ -180,7 +166,7 @@ export async function writeCheckoutFile(
   const beside = join(dirname(file.realPath), `.${basename(file.realPath)}.${randomUUID()}.new`);
   try {
     await mkdir(dirname(file.realPath), { recursive: true });
-    const mode = (await stat(file.realPath).catch(absent))?.mode;
+    const mode = (await stat(file.realPath).catch(nullIfMissing))?.mode;
     const handle = await open(beside, 'wx', mode === undefined ? 0o644 : mode & 0o777);
     try {
       // The umask reduces the mode that is given on opening.
@@ -190,7 +176,7 @@ export async function writeCheckoutFile(
     } finally {
       await handle.close();
     }
-    const now = await readFile(file.realPath, 'utf8').catch(absent);
+    const now = await readFile(file.realPath, 'utf8').catch(nullIfMissing);
     if (now !== (file.kind === 'text' ? file.text : null)) return 'it was changed in the meantime: try again';
     await rename(beside, file.realPath);
     return null;
@@ -206,8 +192,8 @@ async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
-    absent(error);
-    if ((await lstat(path).catch(absent)) !== null) throw error;
+    nullIfMissing(error);
+    if ((await lstat(path).catch(nullIfMissing)) !== null) throw error;
     return join(await realPathOf(dirname(path)), basename(path));
   }
 }
@@ -218,13 +204,13 @@ function isInside(root: string, realPath: string): boolean {
 }
 
 /** Returns null if the file does not exist, and throws any other error. */
-function absent(error: unknown): null {
+function nullIfMissing(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   return null;
 }
 
 /** Decodes the bytes of a file. Refuses NUL bytes: such text may be decodable (UTF-16 is), but no run reads it. */
-function textOf(bytes: Uint8Array, realPath: string): CheckoutFile {
+function decodeFile(bytes: Uint8Array, realPath: string): CheckoutFile {
   const nul = bytes.indexOf(0);
   if (nul !== -1)
     return refused(

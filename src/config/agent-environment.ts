@@ -165,7 +165,7 @@ function keyProblem(name: string, value: string, forms: Provider['keyForms']): s
   const form = forms.find(({ begin }) => value.startsWith(begin));
   return form === undefined || form.variable === name
     ? null
-    : `\`${name}\` holds ${form.what}, which the agent does not take there. Pass it as \`${inputOf(form.variable)}\` (or \`${form.variable}\`) instead.`;
+    : `\`${name}\` holds ${form.what}, which the agent does not accept there. Pass it as \`${inputOf(form.variable)}\` (or \`${form.variable}\`) instead.`;
 }
 
 /** Returns the sentence about a login without any key; a key under another name is the common mistake. */
@@ -265,7 +265,7 @@ export function withheldVariables(
         named.add(name);
         const why = `The verify command "${oneLine(command, 200)}" needs \`${name}\`, which is set in this job and withheld from \`verify\``;
         return isJobSecret(name)
-          ? `${why}, because it is a secret of the job that code of the branch must not see. Change the command so that it does without.`
+          ? `${why}, because it is a secret of the job that code of the branch must not see. Change the command so that it works without it.`
           : `${why}: name it in \`agent-env\`, or give it a default: \`\${${name}:-…}\`.`;
       }),
   );

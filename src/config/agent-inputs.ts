@@ -273,7 +273,7 @@ export function parsePolicyInputs(texts: Readonly<Record<string, string>>): Give
   const unknown = Object.keys(texts).filter((name) => !POLICY_INPUT_NAMES.includes(name));
   const all = [
     ...problems,
-    ...unknown.map((name) => ({ name, why: renamedTo(name) ?? 'is not a setting that decisions depend on' })),
+    ...unknown.map((name) => ({ name, why: newPlaceOfInput(name) ?? 'is not a setting that decisions depend on' })),
   ];
   if (all.length === 0) return { kind: 'inputs', inputs: settings };
   // One problem for each input is enough.
@@ -286,10 +286,10 @@ export function changePolicy(policy: Policy, given: GivenSettings<PolicySettings
 }
 
 /**
- * Returns what became of an input's earlier name or place as a predicate, or null if the name is unknown. Inputs of the
- * circuit had shorter names before the first release.
+ * Returns the new name or place of an input that was renamed or moved, as a predicate; null if the name is unknown.
+ * Inputs of the circuit had shorter names before the first release.
  */
-export function renamedTo(name: string): string | null {
+export function newPlaceOfInput(name: string): string | null {
   if (name === 'agents') return 'is now part of `agent`: name the agents there, in their order';
   if (OLD_CIRCUIT_INPUT.test(name)) return `is now called ${name.replace(/^cb-/, 'circuit-')}`;
   const plain = name.replaceAll('_', '-');

@@ -27,7 +27,7 @@ const USD = /^\d{1,6}(?:\.\d{1,9})?$/;
 
 const FORM = 'NAME=INPUT/OUTPUT or NAME=INPUT/CACHED/OUTPUT';
 
-/** Fields for kinds of input texts, each with words that say what a text should have been. */
+/** Fields for kinds of input texts; the problem of each says what is expected. */
 /** Creates a field for a text that is not empty; `example` follows "give". */
 export function filled(example: string) {
   return z.string().min(1, `is empty: give ${example}`);
@@ -58,7 +58,7 @@ export function listField() {
 
 /** Creates a field for people to turn to: `auto`, `none`, or logins and, with `teams`, teams as `org/team`. */
 export function recipients({ teams }: { readonly teams: boolean }) {
-  const expected = `must be \`auto\`, \`none\`, or logins of people, without @${teams ? ', and teams as org/team' : ''}; bots are not asked`;
+  const expected = `must be \`auto\`, \`none\`, or logins of people, without @${teams ? ', and teams as org/team' : ''}; bots cannot be named`;
   return z.string().transform((text, problems): Recipients => {
     const names = listField().parse(text);
     const isWord = (name: string): name is 'auto' | 'none' => name === 'auto' || name === 'none';
@@ -227,7 +227,8 @@ function priceIn(line: string): { readonly name: string; readonly price: Price }
   const texts = amounts?.split('/').map((amount) => amount.trim()) ?? [];
   if (more.length > 0 || texts.length < 2 || texts.length > 3)
     return `which is not a price: write ${FORM}, in US dollars per million tokens, for example gpt-5.5=1.25/0.125/10`;
-  if (!NAME.test(name)) return "whose name no model has: write a model's name, or a part of it, before the equals sign";
+  if (!NAME.test(name))
+    return "which does not begin with a model's name: write the name, or a part of it, before the equals sign";
   const wrong = texts.find((text) => !USD.test(text) || Number(text) > MAX_USD);
   if (wrong !== undefined)
     return `in which ${JSON.stringify(capped(wrong, 20))} is not a number from 0 to ${String(MAX_USD)}: write US dollars per million tokens, without a sign or a currency`;
@@ -237,4 +238,10 @@ function priceIn(line: string): { readonly name: string; readonly price: Price }
     name: name.toLowerCase(),
     price: { input, cachedInput: third === undefined ? input : second, output: third ?? second },
   };
+}
+
+/** Parses `OWNER/REPO`; null if a text does not name a repository. */
+export function parseRepositoryName(text: string): { readonly owner: string; readonly repo: string } | null {
+  const [, owner, repo] = /^([A-Za-z0-9][A-Za-z0-9-]{0,38})\/([A-Za-z0-9._-]{1,100})$/.exec(text.trim()) ?? [];
+  return owner === undefined || repo === undefined || /^\.+$/.test(repo) ? null : { owner, repo };
 }

@@ -13,7 +13,6 @@ import {
   policyInputs,
   type PolicySettings,
 } from './agent-inputs.ts';
-import { repositoryNamed } from './settings/organisation-settings.ts';
 import { commentReading, type Config, phases, stateStores } from './config.ts';
 import {
   allowedHostsField,
@@ -26,6 +25,7 @@ import {
   listField,
   mcpConfig,
   optional,
+  parseRepositoryName,
   pathInside,
   priceList,
   recipients,
@@ -79,7 +79,7 @@ export const inputs: InputTable<Settings> = {
   settingsFrom: input(
     'settings-from',
     optional().refine(
-      (name) => name === null || repositoryNamed(name) !== null,
+      (name) => name === null || parseRepositoryName(name) !== null,
       'must be the name of a repository, OWNER/REPO',
     ),
   ),

@@ -11,7 +11,7 @@ import {
   inputNamesIn,
   type InputProblem,
   parseTexts,
-  renamedTo,
+  newPlaceOfInput,
 } from './agent-inputs.ts';
 import type { Config } from './config.ts';
 import { inputs, type Settings } from './input-schema.ts';
@@ -21,10 +21,10 @@ import { placeName } from './settings/settings.ts';
 /** The texts of settings by name, and everything else that determines the Config. A text that is absent is the default. */
 export interface ConfigTexts {
   readonly texts: Readonly<Record<string, string | undefined>>;
-  /** The settings that are in `texts` in place of inputs. */
+  /** The settings whose texts replace inputs that are not given. */
   readonly counting: readonly FoundSetting[];
   readonly settings: Config['settings'];
-  /** Problems of settings that exist whatever the inputs say, as lines for people. */
+  /** Problems of settings that were found before the inputs are parsed, as lines for people. */
   readonly problems: readonly string[];
 }
 
@@ -122,7 +122,7 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
   return [
     // The job of the loop cannot ask what other runs have used in the meantime.
     ...(phase !== 'all' && policy?.onLimit === 'wait'
-      ? [{ name: 'on-limit', why: 'works in one job only: with three jobs use `park`' }]
+      ? [{ name: 'on-limit', why: 'works in one job only: with three jobs, use `park`' }]
       : []),
     ...(githubToken === '' && phase !== 'loop'
       ? [{ name: 'github-token', why: 'is empty: give a token, for example ${{ github.token }}' }]
@@ -142,9 +142,9 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
 }
 
 /**
- * Returns, as lines for people, what is wrong with the places of what a step was given as inputs: a setting that goes
- * under `settings`, or an input of the action of one job. The runner passes on every name under `with:`, and only warns
- * of those that the action does not declare.
+ * Returns a line for each name that a step was given as an input and that belongs elsewhere: a setting goes under
+ * `settings`, and some inputs exist only in the action of one job. The runner passes on every name under `with:`, and
+ * only warns of those that the action does not declare.
  */
 export function describeMisplaced(given: Readonly<Record<string, string | undefined>>): readonly string[] {
   const names = Object.keys(given).filter((name) => given[name] !== undefined);
@@ -157,8 +157,15 @@ export function describeMisplaced(given: Readonly<Record<string, string | undefi
         return [
           `${name}: is a setting, not an input. Put it under \`settings\`, as \`${name}: ${asYaml(given[name] ?? '')}\`.`,
         ];
-      return isJob ? [] : [`${name}: is an input of the action of one job. ${OF_JOBS}`];
+      return isJob ? [] : [`${name}: is an input of the action of one job. ${JOB_ACTION_HINT}`];
     });
+}
+
+/** Returns the inputs of a step without those of unknown names, of which the runner itself warns. */
+export function withoutUnknownInputs<T>(given: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  const isKnown = (name: string): boolean =>
+    name === 'settings' || SETTING_NAMES.includes(name) || newPlaceOfInput(name) !== null;
+  return Object.fromEntries(Object.entries(given).filter(([name]) => isKnown(name)));
 }
 
 /** Returns a text as a YAML scalar on one line, cut to a readable length. */
@@ -167,8 +174,8 @@ function asYaml(text: string): string {
   return /^[\w.][\w .,/()+-]*$/.test(shown) ? shown : JSON.stringify(shown);
 }
 
-const OF_JOBS =
-  'In a job of your own use `OWNER/ralph-action/.github/actions/job`, or let the reusable workflow run the three jobs.';
+const JOB_ACTION_HINT =
+  "In a job of your own, use the action in the folder `.github/actions/job` of this action's repository, or let the reusable workflow run the three jobs.";
 
 /** Returns the problems of the texts of some inputs; an input that is not among them has no problem. */
 export function inputProblems(texts: Readonly<Record<string, string>>): readonly InputProblem[] {
@@ -184,7 +191,7 @@ export type Reach = Pick<
   'githubToken' | 'notify' | 'taskLabel' | 'taskSources' | 'allowedBots' | 'command' | 'branchPrefix'
 > & { readonly answers: Pick<Config['answers'], 'reviews' | 'checks'> };
 
-/** Returns what is needed to notify people, or null without a token, because nobody can be reached then. */
+/** Parses the inputs that are needed to notify people; null without a token, because nobody can be reached then. */
 export function parseReach(texts: Readonly<Record<string, string | undefined>>): Reach | null {
   const { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix } = inputs;
   const { reviews, checks } = inputs.answers;
@@ -203,11 +210,11 @@ export function parseReach(texts: Readonly<Record<string, string | undefined>>):
 function unknownInputs(names: readonly string[]): readonly InputProblem[] {
   return names
     .filter((name) => name !== 'settings' && !SETTING_NAMES.includes(name))
-    .map((name) => ({ name, why: renamedTo(name) ?? `is not an input of this action${meantSetting(name)}` }));
+    .map((name) => ({ name, why: newPlaceOfInput(name) ?? `is not an input of this action${suggestSetting(name)}` }));
 }
 
 /** Returns the setting that was probably meant by an unknown name, as the end of a sentence; empty if none is near. */
-export function meantSetting(name: string): string {
+export function suggestSetting(name: string): string {
   const near = nearest(name.replaceAll('_', '-'), SETTING_NAMES);
   return near === null ? '' : `. Did you mean ${near}?`;
 }

@@ -25,7 +25,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'optional-sections',
         'Optional,Future,Nice to have',
-        'Headings of the plan whose items are optional and never keep the work from being complete; a heading counts that begins with one of them.',
+        'Beginnings of headings of the plan whose items are optional and never keep the work from being complete.',
       ],
       [
         'allowed-bots',
@@ -109,7 +109,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'test-only-percent',
         '30',
-        `Percentage of a run's iterations that change nothing but tests from which the summary says so.`,
+        `The summary reports a run in which at least this percentage of the iterations changed nothing but tests.`,
       ],
     ],
   },

@@ -3,7 +3,7 @@ export const AGENT_NAMES = ['claude', 'codex', 'gemini', 'opencode', 'copilot', 
 
 export type AgentName = (typeof AGENT_NAMES)[number];
 
-/** The agents whose output has a format of its own. */
+/** The agents whose output this program parses. */
 export const READ_AGENTS = ['claude', 'codex', 'gemini', 'opencode', 'copilot', 'qwen'] as const;
 
 export type ReadAgent = (typeof READ_AGENTS)[number];

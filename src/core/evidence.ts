@@ -98,7 +98,7 @@ export const evidenceSchema = z.object({
   doneMarker: z.string().max(200).nullable().default(null),
   /** The merge of the base branch: `open` if it is still to be finished, `made` if it was committed. Earlier journals lack it. */
   merge: z.enum(['none', 'open', 'made']).default('none'),
-  /** Lock files of a merge that were to be made again; absent if there are none. */
+  /** Results for the lock files that a merge had to regenerate; absent if there are none. */
   lockFiles: lockFilesSchema.optional(),
   /** MCP servers whose tools the agent did not have, with their states; absent if there are none. */
   failedServers: z.array(z.string()).max(20).exactOptional(),

@@ -11,7 +11,7 @@ export type PassingLimit = (typeof passingLimits)[number];
 export const parkReasons = [...passingLimits, 'step_circuit'] as const;
 export type ParkReason = (typeof parkReasons)[number];
 
-/** The required step whose circuit is open; null if no step may call the agent, as in everything that earlier versions parked. */
+/** The required step whose circuit is open; null if no step of the pipeline may call the agent. Earlier versions stored only that case. */
 export const openStepSchema = z.string().max(MAX_NAME_CHARS).nullable().default(null);
 
 const message = z.string();

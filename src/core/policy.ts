@@ -38,7 +38,7 @@ export const sessionModes = ['resume', 'task', 'fresh'] as const;
 
 const agentStepSchema = z.object({
   name: z.string(),
-  /** The marker behind which the step does not run again; null if the step runs in every iteration. */
+  /** The marker that keeps the step from running again once it exists; null if the step runs in every iteration. */
   marker: z.string().nullable(),
   /** Cooldown of the step's own circuit, in ms; null if the step has no circuit. */
   resetAfterMs: count.nullable(),
@@ -98,7 +98,7 @@ export const policySchema = z.object({
 /** The limits of a run and of a lane. Every number comes from an input; 0 means "no limit" only where the field says so. */
 export type Policy = Immutable<z.infer<typeof policySchema>>;
 
-/** Returns the user's policy with the fields that come from its pipeline, which no reservation changes. */
+/** Returns the user's policy with the pipeline's fields from a run's policy, whose other limits are cut to what the run reserved. */
 export function withPipelineOf(
   policy: Policy,
   { callsPerIteration, agentSteps, otherSteps, maxIterationsPerTask }: Policy,

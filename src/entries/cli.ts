@@ -1,9 +1,14 @@
 import type { Terminal } from '../cli/command.ts';
 import { endWhenUnread, runCommand } from '../cli/run-command.ts';
 import { hasColours, paintMarks, wrapText } from '../cli/terminal-text.ts';
+import { showWaits } from '../cli/waiting-line.ts';
+import { oldestWait } from '../ports/waits.ts';
 
 /** Commands whose output is somebody's text, which keeps its lines. */
 const VERBATIM: readonly string[] = ['init', 'clean'];
+
+/** Commands that draw on the terminal themselves, so that no line may be redrawn between. */
+const DRAWING: readonly string[] = ['init', 'monitor'];
 
 /** Runs the command `ralph`; `packageRoot` is the folder of action.yml and templates/. */
 export async function runCli(packageRoot: URL): Promise<void> {
@@ -15,12 +20,25 @@ export async function runCli(packageRoot: URL): Promise<void> {
     const wrapped = columns > 0 ? wrapText(text, columns) : text;
     return paints ? paintMarks(wrapped) : wrapped;
   };
+  const redraws = process.stderr.isTTY && process.env['TERM'] !== 'dumb' && (process.env['CI'] ?? '') === '';
+  const waiting =
+    args[0] === 'monitor' && process.stdout.isTTY
+      ? null
+      : showWaits({
+          write: (text) => process.stderr.write(text),
+          columns: () => (redraws && !DRAWING.includes(args[0] ?? '') ? process.stderr.columns : null),
+          now: () => performance.now(),
+          wait: oldestWait,
+        });
+  process.once('exit', () => waiting?.stop());
   const terminal: Terminal = {
     stdin: process.stdin,
     out: (text) => {
+      waiting?.makeWay(text);
       process.stdout.write(shown(text, process.stdout));
     },
     error: (text) => {
+      waiting?.makeWay(text);
       process.stderr.write(shown(text, process.stderr));
     },
     now: () => Date.now(),

@@ -5,7 +5,7 @@ import { createImportCommand, type OpenImport } from '../cli/tasks/import.ts';
 import { createDoctorCommand, type Examine } from '../cli/doctor/doctor.ts';
 import { createMonitorCommand } from '../cli/monitor/monitor.ts';
 import type { MonitorWorld } from '../cli/monitor/terminal-world.ts';
-import type { LookAtGitHub, ReadEffective } from '../cli/arguments.ts';
+import type { LookAtGitHub, ReadEffectiveSettings } from '../cli/arguments.ts';
 import { createOrderCommands } from '../cli/lane/orders.ts';
 import { createReplayCommand } from '../cli/inspect/replay.ts';
 import type { OpenPlaces } from '../cli/lane/read-lane.ts';
@@ -25,7 +25,7 @@ const look: LookAtGitHub = async (checkout, see) =>
 
 const examine: Examine = async (asked) => (await import('../wiring/doctor/examine.ts')).examineCheckout(asked);
 
-const readEffective: ReadEffective = async (folder) => {
+const readEffective: ReadEffectiveSettings = async (folder) => {
   const [{ workflowFiles }, { settingsInForce }] = await Promise.all([
     import('../wiring/doctor/workflow-files.ts'),
     import('../wiring/settings/effective-settings.ts'),

@@ -39,7 +39,7 @@ const PATIENCE: WaitPolicy = {
   request: { requestMs: 5_000, secondMs: 1_000, retries: 0, outageMs: 10_000, downloadMs: 10_000 },
 };
 
-/** The record of a run of which nothing is known. */
+/** The record of a run whose own record is missing. */
 const UNKNOWN = { version: 1, startedAt: 0, steeringDigest: null, claimed: null, work: null } as const;
 
 type Environment = World['environment'];
@@ -151,7 +151,7 @@ async function finish({
 }
 
 const STEERED =
-  'Variables that decide which servers this step talks to (proxies, certificates) are not the ones that the main step had: a later step, the agent, or another program on this machine changed them. The post step sends the token nowhere, so nothing more is published.';
+  'Variables that decide which servers this step talks to (proxies, certificates) have changed since the main step: a later step, the agent, or another program on this machine changed them. The post step sends the token nowhere, so nothing more is published.';
 
 function unknownSteering(runFolder: string): string {
   return `The record of this run in ${runFolder} is gone or unreadable, and with it whether proxies and certificates are those that the main step had: the agent or another program on this machine removed it. The post step sends the token nowhere, so nothing more is published.`;

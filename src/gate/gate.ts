@@ -8,7 +8,7 @@ import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { trusts } from './people/trust.ts';
-import { forTasks } from './tasks/sources.ts';
+import { FOR_TASKS } from './tasks/sources.ts';
 import { detectOtherRalphs, workIssue, workQueue } from './work.ts';
 
 /** Returns the intake for an event, with the findings about other Ralphs if somebody asks for work or an answer. Makes no agent call. */
@@ -22,7 +22,7 @@ export async function gate(deps: GateDeps, { asker, intent }: EventMeaning): Pro
 async function follow(deps: GateDeps, intent: Intent): Promise<Intake> {
   switch (intent.kind) {
     case 'work-queue':
-      return workQueue(deps, { asked: false, byHand: intent.actor !== null, purpose: forTasks });
+      return workQueue(deps, { asked: false, byHand: intent.actor !== null, purpose: FOR_TASKS });
     case 'work-issue':
       return workLabeledIssue(deps, intent);
     case 'withdraw':

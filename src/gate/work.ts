@@ -1,6 +1,6 @@
 import {
   describeLayout,
-  describeRoot,
+  describeUnusedRootFiles,
   FIRST_PATHS,
   FURTHER_PATHS,
   ROOT_PATHS,
@@ -8,9 +8,9 @@ import {
 } from '../core/layouts/found-files.ts';
 import { layoutOf } from '../core/layouts/layouts.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { hasLabel, missingLabel } from '../core/people/labels.ts';
+import { hasLabel, warnOfMissingLabel } from '../core/people/labels.ts';
 import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
-import { hasTimeForOthers } from '../core/sharing/elsewhere.ts';
+import { mayServeOtherLanes } from '../core/sharing/elsewhere.ts';
 import { issueLane, QUEUE } from '../core/tasks/ids.ts';
 import type { IssueText } from '../core/tasks/issue-task.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
@@ -20,9 +20,9 @@ import type { Issue } from '../ports/forge.ts';
 import { refuse } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import { admit, preview, type Preview } from './lane/admit.ts';
-import { lookAfterWaiting, type LookedAfter, notLookedAfter } from './lane/waiting-pulls.ts';
+import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
-import { forTasks, type Purpose, type Request } from './tasks/sources.ts';
+import { FOR_TASKS, type Purpose, type Request } from './tasks/sources.ts';
 
 /** An issue that a person wants worked on now. `approvedText` is its text when they added the label; null if the event does not contain it. */
 interface AskedIssue {
@@ -36,38 +36,38 @@ interface AskedIssue {
 export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byHand' | 'purpose'>): Promise<Intake> {
   const listed = await listIssues(deps);
   const request = await queueRequest(deps, by, listed);
-  const waiting = await lookAfter(deps, by, { listed, request });
+  const waiting = await examineWaitingFirst(deps, by, { listed, request });
   if (waiting.work !== null) return waiting.work;
   const own =
     request === null
       ? await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' }))
       : await admit(deps, request);
   const notes = { ...own.notes, warnings: [...own.notes.warnings, ...waiting.warnings] };
-  if (own.kind === 'work' || !hasTimeForOthers(own.outcome)) return { ...own, notes };
+  if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...own, notes };
   if (waiting.problem !== null) throw waiting.problem;
-  return waiting.unheard ?? { ...own, notes };
+  return waiting.unnotified ?? { ...own, notes };
 }
 
 /** Examines waiting pull requests, which come before new tasks, unless a person asks for the queue by name. */
-async function lookAfter(
+async function examineWaitingFirst(
   deps: GateDeps,
   { asked, purpose, byHand }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
   { listed, request }: { readonly listed: ListedIssues; readonly request: Request | null },
-): Promise<LookedAfter> {
-  if (asked || purpose.kind !== 'tasks') return notLookedAfter;
+): Promise<ExaminedWaiting> {
+  if (asked || purpose.kind !== 'tasks') return nothingExamined;
   const answers: Purpose = { kind: 'answers', failedOn: null, of: 'waiting' };
   // Without a task, nothing was decided on the queue yet.
   const none = { issues: [], files: null, prompt: null };
   const queue = request === null ? requestWith(deps, { asked, byHand, purpose: answers }, none) : null;
   const issues = listed.kind === 'listed' ? listed.issues : [];
-  return lookAfterWaiting(deps, { issues, request: queue, admit });
+  return examineWaiting(deps, { issues, request: queue, admit });
 }
 
 /** Returns the end of a run in a repository without the task label, or null if the label exists or that is unknown. */
 async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null> {
   if (!config.taskSources.includes('issues')) return null;
   try {
-    const message = missingLabel(config.taskLabel, await forge.labelNames());
+    const message = warnOfMissingLabel(config.taskLabel, await forge.labelNames());
     return message === null ? null : { kind: 'idle', reason: 'no_such_label', message };
   } catch {
     return null;
@@ -76,7 +76,7 @@ async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null
 
 /** Returns what a run of the queue would do if a person started it now. Claims, reserves and opens nothing. */
 export async function previewQueue(deps: GateDeps): Promise<Preview> {
-  const by = { asked: false, byHand: true, purpose: forTasks };
+  const by = { asked: false, byHand: true, purpose: FOR_TASKS };
   const request = await queueRequest(deps, by, await listIssues(deps));
   return request === null
     ? { kind: 'end', intake: await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' })) }
@@ -156,7 +156,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   return admit(deps, {
     id: issueLane(number),
     requested: 'by-name',
-    purpose: forTasks,
+    purpose: FOR_TASKS,
     asked: deps.context.runAttempt === 1,
     byHand: true,
     redo: redo && deps.context.runAttempt === 1,
@@ -218,11 +218,11 @@ export async function detectOtherRalphs({
         ...describeLayout(layout, { paths, links, texts: found.base, steps, promptFile, taskSources, folder }),
       );
     }
-    if (folder !== '') lines.push(...describeRoot(await repository.namesAtRoot(ROOT_PATHS), folder));
+    if (folder !== '') lines.push(...describeUnusedRootFiles(await repository.namesAtRoot(ROOT_PATHS), folder));
   } catch (error) {
     // The gate reports mistakes in the configuration when it looks for tasks.
     if (!(error instanceof UserError && error.kind === 'configuration'))
-      log.warning(`Files of other Ralphs could not be looked for: ${textOf(error)}`);
+      log.warning(`The search for files of other Ralphs failed: ${textOf(error)}`);
   }
   for (const line of lines) log.info(`found: ${line}`);
   return lines;

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { withNamedWait } from '../ports/waits.ts';
 import { runProgram, type ProgramCall } from '../processes/run-program.ts';
 
 /** A command that stays open and answers any number of questions. */
@@ -52,7 +53,7 @@ export function startConversation(
     const late = setTimeout(() => {
       stop.abort();
     }, longestMs);
-    await work.finally(() => {
+    await withNamedWait('git', () => work).finally(() => {
       clearTimeout(slow);
       clearTimeout(late);
     });

@@ -3,6 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { MINUTE_MS } from '../core/countdown.ts';
 import { UserError } from '../errors.ts';
+import { withNamedWait } from '../ports/waits.ts';
 import { type CollectedEnd, collectOutput, describeCollected } from '../processes/collect-output.ts';
 import { trustedPath, trustedProgram } from '../processes/trusted-programs.ts';
 import { type Conversation, startConversation } from './conversation.ts';
@@ -78,9 +79,9 @@ export function createGit(setup: GitSetup): Git {
     const slow = setTimeout(unblock, SLOW_MS);
     const timeoutMs =
       options.timeoutMs ?? (NETWORK_COMMANDS.has(args[0] ?? '') ? NETWORK_TIMEOUT_MS : LOCAL_TIMEOUT_MS);
-    const { end, stdout, stderr } = await collectOutput(
-      { ...call(args, options.variables), input: inputOf(options.input), timeoutMs },
-      MAX_OUTPUT_BYTES,
+    const program = { ...call(args, options.variables), input: inputOf(options.input), timeoutMs };
+    const { end, stdout, stderr } = await withNamedWait(`git ${args[0] ?? ''}`, () =>
+      collectOutput(program, MAX_OUTPUT_BYTES),
     ).finally(() => {
       clearTimeout(slow);
     });

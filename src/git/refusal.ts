@@ -10,7 +10,7 @@ export function adviceOnReading(words: string): string {
     : 'Check that the server can be reached.';
 }
 
-/** The message when the server no longer accepts the token; what a job's or an App's token may do does not matter then. */
+/** The message when the server no longer accepts the token, whatever permissions it had. */
 export const EXPIRED =
   "The token is not accepted: it has expired, was revoked, or is for another server. A GitHub App's token lasts one hour: create it in the same job right before this step, and keep `max-minutes` below 60 minus what comes before. `${{ github.token }}` ends with its job.";
 
@@ -21,6 +21,6 @@ export function isExpired(words: string): boolean {
   );
 }
 
-/** The end of a message about commits that are no longer in the run's own folder: nobody else is to blame and nothing can be done. */
+/** The message about commits that something on this machine removed from the run's own folder, which cannot be undone. */
 export const LOST_COMMITS =
   "The commits of this run are no longer in the run's own folder: the agent or another program on this machine removed or damaged it. What was pushed before is safe on the branch; re-run the workflow.";

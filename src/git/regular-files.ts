@@ -55,19 +55,19 @@ export async function writeRegular(
 }
 
 /** The lines that versions up to November 2026 wrote at the end of a checkout's settings while their agent worked. */
-const LEFT = '\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n';
+const LEFT_SETTINGS = '\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n';
 
 const MAX_SETTINGS_BYTES = 1024 * 1024;
 
 /**
- * Removes settings from a checkout that a run left there when its machine went down: git and actions/checkout reject a
- * second value. Never throws.
+ * Removes the settings that a run left in a checkout when its machine went down, because git and actions/checkout reject
+ * a second value. Never throws.
  */
 export async function removeLeftSettings(checkout: string): Promise<void> {
   const path = join(checkout, '.git', 'config');
   const found = await readRegular(path, MAX_SETTINGS_BYTES).catch(() => null);
   const text = found?.bytes.toString('latin1') ?? '';
-  if (found === null || !text.includes(LEFT)) return;
+  if (found === null || !text.includes(LEFT_SETTINGS)) return;
   const { mode } = found;
-  await writeRegular(path, Buffer.from(text.replaceAll(LEFT, ''), 'latin1'), { mode }).catch(() => undefined);
+  await writeRegular(path, Buffer.from(text.replaceAll(LEFT_SETTINGS, ''), 'latin1'), { mode }).catch(() => undefined);
 }

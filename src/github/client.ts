@@ -2,8 +2,9 @@ import type { Octokit } from '@octokit/rest';
 import { UserError } from '../errors.ts';
 import type { Account, Forge, Permission, RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
+import { withNamedWait } from '../ports/waits.ts';
 import { explainError, type Purpose, statusOf, type TokenSource } from './errors.ts';
-import { graphqlAnswerIn, isGraphqlWeather, isTooLarge } from './graphql/weather.ts';
+import { graphqlAnswerIn, isServerFailure, isTooLarge } from './graphql/errors.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
 export type { Octokit };
@@ -73,8 +74,10 @@ export function createClient(options: ForgeOptions): Client {
   return {
     async ask(purpose, call) {
       try {
-        connected ??= connect(options, meter);
-        return await call(await connected, options.repository);
+        return await withNamedWait(`GitHub, to ${purpose.doing}`, async () => {
+          connected ??= connect(options, meter);
+          return call(await connected, options.repository);
+        });
       } catch (error) {
         throw explainError(error, purpose, options);
       }
@@ -83,7 +86,7 @@ export function createClient(options: ForgeOptions): Client {
   };
 }
 
-/** Callbacks for each attempt and for each answer of GitHub. */
+/** Callbacks that count: one for each attempt, one for each answer of GitHub. */
 interface Meter {
   readonly onRequest: () => void;
   readonly onAnswer: (answer: Response) => void;
@@ -241,7 +244,7 @@ function bounded(
  */
 function withoutHiddenFailure(response: Response, body: unknown): Response {
   const { data = null, errors = [] } = graphqlAnswerIn(body);
-  if (errors.length === 0 || hasData(data) || !errors.every(isGraphqlWeather) || errors.some(isTooLarge))
+  if (errors.length === 0 || hasData(data) || !errors.every(isServerFailure) || errors.some(isTooLarge))
     return response;
   return Response.json({ message: errors[0]?.message ?? '', errors }, { status: 502 });
 }

@@ -91,7 +91,7 @@ export function createComments({ ask }: Client): CommentMethods {
       const isOver = (need: Need): boolean =>
         needs.some(({ kind, about }) => kind === need.kind && about === need.about);
       return ask(
-        { doing: `settle what was asked on #${String(number)}`, needs: ['issues: write'] },
+        { doing: `settle the notifications on #${String(number)}`, needs: ['issues: write'] },
         async (octokit, at) => {
           for await (const page of ourPages(octokit, { ...at, issue_number: number })) {
             const others = page.filter(({ body = '' }) => !needsIn(firstLine(body)).some(isOver));
@@ -132,7 +132,7 @@ interface Rewritten {
 }
 
 /**
- * Returns a notification with the words that settle it. `closing` means that the notification asks for nothing else.
+ * Returns a notification with `words` added, which say how it was settled. `closing` is set when it asks for nothing else.
  */
 function settledText(
   { node_id: nodeId, body = '' }: Pick<ListedComment, 'node_id' | 'body'>,
@@ -141,8 +141,8 @@ function settledText(
   const [marker = '', ...rest] = body.split(/\r?\n/);
   // The run that settled the comment knew more about it.
   if (marker === SETTLED_MARKER) return { nodeId, body: null, closing };
-  const said = rest.includes(words) ? rest : ['', words, ...rest];
-  const settled = fitBody([closing ? SETTLED_MARKER : marker, ...said].join('\n'));
+  const conversationFields = rest.includes(words) ? rest : ['', words, ...rest];
+  const settled = fitBody([closing ? SETTLED_MARKER : marker, ...conversationFields].join('\n'));
   return { nodeId, body: sameText(body, settled) ? null : settled, closing };
 }
 

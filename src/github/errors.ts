@@ -1,7 +1,7 @@
 import { ISSUES_SWITCHED_OFF, UserError } from '../errors.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
 import { cut, flatten, sentence } from '../core/text/phrase.ts';
-import { graphqlAnswerOf, isGraphqlWeather, type GraphqlError } from './graphql/weather.ts';
+import { graphqlAnswerOf, isServerFailure, type GraphqlError } from './graphql/errors.ts';
 
 /**
  * The purpose of a request. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that the
@@ -55,7 +55,7 @@ export function statusOf(error: unknown): number | null {
  */
 export function isGoneError(error: unknown): boolean {
   const refused = refusalOf(error);
-  return refused?.status === 404 || (refused?.status === 410 && isOfOneIssue(refused.message));
+  return refused?.status === 404 || (refused?.status === 410 && isAboutOneIssue(refused.message));
 }
 
 /**
@@ -71,7 +71,7 @@ export function isInvalid(error: unknown, reason: RegExp): boolean {
  * conversation.
  */
 function reasonOf({ status, message }: Refusal): string {
-  if (status === 410 && !isOfOneIssue(message)) return ISSUES_SWITCHED_OFF;
+  if (status === 410 && !isAboutOneIssue(message)) return ISSUES_SWITCHED_OFF;
   return isLocked({ status, message }) ? 'locked' : `${String(status)} ${message}`;
 }
 
@@ -126,10 +126,10 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
   if (status === 404) {
     return [
       'configuration',
-      `${failed}: the token finds nothing there (${answer}). Check that the repository is ${name}, and that the token can see it and has ${permissions}.`,
+      `${failed}: with this token, GitHub finds nothing there (${answer}). Check that the repository is ${name}, and that the token can see it and has ${permissions}.`,
     ];
   }
-  if (status === 410 && isOfOneIssue(message)) return ['configuration', `${failed} (${answer}).`];
+  if (status === 410 && isAboutOneIssue(message)) return ['configuration', `${failed} (${answer}).`];
   if (status === 410)
     return [
       'configuration',
@@ -147,7 +147,7 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
   return ['configuration', `${failed} (${answer}${details === '' ? '' : `: ${quote(details)}`}). ${hint}`];
 }
 
-function isOfOneIssue(message: string): boolean {
+function isAboutOneIssue(message: string): boolean {
   return /\b(deleted|transferred)\b/i.test(message);
 }
 
@@ -187,7 +187,7 @@ function refusalOf(error: unknown): Refusal | null {
   const { response, data, errors, headers } = (error instanceof Error ? error : {}) as OctokitError;
   const listed = errors ?? (response?.status === 200 ? (data?.errors ?? graphqlAnswerOf(error).errors) : null) ?? [];
   // The other errors beside a failure of the servers may be gone with it; if not, the next request reports them.
-  const graphqlError = listed.find(isGraphqlWeather) ?? listed[0];
+  const graphqlError = listed.find(isServerFailure) ?? listed[0];
   if (graphqlError !== undefined) return graphqlRefusal(graphqlError, headers ?? response?.headers ?? {});
   if (response?.status === undefined) return null;
   const answer: { readonly message?: unknown; readonly errors?: unknown } | null =
@@ -219,7 +219,7 @@ function graphqlRefusal(error: GraphqlError, headers: Refusal['headers']): Refus
   const { type = '', message = '' } = error;
   const status =
     { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429, RATE_LIMIT: 429 }[type] ??
-    (/\bsecondary rate\b/i.test(message) ? 429 : isGraphqlWeather(error) ? 502 : 422);
+    (/\bsecondary rate\b/i.test(message) ? 429 : isServerFailure(error) ? 502 : 422);
   return { status, message, details: '', headers };
 }
 

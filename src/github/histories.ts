@@ -2,7 +2,7 @@ import { NOTICE_LABEL } from '../core/people/labels.ts';
 import type { Forge, IssueComment, IssueHistory } from '../ports/forge.ts';
 import { ACCOUNT_FRAGMENT, type Actor, type Client, type Octokit, type RepositoryName, toAccount } from './client.ts';
 import type { Purpose } from './errors.ts';
-import { isWorthSmaller } from './graphql/weather.ts';
+import { mayWorkInParts } from './graphql/errors.ts';
 
 /**
  * A query about issues: a field of the repository that takes a number, what to select of it, and how many fit into one
@@ -131,7 +131,7 @@ function toHistory(answer: HistoryAnswer, labels: readonly string[]): IssueHisto
     oldestFirst(
       events
         .filter(({ __typename: type }) => types.includes(type))
-        .map((event) => ({ ...did(event.actor, event.createdAt), event })),
+        .map((event) => ({ ...deedBy(event.actor, event.createdAt), event })),
     );
   const body = bodyEdits(answer);
   return {
@@ -159,7 +159,7 @@ type Edits = Pick<IssueHistory, 'edits' | 'truncated'>;
 function bodyEdits({ userContentEdits, includesCreatedEdit, lastEditedAt, editor }: HistoryAnswer): Edits {
   const nodes = userContentEdits?.nodes ?? [];
   const isCut = userContentEdits?.pageInfo.hasNextPage ?? false;
-  const listed = oldestFirst(nodes.filter(isThere).map((edit) => did(edit.editor, edit.editedAt)));
+  const listed = oldestFirst(nodes.filter(isThere).map((edit) => deedBy(edit.editor, edit.editedAt)));
   const edits = includesCreatedEdit && !isCut ? listed.slice(1) : listed;
   const isKeptBack = listed.length < nodes.length;
   const last =
@@ -173,12 +173,12 @@ function toComment({ author, body, createdAt, lastEditedAt, editor, isMinimized 
     by: toAccount(author),
     body,
     at: Date.parse(createdAt),
-    edited: lastEditedAt === null ? null : did(editor, lastEditedAt),
+    edited: lastEditedAt === null ? null : deedBy(editor, lastEditedAt),
     minimized: isMinimized,
   };
 }
 
-function did(actor: Actor | null, at: string) {
+function deedBy(actor: Actor | null, at: string) {
   return { by: toAccount(actor), at: Date.parse(at) };
 }
 
@@ -239,7 +239,7 @@ async function sendInParts<T>(
   try {
     return await send<T>(octokit, at, query(part, question));
   } catch (error) {
-    if (part.length === 1 || !isWorthSmaller(error)) throw error;
+    if (part.length === 1 || !mayWorkInParts(error)) throw error;
     const few = Math.ceil(part.length / PARTS);
     let answers: Answers<T> = {};
     for (let from = 0; from < part.length; from += few)
@@ -252,17 +252,16 @@ async function send<T>(octokit: Octokit, at: RepositoryName, text: string): Prom
   try {
     return (await octokit.graphql<{ readonly repository: Answers<T> }>(text, { ...at })).repository;
   } catch (error) {
-    const found = besideMissing<T>(error);
+    const found = dataWithoutMissingIssues<T>(error);
     if (found === null) throw error;
     return found;
   }
 }
 
 /**
- * Returns the data of an answer in which some issues are missing, which GraphQL sends together with errors; null if
- * anything else went wrong as well.
+ * Returns the data of an answer whose only errors are about issues that do not exist; null if anything else went wrong.
  */
-function besideMissing<T>(error: unknown): Answers<T> | null {
+function dataWithoutMissingIssues<T>(error: unknown): Answers<T> | null {
   const { errors, data } = (error instanceof Error ? error : {}) as {
     readonly errors?: readonly { readonly type?: string; readonly path?: readonly unknown[] }[];
     readonly data?: { readonly repository?: Answers<T> | null } | null;

@@ -222,10 +222,10 @@ function toPullRequest(answer: PullAnswer): PullRequest {
   };
 }
 
-/** Cuts a body that GitHub would refuse. This is the last defence: the authors of bodies keep what matters short. */
+/** Cuts a body that GitHub would refuse for its length, as a last resort: the code that renders bodies keeps them short. */
 export function fitBody(body: string): string {
   if (body.length <= MAX_BODY_CHARS) return body;
-  const ending = '\n\n(Cut here: GitHub accepts no more.)';
+  const ending = '\n\n(Cut here: GitHub accepts no longer text.)';
   // A pair of surrogates must not be split, which `cut` ensures.
   return `${cut(body, MAX_BODY_CHARS - ending.length)}${ending}`;
 }

@@ -38,7 +38,7 @@ export async function readRepositorySettings(client: Client, query: SettingsQuer
       }),
       ask('Contents: read', async (octokit, at) => {
         // Without a ref, GitHub answers for the default branch.
-        const texts = query.workflows.map(async (path) => [path, await textOf(octokit, { ...at, path })] as const);
+        const texts = query.workflows.map(async (path) => [path, await fileTextOf(octokit, { ...at, path })] as const);
         return Object.fromEntries(await Promise.all(texts));
       }),
       ask('Contents: read', async (octokit, at) => {
@@ -172,7 +172,7 @@ async function protectionOf({ rest }: Octokit, branch: BranchName): Promise<read
 }
 
 /** Returns a file's text, or null if the file does not exist. */
-async function textOf({ rest }: Octokit, file: RepositoryName & { readonly path: string }): Promise<string | null> {
+async function fileTextOf({ rest }: Octokit, file: RepositoryName & { readonly path: string }): Promise<string | null> {
   try {
     const { data } = await rest.repos.getContent({ ...file });
     return !Array.isArray(data) && data.type === 'file' && 'content' in data

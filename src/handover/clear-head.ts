@@ -1,4 +1,4 @@
-import { holdOf, joinHolds, type Hold, type Standing } from '../core/feedback/pull-request-now.ts';
+import { holdOf, joinHolds, type Hold, type ReviewState } from '../core/feedback/pull-request-now.ts';
 import type { Feedback } from '../core/feedback/memory.ts';
 import { isFeedback } from '../core/feedback/subject.ts';
 import { isForReview } from '../core/outcome.ts';
@@ -7,7 +7,7 @@ import type { Forge } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Work } from './intake.ts';
 
-/** The dependencies of looking at a head before a push, and of freeing it. `draft` is set when unfinished pull requests are drafts. */
+/** The dependencies of `clearHead`. `draft` is set when unfinished pull requests are drafts. */
 export interface HeadDeps {
   readonly forge: Pick<Forge, 'headNow' | 'freeHead' | 'makeDraft'>;
   readonly config: { readonly draft: boolean };
@@ -15,7 +15,7 @@ export interface HeadDeps {
   readonly log: Log;
 }
 
-/** The result of clearing a head: whether commits may be pushed now. `feedback` is the memory that knows what the commits overtake; `why` is a sentence. */
+/** The result of clearing a head for a push. `clear`: commits may be pushed, and `feedback` remembers which decisions they overtake. `why` is a sentence. */
 export type Cleared =
   | { readonly kind: 'clear'; readonly feedback: Feedback }
   | { readonly kind: 'unknown'; readonly why: string }
@@ -32,7 +32,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   const { feedback } = state;
   if (lane.pullRequest === null) return { kind: 'clear', feedback };
   const { number } = lane.pullRequest;
-  let standing: Standing | null;
+  let standing: ReviewState | null;
   try {
     standing = await deps.forge.headNow(lane.branch);
   } catch (error) {
@@ -43,30 +43,30 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   }
   if (standing === null) return { kind: 'clear', feedback };
   const hold = holdOf(standing);
-  if (hold !== null) return free(deps, work, { standing, hold });
+  if (hold !== null) return freeHeldHead(deps, work, { standing, hold });
   const { approvedBy } = standing;
   // Nobody can merge a draft by mistake, but the approvers have not seen the new commits.
   if (standing.isDraft && approvedBy.length > 0)
     return {
       kind: 'clear',
-      feedback: overtake(feedback, { approvedBy, autoMerge: false, queued: false }, deps.clock.now()),
+      feedback: withOvertaken(feedback, { approvedBy, autoMerge: false, queued: false }, deps.clock.now()),
     };
   if (deps.config.draft && !standing.isDraft && hasNewWork(work) && !isForReview(work.outcome))
     await tryToMakeDraft(deps, number);
   return { kind: 'clear', feedback };
 }
 
-/** Returns the memory after newer commits have overtaken what people had decided on. Its `at` is the instant at which auto-merge was last ended. */
-export function overtake(feedback: Feedback, hold: Hold, now: number): Feedback {
+/** Remembers that new commits overtake people's decisions (`hold`). Its `at` is the instant at which auto-merge was last ended. */
+export function withOvertaken(feedback: Feedback, hold: Hold, now: number): Feedback {
   const { overtaken: known } = feedback;
   const isArmed = hold.autoMerge || hold.queued;
   return { ...feedback, overtaken: { ...joinHolds(known, hold), at: isArmed ? now : (known?.at ?? now) } };
 }
 
-async function free(
+async function freeHeldHead(
   { forge, clock, log }: HeadDeps,
   { lane, state }: Work,
-  { standing, hold }: { readonly standing: Standing; readonly hold: Hold },
+  { standing, hold }: { readonly standing: ReviewState; readonly hold: Hold },
 ): Promise<Cleared> {
   const number = lane.pullRequest?.number ?? 0;
   try {
@@ -77,7 +77,7 @@ async function free(
   log.warning(
     `Pull request #${String(number)} was approved or set to be merged while this run worked. It is a draft again, and auto-merge is off, so that the new commits are reviewed.`,
   );
-  return { kind: 'clear', feedback: overtake(state.feedback, hold, clock.now()) };
+  return { kind: 'clear', feedback: withOvertaken(state.feedback, hold, clock.now()) };
 }
 
 function hasNewWork({ journal }: Work): boolean {

@@ -20,10 +20,10 @@ const listSchema = z
   .max(AGENT_NAMES.length);
 
 /** Packs encrypted transcripts into one file. The first takes precedence when there is no room for all. A single transcript is stored as it is, as in earlier versions. */
-export function packed(parts: readonly SealedPart[]): Uint8Array | null {
+export function packTranscripts(parts: readonly SealedPart[]): Uint8Array | null {
   const [first] = parts;
   if (first === undefined) return null;
-  const kept = fitting(parts);
+  const kept = partsThatFit(parts);
   if (kept.length === 1) return first.content;
   const list = new TextEncoder().encode(
     JSON.stringify(kept.map(({ agent, content }) => ({ agent, bytes: content.length }))),
@@ -41,7 +41,7 @@ export function packed(parts: readonly SealedPart[]): Uint8Array | null {
 }
 
 /** Returns an agent's part of a file; null when there is none. A single transcript may be any agent's, but opens only for its own conversation. */
-export function sealedOf(file: Uint8Array, agent: AgentName): Uint8Array | null {
+export function sealedTranscriptOf(file: Uint8Array, agent: AgentName): Uint8Array | null {
   if (!MAGIC.every((byte, at) => file[at] === byte)) return file;
   if (file.length < HEAD_BYTES) return null;
   const listBytes = new DataView(file.buffer, file.byteOffset).getUint32(MAGIC.length);
@@ -59,7 +59,7 @@ export function sealedOf(file: Uint8Array, agent: AgentName): Uint8Array | null 
 }
 
 /** Returns the parts that fit into a store. */
-function fitting(parts: readonly SealedPart[]): readonly SealedPart[] {
+function partsThatFit(parts: readonly SealedPart[]): readonly SealedPart[] {
   return parts.filter((_, at) => at === 0 || sizeOf(parts.slice(0, at + 1)) <= MAX_SESSION_BYTES);
 }
 

@@ -23,7 +23,7 @@ import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { tryJson } from '../core/text/try-json.ts';
-import type { AgentName } from '../ports/agent.ts';
+import type { AgentIdentity } from '../ports/agent.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { LaneStart, OpenedLane, Withheld } from '../ports/repository.ts';
 
@@ -57,7 +57,7 @@ export type Intake =
       readonly notes: Notes;
     };
 
-/** Needs that ended with the event, and the thread that may have notified people of them; null when there are none. */
+/** Needs that ended with the event, and the thread in which people may have been notified of them. */
 interface Over {
   readonly thread: number;
   readonly needs: readonly Need[];
@@ -253,7 +253,7 @@ export interface Work {
   readonly shown: TaskId | null;
   /** The run's own limit that kept it from waiting for a usage limit; null when there is none. */
   readonly waitSkippedBy: RunBound | null;
-  readonly agent: AgentName;
+  readonly agent: AgentIdentity;
   readonly startedAt: number;
   readonly endedAt: number;
   readonly outcome: Outcome;

@@ -1,4 +1,4 @@
-import type { AgentName as ChosenName } from '../core/agent-names.ts';
+import type { AgentName } from '../core/agent-names.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { RedBase } from '../core/lane/base/red-base.ts';
 import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
@@ -19,7 +19,7 @@ import type { VerificationRecord, LaneState } from '../core/lane/state/state.ts'
 import type { LookAt } from '../core/review/look-at.ts';
 import type { Task, ShownProgress } from '../core/tasks/task.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
-import type { AgentName } from '../ports/agent.ts';
+import type { AgentIdentity } from '../ports/agent.ts';
 
 /** Everything that a reader may see of one run, as far as the run got. Agent text in it is redacted. */
 export type RunReport = ReportWithoutLane | ReportAtGate | LaneReport;
@@ -73,7 +73,7 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   readonly headVerification: HeadVerification | null;
   /** Isolation of the agent; null when nothing was measured. */
   readonly isolation: IsolationReport | null;
-  readonly agent: AgentName;
+  readonly agent: AgentIdentity;
   /** The task whose issue says that the run is at work; null when none does. */
   readonly shown: TaskId | null;
   /** The run's own limit that kept it from waiting for a usage limit; null when there is none. */
@@ -112,7 +112,7 @@ export interface RunFacts {
 export interface Setting {
   readonly policy: Policy;
   /** Agents in the order in which they are called. `model` null = the agent's own choice. */
-  readonly agents: readonly { readonly name: ChosenName; readonly model: string | null }[];
+  readonly agents: readonly { readonly name: AgentName; readonly model: string | null }[];
   readonly prices: Prices;
   readonly taskLabel: string;
   /** Sources in which the run looks for tasks: `issues`, `plan`, `prd`, `beads`. */

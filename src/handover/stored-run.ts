@@ -1,4 +1,3 @@
-import type { RunContext } from '../config/config.ts';
 import type { VerificationRecord } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
@@ -10,7 +9,7 @@ import type { Work } from './intake.ts';
 
 /** Facts about a run's end that its work lacks. */
 interface RunEnding {
-  readonly context: Pick<RunContext, 'runId' | 'runAttempt' | 'runUrl'>;
+  readonly context: Pick<StoredRun, 'runId' | 'runAttempt' | 'runUrl'>;
   readonly outcome: Outcome;
   readonly requestedBy: string | null;
   readonly headSha: string | null;

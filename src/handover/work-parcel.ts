@@ -10,7 +10,7 @@ import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
 import { anyInstant, count, type Policy } from '../core/policy.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
-import { believablePark, receivedState, withReservationUsed } from '../core/sharing/believed.ts';
+import { believablePark, mergeReceivedState, withReservationUsed } from '../core/sharing/believed.ts';
 import { endsOpenEnded } from '../core/open-ended/completion.ts';
 import { isFileSource, isIssueTask, isPromptTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
 import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
@@ -179,25 +179,27 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   const ids = tasks.map(({ id }) => id);
   const journal = entriesOf(work.journal);
   if (journal === null || !journal.every(({ taskId, lane: of }) => ids.includes(taskId) && of === lane.id))
-    return unusable('Its journal is not one of this run.');
+    return unusable('Its journal does not belong to this run.');
   if (policy.maxIterations > 0 && journal.length > policy.maxIterations)
     return unusable(`Its journal has more than the ${String(policy.maxIterations)} iterations of this run.`);
   const admitted = { before: intake.state, tasks: ids, policy, base: opened.base };
-  const received = receivedState(state.state, admitted, now);
-  const outcome = believedOutcome(work.outcome, policy, now);
-  if (outcome === null) return unusable('It says that it ended in a way in which no loop ends.');
+  const received = mergeReceivedState(state.state, admitted, now);
+  const outcome = possibleOutcome(work.outcome, policy, now);
+  if (outcome === null) return unusable('It reports an outcome that no loop can have.');
   if (outcome.kind === 'complete' && !isPlanComplete(tasks, received.tasks))
-    return unusable('It says that everything is done, and its state does not.');
+    return unusable('It claims that everything is done, but its state has unfinished tasks.');
   const spent = spentBetween(intake.state, received);
   const told = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
   if (spent.calls < journal.length || spent.costUsd < told - ROUNDING_USD)
-    return unusable('It counts less than its journal says was used.');
+    return unusable('It counts less usage than its journal shows.');
   const unproven = ids.find((id) =>
     isDoneWithoutProof(id, { before: intake.state, after: received, journal, outcome }),
   );
-  if (unproven !== undefined) return unusable(`It says that ${unproven} is done, and none of its iterations does.`);
+  if (unproven !== undefined)
+    return unusable(`It claims that ${unproven} is done, but none of its iterations finished it.`);
   const hasNewCommits = work.head !== opened.head;
-  if (hasNewCommits !== (commits !== null)) return unusable('Its commits are not what it says that they are.');
+  if (hasNewCommits !== (commits !== null))
+    return unusable('Its commits are missing, or it handed over commits that it does not report.');
   const startedAt = within(work.startedAt, { from: intake.claimedAt, to: now });
   return {
     kind: 'work',
@@ -251,8 +253,8 @@ export function lostWork(
   };
 }
 
-/** Returns a possible end of a loop, with its sentences marked as the loop's own; null when no loop can end in this way. */
-function believedOutcome(outcome: Outcome, policy: Policy, now: number): Outcome | null {
+/** Returns the reported outcome, with its sentences attributed to the loop; null when no loop can end with it. */
+function possibleOutcome(outcome: Outcome, policy: Policy, now: number): Outcome | null {
   switch (outcome.kind) {
     case 'failed':
       return { ...outcome, message: reportedBy(outcome.message) };
@@ -289,13 +291,13 @@ function isDoneWithoutProof(
 ): boolean {
   const known = progressOf(before.tasks, id);
   const isNew = isFinished(progressOf(after.tasks, id)) && !isFinished(known);
-  if (isNew && isPromptTask(id)) return !endsOpenEnded(outcome) || !saysAllDone(journal.at(-1), id);
+  if (isNew && isPromptTask(id)) return !endsOpenEnded(outcome) || !claimsAllDone(journal.at(-1), id);
   if (!isNew || !isIssueTask(id) || known.unproven === true) return false;
   return !journal.some(({ taskId, verdict }) => taskId === id && verdict.taskDone);
 }
 
-/** Tells whether an iteration on the task said that everything is done, and nothing contradicted it. */
-function saysAllDone(entry: JournalEntry | undefined, id: TaskId): boolean {
+/** Tells whether an iteration on the task claimed that everything is done, and no evidence contradicted it. */
+function claimsAllDone(entry: JournalEntry | undefined, id: TaskId): boolean {
   if (entry?.taskId !== id) return false;
   const { analysis, evidence, verdict } = entry;
   return (

@@ -69,7 +69,7 @@ export function createLogFiles(
       count += 1;
       const stamp = logInstant(now()).replace(' ', '_').replaceAll(':', '-');
       iteration = { name: `iteration_${stamp}_${String(count % 1000).padStart(3, '0')}.log`, isFull: false };
-      attempt('iteration', tidy);
+      attempt('iteration', deleteOldIterationFiles);
     },
     iterationEnds: () => {
       iteration = null;
@@ -78,7 +78,7 @@ export function createLogFiles(
 }
 
 /** Deletes the oldest iteration files; never deletes files with other names. */
-function tidy({ path }: OwnFolder): void {
+function deleteOldIterationFiles({ path }: OwnFolder): void {
   const files = readdirSync(path).flatMap((name) => {
     const found = ITERATION.test(name) ? lstatSync(join(path, name), { throwIfNoEntry: false }) : undefined;
     return found?.isFile() === true ? [{ name, bytes: found.size }] : [];

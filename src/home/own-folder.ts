@@ -147,7 +147,7 @@ export function openJournalFolder(
     folder.begin('journal.jsonl');
     return folder.path;
   } catch (error) {
-    warn(`The journal is not kept in .ralph/logs, and is gone when this run ends: ${messageOf(error)}.`);
+    warn(`The journal cannot be kept in .ralph/logs and is lost when this run ends: ${messageOf(error)}.`);
     return instead;
   }
 }
@@ -174,7 +174,7 @@ export type RunClaim = z.infer<typeof claimSchema>;
 /** The folder of a checkout that contains its state. */
 export const STATE: readonly string[] = ['.ralph', 'state'];
 
-/** The name under which the claim is kept. */
+/** The name of the text with the claim. */
 const NAME = 'run';
 
 const MAX_TRIES = 5;
@@ -190,7 +190,7 @@ export function checkState(top: string): void {
   try {
     checkOwnFolder(top, STATE);
   } catch (error) {
-    throw unwritable(messageOf(error));
+    throw unwritableStateError(messageOf(error));
   }
 }
 
@@ -200,8 +200,8 @@ export async function claimRun(
   of: Pick<RunClaim, 'runTag' | 'folder' | 'startedAt'> & { readonly runFolderOf: (number: number) => string },
 ): Promise<Claimed> {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
-    const { head, last } = await look(texts);
-    if (last !== null && isAlive(last)) throw atWork(last);
+    const { head, last } = await readLastClaim(texts);
+    if (last !== null && isAlive(last)) throw otherRunError(last);
     const number = (last?.number ?? 0) + 1;
     const claim: RunClaim = {
       ...{ version: 1, number, pid: process.pid, birth: birthOf(process.pid), host: hostname(), isOver: false },
@@ -209,14 +209,14 @@ export async function claimRun(
     };
     const written = await texts.write(NAME, head, `${JSON.stringify(claim)}\n`);
     if (written.kind === 'written') return { claim, killed: last === null || last.isOver ? null : last };
-    if (written.kind !== 'conflict') throw unwritable(written.why);
+    if (written.kind !== 'conflict') throw unwritableStateError(written.why);
   }
   throw new UserError('infrastructure', 'Several runs were started in this checkout at once. Start one of them again.');
 }
 
 /** Releases the checkout. */
 export async function releaseRun(texts: NamedTexts, claim: RunClaim): Promise<void> {
-  const { head, last } = await look(texts);
+  const { head, last } = await readLastClaim(texts);
   if (last?.runTag !== claim.runTag) return;
   await texts.write(NAME, head, `${JSON.stringify({ ...claim, isOver: true })}\n`);
 }
@@ -226,7 +226,7 @@ export async function releaseRun(texts: NamedTexts, claim: RunClaim): Promise<vo
  * read.
  */
 export async function lastRun(texts: Pick<NamedTexts, 'read'>): Promise<RunClaim | null> {
-  return (await look(texts).catch(() => null))?.last ?? null;
+  return (await readLastClaim(texts).catch(() => null))?.last ?? null;
 }
 
 /**
@@ -244,11 +244,11 @@ export async function isLastRunOver(texts: Pick<NamedTexts, 'read'>): Promise<bo
   return last !== null && !isAlive(last);
 }
 
-async function look(
+async function readLastClaim(
   texts: Pick<NamedTexts, 'read'>,
 ): Promise<{ readonly head: string | null; readonly last: RunClaim | null }> {
   const found = await texts.read(NAME);
-  if (found.kind === 'unavailable') throw unwritable(found.why);
+  if (found.kind === 'unavailable') throw unwritableStateError(found.why);
   if (found.kind === 'absent') return { head: null, last: null };
   const parsed = claimSchema.safeParse(tryJson(found.text));
   return { head: found.head, last: parsed.success ? parsed.data : null };
@@ -283,7 +283,7 @@ function birthOf(pid: number): string | null {
   }
 }
 
-function atWork({ pid, host, startedAt }: RunClaim): UserError {
+function otherRunError({ pid, host, startedAt }: RunClaim): UserError {
   const since = new Date(startedAt).toISOString().slice(0, 16).replace('T', ' ');
   const where = host === hostname() ? '' : ` on ${host}`;
   return new UserError(
@@ -292,7 +292,7 @@ function atWork({ pid, host, startedAt }: RunClaim): UserError {
   );
 }
 
-function unwritable(why: string): UserError {
+function unwritableStateError(why: string): UserError {
   return new UserError('infrastructure', `The state of this checkout cannot be kept in .ralph/state: ${why}.`);
 }
 

@@ -63,7 +63,7 @@ export function createStatusFiles(
     } catch (error) {
       unusable.add(name);
       warn(
-        `${fromRoot(place.folder, `.ralph/${name}`)} is not written, so nothing can watch this run by it: ${messageOf(error)}.`,
+        `${fromRoot(place.folder, `.ralph/${name}`)} cannot be written, so other programs cannot watch this run: ${messageOf(error)}.`,
       );
     }
   }
@@ -111,7 +111,7 @@ export function listenForInterruption({
   const now = new AbortController();
   const endNow = (why: string): void => {
     if (now.signal.aborted) return;
-    say('Ending now. What is finished is kept.');
+    say('Ending now. Finished work is kept.');
     now.abort(new Error(`the run was cancelled (${why})`));
     setTimeout(giveUp, withinMs).unref();
   };

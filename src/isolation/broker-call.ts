@@ -1,5 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { admission, type Bill, type CallLimits, exhausted, NOTHING, plus, type Spent } from '../core/spending/meter.ts';
+import {
+  admission,
+  type Bill,
+  type CallLimits,
+  exhausted,
+  NO_SPENDING,
+  addSpent,
+  type Spent,
+} from '../core/spending/meter.ts';
 import type { Account, ProviderFailure, ProviderSign, Reading } from '../ports/broker.ts';
 
 export type Forwarded = Extract<Reading, { kind: 'forwarded' }>;
@@ -24,7 +32,7 @@ export interface Call {
   end(): Promise<Bill>;
 }
 
-/** A request that is in progress. */
+/** A request in progress, which counts towards the call's limits until it leaves. */
 export interface Passage {
   readonly signal: AbortSignal;
   /** Sets the account that measures what the request costs. */
@@ -32,7 +40,7 @@ export interface Passage {
   /** Tells whether the spending of the call, including all requests in progress, has reached a limit. */
   isOver(): boolean;
   /** Records how the request ended: a failure, or null if the provider answered. Free requests are not reported. */
-  tell(failure: ProviderFailure | null): void;
+  recordEnd(failure: ProviderFailure | null): void;
   leave(): void;
 }
 
@@ -40,9 +48,9 @@ export interface Passage {
 export function createCall(
   limits: CallLimits,
   keys: Readonly<Record<string, string>>,
-  told: { readonly hear: (sign: ProviderSign) => void; readonly spending: ((spent: Spent) => void) | undefined },
+  listeners: { readonly hear: (sign: ProviderSign) => void; readonly spending: ((spent: Spent) => void) | undefined },
 ): Call {
-  const { hear } = told;
+  const { hear } = listeners;
   const placeholders = Object.fromEntries(
     Object.keys(keys).map((name) => [name, `ralph-placeholder-${randomBytes(16).toString('hex')}`]),
   );
@@ -50,7 +58,7 @@ export function createCall(
   const open = new Map<object, { readonly atMost: Spent; account: Account | null }>();
   const reasons = new Set<string>();
   const ended = new AbortController();
-  let spent = NOTHING;
+  let spent = NO_SPENDING;
   let requests = 0;
   let unpriced: string | null = null;
   let wake = Promise.withResolvers<undefined>();
@@ -59,10 +67,10 @@ export function createCall(
     wake = Promise.withResolvers();
   };
   const standing = () => {
-    const live = [...open.values()].map(({ atMost, account }) => ({ atMost, spent: account?.spent() ?? NOTHING }));
+    const live = [...open.values()].map(({ atMost, account }) => ({ atMost, spent: account?.spent() ?? NO_SPENDING }));
     return {
-      spent: live.reduce((sum, one) => plus(sum, one.spent), spent),
-      open: live.reduce((sum, one) => plus(sum, rest(one.atMost, one.spent)), NOTHING),
+      spent: live.reduce((sum, one) => addSpent(sum, one.spent), spent),
+      open: live.reduce((sum, one) => addSpent(sum, rest(one.atMost, one.spent)), NO_SPENDING),
     };
   };
   return {
@@ -85,7 +93,7 @@ export function createCall(
       if (counted !== null) hear({ kind: 'asked' });
       return {
         signal: ended.signal,
-        tell: (result) => {
+        recordEnd: (result) => {
           failure = result;
           if (result === null && counted !== null) hear({ kind: 'answered' });
         },
@@ -95,8 +103,8 @@ export function createCall(
         isOver: () => exhausted(limits, standing().spent) !== null,
         leave: () => {
           if (!open.delete(passage)) return;
-          spent = plus(spent, under.account?.spent() ?? NOTHING);
-          if (counted !== null) told.spending?.(spent);
+          spent = addSpent(spent, under.account?.spent() ?? NO_SPENDING);
+          if (counted !== null) listeners.spending?.(spent);
           // Another request that is in progress may still be answered.
           if (failure !== null && counted !== null && open.size === 0 && !ended.signal.aborted)
             hear({ kind: 'failed', ...failure });
@@ -119,7 +127,7 @@ export function createCall(
   };
 }
 
-/** Returns the maximum that a request in progress may still cost. */
+/** Returns the maximum that a request in progress may still cost beyond what it has spent. */
 function rest(atMost: Spent, spent: Spent): Spent {
   return { tokens: Math.max(1, atMost.tokens - spent.tokens), costUsd: Math.max(0, atMost.costUsd - spent.costUsd) };
 }

@@ -161,10 +161,10 @@ async function serve(options: Serving, call: Call | null, { request, response }:
     }
     try {
       // The client may have hung up while it waited.
-      if (!request.socket.destroyed) passage.tell(await forward(options, reading, { passage, response }));
+      if (!request.socket.destroyed) passage.recordEnd(await forward(options, reading, { passage, response }));
     } catch (error) {
       // If the client hung up, it is unknown how the provider would have answered.
-      if (!response.destroyed) passage.tell({ status: null, words: causeOf(error), waitMs: null });
+      if (!response.destroyed) passage.recordEnd({ status: null, words: causeOf(error), waitMs: null });
       throw error;
     } finally {
       passage.leave();

@@ -85,7 +85,7 @@ export type RunProbed = (
   maxBytes: number,
 ) => Promise<{ readonly end: { readonly kind: string; readonly code?: number } }>;
 
-/** Time after which a try counts as hanging, if all other tries have ended as well. */
+/** Time after which a try counts as hanging, once all other tries have ended. */
 const HANGS_AFTER_MS = 300;
 /**
  * Maximum time for tries that end at once unless the machine is busy. A try that is cut off proves nothing, and the run
@@ -102,8 +102,8 @@ const DAEMON_SOCKETS = [
 ];
 
 /**
- * Tries, as the agent's user and in the agent's place, what must not be possible there and what must be. Takes half a
- * second, or longer on a busy machine; never rejects.
+ * Tries, as the agent's user in the agent's sandbox, what must be impossible there and what must be possible. Takes
+ * half a second, or longer on a busy machine; never rejects.
  */
 export async function probe(request: ProbeRequest, run: RunProbed): Promise<ProbeResults> {
   const attempts = attemptsOf(request, run);

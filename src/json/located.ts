@@ -32,7 +32,7 @@ export function parseLocatedJson(text: string, texts: ReadonlyMap<number, string
     };
   return {
     kind: 'data',
-    data: valueOf(standingFor(parsed.root, texts)),
+    data: valueOf(withReplacedTexts(parsed.root, texts)),
     at: (path, of) => position(offsetOf(parsed.root, path, of)),
     repeated: names.filter(({ isRepeated }) => isRepeated).map(({ name, offset }) => ({ ...position(offset), name })),
   };
@@ -57,12 +57,13 @@ function namesIn(node: JsonNode): readonly Name[] {
   return [...own, ...(node.children ?? []).flatMap(namesIn)];
 }
 
-function standingFor(node: JsonNode, texts: ReadonlyMap<number, string>): JsonNode {
+/** Returns the tree with the strings at the offsets in `texts` replaced. */
+function withReplacedTexts(node: JsonNode, texts: ReadonlyMap<number, string>): JsonNode {
   const text = node.type === 'string' ? texts.get(node.offset) : undefined;
   if (text !== undefined) return { ...node, value: text };
   return node.children === undefined
     ? node
-    : { ...node, children: node.children.map((child) => standingFor(child, texts)) };
+    : { ...node, children: node.children.map((child) => withReplacedTexts(child, texts)) };
 }
 
 function offsetOf(root: JsonNode, path: readonly PropertyKey[], of: 'key' | 'value'): number {

@@ -9,7 +9,7 @@ import { shareOf } from '../core/lane/change.ts';
 import { failureWords } from '../core/analysis/failure-words.ts';
 import { callObstacle } from '../core/pipeline/readme-check.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
-import { mayBeTheConversation } from '../core/agents/fresh-call.ts';
+import { isSessionSuspect } from '../core/agents/fresh-call.ts';
 import { resetSession } from '../core/lane/session.ts';
 import { bookCallUsage, chargeCallAt } from '../core/lane/settle/settle.ts';
 import type { CallUsage } from '../core/lane/ledger.ts';
@@ -22,7 +22,7 @@ import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 import { watchPeople } from './people/people-watch.ts';
-import { keepNow } from './pushing.ts';
+import { handOverNow } from './pushing.ts';
 import type { Turn } from './marks.ts';
 import type { Work } from '../handover/intake.ts';
 
@@ -126,19 +126,19 @@ export async function callAgent(
       allowedTools: setting.allowedTools,
       signal: deps.signal,
     };
-    return bookedCall(deps, agent, { call: asked, work: on, task: step.task, startedAt: from });
+    return callAndBook(deps, agent, { call: asked, work: on, task: step.task, startedAt: from });
   };
   const first = await call(work, startedAt, setting);
   const once: Called = { ...first, sessionDroppedAt: null, failed: null };
   const { agentRun, usage } = first;
-  if (setting.resume === null || deps.signal.aborted || !mayBeTheConversation(agentRun)) return once;
+  if (setting.resume === null || deps.signal.aborted || !isSessionSuspect(agentRun)) return once;
   const { endedAt } = usage;
   if (agentRun.analysis.agentError?.kind === 'unknown-session') {
-    deps.log.info('The agent no longer knows the session; calling it again without one.');
+    deps.log.info('The agent no longer knows the session, so it is called again in a new one.');
     // The first call is not charged again: the CLI refused before it asked the provider for anything.
     const fresh = { ...first.work, state: resetSession(first.work.state, 'unknown_session', endedAt) };
     const again = await call(fresh, endedAt, { ...setting, resume: null });
-    return { ...withUsageOf(first, again), sessionDroppedAt: endedAt, failed: null };
+    return { ...withUsageOfBoth(first, again), sessionDroppedAt: endedAt, failed: null };
   }
   if ((await deps.repository.snapshot()).tree !== treeBefore) return once;
   const dropped: Work = { ...first.work, state: resetSession(first.work.state, 'agent_failed', endedAt) };
@@ -148,7 +148,7 @@ export async function callAgent(
   const obstacle = callObstacle(used, policy, endedAt);
   const words = failureWords(agentRun);
   if (obstacle !== null) {
-    deps.log.info(`${words}. Its conversation is dropped; it is not called again now, since ${obstacle}.`);
+    deps.log.info(`${words}. Its conversation is dropped, and it is not called again now: ${obstacle}.`);
     return { ...once, work: dropped, sessionDroppedAt: endedAt };
   }
   deps.log.info(`${words}. Nothing changed, so it is called again in a new conversation.`);
@@ -158,13 +158,13 @@ export async function callAgent(
   return { ...again, sessionDroppedAt: endedAt, failed: { usage, agentRun } };
 }
 
-type Booked = Pick<Called, 'agentRun' | 'work' | 'usage'>;
+type BookedCall = Pick<Called, 'agentRun' | 'work' | 'usage'>;
 
 /**
- * Calls the agent once. Books the usage the moment the call ends, in memory, on disk and in what is handed over, so
- * that no later failure loses it. Only then throws what broke during the call.
+ * Calls the agent once, and records its usage as soon as it ends (in memory, on disk and for the job that publishes), so
+ * that no later failure loses it. Only then throws an error that the call caused.
  */
-async function bookedCall(
+async function callAndBook(
   deps: LoopDeps,
   agent: Pick<Agent, 'call'>,
   {
@@ -173,7 +173,7 @@ async function bookedCall(
     task,
     startedAt,
   }: { readonly call: AgentCall; readonly work: Work; readonly task: Task; readonly startedAt: number },
-): Promise<Booked> {
+): Promise<BookedCall> {
   const spending = (spent: Spent): void => {
     const usage = { startedAt, endedAt: deps.clock.now(), ...spent };
     // A disk that cannot be written is reported at the end of the call.
@@ -191,7 +191,7 @@ async function bookedCall(
   const usage = { startedAt, endedAt: deps.clock.now(), tokens: known(tokens), costUsd: known(costUsd) };
   const booked: Work = { ...work, state: bookCallUsage(work.state, usage) };
   deps.record(booked);
-  await keepNow(deps, booked);
+  await handOverNow(deps, booked);
   if (agentRun.broken !== undefined) throw agentRun.broken;
   return { agentRun, work: booked, usage };
 }
@@ -204,16 +204,16 @@ function tryTo(act: () => void): void {
   }
 }
 
-/** Returns the second of two calls with the usage of both, since only one of them was charged. */
-function withUsageOf(first: Booked, second: Booked): Booked {
-  const usage = callsTogether(first.usage, second.usage);
+/** Returns the second of two calls with the usage of both, because the first was not charged separately. */
+function withUsageOfBoth(first: BookedCall, second: BookedCall): BookedCall {
+  const usage = addUsage(first.usage, second.usage);
   const { tokens, costUsd } = usage;
   const { agentRun, work } = second;
   return { work, usage, agentRun: { ...agentRun, analysis: { ...agentRun.analysis, tokens, costUsd } } };
 }
 
 /** Adds up the usage of two calls, one after the other. */
-export function callsTogether(first: CallUsage, second: CallUsage): CallUsage {
+export function addUsage(first: CallUsage, second: CallUsage): CallUsage {
   return {
     startedAt: first.startedAt,
     endedAt: second.endedAt,
@@ -255,7 +255,7 @@ export async function promptFor(
     task: item === undefined ? taskSeenFrom(workingDirectory, step.task) : { ...step.task, source: item.task.source },
     merge,
     standing: item === undefined ? 'unlisted' : 'listed',
-    others: othersOf(work, step.task),
+    others: titlesOfOtherTasks(work, step.task),
     iteration: soFar.iterations + 1,
     maxIterations: policy.maxIterations,
     remaining: countTasks(work.tasks, work.state.tasks),
@@ -277,13 +277,13 @@ export async function promptFor(
   });
 }
 
-/** Returns what the first iteration of the queue must do before all else; empty for every other iteration. Branches of issues begin from a project that is set up. */
+/** Returns the set-up instructions for the queue's first iteration; empty for any other. Issues' own branches begin from a project that is set up. */
 export function setupFor({ setup }: LoopDeps['prompt'], { lane, state }: Pick<Work, 'lane' | 'state'>): string {
   return lane.id === QUEUE && state.lastIteration === null ? (setup ?? '') : '';
 }
 
 /** Returns the titles of the other open tasks. */
-function othersOf({ tasks, state }: Work, { id }: Task): readonly string[] {
+function titlesOfOtherTasks({ tasks, state }: Work, { id }: Task): readonly string[] {
   return tasks
     .filter((task) => task.id !== id && task.obstacle === null && progressOf(state.tasks, task.id).state === 'todo')
     .map(({ title }) => title);

@@ -11,9 +11,9 @@ import {
   recordHeadVerification,
   reopen,
 } from '../core/lane/verification.ts';
-import type { Deed } from '../core/loop/next-deed.ts';
+import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { moreToLookAt } from '../core/review/look-at.ts';
+import { joinLookAt } from '../core/review/look-at.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
@@ -24,7 +24,7 @@ import type { Work } from '../handover/intake.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import type { Iteration } from './call.ts';
 import type { Advanced, LoopDeps } from './deps.ts';
-import { remakeLockFiles } from './feedback/lock-files.ts';
+import { regenerateLockFiles } from './feedback/lock-files.ts';
 
 /** Content to commit; `summary` is the agent's own. */
 interface Content {
@@ -113,7 +113,7 @@ const BASE_IS_RED: Outcome = { kind: 'blocked', reason: 'base_is_red' };
 export async function verifyHead(
   deps: LoopDeps,
   work: Work,
-  { subject, finished }: Extract<Deed, { kind: 'verify-head' }>,
+  { subject, finished }: Extract<LoopAction, { kind: 'verify-head' }>,
 ): Promise<Advanced> {
   for (const { opened } of deps.agents) await opened()?.agent.sweep();
   deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);
@@ -193,7 +193,8 @@ export async function commitWork(
   { before, after, summary }: Content,
 ): Promise<{ readonly work: Work; readonly committed: Committed }> {
   const { coAuthor } = turn.opened.agent;
-  const lockFiles = merge === null || merge.madeByLoop.length === 0 ? null : await remakeLockFiles(deps, work);
+  const lockFiles =
+    merge === null || merge.regeneratedByLoop.length === 0 ? null : await regenerateLockFiles(deps, work);
   const committed = await deps.repository.commit({
     before,
     after: lockFiles === null ? after : await deps.repository.snapshot(),
@@ -230,27 +231,27 @@ export function withCommit(work: Work, committed: CommittedIteration): Work {
     ...work,
     head: committed.head,
     hasNewCommits: work.hasNewCommits || committed.commit !== null,
-    withheld: eachOnce([
+    withheld: withoutDuplicates([
       ...work.withheld,
       ...committed.withheld,
       ...committed.beside.map(({ name }) => ({ path: name, why: BESIDE })),
     ]),
-    lookAt: moreToLookAt(work.lookAt, committed.lookAt),
+    lookAt: joinLookAt(work.lookAt, committed.lookAt),
   };
 }
 
 /** Removes duplicates, so that people read about a file once per run. */
-function eachOnce(files: Work['withheld']): Work['withheld'] {
+function withoutDuplicates(files: Work['withheld']): Work['withheld'] {
   return [...new Map(files.map((file) => [JSON.stringify([file.path, file.why]), file])).values()];
 }
 
 /** Combines the commits of one iteration; the last one determines how the iteration ends. */
-export function committedTogether(earlier: readonly Committed[], last: Committed): Committed {
+export function joinCommits(earlier: readonly Committed[], last: Committed): Committed {
   const all = [...earlier, last];
   return {
     ...last,
     commit: all.findLast(({ commit }) => commit !== null)?.commit ?? null,
-    withheld: eachOnce(all.flatMap(({ withheld }) => withheld)),
+    withheld: withoutDuplicates(all.flatMap(({ withheld }) => withheld)),
     beside: all.flatMap(({ beside }) => beside),
     publishedPaths: [...new Set(all.flatMap(({ publishedPaths }) => publishedPaths))],
     merge: all.some(({ merge }) => merge === 'made') ? 'made' : last.merge,

@@ -6,7 +6,7 @@ import type { LaneId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
 import type { AgentName } from '../core/agent-names.ts';
-import type { Agent, AgentName as CalledName, Commands, Verifier } from '../ports/agent.ts';
+import type { Agent, AgentIdentity, Commands, Verifier } from '../ports/agent.ts';
 import type { Clock, Log, Sleep } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
@@ -25,8 +25,8 @@ interface Beginning {
 }
 
 /**
- * The withdrawals by people while the run works; each field is null when nothing is known. `task` is how they took back
- * its issue. `lane` is who closed its pull request or deleted its branch, in words that complete "stopped by …".
+ * The withdrawals by people while the run works; a field is null when none is known. `task`: the way in which they
+ * withdrew the task's issue. `lane`: the closed pull request or the deleted branch, in words that complete "stopped by …".
  */
 interface TakenBack {
   readonly task: WithdrawalKind | null;
@@ -45,7 +45,7 @@ type Outlet =
     }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
 
-/** The policy of a waiting run. `policy` is the user's, before a reservation tightens it. `renew` reserves what a run of `maxRunMs` in total may use from now on; never throws. */
+/** The policy of a waiting run. `policy` is the user's, before a reservation tightens it. `renew` reserves the budget for the rest of a run that takes `maxRunMs` in total; never throws. */
 interface WaitPolicy {
   readonly policy: Policy;
   readonly renew: (
@@ -57,7 +57,7 @@ interface WaitPolicy {
 /** An agent that is installed and loaded, and the name that its CLI gives. */
 export interface OpenedAgent {
   readonly agent: Pick<Agent, 'call' | 'kindOfDenial' | 'importSession' | 'exportSession' | 'coAuthor' | 'sweep'>;
-  readonly called: CalledName;
+  readonly called: AgentIdentity;
 }
 
 /** An agent that the run may call. `open` installs and loads it, once, or throws a UserError. `opened` returns null until then. */
@@ -67,7 +67,7 @@ export interface LoopAgent {
   readonly opened: () => OpenedAgent | null;
 }
 
-/** The work after a deed. `end` is why the run ends here; null when it continues. */
+/** The work after an action. `end` is why the run ends here; null when it continues. */
 export interface Advanced {
   readonly work: Work;
   readonly end: Outcome | null;

@@ -1,17 +1,17 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
 import { failureWords } from '../core/analysis/failure-words.ts';
 import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
-import { answerAfter } from '../core/feedback/answered.ts';
+import { recordAnswer } from '../core/feedback/answered.ts';
 import { beginRound } from '../core/feedback/rounds.ts';
-import { addRun, leaveOut } from '../core/lane/change.ts';
+import { addRun, withLeftOutFiles } from '../core/lane/change.ts';
 import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyRefused } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { taskFromRoot } from '../core/folder.ts';
-import { bookEntry, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
+import { recordIteration, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
 import { joinRepetition, type StepOutput } from '../core/pipeline/step-output.ts';
 import type { StepRecord } from '../core/pipeline/step-record.ts';
-import { comparedWithBase } from '../core/lane/base/red-base.ts';
+import { compareWithBase } from '../core/lane/base/red-base.ts';
 import { beginIteration, beginSteps, settle } from '../core/lane/settle/settle.ts';
 import { recordDoneCommit } from '../core/lane/settle/settle-published.ts';
 import { passedOver } from '../core/agents/providers.ts';
@@ -22,15 +22,16 @@ import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { BESIDE } from '../core/work-tree/answers.ts';
 import { countTasks, progressOf, tasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
+import { nameOfTask } from '../core/tasks/task.ts';
 import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict/verdict.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
-import { callAgent, callsTogether, plainCall, type Iteration } from './call.ts';
-import { bounded, type Committed, committedTogether, commitWork, verifyHere } from './clean-verification.ts';
+import { callAgent, addUsage, plainCall, type Iteration } from './call.ts';
+import { bounded, type Committed, joinCommits, commitWork, verifyHere } from './clean-verification.ts';
 import { runSteps } from './pipeline/run-steps.ts';
 import type { Begun } from './pipeline/agent-step.ts';
 import type { LoopDeps } from './deps.ts';
-import { markEntries, readAside, readFileTasks, takeDoneMarker } from './marks.ts';
+import { markEntries, readSetAsideFiles, readFileTasks, takeDoneMarker } from './marks.ts';
 import type { Work } from '../handover/intake.ts';
 
 /** Maximum number of withheld files in the evidence. */
@@ -44,7 +45,7 @@ export async function iterate(
   const { task } = iteration.step;
   const { all, done } = countTasks(iteration.work.tasks, iteration.work.state.tasks);
   const finished = await deps.log.group(
-    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${tasksDone(done, all)} · ${task.id}: ${task.title}`,
+    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${tasksDone(done, all)} · ${nameOfTask(task)}: ${task.title}`,
     async () => {
       const before = await deps.repository.snapshot();
       const taskTree = taskTreeOf(iteration, before);
@@ -65,8 +66,8 @@ export async function iterate(
       // The call is charged and on disk before it is made, so a killed run gets no call for free.
       deps.record(begun);
       const listed = await readFileTasks(deps, begun.tasks);
-      const aside = await readAside(deps);
-      const made = await make(deps, { ...iteration, work: begun, before, listed, ...aside });
+      const aside = await readSetAsideFiles(deps);
+      const made = await runCallOrSteps(deps, { ...iteration, work: begun, before, listed, ...aside });
       // The marker is a message to the loop, so it is removed before the content is measured.
       const markedLast = await takeDoneMarker(deps, aside);
       const left = await deps.repository.snapshot();
@@ -78,7 +79,7 @@ export async function iterate(
         { ...iteration, work: made.work },
         { before: made.base, after: left, summary: output.analysis.signal.summary },
       );
-      const committed = committedTogether(earlier, last);
+      const committed = joinCommits(earlier, last);
       deps.record(worked);
       const concluded = await conclude(
         deps,
@@ -97,10 +98,10 @@ export async function iterate(
   return finished;
 }
 
-/** Returns the content that the task's own work is measured against. */
+/** Returns the tree with which a task's progress is compared: the present content when the task begins, or that of the base. */
 function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string {
-  // If the state was lost, or another run was faster, the branch has commits that the state does not know. They may be
-  // this task's work.
+  // After a lost state or a faster run, the branch has commits that the state does not know and that may belong to this
+  // task, so its progress is compared with the base.
   const { startedTree, attempts } = progressOf(work.state.tasks, step.task.id);
   const unknown =
     startedTree === null &&
@@ -111,7 +112,7 @@ function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string
 }
 
 /** The result of an iteration's calls and steps, before its last commit. */
-interface Made {
+interface IterationResult {
   /** The work with every charged call and every commit so far. */
   readonly work: Work;
   readonly output: StepOutput;
@@ -128,7 +129,7 @@ interface Made {
   readonly base: Snapshot;
 }
 
-async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made> {
+async function runCallOrSteps(deps: LoopDeps, iteration: Iteration & Begun): Promise<IterationResult> {
   if (deps.pipeline === null) {
     const setting = plainCall(deps, iteration);
     const { agentRun, work, usage, sessionDroppedAt, failed } = await callAgent(deps, iteration, {
@@ -140,7 +141,7 @@ async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made>
     return {
       work,
       output: failed === null ? agentRun : joinRepetition(failed.agentRun, agentRun),
-      usage: failed === null ? usage : callsTogether(failed.usage, usage),
+      usage: failed === null ? usage : addUsage(failed.usage, usage),
       sessionDroppedAt,
       madeAgain: failed === null ? null : { at: failed.usage.endedAt, why: deps.redact(failureWords(failed.agentRun)) },
       doneMarker: null,
@@ -151,11 +152,11 @@ async function make(deps: LoopDeps, iteration: Iteration & Begun): Promise<Made>
   }
   const walked = await runSteps(deps, deps.pipeline, iteration);
   const { together: output, records: steps, committed: earlier, base, work, sessionDroppedAt, doneMarker } = walked;
-  // Each step's record has both calls.
+  // A call that was made again needs no mention here: the record of its step has both calls.
   return { work, output, usage: null, sessionDroppedAt, madeAgain: null, doneMarker, steps, earlier, base };
 }
 
-interface Finished extends Pick<Made, 'output' | 'usage' | 'sessionDroppedAt' | 'madeAgain' | 'steps'> {
+interface Finished extends Pick<IterationResult, 'output' | 'usage' | 'sessionDroppedAt' | 'madeAgain' | 'steps'> {
   readonly before: Snapshot;
   readonly after: Snapshot;
   readonly taskTree: string;
@@ -210,7 +211,7 @@ async function conclude(
     end: output.end,
     outputChars: output.outputChars,
     fencedBlock: output.fencedBlock,
-    verification: comparedWithBase(work.state.redBase, bounded<Verification>(verification, deps.redact)),
+    verification: compareWithBase(work.state.redBase, bounded<Verification>(verification, deps.redact)),
     checklist,
     doneMarker,
     ...(usage === null ? {} : { call: usage }),
@@ -250,9 +251,9 @@ async function conclude(
   };
   const { taskDone, alsoDone } = settled.verdict;
   const titleOf = (id: string): string => tasks.find((task) => task.id === id)?.title ?? '';
-  const booked = withLeftOut(deps, work, { state: bookEntry(settled.state, entry, titleOf), committed });
+  const booked = withLeftOut(deps, work, { state: recordIteration(settled.state, entry, titleOf), committed });
   const finished = recordDoneCommit(booked, [...(taskDone ? [step.task.id] : []), ...alsoDone], committed.head);
-  const state = answerAfter(finished, entry);
+  const state = recordAnswer(finished, entry);
   const done: Work = { ...work, tasks, state, journal: [...work.journal, entry], endedAt: now };
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);
@@ -274,7 +275,7 @@ function withLeftOut(
   { stateBefore, lane, withheld }: Work,
   { state, committed }: { readonly state: LaneState; readonly committed: CommittedIteration },
 ): LaneState {
-  const change = leaveOut(state.change, {
+  const change = withLeftOutFiles(state.change, {
     begun: addRun(stateBefore.change, lane.start.kind !== 'continue'),
     ofRun: withheld.map(({ path }) => redact(path)),
     now: [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: BESIDE }))].map(

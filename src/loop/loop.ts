@@ -1,10 +1,10 @@
 import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
-import { addRun, measured } from '../core/lane/change.ts';
+import { addRun, withMeasuredSizes } from '../core/lane/change.ts';
 import { verificationSubject } from '../core/lane/verification.ts';
 import { startRun } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
-import { type Deed, type LoopSituation, nextDeed, NOTHING_KNOWN } from '../core/loop/next-deed.ts';
-import { alsoDoneAs, settleOpenEnded } from '../core/open-ended/completion.ts';
+import { type LoopAction, type LoopSituation, nextLoopAction, NOTHING_KNOWN } from '../core/loop/next-action.ts';
+import { markDoneUnder, settleOpenEnded } from '../core/open-ended/completion.ts';
 import { documentsNamed, promptFiles, promptTask } from '../core/open-ended/prompt-task.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { compactLearnings, notebookOf } from '../core/prompt/learnings.ts';
@@ -15,9 +15,9 @@ import { sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work, WorkIntake } from '../handover/intake.ts';
 import type { FileTexts } from '../ports/repository.ts';
-import { doDeed, type RunNow } from './deeds.ts';
+import { performAction, type RunNow } from './actions.ts';
 import type { LoopDeps } from './deps.ts';
-import { createTurns, fileSourcesOf, takeFirst } from './marks.ts';
+import { createTurns, fileSourcesOf, openFirstAgent } from './marks.ts';
 import { createOrderPoll } from './people/order-poll.ts';
 
 /** A file to write, with its published text (`old`; null: it does not exist). */
@@ -35,23 +35,23 @@ interface Rewrites {
   readonly obstacle: string | null;
 }
 
-/** Turns an intake into work: iterates until a limit, a decision or a person ends the run. `nextDeed` decides on the next deed, and the loop does it and asks again. */
+/** Turns an intake into work: iterates until a limit, a decision or a person ends the run. `nextLoopAction` decides what to do next, and the loop performs it and asks again. */
 export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
   const leaveTree = await given.repository.layTree(given.signal);
   try {
     const { policy } = given.config;
     const turns = createTurns(given);
-    const first = await takeFirst(turns, { state: intake.state, policy, now: given.clock.now() });
+    const first = await openFirstAgent(turns, { state: intake.state, policy, now: given.clock.now() });
     const work = begin(given, intake, { state: first.state, agent: first.opened.called });
     let run: RunNow = { work, soFar: startRun(work.state, work.startedAt), policy, known: NOTHING_KNOWN };
     const setting = { turns, askOrders: createOrderPoll(given), opened: intake.opened };
     for (;;) {
       // Waiting changes the limits of the run.
       const deps: LoopDeps = { ...given, config: { ...given.config, policy: run.policy } };
-      const deed = nextDeed(situationOf(deps, run));
-      if (deed.kind === 'end') return await concludeRun(deps, run.work, deed);
-      if (deed.kind === 'break-off') return breakOff(deps, run.work, deed.outcome);
-      const next = await doDeed({ ...setting, deps, run }, deed);
+      const action = nextLoopAction(situationOf(deps, run));
+      if (action.kind === 'end') return await concludeRun(deps, run.work, action);
+      if (action.kind === 'break-off') return breakOff(deps, run.work, action.outcome);
+      const next = await performAction({ ...setting, deps, run }, action);
       if (next.work !== run.work) deps.record(next.work);
       run = next;
     }
@@ -128,7 +128,7 @@ function begin(deps: LoopDeps, intake: WorkIntake, first: Pick<Work, 'state' | '
 async function concludeRun(
   deps: LoopDeps,
   work: Work,
-  { ending, waitSkippedBy }: Extract<Deed, { kind: 'end' }>,
+  { ending, waitSkippedBy }: Extract<LoopAction, { kind: 'end' }>,
 ): Promise<Work> {
   const { outcome, decidedAt, cancelled } = ending;
   const tidied = await tidy(deps, work);
@@ -153,7 +153,7 @@ async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
   const state = settleOpenEnded(work.state, { outcome, taskId, commit: work.head }, endedAt);
   if (taskId === null || state === work.state) return { ...work, state };
   const merged = await publishedPrompt(deps).catch(() => null);
-  return { ...work, state: merged === null ? state : alsoDoneAs(state, taskId, merged.id) };
+  return { ...work, state: merged === null ? state : markDoneUnder(state, taskId, merged.id) };
 }
 
 /** Returns the prompt with its documents as of the lane's newest commit; null when there is no prompt. */
@@ -173,7 +173,7 @@ async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<W
   const review = signal.aborted ? null : await repository.review().catch(() => null);
   if (review === null) return work;
   const { change } = work.state;
-  return { ...work, lookAt: review.lookAt, state: { ...work.state, change: measured(change, review) } };
+  return { ...work, lookAt: review.lookAt, state: { ...work.state, change: withMeasuredSizes(change, review) } };
 }
 
 /**

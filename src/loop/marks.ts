@@ -1,6 +1,6 @@
 import type { AgentName } from '../core/agent-names.ts';
 import { agentToCall } from '../core/lane/decide.ts';
-import { dropSession, resetUnfitSession, sessionOf, turnTo } from '../core/lane/session.ts';
+import { dropSession, resetUnfitSession, sessionOf, switchAgent } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Policy } from '../core/policy.ts';
 import { PROGRESS_PLACES } from '../core/prompt/places.ts';
@@ -11,7 +11,7 @@ import type { Task } from '../core/tasks/task.ts';
 import { withEach } from '../core/tasks/queue.ts';
 import { firstNames, sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { sealedOf } from '../handover/conversations.ts';
+import { sealedTranscriptOf } from '../handover/conversations.ts';
 import type { Work } from '../handover/intake.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from './deps.ts';
@@ -22,15 +22,15 @@ export interface Turn {
   readonly isForgotten: boolean;
 }
 
-/** Opens an agent when its turn comes, so that an agent that no iteration needs is neither installed nor loaded. */
+/** Opens each agent when its turn comes, so that an agent that no iteration needs is neither installed nor loaded. */
 export interface Turns {
   readonly take: (state: LaneState, name: AgentName) => Promise<Turn>;
 }
 
 type TurnDeps = Pick<LoopDeps, 'agents' | 'seal' | 'store' | 'log'>;
 
-/** Files of the work tree that count neither as content nor as tasks, as they are before a call. */
-interface Aside {
+/** Files that count neither as content nor as tasks, as they were before a call. */
+interface SetAsideFiles {
   /** Logs in which an agent keeps what it learns. */
   readonly notes: FileTexts;
   /** Markers that existed before the call, whose author and time are unknown. */
@@ -113,7 +113,7 @@ export async function readFileTasks(
 }
 
 /** Reads the files that are set aside, all at once. */
-export async function readAside({ files, prompt }: Pick<LoopDeps, 'files' | 'prompt'>): Promise<Aside> {
+export async function readSetAsideFiles({ files, prompt }: Pick<LoopDeps, 'files' | 'prompt'>): Promise<SetAsideFiles> {
   const texts = Object.entries(await files.read([...prompt.signals.markers, ...PROGRESS_PLACES]));
   return {
     notes: Object.fromEntries(texts.filter(([path]) => PROGRESS_PLACES.includes(path))),
@@ -121,10 +121,10 @@ export async function readAside({ files, prompt }: Pick<LoopDeps, 'files' | 'pro
   };
 }
 
-/** Removes the marker by which the agent said in this call that everything is done, so that it must say so again. Returns its path, or null if the agent made none. */
+/** Removes the file by which the agent said in this call that everything is done, so that it counts for one call only. Returns its path, or null if the agent made none. */
 export async function takeDoneMarker(
   { files, prompt, log, redact }: Pick<LoopDeps, 'files' | 'prompt' | 'log' | 'redact'>,
-  { standing }: Aside,
+  { standing }: SetAsideFiles,
 ): Promise<string | null> {
   const made = Object.keys(await files.read(prompt.signals.markers)).filter((path) => !standing.includes(path));
   for (const path of made)
@@ -144,7 +144,7 @@ export function createTurns(deps: TurnDeps): Turns {
       const session = brought.has(name) ? null : sessionOf(state, name);
       brought.add(name);
       if (session === null) return { opened, isForgotten: false };
-      const obstacle = await bringTranscript(deps, { state, name, opened, sessionId: session.id });
+      const obstacle = await importTranscript(deps, { state, name, opened, sessionId: session.id });
       deps.log.info(
         obstacle === null
           ? `session: resumed (${session.id.slice(0, 8)})`
@@ -156,7 +156,7 @@ export function createTurns(deps: TurnDeps): Turns {
 }
 
 /** Opens the first agent of a run, and drops its session from the state if it cannot continue it. */
-export async function takeFirst(
+export async function openFirstAgent(
   turns: Turns,
   { state, policy, now }: { readonly state: LaneState; readonly policy: Policy; readonly now: number },
 ): Promise<{ readonly state: LaneState; readonly opened: OpenedAgent }> {
@@ -175,7 +175,7 @@ export async function sessionToResume(
     now,
   }: { readonly state: LaneState; readonly taskId: TaskId; readonly policy: Policy; readonly now: number },
 ): Promise<string | null> {
-  const turned = turnTo(state, agentToCall({ state, policy, now }), 'by_order', now);
+  const turned = switchAgent(state, agentToCall({ state, policy, now }), 'by_order', now);
   const { lane, transcript, session } = resetUnfitSession(turned, taskId, policy, now);
   if (session === null || transcript === null) return null;
   return (await store.transcript(lane, transcript)).kind === 'found' ? session.id : null;
@@ -185,8 +185,8 @@ function agentNamed({ agents }: Pick<LoopDeps, 'agents'>, name: AgentName): Loop
   return agents.find((agent) => agent.name === name) ?? agents[0];
 }
 
-/** Puts the transcript where the agent finds it. Returns why that is not possible, in words, or null on success. */
-async function bringTranscript(
+/** Imports the stored transcript, so that the agent can continue the session. Returns why that is not possible, in words, or null on success. */
+async function importTranscript(
   { seal, store }: TurnDeps,
   {
     state: { lane, transcript: named },
@@ -197,7 +197,7 @@ async function bringTranscript(
 ): Promise<string | null> {
   const found = named === null ? ({ kind: 'absent' } as const) : await store.transcript(lane, named);
   if (found.kind === 'unavailable') return `its transcript cannot be read (${found.why})`;
-  const sealed = found.kind === 'absent' ? null : sealedOf(found.transcript.content, name);
+  const sealed = found.kind === 'absent' ? null : sealedTranscriptOf(found.transcript.content, name);
   if (sealed === null) return 'its transcript is not here';
   const content = await seal.open(sealed, { lane, sessionId });
   const isHere = content.kind === 'opened' && (await agent.importSession(sessionId, content.content));

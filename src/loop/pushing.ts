@@ -6,13 +6,13 @@ import { endRun } from '../core/lane/settle/settle.ts';
 import { recordPublished, recordPush } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { explainRefusal, isNamed, whyOf, type Refusal } from '../core/refusals/refusal.ts';
+import { explainRefusal, isNamed, describePushFailure, type Refusal } from '../core/refusals/refusal.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { isSettled } from '../core/tasks/task.ts';
 import { sentence } from '../core/text/phrase.ts';
 import { DAY_MS } from '../core/countdown.ts';
 import { leaseOf } from '../config/config.ts';
-import { advance } from '../core/snapshot/changes.ts';
+import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
 import { clearHead } from '../handover/clear-head.ts';
 import { documentOf, transcriptBefore, verifiedState, type Work } from '../handover/intake.ts';
@@ -24,7 +24,7 @@ import { leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refuse
 type PushDeps = Pick<LoopDeps, 'outlet' | 'clock' | 'log' | 'redact'> & Pick<LeaveOutDeps, 'appendJournal'>;
 
 /** The dependencies of a push that carries the state and leaves out refused content. */
-type RideDeps = PushDeps &
+type PushWithStateDeps = PushDeps &
   Pick<LoopDeps, 'config' | 'context' | 'runTag' | 'store' | 'journalHash'> &
   Pick<LeaveOutDeps, 'repository' | 'record'>;
 
@@ -44,12 +44,12 @@ export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Pr
     // A probe that a later push proved wrong does not count for a day.
     const isPinned = refusedPush.unprobed === true && deps.clock.now() - refusedPush.at < DAY_MS;
     if (isPinned) return { work, end: configuration(branch, refusedPush.why) };
-    const probed = concluded(deps, work, await remote.probePush(branch, work.base).catch(unanswered));
-    if (probed.end !== null || start.kind === 'continue') return merging(deps, probed, base);
+    const probed = afterPush(deps, work, await remote.probePush(branch, work.base).catch(unreachableBy));
+    if (probed.end !== null || start.kind === 'continue') return setAsideForbiddenMerge(deps, probed, base);
   }
-  if (start.kind === 'continue') return merging(deps, { work, end: null }, base);
-  const made = await makeBranch(remote, { ...at, start }).catch(unanswered);
-  return concluded(deps, made.kind === 'pushed' ? { ...work, remoteHead: work.base } : work, made);
+  if (start.kind === 'continue') return setAsideForbiddenMerge(deps, { work, end: null }, base);
+  const made = await makeBranch(remote, { ...at, start }).catch(unreachableBy);
+  return afterPush(deps, made.kind === 'pushed' ? { ...work, remoteHead: work.base } : work, made);
 }
 
 function makeBranch(
@@ -67,14 +67,14 @@ function makeBranch(
   }
 }
 
-/** Sets the merge of the base aside if the server would refuse it, since it is then not worth a call, and tells a person what helps. */
-async function merging(deps: PushDeps, opened: Advanced, base: ObjectId): Promise<Advanced> {
+/** Sets the task of merging the base aside if the server would refuse the merge, and warns with the steps that a person can take. */
+async function setAsideForbiddenMerge(deps: PushDeps, opened: Advanced, base: ObjectId): Promise<Advanced> {
   const { work, end } = opened;
   const { outlet } = deps;
   const isAsked = work.tasks.some(({ id, obstacle }) => id === CONFLICT_TASK && obstacle === null);
   if (end !== null || outlet.kind === 'hand-over' || !isAsked) return opened;
   if (isSettled(progressOf(work.state.tasks, CONFLICT_TASK))) return opened;
-  const tried = await outlet.remote.probeMerge(work.lane.branch, { at: work.base, base }).catch(unanswered);
+  const tried = await outlet.remote.probeMerge(work.lane.branch, { at: work.base, base }).catch(unreachableBy);
   if (tried.kind !== 'refused') return opened;
   const { baseBranch } = work.lane;
   const words = deps.redact(
@@ -91,7 +91,7 @@ async function merging(deps: PushDeps, opened: Advanced, base: ObjectId): Promis
 const MAX_TRIES = 5;
 
 /** Pushes what an iteration made, so that it is safe on the branch before the next one begins. Leaves out what the server refuses for its content, and pushes the rest. */
-export async function pushIteration(deps: RideDeps, made: Work): Promise<Advanced> {
+export async function pushIteration(deps: PushWithStateDeps, made: Work): Promise<Advanced> {
   const { outlet } = deps;
   if (outlet.kind === 'hand-over') {
     await outlet.handOver(made);
@@ -100,14 +100,14 @@ export async function pushIteration(deps: RideDeps, made: Work): Promise<Advance
   if (made.head === (made.remoteHead ?? made.base)) return { work: await waitIfStillRefused(deps, made), end: null };
   const cleared = await clearHead({ ...deps, forge: outlet.forge }, made);
   if (cleared.kind === 'held') return { work: made, end: heldHead(made, cleared.why) };
-  if (cleared.kind === 'unknown') return concluded(deps, made, { kind: 'unreachable', why: cleared.why });
+  if (cleared.kind === 'unknown') return afterPush(deps, made, { kind: 'unreachable', why: cleared.why });
   const { remote } = outlet;
   let left: Work = { ...made, state: { ...made.state, feedback: cleared.feedback } };
   for (let tries = 1; left.head !== (left.remoteHead ?? left.base); tries += 1) {
     const { result, taken } = await pushOnce(deps, remote, left);
     const refusal = await contentRefused(remote, left, result);
     if (refusal === null) {
-      const { work: now, end } = concluded(deps, taken, result);
+      const { work: now, end } = afterPush(deps, taken, result);
       return { work: end === null ? await waitIfStillRefused(deps, now) : now, end };
     }
     left = await leaveRefusedOut({ ...deps, remote }, left, { refusal, byFile: tries < MAX_TRIES });
@@ -115,7 +115,7 @@ export async function pushIteration(deps: RideDeps, made: Work): Promise<Advance
   return { work: await waitIfStillRefused(deps, left), end: null };
 }
 
-/** Returns the refusal if it is about the content of the commits, else null. For an unknown rule an empty commit decides: if the server accepts that, the content was refused. */
+/** Returns the refusal if it is about the content of the commits, else null. An unknown rule is about content if the server would accept an empty commit. */
 async function contentRefused(
   remote: Pick<Remote, 'probePush'>,
   { lane, base, remoteHead }: Work,
@@ -125,13 +125,13 @@ async function contentRefused(
   const { refusal } = result;
   if (refusal.kind === 'content') return refusal;
   if (isNamed(refusal)) return null;
-  const probed = await remote.probePush(lane.branch, remoteHead ?? base).catch(unanswered);
+  const probed = await remote.probePush(lane.branch, remoteHead ?? base).catch(unreachableBy);
   return probed.kind === 'pushed' ? { ...refusal, kind: 'content' } : null;
 }
 
 /** Pushes once, with the state if possible. `taken` is the work after the push. */
 async function pushOnce(
-  deps: RideDeps,
+  deps: PushWithStateDeps,
   remote: Pick<Remote, 'pushOn' | 'pushWithState'>,
   work: Work,
 ): Promise<{ readonly result: PushResult; readonly taken: Work }> {
@@ -139,22 +139,22 @@ async function pushOnce(
   const pushing = { branch: lane.branch, commit: head, since: remoteHead ?? base, at: remoteHead };
   let result: PushResult | null = null;
   const updated = await deps.store.update(
-    advance({
+    advanceInSnapshot({
       lane: lane.id,
       after: work.state.sequence,
-      document: (sequence) => documentOnTheWay(deps, work, sequence),
+      document: (sequence) => documentIfKilled(deps, work, sequence),
       holder: leaseOf(deps, deps.clock.now()),
     }),
     async (along) => {
-      const pushed: PushedWithState = await remote.pushWithState({ ...pushing, along }).catch(unanswered);
+      const pushed: PushedWithState = await remote.pushWithState({ ...pushing, along }).catch(unreachableBy);
       if (pushed.kind === 'overtaken') return { kind: 'conflict' };
       result = pushed;
-      if (pushed.kind !== 'pushed') return { kind: 'unavailable', why: whyOf(pushed) };
-      return pushed.state ?? { kind: 'unavailable', why: 'it did not go along' };
+      if (pushed.kind !== 'pushed') return { kind: 'unavailable', why: describePushFailure(pushed) };
+      return pushed.state ?? { kind: 'unavailable', why: 'the branch was pushed without it' };
     },
   );
   // The branch is pushed alone when no state could be pushed along, or when others were faster again and again.
-  result ??= await remote.pushOn(pushing).catch(unanswered);
+  result ??= await remote.pushOn(pushing).catch(unreachableBy);
   if (result.kind !== 'pushed') return { result, taken: work };
   const kept = updated.kind === 'updated' ? updated.answer : null;
   const sequence = kept ?? work.state.sequence;
@@ -167,14 +167,14 @@ async function pushOnce(
   return { result, taken: { ...work, state, remoteHead: head, safe } };
 }
 
-/** Hands over what an unfinished iteration has committed. In a run that pushes, post publishes what a killed job left on disk, so nothing needs to be done. */
-export async function keepNow({ outlet }: Pick<LoopDeps, 'outlet'>, work: Work): Promise<void> {
+/** Hands over the commits of an unfinished iteration. Does nothing in a run that pushes, whose post step publishes what a killed job left on disk. */
+export async function handOverNow({ outlet }: Pick<LoopDeps, 'outlet'>, work: Work): Promise<void> {
   if (outlet.kind === 'hand-over') await outlet.handOver(work);
 }
 
-/** Returns the state that counts if the run is killed right after this push; its newest conversation is the stored one. */
-export function documentOnTheWay(
-  deps: Pick<RideDeps, 'config' | 'clock' | 'redact' | 'journalHash'>,
+/** Returns the document of the state that counts if the run is killed right after this push. It names the stored conversation, because the current one is not stored yet. */
+export function documentIfKilled(
+  deps: Pick<PushWithStateDeps, 'config' | 'clock' | 'redact' | 'journalHash'>,
   work: Work,
   sequence: number,
 ): string {
@@ -194,7 +194,7 @@ export function documentOnTheWay(
   });
 }
 
-function concluded(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: PushResult): Advanced {
+function afterPush(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: PushResult): Advanced {
   const { branch } = work.lane;
   const now = deps.clock.now();
   switch (pushed.kind) {
@@ -228,13 +228,13 @@ function noFurtherCall(branch: string, why: string): string {
   return `Branch ${branch} cannot be pushed, so no further call is made until it can. ${sentence(why)}`;
 }
 
-/** Returns the outcome of a refused push. It stays until a person changes the rule. */
+/** Returns the outcome of a refused push, which a person must resolve by changing the rule. */
 function configuration(branch: string, why: string): Outcome {
   return { kind: 'failed', reason: 'configuration', message: noFurtherCall(branch, why) };
 }
 
-/** Turns an error into an unreachable server. Nothing is lost: the commits wait for the next push. */
-function unanswered(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
+/** Treats an error as an unreachable server: the commits wait for the next push. */
+function unreachableBy(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
   return { kind: 'unreachable', why: textOf(error) };
 }
 
@@ -243,7 +243,7 @@ function heldHead({ lane: { pullRequest } }: Work, why: string): Outcome {
   return {
     kind: 'failed',
     reason: 'configuration',
-    message: `Nothing more is pushed to ${name}: people approved it or set it to be merged while this run worked, and that could not be taken back. ${sentence(why)} Switch auto-merge off and make it a draft by hand, or merge it: then the next run continues.`,
+    message: `Nothing more is pushed to ${name}: people approved it or set it to be merged while this run worked, and Ralph could not make it a draft again. ${sentence(why)} Switch auto-merge off and make it a draft by hand, or merge it: then the next run continues.`,
   };
 }
 

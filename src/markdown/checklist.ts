@@ -184,7 +184,7 @@ function plainInline(markdown: string): string {
   const start = markdown.replaceAll('\\\n', ' ').replaceAll(BLANKS, ' ').trim().slice(0, MAX_CHARS);
   if (!MARKUP.test(start)) return start.trim();
   const { children } = fromMarkdown(START + start);
-  return withoutStrikes(children.map(textOf).join(' ').slice(START.length)).replaceAll(BLANKS, ' ').trim();
+  return withoutStrikes(children.map(visibleTextOf).join(' ').slice(START.length)).replaceAll(BLANKS, ' ').trim();
 }
 
 /**
@@ -195,7 +195,7 @@ function withoutStrikes(text: string): string {
   return text.replaceAll(/~~(?=[^\s~])([^~]*[^\s~])~~(?!~)/g, '$1').replace(/^\s*~([^~]+)~\s*$/, '$1');
 }
 
-function textOf(node: RootContent | PhrasingContent): string {
+function visibleTextOf(node: RootContent | PhrasingContent): string {
   switch (node.type) {
     case 'text':
     case 'inlineCode':
@@ -207,7 +207,7 @@ function textOf(node: RootContent | PhrasingContent): string {
     case 'strong':
     case 'delete':
     case 'link':
-      return node.children.map(textOf).join('');
+      return node.children.map(visibleTextOf).join('');
     default:
       return '';
   }

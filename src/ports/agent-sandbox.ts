@@ -27,7 +27,7 @@ export interface AgentSandbox {
   enter(program: SandboxProgram): Promise<Omit<SandboxProgram, 'tree'>>;
   /** Returns the path at which a program that is entered with a tree finds it. */
   seenAt(tree: string): string;
-  /** Asks every process in the sandbox to end, and kills what is left after `graceMs`; returns descriptions of the processes that survive, as a rule none. */
+  /** Asks every process in the sandbox to end, and kills what is left after `graceMs`; returns descriptions of the processes that survive, usually none. */
   end(graceMs: number): Promise<readonly string[]>;
   /** Empties the temporary folders of a sandbox without processes and makes a new home, for a verification that must see nothing of the agent's; returns that home. */
   refresh(): Promise<string>;

@@ -40,8 +40,8 @@ export interface AgentRun {
   readonly failedServers: readonly string[];
 }
 
-/** The name that an agent's CLI calls itself; a version that it does not give is empty. */
-export interface AgentName {
+/** The name and version that an agent's CLI reports; the version is empty if it reports none. */
+export interface AgentIdentity {
   readonly name: string;
   readonly version: string;
 }
@@ -49,7 +49,7 @@ export interface AgentName {
 /** A coding agent's CLI. */
 export interface Agent {
   /** Installs the CLI when it is absent and returns its name and version; throws UserError when it cannot. */
-  prepare(): Promise<AgentName>;
+  prepare(): Promise<AgentIdentity>;
   call(call: AgentCall): Promise<AgentRun>;
   readonly kindOfDenial: KindOfDenial;
   /** Name and address for the co-author line of commits, `Name <address>`; null when commits do not name the agent. */

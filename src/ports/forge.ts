@@ -3,7 +3,7 @@ import type {
   CheckDetails,
   CheckNow,
   PullRequestNow,
-  Standing,
+  ReviewState,
   WaitingPullRequest,
 } from '../core/feedback/pull-request-now.ts';
 import type { RepositorySettings } from '../core/doctor/facts.ts';
@@ -174,12 +174,12 @@ interface DecidingForge {
   /** Returns what people and CI say about the open pull request whose head is `branch` of this repository; null when there is none. Takes one request as a rule. */
   pullRequestNow(branch: string): Promise<PullRequestNow | null>;
   /** Returns what people have decided about the open pull request whose head is `branch` of this repository; null when there is none. Takes one request. */
-  headNow(branch: string): Promise<Standing | null>;
+  headNow(branch: string): Promise<ReviewState | null>;
   /**
    * Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off, where `standing`
    * says that this is needed. Throws UserError where GitHub refuses one of these.
    */
-  freeHead(number: number, standing: Standing): Promise<void>;
+  freeHead(number: number, standing: ReviewState): Promise<void>;
   /** Returns the open pull requests of this repository whose head begins with `prefix`, among the 200 that changed last. Takes one request as a rule. */
   waitingPullRequests(prefix: string): Promise<readonly WaitingPullRequest[]>;
   /** Returns the checks of the five base branch commits before `tip`, the oldest first; empty when they cannot be read. Takes one request. */

@@ -310,9 +310,9 @@ export type BranchDeleted =
   | { readonly kind: 'rejected'; readonly why: string }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-/** A reason not to push. `configuration` stays until a person changes something; `weather` may pass. `why` holds sentences for a person. */
+/** A reason not to push. `configuration` stays until a person changes something; `transient` may pass by itself. `why` holds sentences for a person. */
 export interface PushObstacle {
-  readonly kind: 'configuration' | 'weather';
+  readonly kind: 'configuration' | 'transient';
   readonly why: string;
 }
 

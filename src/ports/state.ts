@@ -58,7 +58,7 @@ export interface StateUpdate {
   readonly ref: string;
   /** Required present value of the ref; null when the ref must not exist. */
   readonly expected: Head | null;
-  /** Puts the ref's new target into the repository that is pushed from, and returns its id. */
+  /** Writes the ref's new target into the repository that is pushed from, and returns its id. */
   readonly board: (repository: { readonly gitFolder: string }) => Promise<Head>;
 }
 

@@ -20,8 +20,8 @@ import { messageOf, UserError } from '../errors.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { waysTo } from './trusted-programs.ts';
 
-/** Paths that were put aside, with the way to put them back. */
-interface Hidden {
+/** Paths that were restored to an earlier state, which `undo` takes back. */
+interface Restoration {
   /** Paths that were added, changed or removed, by the names that they had before. */
   readonly paths: readonly string[];
   /** Puts everything back; never throws. */
@@ -29,22 +29,22 @@ interface Hidden {
 }
 
 /**
- * The folders above those where programs run, with what build tools look for in them, as it was when this was created.
+ * A memory of what build tools look for in the folders above those where programs run.
  */
 interface FoldersAbove {
-  /** Restores the folders until this is undone. Throws a UserError if that is impossible. */
-  readonly hide: () => Promise<Hidden>;
+  /** Restores the remembered state and puts aside what was added since, until undone. Throws a UserError if it cannot. */
+  readonly restore: () => Promise<Restoration>;
 }
 
 interface Places {
   /**
-   * The folder directly below which programs will run. What is in the folders above decides about builds, so it must be
-   * as before.
+   * The folder directly below which programs will run. Files in the folders above it can change what a build does, so
+   * they must be restored.
    */
   readonly trees: string;
   /**
-   * The folder in which programs create temporary projects, from which tools search upward as well. What cannot be
-   * moved there may stay.
+   * The folder in which programs create temporary projects. Tools search upward from those as well, but a file that
+   * cannot be moved there is tolerated.
    */
   readonly temporary: string;
   /** Folders that stay where they are, whatever their names: the work tree and the home folder. */
@@ -63,23 +63,23 @@ const MOST_BYTES = 8 * 1024 * 1024;
  */
 const MOST_ENTRIES = 50_000;
 
-/** The state of a path; two states with the same `print` are equal. */
-interface Found {
-  readonly print: string;
+/** The state of a path. States with the same `fingerprint` are equal. */
+interface PathState {
+  readonly fingerprint: string;
   /** The content and mode of the original file, or null if the original cannot be restored. */
   readonly original: { readonly content: Buffer; readonly mode: number } | null;
   /** True if the path is above the trees. */
-  readonly decides: boolean;
+  readonly isAboveTrees: boolean;
 }
 
-interface Ways {
+interface SurveyedFolders {
   readonly deciding: readonly string[];
   readonly others: readonly string[];
   /** Folders that stay where they are, whatever their names: the work tree and the home folder. */
   readonly inUse: readonly string[];
 }
 
-/** The `print` of a folder whose content cannot be read. */
+/** The `fingerprint` of a folder whose content cannot be read. */
 const UNREADABLE = 'unreadable';
 
 /** The number of entries and bytes that may still be read. */
@@ -88,8 +88,8 @@ interface Budget {
   bytes: number;
 }
 
-/** The state of a folder of which only some parts are looked at. */
-const FOLDER = { print: 'folder', original: null } as const;
+/** The state of a folder of which only some entries are compared. */
+const FOLDER_STATE = { fingerprint: 'folder', original: null } as const;
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -164,7 +164,7 @@ export async function rememberSurroundings({
           await rm(laid, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
       };
       try {
-        const { paths, undo } = await above.hide();
+        const { paths, undo } = await above.restore();
         return {
           environment: {
             ...movedEnvironment(given, workspace, tree),
@@ -231,11 +231,11 @@ function isFolder(path: string): boolean {
  */
 export async function rememberFoldersAbove({ trees, temporary, inUse }: Places): Promise<FoldersAbove> {
   const place = await realPathOf(trees);
-  // What is beside a clone is created together with the clone.
+  // The folder `trees` itself is left out: it holds nothing but the clones.
   const ways = { deciding: waysTo(dirname(place)), others: waysTo(await realPathOf(temporary)), inUse };
   const before = await survey(ways);
   return {
-    hide: async () => {
+    restore: async () => {
       if ((await realPathOf(trees)) !== place)
         throw new UserError(
           'infrastructure',
@@ -243,13 +243,13 @@ export async function rememberFoldersAbove({ trees, temporary, inUse }: Places):
         );
       const now = await survey(ways);
       const undos: (() => Promise<void>)[] = [];
-      const hidden: Hidden = { paths: differences(before, now), undo: () => undoAll(undos) };
+      const hidden: Restoration = { paths: differences(before, now), undo: () => undoAll(undos) };
       for (const path of hidden.paths)
         try {
-          if (now.get(path)?.print === UNREADABLE) throw new Error('the folder can no longer be read');
-          undos.push(await makeAsBefore(path, before.get(path)?.original ?? null));
+          if (now.get(path)?.fingerprint === UNREADABLE) throw new Error('the folder can no longer be read');
+          undos.push(await restorePath(path, before.get(path)?.original ?? null));
         } catch (error) {
-          if (!(before.get(path) ?? now.get(path))?.decides) continue;
+          if (!(before.get(path) ?? now.get(path))?.isAboveTrees) continue;
           await hidden.undo();
           throw changedAbove(path, error);
         }
@@ -263,9 +263,9 @@ async function undoAll(undos: readonly (() => Promise<void>)[]): Promise<void> {
 }
 
 /** Returns the paths that differ, without those inside of a folder that differs. */
-function differences(before: ReadonlyMap<string, Found>, now: ReadonlyMap<string, Found>): readonly string[] {
+function differences(before: ReadonlyMap<string, PathState>, now: ReadonlyMap<string, PathState>): readonly string[] {
   const different = [...new Set([...before.keys(), ...now.keys()])]
-    .filter((path) => before.get(path)?.print !== now.get(path)?.print)
+    .filter((path) => before.get(path)?.fingerprint !== now.get(path)?.fingerprint)
     // A missing path that cannot be restored is ignored.
     .filter((path) => now.has(path) || before.get(path)?.original !== null);
   return different.filter((path) => !different.includes(dirname(path)));
@@ -282,7 +282,7 @@ function changedAbove(path: string, error: unknown): UserError {
 /**
  * Renames what is at a path to an unused name in the same folder and restores what was there before; returns the undo.
  */
-async function makeAsBefore(path: string, original: Found['original']): Promise<() => Promise<void>> {
+async function restorePath(path: string, original: PathState['original']): Promise<() => Promise<void>> {
   const aside = join(dirname(path), `ralph-aside-${randomUUID()}`);
   const isMoved = await rename(path, aside).then(
     () => true,
@@ -311,15 +311,15 @@ async function makeAsBefore(path: string, original: Found['original']): Promise<
 }
 
 /** Returns what tools look for in these folders, by path. */
-async function survey({ deciding, others, inUse }: Ways): Promise<ReadonlyMap<string, Found>> {
-  const found = new Map<string, Found>();
+async function survey({ deciding, others, inUse }: SurveyedFolders): Promise<ReadonlyMap<string, PathState>> {
+  const found = new Map<string, PathState>();
   const budget: Budget = { entries: MOST_ENTRIES, bytes: MOST_BYTES };
   const kept = [...deciding, ...others, ...inUse];
   for (const folder of new Set([...deciding, ...others])) {
-    const decides = deciding.includes(folder);
+    const isAboveTrees = deciding.includes(folder);
     const names = await readdir(folder).catch(() => null);
     // A folder that can no longer be read hides what is in it, so nothing there can be moved.
-    if (names === null) found.set(join(folder, '*'), { print: UNREADABLE, original: null, decides });
+    if (names === null) found.set(join(folder, '*'), { fingerprint: UNREADABLE, original: null, isAboveTrees });
     for (const name of names ?? []) {
       const path = join(folder, name);
       if (kept.some((way) => way === path || way.startsWith(path + sep))) continue;
@@ -327,8 +327,9 @@ async function survey({ deciding, others, inUse }: Ways): Promise<ReadonlyMap<st
       if (kind === null || !isSearchedUpward(name, kind)) continue;
       const inside = kind === 'folder' ? searchedInside(name) : null;
       const parts = inside === null ? [] : (await readdir(path).catch(() => [])).filter((part) => inside.test(part));
-      found.set(path, { ...(inside === null ? await look(path, budget) : FOLDER), decides });
-      for (const part of parts) found.set(join(path, part), { ...(await look(join(path, part), budget)), decides });
+      found.set(path, { ...(inside === null ? await stateOf(path, budget) : FOLDER_STATE), isAboveTrees });
+      for (const part of parts)
+        found.set(join(path, part), { ...(await stateOf(join(path, part), budget)), isAboveTrees });
     }
   }
   return found;
@@ -340,19 +341,22 @@ async function kindOf(path: string): Promise<'file' | 'folder' | null> {
   return found === null ? null : found.isDirectory() ? 'folder' : 'file';
 }
 
-async function look(path: string, budget: Budget): Promise<Omit<Found, 'decides'>> {
+async function stateOf(path: string, budget: Budget): Promise<Omit<PathState, 'isAboveTrees'>> {
   const target = await readlink(path).catch(() => '');
   const found = await stat(path).catch(() => null);
-  const of = (print: string): Omit<Found, 'decides'> => ({ print: `${target} ${print}`, original: null });
+  const of = (fingerprint: string): Omit<PathState, 'isAboveTrees'> => ({
+    fingerprint: `${target} ${fingerprint}`,
+    original: null,
+  });
   if (found === null) return of('nothing');
-  if (found.isDirectory()) return of(await printOfFolder(path, budget));
+  if (found.isDirectory()) return of(await fingerprintOfFolder(path, budget));
   if (!found.isFile()) return of('other');
   const { size, ino, ctimeMs, mode } = found;
   const content = size <= LARGEST_FILE_BYTES ? await readSmall(path) : null;
   if (content === null) return of([size, ino, ctimeMs].join(':'));
   budget.bytes -= content.length;
   return {
-    print: `${target} ${createHash('sha256').update(content).digest('hex')}`,
+    fingerprint: `${target} ${createHash('sha256').update(content).digest('hex')}`,
     original: budget.bytes < 0 ? null : { content, mode: mode & 0o777 },
   };
 }
@@ -372,7 +376,7 @@ async function readSmall(path: string): Promise<Buffer | null> {
 }
 
 /** Returns a hash of the names, modes, sizes and times of change in a folder; times of change cannot be set by hand. */
-async function printOfFolder(folder: string, budget: Budget): Promise<string> {
+async function fingerprintOfFolder(folder: string, budget: Budget): Promise<string> {
   const hash = createHash('sha256');
   const waiting = [folder];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

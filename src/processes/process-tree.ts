@@ -24,6 +24,9 @@ interface ProcessTable {
 /** The flag PF_KTHREAD of Linux: a thread of the kernel, which has no environment. */
 const KERNEL_THREAD = 0x0020_0000;
 
+/** The flag PF_FORKNOEXEC of Linux: a child that still is a copy of its parent. */
+const FORKED_ONLY = 0x0000_0040;
+
 /** The environment variable that every process of a run's agent inherits, whatever session or parent it moves to. */
 export const RUN_TAG_NAME = 'RALPH_RUN_TAG';
 
@@ -53,14 +56,14 @@ export async function endTree(tree: Tree, graceMs: number): Promise<void> {
   const known = new Set<string>();
   const warned = new Set<number>();
   const killAt = performance.now() + graceMs;
-  const patience = createPatience(killAt, KILL_FOR_MS);
+  const deadline = createKillDeadline(killAt, KILL_FOR_MS);
   let emptySince: number | null = null;
   // A single look may miss a child whose parent ends in the meantime, so two looks in a row must find no process.
   for (let sureLooks = 0; sureLooks < 2;) {
     const { alive, isUnsure } = survivors(tree, known);
     const now = performance.now();
     emptySince = alive.length > 0 ? null : (emptySince ?? now);
-    if (patience.isOver(alive.length, now) || (emptySince !== null && now >= emptySince + UNSURE_MS)) return;
+    if (deadline.isOver(alive.length, now) || (emptySince !== null && now >= emptySince + UNSURE_MS)) return;
     sureLooks = alive.length > 0 || isUnsure ? 0 : sureLooks + 1;
     const leads = alive.some((pid) => pid === tree.group);
     for (const pid of alive) {
@@ -76,10 +79,10 @@ export async function endTree(tree: Tree, graceMs: number): Promise<void> {
 }
 
 /**
- * Creates the limit for repeating SIGKILL: `forMs` from the first look after `killAt`, however late a busy machine
- * takes it, and again from each look that finds fewer processes than any before.
+ * Creates the deadline for repeating SIGKILL. It ends `forMs` after the first check from `killAt` on, and starts again
+ * whenever a check finds fewer processes than all before, because a busy machine may be slow.
  */
-export function createPatience(
+export function createKillDeadline(
   killAt: number,
   forMs: number,
 ): { readonly isOver: (left: number, now: number) => boolean } {
@@ -100,6 +103,12 @@ export function createPatience(
 /** Ends every process that carries the run tag. */
 export function endTagged(runTag: string): Promise<void> {
   return endTree({ runTag, group: null }, SWEEP_GRACE_MS);
+}
+
+/** Returns false for a child that was ended before it started its program; true where that cannot be seen. */
+export function hasBegun(pid: number): boolean {
+  const [, fields] = fieldsOf(read(String(pid), 'stat'));
+  return (Number(fields[6] ?? 0) & FORKED_ONLY) === 0;
 }
 
 /** Sends a signal to all processes of a group at once. */

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
@@ -8,9 +8,10 @@ import { UserError } from '../errors.ts';
 import type { Commands } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
+import { withNamedWait } from '../ports/waits.ts';
 import { logLine } from './log-line.ts';
 import { createTail } from './output-tail.ts';
-import { endTree, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
+import { endTree, hasBegun, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
 import { trustedEnvironment, trustedProgram } from './trusted-programs.ts';
 
 /** A program to run, in a process group of its own. The group is gone when `runProgram` settles. */
@@ -162,7 +163,7 @@ export async function runShellCommand(
   const problem = `The ${what} "${logLine(command, 200)}" cannot be run`;
   if (file === null)
     throw new UserError('infrastructure', `${problem}: bash was not found on PATH. Install it on the runner.`);
-  const end = await runProgram({
+  const program = {
     file,
     args: ['--noprofile', '--norc', ...(shell === 'strict' ? ['-e', '-o', 'pipefail'] : []), '-c', command],
     cwd,
@@ -171,7 +172,8 @@ export async function runShellCommand(
     ...bounds,
     family: familyOf({ agentSandbox, runTag, tree: workFolder }),
     outputs: [output.push, output.push],
-  });
+  } as const;
+  const end = await withNamedWait(`the ${what}`, () => runProgram(program));
   if (end.kind === 'not-started')
     throw new UserError('infrastructure', `${problem}: bash cannot be started in ${cwd}.`, { cause: end.cause });
   return { end, tail: stripVTControlCharacters(output.text()) };
@@ -199,7 +201,13 @@ export function familyOf({
  * Runs a program with a time limit. Rejects only with a UserError, if the program's sandbox is lost or processes in it
  * cannot be ended.
  */
-export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
+export function runProgram(call: ProgramCall): Promise<ProgramEnd> {
+  // A program without a limit serves this one, which does not wait for its end.
+  if (call.timeoutMs >= LONGEST_TIMER_MS) return runInGroup(call);
+  return withNamedWait(basename(call.file), () => runInGroup(call));
+}
+
+async function runInGroup(call: ProgramCall): Promise<ProgramEnd> {
   // execa is loaded at the first program: a run that ends earlier need not wait for it.
   const { execa } = await import('execa');
   if (call.signal?.aborted === true) return { kind: 'cancelled' };
@@ -225,6 +233,14 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   running.add(group);
   const ended = endAt(child, 'exit');
   const closed = endAt(child, 'close');
+  if (!hasBegun(group)) {
+    // Ctrl-C also reaches a child that has not left the terminal's process group yet: its program has not begun.
+    const end = await ended;
+    if (end.kind === 'signalled' && end.signal === 'SIGINT') {
+      running.delete(group);
+      return runInGroup(call);
+    }
+  }
   call.outputs.forEach((take, index) => child.stdio[index + 1]?.on('data', take));
   // A program that ends without reading its input (EPIPE) is judged by its end, not by this error.
   child.stdin.on('error', () => undefined);
@@ -245,7 +261,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
       return end;
     }
     if (family.kind === 'sandbox')
-      noneLeft(await family.agentSandbox.end(isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS));
+      assertNoneLeft(await family.agentSandbox.end(isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS));
     else if (family.kind === 'run')
       await endTree({ runTag: family.runTag, group }, isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS);
     else await endTree({ runTag: null, group }, family.graceMs);
@@ -258,8 +274,8 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   }
 }
 
-/** Throws a UserError if processes are left: the next program in the sandbox would run beside them as the same user. */
-function noneLeft(left: readonly string[]): void {
+/** Throws a UserError if processes are left, because the next program in the sandbox would run beside them as the same user. */
+function assertNoneLeft(left: readonly string[]): void {
   if (left.length > 0)
     throw new UserError(
       'infrastructure',

@@ -10,7 +10,7 @@ const SYSTEM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 const STARTED_BY_NAME = ['tar', 'gtar', 'zstd'];
 
 /** A program's file, with its identity when it was found. */
-interface Found {
+interface FoundProgram {
   readonly path: string;
   readonly identity: string;
 }
@@ -19,7 +19,7 @@ interface Found {
  * Programs that were found, by environment. A search is not repeated, so what an agent adds to a folder of PATH later
  * has no effect.
  */
-const known = new Map<string, Found | null>();
+const known = new Map<string, FoundProgram | null>();
 
 /**
  * Returns the absolute path of a program, found once: in a folder that this user cannot write if possible, otherwise

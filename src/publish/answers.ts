@@ -2,7 +2,7 @@ import { type Feedback, type FeedbackItem, isUnposted } from '../core/feedback/m
 import type { PullRequestNow, ThreadNow } from '../core/feedback/pull-request-now.ts';
 import { markPosted } from '../core/feedback/rounds.ts';
 import { answerMarker } from '../core/people/command.ts';
-import { overNeeds } from '../core/people/needs.ts';
+import { resolvedNeeds } from '../core/people/needs.ts';
 import { markerOf } from '../core/people/notifications.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask, type Task, type TaskProgress } from '../core/tasks/task.ts';
@@ -110,7 +110,7 @@ async function postAll(
   { places, posted }: { readonly places: readonly Place[]; readonly posted: Set<TaskId> },
 ): Promise<void> {
   const { forge, clock, log, stepWithinMs } = deps;
-  const now = await within(stepWithinMs, forge.pullRequestNow(branch));
+  const now = await withinLimit(stepWithinMs, forge.pullRequestNow(branch));
   if (now === null || now.number !== pullRequest.number) {
     // Nobody waits for an answer on a closed pull request.
     for (const { id } of places) posted.add(id);
@@ -122,7 +122,7 @@ async function postAll(
   for (const place of places) {
     // A run that is about to be killed must still have time to save its state.
     if (stepWithinMs !== null && clock.now() - begunAt > stepWithinMs) return;
-    const answered = await within(stepWithinMs, post(deps, place, now));
+    const answered = await withinLimit(stepWithinMs, post(deps, place, now));
     // GitHub is out of reach, or asks for a pause.
     if (answered.kind === 'refused' && !answered.isLasting) return;
     // A lasting refusal, as on a locked pull request, would be repeated tomorrow; the pull request's text has the
@@ -134,7 +134,7 @@ async function postAll(
     }
     const thread = resolves ? answeredThread(place, now) : null;
     if (thread === null) continue;
-    const resolved = await within(stepWithinMs, forge.resolveThread(thread.id));
+    const resolved = await withinLimit(stepWithinMs, forge.resolveThread(thread.id));
     if (resolved.kind === 'refused') resolves = false;
   }
   log.info(`answers: ${String(places.length - failures)} posted on #${String(now.number)}`);
@@ -151,16 +151,16 @@ async function post(
   const { owner, repo } = context.repository;
   const body = redact(renderFeedbackAnswer(item, { id, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` }));
   if (place.kind === 'review') return forge.upsertComment(now.number, answerMarker(id, item.asked), body);
-  if (place.kind !== 'thread') return nothingLeft;
+  if (place.kind !== 'thread') return NOTHING_TO_RESOLVE;
   const thread = threadIn(place, now);
   // A person resolved or deleted the thread while the agent worked.
-  if (thread === null && now.moreThreads === 0) return nothingLeft;
+  if (thread === null && now.moreThreads === 0) return NOTHING_TO_RESOLVE;
   // The whole text is compared, because anybody can imitate the first line.
-  if (thread?.comments.some(({ text }) => sameText(text, body)) === true) return nothingLeft;
+  if (thread?.comments.some(({ text }) => sameText(text, body)) === true) return NOTHING_TO_RESOLVE;
   return forge.replyInThread(now.number, { replyTo: place.replyTo, body });
 }
 
-const nothingLeft: Wished<null> = { kind: 'granted', value: null };
+const NOTHING_TO_RESOLVE: Wished<null> = { kind: 'granted', value: null };
 
 function threadIn({ replyTo }: Extract<Place, { kind: 'thread' }>, { threads }: PullRequestNow): ThreadNow | null {
   return threads.find(({ comments }) => comments[0]?.id === replyTo) ?? null;
@@ -180,7 +180,7 @@ function sameText(one: string, other: string): boolean {
   return plain(one) === plain(other);
 }
 
-/** Writes one sticky comment on each issue that was worked on and on the pull request, and corrects older comments that are no longer true. Returns warnings. */
+/** Updates the status comment on each issue that was worked on and on the pull request, and corrects older comments that are no longer true. Returns warnings. */
 export async function publishComments(deps: PublishDeps, report: WorkedReport): Promise<readonly string[]> {
   const writeAll = async (): Promise<void> => {
     for (const { thread, taskId } of statusThreads(report)) {
@@ -190,7 +190,7 @@ export async function publishComments(deps: PublishDeps, report: WorkedReport): 
     }
   };
   try {
-    await within(deps.stepWithinMs, writeAll());
+    await withinLimit(deps.stepWithinMs, writeAll());
     return [];
   } catch (error) {
     // The work is safe by now, so an error here must not cause it to be published again.
@@ -230,7 +230,7 @@ async function correctOlder(
   const writtenBefore = worked.startedAt;
   const approved = taskId === null ? [] : [markerOf([{ kind: 'needs_approval', about: taskId }]), APPROVAL_MARKER];
   // A run that could keep no state may have posted these needs.
-  for (const need of overNeeds(worked))
+  for (const need of resolvedNeeds(worked))
     await forge.amendComment(thread, markerOf([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
   for (const marker of approved)
     await forge.amendComment(thread, marker, { body: APPROVED_SINCE, writtenBefore, closing: true });
@@ -248,7 +248,7 @@ export async function requestReviewAgain(
   if (overtaken === null || logins.length === 0) return { feedback, warnings: [] };
   const asked = { ...feedback, overtaken: { ...overtaken, approvedBy: [] } };
   try {
-    await within(stepWithinMs, forge.requestReview(pullRequest, { logins, teams: [] }));
+    await withinLimit(stepWithinMs, forge.requestReview(pullRequest, { logins, teams: [] }));
     return { feedback: asked, warnings: [] };
   } catch (error) {
     const warning = `${logins.join(', ')} approved earlier commits, and a new review could not be requested: ${sentence(textOf(error))}`;
@@ -258,7 +258,7 @@ export async function requestReviewAgain(
 }
 
 /** Returns the result of `work`; rejects with a UserError when it takes longer than `limitMs` (null: no limit). Work that is no longer waited for continues. */
-export async function within<T>(limitMs: number | null, work: Promise<T>): Promise<T> {
+export async function withinLimit<T>(limitMs: number | null, work: Promise<T>): Promise<T> {
   if (limitMs === null) return work;
   const { promise: timeUp, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {

@@ -26,7 +26,7 @@ import {
   STATUS_MARKER,
   withAnswer,
 } from '../report/pages/status-comment.ts';
-import { within } from './answers.ts';
+import { withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import { laneViewOf, reportOfEnd, reportOfWork, tasksWithProgress } from './report-of.ts';
@@ -200,7 +200,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
       runUrl: context.runUrl,
     });
     try {
-      const written = await within(MAX_WAIT_MS, forge.upsertComment(thread, STATUS_MARKER, redact(body)));
+      const written = await withinLimit(MAX_WAIT_MS, forge.upsertComment(thread, STATUS_MARKER, redact(body)));
       if (written.kind === 'granted') shown = { thread, at: now };
       else failures += 1;
     } catch (error) {

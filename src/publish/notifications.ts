@@ -12,7 +12,7 @@ import {
   MAX_NOTIFICATIONS_PER_DAY,
   type Need,
   peopleOf,
-  type Remembered,
+  type NotificationMemory,
   withNotification,
 } from '../core/people/notifications.ts';
 import { QUEUE, type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
@@ -28,7 +28,7 @@ import {
   renderNotification,
   renderSettled,
 } from '../report/pages/notification.ts';
-import { within } from './answers.ts';
+import { withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { askersOf, issueOfNeeds, labellersOf, tasksOfNeeds, type WorkedEnd } from './recipients.ts';
 
@@ -39,7 +39,7 @@ export const MAX_NOTICES = 10;
 const MAX_SETTLED = 3;
 
 /** The notifications that the state remembers, and what could not be done. */
-interface Notified extends Remembered {
+interface Notified extends NotificationMemory {
   /** Set when a later run must try again. */
   readonly isUnheard: boolean;
   readonly warnings: readonly string[];
@@ -53,7 +53,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   const { work, pullRequest } = end;
   const plan = planOf(deps, end);
   const { notified, notifiedAt } = work.state;
-  let known: Remembered = { notified, notifiedAt };
+  let known: NotificationMemory = { notified, notifiedAt };
   const warnings: string[] = [];
   const warn = (text: string): void => {
     warnings.push(text);
@@ -61,7 +61,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   };
   const attempt = async (what: string, act: () => Promise<void>): Promise<void> => {
     try {
-      await within(deps.stepWithinMs, act());
+      await withinLimit(deps.stepWithinMs, act());
     } catch (error) {
       warn(`${what}: ${sentence(textOf(error))}`);
     }
@@ -80,7 +80,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   return { ...known, isUnheard, warnings };
 }
 
-/** Tells whether this run must notify people of a task. Notifications about the lane do not count: a run that makes up for this one finds them by their marker. */
+/** Tells whether this run must notify people of a task. Notifications about the lane do not count: if this run is killed, the next one finds them by their marker. */
 export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd): boolean {
   const { id } = end.work.lane;
   return (
@@ -117,7 +117,7 @@ function planOf({ config }: Pick<PublishDeps, 'config'>, { work, report, pullReq
     addedWork: work.hasNewCommits && report.headSha === work.head && !onlyAnswers(work),
     unapproved: noticesOf(work).map(({ issue }) => taskIdOfIssue(issue)),
     maxRounds: config.answers.maxRounds,
-    areChecksUnread: work.notes.checks?.isForNow === true,
+    areChecksUnread: work.notes.checks?.isTemporary === true,
   });
 }
 
@@ -145,7 +145,7 @@ export async function notifyOnce(
 ): Promise<Wished<{ readonly id: number }>> {
   const { thread, needs } = notification;
   const body = onlyOnce(textOnce(deps, notification));
-  return within(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(needs), body));
+  return withinLimit(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(needs), body));
 }
 
 function textOnce({ config, redact }: Notifying, { askers, ...text }: NotifiedOnce): string {
@@ -208,14 +208,14 @@ async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnc
     found.text = before;
     return before ?? body;
   });
-  if (found.text === null || reasonIn(found.text) === reasonIn(body)) return;
+  if (found.text === null || comparableReason(found.text) === comparableReason(body)) return;
   const writtenBefore = clock.now() - DAY_MS;
   await forge.amendComment(thread, marker, { body: ANOTHER_REASON, writtenBefore, closing: true });
   await forge.upsertComment(thread, marker, body);
 }
 
-/** Returns the text of a notification without what differs from run to run: mentions, numbers, links. */
-function reasonIn(text: string): string {
+/** Returns the text of a notification without mentions, numbers and links, which differ from run to run. */
+function comparableReason(text: string): string {
   return text
     .replaceAll(/^@.*$/gm, '')
     .replaceAll(/\]\([^)]*\)/g, ']')
@@ -238,8 +238,8 @@ export function threadOfLane(
 async function settle(
   deps: PublishDeps,
   { settle: plan, notify: needs }: NotificationPlan,
-  known: Remembered,
-): Promise<Remembered> {
+  known: NotificationMemory,
+): Promise<NotificationMemory> {
   const isAgain = ({ kind, about }: Need): boolean => needs.some((need) => need.kind === kind && need.about === about);
   const again = plan.filter(({ notification }) => isAgain(notification));
   const inOrder = [...again, ...plan].map(({ notification }) => notification.comment);
@@ -266,8 +266,8 @@ async function notify(
     needs,
     known,
     warn,
-  }: { readonly needs: readonly Need[]; readonly known: Remembered; readonly warn: (text: string) => void },
-): Promise<Remembered & Pick<Notified, 'isUnheard'>> {
+  }: { readonly needs: readonly Need[]; readonly known: NotificationMemory; readonly warn: (text: string) => void },
+): Promise<NotificationMemory & Pick<Notified, 'isUnheard'>> {
   const { config, clock, log, forge } = deps;
   const nothingMore = { ...known, isUnheard: false };
   if (needs.length === 0 || config.notify.kind === 'none') return nothingMore;
@@ -305,7 +305,9 @@ async function notify(
     return ready.length === 0 ? nothingMore : withNotification(nothingMore, ready, { thread, comment: null, at: now });
   }
   const comment = written.value.id;
-  const what = needs.map(({ kind, about }) => `${kind} (${about})`).join(', ');
+  const what = needs
+    .map(({ kind, about }) => (about.startsWith('issue-') ? `${kind} (#${about.slice('issue-'.length)})` : kind))
+    .join(', ');
   log.info(`${mentions.length === 0 ? 'wrote of' : 'notified of'} ${what} on #${String(thread)}`);
   return withNotification(nothingMore, needs, { thread, comment, at: now });
 }

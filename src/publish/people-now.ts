@@ -32,7 +32,7 @@ export async function lookAtTask(looking: Looking, task: Task): Promise<Withdraw
   try {
     return withdrawalOf(await looking.forge.issue(number), looking.config.taskLabel);
   } catch (error) {
-    looking.debug(`Nobody knows whether ${nameOfTask(task)} is wanted still: ${String(error)}`);
+    looking.debug(`It is unknown whether ${nameOfTask(task)} is still wanted: ${String(error)}`);
     return null;
   }
 }
@@ -57,7 +57,7 @@ export async function lookAtLane(
       ? { kind: 'closed', by: `pull request #${String(own.number)}, closed without merging` }
       : null;
   } catch (error) {
-    debug(`Nobody knows whether the pull request of ${branch} is open still: ${String(error)}`);
+    debug(`It is unknown whether the pull request of ${branch} is still open: ${String(error)}`);
     return null;
   }
 }

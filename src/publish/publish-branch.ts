@@ -7,31 +7,31 @@ import {
   withdrawalWarning,
   withdrawTasks,
 } from '../core/people/withdrawal.ts';
-import { whyOf } from '../core/refusals/refusal.ts';
+import { describePushFailure } from '../core/refusals/refusal.ts';
 import { sentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import { type Cleared, clearHead, type HeadDeps } from '../handover/clear-head.ts';
 import type { Work } from '../handover/intake.ts';
 import type { LaneStart, PushResult } from '../ports/repository.ts';
-import { within } from './answers.ts';
+import { withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { type LaneWithdrawal, lookAtLane, lookAtWork } from './people-now.ts';
 
-/** Share of a step's time limit for a look at GitHub, so that saving and notifying still get their turn. */
+/** Share of a step's time limit for asking GitHub about withdrawals, so that time is left for saving and notifying. */
 const LOOK_SHARE = 0.25;
 
 function lookWithin({ stepWithinMs }: PublishDeps): number | null {
   return stepWithinMs === null ? null : stepWithinMs * LOOK_SHARE;
 }
 
-/** Returns the work without what people took back while the run worked: that is neither done nor ready. `isAnswered` is false when the look took too long. */
+/** Returns the work with the tasks that people withdrew meanwhile marked as withdrawn, and the withdrawal of the lane, if any. `isAnswered` is false when GitHub did not answer in time. */
 export async function heedPeople(
   deps: PublishDeps,
   work: Work,
 ): Promise<{ readonly work: Work; readonly lane: LaneWithdrawal | null; readonly isAnswered: boolean }> {
   const { forge, remote, config, log } = deps;
   const looking = { forge, remote, config, debug: log.info };
-  const seen = await within(
+  const seen = await withinLimit(
     lookWithin(deps),
     // An earlier try of this run may have deleted a branch without commits.
     Promise.all([lookAtWork(looking, work), hasBranchToLose(work) ? lookAtLane(looking, work) : null]),
@@ -91,7 +91,7 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
   if (cleared.kind !== 'clear') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
   // The loop has pushed what it could, so from its last push on the branch is this run's.
   const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };
-  const pushed = await within(
+  const pushed = await withinLimit(
     deps.stepWithinMs,
     deps.remote.push({ branch: lane.branch, commit: head, since: remoteHead ?? base, start }),
   ).catch(rejectedBy);
@@ -103,7 +103,7 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
   return lostBranch(deps, work, pushed);
 }
 
-/** Returns the dependencies of clearing a head with a time limit on each request. If GitHub did not answer a moment ago, they do not ask again. */
+/** Returns the dependencies of `clearHead` with a time limit on each request. If GitHub did not answer a moment ago, they do not ask again. */
 function inTime(deps: PublishDeps, isAnswered: boolean): HeadDeps {
   const { config, clock, log, forge, stepWithinMs } = deps;
   const silent = (): Promise<never> => Promise.reject(new UserError('infrastructure', 'GitHub does not answer'));
@@ -112,9 +112,9 @@ function inTime(deps: PublishDeps, isAnswered: boolean): HeadDeps {
     clock,
     log,
     forge: {
-      headNow: isAnswered ? (branch) => within(lookWithin(deps), forge.headNow(branch)) : silent,
-      freeHead: (number, standing) => within(stepWithinMs, forge.freeHead(number, standing)),
-      makeDraft: (number) => within(stepWithinMs, forge.makeDraft(number)),
+      headNow: isAnswered ? (branch) => withinLimit(lookWithin(deps), forge.headNow(branch)) : silent,
+      freeHead: (number, standing) => withinLimit(stepWithinMs, forge.freeHead(number, standing)),
+      makeDraft: (number) => withinLimit(stepWithinMs, forge.makeDraft(number)),
     },
   };
 }
@@ -125,7 +125,7 @@ async function lostBranch(
   result: Exclude<PushResult, { kind: 'pushed' }>,
 ): Promise<PublishedBranch> {
   const { lane, base, remoteHead, state, outcome } = work;
-  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(whyOf(result))}`;
+  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(describePushFailure(result))}`;
   deps.log.error(message);
   const left = remoteHead === base ? await withoutEmptyBranch(deps, work) : remoteHead;
   const kind = result.kind === 'refused' ? 'refused' : 'lost';
@@ -138,13 +138,13 @@ async function lostBranch(
   return { kind, remoteHead: left, outcome: end, feedback: state.feedback };
 }
 
-/** Deletes a branch that was created for work that did not come. */
+/** Deletes the branch if it was created for work that was never done. */
 async function withoutEmptyBranch(
   { remote, stepWithinMs }: PublishDeps,
   { lane, base, remoteHead }: Work,
 ): Promise<string | null> {
   if (lane.start.kind === 'continue' || lane.start.kind === 'reuse' || remoteHead === null) return remoteHead;
-  const deleted = await within(stepWithinMs, remote.deleteBranch({ branch: lane.branch, head: base })).catch(
+  const deleted = await withinLimit(stepWithinMs, remote.deleteBranch({ branch: lane.branch, head: base })).catch(
     rejectedBy,
   );
   return deleted.kind === 'deleted' || deleted.kind === 'gone' ? null : remoteHead;

@@ -15,7 +15,7 @@ import type { Released } from '../ports/state.ts';
 import type { ReportFrame } from '../report/at-gate.ts';
 import { peoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
 import { renderPullRequest } from '../report/pages/pull-request.ts';
-import { type AnswersPosted, publishAnswers, publishComments, requestReviewAgain, within } from './answers.ts';
+import { type AnswersPosted, publishAnswers, publishComments, requestReviewAgain, withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, readNotices } from './notifications.ts';
@@ -60,9 +60,9 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     pull,
     answers,
     reportWith,
-    unsaid: untold,
+    warnings: earlierWarnings,
     isUnheard,
-  } = await tellPeople(deps, worked, branch).catch(async (error: unknown) => {
+  } = await publishForPeople(deps, worked, branch).catch(async (error: unknown) => {
     // Release the lane even on unexpected errors, and keep the calls on record; otherwise the lane stays locked until
     // the lease expires.
     const end: PublishedEnd = {
@@ -74,7 +74,7 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     await saveState(deps, worked, { ...end, isPublished: false });
     throw error;
   });
-  const isPublished = !isUnheard && answers.unposted === 0 && !isCutOff(end);
+  const isPublished = !isUnheard && answers.unposted === 0 && !wasUnreachable(end);
   const { saved, lane } = await saveState(deps, notified, { ...end, isPublished });
   const report = reportWith(saved);
   const [unlabelled, warnings] = await Promise.all([
@@ -82,12 +82,12 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     notifyIssues(deps, { work: notified, report, known: notified.state.notified }),
     saved.kind === 'saved' ? tidyCaches(deps, notified) : null,
   ]);
-  const unsaid = [...answers.warnings, ...untold, ...unlabelled, ...warnings];
-  return { report: { ...report, warnings: [...report.warnings, ...unsaid] }, lane };
+  const failures = [...answers.warnings, ...earlierWarnings, ...unlabelled, ...warnings];
+  return { report: { ...report, warnings: [...report.warnings, ...failures] }, lane };
 }
 
 /** Publishes the pull request, answers and notifications, and returns the work with their results. */
-async function tellPeople(deps: PublishDeps, worked: Work, branch: PublishedBranch) {
+async function publishForPeople(deps: PublishDeps, worked: Work, branch: PublishedBranch) {
   const pull = await publishPullRequest(deps, { ...worked, outcome: branch.outcome }, branch.remoteHead);
   const end: PublishedEnd = {
     outcome: pull.outcome,
@@ -111,7 +111,7 @@ async function tellPeople(deps: PublishDeps, worked: Work, branch: PublishedBran
     ? await requestReviewAgain(deps, work.state.feedback, pull.pullRequest.number)
     : { feedback: work.state.feedback, warnings: [] };
   const notified: Work = { ...work, state: { ...work.state, ...remembered, feedback: again.feedback, sequence } };
-  return { notified, end, pull, answers, reportWith, unsaid: [...unnotified, ...again.warnings], isUnheard };
+  return { notified, end, pull, answers, reportWith, warnings: [...unnotified, ...again.warnings], isUnheard };
 }
 
 /** Tells whether all commits of the work reached the remote. */
@@ -134,7 +134,7 @@ async function publishPullRequest(
   if (remoteHead === null) return { kind: 'current', outcome, pullRequest: null };
   const report = reportOfWork(frameOf(deps), work, { pullRequest: lane.pullRequest, headSha: remoteHead, saved: null });
   try {
-    const pullRequest = await within(deps.stepWithinMs, openOrUpdate(deps, work, report));
+    const pullRequest = await withinLimit(deps.stepWithinMs, openOrUpdate(deps, work, report));
     if (pullRequest !== null) deps.log.info(`pull request #${String(pullRequest.number)}: ${pullRequest.url}`);
     return { kind: 'current', outcome, pullRequest };
   } catch (error) {
@@ -150,9 +150,9 @@ async function publishPullRequest(
 }
 
 /**
- * Opens or updates the pull request after looking again, because this may be `post` after a main that was killed right
- * after its request, and people merge and close while the agent works. A merged pull request lacks this run's commits,
- * and one closed meanwhile must stay closed.
+ * Opens or updates the pull request after reading it again: a main that was killed may have opened it already, and people
+ * merge and close while the agent works. A merged pull request lacks this run's commits, and one closed meanwhile must
+ * stay closed.
  */
 async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport): Promise<PullRequest | null> {
   const { forge, config, redact } = deps;
@@ -169,11 +169,11 @@ async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport)
   const pullRequest = isOurs
     ? newest
     : await forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: config.draft });
-  return standsAs(deps, work, pullRequest);
+  return setDraftState(deps, work, pullRequest);
 }
 
-/** Makes the pull request a draft or ready, depending on how the run ended. */
-async function standsAs(
+/** Makes the pull request a draft or ready for review, depending on how the run ended. */
+async function setDraftState(
   { forge, config, log }: PublishDeps,
   { outcome, state, head, hasNewCommits, notes }: Work,
   pullRequest: PullRequest,
@@ -198,7 +198,7 @@ async function standsAs(
   }
 }
 
-/** Posts answers only about work on the remote, because an answer must not name a commit that people cannot see. */
+/** Posts the answers if the work is on the remote, because an answer must not name a commit that people cannot see. */
 function answer(
   deps: PublishDeps,
   { lane: { branch }, tasks, state, stateBefore }: Work,
@@ -231,11 +231,11 @@ function withoutProgress(
 /** Deletes superseded caches. A later run deletes what this one cannot. */
 async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }: Work): Promise<void> {
   if (config.stateStore === 'ref') return;
-  await within(stepWithinMs, forge.deleteSupersededCaches(laneKeyPrefix(lane.id), KEPT_CACHES)).catch(() => 0);
+  await withinLimit(stepWithinMs, forge.deleteSupersededCaches(laneKeyPrefix(lane.id), KEPT_CACHES)).catch(() => 0);
 }
 
 /** Tells whether GitHub was out of reach, so that a later run may succeed. */
-function isCutOff({ published, outcome }: PublishedEnd): boolean {
+function wasUnreachable({ published, outcome }: PublishedEnd): boolean {
   return !published && outcome.kind === 'failed' && outcome.reason === 'infrastructure';
 }
 

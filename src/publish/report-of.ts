@@ -30,8 +30,8 @@ import { factsOf, reportAtGate, type ReportFrame, settingOfRun } from '../report
 import { MAX_UNLISTED, parseHiddenStatus } from '../report/pages/status-json.ts';
 import { unfinishedCallsLine } from '../report/sentences/spend.ts';
 
-/** The agent's words on this branch do not apply to what another branch asks. */
-const unsaid = { question: null, summary: null, recommendation: null };
+/** A share without the agent's words on this branch, which do not apply to a question of another branch. */
+const noAgentWords = { question: null, summary: null, recommendation: null };
 
 /** The report of a run that worked, as far as it got. */
 export function reportOfWork(
@@ -59,7 +59,7 @@ export function reportOfWork(
     iterations: work.journal,
     tokens: used.tokens,
     costUsd: used.costUsd,
-    session: sessionWord(work),
+    session: sessionWords(work),
     withheld: work.withheld,
     lookAt: work.lookAt,
     change: work.state.change,
@@ -152,12 +152,12 @@ function headVerificationOf(
   const of = record.commit === headSha || isBeforeTidying ? 'head' : 'earlier';
   if (made !== null && made.kind !== 'not-run') return { of, commit: record.commit, verification: made };
   return of === 'head' && record.commands === state.baseVerification?.commands
-    ? { of, commit: record.commit, verification: rememberedOf(record) }
+    ? { of, commit: record.commit, verification: verificationFrom(record) }
     : null;
 }
 
 /** Turns a stored record into a verification; output and duration are not stored. */
-function rememberedOf({ kind, command, exitCode }: VerificationRecord): Exclude<Verification, { kind: 'not-run' }> {
+function verificationFrom({ kind, command, exitCode }: VerificationRecord): Exclude<Verification, { kind: 'not-run' }> {
   return kind === 'passed'
     ? { kind, durationMs: 0 }
     : { kind, command: command ?? '', code: exitCode, tail: '', durationMs: 0 };
@@ -197,7 +197,7 @@ function laneFactsOf(
   };
 }
 
-/** The pull request itself remembers which tasks it has work of: the lane's state also knows those that were merged long ago. */
+/** Returns tasks that the pull request has work of and that are no longer listed. The pull request's own record counts, because the lane's state also has tasks that were merged long ago. */
 function unlistedTasks({ lane, tasks }: Work): WorkedReport['unlisted'] {
   const before = parseHiddenStatus(lane.pullRequest?.body ?? '');
   if (before.kind !== 'found') return [];
@@ -211,7 +211,7 @@ function unlistedTasks({ lane, tasks }: Work): WorkedReport['unlisted'] {
     .slice(-MAX_UNLISTED);
 }
 
-function sessionWord({ state, stateBefore, journal }: Work): string {
+function sessionWords({ state, stateBefore, journal }: Work): string {
   if (state.session === null) return journal.length === 0 ? 'none' : 'ended with this run';
   return state.session.id === stateBefore.session?.id ? 'resumed from the last run' : 'new in this run';
 }
@@ -264,7 +264,7 @@ export function tasksWithProgress(
     const share = isListed(task) ? shareOf(state.change, task.id) : answeredShare(state, task.id);
     const progress = shownProgress(progressOf(state.tasks, task.id));
     return progress.answer !== undefined
-      ? { task, progress, share: { ...share, ...unsaid }, asked: asked(task.id) }
+      ? { task, progress, share: { ...share, ...noAgentWords }, asked: asked(task.id) }
       : { task, progress, share, asked: null };
   });
 }

@@ -10,7 +10,7 @@ import {
 import type { ApprovalNotice } from '../core/people/consent.ts';
 import { noChange } from '../core/lane/change.ts';
 import { leaseOf } from '../config/config.ts';
-import { advance, claim, release, settled } from '../core/snapshot/changes.ts';
+import { advanceInSnapshot, claimInSnapshot, releaseInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
 import { emptySnapshot, type Snapshot } from '../core/snapshot/snapshot.ts';
 import { stillAsked } from '../core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../core/lane/state/state.ts';
@@ -76,7 +76,7 @@ function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly 
   return needs.filter((need) => !known.some(({ kind, about }) => kind === need.kind && about === need.about));
 }
 
-/** Notifies people alone, and returns the needs that they know of afterwards. */
+/** Notifies people while no other run works on the lane, and returns the needs of which people are notified afterwards. */
 async function notifyAlone(
   deps: PublishDeps,
   intake: EndIntake,
@@ -114,13 +114,13 @@ async function notifyAlone(
       const isSettled = isOfRest && (intake.lane?.id ?? QUEUE) !== QUEUE;
       await remember(deps, memory, {
         state: after,
-        settle: (snapshot) => (isSettled ? settled(snapshot, run, { runTag: deps.runTag, now }) : snapshot),
+        settle: (snapshot) => (isSettled ? settleSnapshot(snapshot, run, { runTag: deps.runTag, now }) : snapshot),
       });
       if (isOfRest) await correctLiveStatus(deps, intake, needs);
     }
     return [...known, ...needs];
   } finally {
-    if (memory !== null) await giveBack(deps, memory.lane);
+    if (memory !== null) await releaseLaneClaim(deps, memory.lane);
   }
 }
 
@@ -140,7 +140,7 @@ async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: re
     );
 }
 
-/** The claim on a lane's memory. `memory` is the state that can remember the notification; null when none can, and the comment's first line identifies it instead. */
+/** The claim on the lane whose state remembers the notification. `memory` is that state; null when no state can, and the comment is recognized by its first line instead. */
 type Memory = { readonly kind: 'busy' } | { readonly kind: 'free'; readonly memory: LaneState | null };
 
 async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: readonly Need[]): Promise<Memory> {
@@ -154,12 +154,12 @@ async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: reado
     // The state that this run decided by contains orders and other lanes' usage, and must not replace the stored one.
     const restored = await store.restore(id);
     const state = storedState(restored.lane, { id, isNew: lane?.start.kind === 'fresh' }, clock.now());
-    if (state !== null) return claimIt(deps, state, restored);
+    if (state !== null) return claimState(deps, state, restored);
   }
   return none;
 }
 
-async function claimIt(deps: PublishDeps, state: LaneState, { snapshot }: Restored): Promise<Memory> {
+async function claimState(deps: PublishDeps, state: LaneState, { snapshot }: Restored): Promise<Memory> {
   const now = deps.clock.now();
   const { lane } = state;
   const seen = snapshot ?? emptySnapshot;
@@ -170,17 +170,17 @@ async function claimIt(deps: PublishDeps, state: LaneState, { snapshot }: Restor
     purpose: 'notice' as const,
     reserve: <Same>(same: Same): Same => same,
   };
-  const claimed = await deps.store.update(claim({ lane, seen, ...asking }));
+  const claimed = await deps.store.update(claimInSnapshot({ lane, seen, ...asking }));
   if (claimed.kind !== 'updated') return { kind: 'free', memory: null };
   return claimed.answer.kind === 'claimed' ? { kind: 'free', memory: state } : { kind: 'busy' };
 }
 
-async function giveBack({ store, clock, ...run }: PublishDeps, lane: LaneId): Promise<void> {
+async function releaseLaneClaim({ store, clock, ...run }: PublishDeps, lane: LaneId): Promise<void> {
   const now = clock.now();
-  await store.update(release(lane, { holder: leaseOf(run, now), isUnused: false, now }));
+  await store.update(releaseInSnapshot(lane, { holder: leaseOf(run, now), isUnused: false, now }));
 }
 
-/** Returns the stored state. A lost state is not replaced, because the next run that works makes up for it. */
+/** Returns the stored state, or null if it was lost: the next run that works begins a new one. */
 function storedState(
   restored: Restored['lane'],
   { id, isNew }: { readonly id: LaneId; readonly isNew: boolean },
@@ -199,7 +199,7 @@ async function remember(
   const now = clock.now();
   const document = (newest: number): string =>
     documentOf({ ...state, sequence: newest, savedAt: now }, { transcript, redact });
-  const advanced = advance({ lane, after: sequence, document, holder: leaseOf(run, now) });
+  const advanced = advanceInSnapshot({ lane, after: sequence, document, holder: leaseOf(run, now) });
   await store.update((snapshot) => {
     const kept = advanced(snapshot);
     return { ...kept, snapshot: settle(kept.snapshot) };

@@ -1,10 +1,10 @@
 import { leaseOf } from '../config/config.ts';
-import { hasConversation } from '../core/lane/session.ts';
+import { hasAnySession } from '../core/lane/session.ts';
 import { endRun } from '../core/lane/settle/settle.ts';
 import { recordPublished } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { advance, save, settled } from '../core/snapshot/changes.ts';
+import { advanceInSnapshot, saveInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { sentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
@@ -13,7 +13,7 @@ import type { SavedReport } from '../handover/report.ts';
 import { storedRunOf } from '../handover/stored-run.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { Released, Transcript } from '../ports/state.ts';
-import { within } from './answers.ts';
+import { withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 
 export interface PublishedEnd {
@@ -27,14 +27,14 @@ export interface PublishedEnd {
 /** The outcome that counts if the run is killed now. */
 const KILLED: Outcome = { kind: 'cancelled', reason: 'killed' };
 
-/** Stores the work before people are notified, so that a run that finishes this one after a kill knows the reasons. Returns the number of the newest state. */
+/** Saves the state before people are notified, so that after a kill the next run knows what the notification is about. Returns the sequence of the newest state. */
 export async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd): Promise<number> {
   const { lane, state, stateBefore } = work;
   if (deps.config.stateStore === 'none' || deps.unsaved !== null) return state.sequence;
   // The conversation is stored with the state at the end, so until then the previous one counts.
   const transcript = transcriptBefore(stateBefore, state);
   const kept = await deps.store.update(
-    advance({
+    advanceInSnapshot({
       lane: lane.id,
       after: state.sequence,
       document: (sequence) =>
@@ -45,7 +45,7 @@ export async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd
   return (kept.kind === 'updated' ? kept.answer : null) ?? state.sequence;
 }
 
-/** Returns the state that is true of the remote. */
+/** Returns the state that matches what is on the remote. */
 function endedState(
   { clock }: PublishDeps,
   { state, head }: Work,
@@ -67,7 +67,7 @@ interface Saved {
 }
 
 /**
- * Saves the state that is true of the remote, gives the lane back, and replaces the reservation with the actual usage.
+ * Saves the state that matches the remote, gives the lane back, and replaces the reservation with the actual usage.
  * `isPublished` is set when nothing is left that a later run could publish.
  */
 export async function saveState(
@@ -94,9 +94,9 @@ export async function saveState(
   const stored = storedRunOf(work, {
     ...{ context, redact, outcome: end.outcome, requestedBy: asked.by, headSha: end.remoteHead },
     pullRequest: end.pullRequest?.number ?? null,
-    journal: await within(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
+    journal: await withinLimit(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
   });
-  const change = save({ ...copy, saver: leaseOf(deps, now), now, run, stored });
+  const change = saveInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
   const { lane } = saved;
   if (saved.kind === 'saved') {
@@ -111,8 +111,8 @@ export async function saveState(
 
 /** Exports the transcripts within the time limit, because the state is worth more than the session and must not wait for it. */
 async function exportSessions(deps: PublishDeps, state: LaneState): Promise<Transcript | null> {
-  if (!hasConversation(state)) return null;
-  return within(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
+  if (!hasAnySession(state)) return null;
+  return withinLimit(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
     deps.log.warning(`The session is not kept, so the next run starts a new one: ${sentence(textOf(error))}`);
     return null;
   });
@@ -128,7 +128,7 @@ async function settleUsage(
   const run = { before: work.stateBefore, after: work.state, isPublished };
   const message = `${nameOfLane(work.lane.id)}: settled by run ${context.runId}`;
   const written = await store.update((newest) => ({
-    snapshot: settled(newest, run, { runTag, now }),
+    snapshot: settleSnapshot(newest, run, { runTag, now }),
     message,
     answer: null,
   }));

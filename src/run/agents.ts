@@ -11,11 +11,11 @@ import { meaningOfRun } from '../gate/event/event-table.ts';
 import { requesterOf } from '../gate/event/intent.ts';
 import { releaseLane } from '../gate/lane/claim.ts';
 import { findStart } from '../gate/lane/start.ts';
-import { packed, sealedOf, type SealedPart } from '../handover/conversations.ts';
+import { packTranscripts, sealedTranscriptOf, type SealedPart } from '../handover/conversations.ts';
 import type { Work, WorkIntake } from '../handover/intake.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from '../loop/deps.ts';
-import type { Agent, AgentName as CalledName } from '../ports/agent.ts';
+import type { Agent, AgentIdentity } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { Released, Seal, StateStore } from '../ports/state.ts';
@@ -25,12 +25,12 @@ import { packJournal } from './packed-journal.ts';
 import { type AgentConnection, type AgentNeeds, type Connections, NO_NEEDS, type RunDeps } from './deps.ts';
 
 /** Returns the agents of a run, none of which is opened yet. `prepared` receives an agent's name and version once it is. */
-export function agentsOf(
+export function createLoopAgents(
   { agents: [first, ...others] }: Pick<Connections, 'agents'>,
   needs: AgentNeeds,
-  prepared: (called: CalledName) => void,
+  prepared: (called: AgentIdentity) => void,
 ): LoopDeps['agents'] {
-  const openingOf = (agent: AgentConnection): LoopAgent => opening(agent, needs, prepared);
+  const openingOf = (agent: AgentConnection): LoopAgent => createLazyAgent(agent, needs, prepared);
   return [openingOf(first), ...others.map(openingOf)];
 }
 
@@ -67,7 +67,7 @@ export function recordedExporters({ agents }: Pick<Connections, 'agents'>, { sta
 }
 
 /** Creates the function that exports the transcripts of a lane's conversations, encrypted. Where this run had no conversation with their agent, the stored transcripts are kept. */
-export function sessionExport({
+export function createSessionExport({
   exporters,
   first,
   seal,
@@ -88,7 +88,7 @@ export function sessionExport({
       const content = exporter === null ? await stored(state, name) : await exported(exporter, state.lane, session.id);
       if (content !== null) parts.push({ agent: name, content });
     }
-    const file = packed(parts);
+    const file = packTranscripts(parts);
     return file === null ? null : { sha256: createHash('sha256').update(file).digest('hex'), content: file };
   };
 
@@ -100,22 +100,21 @@ export function sessionExport({
     const content = await agent.exportSession(sessionId);
     if (content === null) return null;
     const closed = await seal.close(content, { lane, sessionId });
-    if (closed === null)
-      log.info('session: its transcript is not kept (there is no key of the agent to encrypt it with)');
+    if (closed === null) log.info('session: its transcript is not kept (the agent has no key to encrypt it with)');
     return closed?.content ?? null;
   }
 
   async function stored({ lane, transcript }: LaneState, name: AgentName): Promise<Uint8Array | null> {
     const found = transcript === null ? null : await store.transcript(lane, transcript);
-    return found?.kind === 'found' ? sealedOf(found.transcript.content, name) : null;
+    return found?.kind === 'found' ? sealedTranscriptOf(found.transcript.content, name) : null;
   }
 }
 
 /** Creates an agent that is connected, installed and asked for its version when it is first opened, and only once. */
-function opening(
+function createLazyAgent(
   { name, connect }: AgentConnection,
   needs: AgentNeeds,
-  prepared: (called: CalledName) => void,
+  prepared: (called: AgentIdentity) => void,
 ): LoopAgent {
   let known: OpenedAgent | null = null;
   let opens: Promise<OpenedAgent> | null = null;
@@ -146,7 +145,7 @@ export async function connectStages(
     connect.seal(),
   ]);
   const first = connect.agents[0].name;
-  const exportSessions = exporters === null ? nothing : sessionExport({ exporters, first, seal, store, log });
+  const exportSessions = exporters === null ? nothing : createSessionExport({ exporters, first, seal, store, log });
   const asked = requesterOf(meaningOfRun({ context, config }));
   const ports = { forge, remote, store, clock, log, redact, sha256, seal };
   // The job that publishes has no journal of its own.

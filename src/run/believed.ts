@@ -6,7 +6,7 @@ import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { type Outcome, outcomeSchema } from '../core/outcome.ts';
 import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
 import { recordedLookAt } from '../core/review/look-at.ts';
-import { believedBefore, believedState } from '../core/sharing/believed.ts';
+import { believedLedger, believedState } from '../core/sharing/believed.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
 import { progressOf, withEach } from '../core/tasks/queue.ts';
 import type { Work } from '../handover/intake.ts';
@@ -79,7 +79,7 @@ export function trustedPartOf(work: Work, known: Known): Work {
         ...known,
         approval: progressOf(stored.tasks, id).approval,
       })),
-      ledger: believedBefore(work.stateBefore.ledger, stored.ledger),
+      ledger: believedLedger(work.stateBefore.ledger, stored.ledger),
     },
     state: {
       ...believedState(stored, recorded, { now, policy: { ...config.policy, callsPerIteration: mostCalls(journal) } }),
@@ -157,5 +157,5 @@ const MAIN_FAILED: Outcome = {
   kind: 'failed',
   reason: 'infrastructure',
   message:
-    "The main step could not publish all that this run made, and the post step finished it. The main step's log says why. The next run verifies what is not known to be done.",
+    "The main step could not publish everything that this run made, so the post step did. The main step's log says why. The next run verifies everything that is not known to be done.",
 };

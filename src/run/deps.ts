@@ -41,7 +41,7 @@ export interface AgentConnection {
   readonly connect: (needs: AgentNeeds) => Promise<Agent>;
 }
 
-/** The needs of the base branch from an agent. */
+/** The parts of the base branch that an agent needs. */
 export interface AgentNeeds {
   /** Servers of the agent's tools. */
   readonly mcpServers: readonly McpServer[];

@@ -11,9 +11,9 @@ import type { PublishDeps } from '../publish/deps.ts';
 import { createLiveStatus, publishEnd } from '../publish/end.ts';
 import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
-import { within } from '../publish/answers.ts';
+import { withinLimit } from '../publish/answers.ts';
 import {
-  agentsOf,
+  createLoopAgents,
   connectStages,
   giveBackLane,
   logRefusedWishes,
@@ -74,7 +74,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
   const entered = await enter(deps, recording, signal);
   if (entered.kind === 'ended') return entered.report;
   const { stages, intake } = entered;
-  const agents = agentsOf(deps.connect, intake, () => undefined);
+  const agents = createLoopAgents(deps.connect, intake, () => undefined);
   await openFirst(agents, intake, deps.clock.now());
   const begun = await acknowledge(stages.forge, intake);
   const { remote, store, forge } = stages;
@@ -137,9 +137,9 @@ async function findLog({ connect, context, debug }: ActionDeps, { journal }: Wor
   if (journal.length === 0) return context.logUrl;
   try {
     const forge = await connect.forge();
-    return (await within(LOG_WITHIN_MS, forge.stepUrl(context))) ?? context.logUrl;
+    return (await withinLimit(LOG_WITHIN_MS, forge.stepUrl(context))) ?? context.logUrl;
   } catch (error) {
-    debug(`The log is linked as a whole: ${textOf(error)}`);
+    debug(`The link to the log leads to the whole run: ${textOf(error)}`);
     return context.logUrl;
   }
 }

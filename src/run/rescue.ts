@@ -7,7 +7,7 @@ import type { Work } from '../handover/intake.ts';
 import { messageOf } from '../errors.ts';
 import type { Released, RestoredState } from '../ports/state.ts';
 import { publish } from '../publish/publish.ts';
-import { within } from '../publish/answers.ts';
+import { withinLimit } from '../publish/answers.ts';
 import { trustedPartOf, type Known } from './believed.ts';
 import type { RunRecord } from './run-record.ts';
 import type { RunDeps } from './deps.ts';
@@ -108,7 +108,7 @@ async function isClaimed(deps: RescueDeps, { lane }: Work): Promise<boolean> {
 
 async function isOurs({ connect, limits, runTag, debug }: RescueDeps, lane: LaneId): Promise<boolean> {
   try {
-    const { lane: restored } = await within(limits.stepMs, (await connect.store()).restore(lane));
+    const { lane: restored } = await withinLimit(limits.stepMs, (await connect.store()).restore(lane));
     return 'lease' in restored && restored.lease?.runTag === runTag;
   } catch (error) {
     debug(messageOf(error));
@@ -135,7 +135,7 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
       deps,
       'The record of this run is about a branch that this run cannot work on: the agent or another program on this machine changed it. Nothing more is published; processes that the agent left behind were ended.',
     );
-  return within(limits.publishMs, publishWork(deps, work)).catch((error: unknown) => ({
+  return withinLimit(limits.publishMs, publishWork(deps, work)).catch((error: unknown) => ({
     report: unpublished(deps, trustedPartOf(work, knownTo(deps, null)), error),
     lane: untried,
   }));
@@ -185,7 +185,7 @@ async function giveBackUnused(
 async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: LaneId): Promise<RestoredState | null> {
   if (config.stateStore === 'none') return null;
   try {
-    return (await within(limits.stepMs, (await connect.store()).restore(lane))).lane;
+    return (await withinLimit(limits.stepMs, (await connect.store()).restore(lane))).lane;
   } catch (error) {
     debug(messageOf(error));
     return null;
@@ -195,13 +195,13 @@ async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: 
 async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBackLane>[2]): Promise<void> {
   const { limits, log } = deps;
   const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
-  const released = await within(limitMs, giveBackUnused(deps, lane, what)).catch((error: unknown): Released => ({
+  const released = await withinLimit(limitMs, giveBackUnused(deps, lane, what)).catch((error: unknown): Released => ({
     kind: 'claimed',
     why: messageOf(error),
   }));
   if (released.kind === 'claimed')
     log.warning(
-      `The claim on ${nameOfLane(lane)} could not be released: ${sentence(released.why)} It ends when this run's time is over.`,
+      `The claim on ${nameOfLane(lane)} could not be released: ${sentence(released.why)} It expires when this run's time limit is over.`,
     );
 }
 

@@ -6,7 +6,7 @@ import { isAskedFor } from '../gate/people/trust.ts';
 import { reportWithoutLane } from '../handover/report.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
-import { within } from '../publish/answers.ts';
+import { withinLimit } from '../publish/answers.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import { type Failure, unnotified } from './failure.ts';
 
@@ -24,7 +24,7 @@ interface UnusableDeps {
 
 /** Notifies people of inputs that stop every run, once for each reason. Never throws. */
 export async function notifyOfInputs(deps: UnusableDeps, failure: Failure): Promise<void> {
-  await within(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
+  await withinLimit(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
     deps.log.warning(unnotified(failure, error));
   });
 }

@@ -37,12 +37,12 @@ export function createSecretScanner(): SecretScanner {
     });
     const found = messages.map((message) => message.ruleId.replace(/^@secretlint\/secretlint-rule-/, ''));
     const keys = found.includes('privatekey') ? found : [...found, ...shortPrivateKeys(text)];
-    return [...keys, ...beyond(keysByPattern(text), keys)];
+    return [...keys, ...surplusNames(keysByPattern(text), keys)];
   }
 }
 
-/** Returns the names that `names` has more often than `others`, so that what both know is named once. */
-function beyond(names: readonly string[], others: readonly string[]): readonly string[] {
+/** Removes from `names` each name in `others` once, so that a key which both rule sets found counts only once. */
+function surplusNames(names: readonly string[], others: readonly string[]): readonly string[] {
   const left = [...others];
   return names.filter((name) => {
     const known = left.indexOf(name);

@@ -1,4 +1,4 @@
-import { isEarlierName, migrated } from '../core/snapshot/migration.ts';
+import { isEarlierName, migrateSnapshot } from '../core/snapshot/migration.ts';
 import { parseSnapshot, serializeSnapshot } from '../core/snapshot/snapshot.ts';
 import { messageOf } from '../errors.ts';
 import type { PlacedSnapshot, SnapshotPlace, Unavailable } from '../ports/state.ts';
@@ -48,6 +48,6 @@ export function createDirectorySnapshot(files: GenerationFiles, now: () => numbe
       if (found.kind === 'unavailable') return found;
       if (found.kind === 'found') texts.set(name, found.text);
     }
-    return { kind: 'snapshot', head: null, snapshot: migrated(texts, now()) };
+    return { kind: 'snapshot', head: null, snapshot: migrateSnapshot(texts, now()) };
   }
 }

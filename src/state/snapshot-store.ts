@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mayHold, type SaveAnswer } from '../core/snapshot/changes.ts';
-import { judgeCopy, judgeRecord, sufficient } from '../core/snapshot/judged.ts';
+import { judgeCopy, judgeRecord, sufficientSequence } from '../core/snapshot/judged.ts';
 import { emptySnapshot, laneIn, recordIn, type Change, type Snapshot } from '../core/snapshot/snapshot.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type {
@@ -157,7 +157,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     // Only the place has leases and orders, and a copy without them is not enough to work on.
     if (looked?.kind === 'unavailable') return { snapshot: null, lane: looked };
     const parsed = looked === null ? null : laneIn(looked.snapshot, lane);
-    const beyond = parsed === null || forbidden !== null ? null : sufficient(parsed, lane, now());
+    const beyond = parsed === null || forbidden !== null ? null : sufficientSequence(parsed, lane, now());
     const copy = (await copies?.store.restore(lane, beyond ?? undefined)) ?? null;
     if (copy?.kind === 'found') seen.set(lane, copy);
     else seen.delete(lane);

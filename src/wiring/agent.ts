@@ -22,9 +22,9 @@ import {
   type AgentLogin,
   checkRules,
   checkStepRules,
-  giveServers,
-  loginFor,
-  withinCapabilities,
+  openServerHosts,
+  openAgentLogin,
+  restrictToCapabilities,
 } from './agents/agent-settings.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { systemClock, type World } from './world.ts';
@@ -48,7 +48,7 @@ export async function createAgent(
   const { config } = world;
   const { agentSandbox } = isolation;
   await checkStepRules(world, name, { ...isolation, pipeline });
-  giveServers(world, { isolation, login, servers: mcpServers, unmapped: cli.unmappedServers(mcpServers) });
+  openServerHosts(world, { isolation, login, servers: mcpServers, unmapped: cli.unmappedServers(mcpServers) });
   const agent = createCliAgent(cli, {
     command:
       path === null
@@ -60,7 +60,7 @@ export async function createAgent(
     extraArgs,
     stallMs: config.agent.stallMs,
     lingerMs: LINGER_MS,
-    environment: movedInto(world, agentSandbox, isolation.environmentFor(login.environment)),
+    environment: movePathsInto(world, agentSandbox, isolation.environmentFor(login.environment)),
     installEnvironment: login.environment,
     broker: login.broker,
     agentSandbox,
@@ -72,10 +72,10 @@ export async function createAgent(
     redact: world.redact,
     holdsSecret: world.secrets.holdsSecret,
   });
-  return withinCapabilities(agent, CAPABILITIES[name]);
+  return restrictToCapabilities(agent, CAPABILITIES[name]);
 }
 
-/** Returns the arguments of a call that is not made. */
+/** Returns the command-line arguments of a call, to show them in a dry run. */
 export async function argumentsOf(
   world: World,
   { name }: ChosenAgent,
@@ -123,7 +123,7 @@ function treeOf(world: World, agentSandbox: Isolation['agentSandbox']): string {
 }
 
 /** Returns the environment with paths into the checkout changed to lead into the tree. */
-function movedInto(
+function movePathsInto(
   world: World,
   agentSandbox: Isolation['agentSandbox'],
   environment: Readonly<Record<string, string>>,
@@ -142,13 +142,18 @@ export async function openLogin(
   const { config, environment } = world;
   const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
   const { allowedTools, maxCostUsd, maxCostUsdPerDay } = config.policy;
-  const login = await loginFor(name, given, { allowedTools, model, prices: config.prices, listen: isolation.listen });
+  const login = await openAgentLogin(name, given, {
+    allowedTools,
+    model,
+    prices: config.prices,
+    listen: isolation.listen,
+  });
   if (login.broker === null && isolation.agentSandbox !== null && name !== 'command')
     throw new UserError(
       'configuration',
       name === 'copilot'
-        ? "GitHub's own Copilot service cannot be reached by an isolated agent, which would hold your token. Set `isolation: none`, or give it a model of yours by `COPILOT_PROVIDER_BASE_URL` and `COPILOT_PROVIDER_API_KEY`."
-        : "The agent's login is a profile, a role or a file of this machine, which an isolated agent does not reach. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",
+        ? "GitHub's own Copilot service cannot be reached by an isolated agent, which would hold your token. Set `isolation: none`, or give it a model of your own with `COPILOT_PROVIDER_BASE_URL` and `COPILOT_PROVIDER_API_KEY`."
+        : "The agent's login is a profile, a role or a file of this machine, which an isolated agent cannot use. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",
     );
   // Known before a call, so that nothing is spent on it.
   if (maxCostUsd + maxCostUsdPerDay > 0 && model !== null && login.hasPrice?.(model) === false)
@@ -200,7 +205,7 @@ async function shellOf(world: World, { agentSandbox, environmentFor }: Isolation
     bash,
     workFolder: treeOf(world, agentSandbox),
     folder: world.config.workingDirectory,
-    environment: movedInto(world, agentSandbox, environmentFor(world.variables)),
+    environment: movePathsInto(world, agentSandbox, environmentFor(world.variables)),
     agentSandbox,
     runTag: world.runTag,
   };

@@ -9,7 +9,7 @@ import { connectForge } from './github.ts';
 import type { Isolated } from './isolation/isolated.ts';
 import type { WaitPolicy, World } from './world.ts';
 
-/** Further connections for the entries. */
+/** The connections, with one more for the entries. */
 interface WiredConnections extends Connections {
   /** Returns the text files of the work tree, whoever owns it. */
   readonly workFiles: () => Promise<WorkTreeFiles>;
@@ -26,7 +26,7 @@ export function connect(
   // One agent works at a time, so all share one entrance.
   const door = once(async () => {
     const { listen } = await isolated.open();
-    return (await import('../isolation/broker-door.ts')).sharedDoor(listen);
+    return (await import('../isolation/broker-door.ts')).shareBrokerPort(listen);
   });
   const connected = (chosen: ChosenAgent): WiredAgent => {
     const login = once(async () =>

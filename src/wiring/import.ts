@@ -98,11 +98,11 @@ async function askAgent({
       return {
         kind: 'failed',
         why: {
-          stalled: 'The agent only retried its provider.',
+          stalled: 'The agent did nothing but retry its provider.',
           timeout: 'The agent took longer than 15 minutes.',
           signalled: 'The agent was ended by a signal.',
           cancelled: 'You stopped it.',
-          withdrawn: 'Its task was taken back.',
+          withdrawn: 'The task was taken back.',
         }[end.kind],
       };
     const text = await readAnswer(join(workFolder, answerName));

@@ -26,6 +26,9 @@ async function connect(checkout: GitHubCheckout, token: string): Promise<Viewer>
   return { repository: `${owner}/${repo}`, forge: createForge(options) };
 }
 
+/** Exit code of git where there is no repository. */
+const NO_CHECKOUT = 128;
+
 /** Returns the checkout's repository as its person reaches it; throws UserError if it is not on a server that may have the token. */
 export async function ownRepository({ folder, remote, log }: GitHubCheckout, token: string): Promise<ForgeOptions> {
   const { createGit } = await import('../git/git.ts');
@@ -39,7 +42,9 @@ export async function ownRepository({ folder, remote, log }: GitHubCheckout, tok
   if (named === null)
     throw new UserError(
       'configuration',
-      `The checkout ${JSON.stringify(folder)} has no remote ${JSON.stringify(name)} on a GitHub server. Go into the checkout, or name it with --dir.`,
+      exitCode === NO_CHECKOUT
+        ? `${JSON.stringify(folder)} is not in a checkout of git. Go into one, or name it with --dir.`
+        : `The checkout ${JSON.stringify(folder)} has no remote ${JSON.stringify(name)} on a GitHub server. Add it with "git remote add ${name} URL".`,
     );
   // A token only goes to a server that the person named, never to one that a checkout names.
   const apiUrl =

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import type { PlaySandbox } from '../cli/sandbox/sandbox.ts';
 import { UserError } from '../errors.ts';
 import { createGit } from '../git/git.ts';
-import { describeEnd, runProgram } from '../processes/run-program.ts';
+import { withNamedWait } from '../ports/waits.ts';
+import { describeEnd, type ProgramCall, runProgram } from '../processes/run-program.ts';
 import { originOf } from './own-package.ts';
 
 /** The longest possible timer, in ms. */
@@ -27,7 +28,7 @@ export function openSandbox(packageRoot: URL): PlaySandbox {
       stopped.abort();
     };
     process.once('SIGINT', stop).once('SIGTERM', stop);
-    const end = await runProgram({
+    const program: ProgramCall = {
       file: process.execPath,
       args: [join(root, 'scripts', 'dev.mjs'), 'sandbox', ...args],
       cwd: root,
@@ -37,7 +38,8 @@ export function openSandbox(packageRoot: URL): PlaySandbox {
       signal: stopped.signal,
       family: { kind: 'group', graceMs: STOP_GRACE_MS, leftover: 'end' },
       outputs: [(chunk) => terminal.out(chunk.toString()), (chunk) => terminal.error(chunk.toString())],
-    });
+    };
+    const end = await withNamedWait('the sandbox', () => runProgram(program));
     process.off('SIGINT', stop).off('SIGTERM', stop);
     if (end.kind === 'exited') return { kind: 'ended', code: end.code };
     terminal.error(`ralph sandbox: it ${describeEnd(end)}.\n`);
@@ -59,7 +61,9 @@ async function cloneWith(packageRoot: URL, say: (text: string) => void): Promise
   const caches = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
   const folder = join(caches, 'ralph-action', origin.commit);
   if (existsSync(folder)) return folder;
-  say(`The sandbox needs a clone of ${origin.url}, which goes to ${folder}. Delete the folder to get rid of it.\n`);
+  say(
+    `The sandbox needs a clone of ${origin.url} and puts it into ${folder}. Delete that folder when you no longer need it.\n`,
+  );
   const begun = `${folder}.new`;
   await rm(begun, { recursive: true, force: true });
   await mkdir(begun, { recursive: true });

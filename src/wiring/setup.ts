@@ -21,7 +21,9 @@ export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
     digest: (text) => createHash('sha256').update(text).digest('hex'),
     home: async () => (await originOf(packageRoot))?.repository ?? (await cloneHome(packageRoot)),
     tryVerify: async ({ folder, commands }, log) => {
-      const trial = await (await import('./doctor/examine.ts')).tryCommands(folder, { commands, within: '' }, log);
+      const trial = await (
+        await import('./doctor/examine.ts')
+      ).tryCommands(folder, { commands, within: '', variables: [] }, log);
       if (trial.kind === 'passed') return `verify passes on the untouched base (${String(trial.seconds)} s).`;
       if (trial.kind === 'failed')
         return `verify fails on the untouched base: ${oneLine(trial.command, 200)}: ${trial.tail}\nChange verify, or repair the base, before the first run.`;

@@ -71,7 +71,7 @@ describe('on Node 20', () => {
     expect(await ralph(['add', 'Say hello --> twice', '--to', to])).toMatchObject({
       code: 1,
       out: '',
-      error: expect.stringContaining('is there already') as string,
+      error: expect.stringContaining('exists already') as string,
     });
     expect(await readFile(join(folder, to === 'plan' ? '.ralph/fix_plan.md' : '.ralph/prd.json'), 'utf8')).toContain(
       'Say hello --> twice',

@@ -231,7 +231,7 @@ test.each<[string, SceneJob['event'], string, number, string]>(
     ['repository_dispatch', events.repositoryDispatch(), 'complete', 2, 'GitHub API'],
     ['a push to the default branch', events.push(), 'complete', 2, 'GitHub API'],
     ['a push to a branch of our own', events.push('refs/heads/ralph/queue'), 'idle', 0, "one of Ralph's own branches"],
-    ['a pushed tag', events.push('refs/tags/v1'), 'idle', 0, 'What was pushed is not a branch.'],
+    ['a pushed tag', events.push('refs/tags/v1'), 'idle', 0, 'The push is not to a branch.'],
     [
       'a pull request of a fork',
       events.pullClosed({

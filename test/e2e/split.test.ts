@@ -75,7 +75,7 @@ test('without what the gate handed over, or with another, neither job does anyth
   for (const phase of ['loop', 'publish']) {
     const run = await scene.run({ inputs: { ...other, phase } });
     expect(run).toMatchObject({ calls: 0, main: { exitCode: 1 }, outputs: { outcome: 'failed' } });
-    expect(run.main.log).toContain('There is no hand-over of the gate');
+    expect(run.main.log).toContain('The hand-over of the gate is missing');
   }
   const unset = await scene.run({ inputs: { phase: 'publish' } });
   expect(unset.main.log).toContain('handoff-digest: "" is empty: with `phase: publish` give it the output');

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { type LaneState, parseState, STATE_VERSION } from '../../src/core/lane/state/state.ts';
 import { serializeState } from '../../src/core/lane/state/serialize-state.ts';
 import { parseBudget, serializeUsage } from '../../src/core/sharing/budget.ts';
-import { migrated } from '../../src/core/snapshot/migration.ts';
-import { goesOn } from '../../src/core/snapshot/going-on.ts';
+import { migrateSnapshot } from '../../src/core/snapshot/migration.ts';
+import { hasWorkLeft } from '../../src/core/snapshot/going-on.ts';
 import {
   budgetIn,
   isSnapshotFile,
@@ -200,7 +200,7 @@ test.each<[string, readonly object[]]>([
     ],
   ],
 ])('%s: what waits for a person or a probe, wherever it goes', (name, expected) => {
-  const snapshot = migrated(new Map([['budget', textOf(name)]]), 1795345930000);
+  const snapshot = migrateSnapshot(new Map([['budget', textOf(name)]]), 1795345930000);
   expect(budgetIn(snapshot, 1795345930000)).toMatchObject({ problem: null, budget: { reservations: [] } });
   expect(waitingIn(snapshot)).toMatchObject(expected);
 });
@@ -210,7 +210,7 @@ test('snapshot-v1.json: each lane, what waits, and which lanes go on', () => {
   const at = { runTag: 'new', runId: '9', runAttempt: 1, now: 1795266000000 };
   expect(lanesIn(snapshot).toSorted()).toEqual(['issue-3', 'issue-4', 'queue']);
   expect(waitingIn(snapshot)).toMatchObject([{ lane: 'issue-3', task: 'issue-3', progress: { state: 'stuck' } }]);
-  expect(['issue-3', 'issue-4', 'queue'].map((lane) => goesOn(snapshot, lane, at))).toEqual([true, true, false]);
+  expect(['issue-3', 'issue-4', 'queue'].map((lane) => hasWorkLeft(snapshot, lane, at))).toEqual([true, true, false]);
   for (const lane of lanesIn(snapshot)) {
     const parsed = laneIn(snapshot, lane);
     if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
@@ -232,7 +232,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
   test.each(lanes.flatMap(([name, lane]) => budgets.map((budget) => [name, lane, budget] as const)))(
     '%s of %s, and %s',
     (name, lane, budget) => {
-      const snapshot = migrated(
+      const snapshot = migrateSnapshot(
         new Map([
           [lane, textOf(name)],
           ['budget', textOf(budget)],
@@ -251,7 +251,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
       const document = textOf(`state-v${String(version)}.json`);
       const { lane } = JSON.parse(document) as { readonly lane: string };
       const record = { version: 2, lane, sequence: 7, document, savedBy: 'old', lease: null, orders: [] };
-      const parsed = laneIn(migrated(new Map([[lane, JSON.stringify(record)]]), now), lane);
+      const parsed = laneIn(migrateSnapshot(new Map([[lane, JSON.stringify(record)]]), now), lane);
       if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
       expect(stateIn(parsed.record.document, lane)).toEqual(stateIn(document, lane));
     }
@@ -260,7 +260,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
   test('which lanes go on, and whose pull request was looked after, is known of the lanes themselves', () => {
     const budget = { ...(JSON.parse(textOf('budget-v1-waiting.json')) as object), unfinished: ['issue-3'] };
     const more = { ...budget, unanswered: ['issue-4'], looked: [{ lane: 'issue-3', seen: 'a b', at: now }] };
-    const snapshot = migrated(new Map([['budget', JSON.stringify(more)]]), now);
+    const snapshot = migrateSnapshot(new Map([['budget', JSON.stringify(more)]]), now);
     expect(waitingIn(snapshot)).toHaveLength(2);
     expect(laneIn(snapshot, 'issue-3')).toMatchObject({
       record: { goesOn: 'unfinished', looked: { seen: 'a b', at: now }, document: null },
@@ -269,7 +269,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
   });
 
   test('what cannot be read, or is of a newer version, stays as it is', () => {
-    const snapshot = migrated(
+    const snapshot = migrateSnapshot(
       new Map([
         ['queue', 'garbage'],
         ['issue-1', '{"version":9}'],
@@ -322,7 +322,7 @@ describe('a journal is replayed with the same decisions', () => {
     3  issue-1: Add a farewell · progress, circuit closed
 End: limit (iterations)
 
-4 decisions made again: the same.`,
+4 decisions repeated: no difference.`,
     ],
     [
       'journal-complete.jsonl',
@@ -330,7 +330,7 @@ End: limit (iterations)
     1  issue-1: Add a farewell · progress, task done, circuit closed
 End: complete (plan_complete)
 
-2 decisions made again: the same.`,
+2 decisions repeated: no difference.`,
     ],
     [
       'journal-cancelled.jsonl',
@@ -338,7 +338,7 @@ End: complete (plan_complete)
     1  issue-1: Add a farewell · no progress, circuit closed
 End: cancelled (signal)
 
-2 decisions made again: the same.`,
+2 decisions repeated: no difference.`,
     ],
     [
       'journal-killed.jsonl',
@@ -346,7 +346,7 @@ End: cancelled (signal)
     1  issue-1: Count · progress, circuit closed
 The journal has no end: the run was killed, failed, or still continues.
 
-1 decision made again: the same.`,
+1 decision repeated: no difference.`,
     ],
     [
       'journal-halted.jsonl',
@@ -356,7 +356,7 @@ The journal has no end: the run was killed, failed, or still continues.
     3  issue-1: Greet · no progress, circuit open
 End: halted (circuit_open, no_progress)
 
-4 decisions made again: the same.`,
+4 decisions repeated: no difference.`,
     ],
     [
       'journal-parked.jsonl',
@@ -365,7 +365,7 @@ End: halted (circuit_open, no_progress)
     2  issue-1: Greet · no progress, circuit closed
 End: parked (usage_limit, until 2026-11-22T13:12:50.000Z)
 
-3 decisions made again: the same.`,
+3 decisions repeated: no difference.`,
     ],
     [
       'journal-plan.jsonl',
@@ -376,7 +376,7 @@ End: parked (usage_limit, until 2026-11-22T13:12:50.000Z)
     4  plan-e2d1546e66df: Greet in German · progress, task done, circuit closed
 End: complete (plan_complete)
 
-5 decisions made again: the same.`,
+5 decisions repeated: no difference.`,
     ],
     // This sample is from before tasks could be in files.
     [
@@ -387,7 +387,7 @@ End: complete (plan_complete)
     3  issue-1: Add a farewell · progress, circuit closed
 End: limit (iterations)
 
-4 decisions made again: the same.`,
+4 decisions repeated: no difference.`,
     ],
     // This sample was played on the core that still knew Claude's tools and rules.
     [
@@ -400,7 +400,7 @@ End: limit (iterations)
     5  issue-1: Title 1 · no progress, denied, circuit open
 End: halted (circuit_open, permission_denied)
 
-6 decisions made again: the same.`,
+6 decisions repeated: no difference.`,
     ],
   ])('%s', async (name, replayed) => {
     const { code, out } = await ralph(['replay', sample(name)]);

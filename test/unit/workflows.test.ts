@@ -32,6 +32,17 @@ test('an action that gets inputs is one whose inputs are checked', () => {
   expect(given.filter((name) => !known.includes(name))).toEqual([]);
 });
 
+test('what people copy uses each action in the version that the workflows of this repository pin', () => {
+  const texts = [...written.map(({ text }) => text), read('src/core/doctor/step-findings.ts')];
+  const versions = new Map<string, Set<string>>();
+  for (const [, name = '', exact, pinned] of texts
+    .join('\n')
+    .matchAll(/uses: (actions\/[\w-]+)@(?:(v\d+)|[0-9a-f]{40} # (v\d+)\.)/g))
+    versions.set(name, (versions.get(name) ?? new Set()).add(exact ?? pinned ?? ''));
+  expect(versions.get('actions/checkout')?.size).toBe(1);
+  expect([...versions].filter(([, found]) => found.size > 1)).toEqual([]);
+});
+
 test('no code block that shows a step is passed over', () => {
   const part = 'strategy:\n  steps:\n    - uses: actions/checkout@v5';
   expect(() => workflowsIn({ where: 'it', text: `\`\`\`yaml\n${part}\n\`\`\`` })).toThrow('it:1 shows a step');

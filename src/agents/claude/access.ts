@@ -4,7 +4,7 @@ import {
   type AwsKeys,
   headersIn,
   noServerAddress,
-  pastTheProxy,
+  bypassProxyForLoopback,
   secretsAmong,
   serverAddress,
   valueIn,
@@ -161,7 +161,7 @@ export function brokerEnvironment(
   { api, environment }: Pick<BrokeredLogin, 'api' | 'environment'>,
   { address, placeholders }: { readonly address: string; readonly placeholders: Variables },
 ): Record<string, string> {
-  return { ...credentials(api, placeholders), [ADDRESSES[api.kind]]: address, ...pastTheProxy(environment) };
+  return { ...credentials(api, placeholders), [ADDRESSES[api.kind]]: address, ...bypassProxyForLoopback(environment) };
 }
 
 function credentials(api: Api, placeholders: Variables): Variables {

@@ -26,8 +26,8 @@ import { CO_AUTHORS } from '../cli/providers.ts';
 /** The parts of one call's command line. `alsoFolder` is another folder in which it may edit files, or null. */
 type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
 
-/** Tools that make the CLI wait, start itself again, or fetch untrusted texts; one that the user allows stays enabled. */
-const NOT_UNASKED = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;
+/** Tools that are disabled unless the user's rules allow them: they make the CLI wait, start itself again, or fetch untrusted texts. */
+const OPT_IN_TOOLS = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;
 
 /** Maximum length of a line that an event adds to the log, in characters. */
 const MAX_LINE = 300;
@@ -47,11 +47,11 @@ export const cli: AgentCli = {
       '@anthropic-ai/claude-code/cli.js',
     ],
   },
-  looksIntoFolder: false,
+  usesConfigFolder: false,
   accessOf,
   // `2.1.330 (Claude Code)`
   printedVersion: /^(?<version>\S+) \((?<name>[^)]+)\)$/,
-  tellsRetries: true,
+  printsRetries: true,
   kindOfDenial: kindOfDenialBy('claude'),
   coAuthor: CO_AUTHORS.claude,
   sessions: { export: exportClaudeSession, import: importClaudeSession },
@@ -147,7 +147,7 @@ export function claudeArguments({
   alsoFolder,
   budgetUsd,
 }: ClaudeRequest): string[] {
-  const disallowed = NOT_UNASKED.filter(
+  const disallowed = OPT_IN_TOOLS.filter(
     (tool) => !allowedTools.some((rule) => rule === tool || rule.startsWith(`${tool}(`)),
   );
   return [

@@ -47,32 +47,32 @@ export type AccessOf = (environment: Variables, setting: AccessSetting) => Acces
 
 export type Variables = Readonly<Record<string, string>>;
 
-/** A login by keys that a broker can hold. */
+/** The keys and variables with which a CLI logs in at a provider, if a broker can hold the keys. */
 interface Login {
   readonly keys: Variables;
-  /** The variable with the provider's address. */
+  /** The name of the variable with the provider's address. */
   readonly address: string;
-  /** The address if the environment names none. */
+  /** The provider's address if that variable is not set. */
   readonly standard: string;
-  /** Further variables that are withheld from the agent. */
-  readonly taken?: readonly string[];
+  /** Names of further variables that are withheld from the agent. */
+  readonly withheld?: readonly string[];
   /** The user's headers for every request, for a gateway. */
   readonly headers?: Variables;
-  /** The path that the CLI gets behind the broker's host. */
+  /** The path that is appended to the broker's address for the CLI. */
   readonly path?: string;
   /** Further variables that lead the CLI to the broker. */
-  readonly beside?: Variables;
+  readonly extraEnvironment?: Variables;
   readonly protocol: (way: Pick<AccessSetting, 'prices'> & { readonly mayWebSearch: boolean }) => ModelProtocol;
 }
 
 const MIN_SECRET_CHARS = 8;
 
-/** Returns the access through the broker. */
+/** Returns the access through the broker, or the problem of the provider's address. */
 export function brokeredAccess(given: Variables, { allowedTools, prices }: AccessSetting, login: Login): Access {
-  const { keys, address: variable, standard, taken = [], headers = {}, path = '', beside = {} } = login;
+  const { keys, address: variable, standard, withheld = [], headers = {}, path = '', extraEnvironment = {} } = login;
   const provider = serverAddress(valueIn(given, variable) || standard);
   if (provider === null) return noServerAddress(variable);
-  const environment = without(given, [...Object.keys(keys), variable, ...taken]);
+  const environment = without(given, [...Object.keys(keys), variable, ...withheld]);
   return {
     kind: 'brokered',
     protocol: login.protocol({ prices, mayWebSearch: allowsWebSearch(allowedTools) }),
@@ -83,14 +83,17 @@ export function brokeredAccess(given: Variables, { allowedTools, prices }: Acces
     environmentFor: ({ address, placeholders }) => ({
       ...placeholders,
       [variable]: `${address}${path}`,
-      ...beside,
-      ...pastTheProxy(environment),
+      ...extraEnvironment,
+      ...bypassProxyForLoopback(environment),
     }),
     signWith: null,
   };
 }
 
-/** Returns the access for a CLI with one key that would read an unset address from the repository's file `.env`: the address is always set. */
+/**
+ * Returns the access for a CLI with a single key, direct if the key is not set. The address variable is set in any
+ * case, because the CLI would otherwise read it from the repository's file `.env`.
+ */
 export function accessByKey(
   given: Variables,
   setting: AccessSetting,
@@ -140,12 +143,12 @@ export function serverAddress(text: string): string | null {
 export function noServerAddress(variable: string): Extract<Access, { kind: 'unusable' }> {
   return {
     kind: 'unusable',
-    problem: `\`${variable}\` is not the address of a server: it begins with \`https://\` or \`http://\` and holds no password. Correct it, or leave it out.`,
+    problem: `\`${variable}\` is not the address of a server. It must begin with \`https://\` or \`http://\` and must not contain a password. Correct it, or leave it out.`,
   };
 }
 
-/** Returns variables with which requests to this machine bypass the network's proxy. */
-export function pastTheProxy(environment: Variables): Variables {
+/** Returns the variables that let requests to this machine bypass the network's proxy. */
+export function bypassProxyForLoopback(environment: Variables): Variables {
   const given = environment['NO_PROXY'] ?? environment['no_proxy'] ?? '';
   const without = [given, '127.0.0.1', 'localhost'].filter(Boolean).join(',');
   return { NO_PROXY: without, no_proxy: without };

@@ -4,12 +4,12 @@ import type { Transcript } from '../../core/analysis/analysis.ts';
 import { analyze } from '../../core/analysis/analyze.ts';
 import { billed } from '../../core/spending/meter.ts';
 import { asError, messageOf, UserError } from '../../errors.ts';
-import type { Agent, AgentCall, AgentName, AgentRun } from '../../ports/agent.ts';
+import type { Agent, AgentCall, AgentIdentity, AgentRun } from '../../ports/agent.ts';
 import type { ProviderSign } from '../../ports/broker.ts';
 import { type Program, programAt, runAlone, versionOf } from '../../processes/collect-output.ts';
 import { logLine } from '../../processes/log-line.ts';
 import { endTagged } from '../../processes/process-tree.ts';
-import { type AgentOptions, ASIDE_MS, callCli, type Started } from './call-cli.ts';
+import { type AgentOptions, SIDE_TASK_MS, callCli, type Started } from './call-cli.ts';
 import { type AgentCli, type ExportedSession, TEMPORARY_FOLDER } from './cli.ts';
 import { withOwnership, installCli } from './install.ts';
 import { createStallWatch } from './stall-watch.ts';
@@ -20,16 +20,16 @@ const SWEEP_GRACE_MS = 500;
 /** Creates an agent that is one process per call, with stdin and stdout. */
 export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   const { configFolder, workFolder, checkoutFolder, environment, agentSandbox, runTag } = options;
-  const hands = withOwnership(agentSandbox);
+  const asOwner = withOwnership(agentSandbox);
   let program: Promise<Program> | null = null;
   const ready = (): Promise<Program> => (program ??= programOf(cli, options));
   let folder: Promise<unknown> | null = null;
   return {
     prepare: async () => {
       const started = await ready();
-      // A user's program might start its work, or anything else, if it is asked for its version.
-      if (cli.source === null) return programNamed(options);
-      return nameOfProgram(
+      // A user's program may not know `--version` and start to work instead.
+      if (cli.source === null) return identifyUserProgram(options);
+      return identifyProgram(
         cli,
         await versionOf(started, {
           cwd: agentSandbox?.folders.home ?? checkoutFolder,
@@ -46,10 +46,10 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
     },
     kindOfDenial: cli.kindOfDenial,
     coAuthor: cli.coAuthor,
-    exportSession: (id) => hands(() => keepSession(cli, options, id)),
-    // In a folder of an agent, anything may be in the way.
+    exportSession: (id) => asOwner(() => keepSession(cli, options, id)),
+    // The agent owns the folder, and whatever it put there may make the import fail.
     importSession: (id, content) =>
-      hands(() => cli.sessions.import({ configFolder, workFolder }, { id, content }).catch(() => false)),
+      asOwner(() => cli.sessions.import({ configFolder, workFolder }, { id, content }).catch(() => false)),
     sweep: async () => {
       await agentSandbox?.end(SWEEP_GRACE_MS);
       await endTagged(runTag);
@@ -57,20 +57,20 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   };
 }
 
-/** Returns the agent that prints this as its version. */
-export function nameOfProgram(
+/** Returns the program's name and version from its output for `--version`; the output itself is the name if it has another form. */
+export function identifyProgram(
   { title, printedVersion }: Pick<AgentCli, 'title' | 'printedVersion'>,
   printed: string,
-): AgentName {
+): AgentIdentity {
   const { version, name = title } = printedVersion.exec(printed)?.groups ?? {};
   return version === undefined ? { name: printed, version: '' } : { name, version };
 }
 
-/** Returns a user's program under its file name. One without a folder is searched for when it is started. */
-async function programNamed({
+/** Returns the file name of a user's program, without a version. Throws a UserError if a path with a folder is not a file; a bare name is looked up on PATH when it starts. */
+async function identifyUserProgram({
   command,
   checkoutFolder,
-}: Pick<AgentOptions, 'command' | 'checkoutFolder'>): Promise<AgentName> {
+}: Pick<AgentOptions, 'command' | 'checkoutFolder'>): Promise<AgentIdentity> {
   const path = command.kind === 'path' ? command.path : '';
   if (path.includes('/') && !(await isFile(resolve(checkoutFolder, path))))
     throw new UserError(
@@ -88,7 +88,7 @@ async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** Exports the session, and logs what is not kept of it. */
+/** Exports the session, and logs which part of it is not kept. */
 async function keepSession(
   { sessions }: AgentCli,
   { configFolder, workFolder, redact, holdsSecret, log }: AgentOptions,
@@ -115,25 +115,25 @@ async function programOf(
     : installCli({ title, source, version: command.version, folder: command.folder, environment, runTag });
 }
 
-/** Creates the config folder, without which some CLIs do not start. In the agent's sandbox, its user creates it. */
+/** Creates the config folder, without which some CLIs do not start; in a sandbox as the sandbox's user. */
 async function makeConfigFolder({ configFolder, environment, agentSandbox, runTag }: AgentOptions): Promise<void> {
   const temporary = join(configFolder, TEMPORARY_FOLDER);
   if (agentSandbox === null) await mkdir(temporary, { recursive: true });
   else
     await runAlone(
       { file: 'mkdir', args: ['-p', '-m', '700', configFolder, temporary] },
-      { cwd: agentSandbox.folders.home, environment, agentSandbox, runTag, timeoutMs: ASIDE_MS },
+      { cwd: agentSandbox.folders.home, environment, agentSandbox, runTag, timeoutMs: SIDE_TASK_MS },
     );
 }
 
-/** Runs a call and adds the broker's count, whatever the result of the call. */
+/** Runs a call through the broker, if there is one, and adds the usage that the broker counted, even if the call failed. */
 async function callThroughBroker(started: Started, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
-  const { tellsRetries } = started.cli;
-  const watch = createStallWatch({ ...options, tellsRetries });
+  const { printsRetries } = started.cli;
+  const watch = createStallWatch({ ...options, printsRetries });
   if (options.broker === null) return callCli(started, { ...options, watch }, call);
   const hear = (sign: ProviderSign): void => {
     watch.hear(sign);
-    if (!tellsRetries && sign.kind === 'failed') options.log.info(failedLine(sign));
+    if (!printsRetries && sign.kind === 'failed') options.log.info(failedLine(sign));
   };
   const limits = { costUsd: call.budgetUsd, tokens: call.tokensLeft };
   const way = await options.broker.open(limits, hear, call.spending);
@@ -149,7 +149,7 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
   return { ...run, analysis: billed(run.analysis, bill) };
 }
 
-/** Returns the result for a call that failed before it had one: it is empty, and may have cost something. */
+/** Returns an empty result for a call that failed before it had one, because it may have cost something. */
 function brokenRun(error: unknown): AgentRun {
   const { analysis } = analyze(NOTHING_PRINTED, []);
   return {
@@ -168,7 +168,7 @@ const NOTHING_PRINTED: Transcript = {
   ...{ agentError: null, denials: [], usageLimit: null, sessionId: null, turns: null, tokens: null, costUsd: null },
 };
 
-/** Returns a line for people who follow the job, if the CLI itself prints nothing. */
+/** Returns the log line for a failed request, for CLIs that do not print their retries. */
 function failedLine({ status, words }: Extract<ProviderSign, { kind: 'failed' }>): string {
   return logLine(
     `the provider ${status === null ? 'gave no answer' : `answered HTTP ${String(status)}`}${words === null ? '' : `: ${words}`}`,

@@ -10,12 +10,13 @@ import type { AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Broker } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 import { cannotStart, type Program, runAlone } from '../../processes/collect-output.ts';
 import { logLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
-import { familyOf, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
+import { familyOf, type ProgramCall, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
 import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
-import { withOwnership, type Lend } from './install.ts';
+import { withOwnership, type LendFolder } from './install.ts';
 import { createLingerWatch, type Retrying, stallText, type StallWatch } from './stall-watch.ts';
 
 /** The CLI on this machine, or one to install into `folder` if it is missing. */
@@ -61,8 +62,8 @@ export interface AgentOptions {
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** Maximum time in ms for other tasks of the CLI, such as writing a session. */
-export const ASIDE_MS = MINUTE_MS;
+/** Maximum time in ms for programs that the CLI's adapter runs besides the call, such as exporting a session. */
+export const SIDE_TASK_MS = MINUTE_MS;
 
 /** The CLI, and how it is started. */
 export interface Started {
@@ -77,23 +78,23 @@ export async function callCli(
 ): Promise<AgentRun> {
   const startedAt = options.now();
   const own = ownFolder(cli, options);
-  const prepared = await own.inHand(() => prepare({ cli, program }, { ...options, lend: own.lend }, call));
-  await handIn(options.inbox, prepared.files);
+  const prepared = await own.asOwner(() => prepare({ cli, program }, { ...options, lendFolder: own.lendFolder }, call));
+  await writeInboxFiles(options.inbox, prepared.files);
   const linger = createLingerWatch(options.lingerMs);
   const failedServers = new Set<string>();
-  let isSaid = false;
+  let isStderrLogged = false;
   const reader = prepared.openReader({
     now: options.now,
     hear: (event) => {
       watch.see(event);
       linger.see(event);
       if (event.kind === 'servers') event.failed.forEach((name) => failedServers.add(name));
-      if (event.line !== '' && !isSaid) options.log.info(event.line, 'words');
+      if (event.line !== '' && !isStderrLogged) options.log.info(event.line, 'words');
     },
   });
   const stderr = createTail(8 * 1024);
   let chunks = 0;
-  const end = await runProgram({
+  const started: ProgramCall = {
     file: program.file,
     args: [...program.args, ...prepared.args],
     cwd: options.workFolder,
@@ -112,7 +113,8 @@ export async function callCli(
         reader.pushError(chunk);
       },
     ],
-  }).finally(() => {
+  };
+  const end = await withNamedWait(cli.title, () => runProgram(started)).finally(() => {
     watch.end();
     linger.end();
   });
@@ -120,7 +122,7 @@ export async function callCli(
   const complaint = stderr.text().trim();
   if (complaint !== '') options.log.info(`agent's error output: ${logLine(complaint, 1_000)}`);
   // A refused option or an unusable setting is reported only on stderr, and is in the log already.
-  isSaid = true;
+  isStderrLogged = true;
   if (chunks === 0) reader.push(stderr.bytes());
   const isOurs = end.kind === 'cancelled' && !call.signal.aborted;
   const hasLingered = isOurs && linger.signal.aborted;
@@ -135,7 +137,7 @@ export async function callCli(
   for (const name of failedServers)
     options.log.warning(logLine(`The agent has no tools of the MCP server ${name}.`, 300));
   const completed = await own
-    .inHand(() => prepared.complete(ended))
+    .asOwner(() => prepared.complete(ended))
     .then(
       (transcript) => ({ transcript, broken: null }),
       // The CLI's output still contains the cost of the call.
@@ -158,29 +160,29 @@ export async function callCli(
 }
 
 /**
- * Returns functions for the CLI's folder before and after its process: `inHand` for work by the CLI's adapter, and
- * `lend` for programs that the adapter runs.
+ * Returns functions with which the adapter works in the CLI's folder before and after the call: `asOwner` runs the
+ * adapter's own code, and `lendFolder`, within that, a program of the agent.
  */
 function ownFolder(
-  { looksIntoFolder }: AgentCli,
+  { usesConfigFolder }: AgentCli,
   { agentSandbox }: Pick<AgentOptions, 'agentSandbox'>,
-): { readonly inHand: <T>(work: () => Promise<T>) => Promise<T>; readonly lend: Lend } {
-  const hands = withOwnership(looksIntoFolder ? agentSandbox : null);
-  let lend: Lend = (work) => work();
+): { readonly asOwner: <T>(work: () => Promise<T>) => Promise<T>; readonly lendFolder: LendFolder } {
+  const asOwner = withOwnership(usesConfigFolder ? agentSandbox : null);
+  let lendFolder: LendFolder = (work) => work();
   return {
-    inHand: (work) =>
-      hands((lends) => {
-        lend = lends;
+    asOwner: (work) =>
+      asOwner((lends) => {
+        lendFolder = lends;
         return work();
       }),
-    lend: (work) => lend(work),
+    lendFolder: (work) => lendFolder(work),
   };
 }
 
 /** Prepares a call; its own settings override those of the agent. */
 function prepare(
   { cli, program }: Started,
-  options: AgentOptions & { readonly lend: Lend },
+  options: AgentOptions & { readonly lendFolder: LendFolder },
   call: AgentCall,
 ): Promise<PreparedCall> {
   const { configFolder, workFolder, alsoFolder, tree, inbox, agentSandbox, runTag, servers, extraArgs, environment } =
@@ -198,7 +200,7 @@ function prepare(
     {
       ...{ configFolder, workFolder, alsoFolder, tree, inbox, isolated: agentSandbox !== null },
       run: (args, given) =>
-        options.lend(() =>
+        options.lendFolder(() =>
           runAlone(
             { file: program.file, args: [...program.args, ...args] },
             {
@@ -207,7 +209,7 @@ function prepare(
               agentSandbox,
               tree,
               runTag,
-              timeoutMs: Math.min(ASIDE_MS, call.timeoutMs),
+              timeoutMs: Math.min(SIDE_TASK_MS, call.timeoutMs),
             },
           ),
         ),
@@ -215,8 +217,8 @@ function prepare(
   );
 }
 
-/** Creates the folder again for each call, so that a call never sees the files of another. */
-async function handIn(inbox: string, files: PreparedCall['files']): Promise<void> {
+/** Writes a call's files below the inbox, in place of those of earlier calls. */
+async function writeInboxFiles(inbox: string, files: PreparedCall['files']): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     const file = join(inbox, path);
     await mkdir(dirname(file), { recursive: true });
@@ -252,11 +254,11 @@ function withoutResult(
 /** Returns the last meaningful line: neither a frame of a stack trace, nor what a runtime adds below it. */
 function lastWords(complaint: string): string {
   const lines = complaint.split('\n').map((line) => line.trim());
-  const said = lines.findLast((line) => /[a-z]{3}/i.test(line) && !OF_A_TRACE.test(line));
+  const said = lines.findLast((line) => /[a-z]{3}/i.test(line) && !STACK_TRACE_LINE.test(line));
   return logLine(said ?? lines.at(-1) ?? '', 500);
 }
 
-const OF_A_TRACE =
+const STACK_TRACE_LINE =
   /^(?:at \S|Node\.js v\d|[\w$]{1,60}: ['"\d[{]|\(Use `node |note: run with `RUST_BACKTRACE|File "[^"]*", line \d)/;
 
 /** Returns the transcript of a stalled call as if the CLI had given up by itself. */

@@ -14,13 +14,13 @@ export interface AgentCli {
   readonly title: string;
   /** The package; null for a user's own program, which is never installed and only runs for calls. */
   readonly source: CliPackage | null;
-  /** True if `prepare` and its result read or write the CLI's own folder. */
-  readonly looksIntoFolder: boolean;
+  /** True if `prepare`, or `complete` of its result, reads or writes the CLI's config folder. */
+  readonly usesConfigFolder: boolean;
   readonly accessOf: AccessOf;
   /** The output of `--version`: the version, and the program's name unless it is the title. Any other output comes from another program. */
   readonly printedVersion: RegExp;
   /** True if the CLI prints its retries. Silent retries show only in its requests to the provider. */
-  readonly tellsRetries: boolean;
+  readonly printsRetries: boolean;
   readonly kindOfDenial: KindOfDenial;
   /** See Agent. */
   readonly coAuthor: string | null;

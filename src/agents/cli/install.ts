@@ -13,14 +13,15 @@ import {
   runAlone,
   versionOf,
 } from '../../processes/collect-output.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import type { AgentCli, CliPackage } from './cli.ts';
 
-/** Runs work while this program owns the session folder: the agent's user has no processes, and gets the folder back afterwards. */
-type Hands = <T>(work: (lend: Lend) => Promise<T>) => Promise<T>;
+/** Runs `work` while this program's user owns the session folder. The agent's user has no processes then, and gets the folder back. */
+type RunAsOwner = <T>(work: (lendFolder: LendFolder) => Promise<T>) => Promise<T>;
 
-/** Runs a program of the agent in between, for which the folder belongs to its user. */
-export type Lend = <T>(work: () => Promise<T>) => Promise<T>;
+/** Gives the session folder to the agent's user during `work`, which runs a program of the agent. */
+export type LendFolder = <T>(work: () => Promise<T>) => Promise<T>;
 
 interface Installation extends Pick<AgentCli, 'title' | 'source'> {
   /** An exact version, for example `2.1.330`. */
@@ -40,7 +41,7 @@ const NPM_NEEDS =
 /** npm's own waits between attempts, 10 s and 60 s, make a runner without a network seem to hang. */
 const NPM_RETRIES = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000'];
 
-/** Installs an exact version of a CLI into `folder` unless it is there, and returns how to start it; throws UserError. */
+/** Installs an exact version of a CLI into `folder` unless it is there, and returns the command that starts it; throws UserError. */
 export async function installCli({
   title,
   source,
@@ -112,29 +113,29 @@ async function npmInstall(folder: string, { title, source, version, ...surroundi
     ...NPM_RETRIES,
     `${source.name}@${version}`,
   ];
-  const { end, stderr } = await runAlone(
-    { file: trustedProgram('npm', surroundings.environment) ?? 'npm', args },
-    { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS },
+  const npm = { file: trustedProgram('npm', surroundings.environment) ?? 'npm', args };
+  const { end, stderr } = await withNamedWait(`npm to install ${title} ${version}`, () =>
+    runAlone(npm, { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS }),
   );
   if (end.kind !== 'exited' || end.code !== 0) throw installError({ title, source, version }, end, stderr.toString());
 }
 
-/** Moves npm's installation to its place, unless another run was faster: its installation may be in use and is not touched. */
+/** Moves npm's installation to its place. If another run was faster, its installation is used, since it may be running already. */
 async function moveInto(folder: string, staging: string, wanted: Wanted): Promise<Program | null> {
-  if (!(await takesPlace(staging, folder))) {
+  if (!(await tryMove(staging, folder))) {
     const other = await installedIn(folder, wanted);
     if (other !== null) return other;
     const broken = `${staging}.broken`;
     await rename(folder, broken);
     await rm(broken, { recursive: true, force: true });
     // Another run that found it broken may have been faster here.
-    await takesPlace(staging, folder);
+    await tryMove(staging, folder);
   }
   return installedIn(folder, wanted);
 }
 
-/** Moves the staged installation to `folder`. Returns false if something is there already. */
-async function takesPlace(staging: string, folder: string): Promise<boolean> {
+/** Moves the staged installation to `folder`; returns false if the folder exists already. */
+async function tryMove(staging: string, folder: string): Promise<boolean> {
   try {
     await rename(staging, folder);
     return true;
@@ -208,8 +209,8 @@ function reasonIn(stderr: string): string {
   return cut(lines.find((line) => /^npm error (?!code |errno |syscall )/.test(line)) ?? lines.at(-1) ?? '', 300);
 }
 
-/** Returns the hands for a sandbox whose user is another one; for null, everything belongs to this user at any time. */
-export function withOwnership(agentSandbox: Pick<AgentSandbox, 'folders' | 'give' | 'takeBack'> | null): Hands {
+/** Returns the asOwner for a sandbox whose user is another one; for null, everything belongs to this user at any time. */
+export function withOwnership(agentSandbox: Pick<AgentSandbox, 'folders' | 'give' | 'takeBack'> | null): RunAsOwner {
   if (agentSandbox === null) return (work) => work((lent) => lent());
   const { session } = agentSandbox.folders;
   return async (work) => {

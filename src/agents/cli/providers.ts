@@ -1,7 +1,7 @@
 /** Address of OpenAI's API. */
 export const OPENAI_ADDRESS = 'https://api.openai.com/v1';
 
-/** OpenCode's path behind the broker's address: a provider's own API, or the one of all OpenAI-compatible servers. */
+/** The paths after the broker's address in OpenCode: a provider's own API, and the API that all OpenAI-compatible servers have. */
 export const OWN_PATH = '/v1';
 export const GATEWAY_PATH = '/chat/v1';
 

@@ -49,15 +49,15 @@ export interface StallWatch {
   end(): void;
 }
 
-/** `tellsRetries`: see AgentCli. If the CLI reports retries, its provider's signs only supply the words. */
+/** `printsRetries`: see AgentCli. If the CLI reports retries, its provider's signs only supply the words. */
 export function createStallWatch({
   stallMs,
   now,
-  tellsRetries,
+  printsRetries,
 }: {
   readonly stallMs: number;
   readonly now: () => number;
-  readonly tellsRetries: boolean;
+  readonly printsRetries: boolean;
 }): StallWatch {
   const stall = new AbortController();
   let retrying: Retrying | null = null;
@@ -72,7 +72,7 @@ export function createStallWatch({
       if (sign.kind === 'answered') failure = null;
       else if (sign.kind === 'failed')
         failure = { ...sign, retryAt: sign.waitMs === null ? null : now() + sign.waitMs };
-      if (!tellsRetries) see(eventOf(sign));
+      if (!printsRetries) see(eventOf(sign));
     },
     signal: stall.signal,
     stalled: () => {

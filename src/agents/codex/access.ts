@@ -12,7 +12,7 @@ export const accessOf: AccessOf = (given, setting) => {
     keys: { OPENAI_API_KEY: key },
     address: 'OPENAI_BASE_URL',
     standard: OPENAI_ADDRESS,
-    taken: ['CODEX_API_KEY', ...Object.keys(ACCOUNT)],
+    withheld: ['CODEX_API_KEY', ...Object.keys(ACCOUNT)],
     path: '/v1',
     protocol: (way) => openAiProtocol({ ...way, apis: ['responses'], basePath: '/v1', headers }),
   });

@@ -46,7 +46,7 @@ const SANDBOX_PROBE: readonly string[] = [
 ];
 
 /** Features that need a person at a terminal, or that contact servers unasked. */
-const FEATURES_OFF = [
+const DISABLED_FEATURES = [
   ...['apps', 'plugins', 'remote_plugin', 'hooks', 'tool_suggest', 'skill_mcp_dependency_install', 'memories', 'goals'],
   ...['browser_use', 'browser_use_external', 'in_app_browser', 'computer_use', 'image_generation', 'multi_agent'],
   // The broker reads the requests.
@@ -89,11 +89,11 @@ export const cli: AgentCli = {
       '@openai/codex/bin/codex.js',
     ],
   },
-  looksIntoFolder: true,
+  usesConfigFolder: true,
   accessOf,
   // `codex-cli 0.169.0`
   printedVersion: /^codex-cli (?<version>\S+)$/,
-  tellsRetries: true,
+  printsRetries: true,
   kindOfDenial: kindOfDenialBy('codex'),
   coAuthor: CO_AUTHORS.codex,
   sessions: { export: exportCodexSession, import: importCodexSession },
@@ -274,7 +274,7 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
     'skills.include_instructions': false,
     'analytics.enabled': false,
     check_for_update_on_startup: false,
-    ...Object.fromEntries(FEATURES_OFF.map((name) => [`features.${name}`, false])),
+    ...Object.fromEntries(DISABLED_FEATURES.map((name) => [`features.${name}`, false])),
   };
 }
 

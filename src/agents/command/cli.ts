@@ -12,11 +12,11 @@ const MAX_COMPLAINT_BYTES = 4 * 1024;
 export const cli: AgentCli = {
   title: 'Your command',
   source: null,
-  looksIntoFolder: false,
+  usesConfigFolder: false,
   // The user passes what it needs to reach a model by `agent-env`.
   accessOf: (environment) => ({ kind: 'direct', environment }),
   printedVersion: /^(?!)/,
-  tellsRetries: false,
+  printsRetries: false,
   kindOfDenial: kindOfDenialBy('command'),
   coAuthor: null,
   sessions: {

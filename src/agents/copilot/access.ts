@@ -17,11 +17,11 @@ export const accessOf: AccessOf = (given, setting) => {
     keys,
     address: ADDRESS,
     standard: '',
-    taken: ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN', HEADERS, 'COPILOT_GITHUB_TOKEN'],
+    withheld: ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN', HEADERS, 'COPILOT_GITHUB_TOKEN'],
     headers,
     path: isAnthropic ? '' : '/v1',
     // Without GitHub, there is no other server to contact.
-    beside: { COPILOT_OFFLINE: 'true' },
+    extraEnvironment: { COPILOT_OFFLINE: 'true' },
     protocol: (way) =>
       isAnthropic
         ? claudeProtocol({ ...way, api: messagesApi, headers })

@@ -53,11 +53,11 @@ export const cli: AgentCli = {
     // The platform's binary, or the script that looks for it.
     programs: ({ os, cpu }) => [`@github/copilot-${os}-${cpu}/copilot`, '@github/copilot/npm-loader.js'],
   },
-  looksIntoFolder: true,
+  usesConfigFolder: true,
   accessOf,
   // `GitHub Copilot CLI 1.0.102.`
   printedVersion: /^GitHub Copilot CLI (?<version>\S+?)\.?$/,
-  tellsRetries: true,
+  printsRetries: true,
   kindOfDenial: kindOfDenialBy('copilot'),
   coAuthor: CO_AUTHORS.copilot,
   sessions: { export: exportCopilotSession, import: importCopilotSession },

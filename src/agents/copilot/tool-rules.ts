@@ -70,7 +70,7 @@ function patternsFor(rule: ToolRule): readonly string[] {
 const KINDS: ReadonlySet<string> = new Set(['shell', 'write', 'read', 'url', 'memory']);
 
 /**
- * Returns what the CLI matches of a command: its name, for some programs with the first word behind it; null if these
+ * Returns what the CLI matches of a command: its name, for some programs with the first word after it; null if these
  * are not plain words, which a flag cannot contain.
  */
 function stemOf(commands: Commands): string | null {

@@ -82,7 +82,7 @@ export const cli: AgentCli = {
   title: 'Gemini CLI',
   // Gemini CLI is JavaScript on every platform.
   source: { name: '@google/gemini-cli', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
-  looksIntoFolder: true,
+  usesConfigFolder: true,
   accessOf: (given, setting) =>
     accessByKey(given, setting, {
       key: 'GEMINI_API_KEY',
@@ -92,7 +92,7 @@ export const cli: AgentCli = {
     }),
   // `0.61.0`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
-  tellsRetries: false,
+  printsRetries: false,
   kindOfDenial: kindOfDenialBy('gemini'),
   coAuthor: CO_AUTHORS.gemini,
   sessions: { export: exportGeminiSession, import: importGeminiSession },
@@ -195,11 +195,11 @@ async function importGeminiSession(
   if (!UUID.test(id) || !mayBeSession(content)) return false;
   const folder = [...FOLDERS, await projectFolder(place)];
   await placeFile(place.configFolder, folder, { name: OWNER, content: await realPathOfFolder(place.workFolder) });
-  await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortOf(id)}.jsonl`, content });
+  await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortId(id)}.jsonl`, content });
   // The CLI chooses the file with the newer date in it if a session has two files.
   const chats = join(place.configFolder, ...folder, CHATS);
   const others = (await listPlainFiles(chats, 'any')).filter(
-    (name) => isOf(id, name) && !name.startsWith('session-imported-'),
+    (name) => mayBelongTo(id, name) && !name.startsWith('session-imported-'),
   );
   await Promise.all(others.map((name) => rm(join(chats, name), { recursive: true, force: true })));
   return true;
@@ -225,13 +225,15 @@ async function projectFolder({ configFolder, workFolder }: SessionPlace): Promis
   const owner = await realPathOfFolder(workFolder);
   const root = join(configFolder, ...FOLDERS);
   const names = (await listPlainFiles(root, 'folder')).slice(0, MAX_PROJECTS);
-  for (const name of names) if ((await textOf(join(root, name, OWNER)))?.trim() === owner) return name;
+  for (const name of names) if ((await readHead(join(root, name, OWNER)))?.trim() === owner) return name;
   return `ralph-${createHash('sha256').update(owner).digest('hex').slice(0, 16)}`;
 }
 
 /** Returns the paths of a session's files, the newest first. */
 async function chatsOf(folder: string, id: string): Promise<readonly string[]> {
-  const names = (await listPlainFiles(folder, 'file')).filter((name) => isOf(id, name) && name.endsWith('.jsonl'));
+  const names = (await listPlainFiles(folder, 'file')).filter(
+    (name) => mayBelongTo(id, name) && name.endsWith('.jsonl'),
+  );
   const ids = await Promise.all(names.map((name) => sessionIdIn(join(folder, name))));
   return names
     .filter((_, at) => ids[at] === id)
@@ -239,25 +241,25 @@ async function chatsOf(folder: string, id: string): Promise<readonly string[]> {
     .reverse();
 }
 
-/** Tells whether a file belongs to this session, or to one whose id has the same beginning. */
-function isOf(id: string, name: string): boolean {
+/** Tells whether a file may belong to this session: its name contains only the first eight characters of the id. */
+function mayBelongTo(id: string, name: string): boolean {
   return (
-    name.startsWith('session-') && (name.endsWith(`-${shortOf(id)}.jsonl`) || name.endsWith(`-${shortOf(id)}.json`))
+    name.startsWith('session-') && (name.endsWith(`-${shortId(id)}.jsonl`) || name.endsWith(`-${shortId(id)}.json`))
   );
 }
 
-function shortOf(id: string): string {
+function shortId(id: string): string {
   return id.slice(0, 8);
 }
 
 /** Returns the session id in the first line. */
 async function sessionIdIn(path: string): Promise<unknown> {
-  const [line = ''] = ((await textOf(path)) ?? '').split('\n');
+  const [line = ''] = ((await readHead(path)) ?? '').split('\n');
   return asObject(tryJson(line))?.['sessionId'];
 }
 
 /** Returns the beginning of a file. */
-async function textOf(path: string): Promise<string | null> {
+async function readHead(path: string): Promise<string | null> {
   return readPlainFile(path, async (file, size) => {
     const buffer = Buffer.alloc(Math.min(size, MAX_HEAD_BYTES));
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);

@@ -79,7 +79,7 @@ const MAX_REGEX_CHARS = 2_000;
 /** The end of the command in the arguments as the engine writes them: no text can contain this character. */
 const END = '"\\u0000';
 const ANY = '[^\\u0000]*';
-/** The end or an operator behind the command: then the engine matches the rest by itself. */
+/** The end of the command, or an operator after it, behind which the engine matches the next command by itself. */
 const END_OR_OPERATOR = `(?:${END}| ?(?:&&|[|][|]|;|[|]|\\\\n))`;
 
 /** Returns an expression, because `commandPrefix` would also match `git add"x"`, which a shell reads as another word. */

@@ -1,4 +1,4 @@
-import { mostTokensIn, NOTHING, type Spent } from '../../core/spending/meter.ts';
+import { mostTokensIn, NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
 import { costOf, priceOf, type Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
 import { bearerKey, createProtocol, headersOf, shortRequest } from '../passing/protocol.ts';
@@ -86,7 +86,7 @@ export function openAiProtocol(options: ProtocolOptions): ModelProtocol {
       const text = written(sent);
       if (text === null) return 'a request that nests too deep';
       const model = asString(sent['model']) ?? '';
-      const asked: Asked = { api, model, tier: sent['service_tier'], chars: body.length, prices };
+      const asked: PricedRequest = { api, model, tier: sent['service_tier'], chars: body.length, prices };
       const costs = {
         model,
         expected: spentBy({ input: tokensIn(asked.chars), cached: 0, output: expectedOutput(sent) }, asked),
@@ -108,8 +108,8 @@ function exhaustedEvents({ apis }: Served): string {
     : `data: ${JSON.stringify({ error: { ...error, type: 'insufficient_quota', param: null } })}\n\n`;
 }
 
-/** The request's data that its answer is priced by. */
-interface Asked {
+/** The properties of a request that decide the price of its answer. */
+interface PricedRequest {
   readonly api: OpenAiApi;
   readonly model: string;
   readonly tier: unknown;
@@ -136,7 +136,7 @@ function isAboveZero(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
-function openAccount(contentType: string, asked: Asked): ReturnType<typeof createAccount> {
+function openAccount(contentType: string, asked: PricedRequest): ReturnType<typeof createAccount> {
   return createAccount(createOpenAiUsage(asked.api, contentType), ({ usage, since, tier }, chars) => {
     // A project may use another tier than the request asks for.
     const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
@@ -148,9 +148,9 @@ function openAccount(contentType: string, asked: Asked): ReturnType<typeof creat
 }
 
 /** Returns the usage; without a known price for the model, only tokens count. */
-function spentBy(counts: TokenCounts, { model, tier, prices }: Asked): Spent {
+function spentBy(counts: TokenCounts, { model, tier, prices }: PricedRequest): Spent {
   const tokens = counts.input + counts.output;
-  if (tokens === 0) return NOTHING;
+  if (tokens === 0) return NO_SPENDING;
   return { tokens, costUsd: (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1) };
 }
 

@@ -12,7 +12,7 @@ export interface Served {
   readonly basePath: string;
 }
 
-/** Paths behind the provider's address. */
+/** Paths after the provider's address. */
 export const TARGETS: Readonly<Record<OpenAiApi, string>> = { responses: '/responses', chat: '/chat/completions' };
 
 /** Fields about how the model answers, common to both APIs, including those that other providers add. */
@@ -51,7 +51,7 @@ export interface TokenCounts {
 }
 
 /** The reported usage of an answer so far. */
-interface Told {
+interface ReportedUsage {
   /** The usage; null if it is not reported yet. */
   readonly usage: TokenCounts | null;
   /** Estimate of tokens since the report; null if nothing could be counted. */
@@ -64,7 +64,7 @@ interface Told {
 const MAX_CHARS = 8 * 1024 * 1024;
 
 /** Creates a reader for an answer with this content type. */
-export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageReader<Told> {
+export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageReader<ReportedUsage> {
   if (!contentType.includes('text/event-stream')) return createAnswerReader(MAX_CHARS, readAnswer);
   let usage: TokenCounts | null = null;
   let since: number | null = null;
@@ -79,20 +79,20 @@ export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageRea
   return { push, counts: () => ({ usage, since, tier }), isComplete: () => usage !== null && since === null };
 }
 
-function readAnswer(answer: string): Pick<UsageReader<Told>, 'counts' | 'isComplete'> {
+function readAnswer(answer: string): Pick<UsageReader<ReportedUsage>, 'counts' | 'isComplete'> {
   const whole = answer.endsWith('}') ? jsonObjectIn(answer) : null;
   const usage = countsIn(whole);
   return { counts: () => ({ usage, since: null, tier: tierIn(whole) }), isComplete: () => usage !== null };
 }
 
-/** The content of one event: usage, or the number of characters of the answer; null for neither. */
-interface EventTold {
+/** The part of one event that matters for the usage: reported tokens, the number of characters that it adds, and the tier; null for what it lacks. */
+interface EventUsage {
   readonly usage: TokenCounts | null;
   readonly chars: number | null;
   readonly tier: string | null;
 }
 
-const SILENT: EventTold = { usage: null, chars: null, tier: null };
+const NO_USAGE: EventUsage = { usage: null, chars: null, tier: null };
 
 // Only events contain this: inside a text, its quotation marks would be escaped.
 const RESPONSE_END = /"type": ?"response\.(?:completed|incomplete|failed)"/;
@@ -103,17 +103,17 @@ const CHAT_USAGE = /"usage": ?\{/;
 
 const CHAT_DELTA = /"delta": ?\{/;
 
-function responseEvent(data: string): EventTold {
+function responseEvent(data: string): EventUsage {
   const isDelta = RESPONSE_DELTA.test(data);
-  if (!isDelta && !RESPONSE_END.test(data)) return SILENT;
+  if (!isDelta && !RESPONSE_END.test(data)) return NO_USAGE;
   const event = jsonObjectIn(data);
-  if (isDelta) return { ...SILENT, chars: asString(event?.['delta'])?.length ?? 0 };
+  if (isDelta) return { ...NO_USAGE, chars: asString(event?.['delta'])?.length ?? 0 };
   const response = asObject(event?.['response']);
   return { usage: countsIn(response), chars: null, tier: tierIn(response) };
 }
 
-function chatEvent(data: string): EventTold {
-  if (!CHAT_USAGE.test(data) && !CHAT_DELTA.test(data)) return SILENT;
+function chatEvent(data: string): EventUsage {
+  if (!CHAT_USAGE.test(data) && !CHAT_DELTA.test(data)) return NO_USAGE;
   const event = jsonObjectIn(data);
   const deltas = asArray(event?.['choices']).map((choice) => asObject(asObject(choice)?.['delta']));
   const chars = deltas.reduce((sum, delta) => sum + (delta === null ? 0 : charsIn(delta, 0)), 0);

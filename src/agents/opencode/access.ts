@@ -27,7 +27,7 @@ export const accessOf: AccessOf = (given, setting) => {
   const path = isOwn ? OWN_PATH : GATEWAY_PATH;
   return brokeredAccess(given, setting, {
     ...{ keys: { [key]: valueIn(given, key) }, address, standard, path },
-    taken: providers.flatMap((one) => [one.key, one.address]),
+    withheld: providers.flatMap((one) => [one.key, one.address]),
     protocol: (way) =>
       id === 'anthropic'
         ? claudeProtocol({ ...way, api: messagesApi, headers: {} })

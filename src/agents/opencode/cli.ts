@@ -26,8 +26,8 @@ import { opencodeRules, opencodeMcpServers } from './tool-rules.ts';
 /** OpenCode's folder for settings, below the config folder: created again for each call. */
 const OWN_FOLDER = ['config', 'own'] as const;
 
-/** Features that would load files of the repository or download others; compaction would loop on a session that is too long. */
-const NEVER = [
+/** Names of disabled features. They would load or download files; `AUTOCOMPACT` would loop on a session that is too long. */
+const DISABLED_FEATURES = [
   ...['PROJECT_CONFIG', 'CLAUDE_CODE', 'EXTERNAL_SKILLS', 'AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD'],
   ...['DEFAULT_PLUGINS', 'AUTOCOMPACT'],
 ];
@@ -41,7 +41,7 @@ interface Provider {
   readonly npm: string | null;
 }
 
-/** Folder of exported sessions: all sessions are in one database, and those leaving or entering it are files beside it. */
+/** Folder of exported sessions. All sessions are in one database; exports from it and imports into it are files. */
 const EXPORTED = 'exported';
 
 const TO_IMPORT = 'to-import';
@@ -72,11 +72,11 @@ export const cli: AgentCli = {
       `opencode-${os}-${cpu}-musl/bin/opencode`,
     ],
   },
-  looksIntoFolder: true,
+  usesConfigFolder: true,
   accessOf,
   // `1.18.33`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
-  tellsRetries: true,
+  printsRetries: true,
   kindOfDenial: kindOfDenialBy('opencode'),
   coAuthor: CO_AUTHORS.opencode,
   sessions: { export: exportOpenCodeSession, import: importOpenCodeSession },
@@ -99,7 +99,7 @@ export const cli: AgentCli = {
           () => false,
           () => true,
         );
-        if (!isRefused) await writeDown(place, transcript.sessionId, environment);
+        if (!isRefused) await exportLocalSession(place, transcript.sessionId, environment);
         return transcript;
       },
     };
@@ -164,8 +164,8 @@ export async function resetOpenCodeHome(configFolder: string): Promise<void> {
   );
 }
 
-/** Exports the session by the CLI itself. A failure shows as a missing export. */
-async function writeDown(
+/** Lets the CLI export the session into a file. If that fails, the file is missing. */
+async function exportLocalSession(
   { configFolder, run }: Pick<CliPlace, 'configFolder' | 'run'>,
   id: string | null,
   environment: Variables,
@@ -269,10 +269,10 @@ export function opencodeEnvironment(
   configFolder: string,
 ): Record<string, string> {
   const { mcp, permission } = opencodeMcpServers(servers, given).own;
-  const flags = NEVER.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
+  const flags = DISABLED_FEATURES.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
   return {
     NO_COLOR: '1',
-    // Variables of its own would apply beside ours; an empty folder would mean the work folder.
+    // OpenCode's own variables would apply in addition to ours; an empty folder would mean the work folder.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('OPENCODE_'))),
     ...Object.fromEntries(flags),
     ...foldersIn(configFolder),
@@ -288,7 +288,7 @@ export function opencodeEnvironment(
   };
 }
 
-/** Returns the permissions. The last match counts: those of servers come behind all others, even if one of the user's rules has the same name. */
+/** Returns the permissions. The last match counts, so those of servers come after all others, even after a rule of the user's with the same name. */
 function permissionsWith(rules: Readonly<Record<string, unknown>>, ofServers: Variables): object {
   const others = Object.entries(rules).filter(([name]) => !Object.hasOwn(ofServers, name));
   return { ...Object.fromEntries(others), ...ofServers };
@@ -343,7 +343,7 @@ function providerSettings(provider: Provider | null, model: string | null): obje
       [id]: {
         ...(npm === null ? {} : { npm, name: id }),
         options: { baseURL: address, apiKey: key },
-        // An unlisted model would be unknown to it; its knowledge of others stays.
+        // Lists the model, because OpenCode may not know it; for a known model, this entry changes nothing.
         ...(named === null ? {} : { models: { [named.slice(id.length + 1)]: {} } }),
       },
     },

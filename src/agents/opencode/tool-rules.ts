@@ -13,7 +13,7 @@ import {
 /** Servers in opencode's configuration. */
 interface OpencodeServers {
   readonly mcp: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Entries of `permission`, behind those of other tools: the last match counts. */
+  /** Entries of `permission`, which come after those of other tools because the last match counts. */
   readonly permission: Readonly<Record<string, 'allow' | 'deny'>>;
 }
 
@@ -33,7 +33,7 @@ export function opencodeRules(rules: readonly string[]): MappedRules<Permission>
   const own = new Map<string, Permission[string]>([
     ['*', 'deny'],
     ...parsed.flatMap((rule) => (rule.kind === 'mcp' ? serverKeys(rule).map((key) => [key, 'allow'] as const) : [])),
-    // Behind the names of servers, which could be made to match these.
+    // Written after the names of servers, which could be chosen to match these.
     ...['read', 'glob', 'grep', 'list', 'todowrite', 'todoread'].map((key) => [key, 'allow'] as const),
     ...['skill', 'lsp', 'question', 'codesearch', 'plan_enter', 'plan_exit', 'doom_loop'].map(
       (key) => [key, 'deny'] as const,

@@ -1,4 +1,4 @@
-import { NOTHING, type Spent } from '../../core/spending/meter.ts';
+import { NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
 import { noPriceText } from '../../core/spending/prices.ts';
 import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../ports/broker.ts';
 import type { JsonObject } from '../reading/agent-event.ts';
@@ -81,8 +81,8 @@ function read<Endpoint>(api: ModelApi<Endpoint>, request: AgentRequest, secretFo
   const { costs } = passed;
   return {
     ...{ kind: 'forwarded', target: passed.target, headers, body: passed.body },
-    expected: costs?.expected ?? NOTHING,
-    atMost: costs?.atMost ?? NOTHING,
+    expected: costs?.expected ?? NO_SPENDING,
+    atMost: costs?.atMost ?? NO_SPENDING,
     unpriced: costs === null || api.hasPrice(costs.model) ? null : costs.model,
     account: costs?.account ?? null,
   };

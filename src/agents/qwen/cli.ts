@@ -33,8 +33,8 @@ const MAX_READ_BYTES = 64 * 1024 * 1024;
 /** Path below the inbox of the file that the CLI reads as the machine's settings, which win over all others. */
 const SETTINGS = 'qwen/settings.json';
 
-/** Tools that make the CLI wait, start itself again, or work in another folder, and the one that loads the repository's instructions. */
-const NOT_UNASKED = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree', 'skill'];
+/** Tools that are always disabled: they make the CLI wait, start itself again, work in another folder, or load the repository's instructions. */
+const DENIED_TOOLS = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree', 'skill'];
 
 const settings = {
   general: {
@@ -63,7 +63,7 @@ export const cli: AgentCli = {
   title: 'Qwen Code',
   // Qwen Code is JavaScript on every platform.
   source: { name: '@qwen-code/qwen-code', programs: () => ['@qwen-code/qwen-code/cli-entry.js'] },
-  looksIntoFolder: true,
+  usesConfigFolder: true,
   accessOf: (given, setting) =>
     accessByKey(given, setting, {
       key: 'OPENAI_API_KEY',
@@ -74,7 +74,7 @@ export const cli: AgentCli = {
     }),
   // `0.24.4`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
-  tellsRetries: false,
+  printsRetries: false,
   kindOfDenial: kindOfDenialBy('qwen'),
   coAuthor: CO_AUTHORS.qwen,
   sessions: { export: exportQwenSession, import: importQwenSession },
@@ -148,7 +148,7 @@ export function qwenEnvironment(
 /** Returns the files that a call needs, by their path below the inbox. */
 export function qwenFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
   const { allow, deny } = qwenRules(allowedTools).own;
-  const permissions = { allow, deny: [...deny, ...NOT_UNASKED] };
+  const permissions = { allow, deny: [...deny, ...DENIED_TOOLS] };
   return { [SETTINGS]: JSON.stringify({ ...settings, permissions }) };
 }
 

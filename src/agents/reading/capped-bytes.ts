@@ -115,8 +115,8 @@ export const LINE_FEED = 0x0a;
 /** Distance in bytes up to which a loop is much faster than a call. */
 const NEAR_BYTES = 32;
 
-/** Returns the index behind the line feed that ends the line at `from`; -1 if the line is incomplete. */
-export function behindLine(bytes: Uint8Array, from: number): number {
+/** Returns the index after the line feed that ends the line at `from`; -1 if the line is incomplete. */
+export function indexAfterLine(bytes: Uint8Array, from: number): number {
   const near = Math.min(from + NEAR_BYTES, bytes.length);
   for (let at = from; at < near; at += 1) if (bytes[at] === LINE_FEED) return at + 1;
   return bytes.indexOf(LINE_FEED, near) + 1 || -1;

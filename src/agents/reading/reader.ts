@@ -3,7 +3,7 @@ import { capped, oneLine } from '../../core/text/phrase.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { type AgentEvent, asAmount, asObject, createDenial, type Dialect } from './agent-event.ts';
 import {
-  behindLine,
+  indexAfterLine,
   type Clock,
   createCappedBytes,
   createPendingCalls,
@@ -69,7 +69,7 @@ export function createAgentReader({ onEvent, ...options }: ReaderOptions): Trans
   function push(chunk: Uint8Array): void {
     let at = 0;
     while (at < chunk.length) {
-      const behind = behindLine(chunk, at);
+      const behind = indexAfterLine(chunk, at);
       const line = chunk.subarray(at, behind === -1 ? chunk.length : behind);
       at += line.length;
       if (pending.length() === 0 && behind !== -1) takeLine({ head: line, tail: null });

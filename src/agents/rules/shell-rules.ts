@@ -14,7 +14,7 @@ export type ToolRule = { readonly text: string } & (
   | { readonly kind: 'web-search' | 'subagent' | 'bookkeeping' | 'other' }
 );
 
-/** The simple commands that a rule names. `prefix`: its words, and any more behind them; in a `glob` each star matches any text. */
+/** The simple commands that a rule names. `prefix`: these words, followed by any others; `glob`: each star matches any text. */
 export type Commands = { readonly kind: 'any' } | NamedCommands;
 
 export interface NamedCommands {
@@ -175,7 +175,7 @@ export function shellParts(command: string): ShellParts {
     } else if (rest.startsWith(CONTINUATION)) {
       at += CONTINUATION.length;
     } else if (rest.startsWith('#') && /(?:^|\s)$/.test(part)) {
-      // A comment ends with its line, even behind a backslash.
+      // A comment ends with its line, even after a backslash.
       const lineEnd = text.indexOf('\n', at);
       at = lineEnd === -1 ? text.length : lineEnd;
     } else if (quoted !== null) {

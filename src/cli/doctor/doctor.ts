@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checks, type Finding, findingKinds } from '../../core/doctor/finding.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { setUpLines, setUpResult } from '../../report/sentences/set-up.ts';
 import { answeredSettingsSchema, parseArguments, plainLine, printedSettings } from '../arguments.ts';
@@ -23,7 +23,7 @@ type Examination =
       readonly kind: 'examined';
       readonly repository: string | null;
       readonly findings: readonly Finding[];
-      readonly settings: readonly AnsweredSettings[];
+      readonly settings: readonly ReportedSettings[];
     }
   | { readonly kind: 'missing'; readonly why: string };
 
@@ -62,18 +62,24 @@ const MAX_LINE_CHARS = 1_000;
 
 const HELP = `Usage: ralph doctor [--dir FOLDER] [--remote NAME] [--verify] [--json]
 
-Says what would stop a run: the workflow file (inputs, triggers, permissions, checkout), the pipeline as it is committed,
-the settings of the repository (pull requests of GitHub Actions, secret, label, disabled workflow, rulesets, branch
-protection), the agent, its key and its tool rules, verify, and today's cost. Each line is ✓ fine, ⚠ not as good as it could be or not checked, or
-✗ a run fails, with what to do about it: a page to open, lines to paste, or a command. It changes nothing.
+Lists what would stop a run: the workflow file (inputs, triggers, permissions,
+checkout), the committed pipeline, the settings of the repository (pull requests
+of GitHub Actions, secret, label, disabled workflow, rulesets, branch
+protection), the agent, its key and its tool rules, verify, and today's cost.
+Each line is ✓ fine, ⚠ could be better or was not checked, or ✗ a run fails, and
+says how to fix it: a page to open, lines to paste, or a command. It changes
+nothing.
 
-GitHub is asked with GITHUB_TOKEN, GH_TOKEN, or the login of the gh command. What that token cannot see is not
-checked. If ANTHROPIC_API_KEY is set, one free request tries the key. The comment /ralph doctor does the same in a run.
+GitHub is queried with GITHUB_TOKEN, GH_TOKEN, or the login of the gh command.
+What that token cannot see is not checked. If ANTHROPIC_API_KEY is set, one free
+request tries the key. The comment /ralph doctor does the same in a run.
 
   --dir FOLDER   the checkout (default: the current folder)
   --remote NAME  the remote that names the repository (default: origin)
-  --verify       also runs the verify commands, in a temporary clone of HEAD, for at most 15 minutes
-  --json         prints one JSON object instead, described by schemas/ralph-doctor.schema.json
+  --verify       also runs the verify commands, in a temporary clone of HEAD,
+                 for at most 15 minutes
+  --json         prints one JSON object instead, described by
+                 schemas/ralph-doctor.schema.json
 
 Exit codes: 0 there is no ✗, 1 there is one, 2 wrong arguments or no checkout.
 `;

@@ -11,12 +11,15 @@ import { type Command, type CommandEnd, LISTED, openInput, reasonOf, type Termin
 
 const CLEAN_HELP = `Usage: ralph clean [FILE|-] [--json]
 
-Prints the text of a task (FILE; stdin for - or without FILE) as a prompt gets it: what a reader sees on the page that
-GitHub renders, still as Markdown. The error output counts what was removed.
+Prints the text of a task (FILE; stdin for - or without FILE) as the prompt
+contains it: what a reader sees on the page that GitHub renders, still as
+Markdown. The error output counts what was removed.
 
-  --json  prints one JSON object instead, described by schemas/ralph-clean.schema.json
+  --json  prints one JSON object instead, described by
+          schemas/ralph-clean.schema.json
 
-Exit codes: 0 whenever it printed an answer, 1 if reading failed halfway, 2 for a missing file or wrong arguments.
+Exit codes: 0 whenever it printed an answer, 1 if reading failed halfway, 2 for
+a missing file or wrong arguments.
 `;
 
 /** Prints the text of a task without invisible content (`ralph clean`). */
@@ -26,15 +29,20 @@ const MAX_ITEMS = 20;
 
 const HELP = `Usage: ralph analyze [FILE|-] [--agent NAME] [--json] [--now ISO]
 
-Reads what an agent printed in one call (FILE; stdin for - or without FILE) and shows what the loop reads from it:
-its status block, errors, denials, usage limit and usage.
+Reads what an agent printed in one call (FILE; stdin for - or without FILE) and
+shows what the loop reads from it: its status block, errors, denials, usage
+limit and usage.
 
-  --agent NAME  the agent that printed it: ${READ_AGENTS.join(', ')} (default: claude)
-  --json        prints one JSON object instead, described by schemas/ralph-analysis.schema.json
-  --now ISO     the instant from which texts such as "resets 5pm (UTC)" are understood, for example
-                2026-11-21T12:00:00Z (default: now, by this machine's clock)
+  --agent NAME  the agent that printed it (default: claude), one of
+                ${READ_AGENTS.join(', ')}
+  --json        prints one JSON object instead, described by
+                schemas/ralph-analysis.schema.json
+  --now ISO     the instant from which texts such as "resets 5pm (UTC)" are
+                understood, for example 2026-11-21T12:00:00Z (default: now, by
+                this machine's clock)
 
-Exit codes: 0 whenever it printed an answer, 1 if reading failed halfway, 2 for a missing file or wrong arguments.
+Exit codes: 0 whenever it printed an answer, 1 if reading failed halfway, 2 for
+a missing file or wrong arguments.
 `;
 
 /** Opens a reader of what the agent prints; `now` (ms) fixes the clock for texts such as `resets 5pm`. */

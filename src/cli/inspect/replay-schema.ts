@@ -28,7 +28,7 @@ const whatIf = z.discriminatedUnion('kind', [
     .describe('It would have waited for the end of a limit; `outcome` is the limit and its end.'),
   z
     .object({ kind: z.literal('other-task'), ...asked, taskId: z.string() })
-    .describe('It would have worked on a task on which the journal has nothing there.'),
+    .describe('It would have worked on a task that the journal does not contain at this place.'),
   z
     .object({ kind: z.literal('goes-on'), ...asked, taskId: z.string() })
     .describe('It would have continued after the last iteration of the journal.'),
@@ -46,8 +46,8 @@ const replaySchema = z.object({
         result: z
           .enum(answerKinds)
           .nullable()
-          .describe('What came of them; null: an earlier version wrote the journal, which does not say.'),
-        commit: z.string().describe('Newest commit of the branch then.'),
+          .describe('The result; null: the journal of an earlier version does not contain it.'),
+        commit: z.string().describe('Newest commit of the branch at that time.'),
       }),
     )
     .describe('What people and CI asked and the run answered without calling the agent.'),
@@ -63,7 +63,7 @@ const replaySchema = z.object({
     .describe('A journal whose chain is broken is not replayed.'),
   differences: z
     .array(difference)
-    .describe('Decisions that are not the recorded ones; the exit code is 1 if there are any.'),
+    .describe('Decisions that differ from the recorded ones; the exit code is 1 if there are any.'),
   whatIf: whatIf.nullable().describe('Answer to --set; null without it.'),
 });
 

@@ -23,22 +23,28 @@ const MAX_DIFFERENCES = 10;
 
 const HELP = `Usage: ralph replay JOURNAL [--json] [--set NAME=VALUE ...]
 
-Makes every decision of a recorded run again, from nothing but its journal (the action's output journal-path),
-and compares it with the recorded one: the task of each iteration, its verdict, and why the run ended.
-Lists each iteration, and between them what the run answered without calling the agent, as a suggested change.
-Each line carries the hash of the one before, so every changed, added or removed line is found except the last. For
-that one, compare the printed hash with the action's output journal-hash.
+Repeats every decision of a recorded run, from nothing but its journal (the
+action's output journal-path), and compares it with the recorded one: the task
+of each iteration, its verdict, and why the run ended. Lists each iteration, and
+between them what the run answered without calling the agent, such as a
+suggested change.
+
+Each line carries the hash of the one before, so every changed, added or removed
+line is found except the last. For that one, compare the printed hash with the
+action's output journal-hash.
 
   --json            prints one JSON object instead
-  --set NAME=VALUE  asks "what if": where the run would have ended with this setting if the agent and the clock had
-                    done the same; can be repeated. A journal ends with its last iteration: if the run would have
-                    continued, the answer says so.
+  --set NAME=VALUE  asks "what if": where the run would have ended with this
+                    setting if the agent and the clock had done the same; can be
+                    repeated. A journal ends with its last iteration: if the run
+                    would have continued, the answer says so.
 
 Settings that can be set, with the values that the action takes:
 ${wrapped(POLICY_INPUT_NAMES)}
 
-Exit codes: 0 every decision is the same, 1 one differs or the journal is damaged, 2 the file is missing or not a
-journal, or wrong arguments. An answer to "what if" that differs from what happened is not a failure.
+Exit codes: 0 every decision is the same, 1 one differs or the journal is
+damaged, 2 the file is missing or not a journal, or wrong arguments. An answer
+to "what if" that differs from what happened is not a failure.
 `;
 
 /** Loads the rules of the agents. */
@@ -184,7 +190,7 @@ function wrapped(names: readonly string[]): string {
   const lines = [''];
   for (const name of names) {
     const line = lines.at(-1) ?? '';
-    if (line.length + name.length > 100) lines.push(name);
+    if (line.length + name.length > 74) lines.push(name);
     else lines[lines.length - 1] = line === '' ? name : `${line}, ${name}`;
   }
   return lines.map((line, index) => `  ${line}${index === lines.length - 1 ? '' : ','}`).join('\n');
@@ -209,7 +215,7 @@ function renderReplay({ start, entries }: Journal, result: ReplayResult): string
     ...(result.torn ? ['The last line is cut off, and left out.'] : []),
     '',
     ...(differences.length === 0
-      ? [`${count(decisions, 'decision')} made again: the same.`]
+      ? [`${count(decisions, 'decision')} repeated: no difference.`]
       : renderDifferences(differences)),
     ...(result.whatIf === null ? [] : ['', ...renderWhatIf(result.whatIf, result)]),
     '',
@@ -269,11 +275,11 @@ function describeAnswer(answer: WhatIf): string {
     case 'ended':
       return `It would have ended after ${after}: ${renderOutcome(answer.outcome)}.`;
     case 'waits':
-      return `After ${after} it would have waited: ${renderOutcome(answer.outcome)}; the journal does not say what would have come of that.`;
+      return `After ${after} it would have waited: ${renderOutcome(answer.outcome)}; the journal does not say what would have happened next.`;
     case 'other-task':
-      return `After ${after} it would have worked on ${plainLine(answer.taskId)}; the journal does not say what would have come of that.`;
+      return `After ${after} it would have worked on ${plainLine(answer.taskId)}; the journal does not say what would have happened next.`;
     case 'goes-on':
-      return `After ${after} it would have continued with ${plainLine(answer.taskId)}; the journal does not say what would have come of that.`;
+      return `After ${after} it would have continued with ${plainLine(answer.taskId)}; the journal does not say what would have happened next.`;
   }
 }
 

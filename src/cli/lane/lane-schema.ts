@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { answeredSettingsSchema } from '../arguments.ts';
 import type { Immutable } from '../../core/policy.ts';
-import { answerKinds, askedKinds } from '../../core/feedback/memory.ts';
+import { answerKinds, subjectKinds } from '../../core/feedback/memory.ts';
 import { transitionSubjects } from '../../core/lane/session.ts';
 import { orderKinds, orderOrigins } from '../../core/sharing/orders.ts';
 import { taskStates } from '../../core/tasks/task.ts';
@@ -75,24 +75,24 @@ const lane = z.object({
     .array(
       z.object({
         id: z.string(),
-        kind: z.enum(askedKinds),
+        kind: z.enum(subjectKinds),
         title: z.string(),
         state: z.enum(['open', ...answerKinds]),
       }),
     )
-    .describe('What the pull request was asked, oldest first, and what came of it.'),
+    .describe('Requests on the pull request, oldest first, with the answers.'),
   usage: usage.nullable().describe('Of the whole repository; null: it cannot be read, see warnings.'),
   ordersWaiting: z
     .array(
       z.object({
         order: z.enum(orderKinds),
-        task: z.string().nullable().describe('The task to try again; null: not one task alone.'),
+        task: z.string().nullable().describe('The task to retry; null: the order is not about one task.'),
         by: z.string(),
         from: z.enum(orderOrigins),
         at: instant,
       }),
     )
-    .describe('What the next run obeys first; everything else is shown as if it had.'),
+    .describe('Orders that the next run obeys first; everything else is shown as if they had been obeyed.'),
   transitions: z
     .array(
       z.object({
@@ -110,7 +110,7 @@ const lane = z.object({
 const noLane = z.object({
   kind: z
     .enum(['unreadable', 'newer', 'unavailable'])
-    .describe('What is kept there cannot be read, was written by a newer version, or cannot be reached.'),
+    .describe('The stored state cannot be read, was written by a newer version, or cannot be reached.'),
   place: z.string(),
   why: z.string(),
 });

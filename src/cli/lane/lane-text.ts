@@ -1,6 +1,6 @@
 import { openedBy } from '../../core/others/left-circuit.ts';
 import { renderSettings } from '../../core/settings/effective.ts';
-import { holdingOrders } from '../../core/sharing/orders.ts';
+import { effectiveOrders } from '../../core/sharing/orders.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import { isLaneId, type LaneId, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
@@ -42,10 +42,13 @@ export interface Subject {
 }
 
 /** The help text of the options that `readLaneArguments` reads. */
-export const LANE_OPTIONS_HELP = `  --lane LANE    queue, or issue-N for an issue with its own branch (default: queue)
-  --dir FOLDER   any folder of the checkout: its state is the same for every working-directory (default: the current one)
+export const LANE_OPTIONS_HELP = `  --lane LANE    queue, or issue-N for an issue with its own branch (default:
+                 queue)
+  --dir FOLDER   any folder of the checkout: its state is the same for every
+                 working-directory (default: the current one)
   --remote NAME  the remote that holds the state (default: origin)
-  --json         prints one JSON object instead, described by schemas/ralph-lane.schema.json`;
+  --json         prints one JSON object instead, described by
+                 schemas/ralph-lane.schema.json`;
 
 const MAX_TASKS = 30;
 
@@ -121,7 +124,7 @@ function renderPlace(
     ['last run', lastRun === null ? 'none yet' : `${lastRun.outcome} (${lastRun.reason}), ${formatIso(lastRun.at)}`],
     ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
     ...(place.feedback.length === 0 ? [] : [['feedback', describeFeedback(place)] as const]),
-    ...holdingOrders(place.ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
+    ...effectiveOrders(place.ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
       ({ order, task, by, from, at }) =>
         [
           'waits',

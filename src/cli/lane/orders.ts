@@ -1,7 +1,7 @@
 import { COMMANDS } from '../../core/people/command.ts';
-import { calledAs, calledById, findNamed, MAX_NAME_CHARS } from '../../core/people/named-task.ts';
+import { referenceTo, referenceById, findTaskByName, MAX_NAME_CHARS } from '../../core/people/named-task.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
-import { order as giveOrder } from '../../core/snapshot/changes.ts';
+import { orderInSnapshot as giveOrder } from '../../core/snapshot/changes.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 import { fileSources, isIssueTask, nameOfTaskId, parseTaskName, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
@@ -11,8 +11,9 @@ import { plainLine } from '../arguments.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
+import { wrapText } from '../terminal-text.ts';
 import { LANE_OPTIONS_HELP, type LaneArguments, readLaneArguments, renderLane, type Subject } from './lane-text.ts';
-import { laneAt, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
+import { restoredStateOf, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
 import { printLane, readTasksOf, renderLaneJson } from './status.ts';
 
 /** Creates the commands that give orders to a lane: `ralph pause`, `resume`, `stop`, `retry` and `reset`. */
@@ -70,7 +71,7 @@ const ORDERS: readonly OrderCommand[] = [
   {
     name: 'retry',
     usage: 'retry [TASK]',
-    does: 'Gives failed and blocked tasks all their attempts again; with TASK (its id or its name in\n"ralph tasks": US-003, .ralph/fix_plan.md:4, "#12") only that one.',
+    does: 'Gives failed and blocked tasks all their attempts again; with TASK (its id or its name in "ralph tasks": US-003, .ralph/fix_plan.md:4, "#12") only that one.',
     takes: taskToRetry,
   },
   {
@@ -106,7 +107,7 @@ async function order({ kind, task: name }: Wanted, given: LaneArguments, termina
   for (const { name, why } of kept) {
     if (why !== null)
       terminal.error(
-        `ralph ${words}: the order could not be kept in the ${name}, and nothing was changed there: ${plainLine(why, 600)}\n`,
+        `ralph ${words}: the order could not be saved in the ${name}, and nothing was changed there: ${plainLine(why, 600)}\n`,
       );
   }
   const places = opened.places.filter((_, index) => kept[index]?.why === null);
@@ -133,34 +134,38 @@ function whyNotKept(updated: Updated<string | null>): string | null {
 function receipt(words: string, lane: string, places: readonly StatePlace[]): string {
   if (places.length === 0) return '';
   const names = places.map(({ name }) => name);
-  const kept = `Order kept (${names.join(' and ')}): ${words}.`;
+  const kept = `Order saved (${names.join(' and ')}): ${words}.`;
   // Only local runs read the directory.
   if (names.every((name) => name === 'directory')) {
-    const atWork = words === 'stop' ? 'ends after its running iteration' : 'continues to its end';
+    const atWork = words === 'stop' ? 'ends after its current iteration' : 'continues to its end';
     return `${kept} The next "ralph run" obeys it before anything else; one at work now ${atWork}.\n\n`;
   }
   const obeyed = names.includes('ref')
     ? ' Runs in Actions obey it when their `state-store` is `auto` (the default) or `ref`.'
     : '';
   const now =
-    words === 'stop' ? 'ends after its running iteration, and one of three jobs at its end' : 'continues to its end';
+    words === 'stop' ? 'ends after its current iteration, and one of three jobs at its end' : 'continues to its end';
   return `${kept} The next run of ${lane} obeys it before anything else; a run in progress now ${now}.${obeyed}\n\n`;
 }
 
 function helpOf(usage: string, does: string): string {
-  return `Usage: ralph ${usage} [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
+  return wrapText(
+    `Usage: ralph ${usage} [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
 
 ${does}
 
-The order is kept on the ref refs/ralph/v2/state of the checkout's remote, with your own git credentials, and in the
-checkout's folder .ralph/state if there is one. The next run obeys it before anything else, and records who gave it:
-your git user.name, or $USER. Then the status is shown, as by ralph status.
+The order is saved on the ref refs/ralph/v2/state of the checkout's remote, with
+your own git credentials, and in the checkout's folder .ralph/state if there is
+one. The next run obeys it before anything else, and records who gave it: your
+git user.name, or $USER. Then the status is shown, as by ralph status.
 
 ${LANE_OPTIONS_HELP}
 
-Exit codes: 0 the order is kept, 1 it could not be kept everywhere, 2 wrong arguments, no checkout, no such remote, or
-no such branch or task.
-`;
+Exit codes: 0 the order is saved, 1 it could not be saved everywhere, 2 wrong
+arguments, no checkout, no such remote, or no such branch or task.
+`,
+    80,
+  );
 }
 
 /** Throws a UsageError if the order's lane does not exist. The lane may exist in a place that cannot be read. */
@@ -168,7 +173,7 @@ async function refuseUnknownLane({ lane, opened: { places } }: LaneArguments): P
   const lanes = await lanesOf(places);
   if (lane !== QUEUE && lanes !== null && !lanes.includes(lane))
     throw new UsageError([
-      `--lane: ${nameOfTaskId(lane)} does not have a branch of its own yet, so it cannot get an order. Known: ${namesOf([QUEUE, ...lanes.filter((name) => name !== QUEUE)])}.`,
+      `--lane: ${nameOfTaskId(lane)} does not have a branch of its own yet, so it cannot take an order. Known: ${namesOf([QUEUE, ...lanes.filter((name) => name !== QUEUE)])}.`,
     ]);
 }
 
@@ -188,8 +193,8 @@ async function findTask({ lane, opened }: LaneArguments, name: string, now: numb
       : null,
   ]);
   if (id !== null && known === null) return id;
-  const ofFiles = listed?.tasks.map(({ task }) => calledAs(task)) ?? [];
-  const named = findNamed(name, [...ofFiles, ...(known ?? []).map(calledById)]);
+  const ofFiles = listed?.tasks.map(({ task }) => referenceTo(task)) ?? [];
+  const named = findTaskByName(name, [...ofFiles, ...(known ?? []).map(referenceById)]);
   if (named.kind === 'task') return named.id;
   if (named.kind === 'several') throw new UsageError([named.why]);
   if (id !== null && !isIssueTask(id) && listed !== null && listed.problems.length > 0) return id;
@@ -215,7 +220,7 @@ async function tasksOf(places: readonly StatePlace[], lane: string, now: number)
   const found = await Promise.all(
     places.map(async ({ name, store }) => {
       const read = await store.read();
-      const restored = laneAt(name, read, { lane, now });
+      const restored = restoredStateOf(name, read, { lane, now });
       const counters = read.kind === 'snapshot' ? budgetIn(read.snapshot, now) : null;
       if (counters?.kind !== 'budget' || (restored.kind !== 'found' && restored.kind !== 'absent')) return null;
       const reserved = counters.budget.reservations.filter((each) => each.lane === lane && now < each.expiresAt);

@@ -59,8 +59,8 @@ export async function readLane(lane: LaneId, places: readonly StatePlace[], now:
   return mapTexts({ lane, at: iso(now), places: read }, (text) => plainLine(text, MAX_TEXT_CHARS));
 }
 
-/** Returns a lane from the snapshot of a place. */
-export function laneAt(
+/** Returns the state of a lane as the snapshot of a place has it. */
+export function restoredStateOf(
   place: string,
   read: ReadSnapshot,
   { lane, now }: { readonly lane: LaneId; readonly now: number },
@@ -73,14 +73,14 @@ export function laneAt(
 
 async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: number): Promise<PlaceReport> {
   const read = await store.read();
-  const restored = laneAt(place, read, { lane, now });
+  const restored = restoredStateOf(place, read, { lane, now });
   const [counters, waiting] =
     read.kind === 'snapshot' ? [budgetIn(read.snapshot, now), waitingIn(read.snapshot)] : [null, []];
   switch (restored.kind) {
     case 'unavailable':
       return { kind: 'unavailable', place, why: `The ${place} cannot be reached: ${sentence(restored.why)}` };
     case 'newer':
-      return { kind: 'newer', place, why: newer(place, restored.version) };
+      return { kind: 'newer', place, why: describeNewerState(place, restored.version) };
     case 'absent':
       // Any other problem of a place that was reached is a warning of this kind.
       if (restored.warnings.length > 0) return { kind: 'unreadable', place, why: restored.warnings.join(' ') };
@@ -104,8 +104,8 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
   }
 }
 
-/** Returns the sentence about a state that a newer version wrote. */
-export function newer(place: string, version: number): string {
+/** Returns a sentence about a state that this version cannot read, because a newer one wrote it. */
+export function describeNewerState(place: string, version: number): string {
   return `The state in the ${place} was written by a newer version of this program (version ${String(version)}), which this one cannot read and does not overwrite. Use that version.`;
 }
 

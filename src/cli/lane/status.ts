@@ -1,5 +1,5 @@
 import { fileSources, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
-import { type LookAtGitHub, printedSettings, type ReadEffective } from '../arguments.ts';
+import { type LookAtGitHub, printedSettings, type ReadEffectiveSettings } from '../arguments.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal } from '../command.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
@@ -10,26 +10,36 @@ import { type OpenPlaces, readLane } from './read-lane.ts';
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
        ralph status --all [--dir FOLDER] [--remote NAME] [--json]
 
-Shows the status of the queue, or of an issue with its own branch: its saved state and where that was found, which run
-works on it now, circuit, pause, park, session, what the repository used of its hour and day, tasks, the last
-changes with who asked for them, and the settings of its workflows (without a workflow, those of ralph run), each with
-its origin: an input, the environment, a file, or (with --json) its default. It reads the ref refs/ralph/v2/state of the
-checkout's remote, with your own git credentials, and the checkout's folder .ralph/state if there is one. The two are
+Shows the status of the queue, or of an issue with its own branch: its saved
+state and where that was found, which run works on it now, circuit, pause, park,
+session, what the repository used of its hour and day, tasks, the last changes
+with who asked for them, and the settings of its workflows (without a workflow,
+those of ralph run), each with its origin: an input, the input settings, the
+environment, a file, or (with --json) its default.
+
+It reads the ref refs/ralph/v2/state of the checkout's remote, with your own git
+credentials, and the checkout's folder .ralph/state if there is one. The two are
 separate.
 
-With --all: the queue and every issue's branch in a few lines, what waits for what, and the spending of the
-last 31 days. With GITHUB_TOKEN (or GH_TOKEN) also titles, the issues that no run has begun yet, what they wait for,
-and whether a pull request is open. The JSON is then described by schemas/ralph-overview.schema.json.
+With --all: the queue and every issue's branch in a few lines, what waits for
+what, and the spending of the last 31 days. With GITHUB_TOKEN (or GH_TOKEN) also
+titles, the issues that no run has begun yet, what they wait for, and whether a
+pull request is open. The JSON is then described by
+schemas/ralph-overview.schema.json.
 
 ${LANE_OPTIONS_HELP}
   --all          the queue and every issue's branch
 
-Exit codes: 0 the status is shown, 1 a place cannot be reached or read, or was written by a newer version, 2 wrong arguments,
-no checkout or no such remote.
+Exit codes: 0 the status is shown, 1 a place cannot be reached or read, or was
+written by a newer version, 2 wrong arguments, no checkout or no such remote.
 `;
 
 /** Creates `ralph status`, which shows the state of a lane. */
-export function createStatusCommand(open: OpenPlaces, look: LookAtGitHub, readEffective: ReadEffective): Command {
+export function createStatusCommand(
+  open: OpenPlaces,
+  look: LookAtGitHub,
+  readEffective: ReadEffectiveSettings,
+): Command {
   return {
     ...LISTED.status,
     help: HELP,
@@ -44,9 +54,9 @@ async function status(
     open,
     look,
     readEffective,
-  }: { readonly open: OpenPlaces; readonly look: LookAtGitHub; readonly readEffective: ReadEffective },
+  }: { readonly open: OpenPlaces; readonly look: LookAtGitHub; readonly readEffective: ReadEffectiveSettings },
 ): Promise<CommandEnd> {
-  const places = args.includes('--all') ? open : orNone(open);
+  const places = args.includes('--all') ? open : openOrEmpty(open);
   const { lane, json, all, remote, sameLane, opened } = await readLaneArguments(args, places, 'all-lanes');
   if (all) {
     const { showAll } = await import('../overview/show-all.ts');
@@ -72,7 +82,7 @@ export async function readTasksOf(lane: LaneId, folder: string): Promise<readonl
 }
 
 /** Opens a checkout without any state as one without places, because its settings can still be shown. */
-function orNone(open: OpenPlaces): OpenPlaces {
+function openOrEmpty(open: OpenPlaces): OpenPlaces {
   return async (checkout) => {
     const opened = await open(checkout);
     return opened.kind === 'missing' && opened.folder !== null

@@ -5,7 +5,7 @@ import type { Picture } from './monitor-schema.ts';
 import type { Screen } from './terminal-world.ts';
 import type { Source } from './source.ts';
 import { renderScreen } from './view/screen.ts';
-import { initialSession, type OrderOfKey, pressKey, said } from './view/session.ts';
+import { initialSession, type OrderOfKey, pressKey, withMessage } from './view/session.ts';
 
 /** The result of an order, as a sentence. */
 interface Given {
@@ -54,7 +54,7 @@ export async function follow(followed: Followed, terminal: Terminal): Promise<vo
     const { folder, remote } = followed;
     const given = await giveOrder(asked, { open: source.open, folder, remote }, () => terminal.now());
     source.refresh();
-    session = { ...said(session, given.text, given.kind === 'kept' ? 'good' : 'bad'), isOrdering: false };
+    session = { ...withMessage(session, given.text, given.kind === 'kept' ? 'good' : 'bad'), isOrdering: false };
     return given;
   }
 }

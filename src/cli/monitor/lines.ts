@@ -1,6 +1,6 @@
 import { tasksDone } from '../../core/tasks/queue.ts';
 import type { Terminal } from '../command.ts';
-import { conditionOf, laneWait, nameOfLaneAt } from '../overview/overview-text.ts';
+import { conditionOf, describeLaneWait, nameOfLaneAt } from '../overview/overview-text.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
 import type { Source } from './source.ts';
@@ -45,7 +45,7 @@ function factsOf(picture: Picture, now: number): ReadonlyMap<string, string> {
     facts.set(name, facts.has(name) ? `${facts.get(name) ?? ''}; ${text}` : text);
   };
   for (const { name, parts, gap } of local === null ? [] : localFacts(local, now))
-    add(name, parts.map(textOf).join(gap.text));
+    add(name, parts.map(lineText).join(gap.text));
   for (const lane of all?.lanes ?? []) {
     const name = nameOfLaneAt(lane.lane, lane.place);
     if (lane.kind !== 'lane') {
@@ -56,12 +56,12 @@ function factsOf(picture: Picture, now: number): ReadonlyMap<string, string> {
     add(name, `${conditionOf(lane)}, ${tasksDone(done, lane.tasks.length)}`);
     // The remaining time is not a change, so a wait is described as of its end.
     for (const wait of lane.waits.filter(({ task }) => task === null))
-      add(name, laneWait(wait, wait.until === null ? 0 : Date.parse(wait.until)));
+      add(name, describeLaneWait(wait, wait.until === null ? 0 : Date.parse(wait.until)));
   }
   for (const problem of [...problems, ...(all?.problems ?? [])]) add('problem', problem);
   return facts;
 }
 
-function textOf(line: Line): string {
+function lineText(line: Line): string {
   return line.map(({ text }) => text).join('');
 }

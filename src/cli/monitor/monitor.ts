@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { type LookAtGitHub, parseArguments, type ReadEffective } from '../arguments.ts';
+import { type LookAtGitHub, parseArguments, type ReadEffectiveSettings } from '../arguments.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 import type { Picture } from './monitor-schema.ts';
@@ -7,29 +7,37 @@ import type { MonitorWorld } from './terminal-world.ts';
 
 const HELP = `Usage: ralph monitor [--all] [--once] [--json] [--dir FOLDER] [--remote NAME]
 
-Shows the local run (ralph run, or another Ralph that writes .ralph/status.json) on the whole screen: what it does, its
-task, the calls of the hour and the cost as bars, done signals, circuit, a countdown while it waits, and the last lines
-of the newest file in .ralph/logs. It follows the files, and changes nothing unless you press a key. In a folder that a
-run was made for (input working-directory) it shows that run, at the top of the repository the one that wrote last.
+Shows the local run (ralph run, or another Ralph that writes .ralph/status.json)
+on the whole screen: what it does, its task, the calls of the hour and the cost
+as bars, done signals, circuit, a countdown while it waits, and the last lines
+of the newest file in .ralph/logs. It follows the files, and changes nothing
+unless you press a key. In a folder that a run was made for (input
+working-directory) it shows that run, at the top of the repository the one that
+wrote last.
 
-Without a local run, or with --all, it shows all branches, as ralph status --all does, and reads them again every ten
-seconds; with GITHUB_TOKEN (or GH_TOKEN) every minute.
+Without a local run, or with --all, it shows all branches, as ralph status --all
+does, and reads them again every ten seconds; with GITHUB_TOKEN (or GH_TOKEN)
+every minute.
 
-Keys: p pauses or resumes, s stops, r tries the failed, blocked or set-aside task again (asks first), a changes between
-the local run and all branches, up and down choose a branch, q or Ctrl-C quits. They give the orders of ralph pause,
-resume, stop and retry: in the view of the local run to .ralph/state alone, in the view of all branches to the place
-where the chosen branch is kept.
+Keys: p pauses or resumes, s stops, r tries the failed, blocked or set-aside
+task again (asks first), a changes between the local run and all branches, up
+and down choose a branch, q or Ctrl-C quits. They give the orders of ralph
+pause, resume, stop and retry: in the view of the local run to .ralph/state
+alone, in the view of all branches to the place where the chosen branch is kept.
 
-Where there is no terminal (a pipe, TERM=dumb, CI), it prints a line for each thing that changes, until the local run
-is over. In a checkout without a remote where nothing has run yet, it waits for the first run.
+Where there is no terminal (a pipe, TERM=dumb, CI), it prints a line for each
+thing that changes, until the local run is over. In a checkout without a remote
+where nothing has run yet, it waits for the first run.
 
   --all          all branches, not the local run
   --once         prints one picture as text
-  --json         prints one JSON object, described by schemas/ralph-monitor.schema.json
+  --json         prints one JSON object, described by
+                 schemas/ralph-monitor.schema.json
   --dir FOLDER   any folder of the checkout (default: the current one)
   --remote NAME  the remote that holds the state (default: origin)
 
-Exit codes: 0 the end, 1 something could not be read (with --once and --json), 2 wrong arguments, or nothing to show.
+Exit codes: 0 the end, 1 something could not be read (with --once and --json), 2
+wrong arguments, or nothing to show.
 `;
 
 /** Creates `ralph monitor`, which shows the local run or all branches and keeps the display up to date. */
@@ -47,7 +55,7 @@ export function createMonitorCommand(
 interface Needed {
   readonly open: OpenPlaces;
   readonly look: LookAtGitHub;
-  readonly readEffective: ReadEffective;
+  readonly readEffective: ReadEffectiveSettings;
   readonly world: MonitorWorld;
   readonly terminal: Terminal;
 }

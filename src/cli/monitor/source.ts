@@ -5,7 +5,7 @@ import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 import type { OpenedPlaces, OpenPlaces } from '../lane/read-lane.ts';
 import { readOverview } from '../overview/read-overview.ts';
 import type { Overview } from '../overview/lane-waits.ts';
-import { type LookAtGitHub, plainLine, type ReadEffective } from '../arguments.ts';
+import { type LookAtGitHub, plainLine, type ReadEffectiveSettings } from '../arguments.ts';
 import { findLocalFolder, type LocalFolder, readLocal } from './local/read-local.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
@@ -30,7 +30,7 @@ export interface SourceOptions {
   readonly remote: string | null;
   readonly open: OpenPlaces;
   readonly look: LookAtGitHub;
-  readonly readEffective: ReadEffective;
+  readonly readEffective: ReadEffectiveSettings;
   readonly world: Pick<MonitorWorld, 'isAlive' | 'lastRun'>;
 }
 
@@ -105,7 +105,7 @@ export function createSource({ folder: given, remote, open, look, readEffective,
     }
     return {
       at: new Date(now).toISOString(),
-      name: nameOf(top, where.folder),
+      name: checkoutName(top, where.folder),
       shows: 'local',
       local: seen.value,
       all: null,
@@ -176,7 +176,7 @@ export function createSource({ folder: given, remote, open, look, readEffective,
     const top = places.kind === 'open' ? places.folder : folder;
     return {
       at: new Date(now).toISOString(),
-      name: overview?.value.repository ?? nameOf(top),
+      name: overview?.value.repository ?? checkoutName(top),
       shows: 'all',
       local: null,
       all: overview?.value ?? null,
@@ -213,7 +213,7 @@ export function createSource({ folder: given, remote, open, look, readEffective,
 }
 
 /** Returns the name of the checkout's folder, with the path of the run's folder within it. */
-function nameOf(top: string, folder = top): string {
+function checkoutName(top: string, folder = top): string {
   return plainLine(join(basename(top), relative(top, folder)), 100);
 }
 

@@ -2,14 +2,12 @@ import { z } from 'zod';
 import type { Immutable } from '../../core/policy.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
-import { holdingOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
+import { effectiveOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isSettled, isStuck, nameOfTask, type ShownProgress, type Task, taskStates } from '../../core/tasks/task.ts';
 import { firstNames } from '../../core/text/phrase.ts';
-import { MINUTE_MS } from '../../core/countdown.ts';
 import { count } from '../../report/format.ts';
 import { renderCommand, renderContinuation } from '../../report/next/step.ts';
-import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 
 const instant = z.iso.datetime();
 
@@ -30,7 +28,7 @@ const wait = z.object({
   on: z.string().describe('Whom or what it waits for, in words.'),
   until: instant
     .nullable()
-    .describe('At the latest, or from when on work continues; null: until somebody does something.'),
+    .describe('The latest end, or the instant from which work continues; null: until somebody acts.'),
   command: z.string().nullable().describe('What ends the wait; null: no command of ralph does.'),
 });
 
@@ -57,7 +55,7 @@ const lane = z.object({
         current: z.boolean(),
       }),
     )
-    .describe('Of the files of the checkout too, for the queue.'),
+    .describe('For the queue, also those of the files of the checkout.'),
   waits: z.array(wait),
   spend: z
     .object({ calls: wholeNumber, tokens: wholeNumber, costUsd: amount, minutes: amount })
@@ -103,7 +101,7 @@ export const overviewSchema = z.object({
       }),
     )
     .describe('The last ten that called an agent, newest first.'),
-  problems: z.array(z.string()).describe('What could not be asked or read, as sentences.'),
+  problems: z.array(z.string()).describe('Problems of reading, as sentences.'),
 });
 
 export type Overview = Immutable<z.infer<typeof overviewSchema>>;
@@ -129,6 +127,8 @@ interface LaneFacts {
   readonly pullRequest: OverviewLane['pullRequest'];
   /** The options that select the lane in another command: ` --lane issue-7`, or empty. */
   readonly sameLane: string;
+  /** The cooldown of the circuit in ms. */
+  readonly cooldownMs: number;
   readonly now: number;
 }
 
@@ -142,7 +142,17 @@ export function waitsOf(facts: LaneFacts): readonly Wait[] {
   return [...laneWaits(facts), ...facts.tasks.flatMap((known) => taskWaits(known, facts))];
 }
 
-function laneWaits({ state, stored, orders, lease, tasks, pullRequest, sameLane, now }: LaneFacts): readonly Wait[] {
+function laneWaits({
+  state,
+  stored,
+  orders,
+  lease,
+  tasks,
+  pullRequest,
+  sameLane,
+  cooldownMs,
+  now,
+}: LaneFacts): readonly Wait[] {
   const { pause, circuit, park } = state;
   const whole = { task: null, until: null, command: null };
   const isDone = tasks.length > 0 && tasks.every(({ progress }) => progress.state === 'done');
@@ -158,14 +168,14 @@ function laneWaits({ state, stored, orders, lease, tasks, pullRequest, sameLane,
           ...whole,
           kind: 'circuit',
           on: circuit.reason,
-          until: iso(circuit.openedAt + DEFAULT_COOLDOWN_MINUTES * MINUTE_MS),
+          until: iso(circuit.openedAt + cooldownMs),
           command: `${renderContinuation('circuit', 'terminal')}${sameLane}`,
         }
       : null,
     park === null || park.resumeAt <= now
       ? null
       : { ...whole, kind: 'park', on: park.reason, until: iso(park.resumeAt) },
-    ...holdingOrders(openOrders(stored, orders)).map(({ kind, task, by }): Wait => ({
+    ...effectiveOrders(openOrders(stored, orders)).map(({ kind, task, by }): Wait => ({
       ...whole,
       kind: 'order',
       on: `${kind.replace('-', ' ')}${task === null ? '' : ` ${nameOfTaskId(task)}`}, by ${by}`,

@@ -112,8 +112,8 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
       : [
           `  pull request #${String(pullRequest.number)}${pullRequest.title === null ? '' : ` ${pullRequest.title}`}${state === null ? '' : ` (${state})`}  ${pullRequest.url}`,
         ]),
-    ...waits.filter(({ task }) => task === null).map((wait) => `  ${laneWait(wait, now)}`),
-    ...open.slice(0, SHOWN_TASKS).map((task) => `  ${taskLine(task, waits)}`),
+    ...waits.filter(({ task }) => task === null).map((wait) => `  ${describeLaneWait(wait, now)}`),
+    ...open.slice(0, SHOWN_TASKS).map((task) => `  ${renderOpenTask(task, waits)}`),
     ...moreLine(open.length - SHOWN_TASKS).map((line) => `  ${line}`),
     ...warnings.map((warning) => `  warning: ${warning}`),
   ];
@@ -124,8 +124,8 @@ export function nameOfLaneAt(lane: string, place: string): string {
   return place === 'ref' ? lane : `${lane} (${place})`;
 }
 
-/** Describes what the whole lane waits for. */
-export function laneWait({ kind, on, until, command }: Wait, now: number): string {
+/** Describes a wait of the whole lane, and the command that ends it. */
+export function describeLaneWait({ kind, on, until, command }: Wait, now: number): string {
   const when = until === null ? '' : formatInstantFrom(Date.parse(until), now);
   const goOn = command === null ? '' : `; to continue: ${command}`;
   switch (kind) {
@@ -135,8 +135,8 @@ export function laneWait({ kind, on, until, command }: Wait, now: number): strin
       return `paused by ${on}${goOn}`;
     case 'circuit':
       if (until !== null && Date.parse(until) <= now)
-        return `its circuit is open (${on}) and has cooled down, by the default cooldown: the next run probes with one iteration`;
-      return `its circuit is open (${on}) until ${when}, with the default cooldown; to close it now: ${command ?? ''}`;
+        return `its circuit is open (${on}) and has cooled down: the next run probes with one iteration`;
+      return `its circuit is open (${on}) until ${when}; to close it now: ${command ?? ''}`;
     case 'park':
       return `parked (${on}) until ${when}`;
     case 'order':
@@ -149,7 +149,7 @@ export function laneWait({ kind, on, until, command }: Wait, now: number): strin
 }
 
 /** Renders an open task and what it waits for. */
-export function taskLine(
+export function renderOpenTask(
   { id, name, title, state, attempts, current }: OverviewLane['tasks'][number],
   waits: readonly Wait[],
 ): string {

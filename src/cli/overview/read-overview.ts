@@ -7,13 +7,13 @@ import { isFileSource, isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId }
 import { progressOf } from '../../core/tasks/queue.ts';
 import { isBegun, isFinished, shownProgress, type Task, type TaskState } from '../../core/tasks/task.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
-import { askedIn } from '../../report/sentences/feedback.ts';
+import { requestsIn } from '../../report/sentences/feedback.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { sentence } from '../../core/text/phrase.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
-import { laneAt, newer, type StatePlace } from '../lane/read-lane.ts';
-import { type LookAtGitHub, plainLine, type ReadEffective, type Viewer } from '../arguments.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
+import { restoredStateOf, describeNewerState, type StatePlace } from '../lane/read-lane.ts';
+import { type LookAtGitHub, plainLine, type ReadEffectiveSettings, type Viewer } from '../arguments.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import { taskSettings, type TaskSettings } from '../tasks/task-settings.ts';
@@ -25,6 +25,8 @@ import {
   type OverviewLane,
   waitsOf,
 } from './lane-waits.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
+import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 
 const MAX_TEXT_CHARS = 300;
 const LAST_RUNS = 10;
@@ -37,13 +39,13 @@ export interface Looked {
   readonly remote: string | null;
   readonly places: readonly StatePlace[];
   readonly look: LookAtGitHub;
-  readonly readEffective: ReadEffective;
+  readonly readEffective: ReadEffectiveSettings;
   readonly log: (line: string) => void;
 }
 
-const unset: AnsweredSettings = { workflow: '', settings: [], problems: [] };
+const unset: ReportedSettings = { workflow: '', settings: [], problems: [] };
 
-type Stored = ReturnType<typeof laneAt>;
+type Stored = ReturnType<typeof restoredStateOf>;
 
 interface FoundLane {
   readonly lane: LaneId;
@@ -64,10 +66,15 @@ export async function readOverview(
   );
   const lanes = listed.flatMap(({ place: { name: place }, found, read }, index) =>
     found.kind === 'lanes'
-      ? namesOf(found.lanes, index).map((lane) => ({ lane, place, stored: laneAt(place, read, { lane, now }) }))
+      ? namesOf(found.lanes, index).map((lane) => ({
+          lane,
+          place,
+          stored: restoredStateOf(place, read, { lane, now }),
+        }))
       : [],
   );
-  const [answered = unset] = await readEffective(folder);
+  const effective = await readEffective(folder);
+  const [answered = unset] = effective;
   const { sources, label, optionalSections, branchPrefix } = taskSettings(answered, {});
   const files = sources.filter(isFileSource);
   const [found, seen] = await Promise.all([
@@ -75,7 +82,13 @@ export async function readOverview(
     look({ folder, remote, log }, (viewer) => readGitHub(viewer, lanes, { label, branchPrefix })),
   ]);
   const github = seen.kind === 'seen' ? seen.value : null;
-  const known = { files: found.tasks, github, ownLanes: new Set(lanes.map(({ lane }) => lane)), now };
+  const known = {
+    files: found.tasks,
+    github,
+    ownLanes: new Set(lanes.map(({ lane }) => lane)),
+    cooldownMs: longestCooldown(effective),
+    now,
+  };
   const overview: Overview = {
     at: new Date(now).toISOString(),
     repository: github?.repository ?? null,
@@ -105,11 +118,21 @@ function runAt(place: string, run: StoredRun): Overview['runs'][number] {
   };
 }
 
+/** Returns the longest cooldown of all workflows in ms, after which the next run of any of them may go on. */
+function longestCooldown(settings: readonly ReportedSettings[]): number {
+  const minutes = settings
+    .flatMap((of) => of.settings.filter(({ input }) => input === 'circuit-cooldown-minutes'))
+    .map(({ text }) => Number(text))
+    .filter((number) => number >= 0);
+  return (minutes.length === 0 ? DEFAULT_COOLDOWN_MINUTES : Math.max(...minutes)) * MINUTE_MS;
+}
+
 interface Known {
   readonly files: readonly FileTask[];
   readonly github: OnGitHub | null;
   /** The existing lanes, whose issues are not in the queue. */
   readonly ownLanes: ReadonlySet<LaneId>;
+  readonly cooldownMs: number;
   readonly now: number;
 }
 
@@ -125,15 +148,15 @@ function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview[
         why: `The state in the ${place} cannot be read: ${sentence(stored.why)}`,
       };
     case 'newer':
-      return { kind: 'newer', lane, place, why: newer(place, stored.version) };
+      return { kind: 'newer', lane, place, why: describeNewerState(place, stored.version) };
     default:
-      return laneOf({ lane, place, stored }, known);
+      return overviewLaneOf({ lane, place, stored }, known);
   }
 }
 
-function laneOf(
+function overviewLaneOf(
   { lane, place, stored }: FoundLane & { readonly stored: Extract<Stored, { kind: 'found' | 'absent' }> },
-  { files, github, ownLanes, now }: Known,
+  { files, github, ownLanes, cooldownMs, now }: Known,
 ): OverviewLane {
   const kept = stored.kind === 'found' ? stored.state : initialState(lane, now);
   const state = applyOrders(kept, stored.orders);
@@ -156,7 +179,7 @@ function laneOf(
       (github === null || !isIssueTask(id) || listed.has(id) || isFinished(progressOf(state.tasks, id))),
   );
   // An answered request is no longer waited for.
-  const unanswered = askedIn(asked)
+  const unanswered = requestsIn(asked)
     .filter(({ isOpen }) => isOpen)
     .map(({ id }) => id);
   const ids = [
@@ -177,6 +200,7 @@ function laneOf(
     tasks,
     pullRequest,
     sameLane: laneOption(lane),
+    cooldownMs,
     now,
   });
   return {

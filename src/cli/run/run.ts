@@ -12,15 +12,18 @@ const count = z.number().int().nonnegative();
 /** The output of `ralph run --json`. A change that breaks readers needs a new major version. */
 export const runSchema = z.object({
   outcome: z.enum(outcomeKinds as readonly [string, ...string[]]).describe('Why the run ended.'),
-  reason: z.string().describe('In more detail, as in the output `reason` of the action.'),
-  iterations: count.describe('Of this run.'),
-  tasksDone: count.describe('In all.'),
-  tasks: count.describe('In all.'),
+  reason: z.string().describe('The outcome in detail, as in the output `reason` of the action.'),
+  iterations: count.describe('Iterations of this run.'),
+  tasksDone: count.describe('Done tasks of the branch.'),
+  tasks: count.describe('Tasks of the branch.'),
   branch: z.string().nullable().describe('The branch in this checkout; null when the run did not get so far.'),
   head: z.string().nullable().describe('Its newest commit; null when there is none.'),
-  costUsd: z.number().nonnegative().nullable().describe('Of this run, in US dollars; null: not known.'),
-  tokens: count.describe('Of this run.'),
-  resumeAt: z.iso.datetime().nullable().describe('When parked work can continue; null otherwise.'),
+  costUsd: z.number().nonnegative().nullable().describe('Cost of this run in US dollars; null: not known.'),
+  tokens: count.describe('Tokens of this run.'),
+  resumeAt: z.iso
+    .datetime()
+    .nullable()
+    .describe('The instant from which parked work can continue; null: nothing is parked.'),
   pushed: z.boolean().nullable().describe('Whether the branch was pushed; null without --push.'),
 });
 
@@ -51,37 +54,57 @@ export interface RunAnswer {
 /** Runs the loop on this machine. Throws a UsageError for problems that can be seen before anything begins. */
 export type RunHere = (asked: AskedRun, terminal: Terminal) => Promise<RunAnswer>;
 
-const HELP = `Usage: ralph run [--once] [--max-iterations N] [--task TASK] [--model MODEL] [--json] [OPTIONS]
+const HELP = `Usage: ralph run [--once] [--max-iterations N] [--task TASK] [--model MODEL]
+                 [--json] [OPTIONS]
 
-Works the tasks of this checkout on this machine: the loop of the action, with the same gate, isolation, evidence and
-bounds. It works in a copy of the current branch, outside of your checkout: your files, your index and your branches stay
-as they are. What is done is on the branch ralph/queue in your repository after each iteration: look at it with
-"git log ralph/queue", and merge it when you like it. Nothing is pushed. What is not committed is not part of the run.
+Works on the tasks of this checkout on this machine: the loop of the action,
+with the same gate, isolation, evidence and limits. It works in a copy of the
+current branch, outside of your checkout: your files, your index and your
+branches stay as they are. After each iteration, finished work is on the branch
+ralph/queue in your repository: look at it with "git log ralph/queue", and merge
+it when you are satisfied. Nothing is pushed. Uncommitted changes are not part
+of the run.
 
-  --once                the same as --max-iterations 1
-  --max-iterations N    iterations of this run: one agent call each, with a pipeline one round of its steps
-  --task TASK           this task alone, by its id or its name in "ralph tasks" (US-003, .ralph/fix_plan.md:4, "#12")
-  --model MODEL         the model that the agent uses
-  --dry-run             shows the task, the prompt and the command line; calls nobody and changes nothing
-  --on-limit park|wait  at an hourly, daily or provider's limit: ends, or waits until it is over, with a countdown;
-                        waiting does not count against max-minutes
-  --isolation LEVEL     auto, namespace, user or none (default: auto: the strongest that needs no password here)
-  --agent-path PATH     the agent's CLI (default: claude on the PATH, or else the version of the action, installed)
-  --input NAME=VALUE    any other input or setting, such as --input verify="npm test"; can be repeated
-                        (verify and allowed-tools are otherwise those of the checkout's workflow, if it has them)
-  --push                pushes the branch to origin at the end, with your own credentials; opens no pull request
-  --dir FOLDER          any folder of the checkout (default: the current one); the tasks are those of the repository's
-                        root, or of the folder that --input working-directory=FOLDER names
-  --json                prints one JSON object at the end, described by schemas/ralph-run.schema.json; the log goes to
-                        standard error
+  --once              the same as --max-iterations 1
+  --max-iterations N  iterations of this run: one agent call each, with a
+                      pipeline one round of its steps
+  --task TASK         this task alone, by its id or its name in "ralph tasks"
+                      (US-003, .ralph/fix_plan.md:4, "#12")
+  --model MODEL       the model that the agent uses
+  --dry-run           shows the task, the prompt and the command line; makes no
+                      call and changes nothing
+  --on-limit WORD     park or wait: at an hourly, daily or provider's limit it
+                      ends, or waits until the limit is over, with a countdown;
+                      waiting does not count against max-minutes
+  --isolation LEVEL   auto, namespace, user or none (default: auto, the
+                      strongest that needs no password here)
+  --agent-path PATH   the agent's CLI (default: claude on the PATH, or else the
+                      version of the action, installed)
+  --input NAME=VALUE  any other input or setting, such as --input verify="npm
+                      test"; can be repeated (verify and allowed-tools are
+                      otherwise those of the checkout's workflow, if it has
+                      them)
+  --push              pushes the branch to origin at the end, with your own
+                      credentials; opens no pull request
+  --dir FOLDER        any folder of the checkout (default: the current one); the
+                      tasks are those of the repository's root, or of the folder
+                      that --input working-directory=FOLDER names
+  --json              prints one JSON object at the end, described by
+                      schemas/ralph-run.schema.json; the log goes to standard
+                      error
 
-Tasks are those of the plan and of prd.json; with GITHUB_TOKEN (or GH_TOKEN) labelled issues as well, which are only read.
-The agent logs in as it does for you: with ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN, or the login of "claude" itself,
-which an isolated agent does not reach. The state is in .ralph/state at the top of the repository; what other tools watch
-is in .ralph/status.json and .ralph/progress.json, and logs are in .ralph/logs, of the input working-directory if that is
-given. Ctrl-C ends the run after its iteration, a second Ctrl-C at once.
+Tasks are those of the plan and of prd.json; with GITHUB_TOKEN (or GH_TOKEN)
+labelled issues as well, which are only read. The agent logs in as it does for
+you: with ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN, or with the login of
+"claude" itself, which an isolated agent cannot use.
 
-Exit codes: 0 done, 1 the run was halted or failed (input fail-on), 2 wrong arguments.
+The state is in .ralph/state at the top of the repository. The files for other
+tools, .ralph/status.json and .ralph/progress.json, and the logs in .ralph/logs
+are in the folder that the input working-directory names. Ctrl-C ends the run
+after its iteration, a second Ctrl-C at once.
+
+Exit codes: 0 done, 1 the run was halted or failed (input fail-on), 2 wrong
+arguments.
 `;
 
 /** Creates `ralph run`, which runs the loop locally. */
@@ -127,7 +150,7 @@ function readAsked(given: ParsedArguments): AskedRun {
     const name = text.slice(0, at).trim();
     if (at < 1) problems.push(`--input ${JSON.stringify(text)}: expected NAME=VALUE, for example verify="npm test".`);
     else if (Object.hasOwn(inputs, name)) problems.push(`--input ${name}: is given twice.`);
-    else if (NOT_HERE.has(name)) problems.push(`--input ${name}: has no meaning at home.`);
+    else if (NOT_HERE.has(name)) problems.push(`--input ${name}: does not apply to local runs.`);
     else inputs[name] = text.slice(at + 1);
   }
   for (const name of INPUT_OPTIONS) {
@@ -137,7 +160,7 @@ function readAsked(given: ParsedArguments): AskedRun {
     inputs[name] = value;
   }
   if (given.has('once')) {
-    if (Object.hasOwn(inputs, 'max-iterations')) problems.push('--once and --max-iterations say different things.');
+    if (Object.hasOwn(inputs, 'max-iterations')) problems.push('--once and --max-iterations contradict each other.');
     inputs['max-iterations'] = '1';
   }
   problems.push(

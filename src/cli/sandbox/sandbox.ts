@@ -14,22 +14,31 @@ export type PlaySandbox = (args: readonly string[], terminal: Pick<Terminal, 'ou
 const HELP = `Usage: ralph sandbox --repo DIR [--commands] [--out FOLDER]
        ralph sandbox [--agent NAME [--scripted-model]] [--out FOLDER]
 
-Tries the workflow of your own repository on this machine, against stand-ins of GitHub: a scheduled run, a labelled
-issue and "/ralph status", with a scripted agent. It needs no account and no key, and costs nothing. It works on a copy
-of HEAD, with what ralph init wrote and nobody committed yet, and removes it again. Without --repo it plays the product
-on a sample project, and leaves the pull requests, comments and summaries to look at.
+Tries the workflow of your own repository on this machine, against stand-ins of
+GitHub: a scheduled run, a labelled issue and "/ralph status", with a scripted
+agent. It needs no account and no key, and costs nothing. It works on a copy of
+HEAD, with uncommitted files of ralph init, and removes the copy at the end.
+Without --repo it plays the product on a sample project, and leaves the pull
+requests, comments and summaries to look at.
 
-It needs this package's development dependencies: Node 24 and npm packages, about 550 MB on disk, fetched once. In a clone
-they go beside it. Where npx started this, a clone of the same commit is fetched for them, into ~/.cache/ralph-action.
+It needs Node 24 and the npm packages with which this package is developed,
+about 550 MB on disk, fetched once: into the clone if you started it from one,
+or with npx into a clone of the same commit in ~/.cache/ralph-action.
 
-  --repo DIR         a checkout with a workflow that uses ralph-action
-  --commands         with --repo: also runs the steps of your workflow and its verify, on this machine
-  --out FOLDER       where to put the results (default: nowhere with --repo, otherwise sandbox-output)
-  --agent NAME       without --repo: scripted (default), or ${READ_AGENTS.slice(0, -1).join(', ')} or ${READ_AGENTS.at(-1) ?? ''}: its
-                     real CLI, installed from npm, with your key from the environment, which costs money
-  --scripted-model   with --agent NAME: a scripted model behind the real CLI, without a key
+  --repo DIR        a checkout with a workflow that uses ralph-action
+  --commands        with --repo: also runs the steps of your workflow and its
+                    verify, on this machine
+  --out FOLDER      where to put the results (default: nowhere with --repo,
+                    otherwise sandbox-output)
+  --agent NAME      without --repo: scripted (default), or the real CLI of an
+                    agent, installed from npm, with your key from the
+                    environment, which costs money:
+                    ${READ_AGENTS.join(', ')}
+  --scripted-model  with --agent NAME: a scripted model behind the real CLI,
+                    without a key
 
-Exit codes: 0 everything ended well, 1 something did not, 2 wrong arguments or nothing to try.
+Exit codes: 0 everything went well, 1 something failed, 2 wrong arguments or
+nothing to try.
 `;
 
 /** Creates `ralph sandbox`, which starts the stand-ins as a program of their own. */

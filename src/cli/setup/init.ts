@@ -15,30 +15,39 @@ import type { Checkout, SetupWorld } from './setup-world.ts';
 import { verifyProblem } from './verify-command.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
-const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--agent NAME] [--key KIND] [--workflow FORM] [--prompt] [--remove] [--json]
+const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--agent NAME] [--key KIND]
+                  [--workflow FORM] [--prompt] [--remove] [--json]
 
-Sets a repository up. It reads your own CI: the jobs that run for pull requests and pushes say which set-up steps and
-which tests the project has; where there are none, the files of its languages do. It asks what it cannot know, lists
-the files that it would write, and writes them when you agree: the workflow, the steps that set the project up for the
-agent, .ralph/AGENT.md with the commands, an issue form and lines of .gitignore. Existing files stay as they are, and a
-second run changes nothing. The workflow leaves to a .ralphrc what it sets. It ends with what is left to do by hand, and
-with what a run can cost.
+Sets a repository up. It reads your own CI: the jobs that run for pull requests
+and pushes say which set-up steps and which tests the project has; without such
+jobs, the files of its languages do. It asks what it cannot know, lists the
+files that it would write, and writes them when you agree: the workflow, the
+steps that set the project up for the agent, .ralph/AGENT.md with the commands,
+an issue form and lines of .gitignore. Existing files stay as they are, and a
+second run changes nothing. The workflow does not repeat what a .ralphrc sets.
+At the end, init lists what is left to do by hand, and what a run can cost.
 
   --yes              asks nothing and writes
-  --verify COMMAND   what must pass before work counts as done (default: the tests of your CI, or those that were found)
-  --agent NAME       which agent works: claude (default), codex, gemini, copilot, opencode or qwen
+  --verify COMMAND   what must pass before work counts as done (default: the
+                     tests of your CI, or those that were found)
+  --agent NAME       which agent works: claude (default), codex, gemini,
+                     copilot, opencode or qwen
   --key KIND         who pays for Claude: api-key (default) or subscription
-  --prompt           also writes .ralph/PROMPT.md, to change the instructions that the agent gets
-  --workflow FORM    three-jobs (default on github.com): the agent's job holds no token that can write; single: one job,
-                     as projects need that start services, and GitHub Enterprise Server
+  --prompt           also writes .ralph/PROMPT.md, to change the instructions
+                     that the agent gets
+  --workflow FORM    three-jobs (default on github.com): the agent's job holds
+                     no token that can write; single: one job, for projects that
+                     need service containers, and for GitHub
+                     Enterprise Server
   --action NAME      what the workflow uses, as OWNER/ralph-action@v1
   --remove           removes what init wrote, unless somebody changed it
   --dir FOLDER       the checkout (default: the current folder)
   --remote NAME      the remote that names the repository (default: origin)
-  --json             prints one JSON object instead, and writes only with --yes; described by
-                     schemas/ralph-init.schema.json
+  --json             prints one JSON object instead, and writes only with --yes;
+                     described by schemas/ralph-init.schema.json
 
-Exit codes: 0 done or nothing to do, 1 you did not agree or a file could not be written, 2 wrong arguments.
+Exit codes: 0 done or nothing to do, 1 you did not agree or a file could not be
+written, 2 wrong arguments.
 `;
 
 /** Creates `ralph init`, which writes the files that a repository needs. */

@@ -2,7 +2,7 @@ import { confirm, isCancel, multiselect, select, selectKey, text, updateSettings
 import type { Readable, Writable } from 'node:stream';
 import type { Choices } from '../../core/setup/files.ts';
 import { CAPABILITIES } from '../../core/agent-names.ts';
-import { agentChoices, isLeft, type AgentChoice } from '../../core/setup/workflow.ts';
+import { agentChoices, isLeftToFile, type AgentChoice } from '../../core/setup/workflow.ts';
 import { plainLine } from '../arguments.ts';
 import { verifyProblem } from './verify-command.ts';
 import type { Person } from './setup-world.ts';
@@ -20,12 +20,12 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
         message: 'Which form should the workflow have?',
         options: [
           { value: 'three-jobs', label: 'three jobs: the agent works in a job whose token can only read' },
-          { value: 'single', label: 'one job, to change as you like: for services, or your own secrets' },
+          { value: 'single', label: 'one job, to change as you like: for service containers, or steps of your own' },
         ],
         initialValue: found.shape,
       });
       if (isCancel(shape)) return null;
-      const verify = isLeft(found, 'verify')
+      const verify = isLeftToFile(found, 'verify')
         ? found.verify.join(' && ')
         : await text({
             ...terminal,
@@ -35,7 +35,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
           });
       if (isCancel(verify)) return null;
       const added =
-        offered.length === 0 || isLeft(found, 'verify')
+        offered.length === 0 || isLeftToFile(found, 'verify')
           ? []
           : await multiselect<string>({
               ...terminal,
@@ -44,7 +44,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
               required: false,
             });
       if (isCancel(added)) return null;
-      const agent = isLeft(found, 'agent')
+      const agent = isLeftToFile(found, 'agent')
         ? found.agent
         : await select<AgentChoice>({
             ...terminal,

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import {
   type AddedTask,
-  holdsPrd,
+  isPrdJson,
   isRootPlan,
   type NewTask,
   ROOT_PLAN,
@@ -33,7 +33,7 @@ export const addReportOptions = [
   z.object({ kind: z.literal('added'), id: z.string(), ...position }),
   z
     .object({ kind: z.literal('there'), id: z.string(), ...position, state: z.enum(taskStates) })
-    .describe('A task of this title is there already: nothing was written.'),
+    .describe('A task with this title exists already: nothing was written.'),
   z
     .object({
       kind: z.literal('refused'),
@@ -42,7 +42,7 @@ export const addReportOptions = [
       column: z.int().positive().nullable(),
       message: z.string(),
     })
-    .describe('The file cannot be added to: nothing was written.'),
+    .describe('The task cannot be added to the file: nothing was written.'),
 ] as const;
 
 /** The output of `ralph add --json`. */
@@ -61,21 +61,27 @@ interface FoundFile {
   readonly file: CheckoutFile;
 }
 
-const HELP = `Usage: ralph add TITLE [--body TEXT|-] [--priority high|medium|low] [--optional] [--to plan|prd] [--dir FOLDER] [--json]
+const HELP = `Usage: ralph add TITLE [--body TEXT|-] [--priority high|medium|low]
+                 [--optional] [--to plan|prd] [--dir FOLDER] [--json]
 
-Adds a task to the checkout's plan (.ralph/fix_plan.md, .ralph/@fix_plan.md or @fix_plan.md) or to .ralph/prd.json:
-to the one that exists, or to the plan if both or neither do. Everything else in the file stays as it is, and the
-task's id is printed. Nothing is committed: runs see the task when you have pushed it.
+Adds a task to the checkout's plan (.ralph/fix_plan.md, .ralph/@fix_plan.md or
+@fix_plan.md) or to .ralph/prd.json: to the one that exists, or to the plan if
+both or neither do. Everything else in the file stays as it is, and the task's
+id is printed. Nothing is committed: runs see the task when you have pushed it.
 
   --body TEXT      what to do, in more detail; - reads it from stdin
-  --priority WORD  high, medium or low (default: medium; for user stories, after all others)
-  --optional       never blocks completion; can have a --priority only with --to prd
+  --priority WORD  high, medium or low (default: medium; for user stories, after
+                   all others)
+  --optional       never blocks completion; can have a --priority only with --to
+                   prd
   --to plan|prd    which file
-  --dir FOLDER     the checkout, or the folder that working-directory names (default: the current folder)
-  --json           prints one JSON object instead, described by schemas/ralph-add.schema.json
+  --dir FOLDER     the checkout, or the folder that working-directory names
+                   (default: the current folder)
+  --json           prints one JSON object instead, described by
+                   schemas/ralph-add.schema.json
 
-Exit codes: 0 added, 1 there is such a task already, or the file cannot be added to (nothing is written then),
-2 wrong arguments.
+Exit codes: 0 added, 1 there is such a task already, or it cannot be added to
+the file (nothing is written then), 2 wrong arguments.
 `;
 
 /** Adds a new task to the plan or the prd (`ralph add`). */
@@ -164,7 +170,7 @@ function bodyProblems(body: string): readonly string[] {
   if (/[^\P{Cc}\t\r\n]/u.test(body)) return ['--body: it contains control characters: remove them.'];
   return body.length > MAX_BODY_CHARS
     ? [
-        `--body: it is longer than ${MAX_BODY_CHARS} characters, more than runs read: name a file of the repository in it instead.`,
+        `--body: it is longer than ${MAX_BODY_CHARS} characters, more than runs read: put the details into a file of the repository, and name that file.`,
       ]
     : [];
 }
@@ -191,7 +197,7 @@ function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTas
     .filter((part) => part !== null)
     .join(':');
   if (report.kind === 'there')
-    return `${position}: ${JSON.stringify(plainLine(title))} is there already (${report.id}, ${report.state}); nothing was written. To add another one, give it a different title.`;
+    return `${position}: ${JSON.stringify(plainLine(title))} exists already (${report.id}, ${report.state}); nothing was written. To add another one, give it a different title.`;
   return `${position}: ${sentence(plainLine(report.message, 600))} Nothing was written.`;
 }
 
@@ -224,7 +230,7 @@ async function fileFor(folder: string, wanted: readonly Target[]): Promise<Found
 
 function isOtherFile({ path, file }: Pick<FoundFile, 'path' | 'file'>, beside: readonly string[]): boolean {
   if (path === ROOT_PLAN) return !isRootPlan(beside);
-  return path === ROOT_PRD && file.kind !== 'refused' && file.kind !== 'absent' && !holdsPrd(file.text);
+  return path === ROOT_PRD && file.kind !== 'refused' && file.kind !== 'absent' && !isPrdJson(file.text);
 }
 
 async function addTo(folder: string, { target, path, file }: FoundFile, wanted: NewTask): Promise<AddReport> {

@@ -69,26 +69,34 @@ type ImportReport = z.infer<typeof importReportSchema>;
 
 type ImportedTask = ImportReport['tasks'][number];
 
-const HELP = `Usage: ralph import FILE|- [--agent-path PATH] [--model MODEL] [--max-cost-usd USD] [--json] [OPTIONS]
+const HELP = `Usage: ralph import FILE|- [--agent-path PATH] [--model MODEL]
+                    [--max-cost-usd USD] [--json] [OPTIONS]
        ralph import --issues [--label LABEL] [OPTIONS]
 
-With FILE: gives a requirements document to the agent (one call, in a folder with nothing but the document, with the
-tools Read and Write), and adds the tasks that it finds to the checkout's plan or prd.json. With --issues: adds the open
-issues that have the label, for a repository that works from its plan alone (task-sources: plan). Read what was added
-before you commit it: it is what the agent will be asked to do.
+With FILE: gives a requirements document to the agent (one call, in a folder
+that contains only the document, with the tools Read and Write), and adds the
+tasks that it finds to the checkout's plan or prd.json. With --issues: adds the
+open issues that have the label, for a repository whose runs work only on its
+plan (task-sources: plan). Read what was added before you commit it: it is what
+the agent will be asked to do.
 
-  --agent-path PATH    the agent's CLI (default: claude on the PATH)
-  --model MODEL        the model that it uses
-  --max-cost-usd USD   what the call may cost (default: 1)
-  --issues             reads GITHUB_TOKEN (or GH_TOKEN) and the repository of the remote origin
-  --label LABEL        which issues (default: ralph)
-  --to plan|prd        which file (default: the one that exists; the plan if both or neither do)
-  --dir FOLDER         the checkout, or the folder that working-directory names (default: the current folder)
-  --dry-run            prints the tasks and writes nothing
-  --json               prints one JSON object instead, described by schemas/ralph-import.schema.json
+  --agent-path PATH   the agent's CLI (default: claude on the PATH)
+  --model MODEL       the model that it uses
+  --max-cost-usd USD  maximum cost of the call (default: 1)
+  --issues            reads GITHUB_TOKEN (or GH_TOKEN) and the repository of the
+                      remote origin
+  --label LABEL       which issues (default: ralph)
+  --to plan|prd       which file (default: the one that exists; the plan if both
+                      or neither do)
+  --dir FOLDER        the checkout, or the folder that working-directory names
+                      (default: the current folder)
+  --dry-run           prints the tasks and writes nothing
+  --json              prints one JSON object instead, described by
+                      schemas/ralph-import.schema.json
 
-A task with a title that exists already is not added again. Exit codes: 0 imported, 1 nothing could be read or something
-could not be added, 2 wrong arguments.
+A task with a title that exists already is not added again. Exit codes: 0
+imported, 1 nothing could be read or something could not be added, 2 wrong
+arguments.
 `;
 
 /**
@@ -143,7 +151,7 @@ async function importTasks(open: OpenImport, args: readonly string[], terminal: 
     return 'failed';
   }
   const report = await addAll(found, wanted);
-  terminal.out(given.has('json') ? `${JSON.stringify(report)}\n` : textOf(report, wanted));
+  terminal.out(given.has('json') ? `${JSON.stringify(report)}\n` : renderImport(report, wanted));
   for (const problem of report.problems) terminal.error(`ralph import: ${plainLine(problem, 600)}\n`);
   return report.tasks.some(({ kind }) => kind === 'refused') || found.tasks.length === 0 ? 'failed' : 'done';
 }
@@ -205,7 +213,7 @@ async function addAll(
   };
 }
 
-function textOf({ tasks }: ImportReport, { dryRun }: Wanted): string {
+function renderImport({ tasks }: ImportReport, { dryRun }: Wanted): string {
   const word = (task: ImportedTask): string =>
     ({ found: 'found  ', added: 'added  ', there: 'there  ', refused: 'refused' })[task.kind];
   const rows = tasks.map(
@@ -234,7 +242,7 @@ async function readArguments(given: ParsedArguments, terminal: Terminal): Promis
     ...given.problems,
     ...(name === undefined && !given.has('issues') ? ['FILE or --issues is missing: name what to import.'] : []),
     ...(name !== undefined && given.has('issues') ? ['FILE and --issues cannot be used together.'] : []),
-    ...(given.has('label') && !given.has('issues') ? ['--label goes with --issues only.'] : []),
+    ...(given.has('label') && !given.has('issues') ? ['--label can only be used with --issues.'] : []),
     ...(document?.kind === 'problem' ? [document.why] : []),
     ...(/^\d{1,6}(\.\d+)?$/.test(cost) && Number(cost) > 0
       ? []
@@ -271,7 +279,7 @@ async function readDocument(
   for await (const chunk of input.bytes) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > MAX_DOCUMENT_BYTES) return problem(`${JSON.stringify(name)} is larger than 1 MiB: give a part of it.`);
+    if (bytes > MAX_DOCUMENT_BYTES) return problem(`${JSON.stringify(name)} is larger than 1 MiB: split it.`);
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));

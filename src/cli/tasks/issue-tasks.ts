@@ -2,9 +2,9 @@ import { obstacleByLabel, tasksOfIssues } from '../../core/tasks/issue-task.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { TextDependencies } from '../../core/tasks/text-dependencies.ts';
 import {
-  learnWaiting,
-  mayWait,
-  nothingKnown,
+  applyWaitAnswer,
+  mayNameDependency,
+  noWaitFacts,
   settleWaiting,
   type WaitAnswer,
   type WaitQuestion,
@@ -26,11 +26,11 @@ export async function readIssueTasks(
     issues: new Map(issues.map((issue) => [issue.number, issue])),
     isDone: () => false,
   };
-  let facts = nothingKnown;
+  let facts = noWaitFacts;
   for (;;) {
     const step = settleWaiting(facts, waiting);
     if (step.kind === 'settled') return step;
-    facts = learnWaiting(facts, await answer(viewer, step, waiting.issues));
+    facts = applyWaitAnswer(facts, await answer(viewer, step, waiting.issues));
   }
 }
 
@@ -41,7 +41,9 @@ async function answer(
 ): Promise<WaitAnswer> {
   switch (question.kind) {
     case 'texts': {
-      const texts = question.of.flatMap(({ number }) => issues.get(number) ?? []).filter(({ body }) => mayWait(body));
+      const texts = question.of
+        .flatMap(({ number }) => issues.get(number) ?? [])
+        .filter(({ body }) => mayNameDependency(body));
       if (texts.length === 0) return { ...question, found: new Map<number, TextDependencies>() };
       // This import loads a Markdown parser, which most repositories do not need.
       const { dependenciesOfText } = await import('../../core/tasks/text-dependencies.ts');

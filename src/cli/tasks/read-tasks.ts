@@ -33,7 +33,7 @@ const taskRow = z.object({
   source: z.enum(taskSourceKinds),
   state: z
     .enum(taskStates)
-    .describe('As the file has it, `todo` for an issue; `ralph status` says what runs made of it.'),
+    .describe('The state in the file, `todo` for an issue; `ralph status` says what runs made of it.'),
   priority: z.int().positive().describe('1 is highest.'),
   optional: z.boolean().describe('Never blocks completion.'),
   dependsOn: z.array(z.string()).describe('Ids; those of issues are `issue-N`.'),
@@ -42,14 +42,14 @@ const taskRow = z.object({
 const problem = z.object({
   file: z
     .string()
-    .describe('Relative to the checkout; `issues` for those on GitHub, `settings` for what runs are set to.'),
+    .describe('Relative to the checkout; `issues` for those on GitHub, `settings` for problems of settings.'),
   line: z.int().positive().nullable().describe('From 1; null: of the file as a whole.'),
   message: z.string(),
 });
 
 /** The output of `ralph tasks --json`. A change that breaks readers needs a new major version. */
 const tasksReportSchema = z.object({
-  tasks: z.array(taskRow).describe('In the order in which they would be worked.'),
+  tasks: z.array(taskRow).describe('In the order in which runs work on them.'),
   problems: z.array(problem).describe('What a person should correct.'),
 });
 
@@ -106,7 +106,7 @@ export async function readCheckoutTasks(
 }
 
 function circle(source: { readonly kind: string; readonly key?: string }): string {
-  return `${source.key === undefined ? 'this item' : JSON.stringify(source.key)} waits for others that wait for it, so none of them can begin`;
+  return `${source.key === undefined ? 'this item' : JSON.stringify(source.key)} waits for tasks that wait for it, so none of them can begin`;
 }
 
 /**

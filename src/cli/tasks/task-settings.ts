@@ -2,7 +2,7 @@ import { listField } from '../../config/fields.ts';
 import { taskSources } from '../../config/input-schema.ts';
 import { inputProblems } from '../../config/inputs.ts';
 import { isExpression } from '../../core/doctor/workflow.ts';
-import type { AnsweredSettings, EffectiveSetting } from '../../core/settings/effective.ts';
+import type { ReportedSettings, EffectiveSetting } from '../../core/settings/effective.ts';
 import type { TaskSourceName } from '../../core/tasks/ids.ts';
 import {
   DEFAULT_BRANCH_PREFIX,
@@ -35,7 +35,7 @@ const DEFAULTS = {
 
 /** Returns the settings for tasks. `given` contains checked options of the command line, which come first. */
 export function taskSettings(
-  { settings, problems }: AnsweredSettings,
+  { settings, problems }: ReportedSettings,
   given: Readonly<Partial<Record<'task-sources' | 'task-label', string>>>,
 ): TaskSettings {
   const found = settings.filter(
@@ -66,6 +66,6 @@ export function taskSettings(
 
 /** Returns why a setting cannot be used, as the end of a sentence, or null if it can be used. */
 function whyUnusable({ input, text }: EffectiveSetting): string | null {
-  if (isExpression(text)) return 'is an expression, which only a run knows';
+  if (isExpression(text)) return 'is an expression, whose value only a run knows';
   return inputProblems({ [input]: text.trim() })[0]?.why ?? null;
 }

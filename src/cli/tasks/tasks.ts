@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { inputProblems } from '../../config/inputs.ts';
 import { promptPlaces } from '../../core/prompt/places.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { type FileTask, ROOT_PLAN, taskFilePaths, type TaskProblem } from '../../core/tasks/files/form/root-plan.ts';
 import { isFileSource } from '../../core/tasks/ids.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
@@ -11,25 +11,40 @@ import { taskSettings } from './task-settings.ts';
 import { readCheckoutTasks, readPromptTask, renderTasks, type TasksReport } from './read-tasks.ts';
 
 /** Returns the settings of runs whose tasks are in a folder. */
-type ReadFolderSettings = (folder: string) => Promise<AnsweredSettings>;
+type ReadFolderSettings = (folder: string) => Promise<ReportedSettings>;
 
-const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--task-label LABEL] [--json]
+const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--task-label LABEL]
+                   [--json]
 
-Lists the tasks that a run finds in the files of a checkout, in the order in which it would work them, and what is
-wrong with these files: required tasks before optional ones, then by priority (1 is highest), then in file order; a
-task comes after what it waits for, and those that wait for themselves or for something that does not exist come last.
-The settings are those of the workflow that works in the folder (without a workflow, those of ralph run): from an
-input, the environment or a committed .ralphrc. With GITHUB_TOKEN (or GH_TOKEN) the list includes the open issues with
+Lists the tasks that a run finds in the files of a checkout, in the order in
+which it would work on them, and the problems of these files. Required tasks
+come before optional ones, then tasks are sorted by priority (1 is highest),
+then as they are in the file. A task comes after those that it waits for; tasks
+that wait for themselves or for something that does not exist come last.
+
+The settings are those of the workflow that works in the folder (without a
+workflow, those of ralph run): from an input, the environment or a committed
+.ralphrc. With GITHUB_TOKEN (or GH_TOKEN) the list includes the open issues with
 the label, from the repository of the remote origin.
 
-  --dir FOLDER         the checkout, or the folder that working-directory names (default: the current folder)
-  --task-sources LIST  where from, as the action's input: issues, plan (${taskFilePaths.plan.join(', ')}),
-                       prd (${taskFilePaths.prd.join(', ')}), beads (${taskFilePaths.beads.join()}),
-                       prompt (PROMPT.md itself, where there is no list) (default: as runs have it)
-  --task-label LABEL   which issues, as the action's input (default: as runs have it)
-  --json               prints one JSON object instead, described by schemas/ralph-tasks.schema.json
+  --dir FOLDER         the checkout, or the folder that working-directory names
+                       (default: the current folder)
+  --task-sources LIST  where to look, as in the action's input: see below
+                       (default: as in a run)
+  --task-label LABEL   which issues, as in the action's input (default: as in a
+                       run)
+  --json               prints one JSON object instead, described by
+                       schemas/ralph-tasks.schema.json
 
-Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong arguments.
+Sources of tasks:
+  issues  open issues with the label
+  plan    ${taskFilePaths.plan.join(', ')}
+  prd     ${taskFilePaths.prd.join(', ')}
+  beads   ${taskFilePaths.beads.join(', ')}
+  prompt  PROMPT.md itself, if the other sources have no list
+
+Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong
+arguments.
 `;
 
 /** The access of `ralph tasks` to git and GitHub. */
@@ -87,18 +102,18 @@ async function listTasks(
     sources.includes('issues') ? issuesAt(look, { folder, label }, terminal) : nothing,
     readsPrompt ? readPromptTask(folder, promptFile) : { task: null, problems: [] },
   ]);
-  const [{ inWorkOrder }, { promptBeside }] = await Promise.all([
+  const [{ simulateWorkOrder }, { promptUnlessListed }] = await Promise.all([
     import('../../core/tasks/queue.ts'),
     import('../../core/open-ended/prompt-task.ts'),
   ]);
   const listed = [...onGitHub.tasks, ...inFiles.tasks];
-  const beside = promptBeside(
+  const beside = promptUnlessListed(
     prompt.task,
     listed.map(({ task }) => task),
   );
-  const tasks = inWorkOrder([...beside.map((task): FileTask => ({ task, state: 'todo' })), ...listed]);
+  const tasks = simulateWorkOrder([...beside.map((task): FileTask => ({ task, state: 'todo' })), ...listed]);
   const fromFiles = tasks.flatMap(({ task: { source } }) => ('path' in source ? [source.path] : []));
-  const uncommitted = [...(await findUncommitted(folder, [...new Set(fromFiles)]))].map(unseen);
+  const uncommitted = [...(await findUncommitted(folder, [...new Set(fromFiles)]))].map(uncommittedProblem);
   const ofSettings = settings.problems.map((message) => ({
     file: 'settings',
     line: null,
@@ -124,20 +139,20 @@ async function listTasks(
   return 'done';
 }
 
-interface Listed {
+interface FoundTasks {
   readonly tasks: readonly FileTask[];
   readonly problems: TasksReport['problems'];
   /** The places where tasks were looked for, as text for people. */
   readonly looked: readonly string[];
 }
 
-const nothing: Listed = { tasks: [], problems: [], looked: [] };
+const nothing: FoundTasks = { tasks: [], problems: [], looked: [] };
 
 async function issuesAt(
   look: LookAtGitHub,
   { folder, label }: { readonly folder: string; readonly label: string },
   terminal: Terminal,
-): Promise<Listed> {
+): Promise<FoundTasks> {
   const log = (line: string): void => {
     terminal.error(`${plainLine(line, 300)}\n`);
   };
@@ -162,7 +177,7 @@ async function issuesAt(
   };
 }
 
-function unseen([file, why]: readonly [string, 'untracked' | 'ignored']): TasksReport['problems'][number] {
+function uncommittedProblem([file, why]: readonly [string, 'untracked' | 'ignored']): TasksReport['problems'][number] {
   const message =
     why === 'ignored'
       ? 'is ignored by git and not committed, so no run sees it: add it with "git add --force", then commit it'

@@ -73,7 +73,9 @@ export const KEYS: readonly Key[] = [
   ),
   key('REVIEW_MODE', null, (value) =>
     none(
-      value === 'off' ? null : 'REVIEW_MODE: people review the pull request; an agent step of a pipeline can, before.',
+      value === 'off'
+        ? null
+        : 'REVIEW_MODE: people review the pull request; an agent step of a pipeline can review before them.',
     ),
   ),
   meaningless('CLAUDE_PERMISSION_MODE', 'CLAUDE_PERMISSION_MODE: `allowed-tools` decides what the agent may do.'),
@@ -96,7 +98,7 @@ export const KEYS: readonly Key[] = [
     'LIVE_SHOW_TOOL_ARGS',
   ].map((name) => meaningless(name, null)),
   ...['AGENT_FILE', 'ENABLE_NOTIFICATIONS', 'ENABLE_BACKUP', 'SANDBOX_PROVIDER'].map((name) =>
-    anybodys(meaningless(name, null)),
+    onlyPrefixed(meaningless(name, null)),
   ),
 ];
 
@@ -108,7 +110,7 @@ export function keyOf(name: string): Key | undefined {
 }
 
 /** Returns the name of the setting that was probably meant, or null if no name is near. */
-export function meantBy(name: string): string | null {
+export function nearestKey(name: string): string | null {
   const plain = name.replace(/^RALPH_/, '');
   if (keyOf(plain) !== undefined) return plain;
   // A short name that differs in two letters may be the name of something else.
@@ -133,8 +135,8 @@ function named(name: string): Key {
   return { ...key(name, null, () => ({ kind: 'as-always' })), variables: 'none' };
 }
 
-/** Returns the setting for its prefixed variable only, because other programs may have a variable of its name. */
-function anybodys(known: Key): Key {
+/** Returns the setting with only its prefixed variable, because other programs may use a variable of its name. */
+function onlyPrefixed(known: Key): Key {
   return { ...known, variables: 'prefixed' };
 }
 

@@ -19,12 +19,6 @@ const SETTABLE: readonly string[] = [
   ...['answer-reviews', 'answer-checks', 'max-feedback-rounds', 'max-patch-files', 'max-patch-kib', 'fail-on'],
 ];
 
-/** Returns `OWNER/REPO` if a text names a repository, or null. */
-export function repositoryNamed(text: string): { readonly owner: string; readonly repo: string } | null {
-  const [, owner, repo] = /^([A-Za-z0-9][A-Za-z0-9-]{0,38})\/([A-Za-z0-9._-]{1,100})$/.exec(text.trim()) ?? [];
-  return owner === undefined || repo === undefined || /^\.+$/.test(repo) ? null : { owner, repo };
-}
-
 /** Reads the settings of another repository's file; a problem of any of them ends the run before it spends anything. */
 export function readOrganisationSettings(repository: string, file: OrganisationFile, parse: ParseTexts): NamedSettings {
   const where = `${ORGANISATION_FILE} of ${oneLine(repository, 140)}`;

@@ -88,14 +88,14 @@ function parseStatement(scan: Scan): Omit<RcEntry, 'line'> | null {
     return { key, value };
   }
   throw new Unreadable(
-    `has more after the value of ${key}, which a shell would run as a command: put a value with blanks in quotes, ${key}="…"`,
+    `has more after the value of ${key}, which a shell would run as a command: put a value with spaces in quotes, ${key}="…"`,
     null,
   );
 }
 
 function notASetting(scan: Scan): string {
   return /^(?:export[ \t]+)?[A-Za-z_]\w*[ \t]+=/.test(restOfLine(scan))
-    ? 'has a blank before the =: write KEY=VALUE'
+    ? 'has a space before the =: write KEY=VALUE'
     : 'is not KEY=VALUE but shell code, which is never run here: write the value itself, or set it in the workflow';
 }
 
@@ -111,7 +111,7 @@ function parseValue(scan: Scan, key: string): string {
     else if (character === '\\') value += escaped(scan, /[^]/);
     else if (/[$`]/.test(character)) value += expanded(scan, key);
     else if (character === '~' && scan.text[scan.at - 1] === ':')
-      throw new Unreadable('has ~ behind a colon, which only a shell can resolve: write the whole path', null);
+      throw new Unreadable('has ~ after a colon, which only a shell can resolve: write the whole path', null);
     else if (/[;&|<>()]/.test(character))
       throw new Unreadable(
         `has ${character} outside of quotes, which is shell code and is never run here: put the value of ${key} in quotes`,

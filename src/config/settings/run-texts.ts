@@ -1,5 +1,5 @@
 import { type Folder, fromRoot } from '../../core/folder.ts';
-import { type AnsweredSettings, effectiveSettings, type FoundSetting } from '../../core/settings/effective.ts';
+import { type ReportedSettings, effectiveSettings, type FoundSetting } from '../../core/settings/effective.ts';
 import { KEY_INPUTS } from '../agent-inputs.ts';
 import { workingFolderOf } from '../fields.ts';
 import { type ConfigTexts, inputProblems, NO_SETTINGS } from '../inputs.ts';
@@ -52,7 +52,7 @@ export function readRunSettings(
 }
 
 const UNKNOWN =
-  '`.ralphrc` counts as it is on the base branch, which this checkout does not have, so it was not read. Set "fetch-depth: 0" on actions/checkout, or its "ref:" to the base branch.';
+  'The `.ralphrc` of the base branch counts, but this checkout does not have that branch, so the file was not read. Set "fetch-depth: 0" on actions/checkout, or its "ref:" to the base branch.';
 
 /** The texts of what a step was given as inputs, and the settings that its input `settings` names. */
 export interface GivenTexts {
@@ -62,7 +62,7 @@ export interface GivenTexts {
 
 /** Returns the texts of a step without what other Ralphs set. */
 export function ownTexts({ inputs, named }: GivenTexts): Texts {
-  return settle(inputs, named.found).texts;
+  return fillInputs(inputs, named.found).texts;
 }
 
 /** Returns the texts that a run works with: its inputs, then what `settings` names, then the settings of other Ralphs. */
@@ -77,7 +77,7 @@ export function textsWith(
   const lines = [
     ...describeSettings(read, counting),
     ...describeOrganisation(counting),
-    ...others.map(({ path }) => `\`${path}\`: not used, \`${read.file?.path ?? ''}\` comes before it.`),
+    ...others.map(({ path }) => `\`${path}\`: not used, because \`${read.file?.path ?? ''}\` comes before it.`),
     ...(unknown === null ? [] : [unknown]),
   ];
   return {
@@ -101,16 +101,16 @@ function describeOrganisation(counting: readonly FoundSetting[]): readonly strin
     : [`Settings of ${first.repository}: ${listSettings(shared.map(({ input }) => input))}.`];
 }
 
-/** Returns the same with settings that were read before, by the gate's job or by main. */
+/** Like `textsWith`, but with settings that the gate's job or main has read before. */
 export function textsWithFound({ inputs, named }: GivenTexts, before: readonly FoundSetting[]): ConfigTexts {
   const own = new Set(named.found.map(({ input }) => input));
   const found = [...named.found, ...before.filter(({ input }) => !own.has(input))];
-  const { texts, counting } = settle(inputs, found);
+  const { texts, counting } = fillInputs(inputs, found);
   return { texts, counting, settings: { ...NO_SETTINGS, found }, problems: named.problems };
 }
 
 /** Puts settings in place of inputs that are not given. An input with its default's text counts as not given. */
-function settle(
+function fillInputs(
   inputs: Texts,
   found: readonly FoundSetting[],
 ): { readonly texts: Texts; readonly counting: readonly FoundSetting[] } {
@@ -132,11 +132,11 @@ interface SettingsQuestion {
   } | null;
 }
 
-/** Inputs that say who and where somebody is, not how a run works. */
+/** Inputs with tokens, keys and hand-overs, which do not determine how a run works. */
 const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, ...JOB_INPUTS];
 
 /** Returns the settings that a step would run with; an expression counts as given. */
-export function answerSettings({ workflow, given, environment, files }: SettingsQuestion): AnsweredSettings {
+export function answerSettings({ workflow, given, environment, files }: SettingsQuestion): ReportedSettings {
   const run = readRunSettings(environment, files, workingFolderOf(ownTexts(given)));
   const { counting, problems } = textsWith(given, run);
   const wrong = counting.flatMap(({ input, text, places }) =>

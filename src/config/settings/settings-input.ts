@@ -1,7 +1,7 @@
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import { capped, firstLines, oneLine, sentence } from '../../core/text/phrase.ts';
-import { KEY_INPUTS, renamedTo } from '../agent-inputs.ts';
-import { meantSetting } from '../inputs.ts';
+import { KEY_INPUTS, newPlaceOfInput } from '../agent-inputs.ts';
+import { suggestSetting } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS, SETTING_NAMES } from '../setting-table.ts';
 
 /** The settings that the input `settings` names, and its problems as lines for people. */
@@ -74,9 +74,9 @@ function readEntry(name: string, value: unknown): FoundSetting | string | null {
     return `${shown} is a secret, and settings are not kept secret. Give it as an input of its own.`;
   if (JOB_INPUTS.includes(name)) return `${shown} is an input of the action of one job. Give it as an input there.`;
   if (!SETTING_NAMES.includes(name)) {
-    const renamed = renamedTo(name);
+    const renamed = newPlaceOfInput(name);
     if (renamed !== null) return `${shown} ${renamed}.`;
-    return `${shown} is not a setting${meantSetting(name) || '. Remove it, or correct its name.'}`;
+    return `${shown} is not a setting${suggestSetting(name) || '. Remove it, or correct its name.'}`;
   }
   const text = textOfValue(value)?.trim() ?? null;
   if (text === null)

@@ -1,6 +1,6 @@
 import type { FoundSetting, Place } from '../../core/settings/effective.ts';
 import { firstLines, firstNames, oneLine } from '../../core/text/phrase.ts';
-import { KEYS, keyOf, meantBy, type Key } from './keys.ts';
+import { KEYS, keyOf, nearestKey, type Key } from './keys.ts';
 import { parseRc } from './rc-file.ts';
 
 /** A settings file of another Ralph, as the base branch has it; `why` says as a predicate why it cannot be read. */
@@ -71,7 +71,7 @@ export function readSettingsOfOthers(environment: Environment, file: SettingsFil
   const meant = given.map((one) => ({ ...one, meaning: one.key.meaning(one.value.trim()) }));
   const unknown = entries.filter(({ key }) => !isKnown(key));
   const slips = unknown.flatMap(({ key, line }) => {
-    const near = meantBy(key);
+    const near = nearestKey(key);
     return near === null
       ? []
       : [`${path}:${String(line)}: ${shownKey(key)} has no meaning here. Did you mean ${near}?`];
@@ -148,7 +148,7 @@ function misspeltIn(environment: Environment): readonly { readonly name: string;
   );
   return names
     .flatMap((name) => {
-      const near = meantBy(name);
+      const near = nearestKey(name);
       return near === null ? [] : [{ name, near }];
     })
     .slice(0, MAX_PROBLEMS);

@@ -1,14 +1,14 @@
 import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
 
-/** Errors that would also end a call without its session: limits, refused logins, missing credit. */
-const SAME_WITHOUT_IT: readonly string[] = ['auth', 'billing', 'rate-limit', 'budget'];
+/** Errors that would end a call in a new session just the same: limits, refused logins, missing credit. */
+const SESSION_INDEPENDENT_ERRORS: readonly string[] = ['auth', 'billing', 'rate-limit', 'budget'];
 
 /**
- * Returns true if a resumed call failed in a way that a call in a new session may not: for any reason but a limit, a
- * refused login, missing credit, a cancel, withdrawn work, or the end of the run's time.
+ * Tells whether a resumed call may have failed because of its session, so that a new session may help. Limits, refused
+ * logins, missing credit, cancellations, withdrawn tasks and the end of the run's time have nothing to do with it.
  */
-export function mayBeTheConversation({
+export function isSessionSuspect({
   analysis: { agentError, usageLimit },
   end,
 }: {
@@ -17,7 +17,7 @@ export function mayBeTheConversation({
 }): boolean {
   if (usageLimit !== null || end.kind === 'cancelled' || end.kind === 'withdrawn') return false;
   if (end.kind === 'timeout' && end.of === 'run') return false;
-  if (agentError !== null) return !SAME_WITHOUT_IT.includes(agentError.kind);
+  if (agentError !== null) return !SESSION_INDEPENDENT_ERRORS.includes(agentError.kind);
   return end.kind !== 'exited' || end.code !== 0;
 }
 

@@ -6,20 +6,20 @@ import { count, type Immutable, instant } from '../policy.ts';
 import { oneLine } from '../text/phrase.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../countdown.ts';
 
-/** Maximum wait for a provider in ms: its longest limit is weekly, and a later reset is not believed. */
+/** Maximum wait for a provider in ms. The longest limit of any provider is weekly, so a later reset is implausible. */
 export const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
-/** Maximum wait in ms for a limit with only one sign, however often it is reported. */
+/** Maximum wait in ms for an unconfirmed limit (see `Analysis.usageLimit`), however often it is reported. */
 const MAX_UNCONFIRMED_WAIT_MS = 6 * HOUR_MS;
 /** Wait in ms after a refusal: nobody gives a provider credit or another key within minutes. */
 const REFUSED_MS = HOUR_MS;
 /** Wait in ms after failures: an outage is often shorter, and a probe of a longer one costs one call. */
 const FAILING_MS = 15 * MINUTE_MS;
-/** Wait in ms before a limit whose end has just passed is tried again, once. */
-const JUST_OVER_MS = 5 * MINUTE_MS;
+/** Wait in ms before one more attempt at a limit that is still reported just after its end. */
+const JUST_ENDED_LIMIT_MS = 5 * MINUTE_MS;
 /** Duration in ms up to which people are not notified of a limit. */
 const LONG_LIMIT_MS = DAY_MS;
 const MAX_WORDS_CHARS = 300;
-/** Number of failures that open the circuit: a single one may be chance. */
+/** Number of consecutive failures that open the circuit; a single failure may be chance. */
 const FAILURES_TO_OPEN = 2;
 
 /** The reasons why an agent's provider gets no call: its usage limit, no credit, a refused key, consecutive failures. */
@@ -39,7 +39,7 @@ const providerSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** The small circuit of one provider. Half-open is never stored: it follows from `until` and the clock. */
+/** The circuit of one provider. Half-open is never stored: it follows from `until` and the clock. */
 export type Provider = Immutable<z.infer<typeof providerSchema>>;
 type Open = Provider & { readonly kind: 'open' };
 
@@ -51,24 +51,24 @@ export type Providers = Immutable<z.infer<typeof providersSchema>>;
 /** The agents that may be called, in order of preference. */
 export type AgentOrder = readonly [AgentName, ...(readonly AgentName[])];
 
-/** The chosen agent. `probe`: its provider was in trouble, and this call decides. `refused`: each provider refuses its key or lacks credit. */
+/** The chosen agent. `probe`: the call probes its provider's open circuit. `refused`: no provider accepts its key or has credit. */
 export type ChosenAgent =
   | { readonly kind: 'agent'; readonly name: AgentName; readonly probe: boolean }
   | { readonly kind: 'parked'; readonly until: number; readonly why: 'limit'; readonly needsPerson: string | null }
   | { readonly kind: 'refused' };
 
 /**
- * Returns the first agent of the order whose provider may be called. If none may, the lane parks if one of those that
- * recover by themselves is at its limit; agents that only fail are called anyway, since the lane's circuit stops an
- * agent whose calls fail.
+ * Returns the first agent of the order whose provider may be called. If there is none, the lane parks until a usage
+ * limit ends; without a limit to wait for, the first agent whose calls only fail is called anyway, because the lane's
+ * own circuit stops repeated failures.
  */
 export function chooseAgent(order: AgentOrder, providers: Providers, now: number): ChosenAgent {
-  const ready = order.find((name) => openAt(providers[name], now) === null);
+  const ready = order.find((name) => openCircuitAt(providers[name], now) === null);
   if (ready !== undefined) return { kind: 'agent', name: ready, probe: providers[ready]?.kind === 'open' };
-  const waiting = inTrouble(order, providers).filter(({ why }) => why === 'limit' || why === 'failing');
+  const waiting = withOpenCircuits(order, providers).filter(({ why }) => why === 'limit' || why === 'failing');
   if (waiting.some(({ why }) => why === 'limit')) {
     const until = Math.min(...waiting.map((one) => one.until));
-    // One agent that recovers by itself is enough.
+    // One agent that recovers by itself is enough: people are needed only if every agent waits for them.
     const words = waiting.map(({ needsPerson }) => needsPerson ?? null);
     return { kind: 'parked', until, why: 'limit', needsPerson: words.includes(null) ? null : (words[0] ?? null) };
   }
@@ -76,21 +76,21 @@ export function chooseAgent(order: AgentOrder, providers: Providers, now: number
   return failing === undefined ? { kind: 'refused' } : { kind: 'agent', name: failing.name, probe: true };
 }
 
-/** Tells whether every provider is in trouble and none at its limit, so that one is called anyway or none at all. */
+/** Tells whether no provider may be called and none of them is at a usage limit, so that no wait has a known end. */
 export function isOutage(order: AgentOrder, providers: Providers, now: number): boolean {
   return (
-    order.every((name) => openAt(providers[name], now) !== null) &&
-    inTrouble(order, providers).every(({ why }) => why !== 'limit')
+    order.every((name) => openCircuitAt(providers[name], now) !== null) &&
+    withOpenCircuits(order, providers).every(({ why }) => why !== 'limit')
   );
 }
 
-/** Returns, of agents that are all refused, the one whose refusal is oldest: somebody may have given it another key. */
-export function refusedLongest(order: AgentOrder, providers: Providers): AgentName {
+/** Returns the refused agent whose refusal is oldest, because it is the likeliest to have a new key or credit by now. */
+export function longestRefused(order: AgentOrder, providers: Providers): AgentName {
   const [first] = order;
-  return inTrouble(order, providers).sort((a, b) => a.until - b.until)[0]?.name ?? first;
+  return withOpenCircuits(order, providers).sort((a, b) => a.until - b.until)[0]?.name ?? first;
 }
 
-/** Returns the agents before `name` in the order, with what keeps their providers from a call. */
+/** Returns the agents that come before `name` in the order but may not be called now, each with the reason. */
 export function passedOver(
   order: AgentOrder,
   providers: Providers,
@@ -98,7 +98,7 @@ export function passedOver(
   now: number,
 ): readonly PassedOver[] {
   const before = order.slice(0, Math.max(0, order.indexOf(name)));
-  return inTrouble(before, providers).filter(({ until }) => now < until);
+  return withOpenCircuits(before, providers).filter(({ until }) => now < until);
 }
 
 /** An agent that gets no call, and the instant until which it gets none. */
@@ -106,20 +106,20 @@ export interface PassedOver extends Pick<Open, 'why' | 'until' | 'needsPerson'> 
   readonly name: AgentName;
 }
 
-/** The facts of a call that concern its provider. */
+/** The facts about a call that decide about its provider's circuit. */
 export interface ProviderCall {
   readonly analysis: Pick<Analysis, 'agentError' | 'usageLimit'>;
   readonly end: AgentEnd;
   /** True if content changed. */
   readonly progress: boolean;
-  /** True if the call failed, whatever its words, and nothing changed. */
+  /** True if the call failed, whatever its error, and no content changed. */
   readonly agentFailed: boolean;
 }
 
-/** Returns the circuits after a call of an agent. A call on an open one was its probe, whatever the clock says now. */
+/** Returns the circuits after a call of an agent. A call on an open circuit was its probe, even if `until` lies ahead. */
 export function afterCall(providers: Providers, name: AgentName, call: ProviderCall, now: number): Providers {
   const before = providers[name] ?? { kind: 'closed', failures: 0 };
-  const after = judged(before, call, now);
+  const after = circuitAfter(before, call, now);
   return after === before ? providers : { ...providers, [name]: after };
 }
 
@@ -128,16 +128,16 @@ export function isFailure({ analysis, end, agentFailed }: Omit<ProviderCall, 'pr
   const { agentError, usageLimit } = analysis;
   if (usageLimit !== null) return false;
   if (end.kind === 'stalled' || agentError?.kind === 'server' || agentError?.kind === 'rate-limit') return true;
-  return agentFailed && !OF_THE_WORK.includes(agentError?.kind ?? '');
+  return agentFailed && !REQUEST_ERRORS.includes(agentError?.kind ?? '');
 }
 
-/** Errors that prove an answer of the provider: they are about the request. */
-const OF_THE_WORK: readonly string[] = ['prompt-too-long', 'max-turns', 'budget'];
+/** Errors about the request itself, which prove that the provider answered. */
+const REQUEST_ERRORS: readonly string[] = ['prompt-too-long', 'max-turns', 'budget'];
 
 /**
- * Returns the believed end of a reported limit: an hour later if its end is unknown, and at least a minute later, so
- * that no call follows at once. A limit whose end has passed is tried again within minutes, and if it is still there,
- * within the usual hour.
+ * Returns the instant at which a limited provider is tried again: the reported end within plausible bounds, or in an
+ * hour if no end is reported. A limit that is still reported after its end is tried again after five minutes, and then
+ * every hour. The result is at least a minute away, so that no call follows at once.
  */
 function limitUntil(
   { resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit']>,
@@ -146,15 +146,15 @@ function limitUntil(
 ): number {
   const reported = resumeAt === null ? Number.NaN : Date.parse(resumeAt);
   const isTried = before.kind === 'open' && before.why === 'limit' && before.until > reported;
-  const again = now + (isTried ? HOUR_MS : JUST_OVER_MS);
+  const again = now + (isTried ? HOUR_MS : JUST_ENDED_LIMIT_MS);
   const wanted = Number.isNaN(reported) ? now + HOUR_MS : reported > now ? reported : again;
   const longest = unconfirmed === undefined ? MAX_USAGE_WAIT_MS : MAX_UNCONFIRMED_WAIT_MS;
   return Math.min(Math.max(wanted, now + MINUTE_MS), now + longest);
 }
 
 /**
- * Returns the circuits for a person who asks to try now: the key may be new, and credit may have been added. A limit
- * still ends only at its time, unless a person must lift it.
+ * Returns the circuits after a person asked to try now: open circuits may be probed at once, because the key may be new
+ * and credit may have been added. Only a limit that ends by itself keeps its time.
  */
 export function probingProviders(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, Provider])[];
@@ -168,7 +168,7 @@ export function probingProviders(providers: Providers, now: number): Providers {
   );
 }
 
-/** Returns the circuits without implausible values from a wrong clock or an untrusted job: none is open for longer than its trouble may last. */
+/** Caps the times of open circuits at the maximum for their trouble, because a wrong clock or an untrusted job may have set them. */
 export function believableProviders(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, Provider])[];
   const isBelievable = (provider: Provider): boolean =>
@@ -192,7 +192,7 @@ const longest: Readonly<Record<ProviderTrouble, number>> = {
   failing: FAILING_MS,
 };
 
-function judged(before: Provider, call: ProviderCall, now: number): Provider {
+function circuitAfter(before: Provider, call: ProviderCall, now: number): Provider {
   const { agentError, usageLimit } = call.analysis;
   if (usageLimit !== null) {
     const until = limitUntil(usageLimit, before, now);
@@ -209,30 +209,25 @@ function judged(before: Provider, call: ProviderCall, now: number): Provider {
       ? { kind: 'open', why: 'failing', until: now + FAILING_MS }
       : { kind: 'closed', failures };
   }
-  return hasAnswered(call) && isChanged(before) ? { kind: 'closed', failures: 0 } : before;
+  const hasTrouble = before.kind === 'open' || before.failures > 0;
+  return hasAnswered(call) && hasTrouble ? { kind: 'closed', failures: 0 } : before;
 }
 
-function isChanged(provider: Provider): boolean {
-  return provider.kind === 'open' || provider.failures > 0;
-}
-
-/** Tells whether the provider answered: a call that was cut off, or whose CLI crashed, may never have reached it. */
+/** Tells whether the provider certainly answered. A call that was cut off, or whose CLI crashed, may not have reached it. */
 function hasAnswered({ analysis: { agentError }, end, progress }: ProviderCall): boolean {
   if (progress) return true;
-  return end.kind === 'exited' && (agentError === null ? end.code === 0 : OF_THE_WORK.includes(agentError.kind));
+  return end.kind === 'exited' && (agentError === null ? end.code === 0 : REQUEST_ERRORS.includes(agentError.kind));
 }
 
-function openAt(provider: Provider | undefined, now: number): Open | null {
+function openCircuitAt(provider: Provider | undefined, now: number): Open | null {
   return provider?.kind === 'open' && now < provider.until ? provider : null;
 }
 
-function inTrouble(names: readonly AgentName[], providers: Providers): PassedOver[] {
+function withOpenCircuits(names: readonly AgentName[], providers: Providers): PassedOver[] {
   return names.flatMap((name) => {
     const provider = providers[name];
-    return provider?.kind === 'open' ? [{ name, ...trouble(provider) }] : [];
+    if (provider?.kind !== 'open') return [];
+    const { why, until, needsPerson } = provider;
+    return [{ name, why, until, ...(needsPerson === undefined ? {} : { needsPerson }) }];
   });
-}
-
-function trouble({ why, until, needsPerson }: Open): Omit<PassedOver, 'name'> {
-  return { why, until, ...(needsPerson === undefined ? {} : { needsPerson }) };
 }

@@ -9,13 +9,16 @@ export interface RulesGap {
   readonly allowsMore: string | null;
 }
 
-/** The verdict. `said`: reported before the first call, which is made; `refused`: ends the run. */
-export type RulesVerdict = { readonly kind: 'fine' } | { readonly kind: 'said' | 'refused'; readonly text: string };
+/** The consequence of a gap. `warned`: the run reports it and goes on; `refused`: the run ends before its first call. */
+export type RulesVerdict = { readonly kind: 'fine' } | { readonly kind: 'warned' | 'refused'; readonly text: string };
 
 const MAX_RULES = 5;
 const MAX_RULE_CHARS = 80;
 
-/** Returns whether a run may begin with an agent that cannot follow all rules: if nothing else limits it, it may not do more than was asked for. */
+/**
+ * Decides whether a run may begin although its agent cannot follow all rules. An agent that may do more than they allow
+ * is refused unless an isolation level limits it.
+ */
 export function rulesVerdict(
   agentTitle: string,
   { unmapped, allowsMore }: RulesGap,
@@ -26,13 +29,13 @@ export function rulesVerdict(
   if (allowsMore === null)
     return unmapped.length === 0
       ? { kind: 'fine' }
-      : { kind: 'said', text: `${agentTitle} has no counterpart of ${named}, and works without.` };
-  const why = unmapped.length === 0 ? '' : `, because it has no counterpart of ${named}`;
+      : { kind: 'warned', text: `${agentTitle} has no counterpart for ${named}, and works without it.` };
+  const why = unmapped.length === 0 ? '' : `, because it has no counterpart for ${named}`;
   const more = `${agentTitle} may also ${allowsMore}${why}.`;
-  if (level !== 'none') return { kind: 'said', text: `${more} Here the isolation \`${level}\` is the limit.` };
+  if (level !== 'none') return { kind: 'warned', text: `${more} The isolation level \`${level}\` limits it instead.` };
   const wider = unmapped.some((rule) => rule.trim().startsWith('Bash(')) ? ', or allow `Bash` as a whole' : '';
   return {
     kind: 'refused',
-    text: `${more} Without isolation nothing else would hold it to \`allowed-tools\`. Set \`isolation: user\` or \`isolation: namespace\`${wider}.`,
+    text: `${more} Without isolation, nothing else restricts it to \`allowed-tools\`. Set \`isolation: user\` or \`isolation: namespace\`${wider}.`,
   };
 }

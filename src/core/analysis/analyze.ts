@@ -53,7 +53,7 @@ const COMPLETION: readonly RegExp[] = [
   /^(?:everything|the (?:whole )?project) is (?:now |already )?up to date(?=\W*$)/,
 ];
 
-/** Matches a message that consists only of a word at which the first Ralphs stopped. At the beginning of a report such a word says nothing about the project. */
+/** Matches a message that is only a word such as `Done`, at which the first Ralphs stopped. As the beginning of a report, such a word says nothing about the project. */
 const LONE_DONE =
   /^[^\p{L}\p{N}?]*(?:all |(?:the |my )?(?:work|task|job)(?: is|'s)?(?: now)? )?(?:done|complete|completed|finished)[^\p{L}\p{N}?]*$/u;
 

@@ -56,10 +56,10 @@ const END = new RegExp(`^${BULLET}${BOLD}-{3,} ?END_RALPH_STATUS ?-{3,}${BOLD}$`
 
 const YAML_START = new RegExp(`^${BULLET}${BOLD}RALPH_STATUS${BOLD}:${BOLD}(?:\\s+#.*)?$`, 'i');
 
-/** The text below a start marker: `inside` belongs to the block, `behind` only follows it. */
+/** The text below a start marker: `inside` belongs to the block, `after` only follows it. */
 interface Passage {
   readonly inside: readonly PassageLine[];
-  readonly behind: readonly string[];
+  readonly after: readonly string[];
 }
 
 /** `field`: the line may be a field or continue one; `more`: it may only continue one; `aside`: neither. */
@@ -83,7 +83,7 @@ function passagesIn(lines: readonly MarkedLine[]): readonly Passage[] {
     const inside = body.map(({ text, within }, position): PassageLine => {
       return { text, mayBe: position < fieldsEnd && within === 'prose' ? 'field' : 'aside' };
     });
-    return [{ inside, behind: [] }];
+    return [{ inside, after: [] }];
   });
 }
 
@@ -113,7 +113,7 @@ function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage
     const indent = indentOf(text);
     return { text, mayBe: within !== 'prose' || indent < keys ? 'aside' : indent === keys ? 'field' : 'more' };
   });
-  return { inside, behind: body.slice(end).map(({ text }) => text) };
+  return { inside, after: body.slice(end).map(({ text }) => text) };
 }
 
 /** Tells whether a line of the text, also in a quote, is a marker of a block. */
@@ -202,7 +202,7 @@ function parseBlock(passage: Passage): StatusBlock | null {
     const isHidden =
       claimed === true
         ? mentions([...unread, ...foreign], ASSIGNMENT)
-        : unreadMention || mentions([...foreign, ...valuesOfOthers()], ASSIGNMENT) || mentions(passage.behind, MENTION);
+        : unreadMention || mentions([...foreign, ...valuesOfOthers()], ASSIGNMENT) || mentions(passage.after, MENTION);
     if (isHidden) unreadable.push('EXIT_SIGNAL');
     return isHidden ? null : (claimed ?? (status === 'COMPLETE' ? true : null));
   }

@@ -25,10 +25,12 @@ export interface Field {
   readonly value: string;
 }
 
+/** Returns the protocol's name of a field, in capitals; undefined if the protocol has no such field. */
 export function knownName({ name }: Field): FieldName | undefined {
   return FIELD_NAMES.find((known) => known === name.toUpperCase());
 }
 
+/** Parses a line `Name: value`, also with Markdown around the name; returns null for any other line. */
 export function parseField(line: string): Field | null {
   const colon = line.search(/[:：]/);
   if (colon === -1 || colon > MAX_LABEL_CHARS) return null;

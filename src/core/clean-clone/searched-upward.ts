@@ -89,7 +89,7 @@ const FORMS: readonly RegExp[] = [
   /^phpunit\.xml(?:\.dist)?$/,
 ];
 
-/** Folders with other content as well, and the names in them that tools look for: fetched packages and settings of desktop programs do not count. */
+/** Folders of which only these entries count, because the rest is fetched packages or settings of desktop programs. */
 const INSIDE: Readonly<Record<string, RegExp>> = {
   '.cargo': /^config(?:\.toml)?$/i,
   '.config': /^mise$|rc$|\.(?:json[c5]?|ya?ml|toml|ini|cfg|kdl|[cm]?[jt]s)$/i,
@@ -97,7 +97,7 @@ const INSIDE: Readonly<Record<string, RegExp>> = {
   '.bundle': /^config$/i,
 };
 
-/** Files that the agent itself writes into a home folder. */
+/** Files that an agent's CLI writes into a home folder, which do not count. */
 const OF_AGENTS: ReadonlySet<string> = new Set(['.claude.json']);
 
 /** Tells whether tools look for a file or a folder of this name in the folders above the one where they run. */
@@ -119,7 +119,7 @@ export function namesPaths(path: string): boolean {
   return NAMING.some((form) => form.test(path));
 }
 
-/** Returns the text with the paths of the moved folders replaced; a longer name with the same beginning is another one. */
+/** Replaces the paths of moved folders in a text. A longer name that merely begins with such a path stays. */
 export function movedText(text: string, moves: readonly MovedFolder[]): string {
   return moves.reduce((rest, { from, to }) => {
     // The path may follow the end of another word, or the beginning of a URL.
@@ -128,7 +128,7 @@ export function movedText(text: string, moves: readonly MovedFolder[]): string {
   }, text);
 }
 
-/** Returns the path as it is, or the path of its copy if its folder was moved. */
+/** Returns the path of the copy if the path is in a moved folder, otherwise the path itself. */
 export function movedPath(path: string, moves: readonly MovedFolder[]): string {
   const move = moves.find(({ from }) => path === from || path.startsWith(`${from}/`));
   return move === undefined ? path : `${move.to}${path.slice(move.from.length)}`;

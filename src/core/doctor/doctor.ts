@@ -1,22 +1,24 @@
-import { type AnsweredSettings, renderSettings } from '../settings/effective.ts';
+import { type ReportedSettings, renderSettings } from '../settings/effective.ts';
 import { namesOf, sentence } from '../text/phrase.ts';
 import type { ActionRules, Facts, PipelineTrial } from './facts.ts';
 import { checks, remedy, type Finding, fine, noted, problem, refused, unchecked, warning } from './finding.ts';
 import { keyFinding, machineFindings } from './machine-findings.ts';
 import { repositoryFindings } from './repository-findings.ts';
-import { hasOwnToken, inputOf, type LookedAt, READS, stepFindings } from './step-findings.ts';
+import { inputOf, type ExaminedStep } from './examined-step.ts';
+import { hasOwnToken, READ_RIGHTS } from './permission-findings.ts';
+import { stepFindings } from './step-findings.ts';
 import { callsRalph, isExpression, type Workflow } from './workflow.ts';
 
 const REVIEWS: readonly string[] = ['pull_request_review', 'pull_request_review_comment'];
 
 const CHECKS: readonly string[] = ['workflow_run', 'check_suite', 'status'];
 
-/** The end of a warning: a schedule continues the queue's pull request, and an issue's own only where work is left. */
-const OWN_LANES =
+/** The end of a warning about reviews: unlike the queue's pull request, an issue's own is not continued by a schedule if no work is left. */
+const ISSUE_PULL_REQUESTS_WAIT =
   "On an issue's own pull request it waits until somebody continues with the issue, such as by `/ralph run` there.";
 
 /** The effect of each missing right. */
-const EFFECT: Readonly<Record<(typeof READS)[number], string>> = {
+const EFFECT: Readonly<Record<(typeof READ_RIGHTS)[number], string>> = {
   checks: 'failed checks cannot be seen',
   statuses: 'failed commit statuses cannot be seen',
   actions: 'the logs of failed jobs cannot be read',
@@ -25,11 +27,11 @@ const EFFECT: Readonly<Record<(typeof READS)[number], string>> = {
 /** Matches a prefix of head branches in a job's condition. */
 const BRANCH_CONDITION = /startsWith\(\s*[^()']*\bhead(?:\.ref|_branch)\b[^()]*?,\s*'((?:[^']|'')*)'\s*\)/g;
 
-/** Returns everything that would stop runs of this repository, and what is fine, in the order of the checks. */
+/** Returns the findings about everything that can stop runs of this repository, in the order of `checks`. */
 export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
   const findings = [
     ...workflowFiles(facts),
-    ...rivals(facts, rules),
+    ...competingWorkflows(facts, rules),
     ...facts.files.flatMap((file) =>
       file.kind === 'unreadable'
         ? []
@@ -37,8 +39,8 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
             const where = file.workflow.path;
             const settings = facts.settings.find(({ workflow }) => workflow === where)?.settings ?? [];
             const { repository, others } = facts;
-            const looked = { step, workflow: file.workflow, rules, repository, others, settings };
-            return [...stepFindings(looked), ...answerFindings(looked), ...machineFindings(looked, facts)].map(
+            const examined = { step, workflow: file.workflow, rules, repository, others, settings };
+            return [...stepFindings(examined), ...answerFindings(examined), ...machineFindings(examined, facts)].map(
               (found) => ({ ...found, where }),
             );
           }),
@@ -52,9 +54,9 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
 }
 
 /**
- * Returns findings about workflows that start on the same events for the same tasks: only one of their runs can work.
+ * Warns about several workflows that start on the same events for the same tasks: only one of their runs can work.
  */
-function rivals({ files }: Facts, rules: ActionRules): readonly Finding[] {
+function competingWorkflows({ files }: Facts, rules: ActionRules): readonly Finding[] {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const tasksOf = ({ uses }: Workflow): readonly string[] =>
     uses.map((step) =>
@@ -100,7 +102,7 @@ function useOf({ uses }: Workflow): string {
 }
 
 /** Returns the settings of a workflow's runs with their places, or the problems of those that are not inputs. */
-export function settingFindings({ workflow, settings, problems }: AnsweredSettings): readonly Finding[] {
+export function settingFindings({ workflow, settings, problems }: ReportedSettings): readonly Finding[] {
   const found =
     problems.length === 0
       ? renderSettings(settings).map((line) => fine('settings', line))
@@ -121,7 +123,7 @@ function findingsOf(found: PipelineTrial['found']): readonly Finding[] {
       return [
         unchecked(
           'pipeline',
-          `Whether there is a pipeline, and a usable one, could not be checked: ${found.why}`,
+          `The pipeline could not be checked: ${found.why}`,
           remedy('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
         ),
       ];
@@ -135,7 +137,7 @@ function findingsOf(found: PipelineTrial['found']): readonly Finding[] {
   }
 }
 
-/** Returns a finding as unchecked, because the value of a variable may change it. */
+/** Returns a finding about a pipeline as unchecked, because the values of these variables may change it. */
 function open({ says }: Finding, variables: readonly string[]): Finding {
   return unchecked(
     'pipeline',
@@ -145,32 +147,32 @@ function open({ says }: Finding, variables: readonly string[]): Finding {
 }
 
 /** Returns findings about whether reviews and failed checks of a pull request start a run that may read them. */
-function answerFindings(looked: LookedAt): readonly Finding[] {
-  const answersReviews = inputOf(looked, 'answer-reviews') !== 'false';
-  const answersChecks = inputOf(looked, 'answer-checks') !== 'false';
+function answerFindings(examined: ExaminedStep): readonly Finding[] {
+  const answersReviews = inputOf(examined, 'answer-reviews') !== 'false';
+  const answersChecks = inputOf(examined, 'answer-checks') !== 'false';
   if (!answersReviews && !answersChecks) return [fine('answers', 'Reviews and checks are left to people.')];
   const found = [
-    ...(answersReviews ? missingReviews(looked) : []),
-    ...(answersChecks ? [...missingChecks(looked), ...unknownNames(looked), ...unreadable(looked)] : []),
-    ...ownWorkflow(looked),
-    ...leftOut(looked),
-    ...otherPrefix(looked),
-    ...branchSetsUp(looked),
+    ...(answersReviews ? missingReviews(examined) : []),
+    ...(answersChecks ? [...missingChecks(examined), ...unknownNames(examined), ...missingReadRights(examined)] : []),
+    ...ownWorkflow(examined),
+    ...eventsLeftOut(examined),
+    ...prefixMismatch(examined),
+    ...untrustedSetUp(examined),
   ];
   return found.length > 0 ? found : [fine('answers', 'Reviews and failed checks start runs, which may read them.')];
 }
 
-function listensTo({ workflow }: LookedAt, events: readonly string[]): boolean {
+function listensTo({ workflow }: ExaminedStep, events: readonly string[]): boolean {
   // A called workflow runs for the events of its callers.
   return workflow.triggers.some(({ event }) => event === 'workflow_call' || events.includes(event));
 }
 
-function missingReviews(looked: LookedAt): readonly Finding[] {
-  if (listensTo(looked, REVIEWS.slice(0, 1))) return [];
+function missingReviews(examined: ExaminedStep): readonly Finding[] {
+  if (listensTo(examined, REVIEWS.slice(0, 1))) return [];
   return [
     warning(
       'answers',
-      `\`on:\` does not name \`pull_request_review\`, so a review ${waits(looked)}. ${OWN_LANES}`,
+      `\`on:\` does not name \`pull_request_review\`, so a review ${waits(examined)}. ${ISSUE_PULL_REQUESTS_WAIT}`,
       remedy('Add the event, or set `answer-reviews: false`.', { paste: 'pull_request_review:\n  types: [submitted]' }),
     ),
   ];
@@ -179,8 +181,8 @@ function missingReviews(looked: LookedAt): readonly Finding[] {
 /**
  * Warns if no event lets a run see failed checks. A scheduled run looks at every open pull request of Ralph's branches.
  */
-function missingChecks(looked: LookedAt): readonly Finding[] {
-  if (listensTo(looked, ['schedule', ...CHECKS])) return [];
+function missingChecks(examined: ExaminedStep): readonly Finding[] {
+  if (listensTo(examined, ['schedule', ...CHECKS])) return [];
   return [
     warning(
       'answers',
@@ -193,11 +195,10 @@ function missingChecks(looked: LookedAt): readonly Finding[] {
 }
 
 /**
- * Returns findings about names of `workflow_run` that no workflow here has. Copied workflow files often contain the
- * names of another repository. If no workflow here checks pull requests, the names may belong to workflows that will be
- * added later.
+ * Warns about names under `workflow_run` that no workflow of the repository has, as in a file copied from another one.
+ * If no workflow here checks pull requests yet, the names may belong to workflows that will be added later.
  */
-function unknownNames({ workflow, others }: LookedAt): readonly Finding[] {
+function unknownNames({ workflow, others }: ExaminedStep): readonly Finding[] {
   const checking = others.filter(({ checksPullRequests }) => checksPullRequests).map(({ name }) => name);
   const unknown = workflow.triggers
     .flatMap(({ workflows }) => workflows)
@@ -212,7 +213,7 @@ function unknownNames({ workflow, others }: LookedAt): readonly Finding[] {
   ];
 }
 
-function waits({ workflow }: LookedAt): string {
+function waits({ workflow }: ExaminedStep): string {
   return workflow.triggers.some(({ event }) => event === 'schedule')
     ? 'waits for the next scheduled run'
     : 'waits until something else starts a run';
@@ -222,10 +223,10 @@ function waits({ workflow }: LookedAt): string {
  * Returns findings about rights that the workflow's file does not give its token. The repository's default can always
  * read.
  */
-function unreadable({ step }: LookedAt): readonly Finding[] {
+function missingReadRights({ step }: ExaminedStep): readonly Finding[] {
   const { permissions } = step;
   if (hasOwnToken(step) || permissions.kind !== 'each') return [];
-  const lacking = READS.filter((name) => !['read', 'write'].includes(permissions.levels[name] ?? ''));
+  const lacking = READ_RIGHTS.filter((name) => !['read', 'write'].includes(permissions.levels[name] ?? ''));
   if (lacking.length === 0) return [];
   const names = namesOf(lacking.map((name) => `\`${name}: read\``));
   const add = remedy('Add what is missing to `permissions:`.', {
@@ -242,7 +243,7 @@ function unreadable({ step }: LookedAt): readonly Finding[] {
   ];
 }
 
-function ownWorkflow({ workflow }: LookedAt): readonly Finding[] {
+function ownWorkflow({ workflow }: ExaminedStep): readonly Finding[] {
   const named = workflow.triggers.some(({ workflows }) => workflows.includes(workflow.name));
   if (!named) return [];
   return [
@@ -254,8 +255,8 @@ function ownWorkflow({ workflow }: LookedAt): readonly Finding[] {
   ];
 }
 
-/** Returns findings about triggers whose events the job's condition does not list, and so filters out. */
-function leftOut({ workflow, step }: LookedAt): readonly Finding[] {
+/** Warns about triggers whose events the job's condition leaves out. */
+function eventsLeftOut({ workflow, step }: ExaminedStep): readonly Finding[] {
   if (!/event_name\s*==/.test(step.condition)) return [];
   const events = workflow.triggers
     .map(({ event }) => event)
@@ -272,9 +273,9 @@ function leftOut({ workflow, step }: LookedAt): readonly Finding[] {
   ];
 }
 
-function otherPrefix(looked: LookedAt): readonly Finding[] {
-  const prefix = inputOf(looked, 'branch-prefix');
-  const compared = [...looked.step.condition.matchAll(BRANCH_CONDITION)].map(([, text = '']) => text);
+function prefixMismatch(examined: ExaminedStep): readonly Finding[] {
+  const prefix = inputOf(examined, 'branch-prefix');
+  const compared = [...examined.step.condition.matchAll(BRANCH_CONDITION)].map(([, text = '']) => text);
   const other = compared.find((text) => prefix !== null && !prefix.toLowerCase().startsWith(text.toLowerCase()));
   if (other === undefined || prefix === null || isExpression(prefix)) return [];
   return [
@@ -287,11 +288,11 @@ function otherPrefix(looked: LookedAt): readonly Finding[] {
 }
 
 /**
- * Warns if a review's run sets up from the pull request: GitHub checks out its merge commit unless a `ref` is given.
+ * Warns if runs for a review set up with the pull request's code: without a `ref`, GitHub checks out its merge commit.
  */
-function branchSetsUp(looked: LookedAt): readonly Finding[] {
-  const { checkout } = looked.step;
-  const reviews = looked.workflow.triggers.some(({ event }) => REVIEWS.includes(event));
+function untrustedSetUp(examined: ExaminedStep): readonly Finding[] {
+  const { checkout } = examined.step;
+  const reviews = examined.workflow.triggers.some(({ event }) => REVIEWS.includes(event));
   if (!reviews || checkout === null || (checkout.ref ?? '') !== '') return [];
   return [
     warning(

@@ -1,5 +1,5 @@
 import type { AgentName } from '../agent-names.ts';
-import type { AnsweredSettings } from '../settings/effective.ts';
+import type { ReportedSettings } from '../settings/effective.ts';
 import { issueLane, QUEUE } from '../tasks/ids.ts';
 import type { Workflow } from './workflow.ts';
 
@@ -128,7 +128,7 @@ export interface Facts {
   readonly files: readonly WorkflowFile[];
   readonly others: readonly OtherWorkflow[];
   /** One entry for each workflow. */
-  readonly settings: readonly AnsweredSettings[];
+  readonly settings: readonly ReportedSettings[];
   readonly pipelines: readonly PipelineTrial[];
   readonly repository: Asked<Repository>;
   readonly key: KeyTrial;
@@ -197,7 +197,7 @@ export type DefaultedInput =
  */
 export function withEffectiveInputs(
   files: readonly WorkflowFile[],
-  answered: readonly AnsweredSettings[],
+  answered: readonly ReportedSettings[],
 ): readonly WorkflowFile[] {
   return files.map((file) => {
     if (file.kind !== 'workflow') return file;

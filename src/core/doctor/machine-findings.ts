@@ -4,7 +4,7 @@ import { callsRalph, isExpression } from './workflow.ts';
 import { namesOf } from '../text/phrase.ts';
 import type { ActionRules, Asked, BaseTrial, Facts, KeyTrial } from './facts.ts';
 import { commandsIn, remedy, type Finding, fine, problem, unchecked, warning } from './finding.ts';
-import { inputOf, type LookedAt } from './step-findings.ts';
+import { inputOf, type ExaminedStep } from './examined-step.ts';
 
 /** Returns the finding about the agent's key; `which` is the subject of its sentence. */
 export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the environment'): Finding {
@@ -16,7 +16,7 @@ export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the env
       return unchecked(
         'key',
         'Whether the key is accepted could not be checked: GitHub never shows secrets, and there is no key in the environment here.',
-        remedy('To try it, run this with the key in `ANTHROPIC_API_KEY`.', {}),
+        remedy('To try the key of Claude, run this with it in `ANTHROPIC_API_KEY`.', {}),
       );
     case 'misnamed':
       return unchecked(
@@ -48,27 +48,27 @@ export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the env
 export const tryOneIteration = remedy('Try it with a short run.', { paste: 'max-iterations: 1' });
 export const tryAgain = remedy('Remove the cause, then try again.', {});
 /** A fix for an expression, whose value only a run knows. */
-const byARun = remedy('A run knows its value: check it there.', { paste: '/ralph doctor' });
+const checkedByRun = remedy('A run knows its value: check it there.', { paste: '/ralph doctor' });
 
 /** Returns findings about what a run of this step would do on its runner. */
-export function machineFindings(looked: LookedAt, facts: Facts): readonly Finding[] {
+export function machineFindings(examined: ExaminedStep, facts: Facts): readonly Finding[] {
   return [
-    agent(looked, facts),
-    verify(looked, facts),
-    allowedTools(looked, facts),
-    isolation(looked),
-    ...priceFindings(agentsIn(looked), {
-      hasPrices: (looked.step.inputs['prices'] ?? '') !== '',
-      isLimited: (['max-cost-usd', 'max-cost-usd-per-day'] as const).some((name) => inputOf(looked, name) !== '0'),
-      unpriced: looked.rules.unpricedModels(looked.step.inputs),
+    agent(examined, facts),
+    verify(examined, facts),
+    allowedTools(examined, facts),
+    isolation(examined),
+    ...priceFindings(agentsIn(examined), {
+      hasPrices: (examined.step.inputs['prices'] ?? '') !== '',
+      isLimited: (['max-cost-usd', 'max-cost-usd-per-day'] as const).some((name) => inputOf(examined, name) !== '0'),
+      unpriced: examined.rules.unpricedModels(examined.step.inputs),
     }),
-    spend(looked, facts),
+    spend(examined, facts),
   ];
 }
 
-function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
-  const { step, rules } = looked;
-  const version = inputOf(looked, 'agent-version');
+function agent(examined: ExaminedStep, { hasNpm }: Facts): Finding {
+  const { step, rules } = examined;
+  const version = inputOf(examined, 'agent-version');
   const chosen = rules.agents({ ...step.inputs, 'agent-version': version ?? '' });
   const own = chosen.flatMap(({ path }) => (path === null ? [] : [`\`${path}\``]));
   if (own.length > 0)
@@ -93,7 +93,7 @@ function agent(looked: LookedAt, { hasNpm }: Facts): Finding {
       );
 }
 
-function agentsIn({ step, rules }: LookedAt): readonly AgentName[] {
+function agentsIn({ step, rules }: ExaminedStep): readonly AgentName[] {
   return rules.agents(step.inputs).map(({ name }) => name);
 }
 
@@ -156,7 +156,7 @@ export function priceFindings(
 const SAY_THE_PRICE = 'Say what the model costs in dollars per million tokens (input/cached/output)';
 
 /** Returns the verify commands of a step, or null for an expression. */
-export function verifyOfStep({ step }: Pick<LookedAt, 'step'>): readonly string[] | null {
+export function verifyOfStep({ step }: Pick<ExaminedStep, 'step'>): readonly string[] | null {
   const text = step.inputs.verify ?? '';
   if (isExpression(text)) return null;
   return text
@@ -165,13 +165,13 @@ export function verifyOfStep({ step }: Pick<LookedAt, 'step'>): readonly string[
     .filter((line) => line !== '');
 }
 
-function verify(looked: LookedAt, { verify: tried }: Facts): Finding {
-  return verifyFinding(verifyOfStep(looked), tried);
+function verify(examined: ExaminedStep, { verify: tried }: Facts): Finding {
+  return verifyFinding(verifyOfStep(examined), tried);
 }
 
 /** Returns the finding about the verify commands on the base; null commands are an expression. */
 export function verifyFinding(commands: readonly string[] | null, tried: BaseTrial): Finding {
-  if (commands === null) return unchecked('verify', '`verify` is an expression, and could not be tried.', byARun);
+  if (commands === null) return unchecked('verify', '`verify` is an expression, and could not be tried.', checkedByRun);
   if (commands.length === 0)
     return warning(
       'verify',
@@ -216,14 +216,14 @@ const toFix = remedy(
 /** Matches commands that are built into the shell and need no rule. */
 const OF_SHELLS = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
 
-function allowedTools(looked: LookedAt, { agentNotes }: Facts): Finding {
-  const given = inputOf(looked, 'allowed-tools');
+function allowedTools(examined: ExaminedStep, { agentNotes }: Facts): Finding {
+  const given = inputOf(examined, 'allowed-tools');
   return given === null
-    ? unchecked('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', byARun)
-    : toolsFinding(looked.rules, {
-        allowed: looked.rules.toolRulesOf(given),
+    ? unchecked('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', checkedByRun)
+    : toolsFinding(examined.rules, {
+        allowed: examined.rules.toolRulesOf(given),
         agentNotes,
-        verify: verifyOfStep(looked) ?? [],
+        verify: verifyOfStep(examined) ?? [],
       });
 }
 
@@ -265,7 +265,7 @@ function ruleList(rules: readonly string[], byDefault: readonly string[]): strin
   return byDefault.every((rule) => rules.includes(rule)) ? beyond.map((rule) => `+${rule}`).join(',') : rules.join(',');
 }
 
-function isolation({ step }: LookedAt): Finding {
+function isolation({ step }: ExaminedStep): Finding {
   if (callsRalph(step.action))
     return fine(
       'isolation',
@@ -287,11 +287,15 @@ function isolation({ step }: LookedAt): Finding {
   );
 }
 
-function spend(looked: LookedAt, { spentTodayUsd }: Facts): Finding {
-  const text = inputOf(looked, 'max-cost-usd-per-day');
+function spend(examined: ExaminedStep, { spentTodayUsd }: Facts): Finding {
+  const text = inputOf(examined, 'max-cost-usd-per-day');
   return text === null || Number.isNaN(Number(text))
-    ? unchecked('spend', 'The value of `max-cost-usd-per-day` is not known here, and could not be checked.', byARun)
-    : spendFinding(looked.rules, { limit: Number(text), spentTodayUsd });
+    ? unchecked(
+        'spend',
+        'The value of `max-cost-usd-per-day` is not known here, and could not be checked.',
+        checkedByRun,
+      )
+    : spendFinding(examined.rules, { limit: Number(text), spentTodayUsd });
 }
 
 /** Returns the finding about the day's remaining budget; `limit` is in US dollars, 0 for no limit. */

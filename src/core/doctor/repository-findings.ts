@@ -1,10 +1,10 @@
-import type { AnsweredSettings } from '../settings/effective.ts';
+import type { ReportedSettings } from '../settings/effective.ts';
 import { branchInTheWay } from '../refusals/refusal.ts';
 import { effectOf } from '../refusals/server-rules.ts';
 import { namesOf } from '../text/phrase.ts';
 import type { ActionRules, Asked, BranchRule, Facts, Repository } from './facts.ts';
 import { remedy, fine, problem, unchecked, warning, type Finding } from './finding.ts';
-import { inputOf, settingsPageOf, repositorySettingOf } from './step-findings.ts';
+import { inputOf, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import type { Workflow } from './workflow.ts';
 
 /** Returns the findings about the repository's settings on GitHub. */
@@ -30,7 +30,7 @@ export function repositoryFindings(facts: Facts, rules: ActionRules): readonly F
 export function taskLabelOf(
   rules: ActionRules,
   workflow: Workflow | null,
-  settings: readonly AnsweredSettings[],
+  settings: readonly ReportedSettings[],
 ): string | null {
   return inForce({ rules, workflow, settings }, 'task-label');
 }
@@ -43,7 +43,7 @@ function inForce(
   }: {
     readonly rules: ActionRules;
     readonly workflow: Workflow | null;
-    readonly settings: readonly AnsweredSettings[];
+    readonly settings: readonly ReportedSettings[];
   },
   name: 'task-label' | 'task-sources',
 ): string | null {
@@ -76,7 +76,7 @@ function label(
       unchecked(
         'label',
         `Whether the label \`${name}\` exists could not be checked: ${known.why}`,
-        remedy('Make sure that it is there.', { link }),
+        remedy('Make sure that it exists.', { link }),
       ),
     ];
   if (known.value) return [fine('label', `The label \`${name}\` exists.`)];

@@ -11,7 +11,8 @@ import {
   verifyFinding,
   priceFindings,
 } from './machine-findings.ts';
-import { keepsNothing, settingsPageOf } from './step-findings.ts';
+import { settingsPageOf } from './examined-step.ts';
+import { withoutStore } from './cache-findings.ts';
 
 /** Facts that only a run knows, and no person's machine. An obstacle is a sentence that says what to do, or null. */
 export interface OwnRun {
@@ -141,7 +142,7 @@ function key({ key: tried, run }: Facts & { readonly run: OwnRun }): readonly Fi
 }
 
 function cache({ stateStore, cacheObstacle, event }: OwnRun): Finding {
-  if (stateStore === 'none') return keepsNothing;
+  if (stateStore === 'none') return withoutStore;
   if (stateStore === 'ref') return fine('cache', 'The state is kept on a git ref alone, whatever the cache allows.');
   if (cacheObstacle === null) return fine('cache', `A run of \`${event}\` may write the cache.`);
   return stateStore === 'cache'

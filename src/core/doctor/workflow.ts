@@ -55,7 +55,9 @@ type Permissions =
 export function parseWorkflow(path: string, data: unknown): Workflow | null {
   const file = entriesOf(data);
   const uses = Object.entries(entriesOf(file.jobs)).flatMap(([job, value]) => ralphSteps(job, entriesOf(value), file));
-  return uses.length === 0 ? null : { path, name: textOf(file.name) || path, triggers: triggersOf(file.on), uses };
+  return uses.length === 0
+    ? null
+    : { path, name: scalarTextOf(file.name) || path, triggers: triggersOf(file.on), uses };
 }
 
 /** Matches the reusable workflow of the action, with any owner and in any copy. */
@@ -71,7 +73,7 @@ export function callsRalph(uses: string): boolean {
 
 /** Returns a job that calls the reusable workflow as one step with the action, or an empty list for any other job. */
 function calledSteps(job: string, given: Entries, file: Entries): readonly RalphStep[] {
-  const action = textOf(given.uses);
+  const action = scalarTextOf(given.uses);
   if (!callsRalph(action)) return [];
   const {
     'runs-on': runsOn = 'ubuntu-latest',
@@ -83,11 +85,11 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
       job,
       action,
       knownBy: 'name',
-      condition: [textOf(given.if), ITS_CONDITION].join(' ').trim(),
+      condition: [scalarTextOf(given.if), ITS_CONDITION].join(' ').trim(),
       permissions: permissionsOf(given.permissions ?? file.permissions),
       runsOn: /[[$]/.test(runsOn) ? [] : [runsOn],
       timeoutMinutes,
-      cacheMode: textOf(file['cache-mode']) || null,
+      cacheMode: scalarTextOf(file['cache-mode']) || null,
       hasEnvironment: false,
       inputs: { ...inputs, ...textsOf(given.secrets) },
       given: { ...inputs, ...textsOf(given.secrets) },
@@ -102,27 +104,27 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
   if (given.uses !== undefined) return calledSteps(job, given, file);
   const steps = Array.isArray(given.steps) ? given.steps.map(entriesOf) : [];
   return steps.flatMap((step, index) => {
-    const action = textOf(step.uses);
+    const action = scalarTextOf(step.uses);
     const knownBy = actionKnownBy(action, Object.keys(entriesOf(step.with)));
     if (knownBy === null) return [];
-    const checkouts = steps.slice(0, index).filter(({ uses }) => /^actions\/checkout(@|$)/i.test(textOf(uses)));
+    const checkouts = steps.slice(0, index).filter(({ uses }) => /^actions\/checkout(@|$)/i.test(scalarTextOf(uses)));
     const checkout = checkouts.find((one) => (textsOf(one.with).path ?? '') === '') ?? checkouts[0];
     return [
       {
         job,
         action,
         knownBy,
-        condition: [given.if, step.if].map(textOf).join(' ').trim(),
+        condition: [given.if, step.if].map(scalarTextOf).join(' ').trim(),
         permissions: permissionsOf(given.permissions ?? file.permissions),
         runsOn: textList(given['runs-on']),
-        timeoutMinutes: textOf(given['timeout-minutes']),
-        cacheMode: textOf(given['cache-mode'] ?? file['cache-mode']) || null,
+        timeoutMinutes: scalarTextOf(given['timeout-minutes']),
+        cacheMode: scalarTextOf(given['cache-mode'] ?? file['cache-mode']) || null,
         hasEnvironment: given.environment !== undefined,
         inputs: textsOf(step.with),
         given: textsOf(step.with),
         environment: { ...textsOf(file.env), ...textsOf(given.env), ...textsOf(step.env) },
         checkout: checkout === undefined ? null : textsOf(checkout.with),
-        caches: steps.filter(storesCache).map((one) => textOf(one.uses)),
+        caches: steps.filter(storesCache).map((one) => scalarTextOf(one.uses)),
       },
     ];
   });
@@ -130,7 +132,7 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
 
 /** Tells whether a step has a post step that stores files of the machine at the end of the job. */
 function storesCache(step: Entries): boolean {
-  const uses = textOf(step.uses);
+  const uses = scalarTextOf(step.uses);
   const { cache = '' } = textsOf(step.with);
   return (
     /^actions\/cache(?:@|$)/i.test(uses) ||
@@ -163,7 +165,7 @@ export function takesRalphInputs(inputs: readonly string[]): boolean {
 
 function triggersOf(on: unknown): Workflow['triggers'] {
   if (typeof on === 'string') return [{ event: on, types: null, workflows: [] }];
-  if (Array.isArray(on)) return on.map((event) => ({ event: textOf(event), types: null, workflows: [] }));
+  if (Array.isArray(on)) return on.map((event) => ({ event: scalarTextOf(event), types: null, workflows: [] }));
   return Object.entries(entriesOf(on)).map(([event, value]) => {
     const { types, workflows } = entriesOf(value);
     return {
@@ -186,14 +188,14 @@ function entriesOf(value: unknown): Entries {
 }
 
 function textsOf(value: unknown): Texts {
-  return Object.fromEntries(Object.entries(entriesOf(value)).map(([name, text]) => [name, textOf(text)]));
+  return Object.fromEntries(Object.entries(entriesOf(value)).map(([name, text]) => [name, scalarTextOf(text)]));
 }
 
 function textList(value: unknown): readonly string[] {
-  return (Array.isArray(value) ? value : [value]).map(textOf).filter((text) => text !== '');
+  return (Array.isArray(value) ? value : [value]).map(scalarTextOf).filter((text) => text !== '');
 }
 
-function textOf(value: unknown): string {
+function scalarTextOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : ['number', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 

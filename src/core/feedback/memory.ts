@@ -6,7 +6,7 @@ import { capped, oneLine } from '../text/phrase.ts';
 import { lockFilesSchema } from './conflict/lock-tools.ts';
 import { type CheckNow, holdSchema } from './pull-request-now.ts';
 
-/** Maximum number of requests that feedback adds to those of an idle run: ten, less one that finds where the branch begins. */
+/** Maximum number of API requests that feedback adds to those of an idle run: ten, minus the one that finds where the branch begins. */
 const MAX_REQUESTS = 9;
 
 /** Maximum number of checks read in one run; each has a log of its own. */
@@ -37,17 +37,17 @@ const objectId = z.string().max(64);
 export const answerKinds = ['changed', 'unchanged', 'given-up'] as const;
 
 /** The kinds of subjects. */
-export const askedKinds = ['thread', 'review', 'check', 'conflict'] as const;
+export const subjectKinds = ['thread', 'review', 'check', 'conflict'] as const;
 
 const itemSchema = z.object({
-  kind: z.enum(askedKinds),
+  kind: z.enum(subjectKinds),
   title: z.string().max(MAX_TITLE_CHARS),
   url: z.string().max(MAX_URL_CHARS).nullable(),
   /** Number of rounds since a person last pushed. */
   rounds: count,
-  /** Number of the bot round, from 1, in which a bot asked last; absent if a bot did not ask last. */
+  /** Number of the bot round, from 1, of a bot's request; absent if the newest request is not a bot's. */
   botRound: count.optional(),
-  /** Id of the comment or review that asked last, or the commit that failed or conflicts. */
+  /** Id of the newest comment or review that asks, or the commit that failed or conflicts. */
   asked: z.string().max(80),
   /** The newest commit of work that has no answer yet; absent if there is none. */
   workedIn: objectId.optional(),
@@ -59,26 +59,26 @@ const itemSchema = z.object({
       /** The agent's words, or Ralph's if `isOurs`. */
       words: z.string().max(MAX_ANSWER_CHARS).nullable(),
       isOurs: z.boolean(),
-      /** Lock files that a merge was to make again; absent if there are none. */
+      /** Results for the lock files that a merge had to regenerate; absent if there are none. */
       lockFiles: lockFilesSchema.optional(),
       at: instant,
       /** True if people can read the answer in its thread. */
       posted: z.boolean(),
     })
     .nullable(),
-  /** Earlier answers to the same complaint since its rounds are counted, newest last; absent if there are none. */
+  /** Earlier answers to the same request since its rounds were last reset, newest last; absent if there are none. */
   tried: z
     .array(z.object({ commit: objectId.nullable(), words: z.string().max(MAX_TRIED_CHARS).nullable() }))
     .max(MAX_TRIED)
     .optional(),
 });
 
-/** A subject that people or CI asked of a pull request, with its answer. */
+/** A request of people or CI on a pull request, with its answer. */
 export type FeedbackItem = Immutable<z.infer<typeof itemSchema>>;
 
 const roundSchema = z.object({
   at: instant,
-  /** The head that the run looked at. */
+  /** The head that the run examined. */
   head: objectId,
   asked: count,
   answered: count,
@@ -99,7 +99,7 @@ export const feedbackSchema = z.object({
   rounds: z.array(roundSchema).max(MAX_ROUNDS),
   /** The first head on which expected checks did not start, which is reported once; null if they start. */
   unstarted: objectId.nullable(),
-  /** The decisions of people about a head that Ralph's commits have replaced; null if there are none. Earlier states of version 7 lack it. */
+  /** The decisions of people about a head that Ralph's commits have replaced since; null if there are none. Earlier states of version 7 lack it. */
   overtaken: holdSchema.extend({ at: instant }).nullable().default(null),
 });
 
@@ -109,13 +109,13 @@ export type Feedback = Immutable<z.infer<typeof feedbackSchema>>;
 /** The feedback on a new pull request. */
 export const noFeedback: Feedback = { personHead: null, items: {}, rounds: [], unstarted: null, overtaken: null };
 
-/** Returns at most `most` items, newest last. Items answered in public are dropped first, open ones last. A posted answer to a review is kept longer, because only the memory records it. */
+/** Returns at most `most` items, newest last. Items whose answer is posted in their thread are dropped first, open ones last. A posted answer to a review is kept longer, because only the memory records it. */
 export function newestItems(items: Feedback['items'], most: number): Feedback['items'] {
   const entries = Object.entries(items);
   let surplus = entries.length - most;
   if (surplus <= 0) return items;
   const dropped = new Set<string>();
-  for (const goes of [isSaidThere, isPosted, isAnswered, () => true]) {
+  for (const goes of [isPostedInThread, isPosted, isAnswered, () => true]) {
     for (const [id, item] of entries) {
       if (surplus <= 0) break;
       if (dropped.has(id) || !goes(item)) continue;
@@ -126,7 +126,7 @@ export function newestItems(items: Feedback['items'], most: number): Feedback['i
   return Object.fromEntries(entries.filter(([id]) => !dropped.has(id)));
 }
 
-/** Shortens the texts of the memory and keeps everything that decides. */
+/** Shortens the texts of the memory and keeps everything that decisions depend on. */
 export function withShorterWords(feedback: Feedback): Feedback {
   return mapItems({ ...feedback, rounds: feedback.rounds.slice(-5) }, ({ title, answer, tried, ...item }) => ({
     ...item,
@@ -139,7 +139,7 @@ export function withShorterWords(feedback: Feedback): Feedback {
   }));
 }
 
-/** Removes every text that somebody else could have written into the memory. The remaining values can at worst cost a run. */
+/** Removes every text, because a stranger may have written it. Forged values among the rest cost at most one run. */
 export function withoutWords(feedback: Feedback): Feedback {
   return mapItems(feedback, ({ tried: _, ...item }) => ({
     ...item,
@@ -169,7 +169,7 @@ function isAnswered({ answer }: FeedbackItem): boolean {
   return answer !== null;
 }
 
-function isSaidThere(item: FeedbackItem): boolean {
+function isPostedInThread(item: FeedbackItem): boolean {
   return isPosted(item) && item.kind !== 'review';
 }
 
@@ -177,9 +177,9 @@ function isPosted({ answer }: FeedbackItem): boolean {
   return answer?.posted === true;
 }
 
-/** Returns the items whose answers people wait for in their threads. A later run posts them even if it has nothing else to do. */
+/** Returns the items whose answer is missing in their thread or review. A later run posts it even if it has nothing else to do. */
 function unpostedIn({ items }: Pick<Feedback, 'items'>): readonly TaskId[] {
-  return Object.entries(items).flatMap(([id, item]) => (isAnsweredThere(item) && isUnposted(item) ? [id] : []));
+  return Object.entries(items).flatMap(([id, item]) => (isAnsweredInThread(item) && isUnposted(item) ? [id] : []));
 }
 
 /** Tells whether an item has an answer that people cannot read yet. */
@@ -188,17 +188,17 @@ export function isUnposted({ answer }: Pick<FeedbackItem, 'answer'>): boolean {
 }
 
 /** Tells whether an item is answered in its own thread or review. Checks and conflicts are answered in the description of the pull request. */
-function isAnsweredThere({ kind }: FeedbackItem): boolean {
+function isAnsweredInThread({ kind }: FeedbackItem): boolean {
   return kind === 'thread' || kind === 'review';
 }
 
-/** Tells whether a run without a call has something to post: an answer that an earlier run could not post, or the start or end of "expected checks do not start". */
+/** Tells whether a run without a call has something to post: an answer that an earlier run could not post, or a change of `unstarted`. */
 export function hasUnpostedAnswers(now: Feedback, before: Feedback): boolean {
   const isSaid = (now.unstarted === null) === (before.unstarted === null);
   return unpostedIn(now).length > 0 || !isSaid;
 }
 
-/** Selects the failed checks whose details a run reads, in their turn: as many as fit beside `asked` requests about people, but always the first. */
+/** Selects the failed checks whose details a run reads, from `inTurn`: as many as fit beside `asked` API requests about people, but always the first. */
 export function checksToRead(inTurn: readonly CheckNow[], asked: number): readonly CheckNow[] {
   const read: CheckNow[] = [];
   let requests = asked;
@@ -211,14 +211,17 @@ export function checksToRead(inTurn: readonly CheckNow[], asked: number): readon
   return read;
 }
 
-/** Returns the number of requests for a check: annotations, job and log location for GitHub Actions; only annotations for other apps; none for a commit status. */
+/** Returns the number of API requests for a check: annotations, job and log location for GitHub Actions; only annotations for other apps; none for a commit status. */
 function requestsFor({ of, id, app }: CheckNow): number {
   if (of !== 'check-run' || id === null) return 0;
   return app === 'github-actions' ? 3 : 1;
 }
 
 /** Adds the earlier answers to the task's body, so that the agent does not try them again. */
-export function withTried<T extends Pick<Task, 'body'>>(task: T, { tried = [] }: Pick<FeedbackItem, 'tried'>): T {
+export function withEarlierAnswers<T extends Pick<Task, 'body'>>(
+  task: T,
+  { tried = [] }: Pick<FeedbackItem, 'tried'>,
+): T {
   if (tried.length === 0) return task;
   const lines = tried.map(({ commit, words }) =>
     [
@@ -226,5 +229,5 @@ export function withTried<T extends Pick<Task, 'body'>>(task: T, { tried = [] }:
       ...(words === null ? [] : [oneLine(words, MAX_TRIED_CHARS)]),
     ].join(': '),
   );
-  return { ...task, body: `${task.body}\n\nAnswered before, and it was not enough:\n${lines.join('\n')}` };
+  return { ...task, body: `${task.body}\n\nEarlier answers, which were not enough:\n${lines.join('\n')}` };
 }

@@ -5,8 +5,8 @@ import type { Immutable } from '../policy.ts';
 /** Maximum number of approvers remembered. */
 const MAX_APPROVERS = 20;
 
-/** The current decisions of people about an open pull request, as GitHub reports them. */
-export interface Standing {
+/** The current decisions of people about an open pull request, as GitHub reports them: reviews, draft, auto-merge. */
+export interface ReviewState {
   /** GraphQL id of the pull request. */
   readonly id: string;
   readonly isDraft: boolean;
@@ -37,7 +37,7 @@ export interface Author {
 }
 
 /** The current state of an open pull request with the words of people and CI, which are raw text of strangers. Instants in ms. */
-export interface PullRequestNow extends Standing {
+export interface PullRequestNow extends ReviewState {
   readonly number: number;
   readonly url: string;
   readonly head: ObjectId;
@@ -106,10 +106,10 @@ export interface ReviewNow {
   readonly at: number | null;
 }
 
-/** The checks of a pull request. `why` is a sentence with what the token lacks or GitHub's words; `isForNow`: GitHub's servers failed, so a later run may read them. */
+/** The checks of a pull request. `why` is a sentence with what the token lacks or GitHub's words; `isTemporary`: GitHub's servers failed, so a later run may read them. */
 export type ChecksNow =
   | { readonly kind: 'known'; readonly head: readonly CheckNow[]; readonly base: readonly CheckNow[] }
-  | { readonly kind: 'unreadable'; readonly why: string; readonly isForNow?: boolean };
+  | { readonly kind: 'unreadable'; readonly why: string; readonly isTemporary?: boolean };
 
 /** A check run, a commit status, or a workflow run without jobs (it waits for approval, or its file is invalid). For a head, every run is listed, oldest first. */
 export interface CheckNow {
@@ -163,7 +163,7 @@ export interface Annotation {
 }
 
 /** Returns why no commit may be pushed to a pull request; null if commits may be pushed. An approved draft without auto-merge is not held, because it is reviewed again before it is merged. */
-export function holdOf(standing: Standing): Hold | null {
+export function holdOf(standing: ReviewState): Hold | null {
   const { isDraft, autoMerge, isQueued, approvedBy } = standing;
   const isApproved = !isDraft && isApprovedNow(standing);
   if (!isApproved && !autoMerge && !isQueued) return null;
@@ -171,12 +171,12 @@ export function holdOf(standing: Standing): Hold | null {
 }
 
 /** Tells whether the head is approved. One of two required approvals counts as well, because it was given for exactly this head. */
-function isApprovedNow({ decision, approvedBy, changesRequestedBy }: Standing): boolean {
+function isApprovedNow({ decision, approvedBy, changesRequestedBy }: ReviewState): boolean {
   if (decision === 'approved') return true;
   return decision !== 'changes-requested' && approvedBy.length > 0 && changesRequestedBy.length === 0;
 }
 
-/** Joins two holds that newer commits have overtaken. */
+/** Joins two holds of earlier heads. */
 export function joinHolds(known: Hold | null, more: Hold): Hold {
   return {
     approvedBy: [...new Set([...(known?.approvedBy ?? []), ...more.approvedBy])].slice(-MAX_APPROVERS),

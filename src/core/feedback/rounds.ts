@@ -24,28 +24,28 @@ type Kind = FeedbackItem['kind'];
 type Answer = NonNullable<FeedbackItem['answer']>;
 
 /** The feedback of a lane and the progress of its tasks. */
-export interface Remembered {
+export interface FeedbackMemory {
   readonly feedback: Feedback;
   /** Progress of all tasks of the lane, not only of the feedback tasks. */
   readonly tasks: ProgressById;
 }
 
-/** A subject that people or CI ask about now. */
-interface FoundSubject {
+/** A subject that currently needs an answer. */
+interface AskedSubject {
   readonly id: TaskId;
   readonly kind: Kind;
   readonly title: string;
   readonly url: string | null;
-  /** Id of the comment or review that asks, or the commit that a check failed on or that conflicts. */
+  /** Id of the comment or review that asks, or the commit on which a check failed or that conflicts. */
   readonly asked: string;
   /** Present if a bot asks; absent if a person or CI does. */
   readonly isByBot?: true;
 }
 
-/** The subjects that people and CI ask about now. */
-export interface Found {
-  readonly subjects: readonly FoundSubject[];
-  /** Tells whether it cannot be known yet if a subject outside of `subjects` is still asked, for example because its check still runs. */
+/** The current requests of people and CI, as the pull request shows them. */
+export interface CurrentSubjects {
+  readonly subjects: readonly AskedSubject[];
+  /** Tells whether a subject that is missing in `subjects` may still need an answer, for example because its check is still running. */
   readonly isUndecided: (id: TaskId, kind: Kind) => boolean;
   /** The head if a person pushed it; null if Ralph pushed it. */
   readonly personHead: string | null;
@@ -53,30 +53,30 @@ export interface Found {
   readonly maxRounds: number;
 }
 
-/** The subjects that a run works on: `open` have no answer yet; `spent` are those of them that a person must decide. */
-export interface TakenIn extends Remembered {
+/** The memory with the current requests: `open` are the subjects without a final answer; `spent` are those of them that a person must decide. */
+export interface MergedSubjects extends FeedbackMemory {
   readonly open: readonly TaskId[];
   readonly spent: readonly TaskId[];
 }
 
 /** Returns the subject of a feedback task; null for any other task. */
-export function subjectFound({ id, title, source }: Task): FoundSubject | null {
+export function subjectOfTask({ id, title, source }: Task): AskedSubject | null {
   if (source.kind !== 'feedback') return null;
   const { on, url } = source;
-  return { id, kind: on.kind, title, url, asked: askedBy(on), ...(isByBot(on) ? { isByBot: true } : {}) };
+  return { id, kind: on.kind, title, url, asked: requestIdOf(on), ...(isByBot(on) ? { isByBot: true } : {}) };
 }
 
-/** Merges what is asked now into the memory. A subject that is asked again is reopened; one that is no longer asked and has no answer is forgotten. */
-export function mergeSubjects({ feedback, tasks }: Remembered, found: Found): TakenIn {
-  const isPushed = found.personHead !== null && found.personHead !== feedback.personHead;
-  const subjects = new Map(found.subjects.slice(0, MAX_ITEMS).map((subject) => [subject.id, subject]));
+/** Merges the current requests into the memory. A repeated request reopens its subject; a subject without a request and without an answer is forgotten. */
+export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: CurrentSubjects): MergedSubjects {
+  const isPushed = current.personHead !== null && current.personHead !== feedback.personHead;
+  const subjects = new Map(current.subjects.slice(0, MAX_ITEMS).map((subject) => [subject.id, subject]));
   const items = new Map<TaskId, FeedbackItem>();
   const botRounds = isPushed ? 0 : (feedback.botRounds ?? 0);
   const progress = new Map(Object.entries(tasks));
   for (const [id, item] of Object.entries(feedback.items)) {
-    const isKept = !isSolvedElsewhere(item) && !isUnproven(item, progressIn(tasks, id));
-    if (isKept || subjects.has(id) || found.isUndecided(id, item.kind))
-      items.set(id, isPushed ? countedAnew(item) : item);
+    const isKept = !isOver(item) && !isUnproven(item, progressIn(tasks, id));
+    if (isKept || subjects.has(id) || current.isUndecided(id, item.kind))
+      items.set(id, isPushed ? withRoundsReset(item) : item);
     else progress.delete(id);
   }
 
@@ -87,7 +87,7 @@ export function mergeSubjects({ feedback, tasks }: Remembered, found: Found): Ta
     const item = itemNow(subject, before, botRounds);
     items.set(id, item);
     const then = progressOf(tasks, id);
-    // A branch is not finished while one of its subjects is still asked.
+    // A branch is not finished while a person must still decide one of its subjects.
     if (item.answer?.kind === 'given-up') {
       open.push(id);
       spent.push(id);
@@ -96,9 +96,9 @@ export function mergeSubjects({ feedback, tasks }: Remembered, found: Found): Ta
     }
     if (item.answer !== null && !isUnproven(item, progressIn(tasks, id))) continue;
     open.push(id);
-    const now = isAskedAnew(subject, before, then) ? untouched : then;
+    const now = isNewRequest(subject, before, then) ? untouched : then;
     // A round that has begun is finished even if it exceeds the limit.
-    const isSpent = isOutOfRounds(item, found.maxRounds) && !isBegun(now);
+    const isSpent = isOutOfRounds(item, current.maxRounds) && !isBegun(now);
     if (isSpent) spent.push(id);
     const next = isSpent ? outOfRounds : isLeftForRounds(now) ? untouched : now;
     if (next === untouched) progress.delete(id);
@@ -106,13 +106,13 @@ export function mergeSubjects({ feedback, tasks }: Remembered, found: Found): Ta
   }
   const memory: Feedback = {
     ...withBotRounds(feedback, botRounds),
-    personHead: found.personHead ?? feedback.personHead,
+    personHead: current.personHead ?? feedback.personHead,
     items: newestItems(Object.fromEntries(items), MAX_ITEMS),
   };
   return { feedback: memory, tasks: Object.fromEntries(progress), open, spent };
 }
 
-/** Counts a round when the first iteration, or the first suggestion applied, works on a subject. `before` is the progress of its task until then. */
+/** Counts a round when work on a subject begins: its first iteration, or an applied suggestion. `before` is the progress of its task until then. */
 export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress): Feedback {
   if (isBegun(before)) return feedback;
   const begun = changeItem(feedback, id, (item) => ({ ...item, rounds: item.rounds + 1 }));
@@ -136,8 +136,8 @@ function withoutBotRounds({ botRounds: _, ...others }: Feedback): Feedback {
   return others;
 }
 
-/** Records an answer to a subject, which is not posted yet. */
-export function answerWith(feedback: Feedback, id: TaskId, answer: Omit<Answer, 'posted'>): Feedback {
+/** Records an answer to a subject as not yet posted. */
+export function setAnswer(feedback: Feedback, id: TaskId, answer: Omit<Answer, 'posted'>): Feedback {
   const words = answer.words === null ? null : capped(answer.words, MAX_ANSWER_CHARS);
   return changeItem(feedback, id, (item) => ({
     ...item,
@@ -147,19 +147,19 @@ export function answerWith(feedback: Feedback, id: TaskId, answer: Omit<Answer, 
 }
 
 /** Records a commit of unfinished work on a subject. */
-export function workOn(feedback: Feedback, id: TaskId, commit: string): Feedback {
+export function recordWorkCommit(feedback: Feedback, id: TaskId, commit: string): Feedback {
   return changeItem(feedback, id, (item) => ({ ...item, workedIn: commit }));
 }
 
 /** Returns the newest commit of work on a subject whose answer is not posted: the work is unfinished, or its verification failed. Null if there is no such commit. */
-export function workedBefore({ items }: Pick<Feedback, 'items'>, id: TaskId): string | null {
+export function unpostedCommit({ items }: Pick<Feedback, 'items'>, id: TaskId): string | null {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
   if (item?.workedIn !== undefined) return item.workedIn;
   const answer = item?.answer ?? null;
   return answer?.kind === 'changed' && !answer.posted ? answer.commit : null;
 }
 
-/** Marks these answers as readable by people. */
+/** Records that these answers are posted. */
 export function markPosted(feedback: Feedback, ids: readonly TaskId[]): Feedback {
   return ids.reduce(
     (next, id) =>
@@ -176,10 +176,10 @@ export function addRound(feedback: Feedback, round: FeedbackRound): Feedback {
   return { ...feedback, rounds: [...feedback.rounds, round].slice(-MAX_ROUNDS) };
 }
 
-/** Resets the rounds of a task that a person has tried again, and reopens its check, its conflict, or a review that was left to a person. A thread is reopened by a new comment in it. */
-export function forgetRounds(feedback: Feedback, id: TaskId): Feedback {
+/** Resets the rounds of a subject that a person retries, and reopens it if it is a check, a conflict, or a review that was left to a person. A thread is reopened by a new comment in it. */
+export function resetRounds(feedback: Feedback, id: TaskId): Feedback {
   const known = Object.hasOwn(feedback.items, id) ? feedback.items[id] : undefined;
-  // An unknown task belongs to a bot that is out of rounds, because a run without a call remembers nothing.
+  // An unknown subject is a bot's that is out of rounds: a run without a call does not store it.
   const isOfBot = known === undefined || known.botRound !== undefined;
   return changeItem(isOfBot ? withBotRounds(feedback, 0) : feedback, id, ({ botRound: _, ...item }) => {
     const isOfCi = item.kind === 'check' || item.kind === 'conflict';
@@ -188,12 +188,12 @@ export function forgetRounds(feedback: Feedback, id: TaskId): Feedback {
   });
 }
 
-/** Forgets the feedback on the old pull request when a branch begins again. */
-export function forgetFeedback({ tasks }: Remembered): Remembered {
+/** Removes the feedback on the old pull request when a branch begins again. */
+export function forgetFeedback({ tasks }: FeedbackMemory): FeedbackMemory {
   return { feedback: noFeedback, tasks: Object.fromEntries(Object.entries(tasks).filter(([id]) => !isFeedback(id))) };
 }
 
-/** Tells whether a round has begun. Applying a suggestion that failed verification begins a round without a call. */
+/** Tells whether a round has begun. A suggestion that was applied and failed verification has begun one without a call. */
 function isBegun({ attempts, state }: TaskProgress): boolean {
   return attempts > 0 || state === 'in-progress';
 }
@@ -202,8 +202,8 @@ function progressIn(tasks: ProgressById, id: TaskId): TaskProgress | null {
   return Object.hasOwn(tasks, id) ? (tasks[id] ?? null) : null;
 }
 
-/** Tells whether an item that is no longer asked is over: it has no answer of Ralph's, or the answer left it to a person. */
-function isSolvedElsewhere({ answer }: FeedbackItem): boolean {
+/** Tells whether an item without a current request can be dropped: Ralph did not answer it, or left it to a person. */
+function isOver({ answer }: FeedbackItem): boolean {
   return answer === null || answer.kind === 'given-up';
 }
 
@@ -216,7 +216,7 @@ function isLeftForRounds({ reason }: TaskProgress): boolean {
 }
 
 /** Returns the item of a subject. `botRounds` is the number of bot rounds begun on the pull request. */
-function itemNow(subject: FoundSubject, before: FeedbackItem | undefined, botRounds: number): FeedbackItem {
+function itemNow(subject: AskedSubject, before: FeedbackItem | undefined, botRounds: number): FeedbackItem {
   const { kind, asked } = subject;
   const url = subject.url !== null && subject.url.length <= MAX_URL_CHARS ? subject.url : null;
   const title = capped(subject.title, MAX_TITLE_CHARS);
@@ -226,7 +226,7 @@ function itemNow(subject: FoundSubject, before: FeedbackItem | undefined, botRou
   const rounds = subject.isByBot !== true && before?.botRound !== undefined ? 0 : counted;
   const botRound = (isSame ? before.botRound : undefined) ?? botRounds + 1;
   const workedIn = isSame || before?.answer === null ? before.workedIn : undefined;
-  const tried = before === undefined || counted === 0 ? [] : isSame ? (before.tried ?? []) : triedBy(before);
+  const tried = before === undefined || counted === 0 ? [] : isSame ? (before.tried ?? []) : earlierAnswersOf(before);
   const answer = isSame ? before.answer : null;
   return {
     ...{ kind, title, url, rounds, asked, workedIn, answer },
@@ -236,27 +236,27 @@ function itemNow(subject: FoundSubject, before: FeedbackItem | undefined, botRou
 }
 
 /** Resets the rounds of an item after a person pushed. */
-function countedAnew(item: FeedbackItem): FeedbackItem {
+function withRoundsReset(item: FeedbackItem): FeedbackItem {
   return { ...item, rounds: 0, ...(item.botRound === undefined ? {} : { botRound: 1 }) };
 }
 
-/** Returns the earlier answers of an item that is asked again, the newest last. */
-function triedBy({ tried = [], answer }: FeedbackItem): NonNullable<FeedbackItem['tried']> {
+/** Returns the earlier answers to a repeated request, newest last. */
+function earlierAnswersOf({ tried = [], answer }: FeedbackItem): NonNullable<FeedbackItem['tried']> {
   if (answer === null) return tried;
   const words = answer.words === null ? null : capped(answer.words, MAX_TRIED_CHARS);
   return [...tried, { commit: answer.commit, words }].slice(-MAX_TRIED);
 }
 
-/** Tells whether work on a subject begins from the start. A check that still fails on a newer commit while its task is open is the same complaint. */
-function isAskedAnew({ kind, asked }: FoundSubject, before: FeedbackItem | undefined, then: TaskProgress): boolean {
-  // Of what was finished when the run was lost nobody has an answer.
+/** Tells whether a request starts its task from the beginning. A check that still fails on a newer commit while its task is open is the same request. */
+function isNewRequest({ kind, asked }: AskedSubject, before: FeedbackItem | undefined, then: TaskProgress): boolean {
+  // The task was finished, but its run was lost before it could answer.
   if (before === undefined || (before.answer === null && isFinished(then))) return true;
   if (before.asked === asked && (before.answer === null || isUnproven(before, then))) return false;
   const isOfPeople = kind === 'thread' || kind === 'review';
   return isOfPeople || before.answer !== null || (isSettled(then) && !isLeftForRounds(then));
 }
 
-function askedBy(on: Extract<Task['source'], { kind: 'feedback' }>['on']): string {
+function requestIdOf(on: Extract<Task['source'], { kind: 'feedback' }>['on']): string {
   switch (on.kind) {
     case 'thread':
       return String(on.asked);

@@ -13,7 +13,7 @@ export interface ThreadSubject {
   readonly by: string;
   readonly path: string;
   readonly line: number | null;
-  /** A change that the newest comment spells out and nobody has applied; null if there is no such change. */
+  /** The suggested change of the newest comment, if nobody has applied it; null if there is none. */
   readonly suggestion: Suggestion | null;
 }
 
@@ -59,7 +59,7 @@ export function threadTaskId(comment: number): string {
   return `thread-${comment}`;
 }
 
-/** Returns the id of the task of a review as a whole, from the review's REST id. */
+/** Returns the id of the task that answers a review as a whole, from the review's REST id. */
 export function reviewTaskId(review: number): string {
   return `review-${review}`;
 }

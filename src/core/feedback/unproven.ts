@@ -10,7 +10,7 @@ export function isUnproven({ answer }: Pick<FeedbackItem, 'answer'>, progress: P
   return answer !== null && answer.kind === 'changed' && !answer.posted && isOpen;
 }
 
-/** Returns the memory for people: unproven answers are removed. */
+/** Returns the feedback without unproven answers, for people. */
 export function provenAnswers({
   feedback,
   tasks,
@@ -26,8 +26,9 @@ export function provenAnswers({
 }
 
 /**
- * Tells whether a subject rests until a person pushes or has it tried again. People and CI are counted per subject,
- * bots per pull request, because a bot opens new threads for every push. `maxRounds` 0: no limit.
+ * Tells whether a subject has used up its rounds, so that it waits until a person pushes or retries it. Rounds of people
+ * and CI are counted per subject, those of bots per pull request, because a bot opens new threads for every push.
+ * `maxRounds` 0: no limit.
  */
 export function isOutOfRounds(
   { rounds, botRound }: Pick<FeedbackItem, 'rounds' | 'botRound'>,

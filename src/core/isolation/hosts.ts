@@ -108,8 +108,8 @@ export function withHosts(allowed: AllowedHosts, more: readonly HostRule[]): All
   return allowed.kind === 'any' ? allowed : { kind: 'listed', hosts: uniqueHosts([...allowed.hosts, ...more]) };
 }
 
-/** Tells whether the user explicitly asked for a network limit, which a run must then not go without. */
-export function asksForBounds(asked: HostsAsked): boolean {
+/** Tells whether the user explicitly limited the network, so that a run must not start without that limit. */
+export function requiresNetworkLimit(asked: HostsAsked): boolean {
   return asked.kind === 'none' || (asked.kind === 'registries-and' && asked.hosts.length + asked.localPorts.length > 0);
 }
 

@@ -1,7 +1,7 @@
 /** Events that only people with write permission can cause. */
-const OF_WRITERS = new Set(['schedule', 'workflow_dispatch', 'repository_dispatch', 'push']);
+const WRITERS_EVENTS = new Set(['schedule', 'workflow_dispatch', 'repository_dispatch', 'push']);
 
-/** Tells whether people without write permission can cause events of this name that contain their texts. */
+/** Tells whether people without write permission can start runs by events of this name, and so pass texts to the agent. */
 export function isByOutsiders(eventName: string): boolean {
-  return !OF_WRITERS.has(eventName);
+  return !WRITERS_EVENTS.has(eventName);
 }

@@ -192,7 +192,7 @@ export function levelsToTry(wanted: WantedIsolation): readonly FailedLevel['leve
   return wanted === 'none' ? [] : [wanted];
 }
 
-/** Clauses that say why a level that leaves the network open or reaches no local service is not used. */
+/** Clauses that say why a level is not used: it leaves the network open, or it reaches no local service. */
 export const NO_BOUNDS = 'no firewall can be set up here, so `allowed-hosts` cannot be enforced';
 
 export const NO_SERVICES = 'it reaches no service on localhost, which `allowed-hosts` names';
@@ -204,7 +204,7 @@ type Settled =
 
 /**
  * Decides the level after the tries; `reached` is the level that works, null if none does. With `mustLimit` the network
- * must be limited (see `asksForBounds`), and levels that cannot limit it are among the `failed` ones. With
+ * must be limited (see `requiresNetworkLimit`), and levels that cannot limit it are among the `failed` ones. With
  * `byOutsiders`, people without write permission can cause such events, so `auto` does not fall back to `none`.
  */
 export function settleLevel(

@@ -1,11 +1,11 @@
 import { isPublicHost, parseTarget, uniqueHosts, type HostRule } from './hosts.ts';
 
-/** The registries that a package manager says it uses. */
-interface Said {
+/** The registries in a package manager's settings. */
+interface RegistrySettings {
   /** Registries used in place of the well-known ones. */
-  readonly instead: readonly string[];
+  readonly replacing: readonly string[];
   /** Registries used in addition. */
-  readonly besides: readonly string[];
+  readonly additional: readonly string[];
 }
 
 /** A package manager, the command that asks for its registries, and its default registries. */
@@ -14,13 +14,13 @@ export interface PackageManager {
   readonly programs: readonly string[];
   /** A program with arguments that prints the settings; null if the package manager is not asked. */
   readonly question: readonly [file: string, ...args: readonly string[]] | null;
-  readonly parse: (answer: string) => Said;
+  readonly parse: (answer: string) => RegistrySettings;
   /** Environment variables that set registries; `*` matches any text, and case is ignored. */
-  readonly variables: { readonly instead: readonly string[]; readonly besides: readonly string[] };
+  readonly variables: { readonly replacing: readonly string[]; readonly additional: readonly string[] };
   readonly usual: readonly string[];
 }
 
-/** The findings about a package manager on this machine. */
+/** A package manager as found on this machine. */
 export interface Found {
   readonly isThere: boolean;
   /** null if it was not asked or did not answer. */
@@ -30,8 +30,8 @@ export interface Found {
 const MAX_ANSWER_CHARS = 64 * 1024;
 /** Maximum number of hosts of one package manager. */
 const MAX_HOSTS = 50;
-const NOTHING: Said = { instead: [], besides: [] };
-const NO_VARIABLES = { instead: [], besides: [] };
+const NO_REGISTRIES: RegistrySettings = { replacing: [], additional: [] };
+const NO_VARIABLES = { replacing: [], additional: [] };
 
 const NPM = ['registry.npmjs.org'];
 const PYPI = ['pypi.org'];
@@ -40,7 +40,7 @@ const MAVEN = ['repo.maven.apache.org', 'repo1.maven.org'];
 const quiet = (...programs: readonly string[]) => ({
   programs,
   question: null,
-  parse: () => NOTHING,
+  parse: () => NO_REGISTRIES,
   variables: NO_VARIABLES,
 });
 
@@ -50,53 +50,53 @@ export const packageManagers: readonly PackageManager[] = [
     programs: ['npm', 'pnpm'],
     question: ['npm', 'config', 'ls', '--json'],
     parse: parseNpm,
-    variables: { instead: ['npm_config_registry'], besides: ['npm_config_@*:registry'] },
+    variables: { replacing: ['npm_config_registry'], additional: ['npm_config_@*:registry'] },
     usual: NPM,
   },
   {
     ...quiet('yarn'),
-    variables: { instead: ['yarn_registry', 'yarn_npm_registry_server'], besides: [] },
+    variables: { replacing: ['yarn_registry', 'yarn_npm_registry_server'], additional: [] },
     usual: ['registry.yarnpkg.com', 'repo.yarnpkg.com', ...NPM],
   },
-  { ...quiet('bun'), variables: { instead: ['bun_config_registry'], besides: [] }, usual: NPM },
-  { ...quiet('deno'), variables: { instead: [], besides: ['jsr_url'] }, usual: ['jsr.io', 'deno.land', ...NPM] },
+  { ...quiet('bun'), variables: { replacing: ['bun_config_registry'], additional: [] }, usual: NPM },
+  { ...quiet('deno'), variables: { replacing: [], additional: ['jsr_url'] }, usual: ['jsr.io', 'deno.land', ...NPM] },
   {
     programs: ['pip', 'pip3', 'python3'],
     question: ['pip3', 'config', 'list'],
     parse: parsePip,
-    variables: { instead: ['pip_index_url'], besides: ['pip_extra_index_url', 'pip_find_links'] },
+    variables: { replacing: ['pip_index_url'], additional: ['pip_extra_index_url', 'pip_find_links'] },
     usual: PYPI,
   },
   {
     ...quiet('uv'),
     variables: {
-      instead: ['uv_index_url', 'uv_default_index'],
-      besides: ['uv_index', 'uv_extra_index_url', 'uv_find_links'],
+      replacing: ['uv_index_url', 'uv_default_index'],
+      additional: ['uv_index', 'uv_extra_index_url', 'uv_find_links'],
     },
     usual: PYPI,
   },
   {
     ...quiet('poetry', 'pipenv', 'pdm'),
-    variables: { instead: ['pipenv_pypi_mirror', 'pdm_pypi_url'], besides: [] },
+    variables: { replacing: ['pipenv_pypi_mirror', 'pdm_pypi_url'], additional: [] },
     usual: PYPI,
   },
   {
     ...quiet('cargo'),
-    variables: { instead: [], besides: ['cargo_registries_*_index'] },
+    variables: { replacing: [], additional: ['cargo_registries_*_index'] },
     usual: ['index.crates.io', 'static.crates.io'],
   },
   {
     programs: ['go'],
     question: ['go', 'env', 'GOPROXY', 'GOSUMDB'],
     parse: parseGo,
-    variables: { instead: ['goproxy'], besides: ['gosumdb'] },
+    variables: { replacing: ['goproxy'], additional: ['gosumdb'] },
     usual: ['proxy.golang.org', 'sum.golang.org'],
   },
   {
     programs: ['gem', 'bundle'],
     question: ['gem', 'sources', '--list'],
-    parse: (answer) => ({ instead: urlsIn(answer), besides: [] }),
-    variables: { instead: [], besides: ['bundle_mirror__*'] },
+    parse: (answer) => ({ replacing: urlsIn(answer), additional: [] }),
+    variables: { replacing: [], additional: ['bundle_mirror__*'] },
     usual: ['rubygems.org'],
   },
   { ...quiet('mvn', 'java'), usual: MAVEN },
@@ -115,12 +115,12 @@ export const packageManagers: readonly PackageManager[] = [
   { ...quiet('composer'), usual: ['repo.packagist.org'] },
   {
     ...quiet('mix'),
-    variables: { instead: ['hex_mirror', 'hex_mirror_url'], besides: [] },
+    variables: { replacing: ['hex_mirror', 'hex_mirror_url'], additional: [] },
     usual: ['hex.pm', 'repo.hex.pm', 'builds.hex.pm'],
   },
 ];
 
-/** Hosts allowed together with another: an index refers to files on them. */
+/** Hosts that are allowed together with another host, whose index refers to files on them. */
 const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
   'pypi.org': ['files.pythonhosted.org'],
   'rubygems.org': ['index.rubygems.org'],
@@ -132,15 +132,15 @@ export function registriesOf(
   { isThere, answer }: Found,
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly HostRule[] {
-  const said = answer === null ? NOTHING : manager.parse(answer.slice(0, MAX_ANSWER_CHARS));
+  const reported = answer === null ? NO_REGISTRIES : manager.parse(answer.slice(0, MAX_ANSWER_CHARS));
   const values = (patterns: readonly string[]): readonly string[] =>
     Object.entries(environment)
       .filter(([name]) => patterns.some((pattern) => namesVariable(pattern, name)))
       .flatMap(([, value = '']) => urlsIn(value.slice(0, MAX_ANSWER_CHARS)));
-  const instead = [...said.instead, ...values(manager.variables.instead)];
-  const besides = [...said.besides, ...values(manager.variables.besides)];
-  const usual = instead.length === 0 && isThere ? manager.usual.map((host) => `https://${host}`) : [];
-  const hosts = [...instead, ...besides].slice(0, MAX_HOSTS).concat(usual).flatMap(hostOf);
+  const replacing = [...reported.replacing, ...values(manager.variables.replacing)];
+  const additional = [...reported.additional, ...values(manager.variables.additional)];
+  const usual = replacing.length === 0 && isThere ? manager.usual.map((host) => `https://${host}`) : [];
+  const hosts = [...replacing, ...additional].slice(0, MAX_HOSTS).concat(usual).flatMap(hostOf);
   return uniqueHosts(hosts.flatMap((rule) => [rule, ...companionsOf(rule)]));
 }
 
@@ -171,27 +171,27 @@ function namesVariable(pattern: string, name: string): boolean {
 }
 
 /** Parses npm's configuration as JSON, of which only the registries count. */
-function parseNpm(answer: string): Said {
+function parseNpm(answer: string): RegistrySettings {
   const registries = [...answer.matchAll(/^[ \t]*"((?:@[^"]*:)?registry)": *"(https?:[^"]*)"/gim)];
   const isScoped = (name = ''): boolean => name.startsWith('@');
   return {
-    instead: registries.filter(([, name]) => !isScoped(name)).flatMap(([, , url = '']) => urlsIn(url)),
-    besides: registries.filter(([, name]) => isScoped(name)).flatMap(([, , url = '']) => urlsIn(url)),
+    replacing: registries.filter(([, name]) => !isScoped(name)).flatMap(([, , url = '']) => urlsIn(url)),
+    additional: registries.filter(([, name]) => isScoped(name)).flatMap(([, , url = '']) => urlsIn(url)),
   };
 }
 
 /** Parses lines such as `global.index-url='https://…'`. */
-function parsePip(answer: string): Said {
+function parsePip(answer: string): RegistrySettings {
   const lines = answer.split('\n');
   const under = (pattern: RegExp): readonly string[] => lines.filter((line) => pattern.test(line)).flatMap(urlsIn);
-  return { instead: under(/^[^=]*\.index-url=/), besides: under(/^[^=]*\.(?:extra-index-url|find-links)=/) };
+  return { replacing: under(/^[^=]*\.index-url=/), additional: under(/^[^=]*\.(?:extra-index-url|find-links)=/) };
 }
 
 /** Parses two lines: the proxies, and the checksum database as a name, a name with its key, or a name and its URL. */
-function parseGo(answer: string): Said {
+function parseGo(answer: string): RegistrySettings {
   const [proxies = '', sums = ''] = answer.split('\n').map((line) => line.trim());
   const [name = ''] = sums.split(/[+ ]/);
   const ofSums = urlsIn(sums);
   const isNamed = name.includes('.') && ofSums.length === 0;
-  return { instead: urlsIn(proxies), besides: isNamed ? [`https://${name}`] : ofSums };
+  return { replacing: urlsIn(proxies), additional: isNamed ? [`https://${name}`] : ofSums };
 }

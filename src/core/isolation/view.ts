@@ -53,7 +53,7 @@ export const HIDDEN_FOLDERS: readonly string[] = [
 ];
 
 /** Names of top folders with programs and settings, or folders that are made for a sandbox anyway, whoever owns them. */
-const OF_THE_SYSTEM = /^(bin|sbin|lib\w*|usr|etc|var|opt|nix|gnu|snap|proc|sys|dev|run|tmp)$/;
+const SYSTEM_FOLDERS = /^(bin|sbin|lib\w*|usr|etc|var|opt|nix|gnu|snap|proc|sys|dev|run|tmp)$/;
 
 /** Returns the top folders that the runner owns, such as a build disk, because they may hold other people's work and keys. Empty if the runner is root. */
 export function runnersFolders(
@@ -62,17 +62,20 @@ export function runnersFolders(
 ): readonly string[] {
   if (runner === 0) return [];
   return top
-    .filter(({ name, kind, uid }) => kind === 'folder' && uid === runner && !OF_THE_SYSTEM.test(name))
+    .filter(({ name, kind, uid }) => kind === 'folder' && uid === runner && !SYSTEM_FOLDERS.test(name))
     .map(({ name }) => `/${name}`);
 }
 
-/** Returns the top folder that contains a path, unless it belongs to the system: a runner keeps other checkouts there, even if root runs it. Empty if the path itself is at the top. */
+/**
+ * Returns the top folder that contains a path, to be hidden because a runner keeps other checkouts there, even if root
+ * runs it. Empty for folders of the system, and if the path itself is a top folder.
+ */
 export function topFolderOf(path: string): readonly string[] {
   const [, name = '', ...rest] = path.split('/');
-  return rest.length === 0 || OF_THE_SYSTEM.test(name) || ['home', 'root'].includes(name) ? [] : [`/${name}`];
+  return rest.length === 0 || SYSTEM_FOLDERS.test(name) || ['home', 'root'].includes(name) ? [] : [`/${name}`];
 }
 
-/** Shows the whole machine read-only, except for what is named, hidden or made new. `root` is the folder that becomes `/`; for `stage`, see `View`. */
+/** Returns a view of the whole machine, read-only except for what the plan names, hides or replaces. `root` is the folder that becomes `/`; for `stage`, see `View`. */
 export function viewOf(plan: ViewPlan, { root, stage }: { readonly root: string; readonly stage: string }): View {
   const folders = plan.top.filter(({ name, kind }) => kind === 'folder' && !OWN_FOLDERS.has(name));
   const shown = folders.map(({ name }) => `/${name}`);

@@ -280,8 +280,8 @@ function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
     : `${named.join(', ')}: missing, or does not match the schema`;
 }
 
-/** Adds an iteration to the change of a state. `titleOf` returns the title of a task that was finished along with it. */
-export function bookEntry(state: LaneState, entry: JournalEntry, titleOf: (id: TaskId) => string): LaneState {
+/** Records an iteration in the lane's change, which its pull request describes. `titleOf` returns the titles of tasks that were finished along with the iteration's own. */
+export function recordIteration(state: LaneState, entry: JournalEntry, titleOf: (id: TaskId) => string): LaneState {
   const { taskId, taskTitle, analysis, evidence, verdict, commit, startedAt, endedAt } = entry;
   const change = addIteration(state.change, {
     taskId,
@@ -299,7 +299,7 @@ export function bookEntry(state: LaneState, entry: JournalEntry, titleOf: (id: T
   return { ...state, change: { ...change, lines: entry.lines ?? change.lines } };
 }
 
-/** Tells whether an iteration's agent did anything. An agent whose provider gave no answer did not, unless content changed. */
+/** Tells whether an iteration's agent worked: content changed, or the call was not stopped by a limit, a failure or its configuration. */
 export function hasWorked({
   analysis,
   evidence: { end },

@@ -120,7 +120,7 @@ function problemsOf(
       index === 0 ? 'a journal begins with the start of a run' : 'a second start: one journal holds one run',
     );
   if (line.kind === 'start') return [];
-  const lane = laneOf(line);
+  const lane = laneOfLine(line);
   if (start !== null && lane !== start.lane) return problem(`it belongs to ${lane}, the journal to ${start.lane}`);
   if (line.kind === 'end') return index === lines.length - 1 ? [] : problem('the run has ended, but more lines follow');
   if (line.kind !== 'iteration') return [];
@@ -139,7 +139,7 @@ function isBetween(kind: JournalLine['kind']): boolean {
   return ['check', 'answer', 'wait', 'left-out', 'withdrawal'].includes(kind);
 }
 
-function laneOf(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): string {
+function laneOfLine(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): string {
   switch (line.kind) {
     case 'iteration':
       return line.entry.lane;

@@ -1,11 +1,11 @@
 import type { AgentName } from '../agent-names.ts';
-import { doneWithoutCall } from '../feedback/answered.ts';
+import { finishWithoutCall } from '../feedback/answered.ts';
 import { recordHeadVerification } from '../lane/verification.ts';
 import { recordLeftOut } from '../refusals/left-out.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
-import { isWorthWaiting } from '../loop/next-deed.ts';
+import { isWorthWaiting } from '../loop/next-action.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
-import { bookEntry, callsOf, type JournalEntry, type JournalWait } from './journal.ts';
+import { recordIteration, callsOf, type JournalEntry, type JournalWait } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
 import { afterWait, type Policy } from '../policy.ts';
 import type { Journal } from './parse-journal.ts';
@@ -45,17 +45,17 @@ export type WhatIf =
   /** The run would have continued after the last iteration of the journal. */
   | { readonly kind: 'goes-on'; readonly iterations: number; readonly taskId: TaskId };
 
-/** Returns the rules by which an agent refuses calls. */
+/** A function that returns how an agent's refused calls are classified. */
 export type KindsOfDenial = (agent: AgentName) => KindOfDenial;
 
-/** Repeats every decision of a recorded run and returns the differences from the record. `kindsOf` returns the rules of each agent. */
+/** Repeats every decision of a recorded run and returns the differences from the record. */
 export function replay(journal: Journal, kindsOf: KindsOfDenial): readonly Difference[] {
   const { entries, end } = journal;
   let position = startPosition(journal, journal.start.policy);
   const differences: Difference[] = [];
   for (const [index, entry] of entries.entries()) {
     const line = lineOf(journal, index);
-    position = afterEvents(position, journal, index);
+    position = applyEventsAfter(position, journal, index);
     const step = decide(position, { policy: position.policy, now: entry.startedAt, ...fromOutside(null) });
     if (step.kind === 'stop' || step.task.id !== entry.taskId) {
       differences.push({
@@ -72,7 +72,7 @@ export function replay(journal: Journal, kindsOf: KindsOfDenial): readonly Diffe
     position = settled.position;
   }
   if (end !== null) {
-    position = afterEvents(position, journal, entries.length);
+    position = applyEventsAfter(position, journal, entries.length);
     const step = decide(position, { policy: position.policy, now: end.decidedAt, ...fromOutside(end) });
     const replayed = step.kind === 'stop' ? step.outcome : step.task.id;
     if (!isSame(comparable(end.outcome), typeof replayed === 'string' ? replayed : comparable(replayed)))
@@ -86,14 +86,14 @@ export function whatIf(journal: Journal, policy: Policy, kindsOf: KindsOfDenial)
   const { entries, end } = journal;
   let position = startPosition(journal, policy);
   for (const [iterations, entry] of entries.entries()) {
-    position = afterEvents(position, journal, iterations);
+    position = applyEventsAfter(position, journal, iterations);
     const at = { policy: position.policy, now: entry.startedAt };
     const step = decide(position, { ...at, ...fromOutside(null) });
     if (step.kind === 'stop') return stopped(position, iterations, { ...at, outcome: step.outcome });
     if (step.task.id !== entry.taskId) return { kind: 'other-task', iterations, taskId: step.task.id };
     position = advance(position, entry, position.policy, kindsOf).position;
   }
-  position = afterEvents(position, journal, entries.length);
+  position = applyEventsAfter(position, journal, entries.length);
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
   const step = decide(position, { policy: position.policy, now, ...fromOutside(end) });
   const iterations = entries.length;
@@ -129,8 +129,8 @@ function lineOf({ answers, verifications, waits, leftOut, withdrawals }: Journal
   return index + 2 + between.filter(({ after }) => after <= index).length;
 }
 
-/** Applies the events between two iterations: withdrawals, refusals, answers without a call, verifications, and waits for limits. */
-function afterEvents(
+/** Applies the events that follow the first `iterations` iterations: withdrawals, refusals, answers without a call, verifications, and waits for limits. */
+function applyEventsAfter(
   position: Position,
   { answers, verifications, waits, leftOut, withdrawals }: Journal,
   iterations: number,
@@ -143,7 +143,7 @@ function afterEvents(
     .reduce((at, { leftOut: left }) => ({ ...at, state: recordLeftOut(at.state, left, left.leftOutAt) }), withdrawn);
   const answered = answers
     .filter(({ after }) => after === iterations)
-    .reduce((at, { answer }) => ({ ...at, state: doneWithoutCall(at.state, answer.tasks, answer.commit) }), refused);
+    .reduce((at, { answer }) => ({ ...at, state: finishWithoutCall(at.state, answer.tasks, answer.commit) }), refused);
   const known = verifications
     .filter(({ after }) => after === iterations)
     .reduce(
@@ -208,7 +208,7 @@ function advance(
     position: {
       policy,
       tasks,
-      state: bookEntry(settled.state, entry, () => ''),
+      state: recordIteration(settled.state, entry, () => ''),
       run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }, callsOf(entry)),
     },
     verdict: settled.verdict,
@@ -243,7 +243,7 @@ function comparable(outcome: Outcome): Outcome {
     : outcome;
 }
 
-/** Compares flat data, ignoring the order of fields. */
+/** Compares two values of the journal, ignoring the order of an object's fields. */
 function isSame(one: unknown, other: unknown): boolean {
   const canonical = (value: unknown): string =>
     JSON.stringify(typeof value === 'object' && value !== null ? Object.entries(value).sort() : value);

@@ -13,7 +13,7 @@ import { cut } from '../text/phrase.ts';
 /** Maximum number of a task's commits that are listed; more are only counted. */
 const MAX_COMMITS = 10;
 
-/** Maximum length of an agent's words about a task, in characters. */
+/** Maximum length of an agent's words on a task, in characters. */
 const MAX_WORDS_CHARS = 500;
 
 const MAX_TITLE_CHARS = 120;
@@ -133,7 +133,7 @@ export const noShare: TaskShare = {
   size: null,
 };
 
-/** The contribution of one iteration to the change. */
+/** The amounts and words that one iteration adds to the change. */
 export interface IterationShare {
   readonly taskId: TaskId;
   readonly title: string;
@@ -151,15 +151,15 @@ export interface IterationShare {
   readonly alsoDone: Readonly<Record<TaskId, string>>;
 }
 
-/** Returns true if something was used at unknown cost. */
+/** Returns true if the iteration used an agent at unknown cost. */
 function isUnpriced({ costUsd, tokens, agent }: IterationShare): boolean {
   const isMute = agent !== null && !CAPABILITIES[agent].cost && !CAPABILITIES[agent].tokens;
   return costUsd === null && ((tokens ?? 0) > 0 || isMute);
 }
 
 /**
- * Returns the change after one more iteration. An iteration that answers people or CI is only in the totals: the branch
- * has no share of such a task.
+ * Returns the change after one more iteration. An iteration that answers people or CI only counts in the totals: such
+ * tasks have no share.
  */
 export function addIteration(change: Change, iteration: IterationShare): Change {
   const { taskId, title, signal, commit, agent, verification, durationMs } = iteration;
@@ -176,11 +176,11 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
     durationMs: before.durationMs + durationMs,
     commits: commit === null ? before.commits : [...before.commits, commit].slice(-MAX_COMMITS),
     commitCount: before.commitCount + (commit === null ? 0 : 1),
-    summary: wordsOf(signal.summary) ?? before.summary,
+    summary: capWords(signal.summary) ?? before.summary,
     // An answered question is no longer open.
-    question: wordsOf(signal.asks),
+    question: capWords(signal.asks),
     // An agent that forgets its status block is still quoted.
-    recommendation: wordsOf(signal.recommendation ?? signal.lastWords ?? null) ?? before.recommendation,
+    recommendation: capWords(signal.recommendation ?? signal.lastWords ?? null) ?? before.recommendation,
     verification: verification === 'not-run' ? before.verification : verification,
     agents: agent === null ? before.agents : [...before.agents.filter((other) => other !== agent), agent],
     size: before.size,
@@ -192,7 +192,7 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
   const overruled = lastOfEach(claims);
   const others = Object.entries(change.tasks).filter(([id]) => id !== taskId);
   const also = Object.entries(iteration.alsoDone)
-    .filter(([id]) => id !== taskId && !isShareOf(change, id) && !isFeedback(id))
+    .filter(([id]) => id !== taskId && !hasShareOf(change, id) && !isFeedback(id))
     .map(([id, known]) => [id, { ...noShare, title: cut(known, MAX_TITLE_CHARS), verification }] as const);
   const own = isFeedback(taskId) ? [] : [[taskId, share] as const];
   return {
@@ -214,7 +214,7 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
   };
 }
 
-/** Returns the claims that fit: earlier copies of a repeated claim are dropped before single ones. */
+/** Returns the claims that fit: of a repeated claim, earlier copies are dropped first. */
 function lastOfEach(claims: readonly string[]): readonly string[] {
   const kept = [...claims];
   while (kept.length > MAX_LINES) {
@@ -233,7 +233,7 @@ type LeftOut = Change['leftOut'][number];
  * `ofRun`: paths that any iteration of the run left out; `now`: files that are left out in the end. A file of an
  * earlier run stays listed until its path is published: its content was lost with that run's machine.
  */
-export function leaveOut(
+export function withLeftOutFiles(
   change: Change,
   iteration: {
     readonly begun: Pick<Change, 'leftOutMore'>;
@@ -242,18 +242,18 @@ export function leaveOut(
     readonly published: readonly string[];
   },
 ): Change {
-  const now = iteration.now.map(({ path, why }) => ({ path: pathOf(path), why: cut(why, MAX_LINE_CHARS) }));
+  const now = iteration.now.map(({ path, why }) => ({ path: capPath(path), why: cut(why, MAX_LINE_CHARS) }));
   const isSettled = new Set([
-    ...[...iteration.ofRun, ...iteration.published].map(pathOf),
+    ...[...iteration.ofRun, ...iteration.published].map(capPath),
     ...now.map(({ path }) => path),
   ]);
   const earlier = change.leftOut.filter(({ path }) => !isSettled.has(path));
-  const { leftOut, leftOutMore } = fewer(now, MAX_LEFT_OUT / 2);
+  const { leftOut, leftOutMore } = oneOfEachReasonFirst(now, MAX_LEFT_OUT / 2);
   return { ...change, leftOut: [...earlier, ...leftOut], leftOutMore: iteration.begun.leftOutMore + leftOutMore };
 }
 
 /** Returns at most `most` files, one of each reason before more of one, so that no flood hides a reason. */
-function fewer(files: readonly LeftOut[], most: number): Pick<Change, 'leftOut' | 'leftOutMore'> {
+function oneOfEachReasonFirst(files: readonly LeftOut[], most: number): Pick<Change, 'leftOut' | 'leftOutMore'> {
   const byReason = [...grouped(files, ({ why }) => why).values()];
   const leftOut = [...byReason.flatMap((own) => own.slice(0, 1)), ...byReason.flatMap((own) => own.slice(1))].slice(
     0,
@@ -262,19 +262,19 @@ function fewer(files: readonly LeftOut[], most: number): Pick<Change, 'leftOut' 
   return { leftOut, leftOutMore: files.length - leftOut.length };
 }
 
-function pathOf(path: string): string {
+function capPath(path: string): string {
   return cut(path, MAX_PATH_CHARS);
 }
 
 /** Returns the change of a branch on which one more run works; `begins` is true if it has no earlier runs. */
 export function addRun(change: Change, begins: boolean): Change {
   const before = begins ? noChange : change;
-  const { leftOut, leftOutMore } = fewer(before.leftOut, MAX_LEFT_OUT / 2);
+  const { leftOut, leftOutMore } = oneOfEachReasonFirst(before.leftOut, MAX_LEFT_OUT / 2);
   return { ...before, runs: before.runs + 1, leftOut, leftOutMore: before.leftOutMore + leftOutMore };
 }
 
 /** Returns the change with the measured sizes of its branch. */
-export function measured(
+export function withMeasuredSizes(
   change: Change,
   { lines, sizes }: { readonly lines: number; readonly sizes: Readonly<Record<TaskId, TaskSize>> },
 ): Change {
@@ -285,7 +285,7 @@ export function measured(
 }
 
 /** Tells whether the change has a share of a task. */
-export function isShareOf({ tasks }: Change, id: TaskId): boolean {
+export function hasShareOf({ tasks }: Change, id: TaskId): boolean {
   return Object.hasOwn(tasks, id);
 }
 
@@ -304,6 +304,6 @@ export function shareOf({ tasks }: Change, id: TaskId): TaskShare {
   return (Object.hasOwn(tasks, id) ? tasks[id] : undefined) ?? noShare;
 }
 
-function wordsOf(text: string | null): string | null {
+function capWords(text: string | null): string | null {
   return text === null || text === '' ? null : cut(text, MAX_WORDS_CHARS);
 }

@@ -33,7 +33,7 @@ export const noSignals: Signals = {
   testOnlyInARow: 0,
 };
 
-/** The contribution of one iteration to the rolling windows. */
+/** The entry of one iteration in the rolling windows. */
 export interface IterationSignals {
   /** True if the agent claims that everything is done and no evidence contradicts that. */
   readonly indicator: boolean;
@@ -119,8 +119,8 @@ export function closedCircuit(totalOpens: number): Closed {
 }
 
 /**
- * Returns the circuit that was about to open when the task that caused it was set aside: the next iteration decides. A
- * forgiven question stays the only one.
+ * Returns the circuit in place of one that was about to open, after the task that caused it was set aside: the next
+ * iteration decides. If a question was forgiven, no second one is.
  */
 export function probingCircuit({ totalOpens, questionHeld }: Closed): Closed {
   return { ...closedCircuit(totalOpens), questionHeld, probes: true };
@@ -135,7 +135,7 @@ export const unreadableCircuit: Circuit = {
   taskId: null,
 };
 
-/** The meaning of the circuit at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides. */
+/** The circuit as seen at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides. */
 export type CircuitView =
   | { readonly kind: 'closed' }
   | { readonly kind: 'half-open'; readonly of: 'diagnosis' | 'probe' }
@@ -156,7 +156,7 @@ export interface CircuitFacts {
   readonly output: 'declined' | 'normal' | 'unmeasured';
   /** The task; null if it is unknown. */
   readonly taskId: TaskId | null;
-  /** True if the task was set aside before and had another turn: another iteration without a change is not news. */
+  /** True if the task was set aside before and had another turn: one more idle iteration on it does not count. */
   readonly returned: boolean;
 }
 
@@ -174,16 +174,16 @@ export function viewCircuit(circuit: Circuit, policy: CircuitPolicy, now: number
 }
 
 /** Returns the circuit after an iteration. An iteration that ran on an open circuit was its probe, whatever the clock says now. */
-export function record(circuit: Circuit, facts: CircuitFacts, policy: CircuitPolicy, now: number): Circuit {
+export function recordInCircuit(circuit: Circuit, facts: CircuitFacts, policy: CircuitPolicy, now: number): Circuit {
   if (facts.neutral && !facts.progress) return circuit;
   if (circuit.kind === 'open') {
     return facts.progress
       ? closedCircuit(circuit.totalOpens)
-      : opened(circuit, reasonOfProbe(facts), facts.taskId, now);
+      : openCircuit(circuit, reasonOfProbe(facts), facts.taskId, now);
   }
-  const next = counted(circuit, facts);
+  const next = countIteration(circuit, facts);
   const reason = tripReason(next, policy);
-  if (reason !== null) return opened(next, reason, facts.taskId, now);
+  if (reason !== null) return openCircuit(next, reason, facts.taskId, now);
   const recovered = facts.progress && viewCircuit(circuit, policy, now).kind === 'half-open';
   return recovered ? closedCircuit(circuit.totalOpens) : next;
 }
@@ -193,13 +193,13 @@ function reasonOfProbe({ countedDenials, agentFailed }: CircuitFacts): CircuitRe
   return agentFailed ? 'agent_error' : 'no_progress';
 }
 
-/** Returns the circuit as CLOSED by a person or by `circuit-auto-reset`. */
-export function reset(circuit: Circuit): Circuit {
+/** Returns the circuit after a person, or `circuit-auto-reset`, closed it. */
+export function closeCircuit(circuit: Circuit): Circuit {
   return closedCircuit(circuit.totalOpens);
 }
 
-function counted(circuit: Closed, facts: CircuitFacts): Closed {
-  // Nobody can answer: the first question since the last progress is forgiven, and the next prompt says so.
+function countIteration(circuit: Closed, facts: CircuitFacts): Closed {
+  // The first question since the last progress is forgiven: the next prompt says that nobody can answer.
   if (facts.questionOnly && !circuit.questionHeld) return { ...circuit, questionHeld: true };
   const isIdle = !facts.progress && !facts.agentFailed && !(facts.returned && !circuit.probes);
   return {
@@ -207,14 +207,14 @@ function counted(circuit: Closed, facts: CircuitFacts): Closed {
     noProgress: facts.progress ? 0 : circuit.noProgress + (isIdle ? 1 : 0),
     agentFailures: facts.agentFailed ? circuit.agentFailures + 1 : 0,
     // An error that does not stop the work starts no streak.
-    errorStreaks: facts.progress ? [] : continued(circuit.errorStreaks, facts.fingerprints),
+    errorStreaks: facts.progress ? [] : continueStreaks(circuit.errorStreaks, facts.fingerprints),
     denials: facts.countedDenials > 0 ? circuit.denials + 1 : 0,
-    decline: declines(circuit.decline, facts),
+    decline: declinesInARow(circuit.decline, facts),
     questionHeld: circuit.questionHeld && !facts.progress,
   };
 }
 
-function continued(streaks: readonly ErrorStreak[], fingerprints: readonly string[]): readonly ErrorStreak[] {
+function continueStreaks(streaks: readonly ErrorStreak[], fingerprints: readonly string[]): readonly ErrorStreak[] {
   const before = new Map(streaks.map(({ fingerprint, count }) => [fingerprint, count]));
   return [...new Set(fingerprints)]
     .map((fingerprint) => ({ fingerprint, count: (before.get(fingerprint) ?? 0) + 1 }))
@@ -222,7 +222,7 @@ function continued(streaks: readonly ErrorStreak[], fingerprints: readonly strin
     .slice(0, TRACKED_ERRORS);
 }
 
-function declines(streak: number, facts: CircuitFacts): number {
+function declinesInARow(streak: number, facts: CircuitFacts): number {
   if (facts.progress || facts.output === 'normal') return 0;
   return facts.output === 'declined' ? streak + 1 : streak;
 }
@@ -237,7 +237,7 @@ function tripReason(circuit: Closed, policy: CircuitPolicy): CircuitReason | nul
   return circuit.probes && circuit.noProgress > 0 ? 'no_progress' : null;
 }
 
-function opened(circuit: Circuit, reason: CircuitReason, taskId: TaskId | null, now: number): Circuit {
+function openCircuit(circuit: Circuit, reason: CircuitReason, taskId: TaskId | null, now: number): Circuit {
   return { kind: 'open', totalOpens: circuit.totalOpens + 1, reason, openedAt: now, taskId };
 }
 
@@ -256,8 +256,8 @@ export function pushSignals(signals: Signals, iteration: IterationSignals): Sign
   };
 }
 
-/** Tells whether the agent's call came to an answer of its own. */
-export function answered({
+/** Tells whether the agent ended its call itself, without an error. */
+export function agentAnswered({
   analysis,
   evidence: { end, steps },
 }: {

@@ -3,20 +3,20 @@ import type { Analysis } from '../analysis/analysis.ts';
 import { awaitingVerification, waitingForOthers } from './verification.ts';
 import { type CircuitView, countSet, viewCircuit, WINDOW_SIZE } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
-import { isFull, isShareOf } from './change.ts';
+import { isFull, hasShareOf } from './change.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { isAllWithdrawn } from '../people/withdrawal.ts';
 import { openSteps } from '../pipeline/step-record.ts';
 import type { Policy } from '../policy.ts';
-import { chooseAgent, refusedLongest, type ChosenAgent } from '../agents/providers.ts';
+import { chooseAgent, longestRefused, type ChosenAgent } from '../agents/providers.ts';
 import type { LaneState } from './state/state.ts';
-import { awake, isPromptTask, QUEUE } from '../tasks/ids.ts';
+import { reopenDueTasks, isPromptTask, QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, nextTask, progressOf } from '../tasks/queue.ts';
 import { isSettled, isStuck, type QueuedTask, type Task } from '../tasks/task.ts';
 import { configurationProblem, type Verdict } from './verdict/verdict.ts';
-import { usedUp } from './windows.ts';
+import { exhaustedWindow } from './windows.ts';
 import { MINUTE_MS } from '../countdown.ts';
 import { sentence } from '../text/phrase.ts';
 
@@ -85,7 +85,7 @@ export function agentToCall({
   now,
 }: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
   const chosen = chooseAgent(agents, state.providers, now);
-  return chosen.kind === 'agent' ? chosen.name : refusedLongest(agents, state.providers);
+  return chosen.kind === 'agent' ? chosen.name : longestRefused(agents, state.providers);
 }
 
 /**
@@ -108,7 +108,7 @@ function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
  * one before one that was begun.
  */
 function chosen<T extends QueuedTask>({ state, policy, now }: Situation, tasks: readonly T[]): T | null {
-  const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
+  const progress = reopenDueTasks(state.tasks, policy.circuit.cooldownMs, now);
   const opener = state.circuit.kind === 'open' ? state.circuit.taskId : null;
   const others = opener === null ? [] : tasks.filter(({ id }) => id !== opener);
   // A call that failed is not an attempt, but its task had its turn.
@@ -123,7 +123,7 @@ function chosen<T extends QueuedTask>({ state, policy, now }: Situation, tasks: 
   );
 }
 
-/** Returns a run without any call. */
+/** Returns a run that has made no call yet. */
 export function startRun(state: LaneState, now: number): RunSoFar {
   return {
     startedAt: now,
@@ -253,18 +253,18 @@ function checksLeft(situation: Situation): Outcome | null {
   return isOver ? { kind: 'limit', reason: 'checks' } : null;
 }
 
-/** Ends the run if the queue's pull request contains as much as people can review at once: no task is begun, but feedback on it is still answered. */
+/** Ends the run if the queue's pull request is full: no further task is begun before its review, but feedback on it is still answered. */
 function waitingForReview(situation: Situation): Outcome | null {
   const { state, tasks, policy } = situation;
   if (isHeldOnly(situation)) return { kind: 'idle', reason: 'waiting_for_review' };
   if (state.lane !== QUEUE || !isFull(state.change, state.tasks, policy)) return null;
   const goesOn = taskToWork(situation);
   if (goesOn !== null && isFeedback(goesOn.id)) return null;
-  const unbegun = tasks.filter(({ id }) => !isShareOf(state.change, id) && !isFeedback(id));
+  const unbegun = tasks.filter(({ id }) => !hasShareOf(state.change, id) && !isFeedback(id));
   const next = taskToWork({ ...situation, tasks: unbegun });
-  // A prompt has no end of its own that a review could wait for.
+  // An open-ended prompt is never finished, so the pull request is reviewed before its work continues.
   if (goesOn !== null && isPromptTask(goesOn.id)) return { kind: 'idle', reason: 'waiting_for_review' };
-  return next !== null && (goesOn === null || !isShareOf(state.change, goesOn.id))
+  return next !== null && (goesOn === null || !hasShareOf(state.change, goesOn.id))
     ? { kind: 'idle', reason: 'waiting_for_review' }
     : null;
 }
@@ -300,9 +300,9 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
   };
 }
 
-/** Parks until the last of all ends; of those with the same end, the provider's limit counts first, then the pipeline's. */
+/** Parks until the latest end of all limits; if several end then, the provider's limit is named, else the pipeline's. */
 function parked({ state, policy, now }: Situation): Outcome | null {
-  const window = usedUp(state.windows, policy, now);
+  const window = exhaustedWindow(state.windows, policy, now);
   const chosen = chooseAgent(policy.agents, state.providers, now);
   const steps = openSteps(state.steps, policy, now);
   const waits: readonly Parked[] = [

@@ -6,7 +6,7 @@ import type { Policy } from '../policy.ts';
 /** The kind of a refused call: the agent asked a person, combined allowed commands, or used something forbidden. */
 type DenialKind = 'question' | 'compound' | 'forbidden';
 
-/** An agent's own judgement of a denial by its tools and allow rules. A journal keeps the denial without it. */
+/** Returns the kind of a denial by the tools and allow rules of one agent. Journals keep denials without their kind. */
 export type KindOfDenial = (denial: Denial, allowedTools: Policy['allowedTools']) => DenialKind;
 
 /** A refused call with its kind. */

@@ -43,14 +43,14 @@ interface WithSession {
   readonly transitions: readonly Transition[];
 }
 
-/** The part that they need if several agents take turns: the current agent, and the sessions of the others. */
+/** The part that the rules for several agents need: the current agent, and the sessions of the others. */
 interface WithTurns extends WithSession {
   readonly agent: AgentName | null;
   readonly resting: Immutable<z.infer<typeof restingSchema>>;
 }
 
-/** Returns the state in an agent's turn: `session` is its own, and that of the previous agent rests until its next turn. */
-export function turnTo<State extends WithTurns>(state: State, agent: AgentName, why: string, now: number): State {
+/** Returns the state in which an agent has the turn: `session` is its own, and the previous agent's session rests until that agent's next turn. */
+export function switchAgent<State extends WithTurns>(state: State, agent: AgentName, why: string, now: number): State {
   if (state.agent === agent) return state;
   // A session without an agent belongs to the first agent that is called.
   if (state.agent === null) return { ...state, agent };
@@ -60,15 +60,15 @@ export function turnTo<State extends WithTurns>(state: State, agent: AgentName, 
   return withTransition(turned, { at: now, subject: 'agent', from: state.agent, to: agent, reason: why });
 }
 
-/** Returns the state without the sessions that rested longer than a session may live. */
-export function restedTooLong<State extends WithTurns>(state: State, policy: Policy, now: number): State {
+/** Returns the state without resting sessions that are too old to be resumed. */
+export function dropExpiredSessions<State extends WithTurns>(state: State, policy: Policy, now: number): State {
   const entries = Object.entries(state.resting);
   const fresh = entries.filter(([, { lastUsedAt }]) => now - lastUsedAt < policy.sessionExpiryMs);
   return fresh.length === entries.length ? state : { ...state, resting: Object.fromEntries(fresh) };
 }
 
 /** Tells whether the lane has a session with any agent. */
-export function hasConversation({ session, resting }: Pick<WithTurns, 'session' | 'resting'>): boolean {
+export function hasAnySession({ session, resting }: Pick<WithTurns, 'session' | 'resting'>): boolean {
   return session !== null || Object.keys(resting).length > 0;
 }
 
@@ -124,7 +124,7 @@ export function resetUnfitSession<State extends WithSession>(
   now: number,
 ): State {
   if (state.session === null) return state;
-  const reason = whyNot(state.session, taskId, policy, now);
+  const reason = resetReason(state.session, taskId, policy, now);
   return reason === null ? state : resetSession(state, reason, now);
 }
 
@@ -160,7 +160,7 @@ export function resetSession<State extends WithSession>(state: State, reason: Se
   );
 }
 
-function whyNot(session: Session, taskId: TaskId, policy: Policy, now: number): SessionReset | null {
+function resetReason(session: Session, taskId: TaskId, policy: Policy, now: number): SessionReset | null {
   if (policy.session === 'fresh') return 'session_fresh';
   if (now - session.lastUsedAt >= policy.sessionExpiryMs) return 'expired';
   if (policy.session === 'task' && session.taskId !== taskId) return 'task_changed';
@@ -172,7 +172,7 @@ function isUsable(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(id);
 }
 
-/** Returns the state with one more transition; the oldest beyond `maxTransitions` are dropped. */
+/** Returns the state with one more transition; the oldest beyond `MAX_TRANSITIONS` are dropped. */
 export function withTransition<State extends { readonly transitions: readonly Transition[] }>(
   state: State,
   transition: Transition,

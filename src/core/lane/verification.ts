@@ -218,14 +218,14 @@ export function recordBaseVerification(
   verification: Verification,
 ): LaneState {
   const before = state.redBase;
-  const found = redBaseOf(subject, verification);
+  const red = redBaseOf(subject, verification);
   const baseVerification = verificationRecordOf(subject, verification);
   const recorded: LaneState = { ...state, baseVerification };
   if (baseVerification === null) return recorded;
-  if (found === null) return { ...recorded, redBase: before === null ? null : { ...before, stage: 'repaired' } };
+  if (red === null) return { ...recorded, redBase: before === null ? null : { ...before, stage: 'repaired' } };
   const isSame =
     before?.stage === 'reverify' && before.commands === subject.commands && failsAsBase(before, verification);
-  return { ...recorded, redBase: { ...found, stage: isSame ? 'tried' : 'found' } };
+  return { ...recorded, redBase: { ...red, stage: isSame ? 'tried' : 'found' } };
 }
 
 /**

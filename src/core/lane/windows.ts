@@ -37,7 +37,7 @@ export function chargeUsage(windows: Windows, usage: Usage, now: number): Window
 }
 
 /** Returns the window that is used up at `now` and ends last, or null if a call may start. */
-export function usedUp(
+export function exhaustedWindow(
   windows: Windows,
   policy: Policy,
   now: number,
@@ -54,7 +54,7 @@ export function usedUp(
 }
 
 /** Returns the stricter combination of two views of the same usage. */
-export function tighter(a: Windows, b: Windows): Windows {
+export function stricterWindows(a: Windows, b: Windows): Windows {
   const hour =
     a.hour === null || b.hour === null
       ? (a.hour ?? b.hour)
@@ -120,12 +120,12 @@ export function parseWindows(
  * Returns the windows with implausible starts, which no correct clock can have written, moved to `now`, keeping their
  * usage. Returns the same object if all are plausible.
  */
-export function believableWindows(windows: Windows, now: number): Windows {
+export function plausibleWindows(windows: Windows, now: number): Windows {
   const { hour, day } = windows;
   if (!isTooFarAhead(hour?.openedAt ?? 0, now) && !isTooFarAhead(day?.openedAt ?? 0, now)) return windows;
   return {
-    hour: hour === null ? null : { ...hour, openedAt: believable(hour.openedAt, now) },
-    day: day === null ? null : { ...day, openedAt: believable(day.openedAt, now) },
+    hour: hour === null ? null : { ...hour, openedAt: plausibleStart(hour.openedAt, now) },
+    day: day === null ? null : { ...day, openedAt: plausibleStart(day.openedAt, now) },
   };
 }
 
@@ -157,7 +157,7 @@ function dayStart(instant: number): number {
   return Math.floor(instant / DAY_MS) * DAY_MS;
 }
 
-function believable(instant: number, now: number): number {
+function plausibleStart(instant: number, now: number): number {
   return isTooFarAhead(instant, now) ? now : instant;
 }
 

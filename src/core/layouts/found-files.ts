@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fromRoot, type Folder } from '../folder.ts';
 import { LEFT_CIRCUIT_PATHS } from '../others/left-circuit.ts';
-import { isAnybodys, PIPELINE_FILES } from '../pipeline/pipeline.ts';
+import { isSharedFileName, PIPELINE_FILES } from '../pipeline/pipeline.ts';
 import { LEARNINGS_PATH } from '../prompt/learnings.ts';
 import {
   INSTRUCTION_PLACES,
@@ -18,19 +18,20 @@ import { namesOf } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 import { describeLeft, type LayoutName, LEFT_PATHS, MARKS } from './layouts.ts';
 
-/** The use of one kind of file that a run reads. Of several files, the first one counts. */
+/** The ways in which a run uses one kind of file, as ends of sentences. The first existing path is the one that counts. */
 interface Kind {
   readonly paths: readonly string[];
+  /** The use of the file that counts. */
   readonly first: string | ((text: string, steps: number | null | undefined) => string);
   /** The use of all files but the first; null if all count equally. */
   readonly others: string | null;
-  /** The use of a symbolic link in the first place; null if it is neither followed nor used. */
+  /** The use of a symbolic link at the path that counts; null if links are neither followed nor used. */
   readonly link: string | null;
   /** The task source that must be enabled for it to count; null if it always counts. */
   readonly source: TaskSourceName | null;
 }
 
-const LEADS_HERE = 'if it leads to a file of this repository';
+const IF_WITHIN_REPOSITORY = 'if it leads to a file of this repository';
 
 const BRANCH_OF = z.object({ branchName: z.string().min(1) });
 
@@ -43,14 +44,14 @@ const KINDS: readonly Kind[] = [
     paths: PROMPT_PLACES,
     first: 'used as the prompt',
     others: 'not used, another prompt comes before it',
-    link: `a symbolic link, used as the prompt ${LEADS_HERE}, but not as a task`,
+    link: `a symbolic link, used as the prompt ${IF_WITHIN_REPOSITORY}, but not as a task`,
     source: null,
   },
   {
     paths: [SETUP_PROMPT_PATH],
     first: "used once: by the step of the pipeline that names it, or else in the queue's first iteration",
     others: null,
-    link: `a symbolic link, used in the queue's first iteration ${LEADS_HERE}; no step of a pipeline can name it`,
+    link: `a symbolic link, used in the queue's first iteration ${IF_WITHIN_REPOSITORY}; no step of a pipeline can name it`,
     source: null,
   },
   {
@@ -114,7 +115,7 @@ const KINDS: readonly Kind[] = [
     paths: LEFT_CIRCUIT_PATHS,
     first: 'a circuit that is open there is honoured once',
     others: 'not used, another one comes before it',
-    link: `a symbolic link; a circuit that is open there is honoured once ${LEADS_HERE}`,
+    link: `a symbolic link; a circuit that is open there is honoured once ${IF_WITHIN_REPOSITORY}`,
     source: null,
   },
 ];
@@ -171,7 +172,7 @@ export function describeLayout(
     readonly folder: Folder;
   },
 ): readonly string[] {
-  const lineOf: LineOf = (there, said) => lineFrom(folder, there, said);
+  const renderUsage: RenderUsage = (there, said) => usageLine(folder, there, said);
   const prompts = promptPlaces(promptFile, paths);
   const plans = taskFilePaths.plan.filter((path) => path !== ROOT_PLAN || isRootPlan(paths));
   return [
@@ -183,19 +184,22 @@ export function describeLayout(
       const [counting, ...rest] = there;
       if (counting === undefined || (layout === null && !there.some(isLink))) return [];
       if (source !== null && !taskSources.includes(source))
-        return lineOf(there, `not used, \`task-sources\` does not name \`${source}\``);
+        return renderUsage(there, `not used, \`task-sources\` does not name \`${source}\``);
       const said = typeof first === 'string' ? first : first(texts[counting] ?? '', steps[counting]);
       if (others === null) {
         const files = there.filter((path) => !isLink(path));
-        return [...lineOf(layout === null ? [] : files, said), ...lineOf(there.filter(isLink), link ?? '')];
+        return [...renderUsage(layout === null ? [] : files, said), ...renderUsage(there.filter(isLink), link ?? '')];
       }
       return isLink(counting)
-        ? [...lineOf([counting], link ?? ''), ...lineOf(rest, 'used only where that link leads to no such file')]
-        : [...lineOf([counting], said), ...lineOf(rest, others)];
+        ? [
+            ...renderUsage([counting], link ?? ''),
+            ...renderUsage(rest, 'used only where that link leads to no such file'),
+          ]
+        : [...renderUsage([counting], said), ...renderUsage(rest, others)];
     }),
     ...describeLinks(
-      links.filter((path) => layout !== null || !(isAnybodys(path) || path === ROOT_PLAN)),
-      lineOf,
+      links.filter((path) => layout !== null || !(isSharedFileName(path) || path === ROOT_PLAN)),
+      renderUsage,
     ),
     ...SPECS.flatMap((specs) => {
       const count = paths.filter((path) => path.startsWith(`${specs}/`)).length;
@@ -216,32 +220,34 @@ export function describeLayout(
 }
 
 /** Names that are looked for at the root if a run works in a folder: those that no other tool uses. */
-export const ROOT_PATHS: readonly string[] = FIRST_PATHS.filter((path) => !(isAnybodys(path) || path === ROOT_PLAN));
+export const ROOT_PATHS: readonly string[] = FIRST_PATHS.filter(
+  (path) => !(isSharedFileName(path) || path === ROOT_PLAN),
+);
 
-/** Describes the use of existing ones in at most one line. */
-export function describeRoot(names: readonly string[], folder: Folder): readonly string[] {
+/** Says in one line that a run in a folder does not use these files at the root; no line without names from `ROOT_PATHS`. */
+export function describeUnusedRootFiles(names: readonly string[], folder: Folder): readonly string[] {
   if (names.length === 0) return [];
   const inOrder = ROOT_PATHS.filter((path) => names.includes(path));
   return [`${namesOf(inOrder.map((name) => `\`${name}\``))}: not used, this run works in \`${folder}\`.`];
 }
 
 /** Describes links that are not followed: those in the place of a file, and folders. */
-function describeLinks(links: readonly string[], lineOf: LineOf): readonly string[] {
+function describeLinks(links: readonly string[], renderUsage: RenderUsage): readonly string[] {
   const said = [...KINDS.flatMap(({ paths, link }) => (link === null ? [] : paths)), ...LEFT_PATHS];
   const files = links.filter((path) => LAYOUT_PATHS.includes(path) && !said.includes(path));
   const folders = links.filter((path) =>
     LAYOUT_PATHS.some((known) => known.startsWith(`${path}/`) && !LEFT_PATHS.includes(known)),
   );
   return [
-    ...lineOf(files, 'not used, a symbolic link is not followed: put a file there'),
-    ...lineOf(folders, 'a symbolic link, so no list, pipeline or state in it is used: put a folder there'),
+    ...renderUsage(files, 'not used, a symbolic link is not followed: put a file there'),
+    ...renderUsage(folders, 'a symbolic link, so no list, pipeline or state in it is used: put a folder there'),
   ];
 }
 
-type LineOf = (paths: readonly string[], said: string) => readonly string[];
+type RenderUsage = (paths: readonly string[], said: string) => readonly string[];
 
 /** Returns one line about the paths, or none without paths. */
-function lineFrom(folder: Folder, paths: readonly string[], said: string): readonly string[] {
+function usageLine(folder: Folder, paths: readonly string[], said: string): readonly string[] {
   if (paths.length === 0) return [];
   return [`${paths.map((path) => `\`${fromRoot(folder, path)}\``).join(', ')}: ${said}.`];
 }

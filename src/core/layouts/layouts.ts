@@ -83,7 +83,7 @@ const LAYOUTS: readonly Layout[] = [
     ],
     together: [],
   },
-  // Listed behind ralph-claude-code, whose older versions had these names as well.
+  // Listed after ralph-claude-code, whose older versions had these names as well.
   { name: 'bmalph', marks: ['.ralph/@fix_plan.md', '.ralph/@AGENT.md'], together: [] },
   {
     name: 'snarktank/ralph',

@@ -1,5 +1,5 @@
 import { type Folder, fromRoot } from '../folder.ts';
-import { isAnybodys, PIPELINE_FILES } from '../pipeline/pipeline.ts';
+import { isSharedFileName, PIPELINE_FILES } from '../pipeline/pipeline.ts';
 import { promptPlaces, SETUP_PROMPT_PATH } from '../prompt/places.ts';
 import { PRD_ARCHIVE_PATH, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 import { fileSources } from '../tasks/ids.ts';
@@ -29,7 +29,7 @@ export function committedFilesIn(
   const others = [
     ...promptPlaces(promptFile, there),
     SETUP_PROMPT_PATH,
-    ...PIPELINE_FILES.filter((path) => !isAnybodys(path)),
+    ...PIPELINE_FILES.filter((path) => !isSharedFileName(path)),
   ];
   return [...taskFilesIn(folder), ...others.map((path) => fromRoot(folder, path))];
 }

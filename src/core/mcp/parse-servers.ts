@@ -99,7 +99,7 @@ export function parseMcpServers(text: string, accessOf: (variable: string) => Va
   };
 }
 
-/** Returns the value of `mcpServers`; empty if it is unusable. */
+/** Parses the text as far as `mcpServers`, whose value it returns; empty if that is unusable. */
 function topOf(text: string, wrong: (why: string) => void): Entries {
   if (text.length > MAX_CHARS) {
     wrong(`is longer than ${String(MAX_CHARS)} characters`);

@@ -70,7 +70,7 @@ export function valuesOf(server: McpServer): readonly string[] {
     : Object.values(server.headers);
 }
 
-/** Returns sentences on why servers cannot start with these variables. `shown` are the variables that a server may get; `others` are further ones of the agent, such as its keys. */
+/** Returns sentences about variables that keep servers from starting. `shown` are the variables that servers may get; `others` belong to the agent, such as its keys. */
 export function variableProblems(
   servers: readonly McpServer[],
   shown: Readonly<Record<string, string>>,

@@ -5,12 +5,12 @@ import type { Outcome } from '../outcome.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 
-/** Tells whether the run ended because several claims of the agent are believed, which is the only way in which a prompt gets done. */
+/** Tells whether the run ended because the agent claimed completion often enough to be believed. A prompt cannot be completed in any other way. */
 export function endsOpenEnded({ kind, reason }: Outcome): boolean {
   return kind === 'complete' && reason !== 'plan_complete';
 }
 
-/** Returns the state at the end of a run that worked on `taskId`: a prompt is finished if the run is complete; `commit` is the head then. */
+/** Returns the state at the end of a run that worked on `taskId`; if it is a prompt and the run completed, it is finished at `commit`. */
 export function settleOpenEnded(
   state: LaneState,
   { outcome, taskId, commit }: { readonly outcome: Outcome; readonly taskId: TaskId | null; readonly commit: string },
@@ -25,8 +25,11 @@ export function settleOpenEnded(
   );
 }
 
-/** Returns the state in which the task is done under another id as well: the run's own changes in the prompt's documents ask for nothing new. */
-export function alsoDoneAs(state: LaneState, taskId: TaskId, other: TaskId): LaneState {
+/**
+ * Returns the state in which a finished task is also finished under another id. A prompt's id changes with its
+ * documents, and changes that the run itself made in them must not start the task again.
+ */
+export function markDoneUnder(state: LaneState, taskId: TaskId, other: TaskId): LaneState {
   const done = progressOf(state.tasks, taskId);
   return !isFinished(done) || other === taskId ? state : { ...state, tasks: { ...state.tasks, [other]: done } };
 }

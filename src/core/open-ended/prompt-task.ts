@@ -1,4 +1,4 @@
-import { promptAmong, PROMPT_PLACES, ROOT_LOOP, ROOT_PROMPTS } from '../prompt/places.ts';
+import { firstPromptIn, PROMPT_PLACES, ROOT_LOOP, ROOT_PROMPTS } from '../prompt/places.ts';
 import { oneLine } from '../text/phrase.ts';
 import { taskFilePaths } from '../tasks/files/form/root-plan.ts';
 import { promptTaskId } from '../tasks/ids.ts';
@@ -13,13 +13,13 @@ const MAX_NAMED = 50;
 const MAX_NAME_CHARS = 200;
 const MAX_TITLE_CHARS = 120;
 
-/** Returns the files to read first: the prompt and what it implicitly refers to, as paths, with `**` for everything below a folder. */
+/** Returns the paths to read first: the candidates for the prompt, and the specifications (`**` is everything below a folder). */
 export function promptFiles(promptFile: string): readonly string[] {
-  return [...promptOrNot(promptFile), ...SPECIFICATIONS];
+  return [...promptCandidates(promptFile), ...SPECIFICATIONS];
 }
 
-/** Returns files that may be the prompt, and those that decide whether they are. */
-function promptOrNot(promptFile: string): readonly string[] {
+/** Returns the files that can be the prompt, with those of another Ralph at the root whose presence makes `ROOT_PROMPTS` count. */
+function promptCandidates(promptFile: string): readonly string[] {
   return [...new Set([promptFile, ...PROMPT_PLACES, ...ROOT_LOOP, ...ROOT_PROMPTS])];
 }
 
@@ -28,7 +28,7 @@ function promptOrNot(promptFile: string): readonly string[] {
  * request. Task files and agents' notes do not count.
  */
 export function documentsNamed(texts: Texts, promptFile: string): readonly string[] {
-  const prompt = promptAmong(texts, promptFile);
+  const prompt = firstPromptIn(texts, promptFile);
   if (prompt === null) return [];
   const found = [...prompt.text.matchAll(DOCUMENT)].flatMap(([, name = '']) => {
     const path = name.replace(/^(?:@?\.\/|@(?=[^/]*\/))/, '');
@@ -50,7 +50,7 @@ function isDocument(path: string, texts: Texts): boolean {
   );
 }
 
-/** Tells whether agents write this file as they work: a change of it asks for nothing. */
+/** Tells whether agents keep this file up to date as they work, so that a change in it is not a new request. */
 function isKeptByAgents(path: string): boolean {
   const name = path.replace(/^.*\//, '').replace(/^@/, '').toLowerCase();
   return KEPT_BY_AGENTS.has(name) || Object.values(taskFilePaths).some((paths) => paths.includes(path));
@@ -72,41 +72,41 @@ const KEPT_BY_AGENTS: ReadonlySet<string> = new Set([
 
 /**
  * Returns the prompt as one open-ended task, or null if there is no prompt. `texts` are the files of `promptFiles` and
- * `documentsNamed` that the checkout has. A change in any of them makes another task. `sha256` returns the hash of a
- * text in hex digits.
+ * `documentsNamed` that the checkout has. The task's id is a hash of them, so a change in any of them is a new task.
+ * `sha256` returns the hash of a text in hex digits.
  */
 export function promptTask(
   texts: Texts,
   { promptFile, sha256 }: { readonly promptFile: string; readonly sha256: (text: string) => string },
 ): Task | null {
-  const prompt = promptAmong(texts, promptFile);
+  const prompt = firstPromptIn(texts, promptFile);
   if (prompt === null) return null;
-  const places = promptOrNot(promptFile);
+  const places = promptCandidates(promptFile);
   const documents = Object.keys(texts)
     .filter((path) => !places.includes(path))
     .sort();
   const content = [prompt.path, ...documents].map((path) => [path, texts[path]]);
   return {
     id: promptTaskId(sha256(JSON.stringify(content))),
-    title: titleOf(prompt.text, prompt.path),
+    title: titleFromHeading(prompt.text, prompt.path),
     body: '',
     source: { kind: 'prompt', path: prompt.path, documents },
     comments: [],
     priority: 1,
     dependsOn: [],
-    // Listed tasks come first, and no other task waits for one without an end of its own.
+    // Listed tasks come first, and none of them waits for an open-ended one.
     optional: true,
     obstacle: null,
   };
 }
 
-/** Returns the prompt, unless a list contains tasks, done or not: then it accompanies each task of the list and is not a task itself. */
-export function promptBeside(prompt: Task | null, listed: readonly Pick<Task, 'optional'>[]): readonly Task[] {
+/** Returns the prompt as the only task if no list contains tasks, done or not. Beside a list it only accompanies the list's tasks. */
+export function promptUnlessListed(prompt: Task | null, listed: readonly Pick<Task, 'optional'>[]): readonly Task[] {
   return prompt !== null && listed.every(({ optional }) => optional) ? [prompt] : [];
 }
 
 /** Returns the first heading, or the name of the file. */
-function titleOf(prompt: string, path: string): string {
+function titleFromHeading(prompt: string, path: string): string {
   const heading = /^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$/m.exec(prompt)?.[1] ?? '';
   const title = oneLine(heading, MAX_TITLE_CHARS);
   return title === '' ? path.replace(/^.*\//, '') : title;

@@ -33,9 +33,9 @@ const leftSchema = z.object({
 });
 
 /**
- * Honours a circuit that another Ralph left open, once: the lane's own opens at that moment, so that it cools down and
- * is probed like any other. An unreadable one counts as open for one probe. `warning` is a sentence for people; null if
- * there is nothing to honour, or it was honoured before.
+ * Honours a circuit that another Ralph left open: the lane's own circuit opens at the same instant, so that it cools
+ * down and is probed as usual. Each such file counts once; an unreadable one counts as open until one probe. `warning`
+ * is a sentence for people, or null if nothing changes.
  */
 export function honourLeftCircuit(
   state: LaneState,
@@ -47,7 +47,7 @@ export function honourLeftCircuit(
   const isOpen = !left.success || left.data.state.trim().toUpperCase() === 'OPEN';
   if (!isOpen) return { state, warning: null };
   const known: LaneState = { ...state, leftCircuit: hash };
-  // A circuit that is open here already is probed first anyway.
+  // The lane's own circuit is open already, so it will be probed anyway.
   if (state.circuit.kind === 'open') return { state: known, warning: null };
   if (!left.success)
     return {
@@ -81,7 +81,7 @@ function instantOf(written: unknown, now: number): number | null {
   return Number.isNaN(at) || at < 0 || at > now ? null : at;
 }
 
-/** Returns the reason by the words in the file. */
+/** Derives the reason for the open circuit from the words in the file. */
 function reasonOf(why: string): CircuitReason {
   if (/permission/i.test(why)) return 'permission_denied';
   if (/same error/i.test(why)) return 'same_error';

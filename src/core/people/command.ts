@@ -83,11 +83,11 @@ function isCommand(words: string): words is CommandWords {
 
 /** Returns the first line of Ralph's answer on a pull request; `asked` is the comment, review or commit that it answers. */
 export function answerMarker(id: string, asked: string): string {
-  return `${OWN_COMMENT_MARKER}answer ${word(id)} asked=${word(asked)} -->`;
+  return `${OWN_COMMENT_MARKER}answer ${safeInComment(id)} asked=${safeInComment(asked)} -->`;
 }
 
-/** Reads the kind and commit back from an answer of Ralph, whose first words `renderAnswer` writes. */
-export function whatAnswerSays(text: string): {
+/** Parses the kind and commit from Ralph's own answer, whose first words `renderAnswer` writes. */
+export function parseAnswer(text: string): {
   readonly kind: 'changed' | 'unchanged' | 'given-up';
   readonly commit: string | null;
 } {
@@ -98,6 +98,6 @@ export function whatAnswerSays(text: string): {
 }
 
 /** Replaces everything that could end the HTML comment around the name. */
-function word(name: string): string {
+function safeInComment(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_.]+/g, '-').slice(0, 80);
 }

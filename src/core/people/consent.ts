@@ -3,7 +3,7 @@ import type { Approval } from '../tasks/task.ts';
 import { namesOf } from '../text/phrase.ts';
 import { NOTICE_LABEL, sameLabel } from './labels.ts';
 
-/** An action of somebody on an issue; `by` is null if GitHub does not name the account. Instants in ms, cut to whole seconds by GitHub. */
+/** An action on an issue; `by` is null if GitHub does not name the account. Instants in ms, cut to whole seconds by GitHub. */
 interface Act<Account> {
   readonly by: Account | null;
   readonly at: number;
@@ -57,7 +57,7 @@ export function judgeConsent<Account extends { readonly login: string }>({
   approved,
   isTrusted,
 }: ConsentQuestion<Account>): Consent {
-  const labeling = standingLabeling(history, taskLabel);
+  const labeling = currentLabeling(history, taskLabel);
   const labeler = labeling?.by ?? null;
   if (labeling === null || labeler === null || !isTrusted(labeler))
     return { kind: 'never', by: labeler?.login ?? null };
@@ -87,20 +87,20 @@ export function judgeConsent<Account extends { readonly login: string }>({
 
 /** Returns the account that added the current task label; null if GitHub does not name it. */
 export function labellerOf<Account>(history: History<Account>, taskLabel: string): Account | null {
-  return standingLabeling(history, taskLabel)?.by ?? null;
+  return currentLabeling(history, taskLabel)?.by ?? null;
 }
 
 /**
  * Returns the consent that was given to exactly this text if nothing has happened to the issue since; null if consent
  * must be judged. The labeller's permission is not checked again, so this is only for finished work.
  */
-export function consentAsBefore<Account extends { readonly login: string }>({
+export function unchangedConsent<Account extends { readonly login: string }>({
   history,
   taskLabel,
   text,
   approved,
 }: Omit<ConsentQuestion<Account>, 'isTrusted'>): Extract<Consent, { kind: 'given' }> | null {
-  const labeling = standingLabeling(history, taskLabel);
+  const labeling = currentLabeling(history, taskLabel);
   if (approved === null || approved.text !== text || labeling?.by == null || history.truncated) return null;
   const { at } = approved;
   const isUntouched =
@@ -109,8 +109,8 @@ export function consentAsBefore<Account extends { readonly login: string }>({
 }
 
 /** Returns the accounts whose permission `judgeConsent` needs. */
-export function accountsThatMatter<Account>(history: History<Account>, taskLabel: string): readonly Account[] {
-  const labeling = standingLabeling(history, taskLabel);
+export function accountsToLookUp<Account>(history: History<Account>, taskLabel: string): readonly Account[] {
+  const labeling = currentLabeling(history, taskLabel);
   if (labeling === null) return [];
   const acts = [
     labeling,
@@ -121,7 +121,7 @@ export function accountsThatMatter<Account>(history: History<Account>, taskLabel
 }
 
 /** Returns the event that added the current task label. Adding a label that is already present creates no event, so the newest event counts. */
-function standingLabeling<Account>({ labelings }: History<Account>, taskLabel: string): Act<Account> | null {
+function currentLabeling<Account>({ labelings }: History<Account>, taskLabel: string): Act<Account> | null {
   const newest = labelings.filter(({ label }) => sameLabel(label, taskLabel)).at(-1);
   return newest?.kind === 'labeled' ? newest : null;
 }
@@ -155,7 +155,7 @@ export function noticeFor(
 }
 
 /** Returns the warning about labelled issues that are not tasks because an untrusted account added the label. */
-export function warnOfStrangers(
+export function warnOfUntrustedLabels(
   label: string,
   strangers: readonly { readonly number: number; readonly by: string | null }[],
 ): readonly string[] {
@@ -168,9 +168,9 @@ export function warnOfStrangers(
   ];
 }
 
-/** Returns why the run did not look at the rest of the queue. */
-export function tooManyPeople(count: number): string {
-  return `The issues at the head of the queue were labelled or changed by more than ${count} people, and a run asks GitHub about no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.`;
+/** Returns the warning that the run did not look at the rest of the queue. */
+export function warnOfTooManyPeople(count: number): string {
+  return `More than ${count} people have labelled or changed the issues at the head of the queue, and a run checks the permission of no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.`;
 }
 
 /** Returns the warning about tasks whose text changed after approval. */

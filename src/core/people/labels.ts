@@ -74,7 +74,7 @@ export function definitionOf(name: LifecycleLabel): {
 }
 
 /** Returns the message for people if the repository does not have the task label (renamed, deleted or never created), so that no issue can have it; null if the label exists. */
-export function missingLabel(taskLabel: string, labels: readonly string[]): string | null {
+export function warnOfMissingLabel(taskLabel: string, labels: readonly string[]): string | null {
   if (labels.some((name) => sameLabel(name, taskLabel))) return null;
   const similar = similarLabel(taskLabel, labels);
   const remedy =

@@ -3,13 +3,13 @@ import { nameOfTask, type Task } from '../tasks/task.ts';
 import { firstNames } from '../text/phrase.ts';
 import { nearestFirst } from '../text/nearest.ts';
 
-/** A task with its id and the name under which it is shown, either of which people may use. */
-export interface CalledTask {
+/** The two names by which people may refer to a task: its id, and the name under which it is shown. */
+export interface TaskReference {
   readonly id: TaskId;
   readonly name: string;
 }
 
-type Named =
+type NameMatch =
   | { readonly kind: 'task'; readonly id: TaskId }
   | { readonly kind: 'several'; readonly why: string }
   /** `nearest`: a sentence with tasks that may have been meant. */
@@ -20,42 +20,42 @@ const SHOWN_TASKS = 5;
 /** Maximum length of a task's name in a command. */
 export const MAX_NAME_CHARS = 300;
 
-/** Returns the task with the name that its source gives: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
-export function calledAs(task: Pick<Task, 'id' | 'source'>): CalledTask {
+/** Returns how people refer to a task, with the name that its source gives: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
+export function referenceTo(task: Pick<Task, 'id' | 'source'>): TaskReference {
   return { id: task.id, name: nameOfTask(task) };
 }
 
-/** Returns the task with a name derived from its id, for use when only the id is known. */
-export function calledById(id: TaskId): CalledTask {
+/** Returns how people refer to a task of which only the id is known; the name is derived from the id. */
+export function referenceById(id: TaskId): TaskReference {
   return { id, name: /^(?:prd|beads)-(.+)$/.exec(id)?.[1] ?? nameOfTaskId(id) };
 }
 
-/** Finds the task that a person named; of several entries with one id the first counts. */
-export function findNamed(given: string, tasks: readonly CalledTask[]): Named {
+/** Finds the task that a person named. If several entries have the same id, the first counts. */
+export function findTaskByName(given: string, tasks: readonly TaskReference[]): NameMatch {
   const known = [...new Map(tasks.toReversed().map((task) => [task.id, task])).values()].toReversed();
   const called = known.filter(({ name }) => name === given);
   const alike = called.length > 0 ? called : known.filter(({ name }) => name.toLowerCase() === given.toLowerCase());
   const byId = known.find(({ id }) => id === given);
   const issue = known.find(({ id }) => id === parseTaskName(given));
-  const found = byId === undefined ? [...new Set([...alike, ...(issue === undefined ? [] : [issue])])] : [byId];
-  const [first, ...others] = found;
+  const matches = byId === undefined ? [...new Set([...alike, ...(issue === undefined ? [] : [issue])])] : [byId];
+  const [first, ...others] = matches;
   if (first === undefined) return { kind: 'none', nearest: nearestTo(given, known) };
   if (others.length === 0) return { kind: 'task', id: first.id };
   const ids = firstNames(
-    found.map(({ id }) => id),
+    matches.map(({ id }) => id),
     SHOWN_TASKS,
   );
   return { kind: 'several', why: `Several tasks are called ${given}: ${ids}. Name one by its id.` };
 }
 
-function nearestTo(given: string, known: readonly CalledTask[]): string {
+function nearestTo(given: string, known: readonly TaskReference[]): string {
   if (known.length === 0) return 'No tasks are known yet.';
   const labels = new Map(known.flatMap((task) => [task.name, task.id].map((name) => [name, labelOf(task)] as const)));
   const nearest = new Set(nearestFirst(given, [...labels.keys()]).map((name) => labels.get(name) ?? name));
   return `Nearest: ${firstNames([...nearest], SHOWN_TASKS)}.`;
 }
 
-function labelOf({ id, name }: CalledTask): string {
+function labelOf({ id, name }: TaskReference): string {
   return name === id || isIssueTask(id) ? name : `${name} (${id})`;
 }
 

@@ -16,15 +16,15 @@ import {
   type NotificationKind,
 } from './notifications.ts';
 
-type Standing = Pick<LaneState, 'tasks' | 'feedback' | 'circuit' | 'notified' | 'signals' | 'redBase'>;
+type NotifiedLane = Pick<LaneState, 'tasks' | 'feedback' | 'circuit' | 'notified' | 'signals' | 'redBase'>;
 
 /** The end of a run on its lane. `pullRequest` is the number of the open pull request. */
 export interface LaneEnd {
   readonly lane: LaneId;
   readonly startedAt: number;
   /** State at the beginning of the run, after people's orders. */
-  readonly before: Standing;
-  readonly after: Standing;
+  readonly before: NotifiedLane;
+  readonly after: NotifiedLane;
   readonly tasks: readonly Pick<QueuedTask, 'id' | 'obstacle'>[];
   readonly outcome: Outcome;
   readonly pullRequest: number | null;
@@ -52,7 +52,7 @@ export type Settlement =
   | 'base_passes'
   | 'pull_request_over';
 
-/** The needs to notify people of, and the earlier notifications that are settled. */
+/** The needs that people are notified of, and the earlier notifications that are settled. */
 export interface NotificationPlan {
   readonly notify: readonly Need[];
   readonly settle: readonly { readonly notification: Notification; readonly why: Settlement }[];
@@ -66,10 +66,10 @@ export function planNotifications(end: LaneEnd): NotificationPlan {
     return why === null ? [] : [{ notification, why }];
   });
   const open = notified.filter((notification) => !settle.some((one) => one.notification === notification));
-  // Someone who knows that the rounds are used up is not notified of how the last one ended.
+  // A person who knows that the rounds are used up is not notified again of how the last one ended.
   const isOpen = (need: Need): boolean =>
     open.some(({ kind, about }) => about === need.about && (kind === need.kind || kind === 'feedback_rounds'));
-  // A round that its answer settled in this run also ended in this run.
+  // The last round ended and its answer settled it within this run, so nobody needs to be notified.
   const isSettledNow = (need: Need): boolean =>
     settle.some(
       ({ notification: { kind, about }, why }) =>
@@ -91,17 +91,17 @@ function withinMemory(needs: readonly Need[], { lane, after: { notified } }: Lan
 const ROOM_OF_LANE = 20;
 
 /** The end of a run that made no call. */
-export type LaneAtRest = Pick<LaneEnd, 'lane' | 'tasks' | 'outcome' | 'maxRounds'> & { readonly state: Standing };
+export type LaneAtRest = Pick<LaneEnd, 'lane' | 'tasks' | 'outcome' | 'maxRounds'> & { readonly state: NotifiedLane };
 
-/** Returns the needs of a lane at rest that people were not notified of. */
+/** Returns the needs of a lane at rest, without those that people were already notified of. */
 export function needsAtRest({ lane, state, tasks, outcome, maxRounds }: LaneAtRest, now: number): readonly Need[] {
   if (!['blocked', 'halted', 'parked'].includes(outcome.kind)) return [];
   const end = { lane, startedAt: now, before: state, after: state, tasks, outcome, maxRounds, pullRequest: null };
   return planNotifications({ ...end, unapproved: [], addedWork: false }).notify;
 }
 
-/** Returns the needs that a working run shows to be over, whichever lane had them. */
-export function overNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
+/** Returns the needs that this run's outcome shows to be resolved, on whichever lane they arose. */
+export function resolvedNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
   const configuration: Need = { kind: 'configuration', about: EVERY_RUN };
   const waiting: Need = { kind: 'waiting_for_review', about: aboutLane(lane) };
   const halted: Need = { kind: 'halted', about: aboutLane(lane) };
@@ -137,24 +137,24 @@ function needsOf(end: LaneEnd): readonly Need[] {
   ];
   const known = laneKindOf(outcome, pullRequest);
   const ofLane = known === 'ready' && end.areChecksUnread === true ? null : known;
-  if (pullRequest !== null && isDisarmed(after)) ofTasks.push({ kind: 'auto_merge_off', about: aboutLane(lane) });
+  if (pullRequest !== null && hasLostAutoMerge(after)) ofTasks.push({ kind: 'auto_merge_off', about: aboutLane(lane) });
   if (ofLane === null) return ofTasks;
   return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
 }
 
 /** Tells whether a person must enable auto-merge again for the pull request to merge on its own. */
-function isDisarmed({ feedback: { overtaken } }: Standing): boolean {
+function hasLostAutoMerge({ feedback: { overtaken } }: NotifiedLane): boolean {
   return overtaken !== null && (overtaken.autoMerge || overtaken.queued);
 }
 
 /** Returns the feedback tasks whose last round ended in this run, whatever its result. */
 function endedRounds({ before, after, maxRounds }: LaneEnd): readonly TaskId[] {
-  const earlier = withoutRounds(before, maxRounds);
-  return withoutRounds(after, maxRounds).filter((id) => !earlier.includes(id));
+  const earlier = outOfRoundsTasks(before, maxRounds);
+  return outOfRoundsTasks(after, maxRounds).filter((id) => !earlier.includes(id));
 }
 
 /** Returns the feedback tasks whose last round has ended. */
-function withoutRounds(standing: Standing, maxRounds: number): readonly TaskId[] {
+function outOfRoundsTasks(standing: NotifiedLane, maxRounds: number): readonly TaskId[] {
   return Object.entries(provenAnswers(standing).items).flatMap(([id, item]) =>
     isOutOfRounds(item, maxRounds) && (item.answer !== null || isStuck(progressOf(standing.tasks, id))) ? [id] : [],
   );
@@ -201,7 +201,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
     case 'configuration':
       return outcome.kind === 'failed' ? null : 'works_again';
     case 'halted':
-      return goesOn(end) ? 'works_again' : null;
+      return hasRecovered(end) ? 'works_again' : null;
     case 'base_is_red':
       return after.redBase === null ? 'base_passes' : null;
     case 'usage_limit':
@@ -209,14 +209,14 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
     case 'ready':
       if (pullRequest !== thread) return 'pull_request_over';
       if (isHeldUpSince(at, end)) return 'held_up';
-      // More work was added than what was ready. The notification must be older than this run, because post may finish
-      // a run that has already notified people.
+      // Work was added after the pull request was ready. The notification must be older than this run, because post may
+      // finish a run that has already notified people.
       return addedWork && before.notified.some((one) => one.comment === comment) ? 'more_work' : null;
     case 'auto_merge_off':
       if (pullRequest !== thread) return 'pull_request_over';
       // Somebody enabled auto-merge again, and it was disabled once more.
       if (at < (after.feedback.overtaken?.at ?? 0)) return 'more_work';
-      return isDisarmed(after) ? null : 'works_again';
+      return hasLostAutoMerge(after) ? null : 'works_again';
     case 'waiting_for_review':
       return laneKindOf(outcome, pullRequest) === kind ? null : 'works_again';
     case 'needs_approval': {
@@ -231,21 +231,21 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       // The answer still needs a person, even if a person's push has reset the rounds.
       if (item.answer?.kind === 'given-up') return null;
       if (!isOutOfRounds(item, end.maxRounds)) return 'goes_on';
-      // Nobody has asked for the change again since.
+      // The answer stands: nobody has repeated the request since.
       return item.answer !== null && at < startedAt ? 'done' : null;
     }
     default: {
       if (!tasks.some(({ id }) => id === about)) return 'gone';
       const [then, now] = [progressOf(before.tasks, about), progressOf(after.tasks, about)];
       if (isFinished(now)) return 'done';
-      // A person who has it tried again has answered, also when it gets no further.
-      // Post finishes a run that has notified people already.
-      return (at >= startedAt || holds(kind, then)) && holds(kind, now) ? null : 'goes_on';
+      // A retry is a person's answer and settles the notification, even if the retry fails. A notification of this run
+      // stays open, because post may finish a run that has already notified people.
+      return (at >= startedAt || isStillNeeded(kind, then)) && isStillNeeded(kind, now) ? null : 'goes_on';
     }
   }
 }
 
-/** Tells whether an answer since `then` means that the pull request is not ready to be merged. */
+/** Tells whether an answer since `then` shows that the pull request is not ready to be merged. */
 function isHeldUpSince(then: number, { after }: LaneEnd): boolean {
   return Object.values(provenAnswers(after).items).some(
     ({ kind, answer }) =>
@@ -262,14 +262,14 @@ function opensOnAnother({ before, after, tasks }: LaneEnd): boolean {
   return taskId !== null && taskId !== after.circuit.taskId && !tasks.some(({ id }) => id === taskId);
 }
 
-/** Tells whether the cause of an earlier halt shows no sign of returning. A run that was cut off shows nothing. */
-function goesOn({ after: { signals }, outcome }: LaneEnd): boolean {
+/** Tells whether a run shows that the cause of an earlier halt is gone. A run that was cut off shows nothing. */
+function hasRecovered({ after: { signals }, outcome }: LaneEnd): boolean {
   const showsIt = !['halted', 'failed', 'cancelled', 'parked', 'paused'].includes(outcome.kind);
   return showsIt && signals.testOnlyInARow === 0 && countSet(signals.vetoed) === 0;
 }
 
 /** Tells whether a need still exists. A stuck task that gets another turn stays stuck until it makes progress. */
-function holds(kind: NotificationKind, progress: TaskProgress): boolean {
+function isStillNeeded(kind: NotificationKind, progress: TaskProgress): boolean {
   const isUndecided = progress.state === 'todo' || progress.state === 'in-progress';
   return kindOfProgress(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);
 }

@@ -14,7 +14,7 @@ const MAX_MENTIONS = 5;
 /** Matches a login of a person; logins of managed users contain a `_`. */
 export const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$/;
 
-/** Maximum number of open notifications, about 18 KB of a state's 64. Further needs of tasks wait until one is settled. */
+/** Maximum number of open notifications, about 18 of a state's 64 KiB. Further needs of tasks wait until one is settled. */
 export const MAX_NOTIFICATIONS = 200;
 
 /** Maximum number of notifying comments per lane in 24 hours. Further needs wait for a later run. */
@@ -57,7 +57,7 @@ export const notificationSchema = z.object({
 export type Notification = Immutable<z.infer<typeof notificationSchema>>;
 
 /** The notifications in a lane's state; `notifiedAt` are the instants of the last comments. */
-export interface Remembered {
+export interface NotificationMemory {
   readonly notified: readonly Notification[];
   readonly notifiedAt: readonly number[];
 }
@@ -74,7 +74,7 @@ export function aboutLane(lane: LaneId): string {
 }
 
 /** Adds a comment to the memory; the oldest entries are dropped first. */
-export function withNotification<Known extends Remembered>(
+export function withNotification<Known extends NotificationMemory>(
   known: Known,
   needs: readonly Need[],
   comment: Pick<Notification, 'thread' | 'comment' | 'at'>,

@@ -44,7 +44,7 @@ export function isWithdrawn({ obstacle }: Pick<QueuedTask, 'obstacle'>): boolean
   return obstacle === 'withdrawn';
 }
 
-/** The state after people took tasks back: none of them counts as done by this run. What was spent on them stays. */
+/** Returns the state after people took tasks back: none of them counts as done by this run. Their usage stays. */
 export function unclaimTasks(
   state: LaneState,
   { before, ids, now }: { readonly before: LaneState; readonly ids: readonly TaskId[]; readonly now: number },
@@ -75,5 +75,5 @@ const WHY: Readonly<Record<WithdrawalKind, string>> = {
 
 /** Returns the warning for people about a task that was taken back. */
 export function withdrawalWarning(task: Pick<Task, 'source'>, why: WithdrawalKind): string {
-  return `${nameOfTask(task)} ${WHY[why]} while this run worked: no further call is made for it, and nothing says that it is done.`;
+  return `${nameOfTask(task)} ${WHY[why]} while this run worked: Ralph makes no further call for it and does not report it as done.`;
 }

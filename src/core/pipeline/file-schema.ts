@@ -12,7 +12,7 @@ const MAX_PATTERNS = 100;
 /** Maximum durations in words and in ms. */
 const LONGEST = { timeout: ['24h', DAY_MS], delay: ['1h', HOUR_MS], reset: ['720h', 30 * DAY_MS] } as const;
 
-/** Pattern for editors: a duration, or a text with variables. */
+/** Pattern for editors: a duration, or a string with variables. */
 const DURATION_PATTERN = String.raw`^\s*\+?(?:\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+)\s*$|\$\{`;
 
 function duration([words, maxMs]: readonly [string, number], what: string) {
@@ -59,19 +59,15 @@ function isInside(value: string): boolean {
   return !/^[/\\~]|[*?\0\n\\]|^[A-Za-z]:/.test(value) && !value.split('/').some((part) => part === '..');
 }
 
-const NO_MEANING = 'Accepted, and has no meaning here.';
+const NO_MEANING = 'Accepted for compatibility; has no effect.';
 const unused = z.unknown().optional().describe(NO_MEANING);
 
 const breaker = z
   .strictObject({
-    threshold: whole(
-      1,
-      MAX_FAILURES,
-      'Failures in a row after which the step is skipped; 5 where it is absent.',
-    ).optional(),
-    reset_after: duration(LONGEST.reset, 'How long it is skipped before one try; 30s where it is absent.').optional(),
+    threshold: whole(1, MAX_FAILURES, 'Failures in a row after which the step is skipped; default: 5.').optional(),
+    reset_after: duration(LONGEST.reset, 'How long the step is skipped before one try; default: 30s.').optional(),
   })
-  .describe('Skips a step that keeps failing. It is kept with the branch from one run to the next.');
+  .describe('Skips a step that keeps failing. The count is kept with the branch from one run to the next.');
 
 const common = {
   name: z
@@ -79,22 +75,22 @@ const common = {
     .max(MAX_NAME_CHARS, `must have at most ${MAX_NAME_CHARS} characters`)
     .regex(
       /^[\p{L}\p{N}][\p{L}\p{N} ._:/()+-]*$/u,
-      'must begin with a letter or digit, and hold no other signs than blanks and . _ : / ( ) + -',
+      'must begin with a letter or digit and contain only letters, digits, spaces and . _ : / ( ) + -',
     )
     .describe('Unique in the file.'),
-  enabled: z.boolean().optional().describe('`false` leaves the step out; `true` where it is absent.'),
+  enabled: z.boolean().optional().describe('`false` leaves the step out; default: `true`.'),
   timeout: duration(
     LONGEST.timeout,
-    'When the step is ended with all that it started; `agent-timeout-minutes` where it is absent or 0.',
+    'The step and every process that it started are ended after this time; default, and for 0: `agent-timeout-minutes`.',
   ).optional(),
   max_retries: whole(
     0,
     MAX_RETRIES,
-    'Further tries within the iteration; each of an agent is a call. 0 where it is absent.',
+    'Further attempts within the iteration, each of which is a call for an agent step; default: 0.',
   ).optional(),
   retry_delay: duration(
     LONGEST.delay,
-    'Before the first retry, doubled with each up to 30 s; 1s where it is absent.',
+    'Delay before the first retry; it doubles with each retry, up to 30 s; default: 1s.',
   ).optional(),
   continue_on_error: z
     .boolean()
@@ -107,14 +103,12 @@ const common = {
 
 const tools = z
   .union([z.string(), z.array(z.string()).max(MAX_PATTERNS)], {
-    error: 'must be rules of tools: a text with commas, or a list',
+    error: 'must be tool rules: a comma-separated string or a list',
   })
-  .describe('Rules of the tools that the agent may use, in place of `allowed-tools`.');
+  .describe('Rules for the tools that the agent may use, in place of `allowed-tools`.');
 
 const agentConfig = z.strictObject({
-  prompt_file: path(
-    "The step's own prompt, read from the base branch; the run's prompt where it is absent.",
-  ).optional(),
+  prompt_file: path("The step's own prompt, read from the base branch; default: the run's prompt.").optional(),
   model: z
     .string()
     .max(100)
@@ -123,17 +117,18 @@ const agentConfig = z.strictObject({
     .describe('The model, in place of the input `model`.'),
   allowed_tools: tools.optional(),
   allowedTools: tools.optional(),
-  timeout: duration(LONGEST.timeout, 'When the call is ended; the shorter of both timeouts counts.').optional(),
+  timeout: duration(
+    LONGEST.timeout,
+    'The call is ended after this time; the shorter of both timeouts counts.',
+  ).optional(),
   marker_file: path(
-    'The step runs once on each branch: not where it has passed there, or where the base branch has this file.',
+    'The step runs once on each branch: not again after it has passed, and not at all if the base branch has this file.',
   ).optional(),
   session: z
     .enum(['continue', 'fresh'], { error: 'must be one of: continue, fresh' })
     .optional()
-    .describe(
-      '`continue`: it continues the conversation of the branch, which is the default; `fresh`: it begins one of its own.',
-    ),
-  prd_file: path('Accepted: tasks are found where they are found without a pipeline.').optional(),
+    .describe('`continue` (default): the step continues the conversation of the branch; `fresh`: it begins its own.'),
+  prd_file: path('Accepted for compatibility; tasks are found in the same places as without a pipeline.').optional(),
   session_file: unused,
   session_expiry_hours: unused,
   claude_binary: unused,
@@ -147,7 +142,7 @@ const commandConfig = z.strictObject({
     .string()
     .refine((text) => text.trim() !== '', 'is empty: give a command')
     .max(MAX_COMMAND_CHARS, `must have at most ${MAX_COMMAND_CHARS} characters: put a longer one into a script`)
-    .describe('For bash, which puts variables in; it sees those that the agent sees, without keys.'),
+    .describe('Command for bash, which expands variables. It sees the same variables as the agent, without keys.'),
   timeout: duration(LONGEST.timeout, 'The shorter of both timeouts counts.').optional(),
 });
 
@@ -161,14 +156,14 @@ const commitConfig = z.strictObject({
 });
 
 const readmeConfig = z.strictObject({
-  readme_path: path('`README.md` where it is absent.').optional(),
+  readme_path: path('Default: `README.md`.').optional(),
   project_dir: path('Folder of the README.').optional(),
   patterns: z
     .array(z.string().min(1).max(MAX_FILE_CHARS))
     .max(MAX_PATTERNS)
     .optional()
     .describe(
-      'Globs of files whose change asks for one of the README; `*.go`, `cmd/**/*.go`, `internal/**/*.go` and `configs/*.json` where it is absent.',
+      'Globs of files whose change requires a change of the README; default: `*.go`, `cmd/**/*.go`, `internal/**/*.go` and `configs/*.json`.',
     ),
 });
 
@@ -197,7 +192,7 @@ export const untypedStepSchema = z.strictObject({
   config: z.unknown().optional(),
 });
 
-/** A step as its file has it. */
+/** A step as it is written in its file. */
 export type FileStep = z.infer<typeof stepSchema>;
 
 const file = z.strictObject({
@@ -207,16 +202,16 @@ const file = z.strictObject({
   max_loops_per_task: whole(
     0,
     1000,
-    'Iterations of a task at most; of this and `max-iterations-per-task` the smaller counts; 0 = no limit.',
+    'Maximum iterations per task; the smaller of this and `max-iterations-per-task` counts; 0 = no limit.',
   ).optional(),
   signals: doneSignalsSchema
     .optional()
-    .describe('Not about steps: by what else the agent says that everything is done.'),
+    .describe('Further texts and files by which an agent says that everything is done; unrelated to steps.'),
   steps: z
     .array(stepSchema)
     .min(1, 'is empty: give at least one step')
     .max(MAX_STEPS, `has more than ${MAX_STEPS} steps`)
-    .describe('What one iteration does, in this order.'),
+    .describe('The steps of one iteration, in order.'),
 });
 
 export const pipelineFileSchema = file;

@@ -11,17 +11,17 @@ import {
   untypedStepSchema,
   UNUSED_KEYS,
 } from './file-schema.ts';
-import { type Breaker, isAnybodys, type Step } from './pipeline.ts';
+import { type Breaker, isSharedFileName, type Step } from './pipeline.ts';
 import {
   expandVariables,
   isReference,
   parseDuration,
   type Position,
   type Problem,
-  unsetIn,
+  unsetVariablesIn,
   type Variables,
 } from './reading/command-variables.ts';
-import { areSteps, hasSteps, looksLikeSteps, readFileData } from './reading/file-data.ts';
+import { areSteps, hasSteps, looksLikeSteps, parseFileData } from './reading/file-data.ts';
 import { type Wrong, wrongBySchema } from './reading/file-problems.ts';
 import { MAX_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
@@ -69,46 +69,46 @@ export type ParsedPipeline =
   /** The file has no steps: it belongs to another tool or serves another purpose. */
   | { readonly kind: 'no-pipeline' };
 
-interface Reading {
+interface ParseContext {
   readonly variables: Variables;
-  /** Returns the problem of a tool rule as a predicate; null if the rule is valid. */
+  /** Returns what is wrong with a tool rule, as the end of a sentence; null if the rule is valid. */
   readonly ruleProblem: (rule: string) => string | null;
 }
 
 /** Parses one of the pipeline files; accepts any text. */
-export function parsePipeline(file: string, text: string, reading: Reading): ParsedPipeline {
+export function parsePipeline(file: string, text: string, reading: ParseContext): ParsedPipeline {
   const unreadable = (problems: readonly Problem[]): ParsedPipeline =>
-    isAnybodys(file) && !looksLikeSteps(text) ? { kind: 'no-pipeline' } : { kind: 'wrong', problems, steps: [] };
+    isSharedFileName(file) && !looksLikeSteps(text) ? { kind: 'no-pipeline' } : { kind: 'wrong', problems, steps: [] };
   if (text.length > MAX_CHARS) return unreadable([{ at: null, message: `is longer than ${MAX_CHARS / 1024} KiB` }]);
-  const located = readFileData(file, text);
+  const located = parseFileData(file, text);
   if (located.kind === 'malformed')
     return unreadable(located.problems.map(({ message, ...position }) => ({ at: position, message })));
   const { at } = located;
   if (!hasSteps(file, located.data)) {
-    if (!isAnybodys(file) && areSteps(located.data))
+    if (!isSharedFileName(file) && areSteps(located.data))
       return unreadable([{ at: at([], 'value'), message: 'is a list: put it into an object, `{ "steps": [ … ] }`' }]);
-    const meant = isAnybodys(file) ? null : meantAsSteps(located.data);
+    const meant = isSharedFileName(file) ? null : meantAsSteps(located.data);
     if (meant === null) return { kind: 'no-pipeline' };
     const message = `\`${oneLine(meant, 60)}\` is not known here: did you mean \`steps\`?`;
     return unreadable([{ at: at([meant], 'key'), message }]);
   }
   const missing = new Set<string>();
-  const data = putIn(located.data, { variables: reading.variables, missing });
+  const data = expandIn(located.data, { variables: reading.variables, missing });
   const parsed = pipelineFileSchema.safeParse(data);
   const repeated = located.repeated.map(({ name, ...position }) => ({
     at: position,
-    message: `\`${oneLine(name, 60)}\` is there twice: leave one out`,
+    message: `\`${oneLine(name, 60)}\` occurs twice: remove one`,
   }));
   const readable = readableSteps(data);
   const wrongs = [
     ...(parsed.success ? [] : wrongBySchema([...parsed.error.issues, ...issuesOfUntyped(readable)], data)),
-    ...rulesBroken(readable, reading),
+    ...brokenRules(readable, reading),
   ];
   const problems = [...repeated, ...wrongs.map(({ path, of, message }) => ({ at: at(path, of), message }))];
   const steps = readable
     .slice(0, MAX_STEPS)
     .flatMap(({ step }, index) =>
-      step !== null && isEnabled(step) ? [planned(step, (key) => at(['steps', index, 'config', key], 'value'))] : [],
+      step !== null && isEnabled(step) ? [planStep(step, (key) => at(['steps', index, 'config', key], 'value'))] : [],
     );
   if (problems.length > 0 || !parsed.success) return { kind: 'wrong', problems, steps };
   return {
@@ -117,14 +117,14 @@ export function parsePipeline(file: string, text: string, reading: Reading): Par
     maxIterationsPerTask: parsed.data.max_loops_per_task ?? 0,
     missing: [...missing],
     missingInCommands: steps.flatMap(({ step }) => {
-      const names = step.kind === 'command' ? unsetIn(step.command, reading.variables) : [];
+      const names = step.kind === 'command' ? unsetVariablesIn(step.command, reading.variables) : [];
       return names.length === 0 ? [] : [{ step: step.name, names }];
     }),
     unused: unusedIn(parsed.data),
   };
 }
 
-/** Returns the keys without effect, including those that have none for a step of their type. */
+/** Returns the keys without effect, including those without effect on steps of their type. */
 function unusedIn({ steps }: PipelineFile): readonly string[] {
   const ofOthers = steps.flatMap(({ config }) => Object.keys(config ?? {})).filter((key) => UNUSED_KEYS.includes(key));
   const ofRetries = steps.flatMap((step) =>
@@ -138,22 +138,22 @@ function unusedIn({ steps }: PipelineFile): readonly string[] {
 /** Keys of steps that start a program. */
 const RUNNING_KEYS = ['timeout', 'max_retries', 'retry_delay'] as const;
 
-/** Returns the key of a list that was meant to be `steps`; null if there is none. */
+/** Returns the key of a list that was probably meant to be `steps`; null if there is none. */
 function meantAsSteps(data: unknown): string | null {
   if (typeof data !== 'object' || data === null) return null;
   const lists = Object.entries(data).filter(([, value]) => Array.isArray(value));
   return lists.map(([key]) => key).find((key) => nearest(key, ['steps']) !== null) ?? null;
 }
 
-/** A step with everything that can be read of it. */
+/** A step, reduced to its readable parts. */
 interface ReadableStep {
-  /** The step as the file has it. */
+  /** The step as it is written in the file. */
   readonly given: unknown;
   /** The step without the parts that the schema refuses; null if too little remains. */
   readonly step: FileStep | null;
 }
 
-/** Reads each step on its own, so that a problem in one hides no other problem. */
+/** Parses each step on its own, so that a problem in one hides no other problem. */
 function readableSteps(data: unknown): readonly ReadableStep[] {
   const given = typeof data === 'object' && data !== null && 'steps' in data ? data.steps : null;
   return (Array.isArray(given) ? given : []).map((step: unknown) => ({ given: step, step: readableStep(step) }));
@@ -165,16 +165,16 @@ function readableStep(given: unknown): FileStep | null {
   const refused = whole.error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
   );
-  return stepSchema.safeParse(refused.reduce(without, given)).data ?? null;
+  return stepSchema.safeParse(refused.reduce(withoutValueAt, given)).data ?? null;
 }
 
 /** Returns the data without the value at a path; a path into a list removes the whole list. */
-function without(data: unknown, [key, ...inner]: readonly PropertyKey[]): unknown {
+function withoutValueAt(data: unknown, [key, ...inner]: readonly PropertyKey[]): unknown {
   if (key === undefined || typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
   return Object.fromEntries(
     Object.entries(data).flatMap(([name, value]: [string, unknown]) => {
       if (name !== key) return [[name, value]];
-      return inner.length === 0 ? [] : [[name, without(value, inner)]];
+      return inner.length === 0 ? [] : [[name, withoutValueAt(value, inner)]];
     }),
   );
 }
@@ -190,7 +190,7 @@ function issuesOfUntyped(steps: readonly ReadableStep[]): readonly z.core.$ZodIs
 }
 
 /** Checks rules that no schema covers: unique names, markers, and at least one call of an agent. */
-function rulesBroken(read: readonly ReadableStep[], { ruleProblem }: Reading): readonly Wrong[] {
+function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContext): readonly Wrong[] {
   const steps = read.map(({ step }) => step);
   const names = read.map(({ given }) =>
     typeof given === 'object' && given !== null && 'name' in given && typeof given.name === 'string'
@@ -213,7 +213,7 @@ function rulesBroken(read: readonly ReadableStep[], { ruleProblem }: Reading): r
       else
         note(
           [index, 'config', 'marker_file'],
-          `\`marker_file\` is that of the step "${steps[first]?.name ?? ''}" as well, so that this step never runs`,
+          `the step "${steps[first]?.name ?? ''}" has the same \`marker_file\`, so this step would never run`,
         );
     }
     for (const rule of toolsOf(config) ?? []) {
@@ -221,14 +221,14 @@ function rulesBroken(read: readonly ReadableStep[], { ruleProblem }: Reading): r
       if (problem !== null)
         note(
           [index, 'config', config.allowed_tools === undefined ? 'allowedTools' : 'allowed_tools'],
-          `the list of tools ${problem}`,
+          `the list of tool rules ${problem}`,
         );
     }
   }
   const taken = new Set<string>();
   for (const [index, name] of names.entries()) {
     if (name !== null && taken.has(name))
-      note([index, 'name'], `another step is called "${oneLine(name, MAX_NAME_CHARS)}" as well`);
+      note([index, 'name'], `another step is also called "${oneLine(name, MAX_NAME_CHARS)}"`);
     if (name !== null) taken.add(name);
   }
   // A marker is a name that the lane remembers, never a file that a step writes.
@@ -249,7 +249,7 @@ function rulesBroken(read: readonly ReadableStep[], { ruleProblem }: Reading): r
     wrong.push({
       path: ['steps'],
       of: 'key',
-      message: 'every `agent` step of `steps` has a `marker_file`, so that after the first iteration nobody is called',
+      message: 'every `agent` step has a `marker_file`, so no agent would be called after the first iteration',
     });
   return wrong;
 }
@@ -271,7 +271,7 @@ const DEFAULT_BREAKER: Breaker = { threshold: 5, resetAfterMs: 30_000 };
 
 const DEFAULT_PATTERNS = ['*.go', 'cmd/**/*.go', 'internal/**/*.go', 'configs/*.json'];
 
-function planned(step: FileStep, placeOf: (key: string) => Position): PlannedStep {
+function planStep(step: FileStep, placeOf: (key: string) => Position): PlannedStep {
   const timeouts = [step.timeout, step.type === 'agent' || step.type === 'command' ? step.config?.timeout : undefined];
   const given = timeouts.map((value) => msOf(value, 0)).filter((ms) => ms > 0);
   const common = {
@@ -340,26 +340,26 @@ function toolsOf({ allowed_tools: snake, allowedTools: camel }: ToolKeys): reado
 }
 
 /** Replaces variables in all texts except for commands, where bash expands them safely, and `signals`, which is not about steps. */
-function putIn(data: unknown, expanding: Expanding): unknown {
-  if (Array.isArray(data)) return data.map((item) => putIn(item, expanding));
-  if (typeof data !== 'object' || data === null) return typeof data === 'string' ? textOf(data, expanding) : data;
+function expandIn(data: unknown, expanding: Expanding): unknown {
+  if (Array.isArray(data)) return data.map((item) => expandIn(item, expanding));
+  if (typeof data !== 'object' || data === null) return typeof data === 'string' ? expandText(data, expanding) : data;
   return Object.fromEntries(
     Object.entries(data).map(([key, value]) => {
       if (key === 'command' || key === 'signals') return [key, value as unknown];
-      return [key, typeof value === 'string' ? valueOf(key, value, expanding) : putIn(value, expanding)];
+      return [key, typeof value === 'string' ? expandValue(key, value, expanding) : expandIn(value, expanding)];
     }),
   );
 }
 
 /** Converts a variable that is the whole value to a number or boolean if the key requires one. */
-function valueOf(key: string, given: string, expanding: Expanding): unknown {
-  const text = textOf(given, expanding);
+function expandValue(key: string, given: string, expanding: Expanding): unknown {
+  const text = expandText(given, expanding);
   if (!isReference(given)) return text;
   if (NUMBER_KEYS.includes(key) && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
   return SWITCH_KEYS.includes(key) && (text === 'true' || text === 'false') ? text === 'true' : text;
 }
 
-function textOf(given: string, { variables, missing }: Expanding): string {
+function expandText(given: string, { variables, missing }: Expanding): string {
   const { text, missing: without } = expandVariables(given, variables);
   for (const name of without) missing.add(name);
   return text;

@@ -80,8 +80,8 @@ export const PIPELINE_FILES = [
   'config.yaml',
 ] as const;
 
-/** Tells whether the file may belong to any tool, so that its content must prove that it is a pipeline. */
-export function isAnybodys(file: string): boolean {
+/** Tells whether other tools use a file of this name as well, so that its content must show that it is a pipeline. */
+export function isSharedFileName(file: string): boolean {
   return file === 'config.yaml';
 }
 
@@ -91,7 +91,7 @@ export const MAX_CALLS_PER_ITERATION = 220;
 /** The kinds of steps, by their names in a file. */
 export const stepKinds = ['agent', 'command', 'git-commit', 'readme-check', 'noop'] as const;
 
-/** Returns the aim of an agent step's calls: the task, or the step's own prompt, which may have to run once before every task. */
+/** Returns the aim of an agent step's calls: the task, or the step's own prompt, which may run once before all tasks. */
 export function aimOf({ prompt, marker }: Pick<AgentStep, 'prompt' | 'marker'>): Aim {
   if (prompt === null) return 'task';
   return marker === null ? 'step' : 'once';

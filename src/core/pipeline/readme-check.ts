@@ -1,5 +1,5 @@
 import { MIN_CALL_MS } from '../lane/decide.ts';
-import { usedUp, type Windows } from '../lane/windows.ts';
+import { exhaustedWindow, type Windows } from '../lane/windows.ts';
 import type { Policy } from '../policy.ts';
 import { createGlob } from '../text/glob.ts';
 import { firstNames } from '../text/phrase.ts';
@@ -24,7 +24,7 @@ interface ReadmeFacts {
 
 const MAX_NAMED = 5;
 
-/** Returns why the README needs a look; null if it does not. It does if matching files changed and the README did not; tests do not count. */
+/** Returns why the README needs an update; null if it does not. It does if it is missing, or if matching files other than tests changed and it did not. */
 export function readmeProblem({ path, exists, patterns, changed }: ReadmeFacts): string | null {
   if (!exists) return `${path} does not exist`;
   if (changed.includes(path)) return null;
@@ -39,7 +39,7 @@ const TEST_NAME = /(?:_test\.[^/]+|\.(?:test|spec)\.[^/]+)$/;
 
 /** Returns why no call may be made now, in words; null if one may be. These are the limits of `nextStep`, checked between the steps of an iteration. */
 export function callObstacle({ windows, startedAt, calls, costUsd }: Used, policy: Policy, now: number): string | null {
-  const window = usedUp(windows, policy, now);
+  const window = exhaustedWindow(windows, policy, now);
   if (window !== null) return `its limit is reached (${window.reason})`;
   if (policy.maxCalls > 0 && calls >= policy.maxCalls) return 'the run has no calls left';
   if (policy.maxCostUsd > 0 && costUsd >= policy.maxCostUsd) return 'the run has no money left';

@@ -27,7 +27,7 @@ export function problemsWith(file: string, parsed: Readable, base: BaseTexts): r
   return problemLines(file, [...known, ...ofPrompts]);
 }
 
-/** Returns the pipeline with its prompts, which must exist, and with the markers that people have set on the base branch. */
+/** Returns the pipeline with its prompts, which must exist, and with the markers that exist on the base branch. */
 export function resolvePipeline(file: string, planned: PlannedPipeline, base: BaseTexts): Pipeline {
   const steps = planned.steps.map(({ step, prompt, marker }): Step => {
     if (step.kind !== 'agent') return step;
@@ -57,6 +57,6 @@ function isThere({ texts, unread }: BaseTexts, path: string): boolean {
 /** Describes a pipeline in one line for people. */
 export function describePipeline({ file, steps }: Pipeline, unused: readonly string[]): string {
   const names = namesOf(steps.map(({ name, kind }) => `${name} (${kind})`));
-  const without = unused.length === 0 ? '' : `; without meaning here: ${namesOf(unused)}`;
+  const without = unused.length === 0 ? '' : `; without effect: ${namesOf(unused)}`;
   return `\`${file}\`: ${steps.length} ${steps.length === 1 ? 'step' : 'steps'}: ${names}${without}`;
 }

@@ -79,7 +79,7 @@ const SILENCE: Analysis = {
 };
 
 /** Returns why a call is the last one of its run, in words: people took its task back, the provider's limit is reached, or the access fails for every call. Null if the run may continue. */
-export function endsTheRun({ analysis, end }: Pick<StepOutput, 'analysis' | 'end'>): string | null {
+export function whyRunEnds({ analysis, end }: Pick<StepOutput, 'analysis' | 'end'>): string | null {
   if (end.kind === 'withdrawn') return 'people took its task back';
   if (analysis.usageLimit !== null) return "the provider's usage limit is reached";
   return configurationProblem(analysis) === null ? null : `the agent cannot work (${analysis.agentError?.kind ?? ''})`;
@@ -99,7 +99,7 @@ export function joinOutputs(
   }: { readonly failed: readonly StepOutput[]; readonly sessionId: string | null; readonly cancelled: boolean },
 ): StepOutput {
   const last =
-    calls.find((call) => endsTheRun(call) !== null) ?? calls.findLast((call) => !failed.includes(call)) ?? calls.at(-1);
+    calls.find((call) => whyRunEnds(call) !== null) ?? calls.findLast((call) => !failed.includes(call)) ?? calls.at(-1);
   const end: AgentEnd = cancelled ? { kind: 'cancelled' } : (last?.end ?? { kind: 'exited', code: 0 });
   if (last === undefined)
     return { analysis: { ...SILENCE, sessionId }, end, outputChars: 0, fencedBlock: false, failedServers: [] };

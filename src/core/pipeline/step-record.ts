@@ -115,20 +115,20 @@ export interface EarlierStep {
 export function stepNotes(earlier: readonly EarlierStep[], lastIteration: readonly StepRecord[]): string {
   const now = earlier
     .filter(({ record: { kind, result } }) => kind !== 'noop' && kind !== 'git-commit' && result.kind !== 'skipped')
-    .map(({ record, said }) => note(record, said));
+    .map(({ record, said }) => describeStep(record, said));
   const before = lastIteration
     .filter(({ result }) => result.kind === 'failed')
-    .map((record) => `In the last iteration: ${note(record, null)}`);
+    .map((record) => `In the last iteration: ${describeStep(record, null)}`);
   return [...(now.length === 0 ? before : []), ...now].slice(-MAX_NOTED).join('\n');
 }
 
-function note({ name, result, tail }: EarlierStep['record'], said: string | null): string {
+function describeStep({ name, result, tail }: EarlierStep['record'], said: string | null): string {
   const words = said === null || said.trim() === '' ? '' : `: ${oneLine(said, MAX_SAID_CHARS)}`;
   const output = result.kind === 'failed' ? tail.trim().slice(-MAX_TAIL_CHARS) : '';
   return `Step ${name} ${resultWords(result)}${words}${output === '' ? '' : `\n${output}`}`;
 }
 
-/** Describes a step's result in words. */
+/** Describes a step's result as the end of a sentence. */
 export function resultWords(result: StepRecord['result']): string {
   switch (result.kind) {
     case 'passed':
@@ -217,7 +217,7 @@ export function believableSteps({ markers, circuits }: StepMemory, now: number):
   return { markers, circuits: Object.fromEntries(bounded) };
 }
 
-/** Returns the step that another job names as waited for; null if it names none or the pipeline does not have it. */
+/** Returns the step for which another job claims to wait; null if it names none, or one that the pipeline does not have. */
 export function believableStep(step: string | null, { agentSteps, otherSteps }: PipelinePolicy): string | null {
   return [...agentSteps, ...otherSteps].some(({ name }) => name === step) ? step : null;
 }

@@ -7,21 +7,21 @@ import type { Task } from '../tasks/task.ts';
 import { andMore, cut, oneLine } from '../text/phrase.ts';
 import type { Aim } from './hints.ts';
 
-/** The input of the rules: the user's prompt and the task that it is given with. */
-interface Told {
+/** The input of the rules: the user's prompt and its task. */
+interface PromptAndTask {
   readonly prompt: string;
   readonly task: Pick<Task, 'source'>;
-  /** Tells whether the task's file has its item on this branch. */
+  /** `listed` if the task's file on this branch contains its item. */
   readonly standing: 'listed' | 'unlisted';
-  /** Path of the notes of the task's agent. */
+  /** Path of the lane's notebook. */
   readonly notesPath: string;
   readonly aim: Aim;
 }
 
 interface Rule {
-  readonly isNeeded: (told: Told) => boolean;
+  readonly isNeeded: (told: PromptAndTask) => boolean;
   /** Returns one line; all lines and the heading stay below 600 characters. */
-  readonly sentence: (told: Told) => string;
+  readonly sentence: (told: PromptAndTask) => string;
 }
 
 const HEADING =
@@ -103,26 +103,26 @@ function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: Jou
     ? 'changed nothing'
     : evidence.fileCount === 0
       ? 'marked what was done before'
-      : `changed ${listed(evidence.files, evidence.fileCount)}`;
+      : `changed ${listItems(evidence.files, evidence.fileCount)}`;
   const facts = [
     ...describeEnd(evidence.end),
-    ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${short(agentError.text)}`]),
-    ...(evidence.failedServers ?? []).slice(0, MAX_ITEMS).map((name) => `no tools of the MCP server ${short(name)}`),
-    ...errors.slice(0, MAX_ITEMS).map(({ text }) => `error: ${short(text)}`),
+    ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${shorten(agentError.text)}`]),
+    ...(evidence.failedServers ?? []).slice(0, MAX_ITEMS).map((name) => `no tools of the MCP server ${shorten(name)}`),
+    ...errors.slice(0, MAX_ITEMS).map(({ text }) => `error: ${shorten(text)}`),
     ...(denials.length === 0
       ? []
       : [
-          `refused: ${listed(
+          `refused: ${listItems(
             denials.map(({ tool, command }) => (command === null ? tool : `${tool} ${command}`)),
             denials.length,
           )}`,
         ]),
-    ...verdict.discrepancies.map(short),
+    ...verdict.discrepancies.map(shorten),
     ...describeVerification(evidence.verification),
     ...evidence.steps
       .filter(({ result }) => result.kind === 'failed')
-      .map(({ name, result }) => `step ${short(name)} ${short(resultWords(result))}`),
-    ...(signal.recommendation === null ? [] : [`it planned: ${short(signal.recommendation)}`]),
+      .map(({ name, result }) => `step ${shorten(name)} ${shorten(resultWords(result))}`),
+    ...(signal.recommendation === null ? [] : [`it planned: ${shorten(signal.recommendation)}`]),
   ];
   return [`Iteration ${iteration} (${taskId}): ${change}.`, ...facts.map((fact) => `- ${fact}`)].join('\n');
 }
@@ -146,15 +146,15 @@ function describeEnd(end: AgentEnd): readonly string[] {
 
 function describeVerification(verification: Verification): readonly string[] {
   return verification.kind === 'failed'
-    ? [`verification failed: ${short(verification.command)} (exit code ${verification.code ?? 'unknown'})`]
+    ? [`verification failed: ${shorten(verification.command)} (exit code ${verification.code ?? 'unknown'})`]
     : [];
 }
 
-function listed(items: readonly string[], count: number): string {
-  return `${items.slice(0, MAX_ITEMS).map(short).join(', ')}${andMore(count - MAX_ITEMS)}`;
+function listItems(items: readonly string[], count: number): string {
+  return `${items.slice(0, MAX_ITEMS).map(shorten).join(', ')}${andMore(count - MAX_ITEMS)}`;
 }
 
-function short(text: string): string {
+function shorten(text: string): string {
   return oneLine(text, MAX_ITEM_CHARS);
 }
 
@@ -183,9 +183,9 @@ export function describeTakeover(
   const { iterations, summary, recommendation, question, verification } = share;
   const head = [
     `${iterations} ${iterations === 1 ? 'iteration' : 'iterations'} so far${verification === 'not-run' ? '' : `, verification ${verification}`}.`,
-    ...said('It summed up', summary),
-    ...said('It planned', recommendation),
-    ...said('It asked', question),
+    ...quoteWords('It summed up', summary),
+    ...quoteWords('It planned', recommendation),
+    ...quoteWords('It asked', question),
   ].join('\n');
   const worked = entries.filter((entry) => entry.taskId === taskId && hasWorked(entry)).slice(-MAX_ITERATIONS);
   const texts = [head];
@@ -200,7 +200,7 @@ export function describeTakeover(
   return { from, text: cut(texts.join('\n'), MAX_TAKEOVER_CHARS) };
 }
 
-function said(how: string, words: string | null): readonly string[] {
+function quoteWords(how: string, words: string | null): readonly string[] {
   return words === null ? [] : [`${how}: ${oneLine(words, MAX_WORDS_CHARS)}`];
 }
 
@@ -208,16 +208,16 @@ function said(how: string, words: string | null): readonly string[] {
  * Returns the rules that win where the user's prompt may contradict the loop, limited to topics of the prompt and at
  * most 600 characters; empty if there are none. The prompt itself is not changed.
  */
-export function precedence(told: Told): string {
+export function precedence(told: PromptAndTask): string {
   const lines = rules.filter(({ isNeeded }) => isNeeded(told)).map(({ sentence }) => `- ${sentence(told)}`);
   return lines.length === 0 ? '' : `${HEADING}\n${lines.join('\n')}`;
 }
 
-function namesItsFile({ prompt, task: { source } }: Told): boolean {
+function namesItsFile({ prompt, task: { source } }: PromptAndTask): boolean {
   return 'path' in source && prompt.includes(source.path);
 }
 
-function isListed({ task: { source }, standing }: Told): boolean {
+function isListed({ task: { source }, standing }: PromptAndTask): boolean {
   return 'path' in source && source.kind !== 'prompt' && standing === 'listed';
 }
 

@@ -1,18 +1,18 @@
 import type { Verification } from '../evidence.ts';
-import { lockCommands, type LockFile, lockFileWords } from '../feedback/conflict/lock-tools.ts';
+import { lockCommands, type LockFile, describeLockFile } from '../feedback/conflict/lock-tools.ts';
 import type { Subject } from '../feedback/subject.ts';
 import { issueOfId, type LaneId } from '../tasks/ids.ts';
 import { capped, firstLines, oneLine } from '../text/phrase.ts';
 import { type Aim, taskIntro } from './hints.ts';
 
-/** A merge of the base branch in the work tree, with its conflicted files. Conflicted lock files have the base's content unless they were made again. */
+/** A merge of the base branch in the work tree, with its conflicted files. Conflicted lock files have the base's content unless they were regenerated. */
 export interface MergeToFinish {
   readonly conflicts: readonly string[];
   readonly lockFiles: readonly string[];
-  /** The lock files that the loop makes again once no marker is left. */
-  readonly madeByLoop: readonly string[];
-  /** The results of making lock files again so far. */
-  readonly remade: readonly LockFile[];
+  /** The lock files that the loop regenerates once no marker is left. */
+  readonly regeneratedByLoop: readonly string[];
+  /** The results of regenerating lock files so far. */
+  readonly regenerated: readonly LockFile[];
   /** The result of `verify` on the unfinished merge; null if it has not run. */
   readonly verification: Verification | null;
 }
@@ -35,7 +35,7 @@ const INTRO: Readonly<Record<Subject['kind'], string>> = {
     'The base branch has moved on and conflicts with your branch. Its newest commit is merged into the work tree, and nothing is committed yet. Resolve every conflict so that the intent of both sides stays, and remove all conflict markers. Do not merge, rebase or commit yourself: the loop commits the merge once no marker is left.',
 };
 
-/** The instruction for SUMMARY where it is posted as the answer. */
+/** The instruction for a SUMMARY that is posted as the answer. */
 export const FEEDBACK_SUMMARY =
   'SUMMARY is posted as the answer: say what you changed, or why nothing should change. With neither a change nor a SUMMARY the task is not answered.';
 
@@ -115,10 +115,10 @@ export function compactLearnings(
   const last = unique.at(-1);
   const learnings =
     kept.length > 0 || last === undefined
-      ? title + render(kept)
+      ? title + renderEntries(kept)
       : `${title}${capped(last.text.trimEnd(), KEPT_LEARNINGS_CHARS - title.length - 1)}\n`;
   // The title of each part ends the headings of the part before.
-  const part = withLineEnd(ARCHIVE_TITLE + render(moved));
+  const part = withLineEnd(ARCHIVE_TITLE + renderEntries(moved));
   const isThere = moved.length === 0 || archive.endsWith(part);
   return {
     learnings,
@@ -196,23 +196,23 @@ function blocksOf(text: string): readonly string[] {
 
 /** Keeps only the last of entries with equal text under equal headings. */
 function withoutRepeats(entries: readonly Entry[]): readonly Entry[] {
-  const last = new Map(entries.map((entry, index) => [nameOf(entry), index]));
-  return entries.filter((entry, index) => last.get(nameOf(entry)) === index);
+  const last = new Map(entries.map((entry, index) => [entryKey(entry), index]));
+  return entries.filter((entry, index) => last.get(entryKey(entry)) === index);
 }
 
-function nameOf({ text, headings }: Entry): string {
+function entryKey({ text, headings }: Entry): string {
   return JSON.stringify([...headings.map((one) => one.text.trim()), text.trim()]);
 }
 
 /** Returns as many of the last entries as fit, including their headings. */
 function newest(entries: readonly Entry[], room: number): readonly Entry[] {
   let from = entries.length;
-  while (from > 0 && render(entries.slice(from - 1)).length <= room) from -= 1;
+  while (from > 0 && renderEntries(entries.slice(from - 1)).length <= room) from -= 1;
   return entries.slice(from);
 }
 
 /** Renders entries below their headings, each heading once. */
-function render(entries: readonly Entry[]): string {
+function renderEntries(entries: readonly Entry[]): string {
   const lines: string[] = [];
   let shown: readonly Heading[] = [];
   for (const { text, headings } of entries) {
@@ -227,7 +227,7 @@ function withLineEnd(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
-/** Returns the text before a task that answers people or CI. `isLaid` tells whether a merge lies in the work tree. */
+/** Returns the text before a task that answers people or CI. `isLaid`: the work tree contains the unfinished merge. */
 export function feedbackIntro(aim: Aim, kind: Subject['kind'], isLaid: boolean): string {
   if (aim === 'once') return taskIntro.once;
   const intro = kind === 'conflict' && !isLaid ? MERGED : INTRO[kind];
@@ -247,9 +247,9 @@ export function feedbackClaims(kind: Subject['kind']): string {
 
 /** Returns the sections about an unfinished merge; `instructions` are files that may name the project's own commands. */
 export function mergeSections(merge: MergeToFinish, instructions: readonly string[]): readonly string[] {
-  const { conflicts, lockFiles, madeByLoop, remade, verification } = merge;
-  const failed = remade.filter(({ result }) => result !== 'made').map(({ path }) => path);
-  const ofLoop = madeByLoop.filter((path) => !failed.includes(path));
+  const { conflicts, lockFiles, regeneratedByLoop, regenerated, verification } = merge;
+  const failed = regenerated.filter(({ result }) => result !== 'made').map(({ path }) => path);
+  const ofLoop = regeneratedByLoop.filter((path) => !failed.includes(path));
   const left = lockFiles.filter((path) => !ofLoop.includes(path));
   const commands = lockCommands(left).map(([name, words]) => `- ${name}: \`${words}\``);
   return [
@@ -259,17 +259,17 @@ export function mergeSections(merge: MergeToFinish, instructions: readonly strin
     ...(ofLoop.length === 0
       ? []
       : [
-          `These lock files conflicted. Do not edit them: the loop makes them again once no marker is left.\n${dataSection('MADE-BY-LOOP', pathList(ofLoop))}`,
+          `These lock files conflicted. Do not edit them: the loop regenerates them once no marker is left.\n${dataSection('MADE-BY-LOOP', pathList(ofLoop))}`,
         ]),
     ...(left.length === 0
       ? []
       : [
           `These lock files conflicted and are as the base branch has them:\n${dataSection('LOCKS', pathList(left))}`,
-          `Do not edit them by hand. Once everything else is resolved, make each again in its own folder, ${howToMake(instructions)}:\n${commands.join('\n')}\nIf that is not possible here, leave the file as it is and say so in SUMMARY.`,
+          `Do not edit them by hand. Once everything else is resolved, regenerate each in its own folder, ${howToMake(instructions)}:\n${commands.join('\n')}\nIf that is not possible here, leave the file as it is and say so in SUMMARY.`,
         ]),
     ...(failed.length === 0
       ? []
-      : [`The loop tried that already:\n${dataSection('TRIED', pathList(remade.map(lockFileWords)))}`]),
+      : [`The loop tried that already:\n${dataSection('TRIED', pathList(regenerated.map(describeLockFile)))}`]),
     ...(verification?.kind === 'failed' ? ['The verification fails with the merge as it lies there. Fix that.'] : []),
   ];
 }

@@ -26,14 +26,14 @@ export const SPECIFICATION_PLACES: readonly string[] = ['.ralph/SPECS_INDEX.md',
 /** Logs in which another Ralph's agent keeps what it has learnt about the code. */
 export const PROGRESS_PLACES: readonly string[] = ['.ralph/progress.txt', 'scripts/ralph/progress.txt', 'progress.txt'];
 
-/** Returns the places where a run looks for the prompt. `promptFile` is the input `prompt-file`; `there` are the names at the root that `ROOT_LOOP` lists. */
+/** Returns the places where a run looks for the prompt. `promptFile` is the input `prompt-file`; `there` are those names of `ROOT_LOOP` that exist at the root. */
 export function promptPlaces(promptFile: string, there: readonly string[]): readonly string[] {
   const isRootLoop = ROOT_LOOP.every((name) => there.includes(name));
   return [...new Set([promptFile, ...PROMPT_PLACES, ...(isRootLoop ? ROOT_PROMPTS : [])])];
 }
 
-/** Returns the first prompt with content among these files (path → text), which include those of `ROOT_LOOP` if present; null if there is none. */
-export function promptAmong(
+/** Returns the first non-empty prompt among these files (path → text); null if there is none. The files must include those of `ROOT_LOOP` that exist. */
+export function firstPromptIn(
   texts: Readonly<Record<string, string>>,
   promptFile: string,
 ): { readonly path: string; readonly text: string } | null {
@@ -44,7 +44,7 @@ export function promptAmong(
   return null;
 }
 
-/** Returns the lasting part of the logs of another Ralph's agents (path → text), below `## Codebase Patterns`; empty if there is none. */
+/** Returns the sections `## Codebase Patterns` of another Ralph's logs (path → text), which hold what lasts; empty if there is none. */
 export function codebasePatterns(texts: Readonly<Record<string, string>>): string {
   for (const path of PROGRESS_PLACES) {
     const text = Object.hasOwn(texts, path) ? (texts[path] ?? '') : '';

@@ -34,9 +34,9 @@ export interface PromptParts {
   /** Notes on the code by an agent of another Ralph; empty if there are none. */
   readonly patterns: string;
   readonly task: Task;
-  /** The merge that is the task, as it lies in the work tree; null if there is none. */
+  /** The unfinished merge in the work tree, if finishing it is the task; null if there is none. */
   readonly merge: MergeToFinish | null;
-  /** Tells whether the task's file has its item on this branch; meaningless for an issue. */
+  /** `listed` if the task's file on this branch contains its item; meaningless for an issue. */
   readonly standing: 'listed' | 'unlisted';
   /** Titles of the other open tasks, in order of work. */
   readonly others: readonly string[];
@@ -53,10 +53,10 @@ export interface PromptParts {
   readonly hints: readonly HintCode[];
   /** The part of the task's last work that the git server refused; null if there is none. */
   readonly refused: RefusedWork | null;
-  /** Another agent's work on the task, which this agent cannot remember; null if there is none. */
+  /** The work of another agent on the task, which is not in this agent's session; null if there is none. */
   readonly takeover: Takeover | null;
   readonly learnings: string;
-  /** Path of the notes of the task's agent. */
+  /** Path of the lane's notebook. */
   readonly notesPath: string;
   readonly verifyCommands: readonly string[];
   /** The call's place in the pipeline as a sentence, and the notes of earlier and recently failed steps; null without a pipeline. */
@@ -96,7 +96,7 @@ export function composePrompt(parts: PromptParts): string {
     // The built-in prompt contradicts none of the loop's rules.
     promptPath === null ? '' : precedence({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
     `# ${aim === 'task' ? 'Your task' : 'The task of the iteration'}: ${task.id}`,
-    ...(task.source.kind === 'prompt' ? openTask(parts, task.source) : taskOf(parts)),
+    ...(task.source.kind === 'prompt' ? openEndedTask(parts, task.source) : taskSections(parts)),
     protocol(parts),
   ]
     .filter((section) => section !== '')
@@ -144,7 +144,7 @@ function isAnswer(aim: Aim, { source }: Task): boolean {
 const MAX_DOCUMENTS = 20;
 
 /** Returns the sections of a task that is itself a prompt. A step with its own prompt would not see it otherwise. */
-function openTask(
+function openEndedTask(
   { aim, taskPrompt }: PromptParts,
   { path, documents }: Extract<Task['source'], { kind: 'prompt' }>,
 ): readonly string[] {
@@ -162,7 +162,7 @@ function openTask(
 }
 
 /** Returns the sections of a task. All text by people, including names and places, stands between marker lines. */
-function taskOf({ aim, task, standing, merge, instructions }: PromptParts): readonly string[] {
+function taskSections({ aim, task, standing, merge, instructions }: PromptParts): readonly string[] {
   const { title, body, source, comments } = task;
   const isInFile = source.kind === 'plan' || source.kind === 'prd' || source.kind === 'beads';
   const position = isInFile ? positionOf(task, source, standing) : '';

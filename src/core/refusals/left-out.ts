@@ -16,7 +16,7 @@ const MAX_PATH_CHARS = 200;
 export interface LeftOutWork {
   /** Tasks whose commits lost something. */
   readonly tasks: readonly TaskId[];
-  /** Files that were left out; empty if everything was that the tasks had not pushed before. */
+  /** Files that were left out; empty if all unpushed commits of the tasks were. */
   readonly files: readonly string[];
   /** The problem, the remedy and the server's words; redacted. */
   readonly words: string;
@@ -30,9 +30,8 @@ export function waitsAfterRefusal(state: LaneState, { files }: Pick<LeftOutWork,
 }
 
 /**
- * Returns the state after commits were made again without what the server refused. Their tasks are not done: the next
- * iteration is told the server's words and the file. If the file is not known, or the refusal repeats, a person is
- * asked.
+ * Returns the state after the commits were rewritten without the refused content. Their tasks are not done: the next
+ * prompt names the file and the server's words. If the file is not known, or the refusal repeats, a person must decide.
  */
 export function recordLeftOut(state: LaneState, left: LeftOutWork, now: number): LaneState {
   const settled = left.tasks.reduce((next, id) => refuse(next, id, left, now), state);
@@ -86,8 +85,8 @@ function withoutAnswers(feedback: Feedback, ids: readonly TaskId[]): Feedback {
   return { ...feedback, items: Object.fromEntries(items) };
 }
 
-/** Returns the state with commits renamed by `places`: old id → new id; null if the commit no longer exists. */
-export function withPlaces(state: LaneState, places: Readonly<Record<ObjectId, ObjectId | null>>): LaneState {
+/** Returns the state with the new ids of rewritten commits. `places`: old id → new id, null if the commit no longer exists. */
+export function withRenamedCommits(state: LaneState, places: Readonly<Record<ObjectId, ObjectId | null>>): LaneState {
   const placeOf = (id: ObjectId | null): ObjectId | null =>
     id !== null && Object.hasOwn(places, id) ? (places[id] ?? null) : id;
   const tasks = Object.entries(state.tasks).map(

@@ -37,7 +37,7 @@ export function parseRefusal(text: string): Refusal {
 /** The rule of a refusal in unknown words. */
 export const UNKNOWN_RULE = 'unknown';
 
-const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'weather'];
+const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'transient'];
 
 /** Tells whether the server named one of the known rules. */
 export function isNamed({ rule }: Refusal): boolean {
@@ -50,7 +50,7 @@ export function explainRefusal({ meaning, words }: Refusal): string {
 }
 
 /** Returns why a push or a deletion failed, as sentences for a person. */
-export function whyOf(failed: { readonly why: string } | { readonly refusal: Refusal }): string {
+export function describePushFailure(failed: { readonly why: string } | { readonly refusal: Refusal }): string {
   return 'refusal' in failed ? explainRefusal(failed.refusal) : failed.why;
 }
 
@@ -59,9 +59,9 @@ export function withoutAddresses(words: string): string {
   return words.replaceAll(/'[a-z+]+:\/\/[^']*'|[a-z+]+:\/\/\S+/gi, '');
 }
 
-/** Tells whether the words describe a failed connection or a breakdown of the server, so that another try may succeed. */
-export function isWeather(words: string): boolean {
-  return parseRefusal(words).kind === 'weather';
+/** Tells whether the words describe a failed connection or a failure of the server, so that another attempt may succeed. */
+export function isTransient(words: string): boolean {
+  return parseRefusal(words).kind === 'transient';
 }
 
 /** Tells whether the words say that the branch has moved. */
@@ -99,11 +99,11 @@ const FILE_FORMS: readonly RegExp[] = [
 ];
 
 function filesIn(text: string): readonly string[] {
-  const found = linesOf(text).flatMap((line) => {
+  const paths = linesOf(text).flatMap((line) => {
     const match = FILE_FORMS.map((form) => form.exec(line)?.[1]).find((path) => path !== undefined);
     return match === undefined ? [] : [match];
   });
-  return [...new Set(found)].slice(0, MAX_FILES);
+  return [...new Set(paths)].slice(0, MAX_FILES);
 }
 
 /** Returns the lines without git's `remote:` prefix. */
@@ -158,7 +158,7 @@ export function branchInTheWay(branch: string, existing: readonly string[]): str
   return existing.find((name) => folders.includes(name) || name.startsWith(`${branch}/`)) ?? null;
 }
 
-/** Returns sentences for a person on how to resolve a branch in the way. */
+/** Explains to a person how to resolve a branch in the way. */
 export function explainInTheWay(branch: string, other: string): string {
-  return `The branch "${branch}" cannot be made: the branch "${other}" is in the way, and git does not allow both. Rename or delete "${other}", or set a different \`branch-prefix\`.`;
+  return `The branch "${branch}" cannot be created: the branch "${other}" is in the way, and git does not allow both. Rename or delete "${other}", or set a different \`branch-prefix\`.`;
 }

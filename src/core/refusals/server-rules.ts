@@ -1,9 +1,9 @@
 /**
  * The subject of a refusal (spec §10). `content`: the content of the commits. `branch`: the pusher, the kind of commit
- * or the branch. `name`: another ref blocks the name. `stale`: somebody pushed first. `weather`: no answer, or a
- * breakdown.
+ * or the branch. `name`: another ref blocks the name. `stale`: somebody pushed first. `transient`: the server gave no
+ * answer or failed.
  */
-export type RefusalKind = 'content' | 'branch' | 'name' | 'stale' | 'weather';
+export type RefusalKind = 'content' | 'branch' | 'name' | 'stale' | 'transient';
 
 /** A rule of GitHub's rulesets: its name there, and its effect on Ralph's branches. */
 interface RuleType {
@@ -25,7 +25,7 @@ export interface ServerRule {
 }
 
 const EXEMPT =
-  'Limit the rule to the branches that it is for (Settings → Rules → Rulesets), or let the identity that pushes be on its bypass list.';
+  'Limit the rule to the branches that it is for (Settings → Rules → Rulesets), or add the identity that pushes to its bypass list.';
 
 const LEAVE_OUT = 'The file is left out of the branch.';
 
@@ -37,9 +37,9 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'secret',
     type: null,
     pattern: /Push cannot contain secrets|GH009|secrets detected|Resolve the following secrets/i,
-    meaning: 'Push protection found a secret in what was committed.',
+    meaning: 'Push protection found a secret in the commits.',
     remedy:
-      'Take the secret out of the file. If it is a real one, revoke it: it was written to a disk that an agent can read.',
+      'Remove the secret from the file. If it is real, revoke it: it was written to a disk that an agent can read.',
   },
   {
     kind: 'content',
@@ -55,8 +55,8 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'large-file',
     type: null,
     pattern: /GH001|exceeds GitHub's file size limit/i,
-    meaning: 'A file is larger than GitHub takes.',
-    remedy: 'Keep it out of the repository, or in git-lfs.',
+    meaning: 'A file is larger than GitHub accepts.',
+    remedy: 'Leave it out of the commits, or store it with git-lfs.',
   },
   {
     kind: 'content',
@@ -69,7 +69,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'content',
     rule: 'file-path',
-    type: { name: 'file_path_restriction', kind: 'warning', does: 'refuses changes of some files' },
+    type: { name: 'file_path_restriction', kind: 'warning', does: 'refuses changes to some files' },
     pattern: /file paths? (is|are) (restricted|not allowed)|restricted file path|file_path_restriction/i,
     meaning: 'A rule of the repository restricts this path.',
     remedy: LEAVE_OUT,
@@ -117,7 +117,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'branch-name',
     type: { name: 'branch_name_pattern', kind: 'warning', does: 'may refuse the name of the branch' },
     pattern: /branch name (must|does not|is not)|ref name (must|does not)|branch_name_pattern/i,
-    meaning: 'A rule of the repository does not allow this name of a branch.',
+    meaning: 'A rule of the repository does not allow this branch name.',
     remedy: 'Choose a `branch-prefix` that it allows.',
   },
   {
@@ -231,7 +231,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'pull-request',
     type: { name: 'pull_request', kind: 'problem', does: 'refuses pushes without a pull request' },
     pattern: /changes must be made through a pull request|changes must be made through the merge queue/i,
-    meaning: 'A rule of the repository allows changes of this branch through pull requests only.',
+    meaning: 'A rule of the repository allows changes to this branch only through pull requests.',
     remedy: EXEMPT,
   },
   {
@@ -248,7 +248,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'force-push',
     type: null,
     pattern: /GH003|cannot force-push|denying non-fast-forward/i,
-    meaning: 'A rule of the repository forbids to rewrite the branch.',
+    meaning: 'A rule of the repository forbids rewriting the branch.',
     remedy: EXEMPT,
   },
   {
@@ -270,7 +270,7 @@ export const serverRules: readonly ServerRule[] = [
     remedy: 'Nothing was overwritten; the next run continues from there.',
   },
   {
-    kind: 'weather',
+    kind: 'transient',
     rule: 'unreachable',
     type: null,
     pattern:
@@ -279,16 +279,16 @@ export const serverRules: readonly ServerRule[] = [
     remedy: '',
   },
   {
-    kind: 'weather',
+    kind: 'transient',
     rule: 'breakdown',
     type: null,
     pattern:
       /internal (server )?error|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive/i,
-    meaning: 'The git server broke down over the push.',
+    meaning: 'The git server failed during the push.',
     remedy: '',
   },
   {
-    kind: 'weather',
+    kind: 'transient',
     rule: 'rate-limit',
     type: null,
     pattern: /(returned error:|HTTP) 429\b|rate limit|too many requests/i,

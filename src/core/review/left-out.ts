@@ -19,12 +19,12 @@ export type LeftOutReason = keyof typeof LEFT_OUT;
 
 export const leftOutReasons = Object.keys(LEFT_OUT) as readonly LeftOutReason[];
 
-/** Returns the reason that the words of an inspection begin with, up to a semicolon: what follows it may be an earlier version's. */
+/** Returns the reason with which an inspection's words begin. Only the words up to a semicolon are compared, since earlier versions may end differently. */
 export function leftOutReason(why: string): LeftOutReason {
   return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason].split(';', 1)[0] ?? '')) ?? 'other';
 }
 
-/** Tells whether a path belongs to settings that an agent or editor leaves for itself, which tasks are rarely about. */
+/** Tells whether a path belongs to an agent's or editor's own settings, which tasks are rarely about. */
 export function isAgentFolder(path: string): boolean {
   return OWN.test(path);
 }

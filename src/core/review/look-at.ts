@@ -88,7 +88,7 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   },
 ];
 
-/** The parts of a changed file that the rule reads. `after` is its text, known for test files. */
+/** The parts of a changed file that the rule for untested code reads. `after` is its text, known for test files. */
 interface ChangedFile {
   readonly path: string;
   readonly insertions: number;
@@ -112,7 +112,7 @@ const ADDRESS =
 /** Matches packages that run a script on installation, as npm, pnpm and Yarn mark them. */
 const RUNS_SCRIPT = /"hasInstallScript"\s*:\s*true|^\s*requiresBuild:\s*true/gim;
 
-/** Published files of one kind. They take one line however many there are, so that no other kind is lost among them. */
+/** Published files of one kind. They take one line, however many there are, so that they hide no other kind. */
 export interface LookAt {
   readonly kind: LookAtKind;
   /** Number of files of this kind. */
@@ -135,7 +135,7 @@ export interface ReviewedChange {
   readonly insertions: number;
   /** Current size; null if the file no longer exists. */
   readonly bytes: number | null;
-  /** True if the texts were left unread because the run has more to read than its limits allow. */
+  /** True if the texts were not read because the run reached its limits for reading. */
   readonly unread: boolean;
   readonly before: string | null;
   readonly after: string | null;
@@ -150,17 +150,17 @@ const MAX_WHAT_CHARS = 120;
 export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt[] {
   const untested = untestedFiles(changes);
   const embedded = embeddedRepositories(changes.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path));
-  const found = changes.flatMap((change) =>
+  const findings = changes.flatMap((change) =>
     [
       ...findingsIn(change),
       ...(embedded.has(change.path) ? [{ kind: 'embedded-repository', what: null } as const] : []),
       ...(untested.has(change.path) ? [{ kind: 'untested', what: null } as const] : []),
     ].map(({ kind, what }) => ({ kind, path: change.path, what })),
   );
-  const byKind = grouped(found, ({ kind }) => kind);
+  const byKind = grouped(findings, ({ kind }) => kind);
   return lookAtKinds.flatMap((kind) => {
     const files = [...(byKind.get(kind) ?? [])].sort((a, b) => depthOf(a.path) - depthOf(b.path));
-    return files.length === 0 ? [] : [{ kind, fileCount: files.length, files: named(files) }];
+    return files.length === 0 ? [] : [{ kind, fileCount: files.length, files: nearestToRoot(files) }];
   });
 }
 
@@ -170,16 +170,16 @@ export function changedOutside(folder: Folder, paths: readonly string[]): readon
   const files = paths
     .map((path) => ({ path, what: `outside of ${folder}` }))
     .sort((a, b) => depthOf(a.path) - depthOf(b.path));
-  return [{ kind: 'outside', fileCount: files.length, files: named(files) }];
+  return [{ kind: 'outside', fileCount: files.length, files: nearestToRoot(files) }];
 }
 
 /** Joins two lists. A file that both count and neither names is counted twice. */
-export function moreToLookAt(known: readonly LookAt[], found: readonly LookAt[]): readonly LookAt[] {
+export function joinLookAt(known: readonly LookAt[], more: readonly LookAt[]): readonly LookAt[] {
   return lookAtKinds.flatMap((kind) => {
-    const both = [...known, ...found].filter((one) => one.kind === kind);
+    const both = [...known, ...more].filter((one) => one.kind === kind);
     const files = [...new Map(both.flatMap((one) => one.files).map((file) => [file.path, file])).values()];
     const unnamed = both.reduce((sum, one) => sum + one.fileCount - one.files.length, 0);
-    return both.length === 0 ? [] : [{ kind, fileCount: files.length + unnamed, files: named(files) }];
+    return both.length === 0 ? [] : [{ kind, fileCount: files.length + unnamed, files: nearestToRoot(files) }];
   });
 }
 
@@ -201,7 +201,7 @@ export function recordedLookAt(recorded: unknown): readonly LookAt[] {
     .map(({ kind, fileCount, files }) => ({ kind, fileCount, files: files.map(({ path }) => ({ path, what: null })) }));
 }
 
-function named(files: readonly LookAtFile[]): readonly LookAtFile[] {
+function nearestToRoot(files: readonly LookAtFile[]): readonly LookAtFile[] {
   return files
     .slice(0, MAX_NAMED_FILES)
     .map(({ path, what }) => ({ path, what: what === null ? null : capped(flatten(what), MAX_WHAT_CHARS) }));
@@ -224,7 +224,7 @@ function findingsIn(change: ReviewedChange): readonly Finding[] {
   return [
     ...(isTestFile(path) && kind === 'deleted' ? [{ kind: 'deleted-test', what: null } as const] : []),
     ...textFindings(change),
-    ...kindsByPath(path).map((found) => ({ kind: found, what: null })),
+    ...kindsByPath(path).map((kind) => ({ kind, what: null })),
     ...(binary && kind === 'added' ? [{ kind: 'new-binary', what: null } as const] : []),
     ...(binary && kind === 'changed' && !isPicture(path) ? [{ kind: 'changed-binary', what: null } as const] : []),
     ...(bytes !== null && bytes >= LARGE_BYTES
@@ -252,7 +252,7 @@ function testFindings({ path, before, after }: ReviewedChange): readonly Finding
   if (!mayHoldTests(path)) return [];
   const [old, now] = [countInTests(path, before ?? ''), countInTests(path, after ?? '')];
   const skips = now.skips - old.skips;
-  const gone = [goneWords(old.tests - now.tests, 'test'), goneWords(old.checks - now.checks, 'check')].filter(
+  const gone = [goneWords(old.tests - now.tests, 'test'), goneWords(old.assertions - now.assertions, 'check')].filter(
     (words) => words !== '',
   );
   return [
@@ -283,7 +283,7 @@ function lockFileFindings(path: string, before: string | null, after: string | n
   if (!isLockFile(path) || after === null) return [];
   const known = hostsIn(before ?? '');
   const hosts = [...hostsIn(after)].filter((host) => !known.has(host));
-  const scripts = countOf(after) - countOf(before ?? '');
+  const scripts = installScriptsIn(after) - installScriptsIn(before ?? '');
   // A new lock file names its registries for the first time.
   const isElsewhere = before === null ? hosts.filter((host) => !isUsualRegistry(host)) : hosts;
   const what = [
@@ -299,7 +299,7 @@ function hostsIn(text: string): ReadonlySet<string> {
   return new Set([...text.matchAll(ADDRESS)].map(([, host = '']) => host.toLowerCase()));
 }
 
-function countOf(text: string): number {
+function installScriptsIn(text: string): number {
   return text.match(RUNS_SCRIPT)?.length ?? 0;
 }
 
@@ -309,17 +309,17 @@ function isUsualRegistry(host: string): boolean {
   );
 }
 
-/** Returns the paths of code with ten or more new lines that no changed test names. */
+/** Returns the code files with at least `MIN_LINES` new lines that no changed test names. */
 function untestedFiles(changes: readonly ChangedFile[]): ReadonlySet<string> {
   const code = changes.filter(({ path, insertions }) => insertions >= MIN_LINES && isCode(path));
-  const names = new Set(code.map(({ path }) => nameOf(path)));
+  const names = new Set(code.map(({ path }) => moduleNameOf(path)));
   const named = new Set<string>();
   for (const { path, after } of code.length === 0 ? [] : changes.filter((change) => isTestFile(change.path)))
     for (const [word] of `${path}\n${after?.slice(0, READ_CHARS) ?? ''}`.matchAll(/[\w-]+/g)) {
       const name = plainName(word);
       if (names.has(name)) named.add(name);
     }
-  return new Set(code.map(({ path }) => path).filter((path) => !named.has(nameOf(path))));
+  return new Set(code.map(({ path }) => path).filter((path) => !named.has(moduleNameOf(path))));
 }
 
 function isCode(path: string): boolean {
@@ -327,7 +327,7 @@ function isCode(path: string): boolean {
 }
 
 /** Returns the name by which tests refer to a file; for `greet/index.ts` the folder's name. */
-function nameOf(path: string): string {
+function moduleNameOf(path: string): string {
   const [file = '', folder = ''] = path.split('/').reverse();
   const name = file.split('.', 1)[0] ?? '';
   return plainName(NO_NAME_OF_ITS_OWN.test(name) && folder !== '' ? folder : name);

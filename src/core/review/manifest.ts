@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { firstNames } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
-/** The things that a reviewer looks at first, most serious first. */
+/** The kinds of changes that a reviewer looks at first, most serious first. */
 export const lookAtKinds = [
   'manifest-not-read',
   'test-not-read',
@@ -104,12 +104,12 @@ function scriptFindings(old: Scripts, now: Scripts | null): readonly Finding[] {
 
 /** Returns the names of test scripts and of the scripts that they start. */
 function testScripts(scripts: Scripts): readonly string[] {
-  const found = Object.keys(scripts).filter((name) => TEST_SCRIPT.test(name));
+  const names = Object.keys(scripts).filter((name) => TEST_SCRIPT.test(name));
   // The list grows while it is iterated.
-  for (const name of found)
+  for (const name of names)
     for (const [, started = ''] of (scripts[name] ?? '').matchAll(STARTED_SCRIPT))
-      if (Object.hasOwn(scripts, started) && !found.includes(started)) found.push(started);
-  return found;
+      if (Object.hasOwn(scripts, started) && !names.includes(started)) names.push(started);
+  return names;
 }
 
 /** Parts of a manifest that test runners read, including the workspaces that a full test run visits. */
@@ -152,9 +152,9 @@ function dependencyWords(before: string | null, after: string): string {
 }
 
 function dependenciesOf(text: string): Readonly<Record<string, string>> {
-  const found = Object.values(dependenciesSchema.safeParse(tryJson(text)).data ?? {});
+  const groups = Object.values(dependenciesSchema.safeParse(tryJson(text)).data ?? {});
   return Object.fromEntries(
-    found.flatMap((group) => Object.entries(group).map(([name, version]) => [name, JSON.stringify(version)] as const)),
+    groups.flatMap((group) => Object.entries(group).map(([name, version]) => [name, JSON.stringify(version)] as const)),
   );
 }
 

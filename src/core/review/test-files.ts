@@ -88,10 +88,10 @@ export function mayHoldTests(path: string): boolean {
   return isTestFile(path) || /\.rs$/.test(path);
 }
 
-/** Counts for a test file: its tests, its assertions, and the marks that keep tests from running. */
+/** The numbers of tests, assertions, and marks that keep tests from running, in one test file. */
 interface TestCounts {
   readonly tests: number;
-  readonly checks: number;
+  readonly assertions: number;
   readonly skips: number;
 }
 
@@ -100,7 +100,7 @@ export function countInTests(path: string, text: string): TestCounts {
   const code = withoutComments(path, text);
   return {
     tests: matches(code, TESTS),
-    checks: matches(code, CHECKS),
+    assertions: matches(code, ASSERTIONS),
     // Go's build conditions are comments.
     skips: matches(code, ANY_SKIP) + matches(text, BUILD_CONDITION),
   };
@@ -128,7 +128,7 @@ const ANY_SKIP = new RegExp(SKIPS.map(({ source }) => source).join('|'), 'gm');
 const BUILD_CONDITION = /^\/\/(?:go:build| \+build)\b/gm;
 
 /** Matches the assertions of common test libraries. */
-const CHECKS =
+const ASSERTIONS =
   /\b(?:expect|assert\w*|XCTAssert\w*)\s*[(!.]|\b(?:ok|equal|strictEqual|deepEqual|deepStrictEqual|throws|rejects)\s*\(|\bassert\s|\bt\.(?:Error|Fatal)f?\(/g;
 
 /** Matches the beginning of one test in common test runners. */
@@ -251,7 +251,7 @@ export function readsTexts({ path, kind }: Pick<UnreadChange, 'path' | 'kind'>):
 }
 
 /** Selects the changes whose texts are read, up to limits on bytes and files: manifests before tests, those nearest to the root first. */
-export function toRead<C extends UnreadChange>(changes: readonly C[]): readonly C[] {
+export function selectToRead<C extends UnreadChange>(changes: readonly C[]): readonly C[] {
   const wanted = changes
     .filter(readsTexts)
     .map((change) => ({ change, order: (isManifest(change.path) ? 0 : 1_000_000) + change.path.split('/').length }))
@@ -276,7 +276,7 @@ const GENERATED = [
   /(?:^|\/)(?:dist|vendor|node_modules|third_party|__snapshots__|__generated__)\//,
 ];
 
-/** Tells whether nobody reviews the lines of the file. */
+/** Tells whether the file is generated or copied, so that nobody reviews its lines. */
 export function isGenerated(path: string): boolean {
   return isLockFile(path) || GENERATED.some((pattern) => pattern.test(path));
 }

@@ -18,7 +18,7 @@ export type Place = Immutable<z.infer<typeof placeSchema>>;
 
 export const foundSettingSchema = z.object({ input: z.string(), text: z.string(), places: z.array(placeSchema) });
 
-/** The text of a setting in the input `settings`, in the environment or in a settings file of another Ralph, with its place. It counts if the input of its name is not given. */
+/** A setting from the input `settings`, the environment or a settings file of another Ralph, with its place. The input of the same name overrides it. */
 export type FoundSetting = Immutable<z.infer<typeof foundSettingSchema>>;
 
 /** The answer of GitHub about the settings file of another repository: its text, or why there is none, as a sentence. */
@@ -26,7 +26,7 @@ export type OrganisationFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing'; readonly why: string };
 
-export const settingOrigins = ['input', 'environment', 'file', 'default'] as const;
+export const settingOrigins = ['input', 'settings', 'environment', 'file', 'default'] as const;
 
 /** A setting of a run. `where` is a file with its line, a variable, the workflow, or `default`. */
 export interface EffectiveSetting {
@@ -37,19 +37,18 @@ export interface EffectiveSetting {
 }
 
 /**
- * The settings for the runs of a workflow, or without one for `ralph run`: every input, defaults last; and problems
- * with settings that are not inputs, as lines.
+ * The settings in force for a workflow (a path; empty for `ralph run`), defaults last. `problems` are lines about
+ * settings from other places than inputs.
  */
-export interface AnsweredSettings {
+export interface ReportedSettings {
   readonly workflow: string;
   readonly settings: readonly EffectiveSetting[];
   readonly problems: readonly string[];
 }
 
 /**
- * Returns the settings of one run: those of the workflow, then those in place of inputs, then the defaults. `given` are
- * the inputs in the workflow; one with its default's text counts as not given. `defaults` are those of the shown
- * inputs.
+ * Returns the settings of one run in this order: inputs of the workflow (`given`), settings from other places
+ * (`counting`), defaults. An input that repeats its default counts as not given. Only inputs in `defaults` are returned.
  */
 export function effectiveSettings(
   { given, workflow }: { readonly given: Readonly<Record<string, string>>; readonly workflow: string },
@@ -61,7 +60,7 @@ export function effectiveSettings(
     .map(([input, text]): EffectiveSetting => ({ input, text, origin: 'input', where: workflow }));
   const ofOthers = counting.map(({ input, text, places }): EffectiveSetting =>
     places.some(({ file }) => file === 'settings')
-      ? { input, text, origin: 'input', where: workflow }
+      ? { input, text, origin: 'settings', where: workflow }
       : {
           input,
           text,
@@ -76,7 +75,7 @@ export function effectiveSettings(
   return [...ofInputs, ...ofOthers, ...others];
 }
 
-/** Returns the name of a place: the key, after the file and its line if it is in a file. */
+/** Formats a place: `.ralphrc:1 MAX_CALLS_PER_HOUR`, or the key alone if it is not in a file. */
 function nameOfPlace({ key, file }: Place): string {
   if (file === null || file === 'settings') return key;
   return 'path' in file ? `${file.path}:${file.line} ${key}` : `${file.repository} ${key}`;

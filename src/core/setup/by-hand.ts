@@ -3,9 +3,9 @@ import type { Choices } from './files.ts';
 import { namesOf } from '../text/phrase.ts';
 import { hasMark } from './ownership.ts';
 import type { Project } from './project.ts';
-import { isLeft, keyOfChoices } from './workflow.ts';
+import { isLeftToFile, keyOfChoices } from './workflow.ts';
 
-/** A step that a person takes; `path` is a page below the repository's own, or null if there is no page for it. */
+/** A step that a person takes. `path` is a page of the repository on GitHub, relative to its URL, or null if there is none. */
 interface Step {
   readonly what: string;
   readonly path: string | null;
@@ -66,7 +66,7 @@ export function stepsByHand(given: {
     ...(workflow.kind === 'ralph' && workflow.action.startsWith('OWNER/')
       ? [{ what: `In ${ralphWorkflow}, replace OWNER with the account that ralph-action belongs to.`, path: null }]
       : []),
-    ...(workflow.kind === 'ralph' && !workflow.hasVerify && !isLeft(choices, 'verify')
+    ...(workflow.kind === 'ralph' && !workflow.hasVerify && !isLeftToFile(choices, 'verify')
       ? [{ what: `Set verify in ${ralphWorkflow}: the command that proves that work is done.`, path: null }]
       : []),
     ...(workflow.kind === 'ralph' && !workflow.hasServices && withServices.length > 0

@@ -2,7 +2,7 @@ import { SETUP_PATHS } from './files.ts';
 import { cmake, languages, make } from './languages.ts';
 import { parsedManifest } from './manifests.ts';
 import { hasServices, presentWorkflow } from './by-hand.ts';
-import { checkName } from './ci.ts';
+import { pullRequestWorkflowNames } from './ci.ts';
 import { checkingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
 import { proposeFromCi, unreadTests } from './ci/propose.ts';
 import { hasMark } from './ownership.ts';
@@ -62,7 +62,7 @@ const READ_PATHS: readonly string[] = [OWN_WORKFLOW, ...PROMPTS, ...LOOP_SCRIPTS
  */
 export function filesToRead(paths: readonly string[]): readonly string[] {
   const wanted = paths.filter(
-    (path) => isOfCi(path) || READ_PATHS.includes(path) || (isOurs(path) && isNamed(nameOf(path), READ_NAMES)),
+    (path) => isOfCi(path) || READ_PATHS.includes(path) || (isOurs(path) && isNamed(fileNameOf(path), READ_NAMES)),
   );
   const rank = (path: string): number => (isOfCi(path) ? 0 : depthOf(path));
   return wanted.sort((a, b) => rank(a) - rank(b) || compare(a, b)).slice(0, MAX_READ);
@@ -105,11 +105,11 @@ export function detectProject(listing: Listing): Project {
       (path) => known.has(path) && (path !== ROOT_PLAN || isRootPlan([...known])),
     ),
     unreadable: [...listing.texts].flatMap(([path, text]) =>
-      isManifest(path) && parsedManifest(nameOf(path), text) === null ? [path] : [],
+      isManifest(path) && parsedManifest(fileNameOf(path), text) === null ? [path] : [],
     ),
     ralphWorkflow: ralphWorkflowIn(listing),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
-    ci: others.flatMap(([path, text]) => checkName(path, text)).slice(0, MAX_WATCHED),
+    ci: others.flatMap(([path, text]) => pullRequestWorkflowNames(path, text)).slice(0, MAX_WATCHED),
     learned,
     unread: learned === null ? unreadTests(jobs) : learned.unread,
     submodules: known.has('.gitmodules') ? (learned === null ? 'recursive' : learned.submodules) : null,
@@ -126,7 +126,7 @@ function ralphWorkflowIn({ texts }: Listing): string {
 }
 
 function isManifest(path: string): boolean {
-  return ['package.json', 'composer.json'].includes(nameOf(path));
+  return ['package.json', 'composer.json'].includes(fileNameOf(path));
 }
 
 /**
@@ -149,7 +149,7 @@ function ralphsIn(known: ReadonlySet<string>, text: (path: string) => string): r
 
 /** Returns the folders with a file of these names: only the root if it has one, otherwise the shallowest. */
 function foldersOf(paths: readonly string[], names: readonly string[]): readonly string[] {
-  const folders = new Set(paths.filter((path) => isOurs(path) && isNamed(nameOf(path), names)).map(folderOf));
+  const folders = new Set(paths.filter((path) => isOurs(path) && isNamed(fileNameOf(path), names)).map(folderOf));
   if (folders.has('')) return [''];
   return [...folders]
     .filter((folder) => PLAIN_FOLDER.test(folder))
@@ -170,7 +170,7 @@ function placeAt(folder: string, { texts, executable }: Listing, known: Readonly
     has: (name) => known.has(at(name)),
     isExecutable: (name) => executable.includes(at(name)),
     ending: (end) => {
-      for (const path of known) if (path.endsWith(end) && folderOf(path) === folder) return nameOf(path);
+      for (const path of known) if (path.endsWith(end) && folderOf(path) === folder) return fileNameOf(path);
       return null;
     },
     text: (name) => texts.get(at(name)) ?? '',
@@ -208,7 +208,7 @@ function depthOf(path: string): number {
   return path.split('/').length - 1;
 }
 
-function nameOf(path: string): string {
+function fileNameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 

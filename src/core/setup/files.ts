@@ -14,12 +14,12 @@ export interface Templates extends WorkflowDefaults {
   readonly prompt: string;
 }
 
-/** A file that init wants: `lines` are added to the existing ones, `whole` is written only if there is not a file. */
+/** A file that init wants: `lines` are appended to a file; a `whole` file is written only if none exists. */
 export type WantedFile =
   | { readonly kind: 'whole'; readonly path: string; readonly comment: 'yaml' | 'markdown'; readonly text: string }
   | { readonly kind: 'lines'; readonly path: string; readonly lines: readonly string[] };
 
-/** All decisions of a person; `prompt` means that a prompt of their own is written, too. */
+/** All decisions of a person. `prompt` is true if init also writes a prompt for them to edit. */
 export interface Choices extends WorkflowChoices {
   readonly prompt: boolean;
 }

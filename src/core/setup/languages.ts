@@ -241,7 +241,8 @@ export const languages: readonly Language[] = [
       checker: '#phpstan/phpstan ? vendor/bin/phpstan',
     },
     frameworks: ['#laravel/framework ? Laravel', '#symfony/framework-bundle ? Symfony'],
-    install: 'composer install --no-interaction',
+    // A PHP extension names itself to Composer, but is built without it.
+    install: '!$type=php-ext ? composer install --no-interaction',
     test: ['$scripts.test ? composer test', '{runner}'],
     lint: '{checker} analyse',
     setup: { 'shivammathur/setup-php@v2': { 'php-version': "@version, ~php-version ? '$1'" } },

@@ -24,7 +24,7 @@ const MARK = /^(?:# |<!-- )Written by ralph init \(([0-9a-f]{16})\)[^\n]*\n?$/;
 const BLOCK = /(?:^|\n)# Added by ralph init \([0-9a-f]{16}\)\r?\n/;
 const BLOCKS = /(?:^|\r?\n)# Added by ralph init \(([0-9a-f]{16})\)\r?\n((?:[^\r\n#][^\n#]*\n)*)/g;
 
-/** Returns the change that creates or extends a file; a whole file that exists stays as it is. */
+/** Returns the change that creates a file or appends missing lines to it; a `whole` file that exists is not changed. */
 export function writing(wanted: WantedFile, before: string | null, digest: Digest): FileChange {
   const { path } = wanted;
   if (wanted.kind === 'lines') {
@@ -55,7 +55,7 @@ export function removing(wanted: WantedFile, before: string | null, digest: Dige
   return after === '' ? { kind: 'delete', path, before } : { kind: 'shorten', path, before, after };
 }
 
-/** Returns the lines of a block that init did not write, or null if none is as init wrote it. */
+/** Returns the lines of a block that init did not write, or null if people changed all of init's lines. */
 function othersOf(
   block: string,
   { hash, wanted, digest }: { readonly hash: string; readonly wanted: readonly string[]; readonly digest: Digest },

@@ -44,6 +44,8 @@ export interface CiProposal {
   readonly offered: readonly string[];
   /** The programs that these commands start. */
   readonly programs: readonly string[];
+  /** The variables that `verify` reads from the job. */
+  readonly variables: readonly string[];
   readonly unread: readonly Unread[];
   readonly services: YamlMap;
   /** The kind of submodules that CI checks out, or null if it checks out none. */

@@ -2,28 +2,33 @@ import { parsedManifest } from './manifests.ts';
 import { fileIn, uses, type Place, type Stack } from './project.ts';
 
 /**
- * A text, or the first of several that is not empty. `CONDITION ? TEXT` is empty if the condition does not hold. The
- * terms of a condition are joined by `,` (any) and `&` (all, which binds closer), and `!` negates one. A term is a file
- * of the folder (`*.x` is any with this ending, `^x` an executable one), `@fact` of the row, `#package` that a manifest
- * in JSON names, `$a.b` a key of the manifest, `$a.b=x` a key whose text starts with `x`, `~input` by which another
- * workflow sets up a version, or `{word}` that is not empty. In a text, `$1` is what the condition captured, and
- * `{word}` is a word of the row, without which the whole text is empty. Every row has the words `tool`, `folder` (empty
- * at the root) and `at`, the start of a path in the folder.
+ * A value of the table: a text, the first of several texts that is not empty, or a function.
+ *
+ * `CONDITION ? TEXT` is empty unless the condition holds. In a text, `{word}` is replaced by a word of the row (if that
+ * is empty, so is the whole text), and `$1` by what the condition captured. Every row has the words `tool`, `folder`
+ * (empty at the root) and `at`, the prefix of paths in the folder.
+ *
+ * The terms of a condition are joined by `,` (or) and `&` (and, which binds closer); `!` negates a term:
+ * - `name`: a file of the folder; `*.x`: any file with this ending; `^name`: an executable file
+ * - `@fact`: a fact of the row that matches; `{word}`: a word that is not empty
+ * - `#package`: a package that a JSON manifest depends on
+ * - `$a.b`: a key of the manifest; `$a.b=x`: a key whose text starts with `x`
+ * - `~input`: an input with which another workflow sets up a version
  */
-type Cell = string | readonly string[] | Reader;
+type Cell = string | readonly string[] | CellFunction;
 
-/** A function for values that a text cannot express; `all` are the folders with the language. */
-type Reader = (given: {
+/** Computes a value that a text cannot express; `all` are the folders with the language. */
+type CellFunction = (given: {
   readonly place: Place;
   readonly all: readonly Place[];
   readonly tool: string;
   readonly holds: (condition: string) => boolean;
 }) => string;
 
-/** A pattern in the manifest, in another file, or in the text at a key of the manifest. */
+/** A pattern that the manifest, the file `in`, or the text at a key of the manifest may match. */
 type Fact = RegExp | { readonly in: string; readonly says: RegExp } | { readonly key: string; readonly says: RegExp };
 
-/** The commands that install, build and test a language. A missing column is empty. */
+/** A row of the table: the commands that install, build and test a language. A missing column is empty. */
 interface Row {
   readonly tool?: string;
   readonly language?: Cell;
@@ -34,19 +39,21 @@ interface Row {
   readonly build?: Cell;
   readonly test?: Cell;
   readonly lint?: Cell;
-  /** Actions with their inputs, and lines of a workflow's steps, which have no inputs. */
+  /** Steps of a workflow: an action (`name@version`) with its inputs, or a literal line without inputs. */
   readonly setup?: Readonly<Record<string, Readonly<Record<string, Cell>>>>;
-  /** Programs that the commands start; if missing, the tool. */
+  /** Programs that the commands start; the tool if missing. */
   readonly programs?: readonly string[];
+  /** Files that installing and building leave in the folder. */
   readonly leaves?: readonly string[];
 }
 
-/** A language, with the files that identify it: the first that exists is its manifest. */
+/** A language of the table. */
 export interface Language extends Row {
+  /** Names of the files that identify the language; the first that exists is its manifest. */
   readonly by: readonly string[];
   /** Files that are read together as the manifest. */
   readonly reads?: readonly string[];
-  /** The variants by tool: the first whose condition holds counts, and if none holds there is no stack. */
+  /** Variants, of which the first whose condition `when` holds counts; without such a variant there is no stack. */
   readonly tools?: readonly (Row & { readonly when?: string })[];
 }
 
@@ -56,16 +63,16 @@ export interface Language extends Row {
 export function stackOf(language: Language, place: Place, all: readonly Place[]): Stack | null {
   const [manifest] = language.by.flatMap((name) => fileIn(place, name) ?? []);
   if (manifest === undefined) return null;
-  const said = (language.reads ?? [manifest]).map((name) => place.text(name)).join('\n');
-  const json = parsedManifest(manifest, said);
+  const manifestText = (language.reads ?? [manifest]).map((name) => place.text(name)).join('\n');
+  const json = parsedManifest(manifest, manifestText);
   let row: Row = language;
   const tool = (language.tools ?? [{}]).find(({ when }) => when === undefined || holds(when));
   if (tool === undefined) return null;
   row = { ...language, ...tool, words: { ...language.words, ...tool.words } };
   const setup = Object.entries({ ...tool.setup, ...language.setup });
-  const commandOf = (cell: Cell | undefined): string | null => textOf(cell) || null;
+  const commandOf = (cell: Cell | undefined): string | null => resolveCell(cell) || null;
   return {
-    language: textOf(row.language),
+    language: resolveCell(row.language),
     folder: place.folder,
     packageManager: row.tool ?? '',
     frameworks: listOf(row.frameworks),
@@ -74,32 +81,32 @@ export function stackOf(language: Language, place: Place, all: readonly Place[])
     test: commandOf(row.test),
     lint: commandOf(row.lint),
     setup: setup.flatMap(([cell, inputs]) => {
-      const step = textOf(cell);
+      const step = resolveCell(cell);
       if (!step.includes('@')) return listOf([step]);
-      return uses(step, Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, textOf(input)])));
+      return uses(step, Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, resolveCell(input)])));
     }),
     programs: listOf(row.programs ?? ['{tool}']),
     leaves: listOf(row.leaves),
   };
 
   function listOf(cells: readonly string[] = []): readonly string[] {
-    return cells.map(textOf).filter((text) => text !== '');
+    return cells.map(resolveCell).filter((text) => text !== '');
   }
 
-  function textOf(cell: Cell = ''): string {
+  function resolveCell(cell: Cell = ''): string {
     if (typeof cell === 'function') return cell({ place, all, tool: row.tool ?? '', holds });
-    if (typeof cell !== 'string') return cell.map(textOf).find((text) => text !== '') ?? '';
+    if (typeof cell !== 'string') return cell.map(resolveCell).find((text) => text !== '') ?? '';
     const [, condition = '', then = cell] = /^(.+?) \? (.*)$/s.exec(cell) ?? [];
     const match = condition === '' ? [] : matchOf(condition);
-    const words = [...then.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => wordOf(name));
+    const words = [...then.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => resolveWord(name));
     if (match === null || words.includes(null)) return '';
     return then.replaceAll(/\{\w+\}/g, () => words.shift() ?? '').replace('$1', match[1] ?? '');
   }
 
   /** Returns a word of the row, or null if it is empty. */
-  function wordOf(name: string): string | null {
+  function resolveWord(name: string): string | null {
     if (name === 'at') return place.folder === '' ? '' : `${place.folder}/`;
-    return textOf({ folder: place.folder, tool: row.tool ?? '', ...row.words }[name]) || null;
+    return resolveCell({ folder: place.folder, tool: row.tool ?? '', ...row.words }[name]) || null;
   }
 
   function holds(condition: string): boolean {
@@ -121,7 +128,7 @@ export function stackOf(language: Language, place: Place, all: readonly Place[])
     if (kind === '@') return factOf(row.facts?.[name]);
     if (kind === '^') return place.isExecutable(name) ? [] : null;
     if (kind === '~') return captured(place.versionInWorkflows(name));
-    if (kind === '{') return captured(wordOf(name.slice(0, -1)));
+    if (kind === '{') return captured(resolveWord(name.slice(0, -1)));
     if (kind === '$') return keyOf(name);
     if (kind === '#') return PACKAGES.some((key) => valueAt(json, [key, name]) !== undefined) ? [] : null;
     return captured(fileIn(place, term));
@@ -135,14 +142,14 @@ export function stackOf(language: Language, place: Place, all: readonly Place[])
   }
 
   function factOf(fact: Fact | undefined): readonly string[] | null {
-    if (fact === undefined || fact instanceof RegExp) return fact?.exec(said) ?? null;
+    if (fact === undefined || fact instanceof RegExp) return fact?.exec(manifestText) ?? null;
     if ('in' in fact) return fact.says.exec(place.text(fact.in));
     const value = valueAt(json, fact.key.split('.'));
     return typeof value === 'string' ? fact.says.exec(value) : null;
   }
 }
 
-/** The keys under which manifests of npm and Composer name packages. */
+/** The keys of npm's and Composer's manifests that list packages. */
 const PACKAGES: readonly string[] = ['dependencies', 'devDependencies', 'require', 'require-dev'];
 
 function captured(text: string | null): readonly string[] | null {

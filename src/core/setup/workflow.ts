@@ -57,8 +57,8 @@ export interface WorkflowDefaults {
   readonly taskLabel: string;
 }
 
-/** Tells whether the workflow leaves an input to a settings file. */
-export function isLeft({ leftTo }: Pick<WorkflowChoices, 'leftTo'>, input: string): boolean {
+/** Tells whether the workflow leaves out an input because the settings file of another Ralph sets it. */
+export function isLeftToFile({ leftTo }: Pick<WorkflowChoices, 'leftTo'>, input: string): boolean {
   return leftTo?.inputs.includes(input) ?? false;
 }
 
@@ -82,23 +82,25 @@ export function renderWorkflow(
   { allowedTools, taskLabel }: WorkflowDefaults,
 ): string {
   const tools = toolsOf(project, allowedTools);
+  const variables = project.learned?.variables ?? [];
   const services = choices.shape === 'single' ? servicesOf(project.learned?.services ?? {}) : null;
   const inputs = [
-    ...(choices.agent === 'claude' || isLeft(choices, 'agent') ? [] : [`agent: ${choices.agent}`]),
+    ...(choices.agent === 'claude' || isLeftToFile(choices, 'agent') ? [] : [`agent: ${choices.agent}`]),
+    ...(variables.length === 0 || isLeftToFile(choices, 'agent-env') ? [] : [`agent-env: ${variables.join(', ')}`]),
     ...(services === null || services.hosts.length === 0 ? [] : [`allowed-hosts: ${services.hosts.join(', ')}`]),
-    ...(isLeft(choices, 'verify') ? [] : verifyLines(choices.verify)),
-    ...(tools.length === 0 || isLeft(choices, 'allowed-tools')
+    ...(isLeftToFile(choices, 'verify') ? [] : verifyLines(choices.verify)),
+    ...(tools.length === 0 || isLeftToFile(choices, 'allowed-tools')
       ? []
       : [`allowed-tools: ${tools.map((rule) => `+${rule}`).join(',')}`]),
   ];
-  const template = watching(templates[choices.shape], project.ci);
+  const template = withWatchedWorkflows(templates[choices.shape], project.ci);
   return choices.shape === 'single'
     ? renderSingle(template, project, choices, { inputs, services: services?.lines ?? [] })
     : renderThreeJobs(template, choices, [...labelLines(choices, taskLabel), ...inputs]);
 }
 
-/** Returns the template with the names of the workflows whose failures start a run; unchanged without names. */
-function watching(template: string, names: readonly string[]): string {
+/** Puts the names of the workflows whose failures start a run into the template; unchanged without names. */
+function withWatchedWorkflows(template: string, names: readonly string[]): string {
   return names.length === 0
     ? template
     : template.replace(WATCHED_PLACE, (_, start: string) => `${start}[${names.map(yamlText).join(', ')}]`);
@@ -114,15 +116,15 @@ function labelLines({ label, leftTo }: WorkflowChoices, taskLabel: string): read
 }
 
 /**
- * Returns comments in place of inputs: the path of the file that sets them, and `verify` to fill in if it is unknown.
+ * Returns the comments that replace inputs: which file sets them, and `verify` to fill in if no command is known.
  */
 function verifyComment(choices: WorkflowChoices, toFillIn: string): readonly string[] {
-  const left = ['verify', 'allowed-tools'].filter((input) => isLeft(choices, input));
+  const left = ['verify', 'allowed-tools'].filter((input) => isLeftToFile(choices, input));
   if (left.length > 0) return [`# ${namesOf(left)}: set in ${choices.leftTo?.path ?? ''}`, ...openVerify()];
   return openVerify();
 
   function openVerify(): readonly string[] {
-    return choices.verify.length === 0 && !isLeft(choices, 'verify') ? [toFillIn] : [];
+    return choices.verify.length === 0 && !isLeftToFile(choices, 'verify') ? [toFillIn] : [];
   }
 }
 
@@ -140,7 +142,7 @@ export function renderSetupAction(project: Project): string | null {
   const lines = steps.flatMap((line) => [line, ...(line.startsWith('- run: ') ? ['  shell: bash'] : [])]);
   return [
     'name: Set up for Ralph',
-    'description: What this project needs to build and test. The job of the agent runs it, as it is on the default branch.',
+    "description: Installs what this project needs to build and test. The agent's job runs the version on the default branch.",
     'runs:',
     '  using: composite',
     '  steps:',
@@ -163,7 +165,7 @@ function renderThreeJobs(template: string, choices: WorkflowChoices, inputs: rea
   return template
     .replace(WITH_PLACE, (comment) => {
       if (inputs.length > 0) return ['    with:\n', ...indented([...comments, ...inputs], 6)].join('');
-      return isLeft(choices, 'verify') ? indented(comments, 4).join('') : comment;
+      return isLeftToFile(choices, 'verify') ? indented(comments, 4).join('') : comment;
     })
     .replace(SECRET_PLACE, () => {
       const { input, secret } = keyOfChoices(choices);

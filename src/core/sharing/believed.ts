@@ -3,7 +3,7 @@ import { believableProviders, MAX_USAGE_WAIT_MS } from '../agents/providers.ts';
 import type { Circuit } from '../lane/circuit.ts';
 import { bookCall, bookUsage, type LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state/state.ts';
-import { chargeCall, chargeUsage, openWindows, tighter, type Windows } from '../lane/windows.ts';
+import { chargeCall, chargeUsage, openWindows, stricterWindows, type Windows } from '../lane/windows.ts';
 import { believableStep, believableSteps } from '../pipeline/step-record.ts';
 import { allowedCalls, type Policy } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
@@ -60,7 +60,7 @@ function boundedUsage(
   const bounds = { ...policy, overshootUsd };
   const open = openWindows(stored.windows, now);
   return {
-    windows: boundedWindows(tighter(open, openWindows(recorded.windows, now)), open, bounds),
+    windows: boundedWindows(stricterWindows(open, openWindows(recorded.windows, now)), open, bounds),
     ledger: greater(stored.ledger, recorded.ledger, bounds),
   };
 }
@@ -79,13 +79,13 @@ function believedTask(stored: TaskProgress, recorded: TaskProgress, { maxIterati
     ...stored,
     state: isSettled(recorded) ? 'in-progress' : recorded.state,
     attempts,
-    // The tree when the task began: its own content shows only against that.
+    // The task's own changes are measured against the tree at its start.
     startedTree: stored.startedTree ?? recorded.startedTree,
     doneCommit: null,
   };
 }
 
-/** Returns the stricter circuit; one that only the record calls open is at most about to open, and the next iteration decides. */
+/** Returns the stricter circuit. One that is open only in the record counts as about to open: the next iteration decides. */
 function stricter(stored: Circuit, recorded: Circuit): Circuit {
   if (stored.kind === 'open') return stored;
   return recorded.kind === 'closed' ? worse(stored, recorded) : { ...stored, probes: true };
@@ -134,7 +134,7 @@ function believableCostUsd({ maxCostUsd, maxCostUsdPerDay, overshootUsd }: Bound
 }
 
 /** Returns the recorded ledger from before a run, limited on each day to what is stored after the run. */
-export function believedBefore(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
+export function believedLedger(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
   return recorded.map((entry) => combined(entry, stored.find(({ day }) => day === entry.day) ?? entry, Math.min));
 }
 
@@ -170,7 +170,11 @@ export interface Admitted {
  * Returns the state of a lane after a loop in another job. That job decides only about tasks, circuit and session, and
  * about usage within its reservation. People's requests, publications and notifications come from the gate's state.
  */
-export function receivedState(received: LaneState, { before, tasks, policy, base }: Admitted, now: number): LaneState {
+export function mergeReceivedState(
+  received: LaneState,
+  { before, tasks, policy, base }: Admitted,
+  now: number,
+): LaneState {
   const known = new Set(tasks);
   const ids = [...new Set([...Object.keys(before.tasks), ...tasks])];
   const isOf = (id: TaskId): boolean => known.has(id);
@@ -187,7 +191,7 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
           const known = progressOf(before.tasks, id);
           const { answer, retried, ...now } = progressOf(received.tasks, id);
           if (!isOf(id)) return [id, known];
-          // A task that was worked on no longer depends on another lane's answer or on a request; neither is new.
+          // Work on a task settles another lane's answer and a person's request; the job cannot add new ones.
           return [
             id,
             { ...now, approval: known.approval, answer: answer && known.answer, retried: retried && known.retried },
@@ -209,7 +213,7 @@ export function receivedState(received: LaneState, { before, tasks, policy, base
     baseVerification: received.baseVerification?.commit === base ? received.baseVerification : before.baseVerification,
     redBase: received.redBase === null || received.redBase.commit === base ? received.redBase : before.redBase,
     park: park === null ? null : believablePark(park, policy, now),
-    // An instant in the future would keep it open for any length of time.
+    // An instant in the future would keep the circuit open for any length of time.
     circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,
     providers: believableProviders(received.providers, now),
     steps: believableSteps(received.steps, now),

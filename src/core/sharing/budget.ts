@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import {
-  believableWindows,
+  plausibleWindows,
   chargeUsage,
   isTooFarAhead,
   usedUpWindows,
@@ -80,7 +80,7 @@ export function parseBudget(text: string, now: number): ParsedBudget {
 
 /** Returns a plausible budget: a machine whose clock is years ahead must not park the repository for years. */
 function believableBudget(budget: Budget, now: number): ParsedBudget {
-  const windows = believableWindows(budget.windows, now);
+  const windows = plausibleWindows(budget.windows, now);
   const isEndless = ({ expiresAt }: Reservation): boolean => isTooFarAhead(expiresAt - MAX_LEASE_MS, now);
   if (windows === budget.windows && !budget.reservations.some(isEndless))
     return { kind: 'budget', budget, problem: null };
@@ -91,7 +91,7 @@ function believableBudget(budget: Budget, now: number): ParsedBudget {
     kind: 'budget',
     budget: { ...budget, windows, reservations },
     problem:
-      "The repository's usage counters begin in the future, since the clock of a machine was wrong: what was used counts from now on.",
+      "The repository's usage counters begin in the future, because the clock of a machine was wrong: they now begin with this run.",
   };
 }
 
@@ -100,7 +100,7 @@ export function serializeUsage({ reservations, ...budget }: Budget): string {
   return `${JSON.stringify({ ...budget, reservations: reservations.map(withStoredTag) }, null, 1)}\n`;
 }
 
-/** Returns the windows that the run with this tag must see: actual usage, and the reservations of others. */
+/** Returns the windows that limit the run with this tag: actual usage plus the reservations of other runs. */
 export function windowsFor(budget: Budget, runTag: string, now: number): Windows {
   const others = budget.reservations.filter((reservation) => reservation.runTag !== runTag);
   const sum = (
@@ -131,8 +131,8 @@ export function windowsFor(budget: Budget, runTag: string, now: number): Windows
   };
 }
 
-/** Returns the budget for a run whose lane knows `windows`: a missing or deleted budget begins with those and not with new windows. */
-export function seededWith(budget: Budget, windows: Windows): Budget {
+/** Returns the budget with the windows that the lane knows, if it has none: a deleted budget must not grant their usage again. */
+export function seedBudget(budget: Budget, windows: Windows): Budget {
   const isNew = budget.windows.hour === null && budget.windows.day === null && budget.reservations.length === 0;
   return isNew ? { ...budget, windows } : budget;
 }
@@ -141,7 +141,7 @@ export function seededWith(budget: Budget, windows: Windows): Budget {
  * Returns the budget for an attempt of a run, without the tasks held by an earlier attempt: GitHub starts an attempt
  * only when the one before has ended. The earlier reservation still counts as used, since its real usage is unknown.
  */
-export function takeOver(
+export function takeOverReservations(
   budget: Budget,
   { runId, runAttempt }: Pick<Reservation, 'runId' | 'runAttempt'>,
   now: number,
@@ -187,8 +187,8 @@ export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: numb
   return until;
 }
 
-/** Returns the policy of a run bounded by its reservation, even if windows end while it works. */
-export function boundBy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'calls' | 'costUsd'>): Policy {
+/** Returns the policy of a run with its reservation as a limit, even if windows end while it works. */
+export function boundPolicy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'calls' | 'costUsd'>): Policy {
   const maxCostUsd = policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, costUsd) : costUsd;
   return {
     ...policy,
@@ -201,7 +201,7 @@ export function boundBy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'c
 
 /** Returns the budget with the reservation, in place of an earlier one of the same run. */
 export function reserve(budget: Budget, reservation: Reservation, now: number): Budget {
-  // Kept longer than it counts: this machine's clock may be ahead, and the owner must still be able to settle it.
+  // A reservation is kept longer than it counts: this machine's clock may be ahead, and the owner must be able to settle it.
   const live = budget.reservations.filter(
     (other) => other.runTag !== reservation.runTag && now < other.expiresAt + 2 * DAY_MS,
   );
@@ -212,7 +212,7 @@ export function reserve(budget: Budget, reservation: Reservation, now: number): 
 export function settleBudget(budget: Budget, runTag: string, spent: Spent, now: number): Budget {
   if (!hasReserved(budget, runTag)) return budget;
   const reservations = budget.reservations.filter((reservation) => reservation.runTag !== runTag);
-  // A window without usage would end before the one that the next call should open.
+  // Without usage, no window opens: it would end earlier than one that the next call opens.
   if (!(spent.calls > 0 || spent.tokens > 0 || spent.costUsd > 0)) return { ...budget, reservations };
   const charged = chargeUsage(budget.windows, { tokens: spent.tokens, costUsd: spent.costUsd, durationMs: 0 }, now);
   const hour = charged.hour === null ? null : { ...charged.hour, calls: charged.hour.calls + spent.calls };

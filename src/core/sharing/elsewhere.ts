@@ -4,8 +4,8 @@ import { nameOfTask, type Task } from '../tasks/task.ts';
 import { formatInstant } from '../countdown.ts';
 import type { Reservation } from './budget.ts';
 
-/** Tells whether a run with this end on the queue may look at other lanes. */
-export function hasTimeForOthers(outcome: Outcome): boolean {
+/** Tells whether a run that ends like this on the queue may go on to other lanes. */
+export function mayServeOtherLanes(outcome: Outcome): boolean {
   return outcome.kind === 'blocked' || (outcome.kind === 'idle' && outcome.reason !== 'updated');
 }
 
@@ -29,12 +29,12 @@ export function waitForOthers(
   );
   return {
     outcome: { ...outcome, resumeAt: first.expiresAt },
-    why: `Part of the limit is reserved by ${runs.join(', ')}. What it does not use becomes available when it ends.`,
+    why: `Part of the limit is reserved by ${runs.join(', ')}. Whatever stays unused becomes available when that run ends.`,
   };
 }
 
-/** Returns the end of a run whose tasks another run may all be working on, at the longest until these instants. */
-export function workedElsewhere(tasks: readonly Task[], until: ReadonlyMap<TaskId, number>): Outcome {
+/** Returns the outcome of a run if another run may be working on all of its tasks, each until the given instant at the latest. */
+export function outcomeIfWorkedElsewhere(tasks: readonly Task[], until: ReadonlyMap<TaskId, number>): Outcome {
   const last = Math.max(...tasks.map(({ id }) => until.get(id) ?? 0));
   return {
     kind: 'refused',

@@ -7,7 +7,7 @@ import { tryJson } from '../text/try-json.ts';
 import { cut } from '../text/phrase.ts';
 import { lookSchema } from './waiting-issues.ts';
 
-/** Maximum number of orders. A paused lane saves nothing, so orders accumulate that no document has obeyed yet. */
+/** Maximum number of orders. They accumulate on a paused lane, which saves no document that has obeyed them. */
 export const MAX_ORDERS = 30;
 /** Maximum length in characters: a document is at most 64 KiB, with a line for each of its values; lease and orders need a few KiB. */
 const MAX_RECORD_CHARS = 400 * 1024;
@@ -156,15 +156,15 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
     newest.at === given.at;
   if (isRepeated || (given.run !== null && record.orders.some(({ run }) => run === given.run))) return record;
   const order: Order = { ...given, by, number: Math.max(given.at, (newest?.number ?? 0) + 1) };
-  return { ...record, orders: fitting([...record.orders, order]) };
+  return { ...record, orders: limitOrders([...record.orders, order]) };
 }
 
 /** Returns the orders; if they are too many, without the oldest that a newer one on the same subject supersedes. */
-function fitting(orders: readonly Order[]): readonly Order[] {
+function limitOrders(orders: readonly Order[]): readonly Order[] {
   if (orders.length <= MAX_ORDERS) return orders;
   const superseded = orders.findIndex((order, index) =>
     orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)),
   );
-  // A list of that many different orders contains retries, one of which is dropped; a pause is never lost for them.
+  // So many orders on different subjects contain retries, and the oldest retry is dropped: a pause is never lost.
   return orders.toSpliced(superseded === -1 ? orders.findIndex(({ kind }) => kind === 'retry') : superseded, 1);
 }

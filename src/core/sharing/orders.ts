@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isFeedback } from '../feedback/subject.ts';
-import { forgetRounds } from '../feedback/rounds.ts';
+import { resetRounds } from '../feedback/rounds.ts';
 import { resetCircuit, retryTask } from '../lane/settle/settle-circuit.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
@@ -20,7 +20,7 @@ export type OrderKind = (typeof orderKinds)[number];
 export const orderOrigins = ['comment', 'dispatch', 'event', 'command-line'] as const;
 
 export const orderSchema = z.object({
-  /** Grows from order to order and is never below its instant, so that a lost list starts no second count. */
+  /** Grows from order to order and is at least `at`, so that numbers keep growing even if the list is lost. */
   number: anyInstant,
   kind: z.enum(orderKinds),
   // Orders of older versions have neither task nor run.
@@ -50,8 +50,8 @@ export function applyOrders(state: LaneState, orders: readonly Order[]): LaneSta
 
 /** Returns the orders that the state has not obeyed yet, oldest first. */
 export function openOrders(state: LaneState, orders: readonly Order[]): readonly Order[] {
-  // A list always keeps its newest order: one that ends before the obeyed number is another list. Numbers do not show
-  // which of its orders are new, since a giver's clock may have been ahead; instants do.
+  // A list always keeps its newest order. If all numbers are below the obeyed one, the list was lost and begun again:
+  // then only instants tell which orders are new, since a clock may have been ahead when the obeyed number was given.
   const inOrder = orders.toSorted((a, b) => a.number - b.number);
   const isOtherList = inOrder.every(({ number }) => number < state.ordersApplied);
   const first = inOrder.findIndex(({ number, at }) =>
@@ -81,43 +81,43 @@ export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): st
   }
 }
 
-/** Returns the orders that hold: of those about one thing, the newest. */
-export function holdingOrders<T extends Pick<OrderGiven, 'kind' | 'task'>>(orders: readonly T[]): readonly T[] {
+/** Returns the newest order on each subject, which supersedes the older ones. */
+export function effectiveOrders<T extends Pick<OrderGiven, 'kind' | 'task'>>(orders: readonly T[]): readonly T[] {
   return orders.filter((order, at) => orders.findLastIndex((one) => subjectOf(one) === subjectOf(order)) === at);
 }
 
-/** Returns the tasks that a retry gives their attempts again; for feedback its rounds, if it is named. */
+/** Returns the tasks that a retry reopens: they get all their attempts again. Feedback that is retried by name gets its rounds again. */
 export function tasksToRetry(state: LaneState, task: TaskId | null): readonly TaskId[] {
   const asked = task === null ? Object.keys(state.tasks) : [task];
   return asked.filter((id) => isStuck(progressOf(state.tasks, id)) || (task === id && hasHadRounds(state, id)));
 }
 
-/** Returns true if a request had a round, or may have had one: a run without a call does not store a request beyond its rounds. */
+/** Returns true if a feedback task has had a round, or may have: a run without a call does not store a bot's request beyond its rounds. */
 function hasHadRounds({ feedback: { items, botRounds = 0 } }: LaneState, id: TaskId): boolean {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
   if (item === undefined) return botRounds > 0 && isFeedback(id);
   return item.rounds > 0 || item.botRound !== undefined;
 }
 
-function retried(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { readonly reason: string }): LaneState {
+function retryOne(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { readonly reason: string }): LaneState {
   return isStuck(progressOf(state.tasks, id))
     ? retryTask(state, id, order.reason, order.at)
-    : { ...state, feedback: forgetRounds(state.feedback, id) };
+    : { ...state, feedback: resetRounds(state.feedback, id) };
 }
 
 /**
- * Makes a task that a person retries by name the next one, whatever is in progress; an open circuit's probe is for it,
- * or, if everything is retried, for the task that opened the circuit.
+ * Makes a task that a person retries by name the next one, whatever is in progress, and so the probe of an open circuit.
+ * If everything is retried, the probe is for the task that opened the circuit.
  */
-function takenUpNext(state: LaneState, asked: TaskId | null): LaneState {
+function makeNext(state: LaneState, asked: TaskId | null): LaneState {
   const { circuit } = state;
   const task = asked ?? (circuit.kind === 'open' ? circuit.taskId : null);
   if (task === null || isFinished(progressOf(state.tasks, task))) return state;
   return { ...state, circuit: circuit.kind === 'open' ? { ...circuit, taskId: null } : circuit, currentTask: task };
 }
 
-/** Marks tasks as retried that only their file calls failed: they are not in the state, or their file would fail them again. */
-function triedAgain(state: LaneState, asked: TaskId | null): LaneState {
+/** Marks tasks as retried, so that tasks that only their file calls failed or blocked are open again. */
+function markRetried(state: LaneState, asked: TaskId | null): LaneState {
   if (asked === null) return { ...state, retriesAll: true };
   if (isIssueTask(asked) || isFeedback(asked)) return state;
   return { ...state, tasks: withEach(state.tasks, [asked], (progress) => ({ ...progress, retried: true })) };
@@ -141,8 +141,8 @@ function obey(state: LaneState, order: Order): LaneState {
         : withTransition({ ...state, pause: null }, { at, subject: 'pause', from: 'paused', to: 'working', reason });
     case 'retry':
       return tasksToRetry(state, order.task).reduce(
-        (next, id) => retried(next, id, { reason, at }),
-        takenUpNext(triedAgain(state, order.task), order.task),
+        (next, id) => retryOne(next, id, { reason, at }),
+        makeNext(markRetried(state, order.task), order.task),
       );
     case 'reset-circuit':
       return withoutSession(resetCircuit(state, reason, at), order);

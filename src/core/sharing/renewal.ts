@@ -1,6 +1,6 @@
 import { openWindows, type Windows } from '../lane/windows.ts';
 import type { Policy } from '../policy.ts';
-import { boundBy, reservationFor, windowsFor, type Budget, type Reservation, type Spent } from './budget.ts';
+import { boundPolicy, reservationFor, windowsFor, type Budget, type Reservation, type Spent } from './budget.ts';
 
 /**
  * A run that renews its reservation. `spent` is its usage so far; `windows` are as it knew them; `policy` is without
@@ -22,22 +22,22 @@ export interface Renewal {
 
 /**
  * Returns the renewed reservation of a run that waited for the end of a window. Its usage since its begin counts in
- * every window that was open before: rather too much than a call twice.
+ * every window that was open before: some of it may count twice, but no call is granted twice.
  */
-export function renew(budget: Budget, { run, spent, windows: known, policy }: Renewing, now: number): Renewal {
-  const windows = withOwn(windowsFor(budget, run.runTag, now), { known: openWindows(known, now), spent, now });
-  const free = reservationFor(run, windows, { ...policy, maxCostUsd: left(policy.maxCostUsd, spent.costUsd) });
+export function planRenewal(budget: Budget, { run, spent, windows: known, policy }: Renewing, now: number): Renewal {
+  const windows = withOwnUsage(windowsFor(budget, run.runTag, now), { known: openWindows(known, now), spent, now });
+  const free = reservationFor(run, windows, { ...policy, maxCostUsd: remainingUsd(policy.maxCostUsd, spent.costUsd) });
   const reservation = {
     ...free,
     calls: spent.calls + free.calls,
     tokens: spent.tokens + free.tokens,
     costUsd: spent.costUsd + free.costUsd,
   };
-  return { reservation, windows, policy: boundBy(policy, reservation) };
+  return { reservation, windows, policy: boundPolicy(policy, reservation) };
 }
 
 /** Returns the windows with the run's own usage, which no counter has yet. */
-function withOwn(
+function withOwnUsage(
   others: Windows,
   { known, spent, now }: { readonly known: Windows; readonly spent: Spent; readonly now: number },
 ): Windows {
@@ -61,6 +61,6 @@ function withOwn(
 }
 
 /** Returns the remaining money. A used-up limit leaves a tiny amount, since 0 means no limit. */
-function left(maxCostUsd: number, spentUsd: number): number {
+function remainingUsd(maxCostUsd: number, spentUsd: number): number {
   return maxCostUsd === 0 ? 0 : Math.max(Number.EPSILON, maxCostUsd - spentUsd);
 }

@@ -9,7 +9,7 @@ import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type
 import { begunAgain, progressOf, untouched, withEach } from '../tasks/queue.ts';
 import { approvalSchema, isFinished, isStuck, type TaskProgress, taskProgressSchema } from '../tasks/task.ts';
 
-/** Time in ms after which an unchanged pull request is examined again: a task that was set aside may have another turn. */
+/** Time in ms after which an unchanged pull request is examined again, since a task that was set aside may be due. */
 const LOOK_AGAIN_MS = 6 * HOUR_MS;
 
 /** The state of a pull request: its head, its base, and GitHub's results. */
@@ -17,8 +17,8 @@ export const lookSchema = z.object({ seen: z.string().max(200), at: instant });
 
 export const lookedSchema = lookSchema.extend({ lane: z.string().max(120) });
 
-/** A pull request that a run worked on, or had nothing to do for. */
-export type Looked = Immutable<z.infer<typeof lookedSchema>>;
+/** A pull request that a run examined: it worked on it, or found nothing to do. */
+export type ExaminedPullRequest = Immutable<z.infer<typeof lookedSchema>>;
 
 /** An open pull request that conflicts with its base, or whose checks fail. */
 export interface LaneInNeed {
@@ -61,8 +61,8 @@ export function waitingByCircuit({ lane, task, openedAt }: z.infer<typeof openCi
   return { lane, task, progress, notice: null, at: openedAt };
 }
 
-/** Returns the waiting issues after a person requested these: they are open, and their next lane knows who was notified. */
-export function openAgain(
+/** Returns the waiting issues after a person requested some of them: those are open again, and keep their notices. */
+export function reopenWaiting(
   waiting: readonly WaitingIssue[],
   asked: readonly TaskId[],
   now: number,
@@ -126,9 +126,9 @@ function withAnswer(state: LaneState, { lane, task, progress, notice, at }: Wait
   const known = progressOf(state.tasks, task);
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
-  // A task that a person requested was answered, whatever the answer.
+  // The answer of a task that was requested again no longer has a kind of its own.
   const kind = kindOfProgress(progress) ?? 'stuck';
-  // The lane that worked on it since has settled comments about that task alone.
+  // Comments about this task alone were settled by the lane that has worked on it since.
   const asksMore = (one: Notification): boolean =>
     state.notified.some(({ comment, about }) => comment === one.comment && about !== task);
   const open = state.notified.filter(
@@ -191,19 +191,19 @@ export function waitingAfter(
     const known = all.find(({ task }) => task === id);
     const others = all.filter(({ task }) => task !== id);
     const own = known?.lane === after.lane ? known : null;
-    const [then, progress] = [standing(before, id), standing(after, id)];
+    const [then, progress] = [waitingProgress(before, id), waitingProgress(after, id)];
     if (progress === null) {
       const earlier = progressOf(before.tasks, id);
       const workedOn = progressOf(after.tasks, id).attempts > earlier.attempts;
       const isOver = own !== null || (workedOn && earlier.answer !== undefined);
       return isOver && known !== undefined ? others : all;
     }
-    const isNews = then === null || !isSame(then, progress);
+    const isNews = then === null || !isSameProgress(then, progress);
     if (!isNews && (own === null || !isStuck(own.progress))) return all;
     // A settled comment no longer asks anybody.
     const isOpen = after.notified.some(({ comment }) => comment === own?.notice?.comment);
     const notice = noticeOf(after, id) ?? (isOpen ? (own?.notice ?? null) : null);
-    const isKnown = own !== null && isSame(own.progress, progress);
+    const isKnown = own !== null && isSameProgress(own.progress, progress);
     if (isKnown && own.notice?.comment === notice?.comment) return all;
     const at = isKnown ? own.at : now;
     const answer = { lane: after.lane, task: id, progress, notice, at };
@@ -212,7 +212,7 @@ export function waitingAfter(
 }
 
 /** Returns the progress of a task that does not continue by itself, or null if it does. A task that opened the circuit waits for its probe. */
-function standing(state: LaneState, id: TaskId): TaskProgress | null {
+function waitingProgress(state: LaneState, id: TaskId): TaskProgress | null {
   const known = progressOf(state.tasks, id);
   if (known.answer !== undefined) return null;
   const progress = { ...known, startedTree: null, doneCommit: null, unproven: undefined };
@@ -236,14 +236,14 @@ function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): WaitingIssu
     kind === null
       ? one.kind === 'circuit_open' && one.about === aboutLane(lane)
       : one.kind === kind && one.about === id;
-  const found = notified.findLast(isAbout);
-  const asksMore = notified.some(({ comment, about }) => comment === found?.comment && about !== found.about);
-  return found === undefined || found.comment === null || (lane === QUEUE && asksMore)
+  const newest = notified.findLast(isAbout);
+  const asksMore = notified.some(({ comment, about }) => comment === newest?.comment && about !== newest.about);
+  return newest === undefined || newest.comment === null || (lane === QUEUE && asksMore)
     ? null
-    : { thread: found.thread, comment: found.comment, at: found.at };
+    : { thread: newest.thread, comment: newest.comment, at: newest.at };
 }
 
-function isSame(a: TaskProgress, b: TaskProgress): boolean {
+function isSameProgress(a: TaskProgress, b: TaskProgress): boolean {
   return (
     a.state === b.state &&
     a.reason === b.reason &&
@@ -259,7 +259,11 @@ function isSame(a: TaskProgress, b: TaskProgress): boolean {
  */
 export function lanesInNeed(
   open: readonly WaitingPullRequest[],
-  { prefix, looked, now }: { readonly prefix: string; readonly looked: readonly Looked[]; readonly now: number },
+  {
+    prefix,
+    looked,
+    now,
+  }: { readonly prefix: string; readonly looked: readonly ExaminedPullRequest[]; readonly now: number },
 ): readonly LaneInNeed[] {
   const before = new Map(looked.map((one) => [one.lane, one]));
   const lookedAt = (lane: LaneId): number => before.get(lane)?.at ?? 0;

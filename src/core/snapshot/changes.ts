@@ -56,21 +56,21 @@ export interface Claiming {
 }
 
 /** Makes the run the only one that works on the lane, and reserves what it may use. */
-export function claim({ lane, seen, lease, now, named, purpose, reserve }: Claiming): Change<ClaimAnswer> {
+export function claimInSnapshot({ lane, seen, lease, now, named, purpose, reserve }: Claiming): Change<ClaimAnswer> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const refused = (answer: ClaimAnswer): Changed<ClaimAnswer> => ({ snapshot, message: '', answer });
     if (record === null) return refused({ kind: 'changed' });
-    // Only the answer to our own write was lost.
+    // The claim was written before, and only the answer to it was lost.
     const isOurs = record.lease?.runTag === lease.runTag;
-    if (!isOurs && !isSame(laneIn(seen, lane), laneIn(snapshot, lane))) {
+    if (!isOurs && !isSameLane(laneIn(seen, lane), laneIn(snapshot, lane))) {
       const again = claimRecord(record, lease, now);
       return refused(again.kind === 'leased' ? again : { kind: 'changed' });
     }
     const claimed = claimRecord(record, lease, now);
     if (claimed.kind === 'leased') return refused(claimed);
     const budget = budgetIn(snapshot, now);
-    // This run reads what was asked before it; only later requests count as unread.
+    // This run reads everything that was requested so far; only later requests count as unread.
     const isRead = purpose === 'answers' || (purpose === 'tasks' && record.goesOn !== null);
     const asked: LaneRecord = isRead ? { ...claimed.record, goesOn: 'unfinished' } : claimed.record;
     const leased = withAsked(withRecord(snapshot, asked), named, now);
@@ -82,8 +82,8 @@ export function claim({ lane, seen, lease, now, named, purpose, reserve }: Claim
   };
 }
 
-/** Compares two lanes without what others may write at any time (the lane's order in a list, examinations), which no run decides by. */
-function isSame(one: ReturnType<typeof laneIn>, other: ReturnType<typeof laneIn>): boolean {
+/** Compares two lanes, ignoring the fields that others may write at any time and that no run decides by: `goesOn`, `restsAt`, `looked`. */
+function isSameLane(one: ReturnType<typeof laneIn>, other: ReturnType<typeof laneIn>): boolean {
   const decided = (parsed: ReturnType<typeof laneIn>): unknown =>
     parsed.kind === 'record' ? { ...parsed.record, goesOn: null, restsAt: null, looked: null } : parsed;
   return JSON.stringify(decided(one)) === JSON.stringify(decided(other));
@@ -92,7 +92,7 @@ function isSame(one: ReturnType<typeof laneIn>, other: ReturnType<typeof laneIn>
 /** The answer to a save. */
 export type SaveAnswer =
   | { readonly kind: 'saved' }
-  /** This run saved it before, and nothing is written again. */
+  /** This run has already saved it; nothing is written again. */
   | { readonly kind: 'already' }
   /** Another run has the lane or has saved since; this run's copy must not be kept anywhere. */
   | { readonly kind: 'outrun'; readonly why: string };
@@ -111,7 +111,7 @@ export interface Saving {
 }
 
 /** Saves the lane's new state, releases the lane, and replaces the reservation by the actual usage, even if another run's state stays. */
-export function save({ lane, sequence, document, saver, now, run, stored }: Saving): Change<SaveAnswer> {
+export function saveInSnapshot({ lane, sequence, document, saver, now, run, stored }: Saving): Change<SaveAnswer> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const saved = record === null ? null : saveRecord(record, { sequence, document }, saver, now);
@@ -126,7 +126,7 @@ export function save({ lane, sequence, document, saver, now, run, stored }: Savi
     const remembered = stored === null ? snapshot : withRun(snapshot, stored);
     const kept = saved?.kind === 'record' ? withRecord(remembered, saved.record) : remembered;
     return {
-      snapshot: run === null ? kept : settled(kept, run, { runTag: saver.runTag, now }),
+      snapshot: run === null ? kept : settleSnapshot(kept, run, { runTag: saver.runTag, now }),
       message:
         saved?.kind === 'record'
           ? `${nameOfLane(lane)}: saved as #${sequence} by run ${holderOf(saver)}, which ends`
@@ -137,7 +137,7 @@ export function save({ lane, sequence, document, saver, now, run, stored }: Savi
 }
 
 /** Returns the snapshot after a run: the waiting issues, the usage in place of the reservation, and whether a later run must publish the rest. */
-export function settled(
+export function settleSnapshot(
   snapshot: Snapshot,
   run: LaneRun,
   { runTag, now }: { readonly runTag: string; readonly now: number },
@@ -166,7 +166,7 @@ export interface Advancing {
 }
 
 /** Saves the lane's newest state and keeps the claim; answers its sequence, or null if the lane is not this run's. */
-export function advance({ lane, after, document, holder }: Advancing): Change<number | null> {
+export function advanceInSnapshot({ lane, after, document, holder }: Advancing): Change<number | null> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const sequence = Math.max(after, record?.sequence ?? 0) + 1;
@@ -178,7 +178,7 @@ export function advance({ lane, after, document, holder }: Advancing): Change<nu
       ? { snapshot, message: '', answer: null }
       : {
           snapshot: withRecord(snapshot, advanced),
-          message: `${nameOfLane(lane)}: saved as #${sequence} by run ${holderOf(holder)}, which goes on`,
+          message: `${nameOfLane(lane)}: saved as #${sequence} by run ${holderOf(holder)}, which continues`,
           answer: sequence,
         };
   };
@@ -192,11 +192,12 @@ export interface Amending extends Pick<Advancing, 'lane' | 'document' | 'holder'
 }
 
 /** Replaces the state of a lane that no other run has, if it is unchanged since the decision. Answers whether it did. */
-export function amend({ lane, document, holder, seen, now, why }: Amending): Change<boolean> {
+export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amending): Change<boolean> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const isFree = record !== null && (record.lease === null || !keepsOut(record.lease, holder, now));
-    if (!isFree || !isSame(laneIn(seen, lane), laneIn(snapshot, lane))) return { snapshot, message: '', answer: false };
+    if (!isFree || !isSameLane(laneIn(seen, lane), laneIn(snapshot, lane)))
+      return { snapshot, message: '', answer: false };
     const sequence = record.sequence + 1;
     return {
       snapshot: withRecord(snapshot, { ...record, sequence, document: document(sequence), savedBy: holder.runTag }),
@@ -206,17 +207,17 @@ export function amend({ lane, document, holder, seen, now, why }: Amending): Cha
   };
 }
 
-/** Renews the run's claim: its time begins again. */
+/** Renews the run's claim on the lane: its duration begins again. */
 export function renewLease(lane: LaneId, lease: Lease): Change<null> {
   return (snapshot) => ({
     snapshot: withLane(snapshot, lane, (record) => renewRecord(record, lease) ?? record),
-    message: `${nameOfLane(lane)}: claimed again by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
+    message: `${nameOfLane(lane)}: claim renewed by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
     answer: null,
   });
 }
 
 /** Releases the lane, and the reservation if the run used nothing of it. */
-export function release(
+export function releaseInSnapshot(
   lane: LaneId,
   { holder, isUnused, now }: { readonly holder: LeaseHolder; readonly isUnused: boolean; readonly now: number },
 ): Change<null> {
@@ -228,7 +229,7 @@ export function release(
         budget?.kind === 'budget'
           ? withBudget(free, settleBudget(budget.budget, holder.runTag, NOTHING, now), now)
           : free,
-      message: `${nameOfLane(lane)}: given back by run ${holderOf(holder)}`,
+      message: `${nameOfLane(lane)}: released by run ${holderOf(holder)}`,
       answer: null,
     };
   };
@@ -236,7 +237,7 @@ export function release(
 
 const NOTHING = { calls: 0, tokens: 0, costUsd: 0 };
 
-/** Returns the snapshot as it is once all runs are over. */
+/** Returns the snapshot without any lease, as it is when no run is in progress. */
 export function withoutLeases(snapshot: Snapshot): Snapshot {
   return lanesIn(snapshot).reduce(
     (next, lane) => withLane(next, lane, (record) => (record.lease === null ? record : { ...record, lease: null })),
@@ -245,8 +246,8 @@ export function withoutLeases(snapshot: Snapshot): Snapshot {
 }
 
 /**
- * Tells whether a run may still have the lane after a change that was not made. A run never seen with a claim has none,
- * nor does any run if nothing can be claimed.
+ * Tells whether a run may still hold its claim after a change could not be written. The claim is certainly gone if the
+ * last snapshot shows none, and never existed if the store knows no claims.
  */
 export function mayHold(
   { kind, last }: { readonly kind: 'unguarded' | 'unavailable'; readonly last: Snapshot | null },
@@ -262,7 +263,7 @@ export function mayHold(
  * Leaves an order for the lane's next run, whichever run works on the lane now. Answers why it cannot be kept, or null.
  * Issues that wait for the probe of a circuit that the order closes no longer wait, wherever they are worked on next.
  */
-export function order(lane: LaneId, given: OrderGiven): Change<string | null> {
+export function orderInSnapshot(lane: LaneId, given: OrderGiven): Change<string | null> {
   return (snapshot) => {
     const parsed = laneIn(snapshot, lane);
     if (parsed.kind === 'newer')

@@ -1,7 +1,7 @@
 import { provenAnswers } from '../feedback/unproven.ts';
 import { parseState, type LaneState } from '../lane/state/state.ts';
 import { keepsOut, type LeaseHolder } from '../sharing/lease.ts';
-import { openAgain } from '../sharing/waiting-issues.ts';
+import { reopenWaiting } from '../sharing/waiting-issues.ts';
 import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isSettled } from '../tasks/task.ts';
@@ -12,7 +12,7 @@ import { laneIn, waitingIn, withLane, withWaiting, type Snapshot } from './snaps
  * to publish or was killed, or the work is unfinished. False while another run has the lane, or if one examined it and
  * found nothing to do.
  */
-export function goesOn(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder & { readonly now: number }): boolean {
+export function hasWorkLeft(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder & { readonly now: number }): boolean {
   const parsed = laneIn(snapshot, lane);
   if (!isIssueTask(lane) || parsed.kind !== 'record') return false;
   const { lease, goesOn: reason, restsAt, sequence, document } = parsed.record;
@@ -45,7 +45,7 @@ export function withUnanswered(snapshot: Snapshot, lane: LaneId): Snapshot {
 /** Returns the snapshot in which these tasks no longer wait, since a person asks for them. */
 export function withAsked(snapshot: Snapshot, asked: readonly TaskId[], now: number): Snapshot {
   const before = waitingIn(snapshot);
-  const waiting = openAgain(before, asked, now);
+  const waiting = reopenWaiting(before, asked, now);
   if (waiting === before) return snapshot;
   const own = waiting.filter(({ lane, task }) => lane === task && asked.includes(task));
   return own.reduce(

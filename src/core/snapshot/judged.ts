@@ -4,7 +4,7 @@ import type { LaneRecord, ParsedRecord } from '../sharing/lane-record.ts';
 import type { LaneId } from '../tasks/ids.ts';
 import { namesOf, sentence } from '../text/phrase.ts';
 
-/** A copy of a lane's state in a place that does not decide, as far as it was looked for. */
+/** A copy of a lane's state outside of the snapshot, such as in the cache. */
 export type CopyOfLane =
   | { readonly kind: 'found'; readonly sequence: number; readonly document: string | null; readonly signed: boolean }
   | { readonly kind: 'absent' }
@@ -49,7 +49,7 @@ export function judgeRecord(
   const { document, sequence, savedBy, orders, lease } =
     parsed.kind === 'record' ? parsed.record : { document: null, sequence: 0, savedBy: null, orders: [], lease: null };
   const warnings = [
-    ...(problem === null ? [] : [`The state's ${decides} cannot be read: ${sentence(problem)} It is written again.`]),
+    ...(problem === null ? [] : [`The state's ${decides} cannot be read: ${sentence(problem)} This run replaces it.`]),
     ...(copy?.kind === 'unavailable' ? [`The state's ${copies} cannot be read: ${sentence(copy.why)}`] : []),
   ];
   const beside = (more: readonly string[]): Beside => ({ savedBy, orders, lease, warnings: [...warnings, ...more] });
@@ -61,8 +61,8 @@ export function judgeRecord(
     return {
       kind: 'found',
       state: isBehind ? withSafeParts(state.state, safeParts(since.parsed.state, true).state) : state.state,
-      origin: isBehind ? `${decides}, and ${copies} for what came since` : decides,
-      ...beside([...(isBehind ? [] : ahead(copy, sequence, places)), ...state.problems]),
+      origin: isBehind ? `${decides}, with newer parts from the ${copies}` : decides,
+      ...beside([...(isBehind ? [] : warnOfNewerCopy(copy, sequence, places)), ...state.problems]),
     };
   }
   if (since !== null) {
@@ -72,7 +72,7 @@ export function judgeRecord(
       state: cached.state,
       origin: copies,
       ...beside([
-        ...notTaken(cached, since.sequence, { copies, why: `the ${decides} takes no writes` }),
+        ...warnOfDropped(cached, since.sequence, { copies, why: `the ${decides} does not accept writes` }),
         ...since.parsed.problems,
       ]),
     };
@@ -85,7 +85,7 @@ export function judgeRecord(
       ...beside([`The state #${sequence} in the ${decides} cannot be read: ${sentence(state.why)}`]),
     };
   if (problem !== null) return { kind: 'unreadable', why: problem, origin: decides, ...beside([]) };
-  return { kind: 'absent', ...beside(ahead(copy, 0, places)) };
+  return { kind: 'absent', ...beside(warnOfNewerCopy(copy, 0, places)) };
 }
 
 /** Judges a lane of which only copies are stored. */
@@ -115,14 +115,14 @@ export function judgeCopy(
     origin: dropped.includes('approvals') ? `${copies}; approvals are checked again` : copies,
     ...beside,
     warnings: [
-      ...notTaken(others, copy.sequence, { copies, why: "it is not signed with this run's key" }),
+      ...warnOfDropped(others, copy.sequence, { copies, why: "it is not signed with this run's key" }),
       ...parsed.problems,
     ],
   };
 }
 
-/** Returns the sequence up to which no copy adds anything; null if any copy might, or has the transcript that the state names. */
-export function sufficient(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
+/** Returns the sequence of a readable state, up to which no copy adds anything; null if a copy is needed, for example for the transcript. */
+export function sufficientSequence(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
   if (parsed.kind !== 'record' || parsed.record.document === null) return null;
   const state = parseStateAt(parsed.record.document, lane, now);
   return state.kind === 'state' && state.state.transcript === null ? parsed.record.sequence : null;
@@ -139,18 +139,18 @@ function readableCopy(copy: CopyOfLane | null, lane: LaneId, now: number): Reada
 }
 
 /** Returns a sentence about a copy that is newer than the deciding place. */
-function ahead(copy: CopyOfLane | null, sequence: number, { decides, copies }: Places): readonly string[] {
+function warnOfNewerCopy(copy: CopyOfLane | null, sequence: number, { decides, copies }: Places): readonly string[] {
   if (copy?.kind !== 'found' || copy.sequence <= sequence) return [];
-  const name = `The ${copies} holds #${copy.sequence} of this state and the ${decides}`;
+  const name = `The ${copies} has #${copy.sequence} of this state and the ${decides} has`;
   const what = sequence === 0 ? `${name} none` : `${name} #${sequence}`;
   return [
     copy.signed
       ? `${what}: it was reset, or the last run could not write it. The ${decides} decides.`
-      : `${what}, which decides; what is in the ${copies} is not signed with this run's key and is ignored.`,
+      : `${what}, which decides; the copy in the ${copies} is not signed with this run's key and is ignored.`,
   ];
 }
 
-function notTaken(
+function warnOfDropped(
   { dropped }: CachedState,
   sequence: number,
   { copies, why }: { readonly copies: string; readonly why: string },

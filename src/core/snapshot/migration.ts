@@ -31,7 +31,7 @@ export function isEarlierName(name: string): boolean {
  * Returns the texts that earlier versions stored under the names of lanes and `budget` as one snapshot. Unreadable ones
  * stay unreadable, so that the loss is reported and not forgotten.
  */
-export function migrated(texts: ReadonlyMap<LaneId, string>, now: number): Snapshot {
+export function migrateSnapshot(texts: ReadonlyMap<LaneId, string>, now: number): Snapshot {
   const lanes = [...texts].filter(([name]) => isLaneId(name)).reduce(withLane, emptySnapshot);
   const text = texts.get(BUDGET_NAME);
   if (text === undefined) return lanes;
@@ -52,7 +52,7 @@ export function migrated(texts: ReadonlyMap<LaneId, string>, now: number): Snaps
     );
 }
 
-/** The part of earlier versions' budget besides usage. Unreadable parts are looked up again when they are needed. */
+/** The parts of an earlier version's budget other than usage. Unreadable parts are looked up again when they are needed. */
 const earlierSchema = z
   .object({
     /** Records of open circuits by the first versions. */

@@ -7,7 +7,7 @@ import {
   type LaneRecord,
   type ParsedRecord,
 } from '../sharing/lane-record.ts';
-import { type Looked, type WaitingIssue, waitingIssueSchema } from '../sharing/waiting-issues.ts';
+import { type ExaminedPullRequest, type WaitingIssue, waitingIssueSchema } from '../sharing/waiting-issues.ts';
 import { isLaneId, issueOfId, type LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 
@@ -18,12 +18,12 @@ import { tryJson } from '../text/try-json.ts';
  */
 export type Snapshot = ReadonlyMap<string, string>;
 
-/** The result of a change; an identical snapshot means no change. */
+/** The result of a change. The same snapshot object means that nothing changed. */
 export interface Changed<Answer> {
   readonly snapshot: Snapshot;
   /** The author, the change and its reason, as one line of the history. */
   readonly message: string;
-  /** The answer of the change about the given snapshot. */
+  /** The answer for the caller of the change. */
   readonly answer: Answer;
 }
 
@@ -35,12 +35,12 @@ export const emptySnapshot: Snapshot = new Map();
 /** The placeholder for a snapshot that cannot be read: its counters count as used up, and its lanes as lost. */
 export const unreadableSnapshot: Snapshot = new Map([['usage.json', '{}']]);
 
-/** Returns a snapshot as one text. */
+/** Serializes a snapshot into one text. */
 export function serializeSnapshot(snapshot: Snapshot): string {
   return `${JSON.stringify({ version: 1, files: Object.fromEntries(snapshot) }, null, 1)}\n`;
 }
 
-/** Parses such a text. Never throws. */
+/** Parses a text that `serializeSnapshot` wrote. Never throws. */
 export function parseSnapshot(text: string): Snapshot {
   const stored = storedSnapshotSchema.safeParse(tryJson(text));
   return stored.success
@@ -118,7 +118,7 @@ export function waitingIn(snapshot: Snapshot): readonly WaitingIssue[] {
 }
 
 /** Returns the states of pull requests when runs last examined them. */
-export function looksIn(snapshot: Snapshot): readonly Looked[] {
+export function examinedIn(snapshot: Snapshot): readonly ExaminedPullRequest[] {
   return lanesIn(snapshot).flatMap((lane) => {
     const look = recordIn(snapshot, lane)?.looked ?? null;
     return look === null ? [] : [{ lane, ...look }];

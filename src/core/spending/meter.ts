@@ -29,9 +29,9 @@ type Admission =
   | { readonly kind: 'waits' }
   | { readonly kind: 'refused'; readonly by: Exhausted };
 
-export const NOTHING: Spent = { tokens: 0, costUsd: 0 };
+export const NO_SPENDING: Spent = { tokens: 0, costUsd: 0 };
 
-export function plus(a: Spent, b: Spent): Spent {
+export function addSpent(a: Spent, b: Spent): Spent {
   return { tokens: a.tokens + b.tokens, costUsd: a.costUsd + b.costUsd };
 }
 
@@ -51,7 +51,7 @@ export function admission(limits: CallLimits, { spent, open, next }: Standing): 
   const by = exhausted(limits, spent);
   if (by !== null) return { kind: 'refused', by };
   const isAlone = open.tokens === 0 && open.costUsd === 0;
-  return isAlone || fits(limits, plus(plus(spent, open), next)) ? { kind: 'admitted' } : { kind: 'waits' };
+  return isAlone || fits(limits, addSpent(addSpent(spent, open), next)) ? { kind: 'admitted' } : { kind: 'waits' };
 }
 
 /** Returns the limit that `spent` has reached; null if there is none. */
@@ -78,8 +78,8 @@ export interface Bill extends Spent {
 const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'what it may cost', tokens: 'the tokens that are left' };
 
 /**
- * Returns the analysis with the call's real usage. The agent's own account counts if it covers all counted tokens: a
- * killed agent reports none, and one that calls the model without its CLI's knowledge omits some.
+ * Returns the analysis with the call's real usage. The agent's own report is kept only if it covers all tokens that the
+ * broker counted: a killed agent reports none, and a program that calls the model past the CLI is missing from it.
  */
 export function billed(given: Analysis, bill: Bill): Analysis {
   const analysis = withMissingPrice(given, bill);

@@ -4,17 +4,17 @@ import {
   type ApprovalNotice,
   type Consent,
   noticeFor,
-  tooManyPeople,
+  warnOfTooManyPeople,
   warnOfChanges,
-  warnOfStrangers,
+  warnOfUntrustedLabels,
 } from '../people/consent.ts';
 import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
-import { begunAgain, inOrderOfWork, progressOf, withinReach } from './queue.ts';
+import { begunAgain, sortByPriority, progressOf, tasksWithinReach } from './queue.ts';
 import { type TaskId, taskIdOfIssue, type TaskSourceName } from './ids.ts';
 import { issueOfTask, isFinished, isSettled, type Task, type TaskObstacle } from './task.ts';
 import {
-  learnWaiting,
-  nothingKnown,
+  applyWaitAnswer,
+  noWaitFacts,
   settleWaiting,
   type WaitAnswer,
   type WaitFacts,
@@ -39,7 +39,7 @@ export interface AdmissionRules {
   readonly maxIterations: number;
 }
 
-/** The knowledge so far about a lane's tasks. Plain data: a step reads it, an answer makes the next one. */
+/** The knowledge so far about a lane's tasks. Plain data: `admissionStep` reads it, `applyAdmissionAnswer` returns the next one. */
 export interface Admission {
   readonly candidates: Candidates;
   readonly rules: AdmissionRules;
@@ -52,7 +52,7 @@ export interface Admission {
   readonly waits: WaitFacts;
 }
 
-/** The next question: who consented to these issues, or what tasks wait for. */
+/** The next question: the consents to these issues, or what tasks wait for. */
 export type AdmissionQuestion = { readonly kind: 'consents'; readonly of: readonly TaskIssue[] } | WaitQuestion;
 
 /** A question with its results by issue number. `now` is the instant of the look-up in ms. */
@@ -83,21 +83,21 @@ export interface ApprovedIssue {
   readonly at: number;
 }
 
-/** Number of issues judged beyond those that can be worked on: a few may turn out not to be tasks. */
+/** Number of issues judged beyond those that a run can get to: a few may turn out not to be tasks. */
 const SPARE = 5;
-/** Number of issues judged at once later: as many as GitHub answers for in one request. */
+/** Number of issues judged at once after the first question: as many as GitHub answers for in one request. */
 const AT_ONCE = 50;
 /** Maximum number of people looked up in a run: write permission takes a request per person who labelled or changed an issue. */
 const MAX_PEOPLE = 100;
 
 /** Returns the start of judging, before any question. */
 export function beginAdmission(candidates: Candidates, state: LaneState, rules: AdmissionRules): Admission {
-  return { candidates, rules, state, consents: new Map(), peopleAsked: 0, waits: nothingKnown };
+  return { candidates, rules, state, consents: new Map(), peopleAsked: 0, waits: noWaitFacts };
 }
 
 /**
- * Returns the next question, or the judged tasks. As many issues are judged as a run can get to, plus the settled ones:
- * somebody may have asked for them again.
+ * Returns the next question, or the judged tasks. As many issues are judged as a run can get to, and all settled ones,
+ * since somebody may have asked for them again.
  */
 export function admissionStep(
   admission: Admission,
@@ -115,30 +115,30 @@ export function admissionStep(
   if (settled.kind !== 'settled') return settled;
   const wanted = issuesToJudge(admission, settled.tasks);
   if (wanted.length > 0 && admission.peopleAsked < MAX_PEOPLE) return { kind: 'consents', of: wanted };
-  const warnings = wanted.length === 0 ? settled.warnings : [...settled.warnings, tooManyPeople(MAX_PEOPLE)];
+  const warnings = wanted.length === 0 ? settled.warnings : [...settled.warnings, warnOfTooManyPeople(MAX_PEOPLE)];
   return { kind: 'judged', judged: judged(admission, settled.tasks, warnings) };
 }
 
 /** Returns the knowledge after a question is answered. */
-export function learn(admission: Admission, answer: AdmissionAnswer): Admission {
-  if (answer.kind !== 'consents') return { ...admission, waits: learnWaiting(admission.waits, answer) };
+export function applyAdmissionAnswer(admission: Admission, answer: AdmissionAnswer): Admission {
+  if (answer.kind !== 'consents') return { ...admission, waits: applyWaitAnswer(admission.waits, answer) };
   const { now } = answer;
-  const judged = answer.of.map(({ number }) => {
+  const judgedTasks = answer.of.map(({ number }) => {
     const consent = answer.found.get(number) ?? 'gone';
-    return { number, consent: isCoveredByEvent(admission) ? trustingTheEvent(consent, now) : consent };
+    return { number, consent: isCoveredByEvent(admission) ? trustEvent(consent, now) : consent };
   });
   return {
     ...admission,
-    state: judged.reduce(
-      (state, { number, consent }) => askedAgain(state, taskIdOfIssue(number), { consent, now }),
+    state: judgedTasks.reduce(
+      (state, { number, consent }) => reopenIfAskedAgain(state, taskIdOfIssue(number), { consent, now }),
       admission.state,
     ),
-    consents: new Map([...admission.consents, ...judged.map(({ number, consent }) => [number, consent] as const)]),
+    consents: new Map([...admission.consents, ...judgedTasks.map(({ number, consent }) => [number, consent] as const)]),
     peopleAsked: answer.peopleAsked,
   };
 }
 
-/** Tells whether the event that began the run says what was approved, whatever was changed a moment later. */
+/** Tells whether the event that began the run carries the approved text, so that later changes do not matter. */
 function isCoveredByEvent({ candidates }: Admission): boolean {
   return candidates.approvedText !== null;
 }
@@ -153,7 +153,7 @@ function tasksSoFar(admission: Admission): readonly Task[] {
     return [{ ...taskOfIssue(issue), obstacle: waits ? 'needs-approval' : null }];
   });
   const all = [...ofIssues.sort(byIssueNumber), ...candidates.fileTasks];
-  return inOrderOfWork(candidates.sources.flatMap((source) => all.filter((task) => sourceOf(task) === source)));
+  return sortByPriority(candidates.sources.flatMap((source) => all.filter((task) => sourceOf(task) === source)));
 }
 
 /** Returns the text of an issue that may be worked on, as far as it is known. */
@@ -176,26 +176,26 @@ function issuesToJudge(
   };
   const unknown = tasks.filter(({ id }) => isUnknown(id));
   const must = new Set([
-    ...withinReach(tasks, state.tasks, rules.maxIterations).filter(isUnknown),
+    ...tasksWithinReach(tasks, state.tasks, rules.maxIterations).filter(isUnknown),
     ...unknown
       .filter(({ id }) => candidates.isByName || (isFirst && isSettled(progressOf(state.tasks, id))))
       .map(({ id }) => id),
   ]);
   if (must.size === 0 && !isFirst) return [];
-  // A request that is needed anyway may also cover the next issues.
+  // One request covers up to `AT_ONCE` issues, so the next ones are judged along with it.
   const size = isFirst ? must.size + SPARE : Math.max(must.size, AT_ONCE);
   for (const { id, obstacle } of unknown) if (must.size < size && obstacle === null) must.add(id);
   return [...must].flatMap((id) => issues.get(id) ?? []);
 }
 
-/** Accepts the event of a label that GitHub does not list yet: then its text counts, and no other. */
-function trustingTheEvent(consent: Consent | 'gone', now: number): Consent | 'gone' {
+/** Accepts the run's own label event if GitHub does not list it yet: then the text of the event counts, and no other. */
+function trustEvent(consent: Consent | 'gone', now: number): Consent | 'gone' {
   if (consent === 'gone' || consent.kind !== 'never' || consent.by !== null) return consent;
   return { kind: 'changed', by: '', askedAt: now, editor: null, at: now, isNoticed: true };
 }
 
 /** Returns the state in which a settled task is open again if somebody asked for it since its text was approved. */
-function askedAgain(
+function reopenIfAskedAgain(
   state: LaneState,
   id: TaskId,
   { consent, now }: { readonly consent: Consent | 'gone'; readonly now: number },
@@ -253,11 +253,11 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
     approved,
     notices,
     warnings: [
-      ...warnOfStrangers(taskLabel, strangers),
+      ...warnOfUntrustedLabels(taskLabel, strangers),
       ...warnOfChanges(taskLabel, changed),
       ...outdated.map(
         (number) =>
-          `The text of #${number} was changed after the label "${taskLabel}" was added; Ralph works on the text as it was then.`,
+          `The text of #${number} was changed after the label "${taskLabel}" was added; Ralph works on the earlier text.`,
       ),
       ...warnings,
     ],

@@ -19,7 +19,7 @@ export interface ChecklistFacts {
  */
 export function compareChecklists({ before, after, taskId, tasks, progress }: ChecklistFacts): Checklist | null {
   if (before.length === 0 && after.length === 0) return null;
-  const now = followed(before, after);
+  const now = successorsOf(before, after);
   const stateOf = (id: TaskId): NonNullable<Checklist['current']> => {
     const item = now.get(id);
     return item === undefined ? 'gone' : item.state === 'done' ? 'done' : 'open';
@@ -46,7 +46,7 @@ const MAX_FOUND = 20;
 
 /** Returns the open items that the iteration added, as tasks of the lane: they depend only on tasks that the lane knows. */
 export function newItems({ before, after, tasks }: ChecklistFacts): readonly Task[] {
-  const successors = new Set([...followed(before, after).values()].map(({ task }) => task.id));
+  const successors = new Set([...successorsOf(before, after).values()].map(({ task }) => task.id));
   const lane = new Set(tasks.map(({ id }) => id));
   const added = after
     .filter(({ task, state }) => state !== 'done' && !successors.has(task.id) && !lane.has(task.id))
@@ -55,23 +55,23 @@ export function newItems({ before, after, tasks }: ChecklistFacts): readonly Tas
   return added.map(({ task }) => ({ ...withoutIssue(task), dependsOn: task.dependsOn.filter((id) => known.has(id)) }));
 }
 
-/** Returns the earlier items, by their earlier id, as they are now. */
-function followed(before: readonly FileTask[], after: readonly FileTask[]): ReadonlyMap<TaskId, FileTask> {
+/** Returns the current items by the ids of the earlier items that they continue. */
+function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): ReadonlyMap<TaskId, FileTask> {
   const byId = new Map(after.map((item) => [item.task.id, item]));
-  const found = new Map<TaskId, FileTask>();
+  const successors = new Map<TaskId, FileTask>();
   for (const { task } of before) {
     const item = byId.get(task.id);
-    if (item !== undefined) found.set(task.id, item);
+    if (item !== undefined) successors.set(task.id, item);
   }
   const known = new Set(before.map(({ task }) => task.id));
   const strangers = new Set(after.filter(({ task }) => !known.has(task.id)));
-  for (const item of before.filter(({ task }) => !found.has(task.id))) {
+  for (const item of before.filter(({ task }) => !successors.has(task.id))) {
     const successor = [...strangers].find((stranger) => isSuccessor(item, stranger));
     if (successor === undefined) continue;
     strangers.delete(successor);
-    found.set(item.task.id, successor);
+    successors.set(item.task.id, successor);
   }
-  return found;
+  return successors;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { idElsewhere, taskIdOfIssue, type TaskId } from './ids.ts';
+import { idOfForeignIssue, taskIdOfIssue, type TaskId } from './ids.ts';
 import type { QueuedTask } from './task.ts';
 import { namesOf } from '../text/phrase.ts';
 
@@ -29,10 +29,7 @@ export interface SettledTasks<T extends QueuedTask> {
 }
 
 /** Returns the numbers of issues that tasks wait for and that are not tasks of the lane: their states must be looked up. */
-export function issuesToAskAbout(
-  dependents: readonly DependentTask[],
-  tasks: readonly QueuedTask[],
-): readonly number[] {
+export function issuesToLookUp(dependents: readonly DependentTask[], tasks: readonly QueuedTask[]): readonly number[] {
   const listed = new Set(tasks.map(({ id }) => id));
   const numbers = dependents.flatMap(({ waitsFor }) =>
     waitsFor.flatMap((awaited) =>
@@ -56,7 +53,7 @@ export function settleDependencies<T extends QueuedTask>(
     const { task, name } = dependent;
     if (known.isDone(task.id)) return dependent;
     const { ids, missing, isSelf } = sort(dependent);
-    // A reference that is missing in a file was reported when the file was read, with line and column.
+    // A missing reference in a file was already reported with line and column, when the file was parsed.
     const unsaid = missing.flatMap((awaited) => (awaited.kind === 'issue' ? [`#${String(awaited.number)}`] : []));
     if (isSelf) warnings.push(`${name} says that it depends on itself, which is ignored.`);
     if (unsaid.length > 0)
@@ -68,7 +65,7 @@ export function settleDependencies<T extends QueuedTask>(
       task: { ...task, dependsOn: ids, obstacle: task.obstacle ?? (missing.length > 0 ? 'dependency-unknown' : null) },
     };
   });
-  const circles = findCircles(settled.filter(({ task }) => !known.isDone(task.id)).map(({ task }) => task));
+  const circles = findCycles(settled.filter(({ task }) => !known.isDone(task.id)).map(({ task }) => task));
   const names = new Map(settled.map(({ task, name }) => [task.id, name]));
   const inCircle = new Set(circles.flat());
   for (const circle of circles)
@@ -109,29 +106,29 @@ function idOf(awaited: Awaited): TaskId {
     case 'issue':
       return taskIdOfIssue(awaited.number);
     case 'elsewhere':
-      return idElsewhere(awaited.name);
+      return idOfForeignIssue(awaited.name);
   }
 }
 
 /** Returns the cycles in which tasks wait for each other, each as the walk around it; every task in a cycle is in one of them. */
-function findCircles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])[] {
+function findCycles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])[] {
   const waiting = withoutEnds(new Map(tasks.map(({ id, dependsOn }) => [id, dependsOn])));
   // Tasks that only wait for a cycle are removed as well: no task in it waits for them.
   const knotted = withoutEnds(waitersOf(waiting));
   const circles: (readonly TaskId[])[] = [];
-  const found = new Set<TaskId>();
+  const inCycles = new Set<TaskId>();
   for (const id of waiting.keys()) {
-    const circle = found.has(id) || !knotted.has(id) ? null : shortestCircle(id, waiting);
-    if (circle === null) continue;
-    for (const member of circle) found.add(member);
-    circles.push(circle);
+    const cycle = inCycles.has(id) || !knotted.has(id) ? null : shortestCycle(id, waiting);
+    if (cycle === null) continue;
+    for (const member of cycle) inCycles.add(member);
+    circles.push(cycle);
   }
   return circles;
 }
 
 type Waits = ReadonlyMap<TaskId, readonly TaskId[]>;
 
-/** Removes the tasks whose turn comes, one after another: the remaining ones are in a cycle, or wait for one. */
+/** Removes tasks that can be worked on, one after another, until only tasks are left that are in a cycle or wait for one. */
 function withoutEnds(waits: Waits): Waits {
   const waiters = waitersOf(waits);
   const open = new Map([...waits].map(([id, ids]) => [id, ids.filter((awaited) => waits.has(awaited)).length]));
@@ -155,19 +152,19 @@ function waitersOf(waits: Waits): Waits {
 }
 
 /** Returns the shortest way from a task back to itself, the task first, or null if there is none. */
-function shortestCircle(start: TaskId, waits: Waits): readonly TaskId[] | null {
+function shortestCycle(start: TaskId, waits: Waits): readonly TaskId[] | null {
   const before = new Map<TaskId, TaskId | null>([[start, null]]);
   // A Map also iterates over entries that are added during the iteration.
   for (const id of before.keys()) {
     for (const next of waits.get(id) ?? []) {
-      if (next === start) return wayTo(id, before);
+      if (next === start) return pathTo(id, before);
       if (waits.has(next) && !before.has(next)) before.set(next, id);
     }
   }
   return null;
 }
 
-function wayTo(end: TaskId, before: ReadonlyMap<TaskId, TaskId | null>): readonly TaskId[] {
+function pathTo(end: TaskId, before: ReadonlyMap<TaskId, TaskId | null>): readonly TaskId[] {
   const way: TaskId[] = [];
   for (let id: TaskId | null = end; id !== null; id = before.get(id) ?? null) way.unshift(id);
   return way;

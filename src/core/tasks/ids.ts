@@ -84,7 +84,7 @@ export function keyOfEntry(id: TaskId): string {
 const ENTRY_FORM = new RegExp(`^(?:${[...fileSources, 'prompt'].join('|')})-([\\w.-]+)$`);
 
 /** Returns the id of an issue in another repository (`owner/repo#4`) that GitHub says a task waits for: no task has it, so it is never done here. */
-export function idElsewhere(name: string): TaskId {
+export function idOfForeignIssue(name: string): TaskId {
   // Names of owners contain no dot.
   return `elsewhere-${name
     .replace('/', '.')
@@ -152,33 +152,33 @@ export function isFileSource(source: string): source is FileSource {
 /** Maximum wait for another turn in ms, however often a task was set aside. */
 const MAX_WAIT_MS = DAY_MS;
 
-/** Returns when a stuck task has another turn: after the cooldown, doubled each time; null if it is not stuck. */
-export function turnOf({ state, setAside }: TaskProgress, cooldownMs: number): number | null {
+/** Returns the instant at which a stuck task has another turn: after the cooldown, doubled each time; null if it is not stuck. */
+export function nextTurnOf({ state, setAside }: TaskProgress, cooldownMs: number): number | null {
   if (state !== 'stuck' || setAside === null) return null;
   const doublings = Math.min(30, Math.max(0, setAside.times - 1));
   return setAside.at + Math.min(cooldownMs * 2 ** doublings, MAX_WAIT_MS);
 }
 
-/** Returns the progress in which stuck tasks whose turn has come are open again. */
-export function awake(
+/** Returns the progress in which stuck tasks are open again if they are due. */
+export function reopenDueTasks(
   tasks: Readonly<Record<TaskId, TaskProgress>>,
   cooldownMs: number,
   now: number,
 ): Readonly<Record<TaskId, TaskProgress>> {
   const woken = Object.entries(tasks).flatMap(([id, progress]) => {
-    const turn = turnOf(progress, cooldownMs);
+    const turn = nextTurnOf(progress, cooldownMs);
     return turn === null || turn > now ? [] : [[id, { ...progress, state: 'todo', reason: null }] as const];
   });
   return woken.length === 0 ? tasks : { ...tasks, ...Object.fromEntries(woken) };
 }
 
-/** Returns the progress in which stuck tasks are open whose turn comes before a run that begins now is over. */
-export function awakeInRun(
+/** Returns the progress in which stuck tasks are open again if they are due before the end of a run that begins now. */
+export function reopenTasksDueInRun(
   tasks: Readonly<Record<TaskId, TaskProgress>>,
   { circuit, maxRunMs }: Pick<Policy, 'circuit' | 'maxRunMs'>,
   now: number,
 ): Readonly<Record<TaskId, TaskProgress>> {
-  return awake(tasks, circuit.cooldownMs, now + maxRunMs);
+  return reopenDueTasks(tasks, circuit.cooldownMs, now + maxRunMs);
 }
 
 /** Returns the progress of a task that is set aside once more. */

@@ -52,7 +52,7 @@ export function byIssueNumber(a: Task, b: Task): number {
   return (issueOfTask(a) ?? 0) - (issueOfTask(b) ?? 0);
 }
 
-/** Returns the obstacle that an earlier run reported by the issue's label, for callers that do not check again. */
+/** Returns the obstacle that an earlier run reported by a label of the issue, for callers that do not judge consent. */
 export function obstacleByLabel({ source }: Pick<Task, 'source'>): TaskObstacle | null {
   return source.kind === 'issue' && waitsForApproval(source.labels) ? 'needs-approval' : null;
 }

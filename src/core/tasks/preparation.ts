@@ -4,7 +4,7 @@ import { cleanText, cleanTitle, unseenIn } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
 import { namesOf } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
-import { progressOf, withinReach } from './queue.ts';
+import { progressOf, tasksWithinReach } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
 import { isBegun, issueOfTask, isSettled, isStuck, nameOfTask, type Approval, type Task } from './task.ts';
 
@@ -30,18 +30,18 @@ export interface CleanedTask {
 }
 
 /**
- * Returns the open issues that may be worked on, likeliest first: a run may get to any of them, since its expected task
- * may fail, or belong to another lane by then.
+ * Returns the open issues that may be worked on, likeliest first. A run may get to any of them, since earlier tasks may
+ * fail or be taken by another lane.
  */
 export function workableIssues({ tasks, state, approved }: Judged, maxIterations: number): readonly ApprovedIssue[] {
   const isOpen = (id: TaskId): boolean => !isSettled(progressOf(state.tasks, id));
-  const reach = withinReach(tasks, state.tasks, maxIterations);
+  const reach = tasksWithinReach(tasks, state.tasks, maxIterations);
   const ids = new Set([...reach, ...tasks.map(({ id }) => id).filter(isOpen)]);
   return [...ids].flatMap((id) => approved.get(id) ?? []);
 }
 
 /** Returns the state in which a task that waits for a person is open again if its approved text was edited since. */
-export function wakeEdited(
+export function reopenEditedTasks(
   { state, approved }: Pick<Judged, 'state' | 'approved'>,
   hashOf: (text: IssueText) => string,
 ): LaneState {
@@ -49,7 +49,7 @@ export function wakeEdited(
     const progress = progressOf(state.tasks, id);
     const before = isStuck(progress) ? progress.approval : undefined;
     if (before === undefined || before.text === hashOf(text)) return [];
-    // A failed task had all its attempts; its new request has had none.
+    // The attempts of a failed task are used up; the edited text gets new ones.
     const attempts = progress.state === 'failed' ? 0 : progress.attempts;
     return [[id, { ...progress, attempts, state: 'todo' as const, reason: null, setAside: null }] as const];
   });

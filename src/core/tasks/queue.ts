@@ -27,12 +27,12 @@ export const untouched: TaskProgress = {
 };
 
 /**
- * Returns tasks in the order of work if each is done at once: those in progress first, and none before what it waits
- * for. Done tasks keep their rank; tasks that wait for themselves or for missing ones come last. Issues count as done.
+ * Returns tasks in the order in which they would be worked on if each took one iteration: those in progress first, and
+ * none before its dependencies. Done tasks keep their rank; tasks that wait for themselves or for missing ones come last. Issues count as done.
  */
-export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
+export function simulateWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
   const byId = new Map(tasks.map((task) => [task.task.id, task]));
-  const rank = inOrderOfWork(tasks.map(({ task }) => task)).flatMap(({ id }) => byId.get(id) ?? []);
+  const rank = sortByPriority(tasks.map(({ task }) => task)).flatMap(({ id }) => byId.get(id) ?? []);
   const left = [
     ...rank.filter(({ state }) => state === 'in-progress'),
     ...rank.filter(({ state }) => state !== 'in-progress'),
@@ -45,7 +45,7 @@ export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
         state === 'done' ||
         task.dependsOn.every((id) => id === task.id || (!waiting.has(id) && (byId.has(id) || isIssueTask(id)))),
     );
-    // No match: the rest cannot be worked on.
+    // Without a match, the rest cannot be worked on and keeps its order.
     const [task] = left.splice(Math.max(next, 0), 1);
     if (task === undefined) break;
     waiting.delete(task.task.id);
@@ -94,10 +94,10 @@ export function nextTask<T extends QueuedTask>(
 }
 
 /**
- * Returns the open tasks that a run of this many iterations can get to, at one or more iterations each: those it would
- * work on if each is done at once, and those that are next if none is. In the order of work.
+ * Returns the open tasks that a run of this many iterations can get to, in the order of work: those that it would work
+ * on if each took one iteration, and those that come next if none is ever done.
  */
-export function withinReach(
+export function tasksWithinReach(
   tasks: readonly QueuedTask[],
   progress: ProgressById,
   iterations: number,
@@ -118,8 +118,8 @@ export function withinReach(
   return [...new Set([...optimistic, ...eligible.slice(0, iterations)])];
 }
 
-/** Returns tasks in the order of work if nothing was begun yet: required before optional, then by priority, then in the given order. */
-export function inOrderOfWork<T extends QueuedTask>(tasks: readonly T[]): readonly T[] {
+/** Returns tasks in the order of work as if none was begun: required before optional, then by priority, then in the given order. */
+export function sortByPriority<T extends QueuedTask>(tasks: readonly T[]): readonly T[] {
   return inOrder(tasks, {}, null);
 }
 

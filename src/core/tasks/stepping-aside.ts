@@ -2,23 +2,23 @@ import { fingerprintOf } from '../analysis/analysis.ts';
 import { changedByAgent } from '../pipeline/step-record.ts';
 import { awaitingVerification, isKnownRed, waitingForOthers } from '../lane/verification.ts';
 import {
-  answered,
+  agentAnswered,
   type Circuit,
   type CircuitFacts,
   MAX_FINGERPRINT_CHARS,
   outputDeclined,
   probingCircuit,
-  record,
+  recordInCircuit,
 } from '../lane/circuit.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import type { Judgement, Verdict } from '../lane/verdict/verdict.ts';
 import type { IterationFacts } from '../lane/verdict/claims.ts';
 import type { Policy } from '../policy.ts';
-import { awake, isPromptTask, setAside, type TaskId } from './ids.ts';
+import { reopenDueTasks, isPromptTask, setAside, type TaskId } from './ids.ts';
 import { isEligible, progressOf } from './queue.ts';
 import type { TaskProgress } from './task.ts';
 
-/** Number of consecutive STATUS: BLOCKED on a task that is believed. */
+/** Number of iterations in a row with STATUS: BLOCKED after which a task counts as blocked. */
 const BLOCKED_IN_A_ROW = 2;
 
 /** The reason for setting an iteration's task aside; null if it is not set aside. */
@@ -39,7 +39,7 @@ export function stepAside(
 ): { readonly circuit: Circuit; readonly aside: Aside } {
   const { verdict } = judgement;
   const fed = circuitFacts(state, facts, judgement, policy);
-  const circuit = record(state.circuit, fed, policy.circuit, now);
+  const circuit = recordInCircuit(state.circuit, fed, policy.circuit, now);
   if (verdict.needsWithheld) return { circuit, aside: 'withheld' };
   if (verdict.nothingToDo && !verdict.taskDone) return { circuit, aside: 'nothing_to_do' };
   if (verdict.progress || fed.neutral || verdict.taskDone) return { circuit, aside: null };
@@ -97,7 +97,7 @@ export function hasNoAttemptsLeft(
 
 /** Tells whether another task could be worked on. A task that only waits for a verification of the head does not count. */
 function hasOther(state: LaneState, { task, tasks, evidence }: IterationFacts, policy: Policy, now: number): boolean {
-  const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
+  const progress = reopenDueTasks(state.tasks, policy.circuit.cooldownMs, now);
   const waiting = isKnownRed(state, evidence.after.head) ? waitingForOthers(state, tasks) : awaitingVerification(state);
   return tasks.some((other) => other.id !== task.id && !waiting.includes(other.id) && isEligible(other, progress));
 }
@@ -126,13 +126,13 @@ function circuitFacts(
     countedDenials,
     output: outputFact(),
     taskId: task.id,
-    // A failing provider says nothing about the task, however often that was set aside.
+    // A failure of the provider says nothing about the task, so it must not count as another turn.
     returned: progressOf(state.tasks, task.id).setAside !== null && !judgement.providerFailed && !agentFailed,
   };
 
   function outputFact(): CircuitFacts['output'] {
     // A call that failed gave no answer, which differs from a short one.
-    if (!answered({ analysis, evidence })) return 'unmeasured';
+    if (!agentAnswered({ analysis, evidence })) return 'unmeasured';
     return outputDeclined(state.signals, evidence.outputChars, policy.circuit.outputDeclinePercent)
       ? 'declined'
       : 'normal';

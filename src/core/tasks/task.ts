@@ -170,18 +170,18 @@ export function shownState({ state }: Pick<TaskProgress, 'state'>): TaskState {
   return state === 'finished' ? 'done' : state;
 }
 
-/** Tells whether no run works on it any longer, unless it is asked for again. */
+/** Tells whether no run works on the task any longer, unless a person asks for it again. */
 export function isSettled(progress: Pick<TaskProgress, 'state'>): boolean {
   return isFinished(progress) || isStuck(progress);
 }
 
-/** Tells whether the task was given up for now: a person can continue with it at once. */
+/** Tells whether the task is failed, blocked or stuck; a person can reopen it at once. */
 export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
   return state === 'failed' || state === 'blocked' || state === 'stuck';
 }
 
-/** Returns the file that alone marks a task as failed or blocked, since no iteration was spent on it here, or null. */
-export function markedIn(
+/** Returns the file that marks a task as failed or blocked without an iteration of this lane; null if there is none. */
+export function markingFileOf(
   { source }: Pick<Task, 'source'>,
   progress: Pick<TaskProgress, 'state' | 'attempts'>,
 ): string | null {
@@ -232,7 +232,7 @@ export function issueOfTask({ source }: Pick<Task, 'source'>): number | null {
   return source.kind === 'issue' ? source.number : null;
 }
 
-/** Returns the issue that is closed once the task is done, or null: itself, or the one that a file's entry names. */
+/** Returns the number of the issue to close once the task is done: the task itself, or the issue that a file's entry names; null if there is none. */
 export function issueToClose({ source }: Pick<Task, 'source'>): number | null {
   if (source.kind === 'issue') return source.number;
   return source.kind === 'prd' ? source.issue : null;

@@ -18,7 +18,7 @@ export interface TextDependencies {
 export function dependenciesOfText(text: string, repository: string | null): TextDependencies {
   // Most texts have no dependencies, and parsing a thousand of them would take a second.
   const mentions = HINT.test(text.slice(0, MAX_CHARS))
-    ? claims(text).flatMap(({ text: block, at }) => mentionsAt(block, at))
+    ? referencePlaces(text).flatMap(({ text: block, at }) => mentionsAt(block, at))
     : [];
   const issues = mentions.filter((mention) => mention.kind === 'issue');
   const isOwn = (repo: string | null): boolean => repo === null || repo.toLowerCase() === repository?.toLowerCase();
@@ -43,16 +43,16 @@ const HINT = /depend|blocked|\[[^[\]x]\][ \t]{0,20}\S{0,200}(?:#\d|\/)|GH-\d/i;
 const KEYWORD = /\b(?:(?:depends?|dependent|depending)[ -]on\b|blocked[ -]by\b|dependencies:?$)/gim;
 const NEGATION = /(?:\bnot|n['’]t|\bno longer|\bnever)\s+(?:\w+\s+){0,2}$/i;
 
-/** Returns the places where a reference is expected: behind a keyword, at the start of the text below one, behind an open box. */
-function claims(text: string): readonly { readonly text: string; readonly at: number }[] {
+/** Returns the places where a reference is expected: after a keyword, at the start of the text below one, after an open box. */
+function referencePlaces(text: string): readonly { readonly text: string; readonly at: number }[] {
   return parseProse(text.slice(0, MAX_CHARS)).flatMap(({ text: block, under, box }) => {
-    const leads = box === null ? under !== null && announces(under) : box.toLowerCase() !== 'x';
+    const leads = box === null ? under !== null && endsInKeyword(under) : box.toLowerCase() !== 'x';
     return [...keywordEnds(block), ...(leads ? [0] : [])].map((at) => ({ text: block, at }));
   });
 }
 
 /** Tells whether a text ends in a keyword, such as "Blocked by:" above a list. */
-function announces(text: string): boolean {
+function endsInKeyword(text: string): boolean {
   const end = text.slice(-60);
   return keywordEnds(end).some((at) => /^[\s:]*$/.test(end.slice(at)));
 }
@@ -75,14 +75,14 @@ const FILLER =
 const ASIDE = /[ \t]?\([^()#\n]{0,80}\)/y;
 
 function mentionsAt(text: string, start: number): readonly Mention[] {
-  const found: Mention[] = [];
+  const mentions: Mention[] = [];
   for (let at = start; ;) {
     at += matchAt(FILLER, text, at)?.[0].length ?? 0;
     const issue = matchAt(ISSUE, text, at);
     const match = issue ?? matchAt(NAME, text, at);
-    if (match === null) return found;
+    if (match === null) return mentions;
     const [, addressRepo, addressNumber, repo, number, short] = issue ?? [];
-    found.push(
+    mentions.push(
       issue === null
         ? { kind: 'name', name: match[0] }
         : { kind: 'issue', repo: addressRepo ?? repo ?? null, number: Number(addressNumber ?? number ?? short) },

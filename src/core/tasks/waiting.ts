@@ -1,5 +1,5 @@
 import {
-  issuesToAskAbout,
+  issuesToLookUp,
   settleDependencies,
   type Awaited,
   type DependentTask,
@@ -56,7 +56,7 @@ export interface WaitingTasks {
 }
 
 /** The facts before any question. */
-export const nothingKnown: WaitFacts = { texts: new Map(), dependencies: new Map(), states: new Map() };
+export const noWaitFacts: WaitFacts = { texts: new Map(), dependencies: new Map(), states: new Map() };
 
 /** Returns the dependencies of tasks, or the next question. Known facts are not asked for again. */
 export function settleWaiting(
@@ -79,7 +79,7 @@ export function settleWaiting(
     name: nameOfTask(task),
     waitsFor: waitsFor(facts, task),
   }));
-  const others = issuesToAskAbout(
+  const others = issuesToLookUp(
     dependents.filter(({ task }) => !isDone(task.id)),
     tasks,
   ).filter((number) => !facts.states.has(number));
@@ -103,7 +103,7 @@ export function settleWaiting(
 }
 
 /** Returns the facts with an answer. An issue that the answer lacks counts as open and without dependencies. */
-export function learnWaiting(facts: WaitFacts, answer: WaitAnswer): WaitFacts {
+export function applyWaitAnswer(facts: WaitFacts, answer: WaitAnswer): WaitFacts {
   switch (answer.kind) {
     case 'texts': {
       const texts = answer.of.map(({ number }) => [number, answer.found.get(number) ?? noDependencies] as const);
@@ -130,7 +130,7 @@ export function learnWaiting(facts: WaitFacts, answer: WaitAnswer): WaitFacts {
 const noDependencies: TextDependencies = { issues: [], elsewhere: [], names: [] };
 
 /** Tells whether a text may name a dependency; most do not, and need no parser. */
-export function mayWait(body: string): boolean {
+export function mayNameDependency(body: string): boolean {
   return REFERENCE.test(body) && WORDS.test(body);
 }
 
@@ -148,7 +148,7 @@ function awaitedOnGitHub({ elsewhere, number }: KnownDependency): Awaited {
   return elsewhere === null ? { kind: 'issue', number } : { kind: 'elsewhere', name: `${elsewhere}#${number}` };
 }
 
-/** Returns the reference of a file's entry: to another entry of its file, or to an issue by its id. */
+/** Converts a dependency of a file's entry: the id of another entry of its file, or of an issue. */
 function awaitedOfFile(id: TaskId): Awaited {
   const number = issueOfId(id);
   return number === null ? { kind: 'task', id } : { kind: 'issue', number };

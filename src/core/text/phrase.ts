@@ -122,6 +122,11 @@ export function moreLine(left: number): readonly string[] {
   return left > 0 ? [`… and ${left} more`] : [];
 }
 
+/** Returns the text with its first character in upper case. */
+export function upperFirst(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
 /** Completes a text to a sentence that another one can follow, by adding a full stop if needed. */
 export function sentence(text: string): string {
   const trimmed = text.trim();

@@ -9,7 +9,7 @@ const MAX_NAME_CHARS = 200;
 
 const objectId = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
-/** Work that a git directory knows of and the work tree lacks. `id` is the commit that it ends with, or for a work tree, the tree of its files. */
+/** Work that exists in the git directory but not in the work tree. `id` is its last commit, or for another work tree the tree of its files. */
 const besideSchema = z.object({
   is: z.enum(['branch', 'ref', 'stash', 'head', 'work-tree']),
   name: z.string().min(1).max(4096),
@@ -24,7 +24,7 @@ export type BesideWork = z.infer<typeof besideSchema>;
 /** The reason for leaving out an item, as a part of a sentence. */
 export const BESIDE = 'it is beside the work tree, and only what is in the work tree is published';
 
-/** The reason why a path of the work tree is in its tree under a substitute for its content. */
+/** The reason why the tree of the work tree holds a substitute for a path's content. */
 const standInSchema = z.discriminatedUnion('is', [
   z.object({ is: z.literal('repository') }),
   z.object({ is: z.literal('unreadable') }),
@@ -35,10 +35,10 @@ const standInSchema = z.discriminatedUnion('is', [
 /** See `standInSchema`. */
 export type StandIn = z.infer<typeof standInSchema>;
 
-/** Maximum size of a pack in bytes: GitHub rejects larger pushes, and unpacking a larger one is pointless. */
+/** Maximum size of a pack in bytes. GitHub rejects larger pushes, so unpacking a larger one would be pointless. */
 export const LARGEST_PACK_BYTES = 2 * 1024 * 1024 * 1024;
 
-/** Maximum size of an answer in bytes, without the pack behind it. */
+/** Maximum size of an answer in bytes, without the pack that follows it. */
 export const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Maximum number of paths that are named one by one. */

@@ -22,14 +22,15 @@ import type { KnownLane } from '../../ports/examiner.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent, Thread } from '../event/intent.ts';
 import { baseBranch, judgeLane } from '../lane/restore.ts';
-import { forTasks } from '../tasks/sources.ts';
+import { FOR_TASKS } from '../tasks/sources.ts';
 import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
 import { refuse } from './answering.ts';
 import { knownTasks, reportStatus, saveOrder } from './save-order.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-interface Looked {
+/** The answer to `status`, and what is known of the lane for further findings. */
+interface LaneStatus {
   readonly intake: EndIntake;
   readonly known: Pick<KnownLane, 'state' | 'baseVerification' | 'spentTodayUsd'>;
 }
@@ -42,11 +43,11 @@ export async function obey(
   const found = await topicOfThread(deps, thread);
   const refused = (why: string): Intake => refuse(deps, thread.number, why);
   if (found.kind === 'none') return refused(found.why);
-  const by: Giver = { by: actor.login, from: 'comment', thread: thread.number };
+  const by: OrderSource = { by: actor.login, from: 'comment', thread: thread.number };
   switch (command.kind) {
     case 'run':
       return found.kind === 'queue'
-        ? workQueue(deps, { asked: true, byHand: true, purpose: forTasks })
+        ? workQueue(deps, { asked: true, byHand: true, purpose: FOR_TASKS })
         : answeredIn(
             thread,
             // A person who commands on a pull request means its open work. To repeat finished work, they ask on the
@@ -60,7 +61,7 @@ export async function obey(
         : order(deps, lane.id, { kind: command.order, task: null, ...by });
     }
     case 'retry': {
-      const { topic, task } = whatToRetry(found, command.task);
+      const { topic, task } = retryTarget(found, command.task);
       const lane = await laneToRetry(deps, topic, task);
       return lane.kind === 'none' ? refused(lane.why) : retry(deps, lane.id, { kind: 'retry', task, ...by });
     }
@@ -83,14 +84,14 @@ export async function obeyDispatch(
   deps: GateDeps,
   { command, actor }: Extract<Intent, { kind: 'dispatched-command' }>,
 ): Promise<Intake> {
-  const by: Giver = { by: actor ?? 'someone', from: 'dispatch', thread: null };
+  const by: OrderSource = { by: actor ?? 'someone', from: 'dispatch', thread: null };
   switch (command.kind) {
     case 'run':
-      return workQueue(deps, { asked: true, byHand: true, purpose: forTasks });
+      return workQueue(deps, { asked: true, byHand: true, purpose: FOR_TASKS });
     case 'order':
       return order(deps, QUEUE, { kind: command.order, task: null, ...by });
     case 'retry': {
-      const { topic, task } = whatToRetry({ kind: 'queue' }, command.task);
+      const { topic, task } = retryTarget({ kind: 'queue' }, command.task);
       const lane = await laneToRetry(deps, topic, task);
       // A dispatch has no thread to answer in, so the run itself must report it.
       if (lane.kind === 'none') throw new UserError('configuration', lane.why);
@@ -113,9 +114,9 @@ function answerTo(command: Extract<Command, { kind: 'status' | 'help' | 'unknown
 }
 
 /** The person who orders, and the thread that gets the answer; null if there is no thread. */
-type Giver = Pick<OrderGiven, 'by' | 'from'> & { readonly thread: number | null };
+type OrderSource = Pick<OrderGiven, 'by' | 'from'> & { readonly thread: number | null };
 
-type Ordering = Giver & Pick<OrderGiven, 'kind' | 'task'>;
+type Ordering = OrderSource & Pick<OrderGiven, 'kind' | 'task'>;
 
 async function order(deps: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
   const receipt = await saveOrder(deps, lane, given);
@@ -129,7 +130,7 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
   const number = issueOfId(lane);
   const intake =
     number === null
-      ? await workQueue(deps, { asked: true, byHand: given.task === null, purpose: forTasks })
+      ? await workQueue(deps, { asked: true, byHand: given.task === null, purpose: FOR_TASKS })
       : await workIssue(deps, { number, redo: false, approvedText: null });
   return intake.kind === 'end' && intake.answer === null
     ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }
@@ -140,7 +141,7 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
 type Topic = { readonly kind: 'queue' } | { readonly kind: 'lane' | 'issue'; readonly issue: number };
 
 /** Returns the topic whose lane has the task, and the task, if one is meant. On an issue, that issue is meant unless another task is named. */
-function whatToRetry(topic: Topic, named: TaskId | null): { readonly topic: Topic; readonly task: TaskId | null } {
+function retryTarget(topic: Topic, named: TaskId | null): { readonly topic: Topic; readonly task: TaskId | null } {
   const task = named ?? (topic.kind === 'queue' ? null : issueLane(topic.issue));
   const issue = task === null ? null : issueOfId(task);
   // A request on a pull request belongs to that pull request's lane.
@@ -262,7 +263,7 @@ function failureOf(problems: readonly Finding[]): EndIntake['outcome'] {
   return { kind: 'failed', reason: 'configuration', message };
 }
 
-async function tryStatus(deps: GateDeps, id: LaneId): Promise<Looked> {
+async function tryStatus(deps: GateDeps, id: LaneId): Promise<LaneStatus> {
   try {
     const intake = await reportStatus(deps, id, null);
     const spent = intake.state === null ? null : usageAt(intake.state.windows, deps.clock.now()).day;

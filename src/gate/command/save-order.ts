@@ -2,7 +2,7 @@ import { leaseOf } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { serializeState } from '../../core/lane/state/serialize-state.ts';
 import { applyOrders, type OrderGiven, type OrderKind, tasksToRetry } from '../../core/sharing/orders.ts';
-import { order, save } from '../../core/snapshot/changes.ts';
+import { orderInSnapshot, saveInSnapshot } from '../../core/snapshot/changes.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
@@ -15,9 +15,9 @@ import { listTasks } from '../tasks/sources.ts';
 import { queuedIssues } from '../work.ts';
 
 /**
- * Leaves the order for the lane's next run; a store without orders gets the state as if the order had been obeyed.
- * Returns null if an earlier attempt of this run gave the order: it is not given twice. Throws a UserError if it cannot
- * be kept.
+ * Leaves the order for the lane's next run. The cache alone keeps no orders, so there the state is changed as that run
+ * would change it. Returns null if an earlier attempt of this run gave the order: it is not given twice. Throws a
+ * UserError if it cannot be kept.
  */
 export async function saveOrder(
   deps: GateDeps,
@@ -42,7 +42,7 @@ export async function saveOrder(
     const obeyed = await saveObeyed(deps, restored.state, given);
     await confirmSigned(deps, obeyed, given);
   } else {
-    const why = notKeptOf(await store.update(order(lane, given)));
+    const why = notKeptOf(await store.update(orderInSnapshot(lane, given)));
     if (why !== null) throw notKept(given, why, 'infrastructure');
   }
   log.info(`order: ${given.kind} for ${nameOfLane(lane)} by ${given.by}, kept`);
@@ -55,14 +55,14 @@ export function notKeptOf(updated: Updated<string | null>): string | null {
   return updated.kind === 'updated' ? updated.answer : updated.why;
 }
 
-/** Tells whether an earlier attempt of this run gave the order; with the cache alone, which keeps no orders, every later attempt counts as that. */
+/** Tells whether an earlier attempt of this run gave the order. With the cache alone, which keeps no orders, each attempt but the first assumes so. */
 function wasGiven({ config, context }: GateDeps, { restored }: KeptLane): boolean {
   if (context.runAttempt === 1) return false;
   const orders = restored !== null && 'orders' in restored ? restored.orders : [];
   return config.stateStore === 'cache' || orders.some(({ run }) => run === context.runId);
 }
 
-/** Saves the state as if the next run had obeyed, since the cache alone keeps no orders. */
+/** Saves the state that the next run would have after obeying the order. */
 async function saveObeyed({ store, clock, ...run }: GateDeps, state: LaneState, given: OrderGiven): Promise<LaneState> {
   const sequence = state.sequence + 1;
   const obeyed = applyOrders({ ...state, transcript: null, sequence, savedAt: clock.now() }, [
@@ -70,7 +70,7 @@ async function saveObeyed({ store, clock, ...run }: GateDeps, state: LaneState, 
   ]);
   const copy = { lane: state.lane, sequence, document: serializeState(obeyed) };
   const now = clock.now();
-  const change = save({ ...copy, saver: leaseOf(run, now), now, run: null, stored: null });
+  const change = saveInSnapshot({ ...copy, saver: leaseOf(run, now), now, run: null, stored: null });
   const saved = await store.save({ ...copy, transcript: null }, change, run.runTag);
   if (saved.kind === 'not-kept')
     throw notKept(

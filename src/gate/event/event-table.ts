@@ -5,22 +5,22 @@ import { QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import type { EventInputs, Meaning } from './intent.ts';
 import {
-  checked,
-  commanded,
+  meaningOfCheck,
+  meaningOfCommand,
   commandInReview,
-  dispatched,
+  meaningOfDispatch,
   isPull,
   NOBODY,
-  notForUs,
-  notOfRalph,
-  notTask,
-  notTheTaskLabel,
-  ofIssue,
+  dismissEvent,
+  dismissForeignPullRequest,
+  dismissUnlabelled,
+  dismissOtherLabel,
+  issueMeaning,
   payloads,
   pullRequestBranchOf,
-  queueFor,
-  reviewed,
-  withdrawn,
+  meaningOfQueueWork,
+  meaningOfReview,
+  meaningOfWithdrawal,
 } from './meanings.ts';
 
 /** An event with its types, and what a run does for it. */
@@ -41,7 +41,7 @@ export const EVENTS: readonly EventRow[] = [
     types: null,
     does: 'Works the queue: all tasks that may be worked on, on the branch `ralph/queue`.',
     payload: payloads.any,
-    means: () => queueFor(null),
+    means: () => meaningOfQueueWork(null),
   }),
   row({
     event: 'workflow_dispatch',
@@ -49,7 +49,7 @@ export const EVENTS: readonly EventRow[] = [
     does: 'Works the queue, or obeys the command in the input `command`.',
     payload: payloads.dispatch,
     means: ({ inputs: words, sender }, inputs) =>
-      dispatched({ field: 'inputs.command', words, login: sender?.login ?? null }, inputs),
+      meaningOfDispatch({ field: 'inputs.command', words, login: sender?.login ?? null }, inputs),
   }),
   row({
     event: 'repository_dispatch',
@@ -57,7 +57,7 @@ export const EVENTS: readonly EventRow[] = [
     does: 'Works the queue, or obeys the command in `client_payload.command`.',
     payload: payloads.repositoryDispatch,
     means: ({ client_payload: words, sender }, inputs) =>
-      dispatched({ field: 'client_payload.command', words, login: sender.login }, inputs),
+      meaningOfDispatch({ field: 'client_payload.command', words, login: sender.login }, inputs),
   }),
   row({
     event: 'push',
@@ -65,11 +65,11 @@ export const EVENTS: readonly EventRow[] = [
     does: "Works the queue. Pushes of tags and of Ralph's own branches, and deletions, are ignored.",
     payload: payloads.push,
     means: ({ ref, deleted }, { branchPrefix }) => {
-      if (!ref.startsWith('refs/heads/')) return notForUs('What was pushed is not a branch.');
-      if (deleted === true) return notForUs('The push deleted a branch.');
+      if (!ref.startsWith('refs/heads/')) return dismissEvent('The push is not to a branch.');
+      if (deleted === true) return dismissEvent('The push deleted a branch.');
       return ref.startsWith(`refs/heads/${branchPrefix}`)
-        ? notForUs(`The push is to one of Ralph's own branches (${branchPrefix}…).`)
-        : queueFor(null);
+        ? dismissEvent(`The push is to one of Ralph's own branches (${branchPrefix}…).`)
+        : meaningOfQueueWork(null);
     },
   }),
   row({
@@ -78,12 +78,12 @@ export const EVENTS: readonly EventRow[] = [
     does: 'With the task label: works on that issue on its own branch, `ralph/issue-N`, with the text as it was when labelled.',
     payload: payloads.labeled,
     means: ({ label, issue, sender: actor }, inputs) => {
-      const dismissed = notTheTaskLabel(label.name, issue, inputs);
+      const dismissed = dismissOtherLabel(label.name, issue, inputs);
       if (dismissed !== null) return dismissed;
       const { number, title, body } = issue;
       if (typeof title !== 'string') return null;
       const asker = { kind: 'account', account: actor, thread: number } as const;
-      return ofIssue(asker, { kind: 'work-issue', issue: number, approvedText: { title, body }, actor });
+      return issueMeaning(asker, { kind: 'work-issue', issue: number, approvedText: { title, body }, actor });
     },
   }),
   row({
@@ -91,21 +91,22 @@ export const EVENTS: readonly EventRow[] = [
     types: ['unlabeled', 'closed'],
     does: "Takes the issue out of the queue and removes Ralph's labels, except `ralph:done`. Work on its own branch is on hold until it is labelled again.",
     payload: payloads.withdrawn,
-    means: withdrawn,
+    means: meaningOfWithdrawal,
   }),
   row({
     event: 'issues',
     types: ['deleted', 'transferred'],
     does: 'Takes the issue out of the queue. Work on its own branch is on hold.',
     payload: payloads.withdrawn,
-    means: withdrawn,
+    means: meaningOfWithdrawal,
   }),
   row({
     event: 'issues',
     types: ['reopened'],
     does: 'With the task label: puts the issue back in the queue. Finished work starts again only if somebody with write permission reopened it.',
     payload: payloads.reopened,
-    means: ({ issue }, inputs) => notTask(issue, inputs) ?? ofIssue(NOBODY, { kind: 'take-back', issue: issue.number }),
+    means: ({ issue }, inputs) =>
+      dismissUnlabelled(issue, inputs) ?? issueMeaning(NOBODY, { kind: 'take-back', issue: issue.number }),
   }),
   row({
     event: 'issues',
@@ -114,12 +115,12 @@ export const EVENTS: readonly EventRow[] = [
     payload: payloads.edited,
     means: ({ issue, changes }, inputs) => {
       const name = `#${String(issue.number)}`;
-      const dismissed = notTask(issue, inputs);
+      const dismissed = dismissUnlabelled(issue, inputs);
       if (dismissed !== null) return dismissed;
-      if (issue.state === 'closed') return notForUs(`${name} is closed.`);
+      if (issue.state === 'closed') return dismissEvent(`${name} is closed.`);
       return changes.title === undefined && changes.body === undefined
-        ? notForUs(`Neither title nor body of ${name} was changed.`)
-        : ofIssue(NOBODY, { kind: 'recheck', issue: issue.number });
+        ? dismissEvent(`Neither title nor body of ${name} was changed.`)
+        : issueMeaning(NOBODY, { kind: 'recheck', issue: issue.number });
     },
   }),
   row({
@@ -128,11 +129,11 @@ export const EVENTS: readonly EventRow[] = [
     does: 'Obeys a [command](#commands). Edited comments are ignored.',
     payload: payloads.commented,
     means: ({ comment, issue, sender: actor }) => {
-      if (isOwnComment(comment.body)) return notForUs("The comment is Ralph's own.");
+      if (isOwnComment(comment.body)) return dismissEvent("The comment is Ralph's own.");
       const command = commandIn(comment.body);
-      if (command === null) return notForUs('The comment does not start with /ralph.');
+      if (command === null) return dismissEvent('The comment does not start with /ralph.');
       const thread = { number: issue.number, isPullRequest: isPull(issue) };
-      return commanded({ command, reactTo: { kind: 'comment', id: comment.id }, thread, actor });
+      return meaningOfCommand({ command, reactTo: { kind: 'comment', id: comment.id }, thread, actor });
     },
   }),
   row({
@@ -141,7 +142,7 @@ export const EVENTS: readonly EventRow[] = [
     does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done. Not merged: work on the branch is on hold until the pull request is reopened.",
     payload: payloads.closedPull,
     means: ({ pull_request: pull, sender: actor }, inputs) =>
-      notOfRalph(pull, inputs) ?? {
+      dismissForeignPullRequest(pull, inputs) ?? {
         kind: 'for-us',
         lanes: [QUEUE],
         mayBeOtherLane: false,
@@ -159,14 +160,14 @@ export const EVENTS: readonly EventRow[] = [
     does: "On one of Ralph's pull requests: [answers](reviews-and-checks.md) every open thread, and obeys a command in the text.",
     payload: payloads.reviewed,
     means: ({ action, review, pull_request: pull, sender }, inputs) => {
-      if (isOwnComment(review.body)) return notForUs("The review is Ralph's own.");
+      if (isOwnComment(review.body)) return dismissEvent("The review is Ralph's own.");
       const about = { pull, sender, inputs };
       // A review without a command starts a run that reads its threads. A reply in a thread is a review without a text.
       const command = action === 'submitted' ? commandInReview({ body: review.body, reactTo: null }, about) : null;
       if (command !== null) return command;
-      if (action === 'dismissed') return notForUs('The review was dismissed, so it asks for nothing.');
-      if (review.state.toLowerCase() === 'approved') return notForUs('An approval asks for nothing.');
-      return reviewed(about);
+      if (action === 'dismissed') return dismissEvent('The review was dismissed, so it asks for nothing.');
+      if (review.state.toLowerCase() === 'approved') return dismissEvent('An approval asks for nothing.');
+      return meaningOfReview(about);
     },
   }),
   row({
@@ -175,16 +176,16 @@ export const EVENTS: readonly EventRow[] = [
     does: 'The same for a reply in a thread, an edited comment, and a command in a thread. Other comments come with their review.',
     payload: payloads.reviewCommented,
     means: ({ action, comment: { id, body, in_reply_to_id: answers }, pull_request: pull, sender }, inputs) => {
-      if (isOwnComment(body)) return notForUs("The comment is Ralph's own.");
+      if (isOwnComment(body)) return dismissEvent("The comment is Ralph's own.");
       const about = { pull, sender, inputs };
       const reactTo = typeof id === 'number' ? ({ kind: 'review-comment', id } as const) : null;
       const command = action === 'created' ? commandInReview({ body, reactTo }, about) : null;
       if (command !== null) return command;
-      if (action === 'deleted') return notForUs('The comment was deleted, so it asks for nothing.');
+      if (action === 'deleted') return dismissEvent('The comment was deleted, so it asks for nothing.');
       // A review of sixty comments is one event plus sixty of this kind: one run answers them all.
       return action === 'created' && typeof answers !== 'number'
-        ? notForUs('The comment is part of a review, whose event `pull_request_review` starts the run.')
-        : reviewed(about);
+        ? dismissEvent('The comment is part of a review, whose event `pull_request_review` starts the run.')
+        : meaningOfReview(about);
     },
   }),
   row({
@@ -193,7 +194,7 @@ export const EVENTS: readonly EventRow[] = [
     does: "Failed on one of Ralph's branches: works on the failure. GitHub sends it neither for GitHub Actions nor for a commit that they ran on.",
     payload: payloads.suiteCompleted,
     means: ({ check_suite: suite, repository }, inputs) =>
-      checked({ ...suite, branches: [suite.head_branch ?? ''], home: repository.id }, inputs),
+      meaningOfCheck({ ...suite, branches: [suite.head_branch ?? ''], home: repository.id }, inputs),
   }),
   row({
     event: 'workflow_run',
@@ -202,11 +203,12 @@ export const EVENTS: readonly EventRow[] = [
     payload: payloads.runCompleted,
     means: ({ workflow_run: run, workflow, repository }, inputs) => {
       const paths = [run.path, workflow?.path].map((path) => path?.replace(/@.*/, ''));
-      if (inputs.ownWorkflow !== null && paths.includes(inputs.ownWorkflow)) return notForUs("The run is Ralph's own.");
+      if (inputs.ownWorkflow !== null && paths.includes(inputs.ownWorkflow))
+        return dismissEvent("The run is Ralph's own.");
       // The branch of the run may belong to a fork, where it means nothing here.
       return run.head_repository?.id === repository.id
-        ? checked({ ...run, branches: [run.head_branch ?? ''], home: repository.id }, inputs)
-        : notForUs('The run is of a fork. Ralph works on branches of this repository only.');
+        ? meaningOfCheck({ ...run, branches: [run.head_branch ?? ''], home: repository.id }, inputs)
+        : dismissEvent('The run belongs to a fork. Ralph works on branches of this repository only.');
     },
   }),
   row({
@@ -215,7 +217,7 @@ export const EVENTS: readonly EventRow[] = [
     does: "The same for a commit status that is `failure` or `error` on one of Ralph's branches.",
     payload: payloads.status,
     means: ({ state: conclusion, sha, branches }, inputs) =>
-      checked(
+      meaningOfCheck(
         { conclusion, head_sha: sha, branches: branches.map(({ name }) => name), pull_requests: [], home: 0 },
         inputs,
       ),
@@ -262,7 +264,7 @@ function unsupported(what: string): UserError {
   });
   return new UserError(
     'configuration',
-    `${what} Supported are ${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}: change \`on:\` in the workflow.`,
+    `${what} Supported events are ${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}: change \`on:\` in the workflow.`,
   );
 }
 

@@ -124,83 +124,88 @@ export const payloads = {
 
 export const NOBODY: Asker = { kind: 'nobody' };
 
-/** Dismisses an event for which nothing is done here. */
-export function notForUs(why: string): Dismissed {
+/** Returns the meaning of an event for which a run does nothing. */
+export function dismissEvent(why: string): Dismissed {
   return { kind: 'not-for-us', why };
 }
 
-function ofQueue(login: string | null, intent: Intent): EventMeaning {
+/** Returns the meaning of an event about the queue that somebody may start. */
+function queueMeaning(login: string | null, intent: Intent): EventMeaning {
   const asker = { kind: 'trusted', login, thread: null } as const;
   return { kind: 'for-us', lanes: [QUEUE], mayBeOtherLane: false, asker, intent };
 }
 
-export function queueFor(login: string | null): EventMeaning {
-  return ofQueue(login, { kind: 'work-queue', actor: login });
+export function meaningOfQueueWork(login: string | null): EventMeaning {
+  return queueMeaning(login, { kind: 'work-queue', actor: login });
 }
 
-/** Prefers the step's own input `command`; a workflow that does not pass on the event's command loses no order. */
-export function dispatched(
+/** Returns the meaning of a dispatch: a command, else work on the queue. The step's own input `command` takes precedence over the event's, which a workflow need not pass on. */
+export function meaningOfDispatch(
   event: { readonly field: string; readonly words: string; readonly login: string | null },
   { command }: EventInputs,
 ): EventMeaning {
-  const [words, whence] = command === '' ? [event.words, event.field] : [command, 'The input command'];
+  const [words, where] = command === '' ? [event.words, event.field] : [command, 'The input command'];
   return words === ''
-    ? queueFor(event.login)
-    : ofQueue(event.login, { kind: 'dispatched-command', command: commandOf(words, whence), actor: event.login });
+    ? meaningOfQueueWork(event.login)
+    : queueMeaning(event.login, { kind: 'dispatched-command', command: commandOf(words, where), actor: event.login });
 }
 
-function commandOf(words: string, whence: string): Command {
+function commandOf(words: string, where: string): Command {
   const command = parseCommand(words);
   if (command.kind !== 'unknown') return command;
   const meant = nearestCommand(command.word);
   throw new UserError(
     'configuration',
-    `${whence} is ${JSON.stringify(command.word)}, which is not a command.${meant === null ? '' : ` Did you mean "${meant}"?`} Commands are: ${Object.keys(COMMANDS).join(', ')}.`,
+    `${where} is ${JSON.stringify(command.word)}, which is not a command.${meant === null ? '' : ` Did you mean "${meant}"?`} Commands are: ${Object.keys(COMMANDS).join(', ')}.`,
   );
 }
 
-export function ofIssue(asker: Asker, intent: Extract<Intent, { readonly issue: number }>): EventMeaning {
+/** Returns the meaning of an event about an issue, which is in its own lane or the queue. */
+export function issueMeaning(asker: Asker, intent: Extract<Intent, { readonly issue: number }>): EventMeaning {
   return { kind: 'for-us', lanes: [issueLane(intent.issue), QUEUE], mayBeOtherLane: false, asker, intent };
 }
 
-export function withdrawn(
+export function meaningOfWithdrawal(
   { action: because, label, issue }: z.output<typeof payloads.withdrawn>,
   inputs: EventInputs,
 ): Meaning | null {
   if (because === 'unlabeled' && typeof label?.name !== 'string') return null;
   const dismissed =
-    because === 'unlabeled' ? notTheTaskLabel(label?.name ?? '', issue, inputs) : notTask(issue, inputs);
-  return dismissed ?? ofIssue(NOBODY, { kind: 'withdraw', issue: issue.number, because });
+    because === 'unlabeled' ? dismissOtherLabel(label?.name ?? '', issue, inputs) : dismissUnlabelled(issue, inputs);
+  return dismissed ?? issueMeaning(NOBODY, { kind: 'withdraw', issue: issue.number, because });
 }
 
 export function isPull({ pull_request: pull }: IssuePayload): boolean {
   return pull !== undefined && pull !== null;
 }
 
-function notAnIssue(issue: IssuePayload): Dismissed | null {
-  return isPull(issue) ? notForUs(`#${String(issue.number)} is a pull request, not an issue.`) : null;
+function dismissPullRequest(issue: IssuePayload): Dismissed | null {
+  return isPull(issue) ? dismissEvent(`#${String(issue.number)} is a pull request, not an issue.`) : null;
 }
 
-export function notTheTaskLabel(label: string, issue: IssuePayload, { taskLabel }: EventInputs): Dismissed | null {
-  const other = sameLabel(label, taskLabel) ? null : notForUs(`The label is not the task label "${taskLabel}".`);
-  return notAnIssue(issue) ?? other;
+export function dismissOtherLabel(label: string, issue: IssuePayload, { taskLabel }: EventInputs): Dismissed | null {
+  const other = sameLabel(label, taskLabel) ? null : dismissEvent(`The label is not the task label "${taskLabel}".`);
+  return dismissPullRequest(issue) ?? other;
 }
 
-export function notTask(issue: IssuePayload, { taskLabel }: EventInputs): Dismissed | null {
+export function dismissUnlabelled(issue: IssuePayload, { taskLabel }: EventInputs): Dismissed | null {
   const unlabelled = hasLabel(issue.labels, taskLabel)
     ? null
-    : notForUs(`#${String(issue.number)} does not have the task label "${taskLabel}".`);
-  return notAnIssue(issue) ?? unlabelled;
+    : dismissEvent(`#${String(issue.number)} does not have the task label "${taskLabel}".`);
+  return dismissPullRequest(issue) ?? unlabelled;
 }
 
-/** Returns why the pull request is not Ralph's, or null if it is. */
-export function notOfRalph({ number, head, base }: PullPayload, { branchPrefix }: EventInputs): Dismissed | null {
+/** Dismisses an event of a pull request that is not Ralph's; returns null if it is. */
+export function dismissForeignPullRequest(
+  { number, head, base }: PullPayload,
+  { branchPrefix }: EventInputs,
+): Dismissed | null {
   const name = `Pull request #${String(number)}`;
   if (head.repo?.full_name !== base.repo.full_name)
     return { kind: 'refused', why: `${name} comes from a fork. Ralph works on branches of this repository only.` };
   return head.ref.startsWith(branchPrefix)
     ? null
-    : notForUs(`${name} is not one of Ralph's: its branch does not start with ${branchPrefix}.`);
+    : dismissEvent(`${name} is not one of Ralph's: its branch does not start with ${branchPrefix}.`);
 }
 
 export function pullRequestBranchOf({ number, head }: PullPayload): {
@@ -212,7 +217,7 @@ export function pullRequestBranchOf({ number, head }: PullPayload): {
 }
 
 /** Returns the meaning of a command on a pull request: it may be about any of Ralph's branches, which the payload does not name. */
-export function commanded(command: Omit<Extract<Intent, { kind: 'command' }>, 'kind'>): EventMeaning {
+export function meaningOfCommand(command: Omit<Extract<Intent, { kind: 'command' }>, 'kind'>): EventMeaning {
   const { thread, actor: account } = command;
   return {
     kind: 'for-us',
@@ -223,62 +228,71 @@ export function commanded(command: Omit<Extract<Intent, { kind: 'command' }>, 'k
   };
 }
 
-/** A comment in a review. */
-interface Said {
+/** A review, or a comment in one: its pull request and author. */
+interface ReviewComment {
   readonly pull: PullPayload & { readonly state: string };
   readonly sender: Account;
   readonly inputs: EventInputs;
 }
 
 /**
- * Returns the command in a thread or in a review's own text, which is obeyed as in a comment, or null: other words are
- * a request and are answered as the review is.
+ * Returns the meaning of a command in a review thread or in a review's own text, or null if there is no command: the
+ * text is then answered as part of the review.
  */
 export function commandInReview(
   { body, reactTo }: { readonly body: string; readonly reactTo: ReactionTarget | null },
-  { pull, sender: actor, inputs }: Said,
+  { pull, sender: actor, inputs }: ReviewComment,
 ): EventMeaning | null {
   const command = commandIn(body);
-  if (command === null || command.kind === 'unknown' || notOfRalph(pull, inputs) !== null) return null;
-  return commanded({ command, reactTo, thread: { number: pull.number, isPullRequest: true }, actor });
+  if (command === null || command.kind === 'unknown' || dismissForeignPullRequest(pull, inputs) !== null) return null;
+  return meaningOfCommand({ command, reactTo, thread: { number: pull.number, isPullRequest: true }, actor });
 }
 
-export function reviewed({ pull, sender: actor, inputs }: Said): Meaning {
-  const dismissed = notOfRalph(pull, inputs);
+export function meaningOfReview({ pull, sender: actor, inputs }: ReviewComment): Meaning {
+  const dismissed = dismissForeignPullRequest(pull, inputs);
   if (dismissed !== null) return dismissed;
-  if (pull.state !== 'open') return notForUs(`Pull request #${String(pull.number)} is closed.`);
-  if (!inputs.answers.reviews) return notForUs('`answer-reviews` is `false`: reviews are not answered.');
+  if (pull.state !== 'open') return dismissEvent(`Pull request #${String(pull.number)} is closed.`);
+  if (!inputs.answers.reviews) return dismissEvent('`answer-reviews` is `false`: reviews are not answered.');
   const asker = { kind: 'account', account: actor, thread: pull.number } as const;
-  return answered(asker, { kind: 'answer', pullRequest: pullRequestBranchOf(pull), about: 'review', actor }, inputs);
+  return feedbackMeaning(
+    asker,
+    { kind: 'answer', pullRequest: pullRequestBranchOf(pull), about: 'review', actor },
+    inputs,
+  );
 }
 
 /** GitHub's words for a check that ran, or should have, and did not pass. A check that waits for an approval has not failed. */
 const FAILED: readonly string[] = ['failure', 'timed_out', 'startup_failure', 'error'];
 
 /** A check of a commit, with the branches that have it; `home` is the id of this repository. */
-interface Checked extends Omit<SuitePayload, 'head_branch'> {
+interface CheckedCommit extends Omit<SuitePayload, 'head_branch'> {
   readonly branches: readonly string[];
   readonly home: number;
 }
 
-export function checked(
-  { conclusion, head_sha: head, branches, pull_requests: pulls, home }: Checked,
+export function meaningOfCheck(
+  { conclusion, head_sha: head, branches, pull_requests: pulls, home }: CheckedCommit,
   inputs: EventInputs,
 ): Meaning {
   const { branchPrefix, answers } = inputs;
   const branch = branches.find((one) => one.startsWith(branchPrefix));
-  if (branch === undefined) return notForUs(`The check is not on one of Ralph's branches (${branchPrefix}…).`);
-  if (!FAILED.includes(conclusion ?? '')) return notForUs('The check did not fail.');
-  if (!answers.checks) return notForUs('`answer-checks` is `false`: failed checks are not answered.');
+  if (branch === undefined) return dismissEvent(`The check is not on one of Ralph's branches (${branchPrefix}…).`);
+  if (!FAILED.includes(conclusion ?? '')) return dismissEvent('The check did not fail.');
+  if (!answers.checks) return dismissEvent('`answer-checks` is `false`: failed checks are not answered.');
   const thread = pulls?.find((pull) => pull.head.ref === branch && pull.head.repo.id === home)?.number ?? null;
   const pullRequest = { number: thread, branch, head };
   const asker = { kind: 'trusted', login: null, thread } as const;
-  return answered(asker, { kind: 'answer', pullRequest, about: 'check', actor: null }, inputs);
+  return feedbackMeaning(asker, { kind: 'answer', pullRequest, about: 'check', actor: null }, inputs);
 }
 
-function answered(asker: Asker, intent: Extract<Intent, { kind: 'answer' }>, { branchPrefix }: EventInputs): Meaning {
+/** Returns the meaning of feedback on a pull request, whose branch names the lane. */
+function feedbackMeaning(
+  asker: Asker,
+  intent: Extract<Intent, { kind: 'answer' }>,
+  { branchPrefix }: EventInputs,
+): Meaning {
   // With an empty prefix, every branch would look like one of Ralph's.
-  if (branchPrefix === '') return notForUs('The input `branch-prefix` is not usable.');
+  if (branchPrefix === '') return dismissEvent('The input `branch-prefix` is not usable.');
   const lanes = [intent.pullRequest.branch.slice(branchPrefix.length)].filter(isLaneId);
   return { kind: 'for-us', lanes, mayBeOtherLane: false, asker, intent };
 }

@@ -6,10 +6,10 @@ import type { Intent } from '../event/intent.ts';
 import { admit } from '../lane/admit.ts';
 import { updated } from '../lane/end-lane.ts';
 import { trusts } from '../people/trust.ts';
-import { byItself, type Purpose } from '../tasks/sources.ts';
+import { requestByItself, type Purpose } from '../tasks/sources.ts';
 import { hasTaskLabel, workQueue } from '../work.ts';
 
-/** Works on the lane of a pull request that people or CI commented on; the lane's own reading finds the comments. */
+/** Starts work on the lane of a pull request that people or CI commented on. The lane reads the comments itself. */
 export async function answerFeedback(
   deps: GateDeps,
   { pullRequest, about, actor }: Extract<Intent, { kind: 'answer' }>,
@@ -30,11 +30,11 @@ export async function answerFeedback(
   const issue = issueOfId(lane);
   return lane === QUEUE || issue === null
     ? workQueue(deps, { asked: false, byHand: false, purpose })
-    : goOn(deps, issue, purpose);
+    : answerOnIssueLane(deps, issue, purpose);
 }
 
-/** Continues the issue's own lane while its issue is a task. */
-async function goOn(deps: GateDeps, number: number, purpose: Purpose): Promise<Intake> {
+/** Answers on an issue's own lane, if the issue is still a task. */
+async function answerOnIssueLane(deps: GateDeps, number: number, purpose: Purpose): Promise<Intake> {
   const issue = await deps.forge.issue(number);
   const name = `Issue #${String(number)}`;
   if (issue?.state !== 'open') return updated(deps, `${name} is closed, so its pull request is not answered.`);
@@ -43,8 +43,8 @@ async function goOn(deps: GateDeps, number: number, purpose: Purpose): Promise<I
       deps,
       `${name} does not have the label "${deps.config.taskLabel}", so its pull request is not answered.`,
     );
-  const intake = await admit(deps, byItself(issue, purpose));
-  // Whatever prevents an answer now, the schedule's next run looks again.
+  const intake = await admit(deps, requestByItself(issue, purpose));
+  // If something prevents an answer now, the store records that one is due, and the next scheduled run tries again.
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
   const lane = issueLane(number);
   const message = `${nameOfLane(lane)}: asked, and not answered yet by run ${deps.context.runId}`;

@@ -8,10 +8,15 @@ import {
   taskIdOfCheck,
   unstartedChecks,
 } from '../../core/feedback/checks/checks.ts';
-import { checksToRead, type Feedback, type FeedbackItem, withTried } from '../../core/feedback/memory.ts';
-import type { CheckDetails, CheckNow, PullRequestNow, Standing } from '../../core/feedback/pull-request-now.ts';
-import { subjectFound, mergeSubjects } from '../../core/feedback/rounds.ts';
-import { askedReviews, askedThreads, authorsOf, forgottenAnswers } from '../../core/feedback/reviews/threads.ts';
+import { checksToRead, type Feedback, type FeedbackItem, withEarlierAnswers } from '../../core/feedback/memory.ts';
+import type { CheckDetails, CheckNow, PullRequestNow, ReviewState } from '../../core/feedback/pull-request-now.ts';
+import { subjectOfTask, mergeSubjects } from '../../core/feedback/rounds.ts';
+import {
+  reviewsToAnswer,
+  threadsToAnswer,
+  authorsToCheck,
+  recoverAnswers,
+} from '../../core/feedback/reviews/threads.ts';
 import { threadTaskId } from '../../core/feedback/subject.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
@@ -26,8 +31,8 @@ import { trustAmong } from '../people/trust.ts';
 /** Maximum number of checks named in a message. */
 const MAX_NAMED = 10;
 
-/** Number of requests that report a subject out of rounds: the pull request's text, the status comment, and the notice that it was ready. */
-const TO_SAY_SPENT = 5;
+/** Number of requests for reporting that feedback has used up its rounds: the pull request's text, the status comment, and the notice that it was ready. */
+const SPENT_REPORT_REQUESTS = 5;
 
 /** The requests on a lane's open pull request, as tasks, and the state that remembers them. */
 export interface ReadFeedback {
@@ -43,7 +48,7 @@ export interface ReadFeedback {
 }
 
 /** `number` is that of the pull request. */
-export type PullRequestStanding = Standing & { readonly number: number };
+export type PullRequestStanding = ReviewState & { readonly number: number };
 
 /**
  * Reads what people and CI say about the pull request of a branch: one request, one for each person to ask about, one
@@ -74,17 +79,17 @@ export async function readFeedback(
     now = await deps.forge.pullRequestNow(branch);
   } catch (error) {
     if (isAsked || !(error instanceof UserError)) throw error;
-    const why = `What people and CI say of the pull request of ${branch} could not be read, so this run does not answer it. ${sentence(error.message)}`;
-    const isForNow = error.kind === 'infrastructure';
-    return { ...nothing, checks: { ...noChecks, unreadable: error.message, isForNow }, warnings: [why] };
+    const why = `The comments and checks on the pull request of ${branch} could not be read, so this run does not answer them. ${sentence(error.message)}`;
+    const isTemporary = error.kind === 'infrastructure';
+    return { ...nothing, checks: { ...noChecks, unreadable: error.message, isTemporary }, warnings: [why] };
   }
   if (now === null) return nothing;
   if (!reviews && !answersChecks) return { ...nothing, standing: now };
   const people = reviews ? await reviewTasks(deps, now, known) : { tasks: [], more: 0, asked: 0, answered: {} };
   const { feedback } = known;
   const state = { ...known, feedback: { ...feedback, items: { ...people.answered, ...feedback.items } } };
-  const earlier = answersChecks ? await earlierOnBase(deps, now) : null;
-  const seen = answersChecks ? judgeNow(deps, { now, earlier: earlier ?? [] }, state) : null;
+  const earlier = answersChecks ? await earlierChecksOnBase(deps, now) : null;
+  const seen = answersChecks ? judgeChecksNow(deps, { now, earlier: earlier ?? [] }, state) : null;
   const failed = seen?.judged?.failed ?? [];
   const ofCi = answersChecks ? await checkTasks(deps, now, { failed, details: new Map() }) : [];
   const subjects = [...people.tasks, ...ofCi];
@@ -100,9 +105,9 @@ export async function readFeedback(
     }
   };
   const taken = mergeSubjects(state, {
-    subjects: subjects.flatMap((task) => subjectFound(task) ?? []),
+    subjects: subjects.flatMap((task) => subjectOfTask(task) ?? []),
     isUndecided,
-    personHead: personsHead(state, now),
+    personHead: headByPerson(state, now),
     maxRounds,
   });
   const open = new Set(taken.open);
@@ -115,14 +120,14 @@ export async function readFeedback(
   // A check that fails again and again must not keep others from their first round.
   const inOrder = workable.toSorted((one, other) => roundsOf(one) - roundsOf(other));
   const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
-  const asked = people.asked + (earlier === null ? 0 : 1) + (taken.spent.length === 0 ? 0 : TO_SAY_SPENT);
+  const asked = people.asked + (earlier === null ? 0 : 1) + (taken.spent.length === 0 ? 0 : SPENT_REPORT_REQUESTS);
   const details = await detailsOf(deps, checksToRead(inTurn, asked));
   const withDetails = answersChecks ? await checkTasks(deps, now, { failed, details }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
   return {
     tasks: [...people.tasks, ...withDetails]
       .filter(({ id }) => open.has(id))
-      .map((task) => withTried(task, taken.feedback.items[task.id] ?? {}))
+      .map((task) => withEarlierAnswers(task, taken.feedback.items[task.id] ?? {}))
       .map((task) => (later.has(task.id) ? { ...task, obstacle: 'unread' } : task)),
     asksForWork: taken.open.some((id) => taken.feedback.items[id]?.answer?.kind !== 'given-up'),
     state: { ...state, feedback: { ...taken.feedback, unstarted: seen?.unstarted ?? null }, tasks: taken.tasks },
@@ -131,9 +136,7 @@ export async function readFeedback(
     warnings: [
       ...(people.more === 0
         ? []
-        : [
-            `${String(people.more)} more threads of the pull request are open than one run reads. Later runs read them.`,
-          ]),
+        : [`The pull request has ${String(people.more)} more open threads than one run reads. Later runs read them.`]),
       ...(seen === null || seen.summary.unreadable === null
         ? []
         : [`The checks of the pull request could not be read. ${seen.summary.unreadable}`]),
@@ -152,13 +155,13 @@ async function reviewTasks(
   /** Our own answers that the state has lost. */
   readonly answered: Feedback['items'];
 }> {
-  const authors = authorsOf(now);
+  const authors = authorsToCheck(now);
   const asked = authors.length;
   const isTrusted = await trustAmong(deps, authors);
-  const forgotten = forgottenAnswers(now, isTrusted, feedback.items);
+  const forgotten = recoverAnswers(now, isTrusted, feedback.items);
   const known = { ...Object.fromEntries(forgotten.map((one) => [threadTaskId(one.first.id), one])), ...feedback.items };
-  const threads = askedThreads(now, isTrusted, known);
-  const reviews = askedReviews(now, isTrusted, known);
+  const threads = threadsToAnswer(now, isTrusted, known);
+  const reviews = reviewsToAnswer(now, isTrusted, known);
   const more = threads.more + reviews.more;
   if (threads.asked.length + reviews.asked.length + forgotten.length === 0)
     return { tasks: [], more, asked, answered: {} };
@@ -209,7 +212,7 @@ interface SeenChecks {
 }
 
 /** Returns the checks of commits before the base branch's tip if the tip does not say how a failed check stands there; null if it does. */
-async function earlierOnBase(
+async function earlierChecksOnBase(
   { forge, context }: GateDeps,
   { checks, base }: PullRequestNow,
 ): Promise<readonly CheckNow[] | null> {
@@ -221,7 +224,7 @@ function ownRuns({ workflowPath, runId }: GateDeps['context']): OwnRuns {
 }
 
 /** Judges the checks. `earlier` are the checks of base commits before the tip. */
-function judgeNow(
+function judgeChecksNow(
   { context, clock }: GateDeps,
   { now, earlier }: { readonly now: PullRequestNow; readonly earlier: readonly CheckNow[] },
   state: LaneState,
@@ -230,8 +233,12 @@ function judgeNow(
   const { lastRun, feedback } = state;
   if (checks.kind === 'unreadable') {
     const { unstarted } = feedback;
-    const { why: unreadable, isForNow = false } = checks;
-    return { judged: null, summary: { ...noChecks, unstarted: unstarted !== null, unreadable, isForNow }, unstarted };
+    const { why: unreadable, isTemporary = false } = checks;
+    return {
+      judged: null,
+      summary: { ...noChecks, unstarted: unstarted !== null, unreadable, isTemporary },
+      unstarted,
+    };
   }
   const own = ownRuns(context);
   const judged = judgeChecks({ head: checks.head, base: [...earlier, ...checks.base] }, own);
@@ -240,7 +247,11 @@ function judgeNow(
   const ranBefore = feedback.rounds.some(
     (round) => round.checks !== null && round.checks.passed + round.checks.failed > 0,
   );
-  const unstarted = unstartedOn(head, feedback.unstarted, unstartedChecks(checks, { own, ranBefore, sincePushMs }));
+  const unstarted = headWithoutChecks(
+    head,
+    feedback.unstarted,
+    unstartedChecks(checks, { own, ranBefore, sincePushMs }),
+  );
   const names = (some: readonly CheckNow[]): readonly string[] => some.slice(0, MAX_NAMED).map(({ name }) => name);
   const { failed, alsoOnBase, flaky, running, waiting, passed } = judged;
   return {
@@ -273,14 +284,14 @@ const noChecks: ChecksSummary = {
   runs: 0,
 };
 
-/** Returns the head without started checks; the value before is kept while this is unknown. */
-function unstartedOn(head: string, before: string | null, isMissing: boolean | null): string | null {
+/** Returns the head on which checks are missing, or null if they started; while this is unknown, returns `before`. */
+function headWithoutChecks(head: string, before: string | null, isMissing: boolean | null): string | null {
   if (isMissing === null) return before;
   return isMissing ? (before ?? head) : null;
 }
 
 /** Returns the head if a person pushed it, that is, if Ralph did not publish it last. */
-function personsHead({ lastRun }: LaneState, { head }: PullRequestNow): string | null {
+function headByPerson({ lastRun }: LaneState, { head }: PullRequestNow): string | null {
   const published = lastRun?.published?.head ?? null;
   return published !== null && published !== head ? head : null;
 }

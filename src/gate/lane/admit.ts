@@ -3,21 +3,21 @@ import { formatInstant } from '../../core/countdown.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { initialState, type LaneState } from '../../core/lane/state/state.ts';
 import { serializeState } from '../../core/lane/state/serialize-state.ts';
-import { tighter } from '../../core/lane/windows.ts';
-import { stopBeforeWork } from '../../core/loop/next-deed.ts';
+import { stricterWindows } from '../../core/lane/windows.ts';
+import { stopBeforeWork } from '../../core/loop/next-action.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
 import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
-import { workedElsewhere } from '../../core/sharing/elsewhere.ts';
+import { outcomeIfWorkedElsewhere } from '../../core/sharing/elsewhere.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
-import { amend } from '../../core/snapshot/changes.ts';
+import { amendInSnapshot } from '../../core/snapshot/changes.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
-import { awakeInRun, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
+import { reopenTasksDueInRun, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { isEligible, withinReach } from '../../core/tasks/queue.ts';
+import { isEligible, tasksWithinReach } from '../../core/tasks/queue.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { overtake } from '../../handover/clear-head.ts';
+import { withOvertaken } from '../../handover/clear-head.ts';
 import { endIntake, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Request } from '../tasks/sources.ts';
@@ -44,10 +44,10 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
     const { policy } = read;
     deps.claiming(request.id);
     const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
-      withinReach(
+      tasksWithinReach(
         // Feedback on this pull request is never another lane's work.
         decided.tasks.filter(({ id }) => !elsewhere.has(id) && !isFeedback(id)),
-        awakeInRun(decided.state.tasks, policy, deps.clock.now()),
+        reopenTasksDueInRun(decided.state.tasks, policy, deps.clock.now()),
         policy.maxIterations,
       );
     const claim = await claimLane(
@@ -93,7 +93,7 @@ type ReadSettings = ReadPipeline & { readonly mcpServers: readonly McpServer[] }
 
 async function readSettings(deps: GateDeps, { id }: Request): Promise<ReadSettings> {
   const pipeline = await readPipeline(deps);
-  const unheard = await unheardReviews(deps, id);
+  const unheard = await missingReviewEvent(deps, id);
   const warnings = unheard === null ? pipeline.warnings : [...pipeline.warnings, unheard];
   return { ...pipeline, warnings, mcpServers: await readMcpServers(deps) };
 }
@@ -111,13 +111,13 @@ async function open(
     // A lost state counts from zero again; the state that it replaces must never look newer.
     sequence: Math.max(decided.state.sequence, claim.sequence),
     // Without a lease, the repository's counters stand still while the lane's own continue.
-    windows: claim.windows ?? tighter(decided.state.windows, decided.ownWindows),
+    windows: claim.windows ?? stricterWindows(decided.state.windows, decided.ownWindows),
   };
   const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...read.warnings, ...claim.warnings] };
   // Other lanes may have reserved the rest of the hour in the meantime.
   const stopped =
     tasks.length === 0
-      ? workedElsewhere(decided.tasks, claim.elsewhere)
+      ? outcomeIfWorkedElsewhere(decided.tasks, claim.elsewhere)
       : stopBeforeWork({ state, tasks, owes: decided.owes }, read.policy, deps.clock.now());
   if (stopped !== null) {
     await releaseLane(deps, decided.lane.id);
@@ -153,7 +153,7 @@ async function freeForWork(
   { tasks, state, notes }: { readonly tasks: readonly Task[]; readonly state: LaneState; readonly notes: Notes },
 ): Promise<Freed> {
   const hold = notes.held?.hold ?? null;
-  const progress = awakeInRun(state.tasks, deps.config.policy, deps.clock.now());
+  const progress = reopenTasksDueInRun(state.tasks, deps.config.policy, deps.clock.now());
   const isToWork = tasks.some((task) => isEligible(task, progress));
   if (standing === null || hold === null || !isToWork) return { kind: 'free', lane, state, notes };
   const name = `Pull request #${String(standing.number)}`;
@@ -161,14 +161,16 @@ async function freeForWork(
     await deps.forge.freeHead(standing.number, standing);
   } catch (error) {
     if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
-    deps.log.warning(`${name} is held by people's decision, and this token could not end that: ${error.message}`);
+    deps.log.warning(
+      `${name} is approved or about to be merged, and this token could not make it a draft again: ${error.message}`,
+    );
     return { kind: 'held', notes: { ...notes, held: { hold, isDraft: standing.isDraft, refusal: error.message } } };
   }
-  deps.log.info(`${name} is a draft again, with auto-merge off: what is asked of it is worked on.`);
-  const feedback = overtake(state.feedback, hold, deps.clock.now());
+  deps.log.info(`${name} is a draft again, with auto-merge off, because this run works on the requested changes.`);
+  const feedback = withOvertaken(state.feedback, hold, deps.clock.now());
   const pullRequest = lane.pullRequest === null ? null : { ...lane.pullRequest, draft: true };
   const ended = hold.queued ? 'was removed from the merge queue' : 'no longer merges automatically';
-  const warning = `${name} ${ended}, since what is asked of it needs new commits. Switch that on again once you have reviewed them.`;
+  const warning = `${name} ${ended}, because the requested changes need new commits. Switch that on again once you have reviewed them.`;
   const warnings = hold.queued || hold.autoMerge ? [...notes.warnings, warning] : notes.warnings;
   return { kind: 'free', lane: { ...lane, pullRequest }, state: { ...state, feedback }, notes: { ...notes, warnings } };
 }
@@ -177,7 +179,7 @@ async function freeForWork(
  * Returns a warning if reviews of this lane start no run, as the workflow in the checkout shows; null if they do or it
  * is unknown. The queue's pull request is read on schedule anyway.
  */
-async function unheardReviews(
+async function missingReviewEvent(
   { config, context, repository }: Pick<GateDeps, 'config' | 'context' | 'repository'>,
   lane: LaneId,
 ): Promise<string | null> {
@@ -230,10 +232,10 @@ async function keepLeftCircuit(
   const stored = storedState(kept, lane, now);
   const { state, warning } =
     stored === null ? { state: null, warning: null } : honourLeftCircuit(stored, kept.left, now);
-  // No warning means that it was honoured before.
+  // Without a warning, an earlier run has already stopped for this circuit.
   if (state === null || warning === null) return;
   await store.update(
-    amend({
+    amendInSnapshot({
       lane: lane.id,
       seen: kept.snapshot ?? emptySnapshot,
       document: (sequence) => serializeState({ ...state, sequence, savedAt: now }),

@@ -4,18 +4,18 @@ import { openWindows, type Windows } from '../../core/lane/windows.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
 import {
-  boundBy,
+  boundPolicy,
   type Budget,
   reservationFor,
   reserve,
-  seededWith,
+  seedBudget,
   spentBetween,
   tasksElsewhere,
   windowsFor,
 } from '../../core/sharing/budget.ts';
 import { expiryOf, type Lease, leaseMs } from '../../core/sharing/lease.ts';
-import { renew, type Renewal } from '../../core/sharing/renewal.ts';
-import { changeUsage, claim, mayHold, release } from '../../core/snapshot/changes.ts';
+import { planRenewal, type Renewal } from '../../core/sharing/renewal.ts';
+import { changeUsage, claimInSnapshot, mayHold, releaseInSnapshot } from '../../core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { type LaneId, nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/phrase.ts';
@@ -59,7 +59,7 @@ interface Wanted {
 
 type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag'>;
 
-const nowhere: ReadonlyMap<TaskId, number> = new Map();
+const NOT_ELSEWHERE: ReadonlyMap<TaskId, number> = new Map();
 
 /**
  * Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError if the store
@@ -70,10 +70,10 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
   const { config, store } = deps;
   const at = deps.clock.now();
   const { policy } = config;
-  const unguarded = { kind: 'claimed', at, sequence: 0, windows: null, policy, elsewhere: nowhere } as const;
+  const unguarded = { kind: 'claimed', at, sequence: 0, windows: null, policy, elsewhere: NOT_ELSEWHERE } as const;
   if (config.stateStore === 'none') return { ...unguarded, warnings: [] };
   const updated = await store.update(
-    claim({
+    claimInSnapshot({
       ...{ lane, seen: seen ?? emptySnapshot, lease: leaseOf(deps, at), now: at, named, purpose },
       reserve: (budget) => reservedFor(deps, wanted, { budget, now: at }),
     }),
@@ -89,7 +89,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
         at,
         sequence,
         warnings: problem === null ? [] : [problem],
-        ...granted(deps, lane, { snapshot, now: at }),
+        ...grantedTo(deps, lane, { snapshot, now: at }),
       };
     }
     case 'unavailable':
@@ -101,7 +101,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
       // With the cache alone, the limitation is reported where the cache is chosen.
       if (config.stateStore === 'cache') return { ...unguarded, warnings: [] };
       // Only now is it known that a copy may be where this lane's runs save.
-      if (await standsElsewhere(deps, wanted)) return { kind: 'changed' };
+      if (await hasNewerState(deps, wanted)) return { kind: 'changed' };
       return {
         ...unguarded,
         warnings: [
@@ -111,7 +111,8 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
   }
 }
 
-async function standsElsewhere({ store }: ClaimDeps, { lane, sequence }: Wanted): Promise<boolean> {
+/** Tells whether a copy of the lane is newer than the state of this run's decision. */
+async function hasNewerState({ store }: ClaimDeps, { lane, sequence }: Wanted): Promise<boolean> {
   const { lane: restored } = await store.restore(lane);
   return restored.kind === 'found' && restored.state.sequence > sequence;
 }
@@ -123,13 +124,13 @@ export async function releaseLane(
   isUnused = true,
 ): Promise<Released> {
   const now = clock.now();
-  const updated = await store.update(release(lane, { holder: leaseOf(run, now), isUnused, now }));
+  const updated = await store.update(releaseInSnapshot(lane, { holder: leaseOf(run, now), isUnused, now }));
   return updated.kind === 'updated' || !mayHold(updated, lane, run.runTag)
     ? { kind: 'free' }
     : { kind: 'claimed', why: updated.why };
 }
 
-/** Returns the outcome of a run that found another one at work. */
+/** Returns the outcome of a run that ends because another one works on its lane. */
 export function anotherRun(lane: LaneId, lease: Lease): Outcome {
   return {
     kind: 'refused',
@@ -145,25 +146,25 @@ function reservedFor(
   { budget, now }: { readonly budget: Budget; readonly now: number },
 ): Budget {
   const { policy } = config;
-  const newest = seededWith(budget, windows);
+  const newest = seedBudget(budget, windows);
   const holder = { runTag, lane, runUrl, runId, runAttempt };
   const expiresAt = now + leaseMs(policy.maxRunMs, jobsOf(config));
   const run = { ...holder, expiresAt, tasks: tasks(tasksElsewhere(newest, lane, now)) };
   return reserve(newest, reservationFor(run, windowsFor(newest, runTag, now), policy), now);
 }
 
-function granted(
+function grantedTo(
   { config: { policy }, runTag }: ClaimDeps,
   lane: LaneId,
   { snapshot, now }: { readonly snapshot: Snapshot; readonly now: number },
 ): Pick<Granted, 'windows' | 'policy' | 'elsewhere'> {
   const counted = budgetIn(snapshot, now);
-  if (counted.kind === 'newer') return { windows: null, policy, elsewhere: nowhere };
+  if (counted.kind === 'newer') return { windows: null, policy, elsewhere: NOT_ELSEWHERE };
   const { budget } = counted;
   const own = budget.reservations.find((reservation) => reservation.runTag === runTag);
   return {
     windows: windowsFor(budget, runTag, now),
-    policy: own === undefined ? policy : boundBy(policy, own),
+    policy: own === undefined ? policy : boundPolicy(policy, own),
     elsewhere: tasksElsewhere(budget, lane, now),
   };
 }
@@ -184,7 +185,7 @@ export async function renewReservation(
   const now = clock.now();
   // Only the reservations and usage of others decide, so asking again with the new reservation gives the same result.
   const renewed = (stored: Budget): Renewal => {
-    const newest = seededWith(stored, state.windows);
+    const newest = seedBudget(stored, state.windows);
     const run = {
       ...(newest.reservations.find((reservation) => reservation.runTag === runTag) ?? {
         ...{ runTag, lane: lane.id, runUrl, runId, runAttempt },
@@ -192,10 +193,10 @@ export async function renewReservation(
       }),
       expiresAt: now + leaseMs(startedAt + maxRunMs - now, jobsOf(config)),
     };
-    return renew(newest, { run, spent: spentBetween(stateBefore, state), windows: state.windows, policy }, now);
+    return planRenewal(newest, { run, spent: spentBetween(stateBefore, state), windows: state.windows, policy }, now);
   };
   const change = (stored: Budget): Budget =>
-    reserve(seededWith(stored, state.windows), renewed(stored).reservation, now);
+    reserve(seedBudget(stored, state.windows), renewed(stored).reservation, now);
   const message = `${nameOfLane(lane.id)}: run ${runId} has waited, and reserves again`;
   const written = await store.update(changeUsage(change, { message, now }));
   // Nothing is counted for the whole repository.

@@ -1,4 +1,4 @@
-import { leftChecks } from '../../core/feedback/checks/checks.ts';
+import { describeIgnoredChecks } from '../../core/feedback/checks/checks.ts';
 import { hasUnpostedAnswers } from '../../core/feedback/memory.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
@@ -6,7 +6,7 @@ import { verificationSubject, reconsiderBase } from '../../core/lane/verificatio
 import { probeNow } from '../../core/lane/settle/settle-circuit.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
-import { stopBeforeWork } from '../../core/loop/next-deed.ts';
+import { stopBeforeWork } from '../../core/loop/next-action.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { isKnownReady } from '../../core/people/needs.ts';
 import { reservedByOthers } from '../../core/sharing/budget.ts';
@@ -15,7 +15,7 @@ import { withAsked } from '../../core/snapshot/going-on.ts';
 import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
-import { wakeEdited } from '../../core/tasks/preparation.ts';
+import { reopenEditedTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
 import { namesOf, sentence } from '../../core/text/phrase.ts';
@@ -27,7 +27,7 @@ import { type PullRequestStanding, readFeedback, type ReadFeedback } from '../fe
 import { hashOfText } from '../people/trust.ts';
 import { findTasks, issuesOfLane, listTasks, prepareOpenTasks, type Request } from '../tasks/sources.ts';
 import { anotherRun } from './claim.ts';
-import { type Look, readKeptLane, notesOf, type Restored, restoreFrom, unread } from './kept-lane.ts';
+import { type Look, readKeptLane, notesOf, type Restored, restoreFrom, unreadFeedback } from './kept-lane.ts';
 import { baseBranch, checkBeforeSpending, type KeptLane, dropStaleProgress, tooManyOpen } from './restore.ts';
 import type { FoundStart } from './start.ts';
 
@@ -37,7 +37,7 @@ type EndIntake = Extract<Intake, { kind: 'end' }>;
 export interface Ended {
   readonly kind: 'end';
   readonly intake: EndIntake;
-  readonly goesOn: readonly Issue[];
+  readonly continuable: readonly Issue[];
   readonly kept: KeptLane;
 }
 
@@ -61,18 +61,21 @@ export interface Admissible {
 /** Decides on the lane as it is now, without claiming anything. The cheapest questions come first: each step may end the run. */
 export async function decide(deps: GateDeps, request: Request): Promise<Admissible | Ended> {
   const look = await readKeptLane(deps, request);
-  const ended = (intake: EndIntake): Ended => ({ kind: 'end', intake, goesOn: look.goesOn, kept: look.kept });
-  if (isWorkedElsewhere(deps, request, look)) return ended(allElsewhere(request));
+  const ended = (intake: EndIntake): Ended => ({ kind: 'end', intake, continuable: look.continuable, kept: look.kept });
+  if (isWorkedElsewhere(deps, request, look)) return ended(endWorkedElsewhere(request));
 
-  if (isOfEarlierCommit(request, look)) return ended(ofEarlierCommit(deps, look));
+  if (isOfEarlierCommit(request, look)) return ended(endOfEarlierCommit(deps, look));
 
   const restored = restoreFrom(look, deps, request);
   const { pause } = restored.state;
-  if (pause !== null) return ended(await paused(deps, request, { look, restored, by: pause.by }));
+  if (pause !== null) return ended(await endPaused(deps, request, { look, restored, by: pause.by }));
 
-  // The run that works on the lane keeps it, so nothing can be answered now, and nothing need be read.
+  // Another run works on the lane, so this run cannot answer anything now and need not read anything.
   if (request.purpose.kind === 'answers' && restored.claimedBy !== null)
-    return ended({ ...endIntake(anotherRun(request.id, restored.claimedBy)), notes: notesOf(restored, unread) });
+    return ended({
+      ...endIntake(anotherRun(request.id, restored.claimedBy)),
+      notes: notesOf(restored, unreadFeedback),
+    });
 
   // Feedback on the lane's pull request comes before the tasks of the lane.
   const { branch, remoteHead } = look;
@@ -86,16 +89,16 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
   const isAsked = owes || said.asksForWork;
   if (request.purpose.kind === 'answers' && !isAsked) {
     throwIfUnread(request, branch, said);
-    return ended(nothingAsked(request, branch, { said, notes: notesOf(restored, said) }));
+    return ended(endNothingAsked(request, branch, { said, notes: notesOf(restored, said) }));
   }
   if (isLeftToRest(request, said.state))
-    return ended(nothingAsked(request, branch, { said, notes: notesOf(restored, said) }));
+    return ended(endNothingAsked(request, branch, { said, notes: notesOf(restored, said) }));
 
-  const rests = !isAsked && doesRest(deps, request, { look, restored });
-  const work = await findWork(deps, request, { look, restored, said, rests });
-  if (work.tasks.length === 0) return ended(noTasks(request, work));
+  const isResting = !isAsked && isAtRest(deps, request, { look, restored });
+  const work = await findWork(deps, request, { look, restored, said, isResting });
+  if (work.tasks.length === 0) return ended(endWithoutTasks(request, work));
   const allDone = isPlanComplete(work.tasks, work.state.tasks);
-  if (rests && allDone) return ended(resting(work));
+  if (isResting && allDone) return ended(endResting(work));
 
   const place = await withBase(deps, request, await findPlace(deps, request, { look, restored, work }));
   if (place.closedBy !== null && request.requested !== 'by-name')
@@ -106,7 +109,7 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
   const stopped =
     stopBeforeWork({ ...work, state: place.state, owes }, deps.config.policy, deps.clock.now()) ??
     (await tooManyOpen(deps, { request, ...look, hasPullRequest: place.lane.pullRequest !== null }));
-  if (stopped !== null) return ended(await stop(deps, request, { look, intake: place.end(stopped) }));
+  if (stopped !== null) return ended(await endStopped(deps, request, { look, intake: place.end(stopped) }));
 
   await checkBeforeSpending(deps, { base: place.lane.baseBranch, branch, branches: look.branches });
   return admissible(deps, { look, restored, said, owes, work, place });
@@ -129,11 +132,11 @@ function isWorkedElsewhere({ config }: GateDeps, request: Request, { branches }:
 }
 
 /** Ends the run because every issue of the queue has its own lane. */
-function allElsewhere({ issues }: Request): EndIntake {
+function endWorkedElsewhere({ issues }: Request): EndIntake {
   const named = namesOf(issues.map(({ number }) => `#${String(number)}`));
   return withWarning(
     endIntake({ kind: 'idle', reason: 'no_tasks' }),
-    `Worked on branches of their own, not by the queue: ${named}. To continue with one that is not done, comment \`/ralph run\` on it.`,
+    `These issues have branches of their own, so the queue does not work on them: ${named}. To continue with one that is not done, comment \`/ralph run\` on it.`,
   );
 }
 
@@ -142,12 +145,12 @@ function isOfEarlierCommit({ purpose }: Request, { remoteHead }: Look): boolean 
   return purpose.kind === 'answers' && purpose.failedOn !== null && purpose.failedOn !== remoteHead;
 }
 
-function ofEarlierCommit({ log }: GateDeps, { branch }: Look): EndIntake {
-  log.info(`Nothing to do: the check is not of the newest commit of ${branch}.`);
+function endOfEarlierCommit({ log }: GateDeps, { branch }: Look): EndIntake {
+  log.info(`Nothing to do: the check did not run on the newest commit of ${branch}.`);
   return endIntake({ kind: 'idle', reason: 'not_for_us' });
 }
 
-async function paused(
+async function endPaused(
   deps: GateDeps,
   request: Request,
   { look, restored, by }: Restored & { readonly by: string },
@@ -155,18 +158,18 @@ async function paused(
   return {
     ...endIntake({ kind: 'paused', reason: 'by_person', by }),
     ...(await listTasks(deps, request, { branches: look.branches, state: restored.state })),
-    notes: notesOf(restored, unread),
+    notes: notesOf(restored, unreadFeedback),
   };
 }
 
-/** Ends the run if nothing is asked: our own replies are events as well if the token is not the job's, and they must not start a task early. */
-function nothingAsked(
+/** Ends a run that has nothing to answer. Our own replies cause such runs if the token is not the job's, and they must not start a task early. */
+function endNothingAsked(
   { purpose }: Request,
   branch: string,
   { said: { checks }, notes }: { readonly said: ReadFeedback; readonly notes: Notes },
 ): EndIntake {
   const isOfChecks = purpose.kind === 'answers' && purpose.failedOn !== null;
-  const left = isOfChecks && checks !== null ? leftChecks(checks) : '';
+  const left = isOfChecks && checks !== null ? describeIgnoredChecks(checks) : '';
   const message = left === '' ? `Nothing on the pull request of ${branch} asks for an answer now.` : left;
   return { ...endIntake({ kind: 'idle', reason: 'updated', message }), notes };
 }
@@ -174,7 +177,7 @@ function nothingAsked(
 /** Throws if a check failed but the checks could not be read: the event gets no answer. */
 function throwIfUnread({ purpose }: Request, branch: string, { checks }: ReadFeedback): void {
   if (purpose.kind !== 'answers' || purpose.of !== 'event' || purpose.failedOn === null) return;
-  if (checks?.isForNow !== true || checks.unreadable === null) return;
+  if (checks?.isTemporary !== true || checks.unreadable === null) return;
   throw new UserError(
     'infrastructure',
     `The checks of the pull request of ${branch} could not be read, so the one that failed is not worked on. ${sentence(checks.unreadable)} A later run reads them again.`,
@@ -182,8 +185,8 @@ function throwIfUnread({ purpose }: Request, branch: string, { checks }: ReadFee
 }
 
 /**
- * Returns true if the issue of a lane was closed or lost its label before it was done, which is a person's refusal. The
- * pull request of a done issue still waits.
+ * Returns true if the issue of a lane was closed or lost its label before it was done, which counts as a person's
+ * refusal: then even its pull request gets no more work, unlike that of a done issue.
  */
 function isLeftToRest({ purpose, issues }: Request, { tasks }: LaneState): boolean {
   if (purpose.kind !== 'answers' || purpose.of !== 'waiting-finished') return false;
@@ -191,10 +194,10 @@ function isLeftToRest({ purpose, issues }: Request, { tasks }: LaneState): boole
 }
 
 /**
- * Returns true if the lane rests unless there are new tasks: all of its work is published and reported. The branch's
- * start then matters only to task files.
+ * Returns true if all work of the lane is published and reported, so that only new tasks wake it. The start of its branch
+ * then matters only to task files.
  */
-function doesRest({ config }: GateDeps, { redo }: Request, { look, restored: { state } }: Restored): boolean {
+function isAtRest({ config }: GateDeps, { redo }: Request, { look, restored: { state } }: Restored): boolean {
   const published = state.lastRun?.outcome === 'complete' ? (state.lastRun.published?.head ?? null) : null;
   // A run that was killed at its end did not report completion; the branch may have changed since.
   const isPublished = published !== null && published === look.remoteHead;
@@ -214,9 +217,9 @@ interface Work {
 async function findWork(
   deps: GateDeps,
   request: Request,
-  { look, restored, said, rests }: Restored & { readonly said: ReadFeedback; readonly rests: boolean },
+  { look, restored, said, isResting }: Restored & { readonly said: ReadFeedback; readonly isResting: boolean },
 ): Promise<Work> {
-  const found = rests && request.files === null ? null : await findStart(deps, { look, restored });
+  const found = isResting && request.files === null ? null : await findStart(deps, { look, restored });
   const reopened = dropStaleProgress(said.state, {
     named: namedBy(request),
     redo: request.redo,
@@ -224,16 +227,16 @@ async function findWork(
     workIsLost: found?.workIsLost ?? false,
   });
   const judged = await findTasks(deps, request, { ...look, start: found?.start ?? null, state: reopened });
-  const woken = wakeEdited(judged, (text) => hashOfText(text, deps.sha256));
+  const woken = reopenEditedTasks(judged, (text) => hashOfText(text, deps.sha256));
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
   const notes = notesOf(restored, said, judged);
   // A person who asks for a task by name, or answers in the pull request, expects its head to move.
-  const tasks = notes.held === null || request.asked ? judged.tasks : heldBack(judged.tasks, state);
+  const tasks = notes.held === null || request.asked ? judged.tasks : withoutNewTasks(judged.tasks, state);
   return { tasks: [...said.tasks, ...tasks], state, judged: { ...judged, tasks }, notes, found };
 }
 
-/** Returns the tasks without new ones, which wait while the pull request is approved or about to be merged. */
-function heldBack(tasks: readonly Task[], { tasks: progress }: LaneState): readonly Task[] {
+/** Returns the tasks that were begun; new ones wait while the pull request is approved or about to be merged. */
+function withoutNewTasks(tasks: readonly Task[], { tasks: progress }: LaneState): readonly Task[] {
   return tasks.map((task) =>
     task.obstacle === null && !isSettled(progressOf(progress, task.id)) ? { ...task, obstacle: 'held' } : task,
   );
@@ -244,7 +247,7 @@ function findStart(deps: GateDeps, { look, restored }: Restored): Promise<FoundS
   return deps.findStart({ branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
 }
 
-function noTasks(request: Request, { judged, notes }: Work): EndIntake {
+function endWithoutTasks(request: Request, { judged, notes }: Work): EndIntake {
   return { ...endIntake({ kind: 'idle', reason: 'no_tasks' }), answer: refusal(request, judged.warnings), notes };
 }
 
@@ -254,7 +257,7 @@ function refusal({ requested, issues }: Request, why: readonly string[]): Answer
   return thread === undefined || why.length === 0 ? null : { thread, text: { kind: 'refusal', why: why.join('\n') } };
 }
 
-function resting({ tasks, state, notes }: Work): EndIntake {
+function endResting({ tasks, state, notes }: Work): EndIntake {
   return { ...endIntake({ kind: 'idle', reason: 'all_done' }), tasks, state, notes };
 }
 
@@ -303,8 +306,8 @@ function allMerged({ lastRun }: LaneState): Outcome {
   return lastRun === null ? { kind: 'complete', reason: 'plan_complete' } : { kind: 'idle', reason: 'all_done' };
 }
 
-/** Ends the run and keeps a person's request for the next one, wherever it waited. What others reserved may become free before the limit ends. */
-async function stop(
+/** Ends the run and keeps a person's request for the next one, which may be able to work earlier: reservations of other runs may end before the limit does. */
+async function endStopped(
   { store, context, clock, runTag }: GateDeps,
   request: Request,
   { look, intake }: { readonly look: Look; readonly intake: EndIntake },

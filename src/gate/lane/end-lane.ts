@@ -4,7 +4,7 @@ import { definitionOf, labelChange, type LifecycleLabel } from '../../core/peopl
 import { needsOfPullRequest, needsOfTask } from '../../core/people/notifications.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
 import { reservedByOthers } from '../../core/sharing/budget.ts';
-import { order } from '../../core/snapshot/changes.ts';
+import { orderInSnapshot } from '../../core/snapshot/changes.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import {
   isIssueTask,
@@ -55,8 +55,8 @@ export async function endLane(
       claimedBy === null
         ? ''
         : jobsOf(deps.config) === 'one'
-          ? ` A run works on it now (${claimedBy.runUrl}): it ends its call within two minutes, makes no other, and calls nothing of it done.`
-          : ` A run works on it now (${claimedBy.runUrl}): its agent cannot be reached while it works; the job that publishes calls nothing of it done.`;
+          ? ` A run works on it now (${claimedBy.runUrl}): it ends its call within two minutes, makes no other, and marks none of its work as done.`
+          : ` A run works on it now (${claimedBy.runUrl}): its agent cannot be reached while it works; the job that publishes marks none of its work as done.`;
     return {
       ...updated(
         deps,
@@ -66,16 +66,16 @@ export async function endLane(
     };
   }
   const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
-  const remains = await whatRemains(deps, state);
+  const remains = await remainingWork(deps, state);
   // A run that works on the lane now pushes to its branch.
   const stays = remains === 'done' || (remains === 'unfinished' && claimedBy !== null);
   const deleted = stays ? null : await deps.remote.deleteBranch(pullRequest);
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
   const problem = isOver && claimedBy === null ? await endSession(deps, state, actor.login) : null;
-  const others = await othersWords(deps, branch);
+  const others = await othersSentence(deps, branch);
   const end = updated(
     deps,
-    `${name} was merged. ${doneWords(state)} ${branchWords(branch, deleted, remains)}${remains === 'unfinished' ? ` ${goesOnWords(state, deleted)}` : ''}${others}`,
+    `${name} was merged. ${doneSentence(state)} ${branchSentence(branch, deleted, remains)}${remains === 'unfinished' ? ` ${continuationSentence(state, deleted)}` : ''}${others}`,
   );
   return {
     ...end,
@@ -97,11 +97,11 @@ export async function endLane(
 }
 
 /**
- * Returns `done` or `unfinished` for the open, labelled issue of an own lane, else null (also for the queue). Its
- * branch tells the queue that the issue is worked on elsewhere: a done issue (a merge into another base branch closes
- * none) or an unknown one would begin again without it, and an unfinished one continues.
+ * Returns `done` or `unfinished` for an issue's own lane while its issue is open and labelled, else null (also for the
+ * queue). The branch of a done issue must stay, because the queue would start the issue again without it (a merge into
+ * another branch than the default one closes no issue); an unfinished issue continues.
  */
-async function whatRemains(deps: GateDeps, { lane, tasks }: LaneState): Promise<Remains | null> {
+async function remainingWork(deps: GateDeps, { lane, tasks }: LaneState): Promise<Remains | null> {
   const number = issueOfId(lane);
   const issue = number === null ? null : await deps.forge.issue(number);
   if (issue === null || issue.state === 'closed' || !hasTaskLabel(deps, issue)) return null;
@@ -110,7 +110,7 @@ async function whatRemains(deps: GateDeps, { lane, tasks }: LaneState): Promise<
 }
 
 /** Returns a sentence about the other open pull requests, which may conflict with the merged one. */
-async function othersWords({ forge, config }: GateDeps, merged: string): Promise<string> {
+async function othersSentence({ forge, config }: GateDeps, merged: string): Promise<string> {
   if (!config.answers.checks) return '';
   const open = await forge.waitingPullRequests(config.branchPrefix).catch((error: unknown) => {
     if (!(error instanceof UserError)) throw error;
@@ -132,13 +132,13 @@ async function endSession(
   if (session === null || config.stateStore === 'none' || config.stateStore === 'cache') return null;
   const now = clock.now();
   const given = { kind: 'reset-session', task: null, by, from: 'event', run: context.runId, at: now } as const;
-  const ordered = notKeptOf(await store.update(order(lane, given)));
+  const ordered = notKeptOf(await store.update(orderInSnapshot(lane, given)));
   return ordered !== null
     ? `The agent's conversation about ${nameOfLane(lane)} could not be ended: ${sentence(ordered)} Comment \`/ralph reset session\` to end it.`
     : null;
 }
 
-function doneWords({ tasks }: LaneState): string {
+function doneSentence({ tasks }: LaneState): string {
   const done = Object.keys(tasks).filter((id) => tasks[id]?.state === 'done');
   const issues = done.filter(isIssueTask).map(nameOfTaskId);
   const others = done.length - Math.min(issues.length, MAX_NAMED);
@@ -151,8 +151,8 @@ function doneWords({ tasks }: LaneState): string {
   return names.length === 0 ? 'No task on its branch is done.' : `Done on its branch: ${names.join(', ')}.`;
 }
 
-/** Returns a sentence about who continues an unfinished issue. */
-function goesOnWords({ lane, tasks }: LaneState, deleted: BranchDeleted | null): string {
+/** Returns a sentence that says how an unfinished issue continues. */
+function continuationSentence({ lane, tasks }: LaneState, deleted: BranchDeleted | null): string {
   const name = nameOfTaskId(lane);
   if (isStuck(progressOf(tasks, lane)))
     return `${name} still waits for a person: comment \`/ralph retry\` on it to continue.`;
@@ -162,7 +162,7 @@ function goesOnWords({ lane, tasks }: LaneState, deleted: BranchDeleted | null):
     : `${name} is not done: comment \`/ralph run\` on it to continue.`;
 }
 
-function branchWords(branch: string, deleted: BranchDeleted | null, remains: Remains | null): string {
+function branchSentence(branch: string, deleted: BranchDeleted | null, remains: Remains | null): string {
   if (deleted === null && remains === 'unfinished') return `The branch ${branch} stays: a run works on it now.`;
   if (deleted === null)
     return `The branch ${branch} stays while its issue is open and labelled, or the queue would start the issue again.`;
@@ -190,12 +190,15 @@ export async function withdraw(
   if (because === 'deleted' || because === 'transferred')
     return updated(
       deps,
-      `${name} was ${because}, so it is out of the queue. ${await whoWorksOnIt(deps, number)} If it has a branch of its own, the branch and its pull request stay as they are.`,
+      `${name} was ${because}, so it is out of the queue. ${await workingRunSentence(deps, number)} If it has a branch of its own, the branch and its pull request stay as they are.`,
     );
   // The event may be minutes old; the current state of the issue counts.
   const issue = await deps.forge.issue(number);
   if (issue === null)
-    return updated(deps, `${name} no longer exists, so it is out of the queue. ${await whoWorksOnIt(deps, number)}`);
+    return updated(
+      deps,
+      `${name} no longer exists, so it is out of the queue. ${await workingRunSentence(deps, number)}`,
+    );
   if (issue.state === 'open' && hasTaskLabel(deps, issue))
     return updated(
       deps,
@@ -207,7 +210,7 @@ export async function withdraw(
       : null;
   const what =
     wanted === null
-      ? `was ${because}: it is out of the queue until it is open and labelled "${deps.config.taskLabel}" again. ${await whoWorksOnIt(deps, number)}`
+      ? `was ${because}: it is out of the queue until it is open and labelled "${deps.config.taskLabel}" again. ${await workingRunSentence(deps, number)}`
       : 'was closed, and is done.';
   await takeLabelsOff(deps, issue, wanted);
   return {
@@ -216,19 +219,19 @@ export async function withdraw(
   };
 }
 
-/** Returns a sentence about a run that works on the issue now: that run checks the issue by itself. */
-async function whoWorksOnIt({ store, config, clock, runTag }: GateDeps, number: number): Promise<string> {
+/** Returns a sentence about the run that works on the issue now, which notices by itself that the issue is no longer a task. */
+async function workingRunSentence({ store, config, clock, runTag }: GateDeps, number: number): Promise<string> {
   const known = await store.read();
   const read = known.kind === 'snapshot' ? budgetIn(known.snapshot, clock.now()) : null;
   if (read?.kind !== 'budget')
-    return 'A run that works on it now makes no further call for it, and does not call it done.';
+    return 'A run that works on it now makes no further call for it, and does not mark it as done.';
   const id = taskIdOfIssue(number);
   const [run] = reservedByOthers(read.budget, runTag, clock.now()).filter(({ tasks }) => tasks.includes(id));
   if (run === undefined) return 'No run works on it.';
   const at = `A run that has it among its tasks is at work (${run.runUrl}).`;
   return jobsOf(config) === 'one'
-    ? `${at} It ends a call that runs for it within two minutes, makes no other for it, and does not call it done.`
-    : `${at} Its agent cannot be reached while it works; the job that publishes keeps what it did on the branch, and does not call it done.`;
+    ? `${at} It ends a call that runs for it within two minutes, makes no other for it, and does not mark it as done.`
+    : `${at} Its agent cannot be reached while it works; the job that publishes keeps what it did on the branch, and does not mark it as done.`;
 }
 
 /** Handles a reopened issue with the task label. */

@@ -1,5 +1,5 @@
 import { holdOf } from '../../core/feedback/pull-request-now.ts';
-import { goesOn as goesOnByItself } from '../../core/snapshot/going-on.ts';
+import { hasWorkLeft as goesOnByItself } from '../../core/snapshot/going-on.ts';
 import { issueLane, type LaneId } from '../../core/tasks/ids.ts';
 import type { Notes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
@@ -8,14 +8,14 @@ import type { ReadFeedback } from '../feedback/read.ts';
 import { issuesWithBranch, type Request } from '../tasks/sources.ts';
 import { judgeLane, type KeptLane, loadLane, type RestoredLane } from './restore.ts';
 
-/** The stored lane, and the branches of all lanes. */
+/** The stored lane, and the branches of all lanes. `continuable` are the queue's issues whose own lanes have unfinished work. */
 export interface Look {
   readonly kept: KeptLane;
   readonly branch: string;
   readonly branches: Readonly<Record<string, string>>;
   /** The head of its remote branch; null if it has none. */
   readonly remoteHead: string | null;
-  readonly goesOn: readonly Issue[];
+  readonly continuable: readonly Issue[];
 }
 
 /** Reads what is stored of the lane, and the branches of all lanes. */
@@ -31,8 +31,8 @@ export async function readKeptLane(deps: GateDeps, { id, requested, issues }: Re
   // Unfinished work of a lane is on its branch.
   const isLeft = (lane: LaneId): boolean =>
     branches[branchPrefix + lane] !== undefined && snapshot !== null && goesOnByItself(snapshot, lane, asker);
-  const goesOn = requested === 'by-queue' ? issues.filter(({ number }) => isLeft(issueLane(number))) : [];
-  return { kept, branch, branches, remoteHead: branches[branch] ?? null, goesOn };
+  const continuable = requested === 'by-queue' ? issues.filter(({ number }) => isLeft(issueLane(number))) : [];
+  return { kept, branch, branches, remoteHead: branches[branch] ?? null, continuable };
 }
 
 /** Restores the lane from what is stored. */
@@ -51,7 +51,7 @@ export function restoreFrom(
   return restored;
 }
 
-/** Returns what the report must say of the restored lane. */
+/** Returns the notes on a restored lane for the report. */
 export function notesOf(
   restored: RestoredLane,
   said: Pick<ReadFeedback, 'warnings' | 'checks' | 'standing'>,
@@ -69,7 +69,7 @@ export function notesOf(
 }
 
 /** The feedback of a lane whose pull request was not read. */
-export const unread = { warnings: [], checks: null, standing: null };
+export const unreadFeedback = { warnings: [], checks: null, standing: null };
 
 function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): Notes['held'] {
   const hold = standing === null ? null : holdOf(standing);

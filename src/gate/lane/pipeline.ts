@@ -7,7 +7,7 @@ import type { ParsedPipeline } from '../../core/pipeline/parse-pipeline.ts';
 import {
   agentStepsOf,
   callsPerIteration,
-  isAnybodys,
+  isSharedFileName,
   otherStepsOf,
   type Pipeline,
   PIPELINE_FILES,
@@ -76,7 +76,7 @@ export async function findPipeline(deps: PipelineDeps): Promise<FoundPipeline> {
   const others: string[] = [];
   for (const [index, file] of places.entries()) {
     const text = base[file];
-    if (text === undefined && isAnybodys(file)) {
+    if (text === undefined && isSharedFileName(file)) {
       deps.log.info(`No steps are read from ${named(file)}: it ${unread[file] ?? ''}.`);
       continue;
     }

@@ -4,7 +4,13 @@ import type { Windows } from '../../core/lane/windows.ts';
 import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { branchInTheWay, explainInTheWay } from '../../core/refusals/refusal.ts';
-import { type Budget, type ParsedBudget, seededWith, takeOver, windowsFor } from '../../core/sharing/budget.ts';
+import {
+  type Budget,
+  type ParsedBudget,
+  seedBudget,
+  takeOverReservations,
+  windowsFor,
+} from '../../core/sharing/budget.ts';
 import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, type Order, subjectOf } from '../../core/sharing/orders.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
@@ -61,40 +67,44 @@ export async function restoreLane(request: RestoreRequest): Promise<RestoredLane
 
 /** Reads the store and the checkout. Throws a UserError if a required part does not answer, before anything else is read. */
 export async function loadLane({ lane, deps }: Pick<RestoreRequest, 'lane' | 'deps'>): Promise<KeptLane> {
-  const left = await leftTo(lane, deps);
+  const left = await leftCircuitOf(lane, deps);
   if (deps.config.stateStore === 'none') return { restored: null, snapshot: null, budget: null, left };
   const { lane: restored, snapshot } = await deps.store.restore(lane);
-  if (restored.kind === 'unavailable' && deps.config.stateStore !== 'cache') throw unreachable(lane, restored.why);
+  if (restored.kind === 'unavailable' && deps.config.stateStore !== 'cache') throw unreachableError(lane, restored.why);
   return {
     restored,
     left,
-    ...(snapshot === null ? { snapshot, budget: null } : await countedIn(snapshot, lane, deps)),
+    ...(snapshot === null ? { snapshot, budget: null } : await cleanedCounters(snapshot, lane, deps)),
   };
 }
 
-async function leftTo(lane: LaneId, { readLeftCircuit, sha256 }: RestoreRequest['deps']): Promise<LeftCircuit | null> {
+async function leftCircuitOf(
+  lane: LaneId,
+  { readLeftCircuit, sha256 }: RestoreRequest['deps'],
+): Promise<LeftCircuit | null> {
   const found = lane === QUEUE ? await readLeftCircuit() : null;
   return found === null ? null : { ...found, hash: sha256(found.text) };
 }
 
 /**
- * Returns the counters after cleanup, and writes them at once: other runs must not wait for an earlier attempt of this
- * run that ended, whether or not this run works; and the instant of "used up" must not move with every look.
+ * Returns the counters without outdated entries, and saves them at once, even if this run will not work: other runs must
+ * not wait for reservations of an earlier attempt of this run, and the recorded instant at which a budget was used up must
+ * not move with every run that reads it.
  */
-async function countedIn(
+async function cleanedCounters(
   snapshot: Snapshot,
   lane: LaneId,
   { store, context, clock }: RestoreRequest['deps'],
 ): Promise<{ readonly snapshot: Snapshot; readonly budget: KnownBudget }> {
   const now = clock.now();
   const known = budgetOf(snapshot, lane, now);
-  const change = (newest: Budget): Budget => takeOver(newest, context, now);
+  const change = (newest: Budget): Budget => takeOverReservations(newest, context, now);
   if (known.problem === null && change(known.budget) === known.budget) return { snapshot, budget: known };
   const message = `usage: reservations of earlier attempts of run ${context.runId} end`;
   const updated = await store.update(changeUsage(change, { message, now }));
   // Without write access the run works without the counters, as it does without a claim.
   if (updated.kind === 'unguarded') return { snapshot, budget: { ...known, budget: change(known.budget) } };
-  if (updated.kind === 'unavailable') throw unreachable(lane, updated.why);
+  if (updated.kind === 'unavailable') throw unreachableError(lane, updated.why);
   const budget = budgetOf(updated.snapshot, lane, now);
   return { snapshot: updated.snapshot, budget: { ...budget, problem: known.problem } };
 }
@@ -102,11 +112,14 @@ async function countedIn(
 function budgetOf(snapshot: Snapshot, lane: LaneId, now: number): KnownBudget {
   const budget = budgetIn(snapshot, now);
   if (budget.kind === 'newer')
-    throw unreachable(lane, `it was written by a newer version of this action (version ${String(budget.version)})`);
+    throw unreachableError(
+      lane,
+      `it was written by a newer version of this action (version ${String(budget.version)})`,
+    );
   return budget;
 }
 
-/** Returns what the stores' answer means for this run. Throws a UserError if a newer version wrote it. */
+/** Returns the lane for this run from what was stored. Throws a UserError if a newer version stored it. */
 export function judgeLane(
   { restored, snapshot, budget, left }: KeptLane,
   {
@@ -123,7 +136,7 @@ export function judgeLane(
   const now = deps.clock.now();
   const found =
     restored === null
-      ? begun(initialState(lane, now), 'not kept (state-store: none)', [])
+      ? newLane(initialState(lane, now), 'not kept (state-store: none)', [])
       : judgeState(restored, { lane, expected, now });
   const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
   const known = snapshot === null ? found.state : withAnswers(found.state, waitingIn(snapshot), elsewhere);
@@ -133,7 +146,7 @@ export function judgeLane(
   const state =
     budget === null
       ? obeyed
-      : { ...obeyed, windows: windowsFor(seededWith(budget.budget, obeyed.windows), deps.runTag, now) };
+      : { ...obeyed, windows: windowsFor(seedBudget(budget.budget, obeyed.windows), deps.runTag, now) };
   const isClaimed = lease !== null && keepsOut(lease, { runTag: deps.runTag, ...deps.context }, now);
   return {
     ...found,
@@ -148,7 +161,7 @@ export function judgeLane(
   };
 }
 
-/** Obeys only a pause: the resets that a lost state had obeyed are unknown, and an old one must not close the circuit now. */
+/** Obeys only the pause among the orders: a lost state may already have obeyed the resets, and an old one must not close the circuit now. */
 function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
   const paused = applyOrders(
     state,
@@ -166,32 +179,32 @@ function judgeState(
 ): FoundState {
   switch (restored.kind) {
     case 'newer':
-      throw newer(lane, restored.version, restored.origin);
+      throw newerStateError(lane, restored.version, restored.origin);
     case 'found': {
       const { state, origin, warnings } = restored;
       const note = `restored #${String(state.sequence)} (${origin})`;
       return { state, note, warnings, isLost: false };
     }
     case 'unreadable':
-      return lost(probeState(lane, now), `unreadable (${restored.origin}): ${restored.why}`, restored.warnings);
+      return lostLane(probeState(lane, now), `unreadable (${restored.origin}): ${restored.why}`, restored.warnings);
     case 'absent':
       return expected
-        ? lost(probeState(lane, now), 'lost: no copy of it is left', restored.warnings)
-        : begun(initialState(lane, now), 'none yet (first run)', restored.warnings);
+        ? lostLane(probeState(lane, now), 'lost: no copy of it is left', restored.warnings)
+        : newLane(initialState(lane, now), 'none yet (first run)', restored.warnings);
     case 'unavailable':
       return expected
-        ? lost(probeState(lane, now), `lost: ${restored.why}`, [])
-        : begun(initialState(lane, now), `none (${restored.why})`, [
+        ? lostLane(probeState(lane, now), `lost: ${restored.why}`, [])
+        : newLane(initialState(lane, now), `none (${restored.why})`, [
             `The state could not be restored: ${sentence(restored.why)} There is no branch yet, so this counts as the first run.`,
           ]);
   }
 }
 
-function begun(state: LaneState, note: string, warnings: readonly string[]): FoundState {
+function newLane(state: LaneState, note: string, warnings: readonly string[]): FoundState {
   return { state, note, warnings, isLost: false };
 }
 
-function lost(state: LaneState, note: string, warnings: readonly string[]): FoundState {
+function lostLane(state: LaneState, note: string, warnings: readonly string[]): FoundState {
   const warning = `The branch of ${nameOfLane(state.lane)} exists but its state is ${sentence(note)} Circuit, limits and session are unknown, so the run begins with one probe iteration.`;
   return { state, note, warnings: [...warnings, warning], isLost: true };
 }
@@ -200,7 +213,7 @@ function lost(state: LaneState, note: string, warnings: readonly string[]): Foun
  * Returns the error for an unreachable store of leases, orders and counters: without them, this run may be a second
  * one, or one that a person paused.
  */
-function unreachable(lane: LaneId, why: string): UserError {
+function unreachableError(lane: LaneId, why: string): UserError {
   const said = `The state of ${nameOfLane(lane)} cannot be read, so no call is made: ${sentence(why)}`;
   // A token that the server does not know is not fixed by permissions.
   if (why.includes('has expired')) return new UserError('infrastructure', said);
@@ -210,7 +223,7 @@ function unreachable(lane: LaneId, why: string): UserError {
   );
 }
 
-function newer(lane: LaneId, version: number, origin: string): UserError {
+function newerStateError(lane: LaneId, version: number, origin: string): UserError {
   const advice =
     origin === 'directory'
       ? 'Use that version, or delete the files .ralph/state/snapshot.*.json.'
@@ -296,10 +309,10 @@ export async function checkBeforeSpending(
   if (inTheWay !== null) problems.push(explainInTheWay(lane.branch, inTheWay));
   if (pushObstacle !== null) problems.push(pushObstacle.why);
   // A server that may answer the next run needs nobody's attention.
-  const isWeather = pushObstacle?.kind === 'weather' && problems.length === 1;
+  const isTransient = pushObstacle?.kind === 'transient' && problems.length === 1;
   if (problems.length > 0)
     throw new UserError(
-      isWeather ? 'infrastructure' : 'configuration',
+      isTransient ? 'infrastructure' : 'configuration',
       `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
     );
 }

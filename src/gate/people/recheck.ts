@@ -20,14 +20,14 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
       deps,
       `${name} is not an open issue with the label "${deps.config.taskLabel}", so its text does not matter.`,
     );
-  const consent = await judgeAnywhere(deps, issue);
+  const consent = await judgeWithAnyState(deps, issue);
   if (consent === 'done') return updated(deps, `${name} is already done, so its text does not matter.`);
   if (consent === undefined || consent.kind === 'never')
     return updated(
       deps,
       `The label "${deps.config.taskLabel}" on ${name} was not added by anyone with write permission, so it is not a task.`,
     );
-  if (consent.kind === 'given') return approvedStill(deps, issue);
+  if (consent.kind === 'given') return confirmApproval(deps, issue);
   const notice = noticeFor(issue, consent);
   const message = `The text of ${name} was changed after it was approved, so no run works on it until the label "${deps.config.taskLabel}" is added again.`;
   const { notes, ...end } = updated(deps, message);
@@ -42,7 +42,7 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
 }
 
 /** Ends the wait for a new label if the approved text is back. */
-async function approvedStill(deps: GateDeps, issue: Issue): Promise<Intake> {
+async function confirmApproval(deps: GateDeps, issue: Issue): Promise<Intake> {
   const waited = obstacleByLabel(taskOfIssue(issue)) !== null;
   if (waited) await takeLabelsOff(deps, issue, null);
   return {
@@ -60,8 +60,8 @@ async function approvedStill(deps: GateDeps, issue: Issue): Promise<Intake> {
   };
 }
 
-/** Judges without any state first, which is the cheapest and answers most edits; `done` means that the approval no longer matters. */
-async function judgeAnywhere(deps: GateDeps, issue: Issue) {
+/** Judges the approval without a state, which is cheap and enough for most edits, and else with the states of the lanes. `done` means that the approval no longer matters. */
+async function judgeWithAnyState(deps: GateDeps, issue: Issue) {
   const judge = async (tasks: LaneState['tasks']) =>
     (await judgeIssues(deps, [issue], { tasks, isFinished: () => false })).get(issue.number);
   const first = await judge({});

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { ReadableComments } from '../../core/people/comments.ts';
-import { accountsThatMatter, type Consent, consentAsBefore, judgeConsent } from '../../core/people/consent.ts';
+import { accountsToLookUp, type Consent, unchangedConsent, judgeConsent } from '../../core/people/consent.ts';
 import { definitionOf, labelChange } from '../../core/people/labels.ts';
 import { type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
@@ -17,7 +17,7 @@ type WorkIntake = Extract<Intake, { kind: 'work' }>;
 /** The permissions with which a person's label, command, edit or comment counts. */
 const WRITERS: readonly Permission[] = ['admin', 'maintain', 'write'];
 
-const asked = new WeakMap<Forge, Map<string, Promise<boolean>>>();
+const lookups = new WeakMap<Forge, Map<string, Promise<boolean>>>();
 
 /**
  * Returns whether actions of this account count: a person with write access, or a bot that `allowed-bots` names. The
@@ -28,12 +28,12 @@ export function trusts(
   { config, forge }: { readonly config: Pick<Config, 'allowedBots'>; readonly forge: Forge },
   account: Account,
 ): Promise<boolean> {
-  const answers = asked.get(forge) ?? new Map<string, Promise<boolean>>();
-  asked.set(forge, answers);
+  const answers = lookups.get(forge) ?? new Map<string, Promise<boolean>>();
+  lookups.set(forge, answers);
   const key = keyOf(account);
   const known = answers.get(key);
   if (known !== undefined) return known;
-  const answer = ask({ config, forge }, account);
+  const answer = lookUp({ config, forge }, account);
   answers.set(key, answer);
   // A failed look-up is not cached, so the next one asks again.
   answer.catch(() => {
@@ -50,7 +50,7 @@ export async function isAskedFor(run: Parameters<typeof trusts>[0], meaning: Mea
 
 /** Returns how many accounts this run has looked up. */
 export function accountsAsked(forge: Forge): number {
-  return asked.get(forge)?.size ?? 0;
+  return lookups.get(forge)?.size ?? 0;
 }
 
 /** Looks up all these accounts at once, and returns a synchronous function that tells whether one of them is trusted. */
@@ -66,7 +66,7 @@ export async function trustAmong(
   return (account) => trusted.has(keyOf(account));
 }
 
-async function ask(
+async function lookUp(
   { config, forge }: { readonly config: Pick<Config, 'allowedBots'>; readonly forge: Forge },
   { login, id, kind }: Account,
 ): Promise<boolean> {
@@ -131,14 +131,12 @@ export async function judgeIssues(
     const id = taskIdOfIssue(issue.number);
     const approved = progressOf(known.tasks, id).approval ?? null;
     const question = { history, taskLabel, text: hashOfText(issue, deps.sha256), approved };
-    const before = known.isFinished(id) ? consentAsBefore(question) : null;
+    const before = known.isFinished(id) ? unchangedConsent(question) : null;
     return [{ number: issue.number, question, before }];
   });
   const isTrusted = await trustAmong(
     deps,
-    questions.flatMap(({ question, before }) =>
-      before === null ? accountsThatMatter(question.history, taskLabel) : [],
-    ),
+    questions.flatMap(({ question, before }) => (before === null ? accountsToLookUp(question.history, taskLabel) : [])),
   );
   return new Map(
     questions.map(({ number, question, before }) => [number, before ?? judgeConsent({ ...question, isTrusted })]),

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import { promptBeside } from '../../core/open-ended/prompt-task.ts';
+import { promptUnlessListed } from '../../core/open-ended/prompt-task.ts';
 import {
   type AdmissionAnswer,
   type AdmissionQuestion,
@@ -8,16 +8,16 @@ import {
   beginAdmission,
   type Candidates,
   type JudgedTasks,
-  learn,
+  applyAdmissionAnswer,
 } from '../../core/tasks/admission.ts';
 import { fileProgress, mergeFileTasks } from '../../core/tasks/files/merge-file-tasks.ts';
-import { awakeInRun, isIssueTask, issueLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
+import { reopenTasksDueInRun, isIssueTask, issueLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { type IssueText, obstacleByLabel, type TaskIssue, tasksOfIssues } from '../../core/tasks/issue-task.ts';
 import type { Judged, PreparedTasks } from '../../core/tasks/preparation.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { TextDependencies } from '../../core/tasks/text-dependencies.ts';
-import { mayWait } from '../../core/tasks/waiting.ts';
-import { inOrderOfWork, progressOf } from '../../core/tasks/queue.ts';
+import { mayNameDependency } from '../../core/tasks/waiting.ts';
+import { sortByPriority, progressOf } from '../../core/tasks/queue.ts';
 import { UserError } from '../../errors.ts';
 import type { Dependency, Issue } from '../../ports/forge.ts';
 import type { LaneStart } from '../../ports/repository.ts';
@@ -25,7 +25,7 @@ import type { GateDeps } from '../deps.ts';
 import { accountsAsked, hashOfText, judgeIssues, readComments } from '../people/trust.ts';
 import { type BaseFiles, readTasks, warnOfUnmarked } from './file-tasks.ts';
 
-/** Work that is asked for. `by-name`: a person named this very issue now; `by-itself`: its own lane continues, since the queue has nothing to do. */
+/** A request for work on a lane. `by-name`: a person named this very issue now; `by-itself`: nobody did, and its own lane continues because the queue has nothing to do. */
 export interface Request {
   readonly id: string;
   readonly requested: 'by-name' | 'by-queue' | 'by-itself';
@@ -48,8 +48,9 @@ export interface Request {
 }
 
 /**
- * The purpose of a run. `answers`: without anything to answer, the run works on no tasks either; `failedOn` is the
- * commit on which a check failed, null if there is none; `of` is how the run came by the pull request.
+ * The purpose of a run. `answers`: the run works only if there is something to answer; `failedOn` is the commit on which a
+ * check failed, or null; `of` says whether an event named the pull request, or the run found it among those that wait (of an
+ * issue that is still a task, or of a finished one).
  */
 export type Purpose =
   | { readonly kind: 'tasks' }
@@ -60,10 +61,10 @@ export type Purpose =
     };
 
 /** The purpose of working on any task. */
-export const forTasks: Purpose = { kind: 'tasks' };
+export const FOR_TASKS: Purpose = { kind: 'tasks' };
 
 /** Returns the request of an issue's own lane if nobody named the issue. */
-export function byItself(issue: Issue, purpose: Purpose): Request {
+export function requestByItself(issue: Issue, purpose: Purpose): Request {
   return {
     id: issueLane(issue.number),
     requested: 'by-itself',
@@ -109,14 +110,14 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
   const unreadable = read?.unreadable ?? [];
   const beginsAgain = lane.start?.kind !== 'continue';
   const { retriesAll, tasks: known } = lane.state;
-  const areWhole = unreadable.length === 0;
+  const allFilesRead = unreadable.length === 0;
   // Without files nothing changes: a person's request holds until they are there again.
   const state: LaneState =
     read === null
       ? lane.state
       : {
           ...lane.state,
-          tasks: fileProgress(known, merged, { beginsAgain, retriesAll, byHand: request.byHand, areWhole }),
+          tasks: fileProgress(known, merged, { beginsAgain, retriesAll, byHand: request.byHand, allFilesRead }),
           retriesAll: false,
         };
   const candidates = {
@@ -124,7 +125,9 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
     fileTasks: [
       ...merged.map(({ task }) => task),
       ...unreadable,
-      ...(issues.length > 0 ? [] : promptBeside(request.prompt, [...unreadable, ...merged.map(({ task }) => task)])),
+      ...(issues.length > 0
+        ? []
+        : promptUnlessListed(request.prompt, [...unreadable, ...merged.map(({ task }) => task)])),
     ],
     sources: isByName ? (['issues'] as const) : deps.config.taskSources,
     isByName,
@@ -157,11 +160,11 @@ export async function listTasks(
     beginsAgain: false,
     retriesAll: lane.state.retriesAll,
     byHand: false,
-    areWhole: unreadable.length === 0,
+    allFilesRead: unreadable.length === 0,
   });
   const listed = [...issues, ...base.map(({ task }) => task), ...unreadable];
   return {
-    tasks: inOrderOfWork([...listed, ...promptBeside(request.prompt, listed)]),
+    tasks: sortByPriority([...listed, ...promptUnlessListed(request.prompt, listed)]),
     state: { ...lane.state, tasks },
   };
 }
@@ -192,7 +195,7 @@ export async function prepareOpenTasks(deps: GateDeps, judged: Judged): Promise<
   // Loaded here because it includes a Markdown parser, which a run without work does not need.
   const rules = await import('../../core/tasks/preparation.ts');
   const { policy } = deps.config;
-  const state = { ...judged.state, tasks: awakeInRun(judged.state.tasks, policy, deps.clock.now()) };
+  const state = { ...judged.state, tasks: reopenTasksDueInRun(judged.state.tasks, policy, deps.clock.now()) };
   const workable = rules.workableIssues({ ...judged, state }, policy.maxIterations);
   const comments = await readComments(
     deps,
@@ -215,7 +218,7 @@ async function judgeTasks(deps: GateDeps, candidates: Candidates, restored: Lane
   for (;;) {
     const step = admissionStep(admission);
     if (step.kind === 'judged') return step.judged;
-    admission = learn(admission, await ask(deps, step, restored));
+    admission = applyAdmissionAnswer(admission, await ask(deps, step, restored));
   }
 }
 
@@ -244,7 +247,7 @@ async function parseTexts(
   { context }: Pick<GateDeps, 'context'>,
   issues: readonly TaskIssue[],
 ): Promise<ReadonlyMap<number, TextDependencies>> {
-  const waiting = issues.filter(({ body }) => mayWait(body));
+  const waiting = issues.filter(({ body }) => mayNameDependency(body));
   if (waiting.length === 0) return new Map();
   // Loaded here because it includes a Markdown parser, which most queues do not need.
   const { dependenciesOfText } = await import('../../core/tasks/text-dependencies.ts');

@@ -13,14 +13,14 @@ import { changeBetween, createLaneTrees } from './lane-trees.ts';
 import { bindToTree, putBackTo, startLaneWork, takeSnapshot, type LaneWork } from './lane-work.ts';
 import { createQuarantine } from './quarantine.ts';
 import { createQuestions } from './questions.ts';
-import { checkFolderOf, textsOf } from './texts.ts';
-import { createExchange } from './tree/local-side.ts';
+import { checkFolderOf, readCommitTexts } from './texts.ts';
+import { createExchange } from './tree/work-tree-access.ts';
 
 /** The checkout, with the functions that only the wiring needs. */
 export interface Checkout extends Repository {
   /**
-   * Returns the text files of the tree that the agent works in, or of the checkout while no tree is laid. `filesOf`
-   * returns the files below a folder that this process reads.
+   * Returns access to the text files of the tree that the agent works in, or of the checkout while no tree is laid.
+   * `filesOf` creates such access for a folder that this process may read itself.
    */
   files(filesOf: (top: string) => WorkTreeFiles): WorkTreeFiles;
 }
@@ -67,9 +67,14 @@ export function createRepository(options: RepositoryOptions): Checkout {
       // A branch may lack a folder that was added to the base later.
       await checkFolderOf(repository.git, lane, workingDirectory);
       const heads = [lane.tip, base];
-      const apart = await createQuarantine(workspace, repository, { workFolder, heads, roots });
-      await apart.keep(lane.tip);
-      const start = { branch: lane.branch, start: lane.tip, base: { branch: wanted.baseBranch, commit: base }, apart };
+      const detached = await createQuarantine(workspace, repository, { workFolder, heads, roots });
+      await detached.keep(lane.tip);
+      const start = {
+        branch: lane.branch,
+        start: lane.tip,
+        base: { branch: wanted.baseBranch, commit: base },
+        detached,
+      };
       const trees = createLaneTrees(options, found, { credentials, agentSandboxOf, lane: start });
       work = startLaneWork({ options, opened: found, start, trees, published, lane, fork });
       return answer;
@@ -78,7 +83,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
     async layTree(signal) {
       const lane = needLane('layTree');
       bindToTree(lane, await lane.trees.layWork(signal));
-      return once(() => leaveTree(lane));
+      return once(() => returnToCheckout(lane));
     },
 
     snapshot: async () => takeSnapshot(needLane('snapshot')),
@@ -97,7 +102,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
     async publishedTexts(paths) {
       if (work === null) return {};
       const placed = paths.map((path) => fromRoot(workingDirectory, path));
-      const { texts } = await textsOf(work.quarantine.git, work.lane.tip, placed);
+      const { texts } = await readCommitTexts(work.quarantine.git, work.lane.tip, placed);
       return allSeenFrom(workingDirectory, texts);
     },
 
@@ -145,24 +150,24 @@ export function createRepository(options: RepositoryOptions): Checkout {
   };
 }
 
-/** Publishes the checkout, which was only read until now, instead of the tree, in which nobody works any longer. */
-async function leaveTree(work: LaneWork): Promise<void> {
+/** Ends the work in the tree and moves the checkout, which was only read until now, to the lane's newest commit. */
+async function returnToCheckout(work: LaneWork): Promise<void> {
   await work.tree?.leave();
   // The quarantine over the tree no longer has a folder to run git in.
   bindToTree(work, null);
-  await moveToTip(work).catch((error: unknown) => {
+  await moveCheckoutToTip(work).catch((error: unknown) => {
     work.options.log.warning(`The checkout stays as the job made it: ${sentence(messageOf(error))}`);
   });
 }
 
-async function moveToTip({ start, published, lane, opened }: LaneWork): Promise<void> {
+async function moveCheckoutToTip({ start, published, lane, opened }: LaneWork): Promise<void> {
   const { workspace, repository } = opened;
-  const { apart } = start;
+  const { detached } = start;
   const exchange = createExchange({
     workspace,
     checkout: repository,
-    own: apart,
-    roots: apart.roots,
+    own: detached,
+    roots: detached.roots,
     heads: [start.start],
   });
   await exchange.give({ head: lane.tip, has: [start.start] });

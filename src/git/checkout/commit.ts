@@ -17,8 +17,8 @@ import {
 } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { lookAtOf } from '../inspection/review.ts';
-import { withoutFound, type AsFound } from './tree/found/as-found.ts';
-import type { WorkTreeContent } from './tree/local-side.ts';
+import { withoutTolerated, type ToleratedChange } from './tree/differences/tolerated-changes.ts';
+import type { WorkTreeContent } from './tree/work-tree-access.ts';
 
 export interface Identity {
   readonly name: string;
@@ -34,7 +34,7 @@ export interface IterationContent {
   readonly head: ObjectId | null;
   readonly now: WorkTreeContent;
   /** The paths of the work tree that count as unchanged. */
-  readonly asFound: readonly AsFound[];
+  readonly tolerated: readonly ToleratedChange[];
   /** The files withheld before this iteration, and the work tree that contained them (null: no file was withheld). */
   readonly withheldBefore: { readonly paths: WithheldPaths; readonly tree: ObjectId | null };
   readonly iteration: IterationCommit;
@@ -72,15 +72,15 @@ export async function commitIteration(
   content: IterationContent,
 ): Promise<MadeCommits> {
   const { git } = committer.repository;
-  const { tip, head, now, iteration, asFound } = content;
-  const own = await countedCommits(committer, objects, {
+  const { tip, head, now, iteration, tolerated } = content;
+  const own = await withoutToleratedChanges(committer, objects, {
     own: await ownCommits(git, objects, { tip: tip.commit, head }),
     tip: tip.tree,
-    asFound,
+    tolerated,
   });
   const objections =
     own.kind === 'chain'
-      ? await objectionsTo(committer, objects, { tip, commits: own.commits, asFound })
+      ? await objectionsTo(committer, objects, { tip, commits: own.commits, tolerated })
       : noObjections;
   const keepChain = own.kind === 'chain' && objections.size === 0;
   const base = keepChain ? await remake(committer, { tip, commits: own.commits, iteration }) : tip;
@@ -118,11 +118,11 @@ export async function commitTextsOn(
   { tip, texts, message, trailers }: TextsCommit & Pick<IterationContent, 'tip'>,
 ): Promise<Pick<CommittedIteration, 'head' | 'withheld'>> {
   const { repository, inspection } = committer;
-  const isProgram = await programsAmong(repository.git, tip.tree, Object.keys(texts));
+  const isExecutable = await executablesAmong(repository.git, tip.tree, Object.keys(texts));
   const lines = await Promise.all(
     Object.entries(texts).map(async ([path, input]) => {
       const id = await repository.git.text(['hash-object', '-w', '--stdin'], { input });
-      return indexLine(isProgram(path) ? '100755' : '100644', id, path);
+      return indexLine(isExecutable(path) ? '100755' : '100644', id, path);
     }),
   );
   const tree = await repository.withIndex('empty', async (indexFile) => {
@@ -137,8 +137,12 @@ export async function commitTextsOn(
   return { head, withheld: [] };
 }
 
-/** Tells which of these files are executable: new content does not change that. */
-async function programsAmong(git: Git, tree: ObjectId, paths: readonly string[]): Promise<(path: string) => boolean> {
+/** Returns a test for the files that are executable in the tree, so that new content keeps their mode. */
+async function executablesAmong(
+  git: Git,
+  tree: ObjectId,
+  paths: readonly string[],
+): Promise<(path: string) => boolean> {
   const listed = await git.records(['--literal-pathspecs', 'ls-tree', '-z', '--full-tree', tree, '--', ...paths]);
   const programs = new Set(listed.flatMap((entry) => /^100755 blob [0-9a-f]+\t([^]*)$/.exec(entry)?.[1] ?? []));
   return (path) => programs.has(path);
@@ -166,17 +170,17 @@ async function ownCommits(
     : { kind: 'tangle', commits: commits.slice(-MOST_COMMITS) };
 }
 
-/** Returns the commits without the changes that only `git add` made. */
-async function countedCommits(
+/** Returns the commits without changes that nobody made, such as line ends that `git add` converted. */
+async function withoutToleratedChanges(
   { repository }: Committer,
   objects: Objects,
-  { own, tip, asFound }: { own: OwnCommits; tip: ObjectId } & Pick<IterationContent, 'asFound'>,
+  { own, tip, tolerated }: { own: OwnCommits; tip: ObjectId } & Pick<IterationContent, 'tolerated'>,
 ): Promise<OwnCommits> {
-  if (own.kind === 'tangle' || asFound.length === 0) return own;
+  if (own.kind === 'tangle' || tolerated.length === 0) return own;
   const commits: Commit[] = [];
   for (const commit of own.commits) {
     const changes = await objects.changesBetween(tip, commit.tree);
-    const counted = withoutFound(changes, asFound);
+    const counted = withoutTolerated(changes, tolerated);
     const tree =
       counted.length === changes.length
         ? commit.tree
@@ -208,7 +212,7 @@ const noObjections: ReadonlyMap<string, string> = new Map();
 async function objectionsTo(
   { repository, inspection }: Committer,
   objects: Objects,
-  { tip, commits, asFound }: Pick<IterationContent, 'tip' | 'asFound'> & { readonly commits: readonly Commit[] },
+  { tip, commits, tolerated }: Pick<IterationContent, 'tip' | 'tolerated'> & { readonly commits: readonly Commit[] },
 ): Promise<ReadonlyMap<string, string>> {
   const [first] = commits;
   if (first === undefined) return noObjections;
@@ -219,7 +223,7 @@ async function objectionsTo(
           repository.git,
           commits.map(({ id }) => id),
         );
-  const objections = new Map(await inspection.inspect(objects, withoutFound(changes, asFound), new Map()));
+  const objections = new Map(await inspection.inspect(objects, withoutTolerated(changes, tolerated), new Map()));
   for (const { id, text } of commits) {
     const why = await inspection.inspectText(text);
     if (why) objections.set(`commit ${id.slice(0, 12)} (its text)`, why);
@@ -227,7 +231,7 @@ async function objectionsTo(
   return objections;
 }
 
-/** Returns the work tree's tree in which every file that must not be published is as in `base`. */
+/** Returns the tree of the work tree, with every file that must not be published as `base` has it. */
 export async function publishableTree(
   { repository, inspection }: Committer,
   objects: Objects,
@@ -258,7 +262,7 @@ export async function messageWithSubjects(
   const named: string[] = [];
   for (const subject of subjects)
     named.push((await inspection.inspectText(subject)) ? '(withheld)' : cleanCommitSubject(subject));
-  return `${message.trimEnd()}\n\nMade of these commits of the agent:\n${named.map((subject) => `- ${subject}`).join('\n')}`;
+  return `${message.trimEnd()}\n\nCombines these commits by the agent:\n${named.map((subject) => `- ${subject}`).join('\n')}`;
 }
 
 /** Appends the trailers without `git interpret-trailers`, which would run commands that a config names. */
@@ -285,7 +289,7 @@ export async function commitTree(
   });
 }
 
-/** Returns what this iteration changed and must not be published. A withheld file stays in the work tree and is left out again each time, but is reported only for the iterations that change it. */
+/** Returns the withheld files that this iteration changed. A withheld file stays in the work tree and out of every commit, but is reported only for iterations that change it. */
 export async function withheldOf(
   objects: Objects,
   { iteration, now, withheldBefore }: IterationContent,

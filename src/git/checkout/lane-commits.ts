@@ -7,14 +7,14 @@ import { withObjects } from '../objects.ts';
 import { commitIteration, commitTextsOn, type WithheldPaths } from './commit.ts';
 import { overlayMerge } from './lane-merge.ts';
 import { lookBeside, putBackTo, readContent, takeSnapshot, tipTreeOf, type LaneWork } from './lane-work.ts';
-import { commitMerge, onto } from './merge/open-merge.ts';
+import { commitMerge, moveMergeOnto } from './merge/open-merge.ts';
 
 /** See Repository.commit. */
 export async function commitLane(
   work: LaneWork,
   iteration: Parameters<Repository['commit']>[0],
 ): Promise<CommittedIteration> {
-  const { lane, quarantine, committer, side, merge, asFound, opened } = work;
+  const { lane, quarantine, committer, access, merge, tolerated, opened } = work;
   await quarantine.seal();
   const known = lane.tip;
   // The commit contains what was measured: an agent's process that still runs may move HEAD in the meantime.
@@ -24,7 +24,7 @@ export async function commitLane(
   const done = await withObjects(quarantine.git, async (objects) => {
     const tip = { commit: known, tree: await tipTreeOf(opened, objects, known) };
     const withheldBefore = { paths: work.withheld, tree: work.withheldIn };
-    const content = { tip, head, now, asFound, withheldBefore, iteration };
+    const content = { tip, head, now, tolerated, withheldBefore, iteration };
     const finished =
       merge === null
         ? { kind: 'made' as const, made: await commitIteration(committer, objects, content) }
@@ -35,7 +35,7 @@ export async function commitLane(
   const has = head === null ? [known] : [...new Set([known, head])];
   if (done.kind === 'open') {
     work.withheld = done.withheldPaths;
-    await side.leavePlainCheckout({ ...lane, has, hasIndex: false });
+    await access.leavePlainCheckout({ ...lane, has, hasIndex: false });
     if (done.putBack.length > 0 && merge !== null)
       await overlayMerge(work, merge, { on: now.tree, only: done.putBack });
     const { withheld: newly } = done;
@@ -52,8 +52,8 @@ export async function commitLane(
   work.lane = { ...lane, tip: made.head };
   if (work.lastRead !== null) work.lastRead = { ...work.lastRead, head: made.head };
   await quarantine.keep(made.head);
-  await side.leavePlainCheckout({ ...work.lane, has, hasIndex: tree === now.tree && asFound.length === 0 });
-  const evidence = tree === now.tree ? now.evidence : await side.withoutNotes(tree);
+  await access.leavePlainCheckout({ ...work.lane, has, hasIndex: tree === now.tree && tolerated.length === 0 });
+  const evidence = tree === now.tree ? now.evidence : await access.withoutNotes(tree);
   return {
     ...made,
     ...found,
@@ -69,7 +69,7 @@ export async function commitLaneTexts(
   work: LaneWork,
   wanted: Parameters<Repository['commitTexts']>[0],
 ): ReturnType<Repository['commitTexts']> {
-  const { lane, quarantine, committer, side, merge, options, opened } = work;
+  const { lane, quarantine, committer, access, merge, options, opened } = work;
   await quarantine.seal();
   const known = lane.tip;
   const { open, ...made } = await withObjects(quarantine.git, async (objects) => {
@@ -78,14 +78,14 @@ export async function commitLaneTexts(
       Object.entries(wanted.texts).map(([path, text]) => [fromRoot(options.workingDirectory, path), text]),
     );
     const committed = await commitTextsOn(committer, objects, { ...wanted, texts, tip: { commit: known, tree } });
-    const open = merge === null ? null : await onto(quarantine, objects, { merge, tip: committed.head });
+    const open = merge === null ? null : await moveMergeOnto(quarantine, objects, { merge, tip: committed.head });
     return { ...committed, open };
   });
   if (made.head === known) return made;
   work.merge = open;
   work.lane = { ...lane, tip: made.head };
   await quarantine.keep(made.head);
-  await side.leavePlainCheckout({ ...work.lane, has: [known], hasIndex: false });
+  await access.leavePlainCheckout({ ...work.lane, has: [known], hasIndex: false });
   return made;
 }
 
@@ -94,7 +94,7 @@ export async function takeRemadeHead(
   work: LaneWork,
   { head, refused, putBack }: Parameters<Repository['takeHead']>[0],
 ): Promise<void> {
-  const { lane, quarantine, side, start, opened } = work;
+  const { lane, quarantine, access, start, opened } = work;
   const { tip: before } = lane;
   const left = await quarantine.git.answer(['merge-base', head, start.base.commit]);
   if (left.exitCode === 0) work.fork = left.stdout.toString().trim();
@@ -118,7 +118,7 @@ export async function takeRemadeHead(
     await putBackTo(work, tree);
   }
   work.lastRead = null;
-  await side.leavePlainCheckout({ ...work.lane, has: [before], hasIndex: false });
+  await access.leavePlainCheckout({ ...work.lane, has: [before], hasIndex: false });
   // The files that a verification leaves behind are measured against this snapshot.
   await takeSnapshot(work);
 }

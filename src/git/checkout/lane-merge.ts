@@ -4,12 +4,12 @@ import { shownName } from '../names.ts';
 import { withObjects } from '../objects.ts';
 import { putBackTo, readContent, rememberRead, tipTreeOf, type LaneWork } from './lane-work.ts';
 import { mergeTrees } from './merge/auto-merge.ts';
-import { judgeAlone, lockFilesLeft, overlaid, type OpenMerge } from './merge/open-merge.ts';
+import { judgeSingleFile, lockFilesLeft, overlayTree, type OpenMerge } from './merge/open-merge.ts';
 
 /** See Repository.beginMerge. */
 export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
   const { lane, quarantine, committer, fork, start, merge } = work;
-  const { apart: repository, base } = start;
+  const { detached: repository, base } = start;
   if (fork === base.commit) return { kind: 'up-to-date' };
   if (merge !== null) return begunOf(merge);
   const sides = { fork, lane: { branch: lane.branch, commit: lane.tip }, base };
@@ -24,7 +24,7 @@ export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
   return begunOf(begun);
 }
 
-/** Lays the changes of a merge over the work tree `on`, as it was read. `only` limits them to these files; null lays all. */
+/** Puts a merge's changes into the work tree, whose content was read as the tree `on`. `only` limits them to these files; null means all. */
 export async function overlayMerge(
   work: LaneWork,
   { tip, laid }: OpenMerge,
@@ -32,7 +32,7 @@ export async function overlayMerge(
 ): Promise<void> {
   const { quarantine, withheld } = work;
   const wanted = await withObjects(quarantine.git, (objects) =>
-    overlaid(quarantine, objects, { on, from: tip, to: laid, withheld: [...withheld.keys()], only }),
+    overlayTree(quarantine, objects, { on, from: tip, to: laid, withheld: [...withheld.keys()], only }),
   );
   work.lastRead = null;
   await putBackTo(work, wanted);
@@ -56,7 +56,7 @@ export async function keepLockFileAlone(work: LaneWork, path: string): Promise<K
   const read = await readContent(work);
   const judged = await withObjects(quarantine.git, async (objects) => {
     const tip = await tipTreeOf(opened, objects, lane.tip);
-    return judgeAlone(committer, objects, { path, merge, tip, before, now: read.content });
+    return judgeSingleFile(committer, objects, { path, merge, tip, before, now: read.content });
   });
   if (judged === 'kept') await rememberRead(work, read);
   else await putBackTo(work, before);

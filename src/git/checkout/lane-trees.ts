@@ -11,35 +11,44 @@ import type { FoundCredentials } from './credentials/credentials.ts';
 import type { Opened, RepositoryOptions } from './lane.ts';
 import { layOwnRepository } from './private-repository.ts';
 import type { Quarantine } from './quarantine.ts';
-import { type AsFound, asFoundIn, countInIndex } from './tree/found/as-found.ts';
+import {
+  type ToleratedChange,
+  toleratedChangesOf,
+  writeToleratedToIndex,
+} from './tree/differences/tolerated-changes.ts';
 import type { Inbox } from './tree/inbox.ts';
 import { type LaidCommit, layTree } from './tree/lay-tree.ts';
-import { createExchange, createLocalSide, createWorkspaceRestorer, type WorkTreeSide } from './tree/local-side.ts';
+import {
+  createExchange,
+  createLocalAccess,
+  createWorkspaceRestorer,
+  type WorkTreeAccess,
+} from './tree/work-tree-access.ts';
 import { giveToSandbox, lendToSandbox, type RepositorySandbox } from './tree/agent-tree.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { copyIndex, readConfig, type Workspace, workspaceAt } from './workspace.ts';
 
 const MOST_FILES_NAMED = 200;
 
-/** The state of a lane when it was opened. */
-export interface TreesOfLane {
+/** A lane as it was opened; it does not change afterwards. */
+export interface LaneAtOpening {
   readonly branch: string;
   /** The lane's newest commit at that time. */
   readonly start: ObjectId;
   /** Tip of the base branch. */
   readonly base: { readonly branch: string; readonly commit: ObjectId };
   /** The quarantine, bound to no work tree. */
-  readonly apart: Quarantine;
+  readonly detached: Quarantine;
 }
 
-/** The tree that the agent works in, and the side that works there for us. */
+/** The tree that the agent works in, with this program's access to it. */
 export interface WorkTree {
   readonly top: string;
-  readonly side: WorkTreeSide;
+  readonly access: WorkTreeAccess;
   /** Bound to the tree if this process may work in it. */
   readonly quarantine: Quarantine;
   /** Files that git writes differently from the commit (line ends, filters); they count as unchanged. */
-  readonly asFound: readonly AsFound[];
+  readonly tolerated: readonly ToleratedChange[];
   /** Reads its files; null if this process does. */
   readonly files: WorkTreeFiles | null;
   /** Ends the processes that run in the tree, so that it may be removed. Throws UserError if some cannot be ended. */
@@ -66,11 +75,11 @@ export function createLaneTrees(
   }: {
     readonly credentials: () => Promise<FoundCredentials>;
     readonly agentSandboxOf: () => Promise<RepositorySandbox | null>;
-    readonly lane: TreesOfLane;
+    readonly lane: LaneAtOpening;
   },
 ): LaneTrees {
   const { workFolder, workingDirectory: folder, env, log } = options;
-  const { branch, start, base, apart } = lane;
+  const { branch, start, base, detached } = lane;
   /** Objects lent to the agent's sandbox. */
   let lent: Promise<Inbox> | null = null;
 
@@ -86,38 +95,38 @@ export function createLaneTrees(
       },
       { ...wanted, base, hasIgnored: true, objects: await objectsFor(given, wanted.commit) },
     );
-    return { ...workspaceAt({ top, ...place }, { env, log, borrowed: [apart.folder] }), shallow: checkout.shallow };
+    return { ...workspaceAt({ top, ...place }, { env, log, borrowed: [detached.folder] }), shallow: checkout.shallow };
   }
 
   /** Returns the folders of objects in which a tree finds the commit. */
   async function objectsFor(given: RepositorySandbox | null, commit: ObjectId): Promise<readonly string[]> {
     if (given === null) return ownObjects();
-    const { lend, objects } = await (lent ??= lendToSandbox(given, apart, { tip: start, checkout }));
+    const { lend, objects } = await (lent ??= lendToSandbox(given, detached, { tip: start, checkout }));
     await lend(commit);
     return objects;
   }
 
   function ownObjects(): readonly string[] {
-    return [apart.folder, checkout.commonFolder].map((one) => join(one, 'objects'));
+    return [detached.folder, checkout.commonFolder].map((one) => join(one, 'objects'));
   }
 
   return {
     async layWork(signal) {
       const given = await agentSandboxOf();
       const tree = await lay(given, { kind: 'work', commit: start, branch, sparseSince: start }, signal);
-      const quarantine = await apart.over(tree);
+      const quarantine = await detached.over(tree);
       await copyIndex(join(tree.gitFolder, 'index'), quarantine.indexFile);
       const laid = await readWorkTree(quarantine, tree, plainReading);
       const wanted = await treeOf(quarantine.git, start);
       const isAsWanted = wanted === null || wanted === laid.tree;
-      const asFound = isAsWanted ? [] : asFoundIn(await changesBetween(quarantine.git, wanted, laid.tree));
-      await countInIndex(quarantine, asFound);
+      const tolerated = isAsWanted ? [] : toleratedChangesOf(await changesBetween(quarantine.git, wanted, laid.tree));
+      await writeToleratedToIndex(quarantine, tolerated);
       const { top } = tree;
       if (given !== null && lent !== null) {
         const inbox = await lent;
         await inbox.lendIndex(quarantine.indexFile);
         const own = repository.setup;
-        const side = await giveToSandbox({ ...given, tree, quarantine: apart, inbox, folder, own, log });
+        const access = await giveToSandbox({ ...given, tree, quarantine: detached, inbox, folder, own, log });
         const leave = async (): Promise<void> => {
           const left = await given.agentSandbox.end(GRACE_MS);
           if (left.length > 0)
@@ -126,7 +135,7 @@ export function createLaneTrees(
               `Processes of the isolated agent cannot be ended: ${namesOf(left)}. What was finished before is published. Restart the runner.`,
             );
         };
-        return { top, side, quarantine: apart, asFound, files: side.files, leave };
+        return { top, access, quarantine: detached, tolerated, files: access.files, leave };
       }
       const own = await layOwnRepository(tree, {
         ...repository.setup,
@@ -136,13 +145,13 @@ export function createLaneTrees(
         shallow: [],
       });
       const ends = { roots: quarantine.roots, heads: [start, base.commit] };
-      const side = createLocalSide({
+      const access = createLocalAccess({
         ...{ workspace: tree, folder, own: quarantine },
         exchange: createExchange({ workspace: tree, checkout: own, own: quarantine, ...ends }),
         restore: createWorkspaceRestorer(tree, (await readConfig(tree)) ?? Buffer.alloc(0)),
         besideWith: { own: repository, objects: [...ownObjects(), join(tree.gitFolder, 'objects')] },
       });
-      return { top, side, quarantine, asFound, files: null, leave: () => removeTree(dirname(top)) };
+      return { top, access, quarantine, tolerated, files: null, leave: () => removeTree(dirname(top)) };
     },
 
     async layClean(commit, signal) {

@@ -8,15 +8,15 @@ import { shownName } from '../names.ts';
 import { withObjects, type Change, type Objects } from '../objects.ts';
 import { publishableTree, type Committer, type WithheldPaths } from './commit.ts';
 import type { Lane, Opened, RepositoryOptions } from './lane.ts';
-import type { LaneTrees, TreesOfLane, WorkTree } from './lane-trees.ts';
+import type { LaneTrees, LaneAtOpening, WorkTree } from './lane-trees.ts';
 import { publishableMerge, type OpenMerge } from './merge/open-merge.ts';
 import { lostObjects } from './private-repository.ts';
 import type { Quarantine } from './quarantine.ts';
-import { addAsFound, type AsFound } from './tree/found/as-found.ts';
-import { contentOf, noSide, type WorkTreeContent, type WorkTreeSide } from './tree/local-side.ts';
+import { addTolerated, type ToleratedChange } from './tree/differences/tolerated-changes.ts';
+import { contentOf, noAccess, type WorkTreeContent, type WorkTreeAccess } from './tree/work-tree-access.ts';
 
 /** Maximum number of places beside the work tree that are searched for work. */
-const MOST_ASKED = 10;
+const MOST_EXAMINED = 10;
 
 /** The work tree as it was read last. `tree` is what evidence is taken from; `head` is its HEAD, or null if that cannot be read. */
 export interface LastRead {
@@ -31,7 +31,7 @@ export interface LaneWork {
   readonly options: RepositoryOptions;
   readonly opened: Opened;
   /** The state of the lane when it was opened. */
-  readonly start: TreesOfLane;
+  readonly start: LaneAtOpening;
   readonly trees: LaneTrees;
   /** Commits of the lane that the server had when it was opened. */
   readonly published: readonly ObjectId[];
@@ -43,7 +43,7 @@ export interface LaneWork {
   /** Bound to the tree if this process may work in it. */
   quarantine: Quarantine;
   committer: Committer;
-  side: WorkTreeSide;
+  access: WorkTreeAccess;
   /** The tree that the agent works in; null while no tree is laid. */
   tree: WorkTree | null;
   lastRead: LastRead | null;
@@ -53,8 +53,8 @@ export interface LaneWork {
   withheld: WithheldPaths;
   /** The work tree in which the withheld files were when they were withheld; null while no file was withheld. */
   withheldIn: ObjectId | null;
-  /** The paths that differ from their commit through nobody's change; they count as unchanged while they stay as found. */
-  asFound: readonly AsFound[];
+  /** The paths that differ from their commit although nobody changed them. */
+  tolerated: readonly ToleratedChange[];
   /** The newest review, and the commits that it covers. */
   reviewed: { readonly of: string; readonly review: Review } | null;
   /** The merge that is not finished; null if there is no such merge. */
@@ -74,14 +74,14 @@ export function startLaneWork(
   return {
     ...fixed,
     refusedFiles,
-    ...judgedIn(fixed.start.apart, { options: fixed.options, refusedFiles }),
-    side: noSide,
+    ...judgedIn(fixed.start.detached, { options: fixed.options, refusedFiles }),
+    access: noAccess,
     tree: null,
     lastRead: null,
     committed: null,
     withheld: new Map(),
     withheldIn: null,
-    asFound: [],
+    tolerated: [],
     reviewed: null,
     merge: null,
     beside: { known: null, standing: [] },
@@ -100,12 +100,12 @@ function judgedIn(
 
 /** Makes this the tree of the lane's work; null: there is no tree any longer. */
 export function bindToTree(work: LaneWork, tree: WorkTree | null): void {
-  const { quarantine, committer } = judgedIn(tree?.quarantine ?? work.start.apart, work);
+  const { quarantine, committer } = judgedIn(tree?.quarantine ?? work.start.detached, work);
   work.quarantine = quarantine;
   work.committer = committer;
-  work.side = tree?.side ?? noSide;
+  work.access = tree?.access ?? noAccess;
   work.tree = tree;
-  if (tree !== null) work.asFound = tree.asFound;
+  if (tree !== null) work.tolerated = tree.tolerated;
 }
 
 /** Reads the work tree, remembers it as `lastRead`, and returns what evidence is taken from. */
@@ -123,16 +123,16 @@ export async function rememberRead(work: LaneWork, read: Omit<LastRead, 'tree'>)
 
 /** Reads the work tree without remembering it. */
 export async function readContent(work: LaneWork): Promise<Omit<LastRead, 'tree'>> {
-  const { side } = work;
-  const { head, beside: found, ...content } = await side.read(work.lane.tip, work.asFound);
+  const { access } = work;
+  const { head, beside: found, ...content } = await access.read(work.lane.tip, work.tolerated);
   // Work that existed before the agent began is not its work.
   work.beside = { ...work.beside, known: work.beside.known ?? found };
-  return { head, beside: found, content: contentOf(content, await side.withoutNotes(content.tree)) };
+  return { head, beside: found, content: contentOf(content, await access.withoutNotes(content.tree)) };
 }
 
 /** Returns the content that evidence is taken from: without notes and without withheld files, which are never published. */
 async function measured(
-  { withheld, quarantine, committer, side, lane, merge, opened }: LaneWork,
+  { withheld, quarantine, committer, access, lane, merge, opened }: LaneWork,
   content: WorkTreeContent,
 ): Promise<ObjectId> {
   if (withheld.size === 0) return content.evidence;
@@ -142,36 +142,36 @@ async function measured(
       ? publishableTree(committer, objects, { base, now: content })
       : publishableMerge(committer, objects, { merge, now: content, instead: merge.laid });
   });
-  return await side.withoutNotes(tree);
+  return await access.withoutNotes(tree);
 }
 
 /** Makes the work tree equal to `wanted`, and returns the paths that were put back. Paths that cannot be put back count as unchanged from now on. */
 export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<readonly string[]> {
-  const { paths, left } = await work.side.putBack(wanted, work.asFound);
+  const { paths, left } = await work.access.putBack(wanted, work.tolerated);
   if (left.length > 0) {
-    work.asFound = addAsFound(work.asFound, left);
+    work.tolerated = addTolerated(work.tolerated, left);
     const names = namesOf(left.map(({ path }) => shownName(path)));
     work.options.log.warning(
-      `What verify or the agent left in the work tree cannot be put back as it was, so it is left alone and not published: ${oneLine(names, 500)}.`,
+      `Changes that verify or the agent left in the work tree cannot be undone. They stay there and are not published: ${oneLine(names, 500)}.`,
     );
   }
   return paths.map(shownName);
 }
 
-/** Saves what the agent did beside the work tree, so that it is not lost. A failure never ends a run. */
+/** Returns patches of the work that the agent left outside of the checked-out branch, so that it is not lost. A failure never ends a run. */
 export async function lookBeside(
   work: LaneWork,
   { head, content, beside: found }: Pick<LastRead, 'head' | 'content' | 'beside'>,
   tip: ObjectId,
 ): Promise<Pick<CommittedIteration, 'beside' | 'besideNow'>> {
-  const { side, beside } = work;
+  const { access, beside } = work;
   const news = newBeside(beside.known ?? found, found);
   const isStill = (one: BesideWork): boolean => found.some(({ is, id }) => is === one.is && id === one.id);
-  const asked = [...beside.standing.filter(isStill), ...news].slice(0, MOST_ASKED);
+  const asked = [...beside.standing.filter(isStill), ...news].slice(0, MOST_EXAMINED);
   const known = [...new Set([tip, ...(head === null ? [] : [head])])];
   const patches: { readonly item: BesideWork; readonly patch: string }[] = [];
   for (const item of asked) {
-    const patch = await side.patchOf({ item, known, now: content.tree }).catch(() => null);
+    const patch = await access.patchOf({ item, known, now: content.tree }).catch(() => null);
     if (patch !== null) patches.push({ item, patch });
   }
   work.beside = { known: found, standing: patches.map(({ item }) => item) };

@@ -140,8 +140,8 @@ async function needTree({ repository, workspace }: LaneSource, commit: ObjectId)
 }
 
 /**
- * Returns the commit to start from when a merged branch cannot be deleted: the base if it builds on the branch, else
- * (after a squash or rebase) a merge of both with the content of the base.
+ * Returns the commit from which work starts again on a merged branch that cannot be deleted: the base if it builds on
+ * the branch, else (after a squash or rebase) a merge of both with the content of the base.
  */
 async function beginOn(
   { repository: { git }, identity: { name, email } }: LaneSource,
@@ -201,7 +201,7 @@ function checkName(name: string): void {
     );
 }
 
-/** Returns the tip of a branch, or `known`, a commit of it that is fetched only if the checkout lacks it. */
+/** Makes a commit of a branch available and returns it: `known`, which is fetched only if the checkout lacks it, or the tip if `known` is null. */
 async function commitOf(
   source: BranchSource,
   branch: Parameters<typeof fetchBranch>[1],
@@ -323,7 +323,7 @@ export function notAWorkTree(folder: string, why: string): string {
 }
 
 /**
- * Fetches what a checkout lacks: the older commits of a shallow one, without which the point where a branch left the
+ * Fetches the missing parts of a checkout: the older commits of a shallow one, without which the point where a branch left the
  * base is unknown, and the files of a partial one, which `sparse-checkout` of actions/checkout leaves on the server.
  * Uses our own git directory, as each fetch does. Returns why it failed, or null if nothing is missing any longer.
  */

@@ -7,7 +7,7 @@ import type { FileTexts, Repository } from '../../ports/repository.ts';
 import { authorization, createGit, type Git, versionProblem } from '../git.ts';
 import { placeOf, shownName } from '../names.ts';
 import { changesBetween } from '../objects.ts';
-import { checkWorkingDirectory, namesIn, textsOf, workingDirectoryProblem } from './texts.ts';
+import { checkWorkingDirectory, namesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
 import { fetchLane, notAWorkTree, type Opened, type OpenOptions } from './lane.ts';
 import { mayHave, topOf } from './on-disk.ts';
 import type { PrivateRepository } from './private-repository.ts';
@@ -21,7 +21,7 @@ interface Asked {
   readonly needOpened: () => Promise<Opened>;
 }
 
-/** Creates the questions that the gate has about the checkout before a lane is worked on. */
+/** Creates the methods of Repository that read the checkout before a lane is opened. */
 export function createQuestions(
   options: OpenOptions,
   { opened, needOpened }: Asked,
@@ -54,7 +54,7 @@ export function createQuestions(
     async readTexts(asked, wanted) {
       const paths = asked.map((path) => fromRoot(workingDirectory, path));
       const top = wanted === null ? await topOf(folder) : null;
-      // A missing folder has no tasks, which must not look as if there was nothing to do.
+      // A missing folder must end in an error, because it would look like a folder without tasks.
       if (top !== null) await checkWorkingDirectory(top, workingDirectory);
       if (wanted === null && !(await mayHave(folder, paths)))
         return { base: {}, lane: null, fork: null, unread: {}, links: {} };
@@ -66,7 +66,7 @@ export function createQuestions(
       const fork = wanted === null || startHead === null ? null : await forkOf(repository.git, startHead, wanted.head);
       const [base, ofLane, ofFork] = await Promise.all(
         [startHead, wanted?.head ?? null, fork].map(async (commit) =>
-          commit === null ? null : await textsOf(repository.git, commit, paths),
+          commit === null ? null : await readCommitTexts(repository.git, commit, paths),
         ),
       );
       const seen = (texts: FileTexts | undefined): FileTexts => allSeenFrom(workingDirectory, texts ?? {});

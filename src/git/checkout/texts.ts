@@ -53,7 +53,7 @@ export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> 
     const borrow = { objects: join(workspace.commonFolder, 'objects'), shallow };
     // A repository of our own ignores the checkout's config.
     const { texts, unread, links } = await withBareRepository({ workFolder, env, borrow }, (git) =>
-      textsOf(git, commit, paths),
+      readCommitTexts(git, commit, paths),
     );
     const asked = Object.entries(links).filter(([path]) => paths.includes(path));
     return { kind: 'texts', read: { texts, unread: { ...unread, ...Object.fromEntries(asked) } } };
@@ -73,7 +73,7 @@ async function baseCommit(workspace: Workspace, question: BaseQuestion): Promise
  * Reads files of a commit from its objects: no filter runs, and links are not followed. `*` in a path stays within its
  * folder, `**` at its end matches everything below it.
  */
-export async function textsOf(git: Git, commit: ObjectId, paths: readonly string[]): Promise<CommitTexts> {
+export async function readCommitTexts(git: Git, commit: ObjectId, paths: readonly string[]): Promise<CommitTexts> {
   const { files: listed, links } = await entriesOf(git, commit, paths);
   const texts = new Map<ObjectId, string>();
   const sizes = await withObjects(git, async (objects) => {
@@ -155,7 +155,7 @@ export async function workingDirectoryProblem(top: string, folder: Folder): Prom
   for (const index of steps.keys()) {
     const path = steps.slice(0, index + 1).join('/');
     const found = await lstat(join(top, path)).catch(() => null);
-    const why = found === null ? 'does not exist' : whyNot(found);
+    const why = found === null ? 'does not exist' : folderProblem(found);
     if (why !== null)
       return `\`working-directory\` is ${JSON.stringify(folder)}, but ${path === folder ? 'that' : JSON.stringify(path)} ${why} in the checkout in ${top}. Name a folder of the repository, as a path from its root.`;
     if ((await lstat(join(top, path, '.git')).catch(() => null)) !== null)
@@ -185,7 +185,7 @@ export async function checkFolderOf(
   );
 }
 
-function whyNot(found: { isSymbolicLink(): boolean; isDirectory(): boolean }): string | null {
+function folderProblem(found: { isSymbolicLink(): boolean; isDirectory(): boolean }): string | null {
   if (found.isSymbolicLink()) return 'is a link, which is not followed,';
   return found.isDirectory() ? null : 'is not a folder';
 }

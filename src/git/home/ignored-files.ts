@@ -25,7 +25,8 @@ interface LeftOut {
   readonly failed: readonly string[];
 }
 
-export interface CopyAsked {
+/** The files to copy: those that git ignores below `top`, up to the limits. */
+export interface CopyRequest {
   readonly git: Git;
   readonly top: string;
   /** The clone. */
@@ -40,10 +41,10 @@ export interface CopyAsked {
 }
 
 /** The run's own files in the person's checkout, and those left by another run: they are never copied. */
-const OURS = /(?:^|\/)\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/;
+const OWN_FILES = /(?:^|\/)\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/;
 
-/** Factor by which measuring may exceed the limits of copying. */
-const LOOKED_AT = 5;
+/** Maximum number of measured files, as a multiple of the limit of copied ones. */
+const MEASURE_FACTOR = 5;
 
 /** Maximum number of files that are copied at the same time. */
 const AT_ONCE = 16;
@@ -52,7 +53,7 @@ const AT_ONCE = 16;
  * Copies the files that git ignores in the person's checkout (installed packages, settings) into the clone, as files
  * and not as links to them; each path of git's list as a whole or not at all.
  */
-export async function copyIgnored(asked: CopyAsked): Promise<LeftOut> {
+export async function copyIgnored(asked: CopyRequest): Promise<LeftOut> {
   const { git, top, limits, leaveOut, signal, slow } = asked;
   const isLeftOut = leftOutBeside(leaveOut);
   let looked = 0;
@@ -68,7 +69,7 @@ export async function copyIgnored(asked: CopyAsked): Promise<LeftOut> {
     const measured: Measured[] = [];
     for (const path of listed) {
       if (signal.aborted) break;
-      const left = looked < LOOKED_AT * limits.files;
+      const left = looked < MEASURE_FACTOR * limits.files;
       measured.push({ path, size: left ? await measure({ top, start: path }, { limits, count, isLeftOut }) : null });
     }
     const { fits, tooMuch } = whatFits(measured, limits);
@@ -91,7 +92,7 @@ async function listIgnored(git: Git): Promise<readonly string[]> {
   return listed
     .filter((one) => !isInOne(one))
     .map((one) => one.replace(/\/$/, ''))
-    .filter((one) => !OURS.test(one));
+    .filter((one) => !OWN_FILES.test(one));
 }
 
 /** Measures a path; returns null beyond the limits. */
@@ -115,13 +116,13 @@ async function measure(
 }
 
 async function copyAll(
-  { top, folder, leaveOut, signal }: CopyAsked,
+  { top, folder, leaveOut, signal }: CopyRequest,
   paths: readonly string[],
   { count, isLeftOut }: { readonly count: () => boolean; readonly isLeftOut: IsLeftOut },
 ): Promise<Pick<LeftOut, 'secrets' | 'failed'>> {
   const secrets: string[] = [];
   const failed: string[] = [];
-  /** Folders whose own mode would have kept their content out. */
+  /** The modes that copied folders get at the end, so that a read-only folder can be filled first. */
   const modes: { readonly path: string; readonly mode: number }[] = [];
   const closed = new Set<string>();
   let copying: Promise<void>[] = [];
@@ -151,7 +152,7 @@ async function copyAll(
           failed.push(`${found.path} (${messageOf(error)})`);
         }
       } else if (found.kind === 'pruned') {
-        if (!OURS.test(found.path) && !leaveOut.includes(found.path)) secrets.push(found.path);
+        if (!OWN_FILES.test(found.path) && !leaveOut.includes(found.path)) secrets.push(found.path);
       } else if (found.kind === 'unreadable') {
         failed.push(`${found.path} (${found.why})`);
       } else {
@@ -176,7 +177,7 @@ type IsLeftOut = (path: string, kind: 'folder' | 'file') => boolean;
 function leftOutBeside(named: readonly string[]): IsLeftOut {
   const names = new Set(named);
   return (path, kind) =>
-    OURS.test(path) || names.has(path) || (kind === 'folder' ? isSecretFolder(path) : isSecretFile(path));
+    OWN_FILES.test(path) || names.has(path) || (kind === 'folder' ? isSecretFolder(path) : isSecretFile(path));
 }
 
 /** Copies one entry; a file that the branch already has stays, since the person committed it. */

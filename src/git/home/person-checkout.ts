@@ -37,7 +37,7 @@ export async function findCheckout(folder: string, env: NodeJS.ProcessEnv): Prom
   if (found.exitCode !== 0 || top === '')
     throw new UserError(
       'configuration',
-      `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir. (git says: ${lastWords(found.stderr)})`,
+      `${JSON.stringify(folder)} is not in a git checkout. Change to one, or name it with --dir. (git says: ${lastWords(found.stderr)})`,
     );
   return { top, within: prefix.replace(/\/$/, ''), git: createGit({ folder: top, env, configuration: 'own' }) };
 }
@@ -57,7 +57,7 @@ export async function lookAtCheckout(folder: string, env: NodeJS.ProcessEnv): Pr
   if ((await git.answer(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'])).exitCode !== 0)
     throw new UserError(
       'configuration',
-      `The repository in ${top} has no commits yet. Make a first one, then run again.`,
+      `The repository in ${top} has no commits yet. Create a first one, then run again.`,
     );
   const [branch, worktrees, status] = await Promise.all([
     git.answer(['symbolic-ref', '--quiet', '--short', 'HEAD']),

@@ -125,7 +125,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     const rest = changes.filter((change) => !withheld.has(change.path));
     const weights = await judgeContents(objects, rest, withheld);
     judgeAmount(weights, withheld);
-    keepNeighbours(changes, withheld);
+    withholdNeighbours(changes, withheld);
     return withheld;
   }
 
@@ -257,8 +257,8 @@ function newSince(before: readonly string[], after: readonly string[]): readonly
   return [...new Set(after)].filter((name) => count(after, name) > count(before, name));
 }
 
-/** Also withholds changes above or below a withheld path, whose old entry stays in place. */
-function keepNeighbours(changes: readonly Change[], withheld: Map<string, string>): void {
+/** Also withholds changes at paths above or below a withheld one, whose old entry stays and would be in their way. */
+function withholdNeighbours(changes: readonly Change[], withheld: Map<string, string>): void {
   const kept = changes
     .filter((change) => change.oldId !== null && withheld.has(change.path))
     .map((change) => change.path);

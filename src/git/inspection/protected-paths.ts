@@ -77,14 +77,14 @@ const isProtectedName = matcher([...protectedGlobs, '**/.git', '**/.git/**']);
  * some file system treats as equal.
  */
 export function isProtected(path: string): boolean {
-  return isProtectedName(path) || isProtectedName(plainestForm(path));
+  return isProtectedName(path) || isProtectedName(lenientForm(path));
 }
 
 /**
  * Returns the name as the most lenient file systems compare it: without letter case, width, invisible characters,
  * trailing dots and blanks, or a short form of `.git`.
  */
-function plainestForm(path: string): string {
+function lenientForm(path: string): string {
   return path
     .normalize('NFKC')
     .replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/gu, '')

@@ -5,10 +5,10 @@ import {
   changedOutside,
   type LookAt,
   lookAtFirst,
-  moreToLookAt,
+  joinLookAt,
   type ReviewedChange,
 } from '../../core/review/look-at.ts';
-import { isGenerated, readsTexts, toRead } from '../../core/review/test-files.ts';
+import { isGenerated, readsTexts, selectToRead } from '../../core/review/test-files.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Review } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
@@ -112,7 +112,7 @@ export async function lookAtOf(
     bytesBefore: sizeIn(sizes, change.oldId),
     bytesAfter: sizeIn(sizes, change.newId),
   }));
-  const read = new Set(toRead(sized).map(({ change }) => change));
+  const read = new Set(selectToRead(sized).map(({ change }) => change));
   const ids = new Set([...read].flatMap(({ oldId, newId }) => [oldId, newId]));
   const texts = new Map<ObjectId | null, string>();
   await objects.each(new Map([...sizes].filter(([id]) => ids.has(id))), (id, content) => {
@@ -131,7 +131,7 @@ export async function lookAtOf(
     })),
   );
   const outside = changes.map(({ path }) => shownName(path)).filter((path) => !isInFolder(folder, path));
-  return moreToLookAt(found, changedOutside(folder, outside));
+  return joinLookAt(found, changedOutside(folder, outside));
 }
 
 function bare({ path, oldId, newId }: Change): Pick<ReviewedChange, 'path' | 'kind'> {

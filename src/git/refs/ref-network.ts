@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MINUTE_MS } from '../../core/countdown.ts';
-import { isWeather, parseRefusal, type Refusal, UNKNOWN_RULE, withoutAddresses } from '../../core/refusals/refusal.ts';
+import {
+  isTransient,
+  parseRefusal,
+  type Refusal,
+  UNKNOWN_RULE,
+  withoutAddresses,
+} from '../../core/refusals/refusal.ts';
 import { createRedactor } from '../../core/text/redact.ts';
 import { cut } from '../../core/text/phrase.ts';
 import { textOf } from '../../errors.ts';
@@ -15,10 +21,10 @@ interface StateRefusal {
 }
 
 /**
- * The answers on the way to the server. Numbers count as an HTTP status only in these words: a connection may take 403
- * ms, and a lane may be called `issue-429`.
+ * Answers of git, a proxy or the server, with their meaning. A number counts as an HTTP status only next to these words:
+ * a connection may take 403 ms, and a lane may be called `issue-429`.
  */
-const answers: readonly {
+const KNOWN_ANSWERS: readonly {
   readonly kind: StateRefusal['kind'];
   readonly pattern: RegExp;
   readonly meaning: (who: string, url: string) => string;
@@ -94,17 +100,17 @@ interface RefNetwork {
   readonly objectsFolder: string;
   /** Runs `body` for a limited time; every failure becomes an answer. */
   operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable>;
-  /** Returns git's words about a look as an answer for a person. */
+  /** Explains git's words about a failed read, for a person. */
   unavailable(words: string): Unavailable;
-  /** Returns whether git's words about a push mean a permanent refusal or a temporary failure. */
+  /** Explains git's words about a failed push, for a person: a permanent refusal or a temporary failure. */
   notWritten(words: string): Refused | Unavailable;
 }
 
 /**
- * Time in ms in which a command that timed out is not repeated: each wait costs the run its limit again, but a server
- * that hung at the claim may work at the save.
+ * Pause in ms before a command that timed out is sent again. Each attempt costs the run the whole time limit, but a
+ * server that hung when the lane was claimed may answer when its state is saved.
  */
-const silenceMs = MINUTE_MS;
+const PAUSE_AFTER_TIMEOUT_MS = MINUTE_MS;
 
 /** Creates the connection to a repository that is used for its refs alone. */
 export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
@@ -114,7 +120,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   const variables = isOwn ? {} : authorization(url, access.token);
   const redact = createRedactor([isOwn ? passwordOf(url) : access.token]);
   /** The instant of the last timeout of each command. */
-  const silentSince = new Map<NetworkCommand, number>();
+  const timedOutAt = new Map<NetworkCommand, number>();
   return { objectsFolder, operation, unavailable, notWritten };
 
   async function operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable> {
@@ -126,7 +132,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
           const askOnce: Connection['askOnce'] = (command, args) => give(git, { command, args, endsAt });
           const ask: Connection['ask'] = async (command, args) => {
             const answer = await askOnce(command, args);
-            if (answer.exitCode === 0 || !isWeather(answer.stderr)) return answer;
+            if (answer.exitCode === 0 || !isTransient(answer.stderr)) return answer;
             await pause(retryAfterMs);
             return await askOnce(command, args);
           };
@@ -146,7 +152,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
       endsAt,
     }: { readonly command: NetworkCommand; readonly args: readonly string[]; readonly endsAt: number },
   ): Promise<GitAnswer> {
-    if (isSilent(command))
+    if (timedOutLately(command))
       return notAnswered(`git ${command} got no answer less than a minute ago, so it is not retried yet`);
     const startedAt = performance.now();
     const limitMs = Math.min(timeoutMs, Math.floor(endsAt - startedAt));
@@ -156,14 +162,14 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
       timeoutMs: limitMs,
     });
     if (answer.exitCode !== -1 || performance.now() - startedAt < limitMs) return answer;
-    silentSince.set(command, now());
+    timedOutAt.set(command, now());
     return notAnswered(`git ${command} got no answer within ${String(Math.round(limitMs / 100) / 10)} s`);
   }
 
-  function isSilent(command: NetworkCommand): boolean {
-    const since = silentSince.get(command);
-    // A clock that was set back must not make the silence longer.
-    return since !== undefined && Math.abs(now() - since) < silenceMs;
+  function timedOutLately(command: NetworkCommand): boolean {
+    const since = timedOutAt.get(command);
+    // A clock that was set back must not prolong the pause.
+    return since !== undefined && Math.abs(now() - since) < PAUSE_AFTER_TIMEOUT_MS;
   }
 
   function unavailable(words: string): Unavailable {
@@ -212,15 +218,15 @@ export function explainStateRefusal(
   const refusal = parseRefusal(words);
   const who = isOwn ? 'your git credentials' : 'the token';
   if (/could not resolve host|couldn't resolve host|name or service not known/i.test(answer))
-    return passing(
+    return temporary(
       `the name of the git server of ${url} cannot be resolved (DNS): check the address and the network (${answer})`,
     );
   if (/got no answer|no time is left/.test(answer))
-    return passing(`the git server of ${url} does not answer: ${answer}`);
+    return temporary(`the git server of ${url} does not answer: ${answer}`);
   // A repository may be called `read-only`, which is not a refusal.
   const meant = withoutAddresses(answer.replaceAll(url, ''));
   if (refusal.rule === 'rate-limit')
-    return passing(`the server limits the rate of requests: the next run tries again (git said: ${answer})`);
+    return temporary(`the server limits the rate of requests: the next run tries again (git said: ${answer})`);
   if (refusal.kind === 'name')
     return {
       kind: 'refused',
@@ -231,14 +237,14 @@ export function explainStateRefusal(
       kind: 'refused',
       why: `a rule or hook of the repository refuses it: exempt refs/ralph/v2/** from it, or set \`state-store: cache\` (git said: ${answer})`,
     };
-  const known = answers.find(({ pattern }) => pattern.test(meant));
+  const known = KNOWN_ANSWERS.find(({ pattern }) => pattern.test(meant));
   if (known) return { kind: known.kind, why: `${known.meaning(who, url)} (git said: ${answer})` };
   if (refusal.rule === 'unreachable')
-    return passing(`the git server of ${url} cannot be reached or is broken at the moment: ${answer}`);
-  return passing(`git could not do it at ${url}: ${answer}`);
+    return temporary(`the git server of ${url} cannot be reached or is broken at the moment: ${answer}`);
+  return temporary(`the git command failed at ${url}: ${answer}`);
 }
 
-function passing(why: string): StateRefusal {
+function temporary(why: string): StateRefusal {
   return { kind: 'unavailable', why };
 }
 

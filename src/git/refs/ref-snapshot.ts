@@ -2,8 +2,8 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DAY_MS } from '../../core/countdown.ts';
 import type { ObjectId } from '../../core/evidence.ts';
-import { isStale, isWeather } from '../../core/refusals/refusal.ts';
-import { isEarlierName, migrated } from '../../core/snapshot/migration.ts';
+import { isStale, isTransient } from '../../core/refusals/refusal.ts';
+import { isEarlierName, migrateSnapshot } from '../../core/snapshot/migration.ts';
 import { emptySnapshot, isSnapshotFile, type Snapshot, unreadableSnapshot } from '../../core/snapshot/snapshot.ts';
 import { isLaneId, type LaneId } from '../../core/tasks/ids.ts';
 import type { Head, PlacedSnapshot, SnapshotPlace, Swap, Unavailable, Written } from '../../ports/state.ts';
@@ -98,7 +98,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
       const commit = await readCommit(network.objectsFolder, head, isText).catch(() => null);
       texts.set(name, commit?.files.get('state.json')?.toString() ?? '{}');
     }
-    return { kind: 'snapshot', head: null, snapshot: migrated(texts, now()) };
+    return { kind: 'snapshot', head: null, snapshot: migrateSnapshot(texts, now()) };
   }
 
   async function write(swap: Swap): Promise<Written> {
@@ -172,7 +172,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
       const there = await look(remote);
       if (there.kind === 'head' && there.head === commit) break;
       if (isStale(words) || (there.kind === 'head' && there.head !== expected)) return { kind: 'conflict' };
-      if (tries > 1 || there.kind === 'unavailable' || !isWeather(words)) return network.notWritten(words);
+      if (tries > 1 || there.kind === 'unavailable' || !isTransient(words)) return network.notWritten(words);
     }
     return { kind: 'written', head: commit };
   }

@@ -89,7 +89,7 @@ export async function readCommit(
       if (!mode.startsWith('100') || !wanted(path)) continue;
       const content = await readObject(objectsFolder, entry, 'blob');
       bytes += content.length;
-      if (bytes > MAX_BYTES || files.size === MAX_FILES) throw new Error('it holds more than any state of ours');
+      if (bytes > MAX_BYTES || files.size === MAX_FILES) throw new Error('it is larger than any state of Ralph');
       files.set(path, content);
     }
   };

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
-import { explainRefusal, foldersOf, isBranchName, isWeather, parseRefusal } from '../../core/refusals/refusal.ts';
+import { explainRefusal, foldersOf, isBranchName, isTransient, parseRefusal } from '../../core/refusals/refusal.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
@@ -53,7 +53,7 @@ export function networkOf({
   return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
 
-/** Returns what inspecting commits needs; the server itself is asked which commits its base branch has. */
+/** Returns the base branch and the rules for inspecting commits; the server itself says which commits its base branch has. */
 export function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
   const network = networkOf(options);
   return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => ask(from, args, network) };
@@ -62,14 +62,14 @@ export function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoin
 /** Returns the result of a push that did not succeed. */
 export function refusedBy(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
   const refusal = parseRefusal(wordsOf(answer));
-  if (answer.exitCode === -1 || refusal.kind === 'weather')
+  if (answer.exitCode === -1 || refusal.kind === 'transient')
     return { kind: 'unreachable', why: explainRefusal(refusal) };
   return refusal.kind === 'stale' ? { kind: 'moved', why: explainRefusal(refusal) } : { kind: 'refused', refusal };
 }
 
 export type PushingOn = Parameters<Remote['pushOn']>[0];
 
-/** Returns why a push is not even tried, or null if it may be. */
+/** Returns why a push must not be tried, or null if it may be. */
 export async function outgoingProblem(
   git: Git,
   options: RemoteOptions,
@@ -78,10 +78,10 @@ export async function outgoingProblem(
   return nameProblem(options, branch) ?? (await inspectOutgoing(git, { commit, since }, baseOf(options)));
 }
 
-/** Returns why no branch of that name is ever pushed, or null if it may be. */
+/** Returns why a branch of that name must never be pushed, or null if it may be. */
 export function nameProblem({ branchPrefix }: RemoteOptions, branch: string): string | null {
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
-    return `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`;
+    return `"${branch}" does not start with the branch prefix "${branchPrefix}", and no other branch is ever pushed.`;
   return isBranchName(branch) ? null : `"${branch}" cannot be the name of a branch.`;
 }
 
@@ -103,7 +103,7 @@ interface Network {
 /** Runs a command that is safe to repeat, and repeats it once if the server was not reached. A refusal is final. */
 export async function ask(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
   const answer = await git.answer(args, network);
-  if (answer.exitCode === 0 || !isWeather(answer.stderr)) return answer;
+  if (answer.exitCode === 0 || !isTransient(answer.stderr)) return answer;
   await pause(network.retryAfterMs);
   return await git.answer(args, network);
 }

@@ -103,7 +103,7 @@ export async function inspectOutgoing(
     const named = [...[...objections].map(([path, why]) => `${path} (${why})`), ...texts];
     return named.length === 0
       ? null
-      : `They hold what must not be published, and were changed after they had been inspected: ${namesOf(named)}.`;
+      : `They contain content that must not be published and was changed after its inspection: ${namesOf(named)}.`;
   });
 }
 

@@ -7,6 +7,7 @@ import { LOST_COMMITS } from '../refusal.ts';
 import { ask, nameProblem, networkOf, outgoingProblem, refusedBy, rejected, type RemoteOptions } from './ask-remote.ts';
 import { wordsOf } from './remote-answers.ts';
 
+/** Returns what would make every push of a run fail, or null if nothing is known. Probes creating `newBranch`, or without one the token's permission. */
 export async function pushObstacle(
   git: Git,
   options: RemoteOptions,
@@ -16,7 +17,7 @@ export async function pushObstacle(
   if (newBranch !== null && nameProblem(options, newBranch) === null) {
     const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
     const tried = await sendDoomed(git, options, { branch: newBranch, commit });
-    if (tried.kind === 'unreachable') return { kind: 'weather', why: tried.why };
+    if (tried.kind === 'unreachable') return { kind: 'transient', why: tried.why };
     // An empty commit has no content to refuse, and its message is not that of the work.
     const isOfWork = tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
     return tried.kind === 'refused' && !isOfWork ? { kind: 'configuration', why: explainRefusal(tried.refusal) } : null;
@@ -33,7 +34,7 @@ export async function pushObstacle(
   const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
   if (!refused) return null;
   const refusal = parseRefusal(remoteWords(tried.stderr));
-  return { kind: refusal.kind === 'weather' ? 'weather' : 'configuration', why: explainRefusal(refusal) };
+  return { kind: refusal.kind === 'transient' ? 'transient' : 'configuration', why: explainRefusal(refusal) };
 }
 
 /** Makes an empty commit with the author of the run's commits and a similar message, so that rules about either apply. */

@@ -70,9 +70,9 @@ export async function receiveBranch(
       if (taken.exitCode !== 0) return refused(`Its commits cannot be read: ${sentence(lastWords(taken.stderr))}`);
       const tip = await git.text(['rev-parse', `${PUBLISHED_REF}^{commit}`]);
       if (tip !== bundle.commit) return refused(`Its commits end at ${tip}, and not at ${bundle.commit}.`);
-      const malformed = await problemOfForm(git, { commit: tip, since });
+      const malformed = await findMalformation(git, { commit: tip, since });
       if (malformed !== null) return refused(`Its commits are not well formed: ${sentence(malformed)}`);
-      const words = await readWords(git, { tip, since, base }, { identity, coAuthors, names });
+      const words = await readOwnMessages(git, { tip, since, base }, { identity, coAuthors, names });
       if (words.why !== null) return refused(words.why);
       if (words.hasMerged) left = base;
       ({ made } = words);
@@ -88,7 +88,7 @@ export async function receiveBranch(
  * Returns why the objects are malformed. git checks what it fetches, but not a bundle's content, so every object is
  * packed again, which hashes and checks it.
  */
-async function problemOfForm(
+async function findMalformation(
   git: Git,
   { commit, since }: { readonly commit: string; readonly since: string },
 ): Promise<string | null> {
@@ -101,24 +101,24 @@ async function problemOfForm(
 }
 
 /**
- * Reads the commits' texts. Each commit must have one parent or merge `base`, and have our name and a message that was
- * made here: the loop's job may not say anything in our name. `why` is null if all do; `made` is the newest commit of
- * each task (without a merge, none for conflicts).
+ * Reads the commits and checks that the loop's job says nothing of its own in them: each commit must have one parent or
+ * merge `base`, and have our author and a message that this program composes. `why` is null if all do; `made` is the
+ * newest commit of each task (without a merge, none for conflicts).
  */
-async function readWords(
+async function readOwnMessages(
   git: Git,
   { tip, since, base }: { readonly tip: string; readonly since: string; readonly base: string },
   { identity, ...own }: Pick<ReceiveOptions, 'identity' | 'coAuthors'> & { readonly names: readonly string[] },
-): Promise<ReadWords> {
+): Promise<ReadMessages> {
   return withObjects(git, async (objects) => {
     const commits = await chainBetween(objects, { since, tip, most: MOST_COMMITS, mayMerge: (id) => id === base });
-    if (commits === null) return unread(`Its commits do not build on ${since} one by one.`);
+    if (commits === null) return notOurs(`Its commits do not build on ${since} one by one.`);
     const by = `${identity.name} <${identity.email}> `;
     for (const { id, text, message } of commits) {
       const header = text.slice(0, text.indexOf('\n\n')).split('\n');
       const isOurs = ['author', 'committer'].every((role) => header.some((line) => line.startsWith(`${role} ${by}`)));
       const why = isOurs ? problemOfOwnMessage(message, own) : 'its author is not this action';
-      if (why !== null) return unread(`Its commit ${id.slice(0, 12)} was not made by this action: ${why}.`);
+      if (why !== null) return notOurs(`Its commit ${id.slice(0, 12)} was not made by this action: ${why}.`);
     }
     const hasMerged = commits.some(({ parents }) => parents.length > 1);
     const tasks = commits
@@ -128,13 +128,13 @@ async function readWords(
   });
 }
 
-interface ReadWords {
+interface ReadMessages {
   readonly why: string | null;
   readonly hasMerged: boolean;
   readonly made: ReadonlyMap<TaskId, ObjectId>;
 }
 
-function unread(why: string): ReadWords {
+function notOurs(why: string): ReadMessages {
   return { why, hasMerged: false, made: new Map() };
 }
 
@@ -186,7 +186,7 @@ export async function remakeWithout(
       const tree =
         back.length === 0
           ? one.tree
-          : await written(git, objectsFolder, (stored) =>
+          : await withObjectsStoredIn(git, objectsFolder, (stored) =>
               treeWith(stored, join(scratchFolder, `left-out-${String(index)}`), { base: one.tree, changes: back }),
             );
       if (tree === last.tree && one.parents.length === 1) {
@@ -212,7 +212,7 @@ async function changedBy(git: Git, objects: Objects, { id, tree, parents }: Comm
   return changes.map(({ path }) => path);
 }
 
-/** Returns the task of our trailer, which every pushed commit has. */
+/** Returns the task that our trailer names, or an empty string. */
 function taskOf({ message }: Commit): string {
   return [...message.matchAll(/^Ralph-Task: (\S+)$/gm)].at(-1)?.[1] ?? '';
 }
@@ -229,13 +229,13 @@ function writeCommit(
 ): Promise<ObjectId> {
   const rest = text.replace(/^tree [0-9a-f]+\n(?:parent [0-9a-f]+\n)*/, '');
   const header = [`tree ${tree}`, ...[parent, ...parents.slice(1)].map((id) => `parent ${id}`), ''].join('\n');
-  return written(git, objectsFolder, (stored) =>
+  return withObjectsStoredIn(git, objectsFolder, (stored) =>
     stored.text(['hash-object', '-t', 'commit', '-w', '--stdin'], { input: `${header}${rest}` }),
   );
 }
 
-/** Runs `write` with a git that writes its objects to the folder. */
-function written<T>(git: Git, objectsFolder: string, write: (git: Git) => Promise<T>): Promise<T> {
+/** Runs `write` with a git that stores new objects in `objectsFolder`. */
+function withObjectsStoredIn<T>(git: Git, objectsFolder: string, write: (git: Git) => Promise<T>): Promise<T> {
   return write({
     ...git,
     text: (args, options) =>

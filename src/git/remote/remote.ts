@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { explainRefusal, isBranchName, isStale, whyOf } from '../../core/refusals/refusal.ts';
+import { explainRefusal, isBranchName, isStale, describePushFailure } from '../../core/refusals/refusal.ts';
 import type { BranchDeleted, PushedWithState, PushResult, Remote } from '../../ports/repository.ts';
 import type { Head, Written } from '../../ports/state.ts';
 import type { Git, GitAnswer } from '../git.ts';
@@ -77,21 +77,21 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   if (published === null) return rejected(NOT_PUBLISHED);
   const objection = await inspectOutgoing(git, { commit, since: published }, baseOf(options));
   if (objection !== null) return rejected(objection);
-  if (!isExpected(there.tip, start)) return await rescue(git, options, { branch, commit, tip: there.tip });
+  if (!isExpected(there.tip, start)) return await pushAside(git, options, { branch, commit, tip: there.tip });
   if (start.kind === 'continue' && there.tip === null)
     log.info(`Branch ${branch} was removed during this run (as merging a pull request can do); it is created again.`);
 
   if (start.kind === 'restart' && there.tip !== null) {
     log.info(`Removing the merged branch ${branch} (at ${there.tip}) to start it again.`);
     // Not retried: if only the answer was lost, the branch would be gone and the second attempt refused.
-    const removed = await remove(git, { url, ref, network }, start.mergedHead);
+    const removed = await deleteIfAt(git, { url, ref, network }, start.mergedHead);
     if (removed.exitCode !== 0) return refusedBy(removed);
   }
   const sent = await send(git, { url, ref, network }, commit);
   const after = await readRemote(git, { url, ref, network });
   if (after.tip === commit) return { kind: 'pushed' };
   if (sent.kind !== 'pushed' && isExpected(after.tip, start)) return sent;
-  return await rescue(git, options, { branch, commit, tip: after.tip });
+  return await pushAside(git, options, { branch, commit, tip: after.tip });
 }
 
 type PushingWithState = Parameters<Remote['pushWithState']>[0];
@@ -192,7 +192,7 @@ async function deleteBranch(
   const question = { url, ref, network: networkOf(options) };
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
     return rejected(
-      `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever deleted.`,
+      `"${branch}" does not start with the branch prefix "${branchPrefix}", and no other branch is ever deleted.`,
     );
   if (!isBranchName(branch)) return { kind: 'gone' };
   const there = await readRemote(git, question);
@@ -200,7 +200,7 @@ async function deleteBranch(
     return rejected(`"${branch}" is the default branch of ${url}, which is never deleted.`);
   if (there.tip === null) return { kind: 'gone' };
   if (there.tip !== head) return { kind: 'moved' };
-  const removed = await remove(git, question, head);
+  const removed = await deleteIfAt(git, question, head);
   if (removed.exitCode === 0) return { kind: 'deleted' };
   // Another run, a person or GitHub itself was faster.
   const { tip } = await readRemote(git, question);
@@ -211,7 +211,7 @@ async function deleteBranch(
 }
 
 /** Deletes the branch if `tip` is still its tip. */
-function remove(
+function deleteIfAt(
   git: Git,
   { url, ref, network }: Question & { readonly ref: string },
   tip: ObjectId,
@@ -222,8 +222,8 @@ function remove(
   );
 }
 
-/** Keeps the finished iterations on a branch of their own, which is not a lane's, because somebody else moved the lane's branch. */
-async function rescue(
+/** Pushes the finished iterations to a separate branch, which belongs to no lane, because somebody else moved the lane's branch. Returns the message about it. */
+async function pushAside(
   git: Git,
   options: RemoteOptions,
   { branch, commit, tip }: { readonly branch: string; readonly commit: ObjectId; readonly tip: ObjectId | null },
@@ -234,7 +234,13 @@ async function rescue(
   const isFree = there.tip === null && there.defaultBranch !== name;
   const sent = there.tip !== commit && isFree ? await send(git, question, commit) : null;
   const obstacle =
-    sent === null ? (isFree || there.tip === commit ? null : TAKEN_NAME) : sent.kind === 'pushed' ? null : whyOf(sent);
+    sent === null
+      ? isFree || there.tip === commit
+        ? null
+        : TAKEN_NAME
+      : sent.kind === 'pushed'
+        ? null
+        : describePushFailure(sent);
   const kept =
     obstacle === null
       ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`

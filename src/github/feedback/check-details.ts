@@ -40,7 +40,8 @@ const MAX_LOG_BYTES = 64 * 1024 * 1024;
 
 const MEBIBYTE = 1024 * 1024;
 
-interface Kept extends Pick<ForgeOptions, 'apiUrl' | 'pace'> {
+/** A log that GitHub keeps on another server. */
+interface LogDownload extends Pick<ForgeOptions, 'apiUrl' | 'pace'> {
   /** The address of the log as GitHub states it, or null if GitHub does not. */
   readonly address: string | null;
 }
@@ -48,8 +49,8 @@ interface Kept extends Pick<ForgeOptions, 'apiUrl' | 'pace'> {
 /** Maximum number of annotations; further ones repeat what these say. */
 const MOST_ANNOTATIONS = 50;
 
-/** Options without retries: a failed check is looked at once, and what cannot be read is reported as missing. */
-const once = { request: { retries: 0 } };
+/** Options for a single attempt: a part that cannot be read at once is reported as missing. */
+const WITHOUT_RETRIES = { request: { retries: 0 } };
 
 interface Job extends LogWindow {
   readonly name: string;
@@ -66,11 +67,13 @@ export async function detailsOf(
   options: Pick<ForgeOptions, 'apiUrl' | 'pace'>,
 ): Promise<CheckDetails> {
   if (of !== 'check-run' || id === null) return { job: null, step: null, annotations: [], log: null, missing: null };
-  const annotations = await tried(() => readAnnotations(client, id));
+  const annotations = await tryRead(() => readAnnotations(client, id));
   if (app !== 'github-actions')
     return { job: null, step: null, annotations: annotations.got ?? [], log: null, missing: annotations.missing };
-  const job = await tried(() => readJob(client, id));
-  const log = await tried(() => readLog(client, { job: id, window: job.got ?? { from: null, to: null }, ...options }));
+  const job = await tryRead(() => readJob(client, id));
+  const log = await tryRead(() =>
+    readLog(client, { job: id, window: job.got ?? { from: null, to: null }, ...options }),
+  );
   const missing = [annotations.missing, job.missing, log.missing, log.got?.missing].filter((why) => why != null);
   return {
     job: job.got?.name ?? null,
@@ -82,8 +85,10 @@ export async function detailsOf(
   };
 }
 
-/** Returns what was read, or why it could not be read. */
-async function tried<T>(read: () => Promise<T>): Promise<{ readonly got: T | null; readonly missing: string | null }> {
+/** Returns what `read` resolves with, or as `missing` the reason why it rejects. */
+async function tryRead<T>(
+  read: () => Promise<T>,
+): Promise<{ readonly got: T | null; readonly missing: string | null }> {
   try {
     return { got: await read(), missing: null };
   } catch (error) {
@@ -98,7 +103,7 @@ function readAnnotations({ ask }: Client, id: number): Promise<readonly Annotati
       ...at,
       check_run_id: id,
       per_page: MOST_ANNOTATIONS,
-      ...once,
+      ...WITHOUT_RETRIES,
     });
     return data.map(({ path, start_line: line, annotation_level: level, message }) => ({
       path,
@@ -111,7 +116,7 @@ function readAnnotations({ ask }: Client, id: number): Promise<readonly Annotati
 
 function readJob({ ask }: Client, id: number): Promise<Job> {
   return ask({ doing: 'read a failed job', needs: ['actions: read'] }, async (octokit, at) => {
-    const { data } = await octokit.rest.actions.getJobForWorkflowRun({ ...at, job_id: id, ...once });
+    const { data } = await octokit.rest.actions.getJobForWorkflowRun({ ...at, job_id: id, ...WITHOUT_RETRIES });
     const failed = failedStep(data.steps ?? []);
     return {
       name: data.name,
@@ -173,7 +178,7 @@ async function readLog(
  * says why it is not.
  */
 async function downloadLog(
-  { address, apiUrl, pace = usualPace }: Kept,
+  { address, apiUrl, pace = usualPace }: LogDownload,
   take: (text: string) => void,
 ): Promise<string | null> {
   const url = URL.parse(address ?? '');

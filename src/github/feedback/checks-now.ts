@@ -1,6 +1,6 @@
 import type { CheckNow } from '../../core/feedback/pull-request-now.ts';
 import { cut, flatten, sentence } from '../../core/text/phrase.ts';
-import { graphqlAnswerOf, isGraphqlWeather } from '../graphql/weather.ts';
+import { graphqlAnswerOf, isServerFailure } from '../graphql/errors.ts';
 import { type CommitAnswer, type RunAnswer, shown, type StatusAnswer, type SuiteAnswer } from './pull-request-query.ts';
 
 /** The parts of a pull request's checks that the token may not read. */
@@ -10,10 +10,10 @@ export interface RefusedParts {
   /** A sentence that says why commit statuses cannot be read, or null if they can. */
   readonly statuses: string | null;
   /** True if the checks are unreadable only for now. */
-  readonly isForNow: boolean;
+  readonly isTemporary: boolean;
 }
 
-const nothingRefused: RefusedParts = { checks: null, statuses: null, isForNow: false };
+const nothingRefused: RefusedParts = { checks: null, statuses: null, isTemporary: false };
 
 /** The permissions that each part takes: a workflow run is read with `actions`. */
 const NEEDED = { checks: ['checks: read', 'actions: read'], statuses: ['statuses: read'] } as const;
@@ -138,10 +138,10 @@ const statusResults: Readonly<Record<string, CheckNow['result']>> = {
 };
 
 /**
- * Returns the data of an answer and the parts that were refused: GraphQL answers with data and errors at once if a
- * token may read only some of the query. Throws if anything but checks was refused, or everything.
+ * Returns the data of an answer and the parts that this token may not read, for which GraphQL returns errors together
+ * with the data. Throws if anything but checks and statuses was refused, or everything.
  */
-export async function besideRefused<Answer extends { readonly repository: object }>(
+export async function readAllowedParts<Answer extends { readonly repository: object }>(
   answer: Promise<Answer>,
 ): Promise<{ readonly data: Answer; readonly refused: RefusedParts }> {
   try {
@@ -152,15 +152,15 @@ export async function besideRefused<Answer extends { readonly repository: object
     const found = errors.map((one) => ({
       part: partAt(one.path ?? []),
       message: one.message ?? '',
-      isForNow: isGraphqlWeather(one),
+      isTemporary: isServerFailure(one),
     }));
     if (data?.repository == null || found.length === 0 || found.some(({ part }) => part === null)) throw error;
     const why = (wanted: Part): string | null => {
       const first = found.find(({ part }) => part === wanted);
       return first === undefined ? null : whyRefused(first.message, NEEDED[wanted]);
     };
-    const isForNow = found.some((one) => one.part === 'checks' && one.isForNow);
-    return { data: data as Answer, refused: { checks: why('checks'), statuses: why('statuses'), isForNow } };
+    const isTemporary = found.some((one) => one.part === 'checks' && one.isTemporary);
+    return { data: data as Answer, refused: { checks: why('checks'), statuses: why('statuses'), isTemporary } };
   }
 }
 

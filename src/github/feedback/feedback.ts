@@ -3,9 +3,9 @@ import { UserError } from '../../errors.ts';
 import type { ForgeAdapter } from '../../ports/forge.ts';
 import { fitBody } from '../pull-requests.ts';
 import type { Client, ForgeOptions } from '../client.ts';
-import { isWorthSmaller } from '../graphql/weather.ts';
+import { mayWorkInParts } from '../graphql/errors.ts';
 import { detailsOf } from './check-details.ts';
-import { besideRefused, checksOf } from './checks-now.ts';
+import { readAllowedParts, checksOf } from './checks-now.ts';
 import { freeHead, readPullRequest } from './pull-request-now.ts';
 import {
   commitsBefore,
@@ -83,7 +83,7 @@ export function createFeedback(
     pullRequestNow: readPullRequest(client, options),
     headNow: (branch) =>
       ask(
-        { doing: `read what was decided of the pull request of ${branch}`, needs: ['pull-requests: read'] },
+        { doing: `read the review decision on the pull request of ${branch}`, needs: ['pull-requests: read'] },
         (octokit, at) => readStanding(octokit, at, branch),
       ),
     freeHead: (number, standing) => freeHead(client, number, standing),
@@ -124,7 +124,8 @@ async function checksBefore({ ask }: Client, tip: string): Promise<readonly Chec
     // The checks are useful without statuses.
     const { data } = await ask(
       { doing: 'read earlier checks of the base branch', needs: ['checks: read', 'actions: read'] },
-      async (octokit, at) => besideRefused(octokit.graphql<EarlierChecksAnswer>(EARLIER_CHECKS_QUERY, { ...at, tip })),
+      async (octokit, at) =>
+        readAllowedParts(octokit.graphql<EarlierChecksAnswer>(EARLIER_CHECKS_QUERY, { ...at, tip })),
     );
     return commitsBefore(data.repository.object ?? {}).flatMap(checksOf);
   } catch (error) {
@@ -144,10 +145,10 @@ function waitingPullRequests({ ask }: Client, prefix: string): Promise<readonly 
     let after: string | null = null;
     let first = PAGE;
     const readPage = async (): Promise<PageAnswer> =>
-      (await besideRefused(octokit.graphql<PageAnswer>(QUERY, { ...at, first, after }))).data;
+      (await readAllowedParts(octokit.graphql<PageAnswer>(QUERY, { ...at, first, after }))).data;
     for (let read = 0; read < MAX_READ; read += first) {
       const answer: PageAnswer = await readPage().catch((error: unknown) => {
-        if (first === SMALL_PAGE || !isWorthSmaller(error)) throw error;
+        if (first === SMALL_PAGE || !mayWorkInParts(error)) throw error;
         first = SMALL_PAGE;
         return readPage();
       });

@@ -2,14 +2,14 @@ import { setTimeout } from 'node:timers/promises';
 import type {
   PullRequestNow,
   ReviewNow,
-  Standing,
+  ReviewState,
   ThreadComment,
   ThreadNow,
 } from '../../core/feedback/pull-request-now.ts';
 import { cut, flatten, sentence } from '../../core/text/phrase.ts';
 import { type Client, type ForgeOptions, type Octokit, type RepositoryName, toAccount, usualPace } from '../client.ts';
-import { graphqlAnswerOf, isUnknownField, isWorthSmaller } from '../graphql/weather.ts';
-import { besideRefused, checksOf, type RefusedParts } from './checks-now.ts';
+import { graphqlAnswerOf, isUnknownField, mayWorkInParts } from '../graphql/errors.ts';
+import { readAllowedParts, checksOf, type RefusedParts } from './checks-now.ts';
 import {
   type ChecksAnswer,
   type ChecksPart,
@@ -20,7 +20,7 @@ import {
   type PullRequestAnswer,
   pullRequestQuery,
   type ReviewAnswer,
-  saidQuery,
+  conversationQuery,
   shown,
   SMALL_PAGE,
   type ThreadAnswer,
@@ -28,7 +28,7 @@ import {
   type ThreadsAnswer,
   threadsQuery,
 } from './pull-request-query.ts';
-import { besideUnknown, type Lacking, mergeabilityOf, readStanding, toStanding } from './standing.ts';
+import { askWithKnownFields, type Lacking, mergeabilityOf, readStanding, toStanding } from './standing.ts';
 
 const READY = 'markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { id } }';
 
@@ -54,17 +54,19 @@ export function readPullRequest(
 ): (branch: string) => Promise<PullRequestNow | null> {
   return (branch) =>
     ask(
-      { doing: `read what is said of the pull request of ${branch}`, needs: ['pull-requests: read'] },
+      { doing: `read the comments and checks on the pull request of ${branch}`, needs: ['pull-requests: read'] },
       async (octokit, at) => {
         const inParts = (): Promise<ReadPull | null> => {
-          log.info('GitHub did not answer the whole question about the pull request, so it is asked in smaller parts.');
+          log.info(
+            'GitHub did not answer the whole query about the pull request, so it is sent again in smaller parts.',
+          );
           return readInParts(octokit, at, branch);
         };
         const whole = await readAtOnce(octokit, at, branch).catch((error: unknown) => {
-          if (!isWorthSmaller(error)) throw error;
+          if (!mayWorkInParts(error)) throw error;
           return inParts();
         });
-        const isPartial = whole !== null && whole.page === MOST_THREADS && whole.refused.isForNow;
+        const isPartial = whole !== null && whole.page === MOST_THREADS && whole.refused.isTemporary;
         const read = isPartial ? await inParts().catch(() => whole) : whole;
         if (read === null) return null;
         const { pull, refused } = read;
@@ -75,15 +77,15 @@ export function readPullRequest(
         if (mergeable !== 'unknown') return toPullRequest({ pull, threads, refused, mergeable });
         // The first query makes GitHub compute the mergeability, which takes a moment.
         await setTimeout(COMPUTES_SECONDS * pace.secondMs);
-        const again = await readStanding(octokit, at, branch).catch(keepUnknown);
+        const again = await readStanding(octokit, at, branch).catch(ignoreFailure);
         return toPullRequest({ pull, threads, refused, mergeable: again?.mergeable ?? mergeable });
       },
     );
 }
 
-/** Ignores a failure of the second query, which decides nothing: an unknown mergeability stays unknown. */
-function keepUnknown(error: unknown): null {
-  if (isWorthSmaller(error)) return null;
+/** Ignores a failed second query about the mergeability, which then stays unknown. */
+function ignoreFailure(error: unknown): null {
+  if (mayWorkInParts(error)) return null;
   throw error;
 }
 
@@ -96,8 +98,8 @@ interface ReadPull {
 }
 
 async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string): Promise<ReadPull | null> {
-  return besideUnknown(async (lacking) => {
-    const { data, refused } = await besideRefused(
+  return askWithKnownFields(async (lacking) => {
+    const { data, refused } = await readAllowedParts(
       octokit.graphql<PullRequestAnswer>(pullRequestQuery(lacking), { ...at, branch: `refs/heads/${branch}` }),
     );
     const [pull] = shown(data.repository.ref?.associatedPullRequests);
@@ -106,13 +108,13 @@ async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string):
 }
 
 /**
- * Reads what people say in small pages, and the checks of head and base in queries of their own: if those fail, the
- * rest counts.
+ * Reads the conversation in small pages, and the checks of head and base in separate queries, which may fail without
+ * losing the rest.
  */
 async function readInParts(octokit: Octokit, at: RepositoryName, branch: string): Promise<ReadPull | null> {
   const variables = { ...at, branch: `refs/heads/${branch}` };
-  return besideUnknown(async (lacking) => {
-    const { repository } = await octokit.graphql<PullRequestAnswer>(saidQuery(lacking), variables);
+  return askWithKnownFields(async (lacking) => {
+    const { repository } = await octokit.graphql<PullRequestAnswer>(conversationQuery(lacking), variables);
     const [pull] = shown(repository.ref?.associatedPullRequests);
     if (pull === undefined || pull.isCrossRepository) return null;
     const [head, base] = [await checksPart('head'), await checksPart('base')];
@@ -126,18 +128,18 @@ async function readInParts(octokit: Octokit, at: RepositoryName, branch: string)
     part: ChecksPart,
   ): Promise<{ readonly found: Partial<Pick<PullAnswer, 'commits' | 'baseRef'>>; readonly refused: RefusedParts }> {
     try {
-      const { data, refused } = await besideUnknown((lacking) =>
-        besideRefused(octokit.graphql<ChecksAnswer>(checksQuery(part, lacking), variables)),
+      const { data, refused } = await askWithKnownFields((lacking) =>
+        readAllowedParts(octokit.graphql<ChecksAnswer>(checksQuery(part, lacking), variables)),
       );
       return { found: shown(data.repository.ref?.associatedPullRequests)[0] ?? {}, refused };
     } catch (error) {
-      if (!isWorthSmaller(error)) throw error;
+      if (!mayWorkInParts(error)) throw error;
       const [first] = graphqlAnswerOf(error).errors ?? [];
       const words = first?.message ?? (error instanceof Error ? error.message : '');
       const why = sentence(`GitHub answers: ${cut(flatten(words), 300)}`);
       // A field that a server does not know today stays unknown, so this failure is lasting.
-      const isForNow = first === undefined || !isUnknownField(first);
-      return { found: {}, refused: { checks: why, statuses: null, isForNow } };
+      const isTemporary = first === undefined || !isUnknownField(first);
+      return { found: {}, refused: { checks: why, statuses: null, isTemporary } };
     }
   }
 }
@@ -204,7 +206,7 @@ function toPullRequest({
     checks:
       refused.checks === null
         ? { kind: 'known', head: checksOf(shown(pull.commits)[0]?.commit ?? null), base: checksOf(base) }
-        : { kind: 'unreadable', why: refused.checks, ...(refused.isForNow ? { isForNow: true } : {}) },
+        : { kind: 'unreadable', why: refused.checks, ...(refused.isTemporary ? { isTemporary: true } : {}) },
   };
 }
 
@@ -281,7 +283,7 @@ function numberOf(text: string | null): number | null {
  * Removes a pull request from the merge queue, makes it a draft and switches its auto-merge off, as far as necessary.
  * If auto-merge cannot be switched off, the pull request becomes ready again as before.
  */
-export async function freeHead(client: Client, number: number, standing: Standing): Promise<void> {
+export async function freeHead(client: Client, number: number, standing: ReviewState): Promise<void> {
   const { id, isDraft, autoMerge, isQueued } = standing;
   const name = `pull request #${String(number)}`;
   if (isQueued) await change(client, { doing: `remove ${name} from the merge queue`, mutation: DEQUEUE, id });

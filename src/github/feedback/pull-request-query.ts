@@ -65,7 +65,7 @@ const ofPullRequest = (fields: string) => `query ($owner: String!, $repo: String
   }
 }`;
 
-const said = (lacking: Lacking, page: number) =>
+const conversationFields = (lacking: Lacking, page: number) =>
   `number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${standing(lacking)}
           reviewThreads(last: ${String(page)}) { ${THREADS} }
           reviews(last: ${String(page)}) { nodes { fullDatabaseId url state body submittedAt author { ...Account } } }`;
@@ -73,7 +73,7 @@ const said = (lacking: Lacking, page: number) =>
 /** Builds the query for everything at once. */
 export const pullRequestQuery = (lacking: Lacking): string =>
   withoutLacking(
-    `${ofPullRequest(`${said(lacking, MOST_THREADS)} ${CHECKS.base} ${CHECKS.head}`)}
+    `${ofPullRequest(`${conversationFields(lacking, MOST_THREADS)} ${CHECKS.base} ${CHECKS.head}`)}
 ${HEAD_FRAGMENT}
 ${BASE_FRAGMENT}
 ${RUN_FRAGMENT}
@@ -81,10 +81,10 @@ ${THREAD_FRAGMENTS}`,
     lacking,
   );
 
-/** Builds the query for everything but checks, in smaller pages. */
-export const saidQuery = (lacking: Lacking): string =>
+/** Builds the query for everything but checks (threads, reviews, decisions), in smaller pages. */
+export const conversationQuery = (lacking: Lacking): string =>
   withoutLacking(
-    `${ofPullRequest(`${said(lacking, SMALL_PAGE)} baseRef { target { oid } }`)}\n${THREAD_FRAGMENTS}`,
+    `${ofPullRequest(`${conversationFields(lacking, SMALL_PAGE)} baseRef { target { oid } }`)}\n${THREAD_FRAGMENTS}`,
     lacking,
   );
 

@@ -1,6 +1,6 @@
-import type { PullRequestNow, Standing } from '../../core/feedback/pull-request-now.ts';
+import type { PullRequestNow, ReviewState } from '../../core/feedback/pull-request-now.ts';
 import { ACCOUNT_FRAGMENT, type Actor, type Octokit, type RepositoryName, toAccount } from '../client.ts';
-import { graphqlAnswerOf, unknownNameIn } from '../graphql/weather.ts';
+import { graphqlAnswerOf, unknownNameIn } from '../graphql/errors.ts';
 
 /**
  * Fields of a pull request that an older Enterprise server may not know; without them the pull request counts as one
@@ -28,9 +28,9 @@ export function withoutLacking(query: string, lacking: Lacking): string {
 
 /** The fields that this server does not know. */
 export type Lacking = ReadonlySet<string>;
-const nothingLacks: Lacking = new Set();
+const noFieldLacks: Lacking = new Set();
 
-/** Returns the fields of what people have decided about a pull request, for a query with `ACCOUNT_FRAGMENT`. */
+/** Returns the fields that hold people's decisions on a pull request (draft, reviews, auto-merge), for a query with `ACCOUNT_FRAGMENT`. */
 export function standing(lacking: Lacking): string {
   const known = Object.entries(OPTIONAL).filter(([name]) => !lacking.has(name));
   return `id isDraft reviewDecision ${known.map(([, field]) => field).join(' ')}
@@ -48,7 +48,7 @@ export interface StandingAnswer {
   } | null;
 }
 
-export function toStanding(answer: StandingAnswer): Standing {
+export function toStanding(answer: StandingAnswer): ReviewState {
   const { id, isDraft, reviewDecision, autoMergeRequest = null, isInMergeQueue = false } = answer;
   const opinions = (answer.latestOpinionatedReviews?.nodes ?? []).filter((node) => node !== null);
   const peopleWho = (wanted: string): readonly string[] =>
@@ -73,10 +73,10 @@ const decisions = {
   REVIEW_REQUIRED: 'review-required',
 } as const;
 
-/** Asks with all fields and, if the server does not know some of them, once more without those. */
-export async function besideUnknown<T>(ask: (lacking: Lacking) => Promise<T>): Promise<T> {
+/** Sends a query with all fields and, if the server does not know some of them, once more without those. */
+export async function askWithKnownFields<T>(ask: (lacking: Lacking) => Promise<T>): Promise<T> {
   try {
-    return await ask(nothingLacks);
+    return await ask(noFieldLacks);
   } catch (error) {
     const { errors = [] } = graphqlAnswerOf(error);
     const unknown = errors.flatMap(({ message = '' }) => unknownNameIn(message) ?? []);
@@ -110,15 +110,15 @@ interface HeadAnswer {
 }
 
 /**
- * Reads what people have decided about the open pull request of a branch, and whether it can be merged; returns null if
- * there is no such pull request. Sends one request, or two to a server that does not know all fields.
+ * Reads people's decisions on the open pull request of a branch, and whether it can be merged; returns null if there is
+ * no such pull request. Sends one request, or two to a server that does not know all fields.
  */
 export async function readStanding(
   octokit: Octokit,
   at: RepositoryName,
   branch: string,
-): Promise<(Standing & { readonly mergeable: PullRequestNow['mergeable'] }) | null> {
-  const { repository } = await besideUnknown((lacking) =>
+): Promise<(ReviewState & { readonly mergeable: PullRequestNow['mergeable'] }) | null> {
+  const { repository } = await askWithKnownFields((lacking) =>
     octokit.graphql<HeadAnswer>(withoutLacking(headQuery(lacking), lacking), { ...at, branch: `refs/heads/${branch}` }),
   );
   const pull = repository.ref?.associatedPullRequests.nodes?.[0] ?? null;

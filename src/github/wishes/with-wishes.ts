@@ -2,7 +2,7 @@ import { namesOf, sentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { Forge, ForgeAdapter, Wished, Wishes, WishWrites } from '../../ports/forge.ts';
 
-/** Each wish in words, for the sentence about refused wishes. */
+/** Describes each wish, that is, each write that a run can do without, in the sentence about refused wishes. */
 const WORDS: { readonly [Write in keyof WishWrites]: (...asked: Parameters<WishWrites[Write]>) => string } = {
   replyInThread: (number) => `an answer in a thread of #${String(number)}`,
   resolveThread: () => 'marking a thread as resolved',
@@ -25,8 +25,8 @@ interface Refused {
 }
 
 /**
- * Creates a run's forge from an adapter: no wish rejects, whatever goes wrong, and refused wishes are remembered by
- * their reason.
+ * Creates a run's forge, whose wishes never reject: a failure is a refusal, which is remembered for the report, grouped by
+ * its reason.
  */
 export function withWishes(adapter: ForgeAdapter): Forge {
   const refused = new Map<string, Refused>();

@@ -180,7 +180,7 @@ export type Admitted = Extract<Opened, { kind: 'open' }> | { readonly kind: 'ans
 export interface Gate {
   /** Decides whether a connection is allowed, and opens it. */
   readonly admit: (wanted: Wanted) => Promise<Admitted>;
-  /** Counts a connection to a target that was used for another host. `stranger` comes from `strangerIn`. */
+  /** Counts a connection to a target that was used for another host. `stranger` comes from `mismatchSuffix`. */
   readonly refuse: (target: Target, stranger: string) => Answer;
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { readOpening, strangeName, strangerIn } from '../../core/isolation/egress/opening.ts';
+import { readOpening, otherNameSuffix, mismatchSuffix } from '../../core/isolation/egress/opening.ts';
 import {
   answerHeaders,
   type Framing,
@@ -81,7 +81,8 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
   const said = await openingOf(client, { head, openingMs });
   const opening = readOpening(said);
   // A client that sent nothing did not ask for another host.
-  const stranger = said.length === 0 ? null : strangerIn(opening.kind === 'more' ? { kind: 'other' } : opening, target);
+  const stranger =
+    said.length === 0 ? null : mismatchSuffix(opening.kind === 'more' ? { kind: 'other' } : opening, target);
   if (said.length === 0 || stranger !== null) {
     remote.destroy();
     if (stranger !== null) ways.refuse(target, stranger);
@@ -169,7 +170,7 @@ export async function passPage(
   const { host = '' } = headers;
   const page = parsePageRequest(inTunnel !== null && url.startsWith('/') ? `http://${host}${url}` : url);
   if (inTunnel !== null && page !== null && nameOfTarget(page.target) !== nameOfTarget(inTunnel)) {
-    reply(response, refuse(inTunnel, strangeName(page.target.host)));
+    reply(response, refuse(inTunnel, otherNameSuffix(page.target.host)));
     return;
   }
   const framing = framingOf(request);

@@ -70,7 +70,7 @@ export async function openAgentSandbox(
   // What other runs left does not stop this run.
   await removeAbandoned(() => Promise.resolve(root), options).catch(() => undefined);
   try {
-    const foundation = await found(root, options);
+    const foundation = await createFoundation(root, options);
     return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
   } catch (error) {
     // What is left stays on record, and the end of the run reports it.
@@ -80,7 +80,7 @@ export async function openAgentSandbox(
 }
 
 /** Reserves a user id and creates the sandbox's folders. */
-async function found(root: Root, { runFolder, places }: AgentSandboxOptions): Promise<Foundation> {
+async function createFoundation(root: Root, { runFolder, places }: AgentSandboxOptions): Promise<Foundation> {
   const folder = join(realpathSync(places.agentSandboxes), `ralph-room-${randomBytes(4).toString('hex')}`);
   const planned = plannedSandbox(runFolder, folder);
   writeAgentSandboxRecord({ runFolder }, planned);

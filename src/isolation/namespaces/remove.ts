@@ -18,7 +18,13 @@ import {
   removeAgentSandboxRecord,
   agentSandboxesIn,
 } from './record.ts';
-import { endProcessesOf, giveBack, keptPatterns, openClosed, type AgentSandboxOptions } from './sandbox-of.ts';
+import {
+  endProcessesOf,
+  giveBack,
+  keptPatterns,
+  restoreClosedFolders,
+  type AgentSandboxOptions,
+} from './sandbox-of.ts';
 import { findRoot, type Root } from './root.ts';
 import { CLOSE, REMOVE, TAKE_AGAIN } from './scripts.ts';
 
@@ -106,7 +112,7 @@ async function removeRecorded(
     await attempt(`user ${uid} as the owner of files in ${known.path}`, () => giveBack(root, uid, known));
   if (record.closed.length > 0)
     await attempt(`the permissions of ${record.closed.map(({ path }) => path).join(', ')}`, () => {
-      openClosed({ root, record }, places);
+      restoreClosedFolders({ root, record }, places);
       return '';
     });
   const ways = opened.flatMap(({ path, isPlain }) => [isPlain ? 'plain' : 'listed', path]);

@@ -55,10 +55,14 @@ export async function findRoot(environment: Environment): Promise<Root> {
   if (process.platform !== 'linux') throw new Unavailable(`this works on Linux only, and this is ${process.platform}`);
   const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()];
   const surroundings = { ...environment, PATH: SYSTEM_PATH };
-  const prefix = uid === 0 ? [] : [found('sudo', surroundings), '-n', '--'];
+  const prefix = uid === 0 ? [] : [findSystemProgram('sudo', surroundings), '-n', '--'];
   const command: Root['command'] = (argv) => {
     const [first, ...rest] = argv;
-    const [file = '', ...args] = [...prefix, first.startsWith('/') ? first : found(first, surroundings), ...rest];
+    const [file = '', ...args] = [
+      ...prefix,
+      first.startsWith('/') ? first : findSystemProgram(first, surroundings),
+      ...rest,
+    ];
     return { file, args };
   };
   if (uid !== 0) {
@@ -66,7 +70,7 @@ export async function findRoot(environment: Environment): Promise<Root> {
     // A user who cannot see the processes of others cannot verify that no process is left.
     if (!canSeeOthers()) throw new Unavailable("/proc hides other users' processes (hidepid)");
   }
-  const program = (name: string): string => found(name, surroundings);
+  const program = (name: string): string => findSystemProgram(name, surroundings);
   return {
     owner: { uid, gid },
     program,
@@ -94,7 +98,7 @@ function canSeeOthers(): boolean {
 }
 
 /** Returns the absolute path of a system program; throws Unavailable if it is missing. */
-function found(name: string, environment: Environment): string {
+function findSystemProgram(name: string, environment: Environment): string {
   const path = trustedProgram(name, environment);
   if (path === null) throw new Unavailable(`\`${name}\` is not installed`);
   return path;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isKeptClosed, modeBefore, type AgentSandboxRecord } from '../../core/isolation/sandbox-record.ts';
 import { UserError } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
-import { createPatience } from '../../processes/process-tree.ts';
+import { createKillDeadline } from '../../processes/process-tree.ts';
 import { waysTo } from '../../processes/trusted-programs.ts';
 import { createLaunches } from './launch.ts';
 import { agentSandboxesIn, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
@@ -185,10 +185,10 @@ export async function endProcessesOf(root: Root, uid: number, graceMs: number): 
   await signal(root, uid, 'TERM');
   const killAt = performance.now() + graceMs;
   while (processesOf(uid).length > 0 && performance.now() < killAt) await sleep(POLL_MS);
-  const patience = createPatience(killAt, KILL_FOR_MS);
+  const deadline = createKillDeadline(killAt, KILL_FOR_MS);
   for (
     let left = processesOf(uid);
-    left.length > 0 && !patience.isOver(left.length, performance.now());
+    left.length > 0 && !deadline.isOver(left.length, performance.now());
     left = processesOf(uid)
   ) {
     await signal(root, uid, 'KILL');
@@ -278,7 +278,7 @@ function otherSandboxes(
 /**
  * Restores the permissions of folders, except for those that another run's sandbox needs closed: that sandbox restores them.
  */
-export function openClosed(
+export function restoreClosedFolders(
   { root, record }: Pick<Foundation, 'root' | 'record'>,
   places: AgentSandboxOptions['places'],
 ): void {

@@ -10,9 +10,9 @@ export const PREPARE = `
 set -eu
 umask 077
 owner=$1 room=$2 reservations=$3; shift 3
-# Root of a container may not have the right to.
+# In a container, root may lack the right to change the user.
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs true
-# What is free again must not be taken by two at once; without a lock it stays taken until the machine starts again.
+# A lock keeps two runs from taking the same released id; without a lock, a released id stays reserved until a reboot.
 isLocked=
 exec 9< "$reservations"
 if command -v flock > /dev/null && flock -w 10 9; then isLocked=yes; fi
@@ -33,7 +33,7 @@ chmod 0700 "$room/home" "$room/session" "$room/root" "$room/stage"
 echo "$uid"
 `;
 
-/** Reserves a user id again for a sandbox that had it before the machine restarted. Arguments: UID Sandbox RESERVATIONS */
+/** Reserves a user id again for a sandbox that had it before the machine restarted. Arguments: UID SANDBOX RESERVATIONS */
 export const TAKE_AGAIN = `
 ln -sn "$2" "$3/ralph-room-$1"
 `;
@@ -310,7 +310,7 @@ done
 /**
  * Removes everything of a sandbox except for the session, which moves to SESSION (empty: it is removed), and for what
  * matches the patterns; prints what is left, one per line. If anything is left, or REMAINS is not empty, the sandbox's
- * copy of the record and its user id stay. Safe to repeat. Arguments: RESERVATIONS UID NAME REMAINS Sandbox SESSION
+ * copy of the record and its user id stay. Safe to repeat. Arguments: RESERVATIONS UID NAME REMAINS SANDBOX SESSION
  * PATTERN…
  */
 export const REMOVE = `

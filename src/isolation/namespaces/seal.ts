@@ -72,8 +72,8 @@ function findLanguage(): Language | null {
 }
 
 /**
- * Returns the command that takes from a program what namespaces leave to it, to be put before a program that cannot
- * gain rights; empty if this machine cannot do that.
+ * Returns the command, to be put before a program that cannot gain rights, that takes away what namespaces leave open:
+ * inherited descriptors, the session keyring and some system calls. Empty if this machine cannot do that.
  */
 export function sealOfPrograms(): readonly string[] {
   const language = findLanguage();

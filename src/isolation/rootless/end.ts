@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../core/text/phrase.ts';
-import { createPatience, membersOfTree, type ProcessEntry, readProcessTable } from '../../processes/process-tree.ts';
+import {
+  createKillDeadline,
+  membersOfTree,
+  type ProcessEntry,
+  readProcessTable,
+} from '../../processes/process-tree.ts';
 
 /** The variable that tags the library's processes in a sandbox; the sandbox's programs run without it. */
 export const SANDBOX_TAG = 'RALPH_ROOM';
@@ -21,11 +26,11 @@ export async function endAgentSandbox(
   { graceMs, tag }: { readonly graceMs: number; readonly tag: typeof SANDBOX_TAG | typeof WORKER_TAG },
 ): Promise<readonly string[]> {
   const killAt = performance.now() + graceMs;
-  const patience = createPatience(killAt, KILL_FOR_MS);
+  const deadline = createKillDeadline(killAt, KILL_FOR_MS);
   const asked = new Set<number>();
   for (let left = inside(`${tag}=${id}`); left.length > 0; left = inside(`${tag}=${id}`)) {
     const now = performance.now();
-    if (patience.isOver(left.length, now)) return left.map(({ pid }) => `${nameOf(pid)} (${String(pid)})`);
+    if (deadline.isOver(left.length, now)) return left.map(({ pid }) => `${nameOfProcess(pid)} (${String(pid)})`);
     const isDue = now >= killAt;
     for (const { pid, tagged } of left) {
       // A process with the sandbox's tag ends by itself after its program; if it ended earlier, it would end the program
@@ -47,7 +52,7 @@ function inside(variable: string): ProcessEntry[] {
   return membersOfTree({ runTag: null, group: null }, readProcessTable(variable).entries, new Set());
 }
 
-function nameOf(pid: number): string {
+function nameOfProcess(pid: number): string {
   return oneLine(
     read(`/proc/${String(pid)}/comm`)
       .toString()

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import { oneLine } from '../../core/text/phrase.ts';
 import { tryJson } from '../../core/text/try-json.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 import { type CollectedEnd, describeCollected, runAlone } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { Unavailable } from '../namespaces/root.ts';
@@ -96,9 +97,11 @@ async function npmInstall(
 ): Promise<void> {
   const npm = trustedProgram('npm', surroundings.environment);
   if (npm === null) throw cannotInstall('npm is not installed, see actions/setup-node');
-  const { end, stderr } = await runAlone(
-    { file: npm, args: NPM_ARGS },
-    { ...surroundings, agentSandbox: null, cwd: folder, timeoutMs: INSTALL_MS },
+  const { end, stderr } = await withNamedWait("npm to install the agent's sandbox", () =>
+    runAlone(
+      { file: npm, args: NPM_ARGS },
+      { ...surroundings, agentSandbox: null, cwd: folder, timeoutMs: INSTALL_MS },
+    ),
   );
   if (end.kind !== 'exited' || end.code !== 0) throw cannotInstall(reasonOf(end, stderr.toString()));
 }

@@ -71,12 +71,12 @@ export async function openRootlessSandbox(options: RootlessOptions): Promise<Ope
   const programs = programsFor(options.environment);
   try {
     const library = await options.runtime();
-    return await found(options, { library, programs, filter: true }).catch(async (error: unknown) => {
+    return await createRootlessSandbox(options, { library, programs, filter: true }).catch(async (error: unknown) => {
       // Ubuntu's profile for bubblewrap keeps the library's filter from starting. Without the filter, programs can make
       // Unix sockets, but they see no socket of other users.
       if (!messageOf(error).includes(FILTER_PROGRAM)) throw error;
       await removeRootlessSandbox(options.runFolder);
-      return await found(options, { library, programs, filter: false });
+      return await createRootlessSandbox(options, { library, programs, filter: false });
     });
   } catch (error) {
     await removeRootlessSandbox(options.runFolder);
@@ -99,7 +99,7 @@ function programsFor(environment: AgentSandboxOptions['environment']): Programs 
 }
 
 /** Creates the folders, two sockets and the worker of a sandbox, and runs a first program in it. */
-async function found(
+async function createRootlessSandbox(
   options: RootlessOptions,
   given: Pick<WorkerRequest, 'library' | 'programs' | 'filter'>,
 ): Promise<OpenedAgentSandbox> {

@@ -1,16 +1,16 @@
 import { MINUTE_MS } from '../../core/countdown.ts';
-import { changeOf, doneWithoutCall, type OwnAnswer } from '../../core/feedback/answered.ts';
+import { kindAndCommitOf, finishWithoutCall, type OwnAnswer } from '../../core/feedback/answered.ts';
 import {
   type LockFile,
-  lockFilesToMake,
-  type LockFileToMake,
-  lockFileWords,
+  lockFilesToRegenerate,
+  type LockFileToRegenerate,
+  describeLockFile,
   type LockResult,
   type LockTool,
   toolsCalledIn,
 } from '../../core/feedback/conflict/lock-tools.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
-import { answerWith, beginRound, workedBefore } from '../../core/feedback/rounds.ts';
+import { setAnswer, beginRound, unpostedCommit } from '../../core/feedback/rounds.ts';
 import { serializeAnswer } from '../../core/journal/journal.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
@@ -27,11 +27,11 @@ const TOOL_MS = 5 * MINUTE_MS;
 /** Exit code of a shell for a missing program. */
 const NOT_FOUND = 127;
 
-/** Returns the lock files that the loop makes again itself: those whose tool the project named, in a file or in the set-up, before the agent worked. */
-export function madeByLoop(deps: LoopDeps, paths: readonly string[]): readonly LockFileToMake[] {
+/** Returns the lock files that the loop regenerates itself: those whose tool the project named, in a file or in the set-up, before the agent worked. */
+export function regeneratedByLoop(deps: LoopDeps, paths: readonly string[]): readonly LockFileToRegenerate[] {
   // A redacted path could not be named in any text.
   const tellable = paths.filter((path) => deps.redact(path) === path);
-  return lockFilesToMake(tellable, toolsNamed(deps));
+  return lockFilesToRegenerate(tellable, toolsNamed(deps));
 }
 
 function toolsNamed({ prompt, config, pipeline }: LoopDeps): readonly LockTool[] {
@@ -39,14 +39,14 @@ function toolsNamed({ prompt, config, pipeline }: LoopDeps): readonly LockTool[]
   return [...prompt.lockTools, ...toolsCalledIn(config.verify.join('\n')), ...toolsCalledIn(steps.join('\n'))];
 }
 
-/** Makes the lock files of the open merge again once nothing else conflicts, where the project names a tool. Puts back what a failed or cancelled tool leaves. */
-export async function remakeLockFiles(deps: LoopDeps, work: Work): Promise<readonly LockFile[]> {
+/** Regenerates the lock files of the open merge once nothing else conflicts, where the project names a tool. Undoes what a failed or cancelled tool leaves. */
+export async function regenerateLockFiles(deps: LoopDeps, work: Work): Promise<readonly LockFile[]> {
   const results: LockFile[] = [];
-  for (const one of madeByLoop(deps, await deps.repository.lockFilesLeft())) {
+  for (const one of regeneratedByLoop(deps, await deps.repository.lockFilesLeft())) {
     const file: LockFile = { path: one.path, tool: one.tool, result: await remake(deps, work, one) };
     results.push(file);
-    if (file.result === 'made') deps.log.info(oneLine(lockFileWords(file), 400));
-    else deps.log.warning(oneLine(lockFileWords(file), 400));
+    if (file.result === 'made') deps.log.info(oneLine(describeLockFile(file), 400));
+    else deps.log.warning(oneLine(describeLockFile(file), 400));
   }
   return results;
 }
@@ -54,7 +54,7 @@ export async function remakeLockFiles(deps: LoopDeps, work: Work): Promise<reado
 async function remake(
   { repository, commands, config, clock, signal }: LoopDeps,
   { startedAt }: Work,
-  { path, folder, words }: LockFileToMake,
+  { path, folder, words }: LockFileToRegenerate,
 ): Promise<LockResult> {
   const { maxRunMs, agentTimeoutMs } = config.policy;
   const timeoutMs = Math.min(TOOL_MS, agentTimeoutMs, startedAt + maxRunMs - clock.now());
@@ -93,10 +93,10 @@ export function answerWithoutCall(
   const { lane, head, state } = work;
   const now = clock.now();
   const begun = beginRound(state.feedback, id, progressOf(state.tasks, id));
-  const change = changeOf(own, { made: head, earlier: workedBefore(begun, id) });
+  const change = kindAndCommitOf(own, { made: head, earlier: unpostedCommit(begun, id) });
   const said = { ...change, words: redact(own.words), isOurs: true, at: now };
-  const feedback = answerWith(begun, id, lockFiles === undefined ? said : { ...said, lockFiles });
-  const answered: Work = { ...work, state: { ...doneWithoutCall(state, [id], head), feedback } };
+  const feedback = setAnswer(begun, id, lockFiles === undefined ? said : { ...said, lockFiles });
+  const answered: Work = { ...work, state: { ...finishWithoutCall(state, [id], head), feedback } };
   const line = { version: 1, lane: lane.id, answeredAt: now, tasks: [id], result: change.kind, commit: head } as const;
   appendJournal(serializeAnswer(line));
   record(answered);

@@ -1,10 +1,10 @@
 import {
   ALREADY_THERE,
-  alreadyMerged,
+  answerForMerged,
   MERGED_BY_ITSELF,
   MERGED_WITHOUT_CALL,
   SUGGESTION_APPLIED,
-  suggestionWithheld,
+  answerForWithheld,
 } from '../../core/feedback/answered.ts';
 import { applySuggestion } from '../../core/feedback/reviews/suggestions.ts';
 import { CONFLICT_TASK, type ThreadSubject } from '../../core/feedback/subject.ts';
@@ -21,7 +21,7 @@ import type { Work } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import { commitMessageOf, verifyHere, withCommit } from '../clean-verification.ts';
 import type { LoopDeps } from '../deps.ts';
-import { answerWithoutCall, madeByLoop, remakeLockFiles } from './lock-files.ts';
+import { answerWithoutCall, regeneratedByLoop, regenerateLockFiles } from './lock-files.ts';
 
 /** The prepared work tree. `ready` carries the merge that is in it, or null. `settled`: the agent has nothing to do for it, or the run was cancelled. */
 type PreparedMerge =
@@ -29,7 +29,7 @@ type PreparedMerge =
   | { readonly kind: 'settled'; readonly work: Work };
 
 /** A thread whose newest comment has a suggested change. */
-interface Spelled {
+interface SuggestedChange {
   readonly task: Task;
   readonly on: ThreadSubject;
 }
@@ -41,7 +41,7 @@ interface Spelled {
  */
 export async function applySuggestedChanges(deps: LoopDeps, work: Work): Promise<Work> {
   // The order is from the end of a file to its beginning, so that the lines of the remaining changes do not move.
-  const spelled = spelledOut(work).sort((a, b) => b.from - a.from);
+  const spelled = openSuggestions(work).sort((a, b) => b.from - a.from);
   let applied = work;
   for (const one of spelled) {
     if (deps.signal.aborted || deps.ending.aborted) break;
@@ -53,7 +53,7 @@ export async function applySuggestedChanges(deps: LoopDeps, work: Work): Promise
   return applied;
 }
 
-function spelledOut({ tasks, state }: Work): (Spelled & { readonly from: number })[] {
+function openSuggestions({ tasks, state }: Work): (SuggestedChange & { readonly from: number })[] {
   return tasks.flatMap((task) => {
     const { source } = task;
     if (source.kind !== 'feedback' || source.on.kind !== 'thread' || source.on.suggestion === null) return [];
@@ -62,7 +62,7 @@ function spelledOut({ tasks, state }: Work): (Spelled & { readonly from: number 
   });
 }
 
-async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Promise<Work> {
+async function applyOne(deps: LoopDeps, work: Work, { task, on }: SuggestedChange): Promise<Work> {
   const { repository, config, log, files } = deps;
   if (on.suggestion === null || !isInFolder(config.workingDirectory, on.path)) return work;
   const path = seenFrom(config.workingDirectory, on.path);
@@ -82,7 +82,7 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: Spelled): Prom
     const why = withheld[0]?.why ?? LEFT_OUT.other;
     log.info(`The suggested change of ${name} was not applied: ${sentence(why)}`);
     const refused = { ...work, withheld: [...work.withheld, ...withheld] };
-    return answerWithoutCall(deps, refused, { id: task.id, own: suggestionWithheld(on.path, leftOutReason(why)) });
+    return answerWithoutCall(deps, refused, { id: task.id, own: answerForWithheld(on.path, leftOutReason(why)) });
   }
   await files.replace({ path, old, text }).catch(() => undefined);
   await repository.snapshot();
@@ -136,18 +136,18 @@ export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Prom
   if (begun.kind === 'up-to-date') {
     // A merge that fails verify still needs the agent.
     if (isRed(work)) return { kind: 'ready', merge: null };
-    return { kind: 'settled', work: answerWithoutCall(deps, work, { id, own: alreadyMerged(work.lane.baseBranch) }) };
+    return { kind: 'settled', work: answerWithoutCall(deps, work, { id, own: answerForMerged(work.lane.baseBranch) }) };
   }
   const { conflicts, lockFiles } = begun;
   const many = conflicts.length + lockFiles.length;
   log.info(`merging ${work.lane.baseBranch}: ${String(many)} ${many === 1 ? 'file conflicts' : 'files conflict'}`);
-  const ofLoop = madeByLoop(deps, lockFiles).map(({ path }) => path);
-  const merge = { conflicts, lockFiles, madeByLoop: ofLoop, remade: [], verification: null };
+  const ofLoop = regeneratedByLoop(deps, lockFiles).map(({ path }) => path);
+  const merge = { conflicts, lockFiles, regeneratedByLoop: ofLoop, regenerated: [], verification: null };
   if (conflicts.length > 0 || (lockFiles.length > 0 && ofLoop.length === 0)) return { kind: 'ready', merge };
   const last = work.journal.at(-1);
-  // The lock files were already made again after the agent's last call.
+  // The lock files were already regenerated after the agent's last call.
   return last?.taskId === CONFLICT_TASK
-    ? { kind: 'ready', merge: { ...merge, remade: last.evidence.lockFiles ?? [] } }
+    ? { kind: 'ready', merge: { ...merge, regenerated: last.evidence.lockFiles ?? [] } }
     : mergeWithoutCall(deps, work, { task, merge });
 }
 
@@ -165,15 +165,15 @@ async function mergeWithoutCall(
   const { repository, config, log, signal } = deps;
   const isCancelled = (): boolean => signal.aborted;
   const before = await repository.snapshot();
-  const remade = await remakeLockFiles(deps, work);
+  const regenerated = await regenerateLockFiles(deps, work);
   if (isCancelled()) return { kind: 'settled', work };
-  const isMade = remade.filter(({ result }) => result === 'made').length === merge.lockFiles.length;
-  if (!isMade) return { kind: 'ready', merge: { ...merge, remade } };
+  const isMade = regenerated.filter(({ result }) => result === 'made').length === merge.lockFiles.length;
+  if (!isMade) return { kind: 'ready', merge: { ...merge, regenerated } };
   const after = await repository.snapshot();
   const verification = config.policy.verifies ? await verifyHere(deps, work) : null;
   if (isCancelled()) return { kind: 'settled', work };
   if (verification !== null && verification.kind !== 'passed')
-    return { kind: 'ready', merge: { ...merge, remade, verification } };
+    return { kind: 'ready', merge: { ...merge, regenerated, verification } };
   const committed = await repository.commit({
     before,
     after,
@@ -181,8 +181,9 @@ async function mergeWithoutCall(
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
   const done = withCommit(work, committed);
-  if (committed.merge !== 'made') return { kind: 'ready', merge: { ...merge, remade } };
+  if (committed.merge !== 'made') return { kind: 'ready', merge: { ...merge, regenerated } };
   log.info(`merged ${work.lane.baseBranch} without a call (${committed.head.slice(0, 7)})`);
-  const answer = remade.length === 0 ? { own: MERGED_BY_ITSELF } : { own: MERGED_WITHOUT_CALL, lockFiles: remade };
+  const answer =
+    regenerated.length === 0 ? { own: MERGED_BY_ITSELF } : { own: MERGED_WITHOUT_CALL, lockFiles: regenerated };
   return { kind: 'settled', work: answerWithoutCall(deps, done, { id: task.id, ...answer }) };
 }

@@ -10,8 +10,8 @@ import { sentence } from '../../core/text/phrase.ts';
 const LIMIT_MS = 15_000;
 
 /**
- * Creates a function that asks between iterations what people ordered. It returns an empty list if nothing is known,
- * never throws, and warns once about a store that does not answer.
+ * Creates a function that asks the store between iterations for people's orders. It returns an empty list if nothing is
+ * known, never throws, and warns once about a store that does not answer.
  */
 export function createOrderPoll({
   config,
@@ -27,7 +27,7 @@ export function createOrderPoll({
     if (answer.kind === 'unavailable' && !isWarned) {
       isWarned = true;
       log.warning(
-        `Whether somebody ordered this run to stop is unknown, so it continues: ${sentence(answer.why)} It asks again after each iteration.`,
+        `The run cannot find out whether somebody ordered it to stop, so it continues: ${sentence(answer.why)} It asks again after each iteration.`,
       );
     }
     return [];

@@ -6,14 +6,14 @@ import type { LoopDeps } from '../deps.ts';
 /** Interval between two looks while a call runs, in ms. A look takes at most three requests, and GITHUB_TOKEN has 1,000 an hour. */
 const LOOK_EVERY_MS = 2 * MINUTE_MS;
 
-/** Looks at people for as long as a call runs. */
+/** A watch over withdrawals by people while a call runs. */
 export interface PeopleWatch {
   /** Aborted once people took back the task, or the lane as a whole. */
   readonly signal: AbortSignal;
   end(): void;
 }
 
-/** Watches whether people take back what a call works on, so that the call can be ended. A job that cannot ask detects nothing. */
+/** Watches whether people withdraw the task or lane of a call, so that the call can be ended. A job that cannot ask detects nothing. */
 export function watchPeople({ lookAtPeople }: Pick<LoopDeps, 'lookAtPeople'>, work: Work, task: Task): PeopleWatch {
   const seen = new AbortController();
   let isLooking = false;

@@ -1,4 +1,4 @@
-import { mayBeTheConversation } from '../../core/agents/fresh-call.ts';
+import { isSessionSuspect } from '../../core/agents/fresh-call.ts';
 import type { Snapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
@@ -37,7 +37,7 @@ export interface Walk {
 }
 
 /** One attempt at a step, and where it leaves the iteration. */
-export interface Tried {
+export interface AttemptedStep {
   readonly attempt: Attempt;
   readonly walk: Walk;
   readonly tail: string;
@@ -68,7 +68,7 @@ export async function tryAgent(
   deps: LoopDeps,
   { iteration, step, of }: Running<AgentStep>,
   walk: Walk,
-): Promise<Tried> {
+): Promise<AttemptedStep> {
   const startedAt = deps.clock.now();
   const charged: Work = { ...walk.work, state: chargeCallAt(walk.work.state, deps.config.policy, startedAt) };
   deps.record(charged);
@@ -104,7 +104,7 @@ export async function tryAgent(
   const again = failed === null ? [] : [{ ...failed.usage, output: failed.agentRun }];
   const calls = [...again, { ...usage, output: agentRun }];
   // A retry does not continue a conversation in which nothing has succeeded.
-  const isLost = failed !== null && mayBeTheConversation(agentRun);
+  const isLost = failed !== null && isSessionSuspect(agentRun);
   const dropped = sessionDroppedAt === null ? walk.sessionId : null;
   return {
     attempt: agentAttempt(agentRun),

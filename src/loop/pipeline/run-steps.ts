@@ -1,6 +1,6 @@
 import {
   type Attempt,
-  endsTheRun,
+  whyRunEnds,
   type StepOutput,
   joinOutputs,
   nextAction,
@@ -14,8 +14,8 @@ import type { Iteration } from '../call.ts';
 import { commitWork } from '../clean-verification.ts';
 import type { LoopDeps } from '../deps.ts';
 import { takeDoneMarker } from '../marks.ts';
-import { keepNow } from '../pushing.ts';
-import { type Begun, type Running, type Tried, tryAgent, type Walk } from './agent-step.ts';
+import { handOverNow } from '../pushing.ts';
+import { type Begun, type Running, type AttemptedStep, tryAgent, type Walk } from './agent-step.ts';
 
 /** Runs the steps of an iteration, one after another: each is on record before the next begins. */
 export async function runSteps(
@@ -43,7 +43,7 @@ export async function runSteps(
       steps: pipeline.steps,
       records: walk.records,
       memory: walk.work.state.steps,
-      callObstacle: obstacleNow(deps, iteration, walk),
+      callObstacle: obstacleToCall(deps, iteration, walk),
       runEnds: runEndsBy(walk.outputs),
       cancelled: deps.signal.aborted,
       now: deps.clock.now(),
@@ -51,7 +51,7 @@ export async function runSteps(
     if (action.kind === 'over') break;
     walk =
       action.kind === 'leave'
-        ? withRecord(deps, walk, { ...unrun(walk, action.step), result: action.result })
+        ? withRecord(deps, walk, { ...recordBeforeRun(walk, action.step), result: action.result })
         : await runStep(deps, { iteration, step: action.step, of: pipeline.steps.length }, walk);
   }
   const together = joinOutputs(walk.outputs, {
@@ -65,7 +65,7 @@ export async function runSteps(
 async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<Walk> {
   const { step, iteration } = running;
   const startedAt = deps.clock.now();
-  const tried: Tried[] = [];
+  const tried: AttemptedStep[] = [];
   const isCancelled = (): boolean => deps.signal.aborted;
   let walk = begun;
   for (;;) {
@@ -80,7 +80,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
     );
     await deps.sleep(delayMs, deps.signal);
     // Signals and limits are checked between attempts, too.
-    if (isCancelled() || (step.kind === 'agent' && obstacleNow(deps, iteration, walk) !== null)) break;
+    if (isCancelled() || (step.kind === 'agent' && obstacleToCall(deps, iteration, walk) !== null)) break;
   }
   const last = tried.at(-1);
   const result: StepResult = last?.attempt.result ?? { kind: 'passed' };
@@ -91,7 +91,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
   const { tree } = works ? await deps.repository.snapshot() : walk;
   const passed = result.kind === 'passed';
   const now = deps.clock.now();
-  const { circuit } = unrun(walk, step);
+  const { circuit } = recordBeforeRun(walk, step);
   return withRecord(
     deps,
     {
@@ -101,7 +101,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
       failed: passed || !step.continueOnError ? walk.failed : [...walk.failed, ...calls.map(({ output }) => output)],
     },
     {
-      ...unrun(walk, step),
+      ...recordBeforeRun(walk, step),
       result,
       attempts: tried.length,
       durationMs: now - startedAt,
@@ -127,7 +127,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
   );
 }
 
-async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<Tried> {
+async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<AttemptedStep> {
   const { step } = running;
   switch (step.kind) {
     case 'agent':
@@ -137,14 +137,14 @@ async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<Tr
     case 'readme-check':
       return tryReadme(deps, { ...running, step }, walk);
     case 'git-commit':
-      return commitNow(deps, running, walk);
+      return commitBetweenSteps(deps, running, walk);
     case 'noop':
       return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk, tail: '', calls: [] };
   }
 }
 
 /** Commits between two steps and records the commit at once, so that a later kill does not lose it. */
-async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Promise<Tried> {
+async function commitBetweenSteps(deps: LoopDeps, { iteration }: Running, walk: Walk): Promise<AttemptedStep> {
   const after = await deps.repository.snapshot();
   const summary = walk.outputs.at(-1)?.analysis.signal.summary ?? null;
   const { work, committed } = await commitWork(
@@ -153,16 +153,16 @@ async function commitNow(deps: LoopDeps, { iteration }: Running, walk: Walk): Pr
     { before: walk.base, after, summary },
   );
   deps.record(work);
-  if (committed.commit !== null) await keepNow(deps, work);
+  if (committed.commit !== null) await handOverNow(deps, work);
   const made = { ...walk, work, base: committed.published, committed: [...walk.committed, committed] };
   return { attempt: { result: { kind: 'passed' }, isWorthAnother: false }, walk: made, tail: '', calls: [] };
 }
 
 function runEndsBy(outputs: readonly StepOutput[]): string | null {
-  return outputs.map(endsTheRun).find((why) => why !== null) ?? null;
+  return outputs.map(whyRunEnds).find((why) => why !== null) ?? null;
 }
 
-function obstacleNow(
+function obstacleToCall(
   deps: LoopDeps,
   { soFar, work: { startedAt } }: Iteration,
   { work, outputs }: Walk,
@@ -177,8 +177,8 @@ function obstacleNow(
   return callObstacle(used, deps.config.policy, deps.clock.now());
 }
 
-/** Returns a step's record before it ran. */
-function unrun({ work }: Walk, step: Step): Omit<StepRecord, 'result'> {
+/** Returns the record of a step that has not run. */
+function recordBeforeRun({ work }: Walk, step: Step): Omit<StepRecord, 'result'> {
   return {
     name: step.name,
     kind: step.kind,
@@ -197,11 +197,11 @@ function unrun({ work }: Walk, step: Step): Omit<StepRecord, 'result'> {
 
 function withRecord({ log }: LoopDeps, walk: Walk, record: StepRecord): Walk {
   log.info(`step ${record.name} (${record.kind}) ${resultWords(record.result)}`);
-  const said = record.calls.length === 0 ? null : saidLast(walk);
+  const said = record.calls.length === 0 ? null : lastAgentWords(walk);
   return { ...walk, records: [...walk.records, record], earlier: [...walk.earlier, { record, said }] };
 }
 
-function saidLast({ outputs }: Walk): string | null {
+function lastAgentWords({ outputs }: Walk): string | null {
   const signal = outputs.at(-1)?.analysis.signal;
   const words = [signal?.summary ?? signal?.lastWords, signal?.recommendation].flatMap((part) => part ?? []);
   return words.length === 0 ? null : words.join(' ');
@@ -212,7 +212,7 @@ async function tryReadme(
   { repository, files }: LoopDeps,
   { iteration: { before }, step: { path, patterns } }: Running<ReadmeStep>,
   walk: Walk,
-): Promise<Tried> {
+): Promise<AttemptedStep> {
   const [{ files: changed }, texts] = await Promise.all([
     repository.compare(before, await repository.snapshot()),
     files.read([path]),
@@ -227,7 +227,11 @@ async function tryReadme(
 }
 
 /** Runs a command in the work tree, for as long as the run has time. Its changes belong to the iteration, but do not count as progress of the agent. */
-async function tryCommand(deps: LoopDeps, { iteration, step }: Running<CommandStep>, walk: Walk): Promise<Tried> {
+async function tryCommand(
+  deps: LoopDeps,
+  { iteration, step }: Running<CommandStep>,
+  walk: Walk,
+): Promise<AttemptedStep> {
   const { policy } = deps.config;
   const leftMs = iteration.work.startedAt + policy.maxRunMs - deps.clock.now();
   const timeoutMs = Math.max(1, Math.min(step.timeoutMs ?? policy.agentTimeoutMs, leftMs));

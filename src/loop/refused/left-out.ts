@@ -1,6 +1,6 @@
 import { serializeLeftOut } from '../../core/journal/journal.ts';
-import { leaveOut } from '../../core/lane/change.ts';
-import { recordLeftOut, waitsAfterRefusal, withPlaces } from '../../core/refusals/left-out.ts';
+import { withLeftOutFiles } from '../../core/lane/change.ts';
+import { recordLeftOut, waitsAfterRefusal, withRenamedCommits } from '../../core/refusals/left-out.ts';
 import { explainRefusal, refusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
 import { isForPath } from '../../core/refusals/server-rules.ts';
 import { namesOf, sentence } from '../../core/text/phrase.ts';
@@ -10,7 +10,7 @@ import type { Work } from '../../handover/intake.ts';
 import type { RefusedPath, Remade, Remote } from '../../ports/repository.ts';
 import type { LoopDeps } from '../deps.ts';
 
-/** The dependencies of leaving something out on the outside world. `repository` is null when the work tree is in another job. */
+/** The dependencies of leaving content out of the branch. `repository` is null when the work tree is in another job. */
 export interface LeaveOutDeps extends Pick<LoopDeps, 'clock' | 'log' | 'redact'> {
   readonly remote: Pick<Remote, 'pathsByTask' | 'remakeWithout' | 'probePush'>;
   readonly repository: Pick<LoopDeps['repository'], 'takeHead' | 'snapshot'> | null;
@@ -41,7 +41,7 @@ export async function leaveRefusedOut(
     const isTaken = without !== null && (await remote.probePush(work.lane.branch, without.head)).kind === 'pushed';
     if (isTaken) return withoutTasks(deps, work, { refusal, remade: without, tasks: [task] });
   }
-  const none = { head: range.since, places: placesOfAll(work), tasks: [] };
+  const none = { head: range.since, places: placesOfUnpushed(work), tasks: [] };
   return withoutTasks(deps, work, { refusal, remade: none, tasks: byTask.map(({ task }) => task) });
 }
 
@@ -63,16 +63,16 @@ async function withoutFiles(
   const left = { tasks: remade.tasks, files: paths.map(redact), words, tree };
   const now = clock.now();
   deps.appendJournal?.(serializeLeftOut({ version: 1, lane: work.lane.id, leftOutAt: now, ...left }));
-  const state = recordLeftOut(withPlaces(work.state, remade.places), left, now);
-  const change = leaveOut(state.change, {
+  const state = recordLeftOut(withRenamedCommits(work.state, remade.places), left, now);
+  const change = withLeftOutFiles(state.change, {
     begun: work.stateBefore.change,
     ofRun: [],
     now: [...state.change.leftOut, ...refused].map(({ path, why: reason }) => ({ path: redact(path), why: reason })),
     published: [],
   });
-  return kept(deps, work, {
+  return recordedWork(deps, work, {
     head: remade.head,
-    journal: withCommitsAt(work, remade),
+    journal: withReplacedCommits(work, remade),
     state: { ...state, change },
     withheld: [...work.withheld, ...refused.map(({ path }) => ({ path, why }))],
   });
@@ -86,16 +86,16 @@ async function withoutTasks(
   const { clock, log, redact } = deps;
   const words = redact(explainRefusal(refusal));
   log.warning(
-    `The git server refused what was committed for ${namesOf(tasks.map(redact))}, and it is unknown which file it is about: none of it is pushed, and a person is asked. ${sentence(words)}`,
+    `The git server refused the commits for ${namesOf(tasks.map(redact))} without naming a file, so none of them is pushed, and a person is asked. ${sentence(words)}`,
   );
   const tree = await takeHead(deps, { head: remade.head, refused: [], putBack: true });
   const left = { tasks: tasks.filter((id) => id !== ''), files: [], words, tree };
   const now = clock.now();
   deps.appendJournal?.(serializeLeftOut({ version: 1, lane: work.lane.id, leftOutAt: now, ...left }));
-  return kept(deps, work, {
+  return recordedWork(deps, work, {
     head: remade.head,
-    journal: withCommitsAt(work, remade),
-    state: recordLeftOut(withPlaces(work.state, remade.places), left, now),
+    journal: withReplacedCommits(work, remade),
+    state: recordLeftOut(withRenamedCommits(work.state, remade.places), left, now),
     withheld: work.withheld,
   });
 }
@@ -117,8 +117,8 @@ export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, wor
   return next;
 }
 
-/** Returns every commit of the iterations that the server does not have, mapped to null. */
-function placesOfAll({ journal, safe }: Work): Remade['places'] {
+/** Maps each commit that the server does not have to null, which means that it was left out. */
+function placesOfUnpushed({ journal, safe }: Work): Remade['places'] {
   const lost = journal.slice(safe.iterations).flatMap(({ commit }) => (commit === null ? [] : [commit]));
   return Object.fromEntries(lost.map((id) => [id, null]));
 }
@@ -132,14 +132,18 @@ async function takeHead(
   return (await repository.snapshot()).tree;
 }
 
-function withCommitsAt({ journal }: Work, { places }: Pick<Remade, 'places'>): Work['journal'] {
+function withReplacedCommits({ journal }: Work, { places }: Pick<Remade, 'places'>): Work['journal'] {
   return journal.map((entry) => {
     const { commit } = entry;
     return commit !== null && Object.hasOwn(places, commit) ? { ...entry, commit: places[commit] ?? null } : entry;
   });
 }
 
-function kept(deps: LeaveOutDeps, work: Work, now: Pick<Work, 'head' | 'journal' | 'state' | 'withheld'>): Work {
+function recordedWork(
+  deps: LeaveOutDeps,
+  work: Work,
+  now: Pick<Work, 'head' | 'journal' | 'state' | 'withheld'>,
+): Work {
   const next = { ...work, ...now, hasNewCommits: now.head !== work.base };
   deps.record?.(next);
   return next;

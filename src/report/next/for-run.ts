@@ -16,7 +16,7 @@ import {
 import { formatInstantFrom } from '../format.ts';
 import { baseName, sourcesOf, stepsToAddTask } from '../sentences/waiting.ts';
 import { nextStepsWhenBlocked } from './for-tasks.ts';
-import { command, type NextStep, objections, step, stepsToMerge, stepsToReview } from './step.ts';
+import { command, type NextStep, stepsForObjections, step, stepsToMerge, stepsToReview } from './step.ts';
 
 type End<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
@@ -143,7 +143,7 @@ function parkedSteps(outcome: End<'parked'>, report: RunReport): readonly NextSt
   }
   if (outcome.reason === 'step_circuit')
     return [
-      ...[...continuation(report, 'after that'), step('note', 'the journal has what failed')],
+      ...[...continuation(report, 'after that'), step('note', 'the journal lists what failed')],
       { ...command('run'), lead: 'to try at once, ' },
       step('note', '`reset_after` in the pipeline says how long a step waits', '; '),
     ];
@@ -210,7 +210,7 @@ function idleSteps(outcome: End<'idle'>, report: RunReport): readonly NextStep[]
     case 'no_tasks':
       return stepsToAddTask(sourcesOf(report));
     case 'all_done': {
-      const against = objections(report);
+      const against = stepsForObjections(report);
       const merge = against.length > 0 ? against : [step('merge', 'the pull request')];
       const again = `work begins again when \`${promptName(report)}\` or a document that it points to changes on the base branch, or by \`/ralph run\` on the pull request, or the command \`run\``;
       const more = stepsToAddTask(sourcesOf(report)).map((one, at) =>

@@ -1,7 +1,7 @@
 import { policyInputs } from '../../config/agent-inputs.ts';
 import { leftOutReason } from '../../core/review/left-out.ts';
 import { cut } from '../../core/text/phrase.ts';
-import { issueOfTask, isListed, isStuck, markedIn, type Task, type TaskProgress } from '../../core/tasks/task.ts';
+import { issueOfTask, isListed, isStuck, markingFileOf, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, isQueue, iterationsOn, laneOf, lastVerification } from '../facts.ts';
 import { awaitedOutside, sourcesOf } from '../sentences/waiting.ts';
@@ -19,7 +19,7 @@ export function nextStepsForTask(one: TaskReport, report: RunReport): readonly N
     return [...verificationSteps(one, report), ...stepsForSubject(one)];
   const threads = threadsOf(task, report);
   const retry = command(readableRetry(task), threads, threads.length === 0);
-  if (markedIn(task, progress) !== null) return [{ ...retry, lead: 'to have it tried, ' }];
+  if (markingFileOf(task, progress) !== null) return [{ ...retry, lead: 'to have it tried, ' }];
   const raise = step('raise', `\`${policyInputs.maxIterationsPerTask.name}\``);
   const more: NextStep = { ...raise, lead: 'if it only needs more iterations, ' };
   const before = verificationSteps(one, report);
@@ -85,7 +85,7 @@ export function nextStepsWhenBlocked(report: RunReport): readonly NextStep[] {
   }
   const [one, ...others] = stuck;
   if (one !== undefined && others.length === 0) return nextStepsForTask(one, report);
-  const worked = stuck.filter(({ task, progress }) => isListed(task) && markedIn(task, progress) === null);
+  const worked = stuck.filter(({ task, progress }) => isListed(task) && markingFileOf(task, progress) === null);
   const isAsked = stuck.some(({ task }) => !isListed(task));
   const threads = threadsOfAll(stuck, report);
   const retry = command('retry', threads, threads.length === 0);
@@ -119,7 +119,7 @@ function adviceFor({ state, reason }: TaskProgress): Advice {
   return ADVICE.find((kind) => kind === reason) ?? state;
 }
 
-/** Returns the steps for what keeps a task. `where` is the place to write about it, empty where that is not named; `done` is the step that marks the task as done. */
+/** Returns the steps that remove a task's obstacle. `where` is the place to write about it, or empty; `done` is the step that marks the task as done. */
 function adviceSteps(advice: Advice, where: ReturnType<typeof whereToWrite>, done: NextStep): readonly NextStep[] {
   const say = (what: string, joint?: string): NextStep => step('say', [what, ...where], joint);
   switch (advice) {

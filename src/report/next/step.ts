@@ -7,7 +7,7 @@ import type { RunReport } from '../../handover/report.ts';
 import { isQueue, iterationsOf, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
 import { formatInstantFrom } from '../format.ts';
 import { prose, taskLink } from '../markdown.ts';
-import { stillAgainst } from '../sentences/feedback.ts';
+import { describeObjections } from '../sentences/feedback.ts';
 
 /** The place where a step is read: a log, a page on GitHub, or a terminal beside a checkout. */
 export type Target = 'log' | 'markdown' | 'terminal';
@@ -210,7 +210,7 @@ const ENOUGH_IF: Readonly<Record<FeedbackItem['kind'], string>> = {
 /** Returns how the work gets into the base branch; objections to a merge come first. */
 export function stepsToMerge(report: RunReport): readonly NextStep[] {
   if (lastVerification(report).kind === 'failed') return [step('look', 'the failing tests before anything is merged')];
-  const against = objections(report);
+  const against = stepsForObjections(report);
   if (against.length > 0) return against;
   return laneOf(report)?.checks?.unstarted === true
     ? [
@@ -223,9 +223,9 @@ export function stepsToMerge(report: RunReport): readonly NextStep[] {
 
 const AND_MERGE = step('merge', 'it', ' and ');
 
-/** Returns a step to look at what people and CI still have against the pull request; empty when nothing is known. */
-export function objections(report: RunReport): readonly NextStep[] {
-  const why = stillAgainst(report);
+/** Returns a step to look at the objections of people and CI to the pull request; empty when none is known. */
+export function stepsForObjections(report: RunReport): readonly NextStep[] {
+  const why = describeObjections(report);
   return why === '' ? [] : [step('look', `the pull request before anything is merged: ${why}`)];
 }
 
@@ -269,7 +269,7 @@ function stepsToChange(report: RunReport): readonly NextStep[] {
 }
 
 /** The steps after auto-merge was switched off because of commits that nobody has reviewed. */
-export const AFTER_DISARMING: readonly NextStep[] = [
+export const STEPS_AFTER_DISARMING: readonly NextStep[] = [
   ...[step('review', 'the new commits'), { ...step('arm'), lead: 'then ' }],
   step('merge', 'the pull request', ', or '),
 ];

@@ -1,12 +1,12 @@
 import { formatInstant } from '../../core/countdown.ts';
 import type { ChecksSummary } from '../../core/feedback/checks/checks.ts';
-import { type LockFile, lockFileWords } from '../../core/feedback/conflict/lock-tools.ts';
+import { type LockFile, describeLockFile } from '../../core/feedback/conflict/lock-tools.ts';
 import type { FeedbackItem, FeedbackRound } from '../../core/feedback/memory.ts';
 import { andMore, firstLines, firstNames, flatten, moreLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { count } from '../format.ts';
 import { code, commitPage, link, prose, table, text } from '../markdown.ts';
-import { type Asked, feedbackWords, listAsked, pageOf } from '../sentences/feedback.ts';
+import { type FeedbackRequest, feedbackWords, listFeedbackRequests, pageOf } from '../sentences/feedback.ts';
 import { HIDDEN_CLOSING, HIDDEN_OPENING, parseHiddenStatus } from './status-json.ts';
 
 const BEGIN = '<!-- ralph:begin -->';
@@ -33,7 +33,7 @@ const SHOWN_LOCK_FILES = 3;
 
 /** Renders what people and CI asked of the pull request, what was answered, and how its checks are. Empty when nothing was asked and no check needs a comment. */
 export function feedbackSection(report: WorkedReport): string {
-  const asked = listAsked(report);
+  const asked = listFeedbackRequests(report);
   const open = asked.filter(({ isOpen }) => isOpen);
   const answered = asked
     .filter(({ isOpen }) => !isOpen)
@@ -44,7 +44,7 @@ export function feedbackSection(report: WorkedReport): string {
       SHOWN_OPEN,
     ),
     ...answered.slice(0, SHOWN_ANSWERED).map((one) => itemLine(one, report)),
-    ...checkLines(report),
+    ...verificationLines(report),
   ];
   const older = answered.slice(SHOWN_ANSWERED).map((one) => `- ${itemLine(one, report)}`);
   const blocks = [
@@ -57,7 +57,7 @@ export function feedbackSection(report: WorkedReport): string {
 
 /** Summarizes review and checks in one line; empty when nothing was asked. */
 export function feedbackLine(report: RunReport): string {
-  const words = feedbackWords(listAsked(report));
+  const words = feedbackWords(listFeedbackRequests(report));
   return words === '' ? '' : `**Review and checks:** ${words}`;
 }
 
@@ -76,12 +76,12 @@ export function answerWords(
 /** Names the tool that made each lock file, or why it did not. */
 function lockWords(lockFiles: readonly LockFile[]): string {
   if (lockFiles.length === 0) return '';
-  const shown = lockFiles.slice(0, SHOWN_LOCK_FILES).map((file) => prose(lockFileWords(file), 400));
+  const shown = lockFiles.slice(0, SHOWN_LOCK_FILES).map((file) => prose(describeLockFile(file), 400));
   return ` (${shown.join('; ')}${andMore(lockFiles.length - shown.length)})`;
 }
 
 /** Renders one request and the answer to it. */
-export function itemLine({ id, item }: Asked, report: WorkedReport): string {
+export function itemLine({ id, item }: FeedbackRequest, report: WorkedReport): string {
   const task = report.feedback.find((one) => one.task.id === id) ?? null;
   const [glyph, words] =
     item.answer === null
@@ -114,7 +114,7 @@ function openState(task: TaskReport | null, { rounds }: FeedbackItem): readonly 
 }
 
 /** Lists the checks that are not tasks but that people must know of. */
-function checkLines(report: WorkedReport): readonly string[] {
+function verificationLines(report: WorkedReport): readonly string[] {
   const { checks, baseBranch, headSha, repositoryUrl } = report;
   if (checks === null) return [];
   const base = baseBranch === null ? 'the base branch' : code(baseBranch, 120);
@@ -129,7 +129,7 @@ function checkLines(report: WorkedReport): readonly string[] {
 
 /** The advice on how to have checks start on what Ralph pushes. */
 const CURE =
-  'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, set `github-token` to the token of a GitHub App: see "A GitHub App, so that CI runs" in `docs/recipes.md` of ralph-action.';
+  'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, use a GitHub App: see "A GitHub App, so that CI runs" in `docs/recipes.md` of ralph-action.';
 
 function named(checks: ChecksSummary, which: 'alsoOnBase' | 'flaky' | 'waiting', words: string): readonly string[] {
   const names = checks[which].map((name) => code(name, 80));

@@ -4,11 +4,11 @@ import { shareOf, type Change, type TaskShare } from '../../core/lane/change.ts'
 import type { ApprovalNotice } from '../../core/people/consent.ts';
 import type { Settlement } from '../../core/people/needs.ts';
 import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
-import { issueOfId, nameOfTaskId, type TaskId, turnOf } from '../../core/tasks/ids.ts';
+import { issueOfId, nameOfTaskId, type TaskId, nextTurnOf } from '../../core/tasks/ids.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { isListed, markedIn } from '../../core/tasks/task.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { isListed, markingFileOf } from '../../core/tasks/task.ts';
+import { namesOf, upperFirst } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
@@ -26,9 +26,15 @@ import { count, formatInstantFrom } from '../format.ts';
 import { code, link, prose, text, taskLink } from '../markdown.ts';
 import { withheldFiles } from '../sentences/ends/withheld.ts';
 import { renderApprovalNotice } from './status-comment.ts';
-import { itemOf, pageOf, stillAgainst } from '../sentences/feedback.ts';
+import { itemOf, pageOf, describeObjections } from '../sentences/feedback.ts';
 import { nextStepsForTask } from '../next/for-tasks.ts';
-import { AFTER_DISARMING, nextStepsAfterRounds, nextStepsWhenReady, renderSteps, renderWords } from '../next/step.ts';
+import {
+  STEPS_AFTER_DISARMING,
+  nextStepsAfterRounds,
+  nextStepsWhenReady,
+  renderSteps,
+  renderWords,
+} from '../next/step.ts';
 import { taskTrouble, YOU_ARE_NEEDED } from '../sentences/trouble.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { passedWords } from '../sentences/alarms.ts';
@@ -194,7 +200,7 @@ function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: Not
 
 function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   const { task, progress } = one;
-  const file = markedIn(task, progress);
+  const file = markingFileOf(task, progress);
   if (file !== null) return `It is marked as ${progress.state} in ${code(file, 80)}, and nothing was tried here yet.`;
   switch (kind) {
     case 'blocked':
@@ -208,7 +214,7 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
     case 'failed':
       return `\`${policyInputs.maxIterationsPerTask.name}\` allows no more.`;
     default: {
-      const turn = turnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
+      const turn = nextTurnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
       const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
       return `${progress.reason === 'output_decline' ? "The agent's answers shrank. " : ''}Other tasks go first.${again}`;
     }
@@ -283,7 +289,7 @@ function renderDisarmed(report: RunReport): string {
   const name = pull === null ? 'the pull request' : `pull request ${link(`#${String(pull.number)}`, pull.url)}`;
   return [
     `**Auto-merge of ${name} was switched off**, since it has new commits that nobody has reviewed. It does not come on again by itself.`,
-    `**Next:** ${renderSteps(AFTER_DISARMING, 'markdown')}`,
+    `**Next:** ${renderSteps(STEPS_AFTER_DISARMING, 'markdown')}`,
   ].join('\n\n');
 }
 
@@ -295,14 +301,10 @@ function renderReady(report: RunReport): string {
   const steps = passedCommands(report).map((step) => code(step, 60));
   const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${passedWords(steps)}.`;
   const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${verificationWord(verification)}.`;
-  const against = stillAgainst(report);
+  const against = describeObjections(report);
   const what = against === '' ? 'is ready for review.' : `waits for a person: ${against}.`;
   return [
     `**${name} ${what}** ${tasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
     `**Next:** ${renderSteps(nextStepsWhenReady(report), 'markdown')}`,
   ].join('\n\n');
-}
-
-function upperFirst(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }

@@ -1,35 +1,34 @@
+import { CAPABILITIES } from '../../core/agent-names.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
-import { isShareOf, type TaskShare } from '../../core/lane/change.ts';
-import { firstLines, namesOf, plainTitle } from '../../core/text/phrase.ts';
-import { isStuck, issueToClose, nameOfTask } from '../../core/tasks/task.ts';
+import { hasShareOf } from '../../core/lane/change.ts';
+import { firstLines, namesOf, plainTitle, upperFirst } from '../../core/text/phrase.ts';
+import { issueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
-import { allTasksOf, doneTasks, iterationsOn, startedTasks, tasksOf } from '../facts.ts';
-import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, link, linkPages, prose, proseLines, text, taskLink } from '../markdown.ts';
-import { branchAlarms, testState, type TestState, testWords } from '../sentences/alarms.ts';
+import { allTasksOf, doneTasks, startedTasks, tasksOf } from '../facts.ts';
+import { count, formatDuration, formatTokens } from '../format.ts';
+import { code, link, linkPages, prose, proseLines, text } from '../markdown.ts';
+import { listBranchAlarms, testState, type TestState, testWords } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
-import { redStill, stillAgainst } from '../sentences/feedback.ts';
+import { listStillRedChecks, describeObjections } from '../sentences/feedback.ts';
 import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
 import { branchCostNoun } from '../sentences/spend.ts';
-import { obstacleLines, onlyTrouble, stuckLines, wordsOn } from '../sentences/waiting.ts';
+import { obstacleLines, onlyTrouble, stuckLines, quoteWordsOn } from '../sentences/waiting.ts';
 import { feedbackSection, itemLine, markedPart, type PullRequestText } from './feedback-section.ts';
 import {
   baseVerificationLine,
-  commitLink,
   fitSections,
   headVerificationLine,
   leftOutSection,
   lookAtSection,
   nextLine,
   overruledSection,
-  stateGlyph,
   statusTable,
-  unlistedLine,
   verifyOutputSection,
   warningSection,
   type Section,
 } from './sections.ts';
+import { renderPullRequestTasks } from './pull-request-tasks.ts';
 import { renderWords } from '../next/step.ts';
 import { renderHiddenStatus } from './status-json.ts';
 
@@ -39,13 +38,6 @@ const MAX_BODY_CHARS = 65_000;
 const MIN_BODY_CHARS = 10_000;
 /** Number of characters below which names and text for machines are shortened, so that what people must know fits. */
 const ENOUGH_CHARS = 35_000;
-
-/** Maximum number of tasks described in full: more of them get one line each. */
-const DESCRIBED_TASKS = 5;
-const UNMARKED = "it is not marked as done in this branch's file: do that after merging";
-/** Maximum number of tasks named at all. */
-const NAMED_TASKS = 60;
-const SHOWN_COMMITS = 5;
 
 /** Renders title and body of a branch's pull request, about the whole change over all runs. `taken` is the number of characters that people have written in the body. */
 export function renderPullRequest(report: WorkedReport, taken: number): PullRequestText {
@@ -73,7 +65,7 @@ function ownPart(report: WorkedReport, title: string, maxChars: number): string 
     { name: 'what to do', rank: 0, markdown: toDo(report, tests) },
     { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
     { name: 'look at first', rank: 0, markdown: lookAtSection(report, isTight ? 60 : 300) },
-    { name: 'tasks', rank: 2, markdown: taskSection(report, tests) },
+    { name: 'tasks', rank: 2, markdown: renderPullRequestTasks(report, tests) },
     { name: 'review and checks', rank: 3, markdown: feedbackSection(report) },
     { name: 'left out', rank: 3, markdown: leftOutSection(report) },
     { name: 'claims overruled', rank: 4, markdown: overruledSection(report) },
@@ -91,7 +83,7 @@ function headline(report: WorkedReport, tests: TestState): string {
   const tasks = all === 0 ? '' : tasksWord(report, { done, all });
   const tested = testWords(tests);
   // Reviewers may still object to work that is done.
-  const against = stillAgainst(report);
+  const against = describeObjections(report);
   const asked = against === '' ? '' : `; ${against}`;
   const trouble = troubleOf(report);
   const [glyph, stop] = trouble === '' ? [null, ''] : ['⛔', `${trouble}. `];
@@ -145,8 +137,8 @@ function toDo(report: WorkedReport, tests: TestState): string {
     ...(report.outcome.kind === 'complete' || report.outcome.reason === 'needs_human'
       ? []
       : [linkPages(proseLines(describeOutcomeAlone(report).what, 500), report.repositoryUrl)]),
-    ...branchAlarms(report).map((line) => prose(line, 500)),
-    ...redStill(report)
+    ...listBranchAlarms(report).map((line) => prose(line, 500)),
+    ...listStillRedChecks(report)
       .slice(0, 5)
       .map((one) => itemLine(one, report)),
     ...(waiting.length === 0
@@ -159,7 +151,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
     // The issue's own comment quotes the agent; the next step leads there.
     ...(named === null || (named.task.source.kind === 'issue' && named.asked === null)
       ? []
-      : [linkPages(prose(wordsOn(named), 1000), report.repositoryUrl)]),
+      : [linkPages(prose(quoteWordsOn(named), 1000), report.repositoryUrl)]),
     linkPages(nextLine(read), report.repositoryUrl),
   ]
     .filter((block) => block !== '')
@@ -171,123 +163,9 @@ function branchTasks(report: WorkedReport): readonly TaskReport[] {
   const started = startedTasks(report);
   const own = started.filter(
     ({ task, progress, share }) =>
-      isShareOf(report.change, task.id) && (progress.state === 'done' || share.commitCount > 0),
+      hasShareOf(report.change, task.id) && (progress.state === 'done' || share.commitCount > 0),
   );
   return own.length > 0 ? own : started;
-}
-
-function taskSection(report: WorkedReport, tests: TestState): string {
-  const begun = startedTasks(report);
-  const waiting = report.tasks.filter((task) => !begun.includes(task)).map(({ task }) => taskName(task));
-  const described =
-    begun.length > DESCRIBED_TASKS
-      ? bulletList(begun.map((task) => taskLine(task, report, tests)))
-      : begun.map((task) => taskItem(task, report, tests)).join('\n\n');
-  const gone = unlistedLine(report);
-  const blocks = [
-    ...(begun.length > 0 ? [described] : []),
-    ...folded(`${count(waiting.length, 'task')} not started`, waiting),
-    ...(gone === '' ? [] : [gone]),
-  ];
-  if (blocks.length === 0) return '';
-  return ['### Tasks', ...blocks].join('\n\n');
-}
-
-function taskName(task: TaskReport['task']): string {
-  return `${taskLink(task)} ${text(task.title, 120)}`;
-}
-
-function bulletList(lines: readonly string[]): string {
-  return firstLines(lines, NAMED_TASKS)
-    .map((line) => `- ${line}`)
-    .join('\n');
-}
-
-/** Renders a folded list; empty when there are no lines. */
-function folded(summary: string, lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : [`<details>\n<summary>${summary}</summary>\n\n${bulletList(lines)}\n\n</details>`];
-}
-
-/** Renders one of many tasks on one line: its state, its size and its newest commit, or why it is not done. */
-function taskLine(one: TaskReport, report: WorkedReport, tests: TestState): string {
-  const { task, progress, share } = one;
-  const commit = share.commits.at(-1) ?? progress.doneCommit;
-  const facts = [
-    ...(progress.state === 'done' ? [] : [stateWords(progress.state)]),
-    ...sizeWords(share, one, report),
-    ...(commit === null ? [] : [commitLink(commit, report)]),
-    ...verificationWords(one, tests),
-    ...(progress.unmarked ? [UNMARKED] : []),
-    // A failing verification would have to correct the words.
-    ...(share.summary === null || tests.kind === 'failed' ? [] : [`“${text(share.summary, 100)}”`]),
-  ];
-  return `${stateGlyph(progress.state)} ${taskName(task)}${facts.length === 0 ? '' : `: ${facts.join(', ')}`}`;
-}
-
-function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): string {
-  const { task, progress, share } = one;
-  const facts = [
-    ...sizeWords(share, one, report),
-    ...commitWords(share, one, report),
-    ...verificationWords(one, tests),
-    ...(share.iterations > 0 ? [count(share.iterations, 'iteration')] : []),
-    ...(share.costUsd > 0 ? [formatCost(share.costUsd)] : []),
-    ...(agentsOfChange(report.change).length > 1 && share.agents.length > 0 ? [`by ${namesOf(share.agents)}`] : []),
-  ].join(' · ');
-  const words = ownWords(one, report, tests);
-  return [
-    `- ${stateGlyph(progress.state)} **${text(task.title, 120)}** (${taskLink(task)})${progress.state === 'done' ? '' : `: ${stateWords(progress.state)}`}`,
-    ...words.map((line) => `  ${line}`),
-    ...(words.length > 0 && facts !== '' ? [''] : []),
-    ...(facts === '' ? [] : [`  ${facts}`]),
-    ...(progress.unmarked ? [`\n  ${upperFirst(UNMARKED)}.`] : []),
-  ].join('\n');
-}
-
-function stateWords(state: TaskReport['progress']['state']): string {
-  return state === 'in-progress' ? 'in progress' : state === 'stuck' ? 'set aside' : state;
-}
-
-/** Quotes the agent's words and what contradicts them. The words on a task that waits for a person are quoted further up. */
-function ownWords({ task, progress, share }: TaskReport, report: WorkedReport, tests: TestState): readonly string[] {
-  const recommended = iterationsOn(report, task.id).at(-1)?.analysis.signal.recommendation ?? null;
-  const said = share.summary ?? share.recommendation ?? recommended;
-  if (said === null || (isStuck(progress) && progress.state !== 'failed')) return [];
-  const contradicted = tests.kind === 'failed' ? ['>', '> ⚠️ The agent says so; `verify` says otherwise.'] : [];
-  return [`> “${text(said, 500)}”`, ...contradicted];
-}
-
-function sizeWords({ size }: TaskShare, { task }: TaskReport, report: WorkedReport): readonly string[] {
-  if (size !== null)
-    return size.files === 0 ? [] : [`${count(size.files, 'file')} (+${size.insertions} −${size.deletions})`];
-  const files = new Set(iterationsOn(report, task.id).flatMap(({ evidence }) => evidence.files)).size;
-  return files === 0 ? [] : [count(files, 'file')];
-}
-
-function commitWords(
-  { commits, commitCount, size }: TaskShare,
-  one: TaskReport,
-  report: WorkedReport,
-): readonly string[] {
-  const known = commits.length > 0 ? commits : [one.progress.doneCommit].filter((commit) => commit !== null);
-  const newest = known.at(-1);
-  if (newest === undefined) return [];
-  const shown = known.slice(-SHOWN_COMMITS).map((sha) => commitLink(sha, report));
-  const left = Math.max(0, commitCount - shown.length);
-  const compare =
-    size?.since == null || commitCount < 2
-      ? []
-      : [link('compare', `${report.repositoryUrl}/compare/${size.since}...${newest}`)];
-  return [
-    `${shown.length === 1 ? 'commit' : 'commits'} ${shown.join(' ')}${left > 0 ? ` and ${left} more` : ''}`,
-    ...compare,
-  ];
-}
-
-/** Returns the verification of a task where the headline does not say it. */
-function verificationWords({ share }: TaskReport, tests: TestState): readonly string[] {
-  if (share.verification === 'not-run' || share.verification === tests.kind) return [];
-  return [share.verification === 'failed' ? '`verify` **failed**' : '`verify` passed'];
 }
 
 function costLine({ change }: WorkedReport): string {
@@ -343,13 +221,14 @@ function isolationBlocks({ isolation }: WorkedReport): readonly string[] {
 function footer(report: WorkedReport): string {
   const several = agentsOfChange(report.change);
   // A run without a call knows no agent version, nor an agent name of its own.
-  const [one = ''] = several;
-  const name = report.agent.name === '' ? one : `${report.agent.name} ${report.agent.version}`;
+  const [one = null] = several;
+  const name =
+    report.agent.name === ''
+      ? one === null
+        ? ''
+        : CAPABILITIES[one].title
+      : `${report.agent.name} ${report.agent.version}`;
   const by = several.length > 1 ? namesOf(several) : name === '' ? 'a coding agent' : text(name, 80);
   const isolation = report.isolation?.facts.level === 'none' ? ' **without isolation**' : '';
   return `<sub>Written by ${by} in a bounded loop${isolation}, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;
-}
-
-function upperFirst(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }

@@ -10,7 +10,7 @@ import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { Work } from '../../handover/intake.ts';
 
 /** The state of a local run. `work` is what this run knows of its lane; its journal is null outside of the loop. */
-export interface StandsNow {
+export interface LocalRunState {
   readonly work: (Pick<Work, 'tasks' | 'state'> & { readonly journal: Work['journal'] | null }) | null;
   /** The last status of the run before, for what this run does not know; null when there is none. */
   readonly before: RunStatus | null;
@@ -26,7 +26,7 @@ export interface StandsNow {
 }
 
 /** Renders the content of `.ralph/status.json`. */
-export function renderStatusDocument(stands: StandsNow): object {
+export function renderStatusDocument(stands: LocalRunState): object {
   const { work, policy, now } = stands;
   const usage = work === null ? { hour: null, day: null } : usageAt(work.state.windows, now);
   return statusDocument(runStatusOf(stands), {
@@ -36,7 +36,7 @@ export function renderStatusDocument(stands: StandsNow): object {
   });
 }
 
-function runStatusOf(stands: StandsNow): RunStatus {
+function runStatusOf(stands: LocalRunState): RunStatus {
   const { work, lane, doing, task, policy, startedAt, now, resumeAt, outcome, pid } = stands;
   const iso = (instant: number): string => new Date(instant).toISOString();
   const state = work?.state ?? null;
@@ -80,7 +80,7 @@ interface KnownNow extends Pick<RunStatus, 'tasks' | 'circuit'> {
   readonly costOfDay: number;
 }
 
-function withLane({ tasks, state }: NonNullable<StandsNow['work']>, { policy, now }: StandsNow): KnownNow {
+function withLane({ tasks, state }: NonNullable<LocalRunState['work']>, { policy, now }: LocalRunState): KnownNow {
   const { hour, day } = usageAt(state.windows, now);
   return {
     tasks: countTasks(tasks.filter(isListed), state.tasks),
@@ -90,7 +90,7 @@ function withLane({ tasks, state }: NonNullable<StandsNow['work']>, { policy, no
   };
 }
 
-function withoutLane({ before, now }: StandsNow): KnownNow {
+function withoutLane({ before, now }: LocalRunState): KnownNow {
   if (before === null) return { tasks: { done: 0, all: 0 }, circuit: 'closed', calls: 0, costOfDay: 0 };
   const at = Date.parse(before.updatedAt);
   return {

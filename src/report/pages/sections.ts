@@ -125,7 +125,7 @@ export function taskVerificationWord(entries: readonly JournalEntry[], report: R
   if (inWorkTree.kind === 'not-run' || published === null) return verificationWord(inWorkTree);
   const { verification } = published;
   return verification.kind === 'passed'
-    ? 'passed in a clean clone'
+    ? `passed in a clean clone of ${commitLink(published.commit, report)}`
     : `${verificationWord(verification)} in a clean clone`;
 }
 
@@ -134,13 +134,16 @@ export function verificationSection(report: RunReport): string {
   const work = workOf(report);
   if (work === null) return '';
   const { headVerification } = work;
-  const head =
-    headVerification === null
-      ? ''
-      : isSaid(headVerification)
-        ? verifiedLine(headVerification, work)
-        : headVerificationLine(headVerification, work);
-  return [head, baseVerificationLine(work)].filter((line) => line !== '').join('\n\n');
+  return headVerification !== null && isSaid(headVerification)
+    ? [verifiedLine(headVerification, work), ...verificationLines(work)].join('\n\n')
+    : verificationLines(work).join('\n\n');
+}
+
+/** Renders the same on the page of an issue, whose own state already says that the head passes. */
+export function verificationLines(work: WorkedReport): readonly string[] {
+  const { headVerification } = work;
+  const head = headVerification === null || isSaid(headVerification) ? '' : headVerificationLine(headVerification, work);
+  return [head, baseVerificationLine(work)].filter((line) => line !== '');
 }
 
 /** Tells whether the outcome already reports that the head passes, so that only the commit is left to name. */
@@ -265,7 +268,7 @@ export function warningSection(report: RunReport, heading: string): string {
 /** Lists the files and settings of other Ralphs that the run found and that count here. */
 export function foundSection(report: RunReport): string {
   const lines = (settingOf(report)?.found ?? []).map((line) => prose(line, 600));
-  return listUpTo(MAX_FOUND, 'Found of other Ralphs', lines);
+  return listUpTo(MAX_FOUND, 'Found from other Ralphs', lines);
 }
 
 /** Maximum number of findings listed, more than any other Ralph leaves behind. */

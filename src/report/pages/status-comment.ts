@@ -24,7 +24,7 @@ import { feedbackLine } from './feedback-section.ts';
 import { tasksBar } from './progress-bar.ts';
 import { iterationResult } from './progress.ts';
 import {
-  verificationSection,
+  verificationLines,
   commitLink,
   headline,
   stateWord,
@@ -96,9 +96,13 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     ...((stuck !== '' || task?.progress.state === 'done') && outcome.kind !== 'failed'
       ? []
       : [pull === null || outcome.kind === 'failed' ? headline(report) : seeLine(report, pull)]),
-    verificationSection(report),
+    ...verificationLines(report),
     // A single task needs no bar, because its state is already above.
-    report.tasks.length < 2 ? counts.join(' · ') : `\`${tasksBar(report.tasks)}\` ${[done, ...counts].join(' · ')}`,
+    report.tasks.length < 2
+      ? report.iterations.length === 0
+        ? ''
+        : counts.join(' · ')
+      : `\`${tasksBar(report.tasks)}\` ${[done, ...counts].join(' · ')}`,
     feedbackLine(report),
     `Where: ${where.join(' · ')}`,
     ...unsaved,

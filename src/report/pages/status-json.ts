@@ -16,7 +16,7 @@ import {
   tasksOf,
   workOf,
 } from '../facts.ts';
-import { listAsked } from '../sentences/feedback.ts';
+import { listFeedbackRequests } from '../sentences/feedback.ts';
 import { calledAgents, handOverLines } from '../sentences/lane-status.ts';
 import { branchCost, costOrNull } from '../sentences/spend.ts';
 import { type RalphStatus, ralphStatusSchema } from './status-schema.ts';
@@ -70,7 +70,7 @@ const MAX_CHECKS = 10;
 export const MAX_UNLISTED = 25;
 
 function serializeWithin(report: RunReport, maxChars: number, stringify: (status: RalphStatus) => string): string {
-  const asked = listAsked(report).length;
+  const asked = listFeedbackRequests(report).length;
   const most = Math.max(Math.min(tasksOf(report).length, MAX_TASKS), Math.min(asked, MAX_ASKED));
   for (let shown = most; ; shown = Math.floor(shown / 2)) {
     const json = stringify(ralphStatus(report, shown));
@@ -153,7 +153,7 @@ function agentsOf(report: RunReport): Pick<RalphStatus, 'agents' | 'handOvers'> 
 
 function feedbackOf(report: RunReport, shown: number): RalphStatus['feedback'] {
   const lane = laneOf(report);
-  const asked = listAsked(report);
+  const asked = listFeedbackRequests(report);
   if (lane === null || (asked.length === 0 && lane.answers.rounds.length === 0 && lane.checks === null)) return null;
   const isOpen = asked.filter((one) => one.isOpen);
   const newestFirst = [...isOpen.toReversed(), ...asked.filter((one) => !one.isOpen).toReversed()];

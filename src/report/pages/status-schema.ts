@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { answerKinds, askedKinds } from '../../core/feedback/memory.ts';
+import { answerKinds, subjectKinds } from '../../core/feedback/memory.ts';
 import { isolationFacts } from '../../core/isolation/probe.ts';
 import { circuitWords } from '../../core/lane/circuit.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
@@ -110,7 +110,7 @@ export const ralphStatusSchema = z.object({
         .array(
           z.object({
             id: z.string(),
-            kind: z.enum(askedKinds),
+            kind: z.enum(subjectKinds),
             title: z.string(),
             url: z.string().nullable(),
             rounds: whole.describe('How often it was worked on since a person pushed last.'),

@@ -23,7 +23,7 @@ import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { calledAgents, handOverLines, renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
-import { costIsUnknown, costWord } from '../sentences/spend.ts';
+import { explainUnknownCost, costWord } from '../sentences/spend.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import { onlyTrouble } from '../sentences/waiting.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
@@ -99,7 +99,7 @@ function costLine(report: RunReport): string {
   const work = workOf(report);
   if (lane === null) return '';
   const pull = lane.pullRequest;
-  const unknown = work === null ? null : costIsUnknown(work);
+  const unknown = work === null ? null : explainUnknownCost(work);
   const spent =
     work === null || !hasUsed(work)
       ? []
@@ -138,7 +138,10 @@ function taskSection(report: RunReport): string {
 function taskLine({ task, progress, share }: TaskReport, report: RunReport): string {
   const here = iterationsOn(report, task.id).length;
   const earlier = share.iterations - here;
-  const iterations = `${count(here, 'iteration')}${earlier > 0 ? ` (and ${earlier} before)` : ''}`;
+  const iterations =
+    here === 0 && earlier > 0
+      ? `${count(earlier, 'iteration')} before this run`
+      : `${count(here, 'iteration')}${earlier > 0 ? ` (and ${earlier} before)` : ''}`;
   return `- ${stateWord(progress.state)}: ${taskLink(task)} ${text(task.title, 120)}, ${iterations}`;
 }
 
@@ -250,7 +253,7 @@ function problemLines(report: RunReport): readonly string[] {
       ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
       ...errorLine({ analysis, evidence, verdict, ...entry }),
       ...(evidence.failedServers ?? []).map((name) =>
-        prose(`The agent had no tools of the MCP server ${oneLine(name, 100)}.`, 300),
+        prose(`The agent could not use the tools of the MCP server ${oneLine(name, 100)}.`, 300),
       ),
       ...stepProblems(evidence.steps),
     ].map((line) => ({ iteration: entry.iteration, text: line })),
@@ -270,7 +273,7 @@ function errorLine(entry: JournalEntry): readonly string[] {
   const again =
     madeAgain === null
       ? []
-      : [`A conversation could not be continued, and a new one was begun: ${code(oneLine(madeAgain.why, 300), 300)}`];
+      : [`A conversation could not be continued, so a new one was started: ${code(oneLine(madeAgain.why, 300), 300)}`];
   if (verdict.agentFailed) return [...again, prose(quotedFailure(entry), 400)];
   if (agentError === null) return again;
   const words = code(oneLine(agentError.text, 300), 300);

@@ -23,12 +23,12 @@ const SHOWN_REASONS = 2;
  * Returns what people must know besides the outcome, each with its remedy: failed calls, files that were left out,
  * tools that the agent was denied. `backticks` mark code.
  */
-export function alarms(report: RunReport): readonly string[] {
+export function listAlarms(report: RunReport): readonly string[] {
   return [...failedCalls(report), ...leftOutAlarm(workOf(report)?.withheld ?? [], 0), ...deniedCommands(report)];
 }
 
 /** Returns the alarms of a branch, over all runs. */
-export function branchAlarms(report: WorkedReport): readonly string[] {
+export function listBranchAlarms(report: WorkedReport): readonly string[] {
   const { leftOut, leftOutMore } = report.change;
   return [...leftOutAlarm(leftOut, leftOutMore), ...deniedCommands(report)];
 }

@@ -5,48 +5,48 @@ import { laneOf } from '../facts.ts';
 import { count } from '../format.ts';
 
 /** A request to the pull request, by id. `isOpen` is set while there is no answer, or while a person must decide. */
-export interface Asked {
+export interface FeedbackRequest {
   readonly id: TaskId;
   readonly item: FeedbackItem;
   readonly isOpen: boolean;
 }
 
 /** Lists every request that the lane remembers, oldest first. */
-export function listAsked(report: RunReport): readonly Asked[] {
-  return askedIn(laneOf(report)?.answers.items ?? {});
+export function listFeedbackRequests(report: RunReport): readonly FeedbackRequest[] {
+  return requestsIn(laneOf(report)?.answers.items ?? {});
 }
 
 /** Lists the requests that a state remembers, in the order of the state. */
-export function askedIn(items: Feedback['items']): readonly Asked[] {
+export function requestsIn(items: Feedback['items']): readonly FeedbackRequest[] {
   return Object.entries(items).map(([id, item]) => ({ id, item, isOpen: isOpen(item) }));
 }
 
 /** Returns one request; null when the lane does not remember it. */
 export function itemOf(report: RunReport, id: TaskId): FeedbackItem | null {
-  return listAsked(report).find((asked) => asked.id === id)?.item ?? null;
+  return listFeedbackRequests(report).find((asked) => asked.id === id)?.item ?? null;
 }
 
 function isOpen({ answer }: FeedbackItem): boolean {
   return answer === null || answer.kind === 'given-up';
 }
 
-/** Returns the failed checks of the newest commit for which nothing was changed: they are answered, but CI is still red. */
-export function redStill(report: RunReport): readonly Asked[] {
+/** Lists failed checks of the newest commit that were answered without a change, so CI is still red. */
+export function listStillRedChecks(report: RunReport): readonly FeedbackRequest[] {
   const { checks = null, headSha = null } = laneOf(report) ?? {};
   // A remembered failure may have passed since, after a person re-ran the check.
   const isRed = checks?.counts == null || checks.counts.failed > checks.alsoOnBase.length;
-  return listAsked(report).filter(
+  return listFeedbackRequests(report).filter(
     ({ item: { kind, asked, answer } }) =>
       isRed && kind === 'check' && answer?.kind === 'unchanged' && asked === headSha,
   );
 }
 
-/** Describes what people and CI still have against the pull request, as a sentence part; empty when nothing is known. */
-export function stillAgainst(report: RunReport): string {
-  const red = redStill(report).length;
+/** Describes the objections of people and CI to the pull request, as a sentence part; empty when none is known. */
+export function describeObjections(report: RunReport): string {
+  const red = listStillRedChecks(report).length;
   const isUnread = (laneOf(report)?.checks?.unreadable ?? null) !== null;
   return [
-    openWords(listAsked(report)),
+    describeOpenRequests(listFeedbackRequests(report)),
     red === 0 ? '' : `${count(red, 'check')} still ${red === 1 ? 'fails' : 'fail'}`,
     isUnread ? 'its checks could not be read' : '',
   ]
@@ -54,10 +54,10 @@ export function stillAgainst(report: RunReport): string {
     .join('; ');
 }
 
-type AskedKind = Pick<Asked, 'isOpen'> & { readonly item: Pick<FeedbackItem, 'kind'> };
+type AskedKind = Pick<FeedbackRequest, 'isOpen'> & { readonly item: Pick<FeedbackItem, 'kind'> };
 
 /** Renders `2 review threads and 1 failed check are open`; empty when nothing is open. */
-function openWords(asked: readonly AskedKind[]): string {
+function describeOpenRequests(asked: readonly AskedKind[]): string {
   const open = asked.filter((one) => one.isOpen);
   if (open.length === 0) return '';
   const parts = Object.entries(NOUNS).flatMap(([kind, noun]) => {
@@ -79,7 +79,7 @@ const NOUNS: Readonly<Record<FeedbackItem['kind'], string>> = {
 /** Renders `3 answered, 1 review thread is open`; empty when nothing was asked. */
 export function feedbackWords(asked: readonly AskedKind[]): string {
   const answered = asked.filter((one) => !one.isOpen).length;
-  return [...(answered === 0 ? [] : [`${answered} answered`]), openWords(asked)]
+  return [...(answered === 0 ? [] : [`${answered} answered`]), describeOpenRequests(asked)]
     .filter((part) => part !== '')
     .join(', ');
 }

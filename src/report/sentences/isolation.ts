@@ -1,5 +1,5 @@
 import { type IsolationFacts, meaningOf } from '../../core/isolation/probe.ts';
-import { STRANGER } from '../../core/isolation/egress/opening.ts';
+import { MISMATCH_SUFFIX } from '../../core/isolation/egress/opening.ts';
 import { refusedHosts } from '../../core/isolation/texts.ts';
 import { andMore, firstNames, oneLine } from '../../core/text/phrase.ts';
 import type { IsolationReport } from '../../handover/report.ts';
@@ -138,12 +138,12 @@ function refusedProblem(facts: IsolationFacts): readonly string[] {
   if (hosts.length === 0) return [];
   const shown = hosts.slice(0, SHOWN_HOSTS).map(([host, times]) => `${marked(host)} (${String(times)}×)`);
   return [
-    `Refused hosts: ${shown.join(', ')}${andMore(hosts.length - shown.length)}. Add those that the work needs to \`allowed-hosts\`; any other can be a sign that hidden instructions misled the agent.${hosts.some(([host]) => STRANGER.test(host)) ? INSIDE : ''}`,
+    `Refused hosts: ${shown.join(', ')}${andMore(hosts.length - shown.length)}. Add those that the work needs to \`allowed-hosts\`; any other can be a sign that hidden instructions misled the agent.${hosts.some(([host]) => MISMATCH_SUFFIX.test(host)) ? INSIDE : ''}`,
   ];
 }
 
 const INSIDE =
-  ' "HOST as NAME" is a connection to HOST on which a program asked for NAME: on a connection to a host, only this host may be named, and on port 443 by TLS.';
+  ' "HOST as NAME" is a connection to HOST in which a program asked for NAME. A connection may only name the host that it was opened to, and on port 443 only by TLS.';
 
 function named(names: readonly string[]): string {
   return names.length <= SHOWN_CHECKS ? listed(names) : firstNames(names, SHOWN_CHECKS);

@@ -15,7 +15,7 @@ import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts
 import { code, link, linkPages, text } from '../markdown.ts';
 import { renderCommand, renderContinuation, type Target } from '../next/step.ts';
 import { tasksBar } from '../pages/progress-bar.ts';
-import { askedIn, feedbackWords } from './feedback.ts';
+import { requestsIn, feedbackWords } from './feedback.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
 
 type Turn = Pick<JournalEntry, 'iteration' | 'agent' | 'passedOver'>;
@@ -145,7 +145,7 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
 
 /** Summarizes what the pull request was asked, in our own words only. */
 function answersLine(state: LaneState | null): readonly string[] {
-  const words = state === null ? '' : feedbackWords(askedIn(provenAnswers(state).items));
+  const words = state === null ? '' : feedbackWords(requestsIn(provenAnswers(state).items));
   return words === '' ? [] : [`Review and checks: ${words}`];
 }
 
@@ -156,7 +156,7 @@ function receiptLines(view: LaneView, style: Style): readonly string[] {
   const ends =
     receipt.order === 'stop'
       ? view.jobs === 'one'
-        ? 'ends after its running iteration.'
+        ? 'ends after its current iteration.'
         : 'continues to its end: to end it now, cancel it. What is finished is kept.'
       : 'continues to its end; the order takes effect with the next one.';
   const tail = claimedBy === null ? '' : ` The ${style.link('run', claimedBy.runUrl)} that works now ${ends}`;

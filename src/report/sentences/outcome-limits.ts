@@ -24,11 +24,11 @@ export interface OutcomeText {
   readonly what: string;
 }
 
-export function doneWords(report: RunReport): string {
+export function describeProgress(report: RunReport): string {
   return tasksDone(doneTasks(report).length, tasksOf(report).length);
 }
 
-export function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): OutcomeText {
+export function describeParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): OutcomeText {
   const { needsPerson } = { needsPerson: undefined, ...outcome };
   if (needsPerson !== undefined)
     return {
@@ -78,9 +78,9 @@ function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunRep
   }
 }
 
-export function limited(reason: RunBound, report: RunReport): OutcomeText {
+export function describeLimit(reason: RunBound, report: RunReport): OutcomeText {
   const policy = settingOf(report)?.policy;
-  const done = doneWords(report);
+  const done = describeProgress(report);
   const limits = {
     iterations: {
       title: ['Iteration limit'],

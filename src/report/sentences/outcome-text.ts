@@ -2,7 +2,7 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind } from '../../core/outcome.ts';
 import { isListed, nameOfTask } from '../../core/tasks/task.ts';
-import { cut, firstLines, namesOf } from '../../core/text/phrase.ts';
+import { cut, firstLines, namesOf, upperFirst } from '../../core/text/phrase.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { failedWords } from '../agent-failures.ts';
@@ -21,11 +21,19 @@ import {
   workOf,
 } from '../facts.ts';
 import { count } from '../format.ts';
-import { alarms, passedWords } from './alarms.ts';
+import { listAlarms, passedWords } from './alarms.ts';
 import { type Target, type Words, renderWords } from '../next/step.ts';
-import { doneWords, limited, type OutcomeText, parked } from './outcome-limits.ts';
+import { describeProgress, describeLimit, type OutcomeText, describeParked } from './outcome-limits.ts';
 import { blockedTitle, stopTitle, YOU_ARE_NEEDED } from './trouble.ts';
-import { baseIsRed, noTasks, obstacleLines, onlyTrouble, sourcesOf, stuckLines, wordsOn } from './waiting.ts';
+import {
+  describeRedBase,
+  describeNoTasks,
+  obstacleLines,
+  onlyTrouble,
+  sourcesOf,
+  stuckLines,
+  quoteWordsOn,
+} from './waiting.ts';
 
 /** Maximum number of waiting tasks in the headline. */
 const SHOWN_WAITING = 5;
@@ -42,7 +50,7 @@ export function describeOutcome(report: RunReport): OutcomeText {
   if (outcome.reason === 'base_is_red') return text;
   const red = outcome.kind === 'failed' ? null : redTests(report);
   const title = red === null ? text.title : [`❌ ${red}; `, ...lowerFirst(text.title)];
-  return { title, what: [withTests(text.what, report), ...alarms(report).map((line) => `- ${line}`)].join('\n') };
+  return { title, what: [withTests(text.what, report), ...listAlarms(report).map((line) => `- ${line}`)].join('\n') };
 }
 
 /** Renders the headline of a run, the same on every page and in the log: trouble first, without a full stop. */
@@ -107,12 +115,12 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
     case 'halted':
       return halted(outcome, report);
     case 'blocked':
-      if (outcome.reason === 'base_is_red') return baseIsRed(report);
+      if (outcome.reason === 'base_is_red') return describeRedBase(report);
       return { title: blockedTitle(report), what: blockedTasks(allTasksOf(report)) };
     case 'parked':
-      return parked(outcome, report);
+      return describeParked(outcome, report);
     case 'limit':
-      return outcome.reason === 'checks' ? checksLeft(report) : limited(outcome.reason, report);
+      return outcome.reason === 'checks' ? checksLeft(report) : describeLimit(outcome.reason, report);
     case 'idle':
       switch (outcome.reason) {
         case 'updated':
@@ -166,7 +174,7 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
 }
 
 function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
-  const done = isPromptAlone(report) ? `nothing is left of \`${promptName(report)}\`` : doneWords(report);
+  const done = isPromptAlone(report) ? `nothing is left of \`${promptName(report)}\`` : describeProgress(report);
   switch (reason) {
     case 'plan_complete':
       return tasksOf(report).length === 1 ? 'The task is done.' : allDone(report);
@@ -229,7 +237,7 @@ function checksLeft(report: RunReport): OutcomeText {
   const left = allTasksOf(report).filter(({ task }) => task.obstacle === 'unread').length;
   return {
     title: ['More checks to look at'],
-    what: `Stopped with ${doneWords(report)}: ${count(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for what CI says of this work.`,
+    what: `Stopped with ${describeProgress(report)}: ${count(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for what CI says of this work.`,
   };
 }
 
@@ -240,14 +248,14 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, re
     case 'no_tasks':
       return {
         title: ['Idle'],
-        what: `Nothing to do: ${noTasks(where, warned)}.${warned ? ' The warnings say what was left out.' : ''}`,
+        what: `Nothing to do: ${describeNoTasks(where, warned)}.${warned ? ' The warnings say what was left out.' : ''}`,
       };
     case 'all_done':
       return {
         title: ['Idle'],
         what: isPromptAlone(report)
           ? 'Nothing to do: what the prompt asks for is done already.'
-          : `Nothing to do: ${doneWords(report)} already.`,
+          : `Nothing to do: ${describeProgress(report)} already.`,
       };
     case 'waiting_for_review':
       return { title: ['Waiting for review'], what: waitingForReview(report) };
@@ -296,7 +304,7 @@ function holdWords({ approvedBy, autoMerge, queued }: HeldHead['hold']): string 
 /** Quotes what is said of the one task that waits, or lists the first five and what they wait for, one line each. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const named = onlyTrouble(tasks);
-  if (named !== null) return wordsOn(named);
+  if (named !== null) return quoteWordsOn(named);
   const waiting = [...stuckLines(tasks), ...obstacleLines(tasks)];
   if (waiting.length === 0) return 'The agent says that it cannot continue without a person.';
   const done = tasks.filter(({ task, progress }) => isListed(task) && progress.state === 'done').length;
@@ -314,10 +322,6 @@ function allDone(report: RunReport): string {
   return done.length > 2
     ? `All ${count(done.length, 'task')} are done.`
     : `${done.map(({ task }) => nameOfTask(task)).join(' and ')} are done.`;
-}
-
-function upperFirst(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
 function deniedTools(report: RunReport): string {

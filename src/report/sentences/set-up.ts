@@ -64,7 +64,7 @@ function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
     const says = `Not checked: ${[...subjects].join('; ')}.`;
     const pages = [...new Set(alike.flatMap((found) => found.remedy?.link ?? []))];
     const look = pages.length === 0 ? null : pages.join('\n');
-    const text = `${withFirst(why, 'upper')}${look === null ? '' : ' Or look yourself:'}`;
+    const text = `${withFirst(why, 'upper')}${look === null ? '' : ' Or check it yourself:'}`;
     const remedy = { text, paste: look, link: null };
     return alike.slice(0, 1).map((found) => ({ ...found, where: null, says, remedy }));
   });

@@ -56,12 +56,12 @@ export function knownCost({
 }
 
 /** Explains why the cost of a run is not known and what limits the run instead, with `backticks` around code; null when the cost is known. */
-export function costIsUnknown(report: Costs & Pick<WorkedReport, 'policy'>): string | null {
+export function explainUnknownCost(report: Costs & Pick<WorkedReport, 'policy'>): string | null {
   const { iterations, policy } = report;
   const { length } = unpriced(report);
   if (length === 0) return null;
   const { maxCostUsd, maxCostUsdPerDay, maxTokensPerHour } = policy;
-  const isMute = silentOf(report).every(({ name }) => tellsNothing(name));
+  const isMute = agentsWithoutCost(report).every(({ name }) => reportsNoUsage(name));
   const unbound = named([
     ['max-cost-usd', maxCostUsd > 0],
     ['max-cost-usd-per-day', maxCostUsdPerDay > 0],
@@ -83,40 +83,40 @@ export function costIsUnknown(report: Costs & Pick<WorkedReport, 'policy'>): str
 }
 
 /** Returns the run's agents that report no cost, or all agents when each normally does, because then one of them left it out. */
-function silentOf({ agents }: Costs): Costs['agents'] {
+function agentsWithoutCost({ agents }: Costs): Costs['agents'] {
   const silent = agents.filter(({ name }) => !CAPABILITIES[name].cost);
   return silent.length > 0 ? silent : agents;
 }
 
 function silentWords(costs: Costs): string {
-  const titles = silentOf(costs).map(({ name }) => CAPABILITIES[name].title);
+  const titles = agentsWithoutCost(costs).map(({ name }) => CAPABILITIES[name].title);
   return `${inWords(titles)} ${titles.length === 1 ? 'reports' : 'report'} no cost`;
 }
 
 function whyUnpriced(costs: Costs): string {
   if (Object.keys(costs.prices).length === 0) return '`prices` is empty';
-  const prices = silentOf(costs).map(({ model }) => ({ model, price: priceOf(costs, model) }));
+  const prices = agentsWithoutCost(costs).map(({ model }) => ({ model, price: priceOf(costs, model) }));
   const missing = prices.flatMap(({ model, price }) => (model !== null && price === null ? [model] : []));
   if (missing.length > 0) return `\`prices\` has no entry for ${inWords(missing)}`;
   return prices.some(({ price }) => price === null)
     ? 'no entry of `prices` fits the model that was chosen'
-    : 'the requests were not counted, so that `prices` does not help';
+    : 'the requests were not counted, so `prices` does not help';
 }
 
 /** Returns the iterations of unknown cost, except those of an agent that was ended before it reported anything. */
 function unpriced(costs: Costs): readonly JournalEntry[] {
   // The user's prices may be zero, for example for a model on their own machine.
-  const isFree = silentOf(costs).every(({ model }) => priceOf(costs, model) === 0);
+  const isFree = agentsWithoutCost(costs).every(({ model }) => priceOf(costs, model) === 0);
   return isFree
     ? []
     : costs.iterations.filter(
         ({ agent, analysis: { tokens, costUsd } }) =>
-          costUsd === null && ((tokens ?? 0) > 0 || (agent !== null && tellsNothing(agent))),
+          costUsd === null && ((tokens ?? 0) > 0 || (agent !== null && reportsNoUsage(agent))),
       );
 }
 
 /** Tells whether an agent reports neither cost nor tokens. */
-function tellsNothing(agent: AgentName): boolean {
+function reportsNoUsage(agent: AgentName): boolean {
   const { cost, tokens } = CAPABILITIES[agent];
   return !cost && !tokens;
 }

@@ -1,7 +1,7 @@
 import { withheldFiles } from './ends/withheld.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { isStuck } from '../../core/tasks/task.ts';
-import { turnOf } from '../../core/tasks/ids.ts';
+import { nextTurnOf } from '../../core/tasks/ids.ts';
 import { formatInstantFrom } from '../format.ts';
 import { code, codeElement, fence, prose, text } from '../markdown.ts';
 import { iterationResult } from '../pages/progress.ts';
@@ -67,7 +67,7 @@ function opening(one: TaskReport, report: RunReport): string {
     if (progress.state === 'failed')
       return policy === null ? '' : `\`${policyInputs.maxIterationsPerTask.name}\` is ${policy.maxIterationsPerTask}.`;
     if (progress.state === 'stuck') {
-      const turn = turnOf(progress, policy?.circuit.cooldownMs ?? 0);
+      const turn = nextTurnOf(progress, policy?.circuit.cooldownMs ?? 0);
       const again = turn === null ? '' : ` Ralph tries it again after ${formatInstantFrom(turn, report.endedAt)}.`;
       return `Other tasks go first.${again}`;
     }

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../core/outcome.ts';
-import { isListed, isStuck, markedIn, type Task } from '../../core/tasks/task.ts';
+import { isListed, isStuck, markingFileOf, type Task } from '../../core/tasks/task.ts';
 import { oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, iterationsOf, laneOf, settingOf } from '../facts.ts';
@@ -14,13 +14,13 @@ export const YOU_ARE_NEEDED = '; you are needed';
 export function taskTrouble(one: TaskReport): Words {
   const { task, progress, share } = one;
   const name = nameIn(task);
-  if (markedIn(task, progress) !== null) return [name, ` is marked as ${progress.state}`];
+  if (markingFileOf(task, progress) !== null) return [name, ` is marked as ${progress.state}`];
   const calls = count(progress.attempts, 'call');
   if (progress.state === 'failed') return [name, ` is not done after ${calls}`];
   if (progress.state === 'stuck') return [name, ` stopped making progress after ${calls}`];
   switch (progress.reason) {
     case 'feedback_rounds':
-      return [name, ' was asked for again after all its rounds'];
+      return [name, ' is still open after all its rounds'];
     case 'withheld':
       return [name, ' needs files that Ralph does not publish'];
     case 'push_refused':

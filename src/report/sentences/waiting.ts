@@ -1,5 +1,5 @@
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
-import { isListed, isSettled, isStuck, markedIn, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
+import { isListed, isSettled, isStuck, markingFileOf, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
 import { cut, firstNames, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { iterationsOf, laneOf, settingOf } from '../facts.ts';
@@ -20,7 +20,7 @@ const FILES: ReadonlyMap<string, string> = new Map([
 
 /** Lists the tasks that failed, are blocked or stuck, each as one sentence part in which `backticks` mark code: its name, its title, and why it does not continue. */
 export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
-  return tasks.filter(({ progress }) => isStuck(progress)).map((one) => `${called(one)}: ${whyStuck(one)}`);
+  return tasks.filter(({ progress }) => isStuck(progress)).map((one) => `${nameAndTitle(one)}: ${whyStuck(one)}`);
 }
 
 /** Returns the only task that waits for a person, which a headline can name; null when there are several, or when it waits for something else. */
@@ -29,10 +29,10 @@ export function onlyTrouble(tasks: readonly TaskReport[]): TaskReport | null {
   return one === undefined || others.length > 0 || obstacleLines(tasks).length > 0 ? null : one;
 }
 
-/** Quotes what the agent or the server says of a task that a headline names, as one sentence; empty when nobody says anything. */
-export function wordsOn({ task, progress, share, asked }: TaskReport): string {
+/** Quotes the agent or the server on a task that a headline names, as one sentence; empty when there is nothing to quote. */
+export function quoteWordsOn({ task, progress, share, asked }: TaskReport): string {
   if (asked !== null) return `See ${asked}.`;
-  if (markedIn(task, progress) !== null) return '';
+  if (markingFileOf(task, progress) !== null) return '';
   if (progress.reason === 'feedback_rounds') return '`max-feedback-rounds` allows no more rounds.';
   if (progress.reason === 'push_refused') return `The server says: “${quietWords(progress.refused?.words ?? '')}”`;
   if (share.question !== null) return `The agent asks: “${quietWords(share.question)}”`;
@@ -42,7 +42,7 @@ export function wordsOn({ task, progress, share, asked }: TaskReport): string {
 
 /** Explains why a given-up task is not worked on, with the agent's own words or a link to them. */
 function whyStuck({ task, progress, share, asked }: TaskReport): string {
-  const file = markedIn(task, progress);
+  const file = markingFileOf(task, progress);
   if (file !== null)
     return `marked as ${progress.state} in \`${quiet(file)}\`${progress.state === 'failed' ? ' by an earlier Ralph' : ''}`;
   const iterations = count(progress.attempts, 'iteration');
@@ -73,14 +73,14 @@ export function obstacleLines(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.flatMap((one) => {
     if (isSettled(one.progress)) return [];
     const why = obstacleOf(one, tasks);
-    return why === null ? [] : [`${called(one)}: ${why}`];
+    return why === null ? [] : [`${nameAndTitle(one)}: ${why}`];
   });
 }
 
 const OBSTACLES: Readonly<Record<TaskObstacle, string | null>> = {
   'needs-approval': 'its text was changed after it was approved: remove and re-add the label',
   'dependency-unknown': 'what it depends on does not exist',
-  'dependency-cycle': 'what it depends on depends on it',
+  'dependency-cycle': 'it depends on a task that depends on it',
   'circuit-open':
     'nothing changed when its own branch worked on it, so it is on hold: label it again, or comment `/ralph run` on it, to try now',
   unchecked: null,
@@ -95,7 +95,7 @@ const OBSTACLES: Readonly<Record<TaskObstacle, string | null>> = {
 function obstacleOf({ task }: TaskReport, tasks: readonly TaskReport[]): string | null {
   if (task.obstacle !== null) return OBSTACLES[task.obstacle];
   const open = awaitedBy(task, tasks);
-  const names = open.map((id) => nameOf(id, tasks));
+  const names = open.map((id) => dependencyName(id, tasks));
   return open.length === 0 ? null : `it depends on ${firstNames(names, SHOWN_DEPENDENCIES)}, not done yet`;
 }
 
@@ -107,20 +107,20 @@ export function awaitedOutside(tasks: readonly TaskReport[]): readonly string[] 
   const ids = open
     .flatMap(({ task }) => awaitedBy(task, tasks))
     .filter((id) => tasks.every(({ task }) => task.id !== id));
-  return [...new Set(ids)].map((id) => nameOf(id, tasks));
+  return [...new Set(ids)].map((id) => dependencyName(id, tasks));
 }
 
 function awaitedBy({ dependsOn }: TaskReport['task'], tasks: readonly TaskReport[]): readonly TaskId[] {
   return dependsOn.filter((id) => tasks.find((other) => other.task.id === id)?.progress.state !== 'done');
 }
 
-function called({ task }: TaskReport): string {
+function nameAndTitle({ task }: TaskReport): string {
   // The title of such a task says where it was asked, and ends in the words of the person who asked.
   if (!isListed(task)) return quiet(task.title).replace(/[.:;,!?…]+$/, '');
   return `${quiet(nameOfTask(task))} (${quiet(task.title)})`;
 }
 
-function nameOf(id: string, tasks: readonly TaskReport[]): string {
+function dependencyName(id: string, tasks: readonly TaskReport[]): string {
   const known = tasks.find(({ task }) => task.id === id);
   // An unknown id is an open issue without the label, or an issue of another repository.
   return quiet(known === undefined ? nameOfTaskId(id) : nameOfTask(known.task));
@@ -140,7 +140,7 @@ function quiet(foreign: string): string {
  * Renders `no open issue has the label ralph, and no task is open in .ralph/fix_plan.md or .ralph/prd.json`. `leftOut`
  * is set when there may be tasks that this run may not work on.
  */
-export function noTasks(where: TaskSources, leftOut: boolean): string {
+export function describeNoTasks(where: TaskSources, leftOut: boolean): string {
   const files = filesOf(where);
   const inFiles = files.length < 2 ? files.join('') : `${files.slice(0, -1).join(', ')} or ${files.at(-1) ?? ''}`;
   return [
@@ -184,7 +184,7 @@ function looksAtIssues({ sources }: TaskSources): boolean {
 }
 
 /** Describes the end of a run whose `verify` fails on the base branch as well: what fails, and that no task is to blame. */
-export function baseIsRed(report: RunReport): { readonly title: Words; readonly what: string } {
+export function describeRedBase(report: RunReport): { readonly title: Words; readonly what: string } {
   const red = laneOf(report)?.redBase ?? null;
   const command = red === null ? '`verify`' : code(red.command, 80);
   const words = red === null || red.words === '' ? '.' : `: ${code(red.words, 300)}.`;

@@ -1,10 +1,10 @@
 import { releaseLane, renewReservation } from '../../gate/lane/claim.ts';
 import type { GateDeps } from '../../gate/deps.ts';
-import { forTasks } from '../../gate/tasks/sources.ts';
+import { FOR_TASKS } from '../../gate/tasks/sources.ts';
 import { detectOtherRalphs, workQueue } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { calledAs, findNamed } from '../../core/people/named-task.ts';
+import { referenceTo, findTaskByName } from '../../core/people/named-task.ts';
 import { withPipelineOf } from '../../core/policy.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { endIntake, type Intake, type Work, type WorkIntake } from '../../handover/intake.ts';
@@ -15,7 +15,14 @@ import { beginWork } from '../../loop/loop.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';
 import type { Transcript } from '../../ports/state.ts';
 import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
-import { agentsOf, openedExporters, openFirst, reportWithoutWork, sessionExport, sha256 } from '../agents.ts';
+import {
+  createLoopAgents,
+  openedExporters,
+  openFirst,
+  reportWithoutWork,
+  createSessionExport,
+  sha256,
+} from '../agents.ts';
 import { failureOf } from '../failure.ts';
 import type { ActionDeps } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
@@ -70,8 +77,8 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   const prompt = await deps.machine.readPrompt();
   const gateDeps = await gateOf(deps, recording);
   const foreign = await detectOtherRalphs(gateDeps);
-  const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: forTasks });
-  const narrow = found.kind === 'work' ? await narrowed(gateDeps, found, deps.task) : found;
+  const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: FOR_TASKS });
+  const narrow = found.kind === 'work' ? await narrowToTask(gateDeps, found, deps.task) : found;
   const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
   for (const warning of intake.notes.warnings) log.warning(warning);
   if (intake.kind === 'end') {
@@ -130,12 +137,12 @@ async function work(
     return reportOfWork({ config, context, redact, now: clock.now() }, last, { pullRequest: null, headSha, saved });
   };
   try {
-    const agents = agentsOf(connect, intake, ({ name, version }) => {
+    const agents = createLoopAgents(connect, intake, ({ name, version }) => {
       log.info(`agent: ${version === '' ? name : `${version} (${name})`}`);
     });
     const first = agents[0].name;
     const exporters = openedExporters(agents);
-    exportSessions = sessionExport({ exporters, first, seal: await connect.seal(), store, log });
+    exportSessions = createSessionExport({ exporters, first, seal: await connect.seal(), store, log });
     await openFirst(agents, intake, clock.now());
     const shown = { resumeAt: null, outcome: null } as const;
     const policy = withPipelineOf(config.policy, intake.policy);
@@ -144,7 +151,7 @@ async function work(
       {
         ...{ prompt, signal, ending, store, recording, sayLeft },
         lookAtPeople: null,
-        agents: pipeline === null ? agents : amongSteps(agents, show),
+        agents: pipeline === null ? agents : showPipelineSteps(agents, show),
         outlet: { kind: 'hand-over', handOver: outlet.keep },
         patience: {
           policy,
@@ -175,7 +182,7 @@ async function work(
 }
 
 /** Shows the agents of a pipeline at work, since other steps run before and after their calls. */
-function amongSteps([first, ...others]: LoopDeps['agents'], show: HomeDeps['show']): LoopDeps['agents'] {
+function showPipelineSteps([first, ...others]: LoopDeps['agents'], show: HomeDeps['show']): LoopDeps['agents'] {
   return [showing(first, show), ...others.map((agent) => showing(agent, show))];
 }
 
@@ -234,7 +241,7 @@ export async function gateOf(
 }
 
 /** Reduces the intake to the one task that is asked for. A task that does not exist ends the run and frees the lane. */
-async function narrowed(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
+async function narrowToTask(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
   if (wanted === null) return intake;
   const asked = findAskedTask(intake.tasks, wanted);
   if (asked.kind === 'tasks') return { ...intake, tasks: asked.tasks };
@@ -247,7 +254,7 @@ export function findAskedTask(
   tasks: readonly Task[],
   wanted: string,
 ): { readonly kind: 'tasks'; readonly tasks: readonly Task[] } | { readonly kind: 'none'; readonly why: string } {
-  const named = findNamed(wanted, tasks.map(calledAs));
+  const named = findTaskByName(wanted, tasks.map(referenceTo));
   if (named.kind === 'task') return { kind: 'tasks', tasks: tasks.filter(({ id }) => id === named.id) };
   return {
     kind: 'none',

@@ -1,16 +1,16 @@
 import { endRun } from '../../core/lane/settle/settle.ts';
 import { loseProgress, recordPublished } from '../../core/lane/settle/settle-published.ts';
 import { leaseOf } from '../../config/config.ts';
-import { advance, save } from '../../core/snapshot/changes.ts';
-import { hasConversation } from '../../core/lane/session.ts';
+import { advanceInSnapshot, saveInSnapshot } from '../../core/snapshot/changes.ts';
+import { hasAnySession } from '../../core/lane/session.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { whyOf } from '../../core/refusals/refusal.ts';
+import { describePushFailure } from '../../core/refusals/refusal.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { SavedReport } from '../../handover/report.ts';
 import { documentOf, verifiedState, type Work } from '../../handover/intake.ts';
-import { documentOnTheWay } from '../../loop/pushing.ts';
+import { documentIfKilled } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import { storedRunOf } from '../../handover/stored-run.ts';
 import { packJournal } from '../packed-journal.ts';
@@ -54,7 +54,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
 
   async function push({ head }: Work): Promise<PushResult> {
     if (head === since) return { kind: 'pushed' };
-    const pushed = await remote.pushOn({ branch, commit: head, since, at: there }).catch(unanswered);
+    const pushed = await remote.pushOn({ branch, commit: head, since, at: there }).catch(asUnreachable);
     if (pushed.kind !== 'pushed') return pushed;
     there = head;
     since = head;
@@ -69,11 +69,11 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
         log.warning(`${branch} could not be written; the next commit tries again: ${sentence(pushed.why)}`);
         return;
       }
-      if (pushed.kind !== 'pushed') throw refused(branch, whyOf(pushed));
+      if (pushed.kind !== 'pushed') throw refused(branch, describePushFailure(pushed));
       safe = { state: { ...work.state, sequence }, iterations: work.journal.length };
-      const document = (next: number): string => documentOnTheWay(deps, { ...work, remoteHead: there }, next);
+      const document = (next: number): string => documentIfKilled(deps, { ...work, remoteHead: there }, next);
       const holder = leaseOf(deps, clock.now());
-      const kept = await store.update(advance({ lane, after: sequence, document, holder }));
+      const kept = await store.update(advanceInSnapshot({ lane, after: sequence, document, holder }));
       sequence = (kept.kind === 'updated' ? kept.answer : null) ?? sequence;
     },
     end: async (unchecked, session) => {
@@ -81,13 +81,13 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const checked: Work = { ...unchecked, state: verifiedState(unchecked, config.policy, now) };
       const pushed = await push(checked);
       const isThere = pushed.kind === 'pushed';
-      const outcome = isThere ? checked.outcome : await keptElsewhere(checked, whyOf(pushed));
+      const outcome = isThere ? checked.outcome : await keptElsewhere(checked, describePushFailure(pushed));
       const state = isThere ? checked.state : withoutProgress(checked, now);
       const work: Work = { ...checked, state, outcome };
       const next = sequence + 1;
       const ended = endRun({ ...state, sequence: next, savedAt: now }, outcome, work.head, now);
       const published = !isThere || there === null ? ended : recordPublished(ended, { head: there, pullRequest: null });
-      const transcript = hasConversation(published) ? await session(published) : null;
+      const transcript = hasAnySession(published) ? await session(published) : null;
       const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
       const document = documentOf(published, { transcript: named, redact });
       const copy = { lane, sequence: next, document };
@@ -95,7 +95,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const ending = { context: deps.context, outcome, requestedBy: null, headSha: there, pullRequest: null, redact };
       const journal = packJournal(deps.readJournal(), { lastHash: state.journalHash, redact });
       const stored = storedRunOf(work, { ...ending, journal });
-      const change = save({ ...copy, saver: leaseOf(deps, clock.now()), now: clock.now(), run, stored });
+      const change = saveInSnapshot({ ...copy, saver: leaseOf(deps, clock.now()), now: clock.now(), run, stored });
       const saved = await store.save({ ...copy, transcript }, change, runTag);
       if (saved.kind !== 'saved') log.warning(`The state was not saved: ${sentence(saved.why)}`);
       return {
@@ -114,7 +114,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
     const beside = `${branch}-${work.head.slice(0, 7)}`;
     const kept = await remote
       .pushOn({ branch: beside, commit: work.head, since: begun.base, at: null })
-      .catch(unanswered);
+      .catch(asUnreachable);
     const where = kept.kind === 'pushed' ? ` They are on ${beside} instead.` : '';
     const message = `The newest commits of this run are not on ${branch}: ${sentence(why)}${where}`;
     return { kind: 'failed', reason: 'infrastructure', message };
@@ -130,9 +130,9 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
 }
 
 function refused(branch: string, why: string): UserError {
-  return new UserError('infrastructure', `${branch} does not take the commits of this run. ${sentence(why)}`);
+  return new UserError('infrastructure', `${branch} does not accept the commits of this run. ${sentence(why)}`);
 }
 
-function unanswered(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
+function asUnreachable(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
   return { kind: 'unreachable', why: textOf(error) };
 }

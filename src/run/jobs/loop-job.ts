@@ -6,12 +6,12 @@ import type { Work } from '../../handover/intake.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import type { HandoffFolder } from '../../ports/handoff.ts';
 import {
-  agentsOf,
+  createLoopAgents,
   openedExporters,
   openFirst,
   reportUnpublished,
   reportWithoutWork,
-  sessionExport,
+  createSessionExport,
 } from '../agents.ts';
 import { failureOf } from '../failure.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
@@ -37,7 +37,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
   try {
     await openLane(deps, taken);
     const { intake } = taken.handed;
-    const agents = agentsOf(connect, intake, () => undefined);
+    const agents = createLoopAgents(connect, intake, () => undefined);
     await openFirst(agents, intake, deps.clock.now());
     const store = handedStore(folder, taken);
     const work = await runLoop(
@@ -68,7 +68,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
       store,
       log,
     };
-    await giveWork(giving, work, sessionExport(exported));
+    await giveWork(giving, work, createSessionExport(exported));
     recording.tryToRecord('ended');
     return { handedOver: { digest: taken.of, branch: work.lane.branch }, report: reportUnpublished(deps, work) };
   } catch (error) {
@@ -107,7 +107,7 @@ async function openLane({ config, context, connect, clock }: ActionDeps, { hande
   if (clock.now() > claimedAt + MAX_WAIT_FOR_JOBS_MS)
     throw new UserError(
       'infrastructure',
-      'This job began more than an hour after that of the gate, so that another run may soon take over. No call was made. Run the workflow again when runners are free.',
+      "This job began more than an hour after the gate's job, so another run may soon take over. No call was made. Run the workflow again when runners are free.",
     );
   const repository = await connect.repository();
   const problems = [...(await repository.problems()), ...context.loginProblems];
@@ -120,7 +120,7 @@ async function openLane({ config, context, connect, clock }: ActionDeps, { hande
   if (head !== opened.head)
     throw new UserError(
       'infrastructure',
-      `The branch ${lane.branch} is at ${head} here, and was at ${opened.head} for the gate. Run the workflow again. (handoff-path: ${config.handoff.path})`,
+      `The branch ${lane.branch} is at ${head} in this job, but was at ${opened.head} in the gate's job. Run the workflow again. (handoff-path: ${config.handoff.path})`,
     );
 }
 
@@ -128,7 +128,7 @@ async function openLane({ config, context, connect, clock }: ActionDeps, { hande
 async function giveUnfinished({ log }: ActionDeps, giving: Giving, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
     log.warning(
-      `What this run has made so far could not be handed over, so the next hand-over includes it: ${sentence(messageOf(error))}`,
+      `The work so far could not be handed over, so the next hand-over includes it: ${sentence(messageOf(error))}`,
     );
   });
 }
@@ -153,7 +153,7 @@ function handOverPatches(
         .then(() => folder.write('loop/beside.patch', text))
         .catch((error: unknown) => {
           // People read the name of this work in any case.
-          debug(`What is beside the work tree could not be handed over: ${messageOf(error)}`);
+          debug(`The agent's work beside the work tree could not be handed over: ${messageOf(error)}`);
         });
     },
     kept: async () => {

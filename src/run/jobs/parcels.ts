@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { documentOf, type HandedFile, type HandedIntake, parseHandedIntake, type Work } from '../../handover/intake.ts';
 import { serializeFailure, serializeWork } from '../../handover/work-parcel.ts';
 import { changeFactTexts } from '../../core/isolation/texts.ts';
-import { hasConversation } from '../../core/lane/session.ts';
+import { hasAnySession } from '../../core/lane/session.ts';
 import { parseState, type LaneState } from '../../core/lane/state/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { mapTexts } from '../../core/text/redact.ts';
@@ -26,14 +26,14 @@ export async function takeIntake(
   if (content === null)
     throw new UserError(
       'configuration',
-      `There is no hand-over of the gate in ${path}: ${name} is missing. Download the artifact of the job with \`phase: gate\` to that folder first, or set \`handoff-path\`.`,
+      `The hand-over of the gate is missing: there is no ${name} in ${path}. Download the artifact of the job with \`phase: gate\` to that folder first, or set \`handoff-path\`.`,
     );
   // The hash is taken of the same bytes that are used, because another program may write to the file at any moment.
   const found = hashOf(content);
   if (found !== digest)
     throw new UserError(
       'infrastructure',
-      `${name} in ${path} is not what the gate handed over: its SHA-256 is ${found}, and \`handoff-digest\` says ${digest}. Another job changed it, or another attempt of this run wrote it. Nothing of it is used.`,
+      `${name} in ${path} is not what the gate handed over: its SHA-256 is ${found}, and \`handoff-digest\` says ${digest}. Another job changed it, or another attempt of this run wrote it. It is not used.`,
     );
   const handed = parseHandedIntake(Buffer.from(content).toString());
   if (handed === null)
@@ -79,7 +79,7 @@ export async function giveWork(
   const since = handed.intake.opened.head;
   const commits = work.head === since ? null : await bundled();
   const { lane } = work.state;
-  const transcript = session === null || !hasConversation(work.state) ? null : await session(work.state);
+  const transcript = session === null || !hasAnySession(work.state) ? null : await session(work.state);
   if (transcript !== null) await folder.write('loop/session.sealed', transcript.content);
   const kept = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
   // The state is redacted separately, as it is stored, because it has rules of its own.

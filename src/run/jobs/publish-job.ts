@@ -1,6 +1,6 @@
-import { receivedFeedback } from '../../core/feedback/answered.ts';
-import { measured } from '../../core/lane/change.ts';
-import { hasConversation } from '../../core/lane/session.ts';
+import { mergeReceivedFeedback } from '../../core/feedback/answered.ts';
+import { withMeasuredSizes } from '../../core/lane/change.ts';
+import { hasAnySession } from '../../core/lane/session.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
 import { nextTask } from '../../core/tasks/queue.ts';
@@ -103,20 +103,20 @@ async function withCommits(
   if (branch.kind === 'refused') return { kind: 'unusable', why: branch.why };
   const { stateBefore: before, tasks, lane, state, endedAt } = work;
   const seen = { before, tasks, made: branch.made, baseBranch: lane.baseBranch, endedAt };
-  const answered = { ...work, state: { ...state, feedback: receivedFeedback(answers, seen) } };
+  const answered = { ...work, state: { ...state, feedback: mergeReceivedFeedback(answers, seen) } };
   return { ...received, work: reviewed(answered, branch.review) };
 }
 
-function reviewed(work: Work, review: Parameters<typeof measured>[1] & Pick<Work, 'lookAt'>): Work {
+function reviewed(work: Work, review: Parameters<typeof withMeasuredSizes>[1] & Pick<Work, 'lookAt'>): Work {
   const { state } = work;
-  return { ...work, lookAt: review.lookAt, state: { ...state, change: measured(state.change, review) } };
+  return { ...work, lookAt: review.lookAt, state: { ...state, change: withMeasuredSizes(state.change, review) } };
 }
 
 function lost(why: string): Extract<Outcome, { kind: 'failed' }> {
   return {
     kind: 'failed',
     reason: 'infrastructure',
-    message: `The job of the loop left no work that can be published. ${why} Nothing of it counts as done, and all that it had reserved counts as used: its calls for an hour, its cost for the day. Its log says what happened.`,
+    message: `The job of the loop left no work that can be published. ${why} None of its work counts as done, and everything that it reserved counts as used: calls for an hour, cost for the day. Its log says what happened.`,
   };
 }
 
@@ -167,7 +167,7 @@ async function giveIntake({ connect, redact }: ActionDeps, { sha256 }: Stages, h
   // The file is read back, because the next jobs must receive what the output says.
   const digest = sha256(text);
   if ((await folder.fingerprint('gate/intake.json'))?.sha256 !== digest)
-    throw new UserError('infrastructure', 'What the gate hands over was changed on disk while it was written.');
+    throw new UserError('infrastructure', 'The hand-over of the gate was changed on disk while it was being written.');
   return digest;
 }
 
@@ -178,7 +178,7 @@ async function giveSession(
   { lane, state }: WorkIntake,
 ): Promise<HandedFile | null> {
   const { transcript } = state;
-  if (!hasConversation(state) || transcript === null) return null;
+  if (!hasAnySession(state) || transcript === null) return null;
   const found = await store.transcript(lane.id, transcript);
   if (found.kind !== 'found') return null;
   const { sha256, content } = found.transcript;

@@ -37,7 +37,7 @@ export interface AgentLogin {
  * Opens the hosts of an agent's MCP servers to it, and reports those that it does not get; throws a UserError if a
  * variable that they need is missing.
  */
-export function giveServers(
+export function openServerHosts(
   { config, variables, log }: Pick<World, 'config' | 'variables' | 'log'>,
   {
     isolation,
@@ -63,12 +63,15 @@ export function giveServers(
   const closed = isolation.agentSandbox === null ? [] : unreachableHosts(servers, localPortsOf(config.isolation.hosts));
   if (closed.length > 0)
     log.warning(
-      `The isolated agent does not reach the MCP servers at ${namesOf(closed)}: name a port of localhost in \`allowed-hosts\`; hosts of a private network are closed to it.`,
+      `The isolated agent cannot reach the MCP servers at ${namesOf(closed)}. Name a port of localhost in \`allowed-hosts\`; hosts of a private network stay closed.`,
     );
 }
 
 /** Restricts an agent to its capabilities: others are neither requested nor believed in its output. */
-export function withinCapabilities(agent: Agent, { resume, denials }: Pick<Capabilities, 'resume' | 'denials'>): Agent {
+export function restrictToCapabilities(
+  agent: Agent,
+  { resume, denials }: Pick<Capabilities, 'resume' | 'denials'>,
+): Agent {
   return {
     ...agent,
     call: async (call: AgentCall): Promise<AgentRun> => {
@@ -87,7 +90,7 @@ export function withinCapabilities(agent: Agent, { resume, denials }: Pick<Capab
 }
 
 /** Removes the keys from the agent's environment if a broker can be put in front of its provider; throws UserError for an invalid address. */
-export async function loginFor(
+export async function openAgentLogin(
   agent: AgentName,
   given: Readonly<Record<string, string>>,
   { listen, ...setting }: AccessSetting & Pick<BrokerOptions, 'listen'>,
@@ -122,7 +125,7 @@ export async function checkRules(
 ): Promise<void> {
   const verdict = (await verdictsOf(name, level))(config.policy.allowedTools);
   if (verdict.kind === 'refused') throw new UserError('configuration', verdict.text);
-  if (verdict.kind === 'said') log.warning(verdict.text);
+  if (verdict.kind === 'warned') log.warning(verdict.text);
 }
 
 /** Does the same check for the steps of a pipeline with rules of their own; reports about `allowed-tools` are not repeated. */

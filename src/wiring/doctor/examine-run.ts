@@ -27,7 +27,7 @@ import { actionRules, tryPipeline } from './try-pipeline.ts';
 import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
 import { otherWorkflows, workflowFiles } from './workflow-files.ts';
 
-/** The reason for what this job of three cannot know. */
+/** The reason why the gate's job cannot check the agent. */
 const ELSEWHERE = 'it is installed in the job with `phase: loop`.';
 
 /** Examines the set-up in a run, with its own token, key, machine, checkout and event. */

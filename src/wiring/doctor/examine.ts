@@ -24,7 +24,7 @@ import { verifyOfStep } from '../../core/doctor/machine-findings.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
 import { fromRoot } from '../../core/folder.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { windowsFor } from '../../core/sharing/budget.ts';
@@ -93,7 +93,7 @@ export const examineCheckout: Examine = async (asked) => {
 async function askGitHub(
   { folder, remote, log }: AskedExamination,
   workflows: readonly Workflow[],
-  inForce: readonly AnsweredSettings[],
+  inForce: readonly ReportedSettings[],
 ): Promise<Asked<Repository>> {
   const token = await ownToken();
   try {
@@ -173,13 +173,22 @@ async function spentToday(opened: OpenedPlaces): Promise<Asked<number>> {
 async function tryVerify(top: string, workflows: readonly Workflow[], log: (line: string) => void): Promise<BaseTrial> {
   const step = workflows.flatMap(({ uses }) => uses).find((one) => (verifyOfStep({ step: one }) ?? []).length > 0);
   if (step === undefined) return { kind: 'not-tried' };
-  return tryCommands(top, { commands: verifyOfStep({ step }) ?? [], within: workingFolderOf(step.inputs) }, log);
+  const variables = (step.inputs['agent-env'] ?? '').match(/\w+/g) ?? [];
+  const given = { commands: verifyOfStep({ step }) ?? [], within: workingFolderOf(step.inputs), variables };
+  return tryCommands(top, given, log);
 }
 
-/** Runs commands in a clone of HEAD that is removed afterwards; `within` is the folder in which runs work. */
+/**
+ * Runs commands in a clone of HEAD that is removed afterwards. `within` is the folder in which runs work, and
+ * `variables` are the names of the variables that the commands see in addition.
+ */
 export async function tryCommands(
   top: string,
-  { commands, within }: { readonly commands: readonly string[]; readonly within: string },
+  {
+    commands,
+    within,
+    variables,
+  }: { readonly commands: readonly string[]; readonly within: string; readonly variables: readonly string[] },
   log: (line: string) => void,
 ): Promise<BaseTrial> {
   const parent = await mkdtemp(join(tmpdir(), 'ralph-doctor-'));
@@ -192,7 +201,7 @@ export async function tryCommands(
     const clone = await layHead(top, parent, { log, signal: interrupted.signal });
     const misplaced = await workingDirectoryProblem(clone, within);
     if (misplaced !== null) return { kind: 'impossible', why: misplaced };
-    const environment = verifyEnvironment(process.env, [], ALL_PROVIDERS);
+    const environment = verifyEnvironment(process.env, variables, ALL_PROVIDERS);
     const verifier = createVerifier({
       commands,
       bash: () => trustedProgram('bash', process.env),

@@ -2,6 +2,7 @@ import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
 import type { BaseTrial, KeyTrial } from '../../core/doctor/facts.ts';
 import { oneLine } from '../../core/text/phrase.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 import { fetchFor } from '../../github/proxied-fetch.ts';
 import type { Verification } from '../../core/evidence.ts';
 
@@ -30,5 +31,6 @@ export async function tryApiKey(
   if (key === '') return { kind: 'form-only' };
   const url = trialUrl(env.ANTHROPIC_BASE_URL ?? '');
   log(`${which} is tried with one request that costs nothing: GET ${url.replace(/\/\/[^/]*@/, '//')}`);
-  return tryKey(key, { url, timeoutMs: KEY_MS, send: await fetchFor(url) });
+  const send = await fetchFor(url);
+  return withNamedWait('the provider of the model', () => tryKey(key, { url, timeoutMs: KEY_MS, send }));
 }

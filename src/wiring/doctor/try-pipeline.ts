@@ -1,7 +1,7 @@
 import { refusedCommands } from '../../agents/rules/shell-rules.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { verifyEnvironment } from '../../config/agent-environment.ts';
-import { chooseFrom, KEY_INPUTS, renamedTo, toolRulesOf } from '../../config/agent-inputs.ts';
+import { chooseFrom, KEY_INPUTS, newPlaceOfInput, toolRulesOf } from '../../config/agent-inputs.ts';
 import { listField, parsePriceLines, workingFolderOf } from '../../config/fields.ts';
 import { inputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
@@ -10,7 +10,7 @@ import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
 import { allSeenFrom, type Folder, fromRoot } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
 import { signalsInFiles } from '../../core/pipeline/reading/signals-in-files.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { EVENTS } from '../../gate/event/event-table.ts';
 import { findPipeline } from '../../gate/lane/pipeline.ts';
@@ -23,7 +23,7 @@ import { ALL_PROVIDERS, loginProblemsOf } from '../agents/providers.ts';
 export const actionRules: ActionRules = {
   inputs: ACTION_INPUTS,
   jobInputs: JOB_INPUTS,
-  renamed: renamedTo,
+  renamed: newPlaceOfInput,
   inputProblems,
   events: EVENTS,
   loginProblems: (environment, inputs) => loginProblemsOf(environment, chooseFrom(inputs).order),
@@ -75,7 +75,7 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
  */
 export async function tryPipelines(
   workflows: readonly Workflow[],
-  settings: readonly AnsweredSettings[],
+  settings: readonly ReportedSettings[],
   { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<readonly PipelineTrial[]> {
   const asked =

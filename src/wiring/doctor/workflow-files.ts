@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { readCheckoutFile } from '../../cli/command.ts';
 import type { OtherWorkflow, WorkflowFile } from '../../core/doctor/facts.ts';
 import { parseWorkflow } from '../../core/doctor/workflow.ts';
-import { checkName } from '../../core/setup/ci.ts';
+import { pullRequestWorkflowNames } from '../../core/setup/ci.ts';
 import { parseYaml } from '../../yaml/parse.ts';
 
 const WORKFLOWS = '.github/workflows';
@@ -32,7 +32,10 @@ export async function otherWorkflows(top: string): Promise<readonly OtherWorkflo
     if (file.kind !== 'text' || parsed?.kind !== 'data' || parseWorkflow(path, parsed.data) !== null) return [];
     const named = z.object({ name: z.string() }).safeParse(parsed.data);
     return [
-      { name: named.success ? named.data.name : path, checksPullRequests: checkName(path, file.text).length > 0 },
+      {
+        name: named.success ? named.data.name : path,
+        checksPullRequests: pullRequestWorkflowNames(path, file.text).length > 0,
+      },
     ];
   });
 }

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { copyLimits, copyLimitWords } from '../../core/local/ignored-copies.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { copyIgnored } from '../../git/home/ignored-files.ts';
-import { layStandIn } from '../../git/home/stand-in.ts';
+import { cloneForRun } from '../../git/home/clone-for-run.ts';
 import type { PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { Log } from '../../ports/machine.ts';
@@ -39,23 +39,23 @@ export async function prepareCopy(
   await removeTree(place.temp);
   mkdirSync(place.temp, { recursive: true, mode: 0o700 });
   log.info(`Copying ${config.baseBranch ?? ''} to ${place.clone} …`);
-  await layStandIn({ from: checkout.top, branch: config.baseBranch ?? '', folder: place.clone, env: environment });
+  await cloneForRun({ from: checkout.top, branch: config.baseBranch ?? '', folder: place.clone, env: environment });
   const { secrets, tooMuch, failed } = await copyIgnored({
     ...{ git: checkout.git, top: checkout.top, folder: place.clone, limits: copyLimits, leaveOut, signal },
     slow: {
       afterMs: SLOW_MS,
       say: (files) => {
-        log.info(`Copying what git ignores takes a while: ${files.toLocaleString('en-US')} files so far …`);
+        log.info(`Copying files that git ignores: ${files.toLocaleString('en-US')} so far …`);
       },
     },
   });
   if (secrets.length > 0)
     log.warning(
-      `Ignored files that hold secrets by their name are not copied to where the agent works: ${namesOf(secrets)}.`,
+      `Ignored files whose names suggest secrets are not copied to where the agent works: ${namesOf(secrets)}.`,
     );
   if (tooMuch.length > 0)
     log.warning(
-      `Not everything that git ignores is copied, because a run copies at most ${copyLimitWords(copyLimits)}. Left out: ${namesOf(tooMuch)}.`,
+      `Some ignored files are not copied, because a run copies at most ${copyLimitWords(copyLimits)}. Left out: ${namesOf(tooMuch)}.`,
     );
-  if (failed.length > 0) log.warning(`Files that git ignores could not be copied: ${namesOf(failed)}.`);
+  if (failed.length > 0) log.warning(`These ignored files could not be copied: ${namesOf(failed)}.`);
 }

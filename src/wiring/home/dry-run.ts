@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { RunAnswer } from '../../cli/run/run.ts';
 import type { Config } from '../../config/config.ts';
 import { nextStep, startRun } from '../../core/lane/decide.ts';
-import { isWorthWaiting } from '../../core/loop/next-deed.ts';
+import { isWorthWaiting } from '../../core/loop/next-action.ts';
 import { conclude, type Outcome } from '../../core/outcome.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { terminalLine } from '../../core/text/phrase.ts';
@@ -17,7 +17,7 @@ import { serverRules } from '../../core/mcp/values.ts';
 import { argumentsOf } from '../agent.ts';
 import { beginWork } from '../../loop/loop.ts';
 import { budgetLeft, promptFor, setupFor } from '../../loop/call.ts';
-import { readAside, readFileTasks, sessionToResume } from '../../loop/marks.ts';
+import { readSetAsideFiles, readFileTasks, sessionToResume } from '../../loop/marks.ts';
 import { resumeInstant } from '../../report/facts.ts';
 import { formatInstantFrom } from '../../report/format.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
@@ -122,7 +122,7 @@ export async function showWhatWouldRun(
       { state: found.state, agent: { name: '', version: '' }, now },
     );
     const { files, readLearnings } = machine;
-    const { notes } = await readAside({ files, prompt: userPrompt });
+    const { notes } = await readSetAsideFiles({ files, prompt: userPrompt });
     const prompt = await promptFor(
       { config, prompt: userPrompt, readLearnings },
       { work, soFar, step, merge: null },

@@ -19,7 +19,7 @@ export async function issuesOf(
   | { readonly kind: 'none'; readonly why: string }
 > {
   const token = (environment.GITHUB_TOKEN ?? environment.GH_TOKEN ?? '').trim();
-  if (token === '') return { kind: 'none', why: 'there is no GITHUB_TOKEN or GH_TOKEN' };
+  if (token === '') return { kind: 'none', why: 'neither GITHUB_TOKEN nor GH_TOKEN is set' };
   try {
     const [{ createForge }, { withWishes }, options] = await Promise.all([
       import('../../github/forge.ts'),
@@ -54,18 +54,20 @@ function readOnly(forge: Forge): Forge {
       // Feedback is answered only by runs that can post the answers.
       if (name === 'pullRequestNow') return () => Promise.resolve(null);
       if (name === 'waitingPullRequests') return () => Promise.resolve([]);
-      return READS.has(name) ? Reflect.get(target, name, receiver) : notHere(name);
+      return READS.has(name) ? Reflect.get(target, name, receiver) : refuseRequest(name);
     },
   });
 }
 
-/** Creates a forge without GitHub. */
+/** Creates the forge of a local run that cannot use GitHub. */
 export function noForge(): Forge {
-  return readOnly(new Proxy({} as Forge, { get: (_target, name) => notHere(name) }));
+  return readOnly(new Proxy({} as Forge, { get: (_target, name) => refuseRequest(name) }));
 }
 
-function notHere(name: string | symbol): () => never {
+function refuseRequest(name: string | symbol): () => never {
   return () => {
-    throw new Error(`A run at home asks GitHub nothing but issues; it was about to ask for ${String(name)}.`);
+    throw new Error(
+      `A local run only reads issues from GitHub, but it called ${String(name)}. Please report this bug.`,
+    );
   };
 }

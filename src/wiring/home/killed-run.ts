@@ -18,14 +18,16 @@ export async function cleanUpAfter(
   }: { readonly place: Place; readonly environment: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
 ): Promise<void> {
   log.warning(
-    `The run before (process ${String(killed.pid)}) was killed. Its finished iterations are kept; one that was running is lost.`,
+    `The previous run (process ${String(killed.pid)}) was killed. Its finished iterations are kept; an unfinished one is lost.`,
   );
   await endAgent(killed.runTag);
   if (!existsSync(killed.runFolder)) return;
   // Anyone may have written the claim, a file of the checkout, so nothing outside of this checkout's place is
   // removed.
   if (dirname(resolve(killed.runFolder)) !== resolve(place.temp)) {
-    log.warning(`Its folder ${killed.runFolder} does not belong to this checkout, so nothing in it is removed.`);
+    log.warning(
+      `The folder of that run, ${killed.runFolder}, does not belong to this checkout, so nothing in it is removed.`,
+    );
     return;
   }
   const remains = await removeSandboxesOf({ runFolder: killed.runFolder }, environment);

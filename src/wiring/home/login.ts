@@ -37,7 +37,7 @@ export function loginAtHome(
       isolation,
       agentFolder,
       problems: [
-        'There is no login for the agent. Start `claude` once and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` makes one).',
+        'There is no login for the agent. Start `claude` once and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` creates one).',
       ],
       note: null,
     };
@@ -46,7 +46,7 @@ export function loginAtHome(
       isolation,
       agentFolder,
       problems: [
-        `\`isolation: ${isolation.wanted}\` needs a key: an isolated agent does not reach the login in ${agentFolder}. Set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (\`claude setup-token\` makes one).`,
+        `\`isolation: ${isolation.wanted}\` needs a key: an isolated agent cannot use the login in ${agentFolder}. Set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (\`claude setup-token\` creates one).`,
       ],
       note: null,
     };
@@ -57,6 +57,6 @@ export function loginAtHome(
     note:
       isolation.wanted === 'none'
         ? null
-        : `The agent uses your own login (${agentFolder}), so it is not isolated: it runs as you. To isolate it, set CLAUDE_CODE_OAUTH_TOKEN (claude setup-token makes one) or ANTHROPIC_API_KEY.`,
+        : `The agent uses your own login (${agentFolder}), so it is not isolated: it runs as you. To isolate it, set CLAUDE_CODE_OAUTH_TOKEN (claude setup-token creates one) or ANTHROPIC_API_KEY.`,
   };
 }

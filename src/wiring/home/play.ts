@@ -53,7 +53,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
   });
   const guarded = guardedConnections(connections, guard);
   let journal: JournalFile | null = null;
-  const { show, verifying } = shower(play, world);
+  const { show, verifying } = createStatusWriter(play, world);
   const machine = createMachine(world, { startedAt: play.startedAt, workFiles: wired.workFiles });
   try {
     return await runAtHome({
@@ -110,7 +110,7 @@ export function homeConnections(
 }
 
 /** Creates a function that writes the state of the run for watchers. */
-function shower(
+function createStatusWriter(
   { status, startedAt, countdown, before: last }: Pick<Play, 'status' | 'startedAt' | 'countdown' | 'before'>,
   { config, clock }: World,
 ): { readonly show: (change: Partial<Shown>) => void; readonly verifying: (verifier: Verifier) => Verifier } {

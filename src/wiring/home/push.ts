@@ -12,7 +12,7 @@ export async function checkRemote(checkout: PersonCheckout): Promise<void> {
   if (await hasRemote(checkout, REMOTE)) return;
   throw new UserError(
     'configuration',
-    `--push pushes to ${REMOTE}, and ${checkout.top} has no remote "${REMOTE}". Add it with "git remote add ${REMOTE} URL", or leave out --push.`,
+    `--push pushes to ${REMOTE}, but ${checkout.top} has no remote "${REMOTE}". Add it with "git remote add ${REMOTE} URL", or leave out --push.`,
   );
 }
 

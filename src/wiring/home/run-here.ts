@@ -27,6 +27,7 @@ import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
 import { costOrNull } from '../../report/sentences/spend.ts';
 import { passedOverProgram, trustedProgram } from '../../processes/trusted-programs.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 import { endAgent } from '../agent.ts';
 import { checkoutFiles } from './checkout-state.ts';
 import { cleanUpAfter } from './killed-run.ts';
@@ -57,7 +58,7 @@ export function runHere(packageRoot: URL): RunHere {
     const environment = process.env;
     if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE)
       throw new UsageError(
-        [`a run needs Node ${String(OLDEST_NODE)} or newer, and this is ${process.version}.`],
+        [`a run needs Node ${String(OLDEST_NODE)} or newer, but this is ${process.version}.`],
         'none',
       );
     try {
@@ -108,18 +109,21 @@ async function settingsOf(
       `${lane} is checked out in ${checkout.top} or in one of its work trees, and the run writes to that branch. Switch to the branch that the work is for, such as "git switch main".`,
     );
   const [first, ...others] = config.agent.order;
-  const order = [atHand(first, environment), ...others.map((one) => atHand(one, environment))] as const;
+  const order = [
+    withInstalledProgram(first, environment),
+    ...others.map((one) => withInstalledProgram(one, environment)),
+  ] as const;
   return { ...config, baseBranch, agent: { ...config.agent, order } };
 }
 
 /** Returns the agent with the path of the person's own program, if there is one. */
-function atHand(chosen: ChosenAgent, environment: NodeJS.ProcessEnv): ChosenAgent {
+function withInstalledProgram(chosen: ChosenAgent, environment: NodeJS.ProcessEnv): ChosenAgent {
   const { name, path } = chosen;
   return { ...chosen, path: path ?? (name === 'command' ? null : trustedProgram(name, environment)) };
 }
 
 /** Names an agent's program that the person's shell would start, if the run does not start it. */
-function passedOverWords({ name, path }: ChosenAgent, environment: NodeJS.ProcessEnv): readonly string[] {
+function describePassedOver({ name, path }: ChosenAgent, environment: NodeJS.ProcessEnv): readonly string[] {
   const over =
     name === 'command' || path !== trustedProgram(name, environment) ? null : passedOverProgram(name, environment);
   if (over === null) return [];
@@ -173,7 +177,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   if (config.taskSources.length === 0)
     throw new UserError(
       'configuration',
-      `There is nothing to work on: task-sources is "issues", and ${found?.kind === 'none' ? found.why : 'none are read'}.`,
+      `There is nothing to work on: task-sources is "issues", but ${found?.kind === 'none' ? found.why : 'no issues are read'}.`,
     );
 
   const worked: WorkedFolder = { top, folder: config.workingDirectory };
@@ -188,7 +192,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
   const sayFirst = (): void => {
     if (found?.kind === 'none') log.info(`Labelled issues are not read: ${found.why}. Tasks come from files.`);
     if (login.note !== null) log.warning(login.note);
-    for (const line of config.agent.order.flatMap((one) => passedOverWords(one, environment))) log.warning(line);
+    for (const line of config.agent.order.flatMap((one) => describePassedOver(one, environment))) log.warning(line);
     if (begun.shared.note !== null) log.info(begun.shared.note);
     const lines = uncommittedWords({ ...checkout, ignored: leaveOut }, config.workingDirectory);
     for (const line of lines) log.warning(line);
@@ -223,7 +227,7 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
     const shown = ['status.json', 'progress.json', 'logs'].map((name) => fromRoot(worked.folder, `.ralph/${name}`));
     await ignoreLocally(checkout, ['.ralph/state', ...shown]);
     const signal = AbortSignal.any([interruption.ending, interruption.signal]);
-    await prepareCopy({ ...begun, config, leaveOut, signal }, log);
+    await withNamedWait('the copy of your checkout', () => prepareCopy({ ...begun, config, leaveOut, signal }, log));
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
     const world = homeWorld(setting(log, claim.number));
     const report = await playAtHome(world, {

@@ -38,7 +38,7 @@ export async function readHomeSettings({
   const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
   const config = parseConfig(textsWith({ inputs: texts, named: NO_NAMED_SETTINGS }, settings));
   if (config.handoff.phase !== 'all')
-    throw new UserError('configuration', '`phase` is for jobs on GitHub: at home a run is all of it.');
+    throw new UserError('configuration', '`phase` is for jobs on GitHub: a local run has no phases.');
   return {
     ...config,
     githubToken: '',
@@ -84,7 +84,7 @@ export function sharedInputs(files: readonly WorkflowFile[], given: Readonly<Rec
   const inputs = Object.fromEntries(known.map((name) => [name, workflow.inputs[name] ?? '']));
   const named = known.map((name) => (name === 'verify' ? `verify (${verifyWords(inputs)})` : name));
   const sentences = [
-    ...(known.length === 0 ? [] : [`Uses ${named.join(' and ')} of ${workflow.path} in this checkout.`]),
+    ...(known.length === 0 ? [] : [`Uses ${named.join(' and ')} from ${workflow.path} in this checkout.`]),
     ...(unknown.length === 0
       ? []
       : [`The value of ${unknown.join(' and ')} in ${workflow.path} is known only on GitHub; to set it, use --input.`]),

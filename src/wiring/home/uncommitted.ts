@@ -31,7 +31,7 @@ export function uncommittedWords(
   const lists = [...taskFilesIn(folder), fromRoot(folder, '.ralph/')];
   const ofTasks = others.filter((path) => lists.includes(path) || path.startsWith(fromRoot(folder, '.beads/')));
   return [
-    `What is not committed is not part of the run, and stays as it is: ${namesOf(others)}.`,
+    `Uncommitted files are not part of the run and stay as they are: ${namesOf(others)}.`,
     ...(ofTasks.length === 0
       ? []
       : [`The run reads its tasks from the last commit: commit ${namesOf(ofTasks)} first.`]),

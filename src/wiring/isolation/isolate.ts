@@ -4,7 +4,7 @@ import { agentSandboxEnvironment } from '../../core/isolation/environment.ts';
 import {
   allowedHosts,
   type AllowedHosts,
-  asksForBounds,
+  requiresNetworkLimit,
   type HostRule,
   modelHostsAmong,
   modelHostsOf,
@@ -45,7 +45,7 @@ export async function isolate(world: World): Promise<Isolation> {
   const hosts = wanted === 'none' ? null : hostsFor(world);
   hosts?.catch(() => undefined);
   const failed: FailedLevel[] = [];
-  const mustLimit = asksForBounds(config.isolation.hosts);
+  const mustLimit = requiresNetworkLimit(config.isolation.hosts);
   let opened: OpenedAgentSandbox | null = null;
   for (const level of levelsToTry(wanted)) {
     const tried = await openBounded(world, level, mustLimit).catch((error: unknown) => messageOf(error));
@@ -116,7 +116,7 @@ async function isolatedIn(
   const ofModel = modelHostsAmong(config.isolation.hosts, never).map(nameOfTarget);
   if (ofModel.length > 0)
     log.warning(
-      `\`allowed-hosts\` does not open ${namesOf(ofModel)} to the agent: the model is reached through the action only.`,
+      `\`allowed-hosts\` does not open ${namesOf(ofModel)} to the agent: it reaches its model only through the action.`,
     );
   const { createEgress } = await import('../../isolation/egress.ts');
   let allowed: AllowedHosts = { kind: 'listed', hosts: [] };
@@ -134,7 +134,7 @@ async function isolatedIn(
   async function begin(brokerPort: number | null): Promise<void> {
     allowed = withHosts(await hosts, more);
     const isLimited = await opened.limitNetwork([proxyPort, ...(brokerPort === null ? [] : [brokerPort])]);
-    if (!isLimited && asksForBounds(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
+    if (!isLimited && requiresNetworkLimit(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
     if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
     if (level === 'user') await warnOfOpenPrograms(world);
     const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';
@@ -262,7 +262,7 @@ const BASE_URL = /^(?:ANTHROPIC_(?:\w+_)?|OPENAI_|GOOGLE_GEMINI_|COPILOT_PROVIDE
 
 /** Returns the problem that the probe found, as a clause, or null. */
 function problemOf(probe: IsolationFacts['probe']): string | null {
-  if (probe === null) return 'what it can reach could not be checked from its place';
+  if (probe === null) return 'what it can reach could not be checked from inside the sandbox';
   const { can, cannot, unknown } = meaningOf(probe.failed);
   const named = [...can.map((name) => `it can ${name}`), ...cannot.map((name) => `it cannot ${name}`), ...unknown];
   return named.length === 0 ? null : namesOf(named);

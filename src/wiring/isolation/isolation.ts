@@ -9,9 +9,9 @@ export interface Isolation {
   readonly level: IsolationFacts['level'];
   /** The agent's sandbox; null if such programs run as this user. */
   readonly agentSandbox: AgentSandbox | null;
-  /** Returns a program's environment there. */
+  /** Returns a program's environment inside the isolation. */
   readonly environmentFor: (given: Readonly<Record<string, string>>) => Record<string, string>;
-  /** Makes a server reachable from there; returns its port on 127.0.0.1. */
+  /** Makes a server reachable from inside; returns its port on 127.0.0.1. */
   readonly listen: (server: Server) => Promise<number>;
   /** Opens hosts in addition to those of the inputs; must be called before `begin`. */
   readonly allow: (hosts: readonly HostRule[]) => void;
@@ -20,7 +20,7 @@ export interface Isolation {
    * program. Throws a UserError if it does not hold as asked for.
    */
   readonly begin: (brokerPort: number | null) => Promise<void>;
-  /** Ends all processes there and counts the remaining ones. */
+  /** Ends all isolated processes and counts those that remain. */
   readonly count: () => Promise<void>;
   /** Returns the measured facts; null if nothing has been measured yet. */
   readonly facts: () => IsolationFacts | null;

@@ -3,7 +3,7 @@ import { workingFolderOf } from '../../config/fields.ts';
 import type { Folder } from '../../core/folder.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
 import { isExpression, type RalphStep } from '../../core/doctor/workflow.ts';
-import type { AnsweredSettings } from '../../core/settings/effective.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { readBaseTexts, type BaseTexts } from '../../git/checkout/texts.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { lastRunIn } from '../home/last-run.ts';
@@ -16,7 +16,7 @@ import { readGiven } from './run-settings.ts';
 export async function settingsInForce(
   files: readonly WorkflowFile[],
   where: Parameters<typeof effectiveSettingsOf>[1],
-): Promise<readonly AnsweredSettings[]> {
+): Promise<readonly ReportedSettings[]> {
   if (files.some(({ kind }) => kind === 'workflow')) return effectiveSettingsOf(files, where);
   // The next run most likely works in the folder of the last one.
   const last = await lastRunIn(where.folder);
@@ -31,7 +31,7 @@ export async function settingsWithin(
   within: Folder,
   files: readonly WorkflowFile[],
   where: Parameters<typeof effectiveSettingsOf>[1],
-): Promise<AnsweredSettings> {
+): Promise<ReportedSettings> {
   const worksThere = ({ workflow: { uses } }: Extract<WorkflowFile, { kind: 'workflow' }>): boolean =>
     workingFolderOf(uses[0]?.inputs ?? {}) === within;
   const workflows = files.filter((file) => file.kind === 'workflow');
@@ -43,7 +43,7 @@ export async function settingsWithin(
 async function settingsAtHome(
   within: Folder,
   { folder, env }: Parameters<typeof effectiveSettingsOf>[1],
-): Promise<AnsweredSettings> {
+): Promise<ReportedSettings> {
   const environment = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? '']));
   const files = await settingsTexts({ folder, within, env });
   const inputs: Readonly<Record<string, string>> = within === '' ? {} : { 'working-directory': within };
@@ -57,11 +57,11 @@ async function settingsAtHome(
 export async function effectiveSettingsOf(
   files: readonly WorkflowFile[],
   { folder, env }: { readonly folder: string; readonly env: NodeJS.ProcessEnv },
-): Promise<readonly AnsweredSettings[]> {
+): Promise<readonly ReportedSettings[]> {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   if (workflows.length === 0) return [];
   const known = new Map<Folder, SettingsTexts>();
-  const answers: AnsweredSettings[] = [];
+  const answers: ReportedSettings[] = [];
   for (const { path, uses } of workflows) {
     const [step] = uses;
     if (step === undefined) continue;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Config, RunContext } from '../../config/config.ts';
-import { describeMisplaced, parseHandoff, type ConfigTexts } from '../../config/inputs.ts';
+import { describeMisplaced, parseHandoff, type ConfigTexts, withoutUnknownInputs } from '../../config/inputs.ts';
 import {
   type GivenTexts,
   ownTexts,
@@ -12,10 +12,9 @@ import {
 import {
   ORGANISATION_FILE,
   readOrganisationSettings,
-  repositoryNamed,
 } from '../../config/settings/organisation-settings.ts';
 import { NO_NAMED_SETTINGS, type NamedSettings, readNamedSettings } from '../../config/settings/settings-input.ts';
-import { workingFolderOf } from '../../config/fields.ts';
+import { parseRepositoryName, workingFolderOf } from '../../config/fields.ts';
 import { defaultOf } from '../../config/setting-table.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import { UserError } from '../../errors.ts';
@@ -35,7 +34,7 @@ export async function configTexts(
   texts: Texts,
   { environment, context }: Pick<World, 'environment'> & { readonly context: Place },
 ): Promise<ConfigTexts> {
-  const given = await readGiven(texts);
+  const given = await readGiven(withoutUnknownInputs(texts));
   if (handoffBehindGate(texts) !== null) return settledTexts(texts, null);
   const own = ownTexts(given);
   const base = await readBase(own, { environment, context });
@@ -51,7 +50,7 @@ export async function configTexts(
 export async function settledTexts(texts: Texts, recorded: readonly FoundSetting[] | null): Promise<ConfigTexts> {
   const handoff = handoffBehindGate(texts);
   const found = recorded ?? (handoff === null ? [] : await handedSettings(handoff));
-  const settled = textsWithFound(await readGiven(texts), found);
+  const settled = textsWithFound(await readGiven(withoutUnknownInputs(texts)), found);
   return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
 }
 
@@ -90,7 +89,7 @@ async function readOrganisation(
   { environment, context }: Pick<World, 'environment'> & { readonly context: Pick<RunContext, 'apiUrl'> },
 ): Promise<NamedSettings> {
   const name = (texts['settings-from'] ?? '').trim();
-  const repository = repositoryNamed(name);
+  const repository = parseRepositoryName(name);
   // A text that names no repository is reported with the other inputs.
   if (repository === null) return NO_NAMED_SETTINGS;
   const [{ readRepositoryFile }, { parseYamlTexts }] = await Promise.all([

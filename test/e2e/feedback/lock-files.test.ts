@@ -59,7 +59,7 @@ test('a lock file that conflicts is made again by the real npm, and the merge ne
   expect(await scene.testbed.git('log', '-1', '--format=%P', BRANCH)).toContain(
     await scene.testbed.git('rev-parse', 'main'),
   );
-  expect(scene.pullOf(BRANCH).body).toContain('merged, with its lock files made again in');
+  expect(scene.pullOf(BRANCH).body).toContain('merged, with regenerated lock files in');
 });
 
 test('orders in AGENT.md, scripts and settings of the branch get nothing that its agent has not', async () => {
@@ -80,7 +80,7 @@ test('orders in AGENT.md, scripts and settings of the branch get nothing that it
     },
   });
   const run = await scene.run({ inputs: { 'max-iterations': '1' } });
-  expect(run.main.log).toContain(`\`npm\` failed, so it did not make \`${LOCK}\` again`);
+  expect(run.main.log).toContain(`\`npm\` failed, so it did not regenerate \`${LOCK}\``);
   expect(existsSync(`${ran}-by-order`)).toBe(false);
   expect(existsSync(`${ran}-as-script`)).toBe(false);
   // npm itself obeys its settings, with the agent's rights; in the agent's sandbox even this folder is out of reach.

@@ -35,7 +35,7 @@ deepTest(
     const first = await scene.run({ agent });
     expect(first).toMatchObject({ calls: 1, outputs: { outcome: 'parked', reason: 'calls_per_hour' } });
     expect(first.main.log).toContain(`found: ${FOUND}`);
-    expect(first.summary).toContain('### Found of other Ralphs');
+    expect(first.summary).toContain('### Found from other Ralphs');
     // The agent's own settings are not published, and change nothing.
     expect(await scene.testbed.git('show', 'ralph/queue:.ralphrc')).toBe(RC.trimEnd());
     expect(first.summary).toContain('.ralphrc');

@@ -150,7 +150,7 @@ test("the project's own set-up steps run in the job of the agent alone, and what
   const action = join(folder, 'action.yml');
   await writeFile(
     action,
-    'name: Set up\ndescription: x\nruns:\n  using: composite\n  steps:\n    - run: echo ready > "$RUNNER_TEMP/tool"\n      shell: bash\n',
+    'name: Set up\ndescription: x\nruns:\n  using: composite\n  steps:\n    - run: echo "$MODE ${#DOCS_TOKEN}" > "$RUNNER_TEMP/tool"\n      shell: bash\n',
   );
   await git('read-tree', 'main');
   const blob = await git('hash-object', '-w', action);
@@ -158,8 +158,32 @@ test("the project's own set-up steps run in the job of the agent alone, and what
   const tree = await git('write-tree');
   await git('update-ref', 'refs/heads/main', await git('commit-tree', tree, '-p', 'main', '-m', 'Set up'));
   scene.openIssue('Greet');
-  const { ranOf } = await play(scene, { event: events.schedule('17 * * * *') });
-  const there = ['gate', 'loop', 'publish'].map((name) => existsSync(join(ranOf(name).machine, 'temp', 'tool')));
+  const secrets = [
+    'secrets:',
+    '  anthropic-api-key: $' + '{{ secrets.ANTHROPIC_API_KEY }}',
+    '  app-client-id: Iv1',
+    '  app-private-key: key',
+    '  env: |',
+    '    MODE=fast',
+    '    DOCS_TOKEN=$' + '{{ secrets.DOCS }}',
+  ];
+  const { ranOf } = await play(scene, {
+    event: events.schedule('17 * * * *'),
+    secrets: { ANTHROPIC_API_KEY: KEY, DOCS: 'docs-secret=1' },
+    workflow: template.replace(/^ {4}secrets: .*$/m, () => secrets.map((line) => `    ${line}`).join('\n')),
+  });
+  const jobs = ['gate', 'loop', 'publish'].map(ranOf);
+  const there = jobs.map(({ machine }) => existsSync(join(machine, 'temp', 'tool')));
   expect(there).toEqual([false, true, false]);
+  // The caller's variables are there for them, and the values of secrets are masked.
+  expect(readFileSync(join(ranOf('loop').machine, 'temp', 'tool'), 'utf8')).toBe('fast 13\n');
+  const masks = jobs.map(({ steps }) =>
+    steps.flatMap(({ name, log }) => (name.startsWith('while') ? [log.replace('::add-mask::', 'masked ')] : [])),
+  );
+  expect(masks).toEqual([[], ['masked docs-secret=1\n'], ['masked docs-secret=1\n']]);
+  const tokens = jobs.map(({ steps }) =>
+    steps.flatMap(({ name, end }) => (name.includes('github-app-token') ? [end] : [])),
+  );
+  expect(tokens).toEqual([['success'], [], ['success']]);
   expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete' });
 });

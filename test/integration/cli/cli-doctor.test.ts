@@ -202,6 +202,17 @@ test('verify that fails in the clone, which has committed files only, and leaves
   expect(await readdir(scratch)).toEqual([]);
 });
 
+test('verify sees the variables that the workflow names in agent-env, and no others', async () => {
+  const workflow = await readFile(join(folder, PATH), 'utf8');
+  const verify = `$1verify: test "$NAMED" = x -a -z "$OTHER"\n$1agent-env: NAMED`;
+  await writeFile(
+    join(folder, PATH),
+    workflow.replace(/^( +)verify: .*$/m, (_, blanks: string) => verify.replaceAll('$1', blanks)),
+  );
+  const { out } = await doctor(['--json', '--verify'], { NAMED: 'x', OTHER: 'y' });
+  expect((JSON.parse(out) as Printed).findings.find(({ check }) => check === 'verify')).toMatchObject({ kind: 'ok' });
+});
+
 describe('of a workflow for a folder of the repository', () => {
   const git = (...args: readonly string[]): Promise<unknown> =>
     runGit(folder, ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args]);

@@ -41,7 +41,9 @@ function ralph(args: readonly string[], environment: Readonly<Record<string, str
       [join(inject('programs'), 'ralph.mjs'), ...args],
       { cwd: folder, env },
       (error, out, stderr) => {
-        resolve({ code: error === null ? 0 : Number(error.code), out, error: stderr });
+        // A busy machine may be slow enough for a command to say what it waits for.
+        const said = stderr.replaceAll(/^Waiting for .* …\n/gm, '');
+        resolve({ code: error === null ? 0 : Number(error.code), out, error: said });
       },
     );
   });

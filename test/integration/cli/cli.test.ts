@@ -85,7 +85,7 @@ describe('ralph replay', () => {
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toContain('4 iterations.');
     expect(out).toContain('End: halted (circuit_open, no_progress)');
-    expect(out).toContain('5 decisions made again: the same.');
+    expect(out).toContain('5 decisions repeated: no difference.');
   });
 
   test('a journal that was tampered with ends with 1 and shows what differs', async () => {
@@ -217,7 +217,7 @@ describe('state commands in a checkout', () => {
     expect(await ralph('pause', '--dir', join(top, 'src'))).toMatchObject({
       code: 0,
       error: '',
-      out: expect.stringMatching(/^Order kept \(ref\): pause\./) as string,
+      out: expect.stringMatching(/^Order saved \(ref\): pause\./) as string,
     });
     expect(await ralph('reset', 'session', '--dir', top)).toMatchObject({ code: 0 });
     const { code, out } = await ralph('status', '--json', '--dir', top);
@@ -240,7 +240,7 @@ describe('state commands in a checkout', () => {
     await mkdir(join(top, '.ralph', 'state'), { recursive: true });
     expect(await ralph('pause', '--dir', top)).toMatchObject({
       code: 0,
-      out: expect.stringContaining('Order kept (ref and directory)') as string,
+      out: expect.stringContaining('Order saved (ref and directory)') as string,
     });
     expect(
       placesOf((await ralph('status', '--json', '--dir', top)).out).map(({ place, pause }) => [place, pause !== null]),
@@ -259,7 +259,7 @@ describe('state commands in a checkout', () => {
     await runGit(top, ['remote', 'set-url', 'origin', 'http://ann:hunter2hunter2@127.0.0.1:9/x.git']);
     const { code, out, error } = await ralph('pause', '--dir', top);
     expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(error).toContain('ralph pause: the order could not be kept in the ref, and nothing was changed there:');
+    expect(error).toContain('ralph pause: the order could not be saved in the ref, and nothing was changed there:');
     expect(error).not.toContain('hunter2');
   });
 

@@ -86,7 +86,7 @@ describe.skipIf(!hasScript)('ralph monitor in a pseudo-terminal (needs script of
     const { shown, code } = await play([
       { on: 'iteration 3 of 10', act: () => say(4) },
       { on: 'iteration 4 of 10', act: ({ type }) => type('s') },
-      { on: 'Order kept (directory): stop', act: ({ type }) => type('q') },
+      { on: 'Order saved (directory): stop', act: ({ type }) => type('q') },
     ]);
     expect(code).toBe(0);
     expect(shown.startsWith(ENTER)).toBe(true);

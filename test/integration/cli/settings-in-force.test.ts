@@ -6,7 +6,7 @@ import { claimRun } from '../../../src/home/own-folder.ts';
 import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
 import { workflowFiles } from '../../../src/wiring/doctor/workflow-files.ts';
 import { settingsInForce } from '../../../src/wiring/settings/effective-settings.ts';
-import type { AnsweredSettings } from '../../../src/core/settings/effective.ts';
+import type { ReportedSettings } from '../../../src/core/settings/effective.ts';
 import { runGit } from '../git/git-fixture.ts';
 
 let folder = '';
@@ -27,7 +27,7 @@ async function commit(files: Readonly<Record<string, string>>): Promise<void> {
   await runGit(folder, ['-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '-qm', 'files']);
 }
 
-async function inForce(): Promise<readonly AnsweredSettings[]> {
+async function inForce(): Promise<readonly ReportedSettings[]> {
   const env = { PATH: process.env.PATH, MAX_TOKENS_PER_HOUR: '9000' };
   return settingsInForce(await workflowFiles(folder), { folder, env });
 }

@@ -504,7 +504,7 @@ describe('commit() takes commits of the agent together where they hold such a th
     });
     expect(await published(scene)).not.toContain(SECRET);
     expect(await scene.git('log', '-1', '--format=%B', committed.head)).toBe(
-      'Add a feature\n\nMade of these commits of the agent:\n- add config\n- oops\n- (withheld)\n\nRalph-Iteration: 1',
+      'Add a feature\n\nCombines these commits by the agent:\n- add config\n- oops\n- (withheld)\n\nRalph-Iteration: 1',
     );
     expect(await scene.git('rev-list', '--count', `main..${BRANCH}`)).toBe('1');
     expect(await scene.git('show', `${committed.head}:config.txt`)).toBe('final');

@@ -366,7 +366,7 @@ describe('a server that cannot be reached is tried once more', () => {
       why: expect.stringContaining('could not be reached'),
     });
     expect(await scene.remote({ url: way.url }).pushObstacle(null)).toEqual({
-      kind: 'weather',
+      kind: 'transient',
       why: expect.stringContaining('could not be reached'),
     });
   });
@@ -502,7 +502,7 @@ describe('deleteBranch()', () => {
       await scene.serverGit('branch', 'feature', head);
       expect(await scene.remote().deleteBranch({ branch: name, head })).toMatchObject({
         kind: 'rejected',
-        why: expect.stringContaining('nothing else is ever deleted'),
+        why: expect.stringContaining('no other branch is ever deleted'),
       });
       expect(await scene.remote().branches('')).toEqual({ main: head, feature: head, [BRANCH]: head });
     },

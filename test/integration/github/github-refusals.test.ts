@@ -134,7 +134,7 @@ describe('a token that is no good', () => {
     await using at = await openForge({ permissions: {} });
     const { message } = await refusedWith(at.forge.defaultBranch());
     expect(message).toBe(
-      'GitHub did not let us read the repository in octo/demo: the token finds nothing there (404 Not Found). Check that the repository is octo/demo, and that the token can see it and has `contents: read`.',
+      'GitHub did not let us read the repository in octo/demo: with this token, GitHub finds nothing there (404 Not Found). Check that the repository is octo/demo, and that the token can see it and has `contents: read`.',
     );
   });
 });

@@ -12,6 +12,7 @@ interface Ended {
 /** A `ralph run` of the command line from source, with the scripted agent. */
 export interface HomeRun {
   readonly ended: Promise<Ended>;
+  /** Sends a signal as a terminal does, to the whole process group. */
   readonly kill: (signal: NodeJS.Signals) => void;
   /** Settles when the output contains this text. */
   readonly says: (text: string) => Promise<void>;
@@ -53,7 +54,7 @@ function startRun(
     ...{ ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key', RALPH_PAUSE_MS: '10' },
     ...environment,
   };
-  const child = spawn(process.execPath, asked, { cwd: checkout, env });
+  const child = spawn(process.execPath, asked, { cwd: checkout, env, detached: true });
   let out = '';
   const listeners = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr])
@@ -68,7 +69,9 @@ function startRun(
   });
   return {
     ended,
-    kill: (signal) => child.kill(signal),
+    kill: (signal) => {
+      if (child.pid !== undefined) process.kill(-child.pid, signal);
+    },
     says: (text) =>
       new Promise((resolve, reject) => {
         const look = (): void => {

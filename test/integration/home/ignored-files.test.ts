@@ -4,8 +4,8 @@ import { chmod, mkdir, readFile, readdir, readlink, symlink, writeFile } from 'n
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { copyLimits } from '../../../src/core/local/ignored-copies.ts';
-import { copyIgnored, type CopyAsked } from '../../../src/git/home/ignored-files.ts';
-import { layStandIn } from '../../../src/git/home/stand-in.ts';
+import { copyIgnored, type CopyRequest } from '../../../src/git/home/ignored-files.ts';
+import { cloneForRun } from '../../../src/git/home/clone-for-run.ts';
 import { createGit } from '../../../src/git/git.ts';
 import { lookAtCheckout } from '../../../src/git/home/person-checkout.ts';
 import { ignoredFiles, uncommittedWords } from '../../../src/wiring/home/uncommitted.ts';
@@ -27,8 +27,8 @@ async function scene(ignored: readonly string[]) {
   const env = { PATH: process.env.PATH ?? '' };
   return {
     ...{ checkout, folder, clone, git, lay },
-    cloned: () => layStandIn({ from: checkout, branch: 'main', folder: clone, env }),
-    copy: (change: Partial<CopyAsked> = {}) =>
+    cloned: () => cloneForRun({ from: checkout, branch: 'main', folder: clone, env }),
+    copy: (change: Partial<CopyRequest> = {}) =>
       copyIgnored({
         ...{ git: createGit({ folder: checkout, env }), top: checkout, folder: clone, limits: copyLimits },
         leaveOut: [],
@@ -118,7 +118,7 @@ describe('what sets a run up is part of it only as it is committed', () => {
     expect([...ignored].sort()).toEqual([...setting, '.ralph/fix_plan.md'].sort());
     const words = uncommittedWords({ ...checkout, ignored }, '');
     expect(words).toEqual([
-      `What is not committed is not part of the run, and stays as it is: ${ignored.join(', ')}.`,
+      `Uncommitted files are not part of the run and stay as they are: ${ignored.join(', ')}.`,
       expect.stringMatching(/commit .*\.ralph\/fix_plan\.md.* first\.$/),
       expect.stringMatching(/^Git ignores .*config\.json.*"git add --force PATH", then commit it\.$/),
     ]);

@@ -189,12 +189,12 @@ test('an ignored .env is not where the agent works and verify runs, and the run 
   const { code, out } = await scene.start(['--once', '--input', `verify=ls -A . out >> ${seen}`]).ended;
   expect({ code, out }).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/hold secrets by their name.*: \.env\./) as string,
+    out: expect.stringMatching(/whose names suggest secrets.*: \.env\./) as string,
   });
   const names = (await readFile(seen, 'utf8')).split('\n');
   expect(names).toContain('built.js');
   expect(names).not.toContain('.env');
-  expect((await scene.start(['--dry-run']).ended).out).toContain('hold secrets by their name');
+  expect((await scene.start(['--dry-run']).ended).out).toContain('whose names suggest secrets');
 });
 
 test('Ctrl-C while files are copied ends the run without a call', async () => {

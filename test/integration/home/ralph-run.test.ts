@@ -280,6 +280,19 @@ describe('ralph run', () => {
     expect((await start(['--once']).ended).code).toBe(0);
   });
 
+  test.each(['Copying main', 'prompt:', 'state:', 'agent:'])(
+    'Ctrl-C after "%s" ends it before a call',
+    async (line) => {
+      const run = start([]);
+      await run.says(line);
+      run.kill('SIGINT');
+      expect(await run.ended).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('Paused by you (Ctrl-C); no call was made.') as string,
+      });
+    },
+  );
+
   test('Ctrl-C twice ends it at once, and leaves no process', async () => {
     const run = start([], { RALPH_PAUSE_MS: '30000' });
     await run.says('▶ Iteration 1');

@@ -61,14 +61,14 @@ describe('what build tools look for above a clean clone', () => {
   test.each(['a/run/git', 'a/run', 'a', '', 'tmp'])(
     'is put aside where it is new, in %j, and comes back',
     async (folder) => {
-      const { hide, left } = await afterAgent(() => {
+      const { restore, left } = await afterAgent(() => {
         for (const name of ['node_modules/.bin/node', 'pytest.ini', '.cargo/config.toml', '.mocharc.json'])
           write(join(folder, name), 'planted');
         symlinkSync(at('home'), at(folder, '.venv'));
         symlinkSync('nowhere', at(folder, 'conftest.py'));
         execFileSync('mkfifo', [at(folder, 'tox.ini')]);
       });
-      const { paths, undo } = await hide();
+      const { paths, undo } = await restore();
       const names = ['.cargo', '.mocharc.json', '.venv', 'conftest.py', 'node_modules', 'pytest.ini', 'tox.ini'];
       expect(paths.toSorted()).toEqual(names.map((name) => at(folder, name)));
       expect(paths.filter((path) => existsSync(path))).toEqual([]);
@@ -84,11 +84,11 @@ describe('what build tools look for above a clean clone', () => {
     write(`a/${path}`);
     write(`a/run/${path}`);
     chmodSync(at('a', path), 0o640);
-    const { hide, left } = await afterAgent(() => {
+    const { restore, left } = await afterAgent(() => {
       write(`a/${path}`, 'planted');
       rmSync(at('a', 'run', path));
     });
-    const { paths, undo } = await hide();
+    const { paths, undo } = await restore();
     expect(paths).toEqual([at('a', 'run', path), at('a', path)]);
     expect(paths.map((changed) => readFileSync(changed, 'utf8'))).toEqual(['before', 'before']);
     expect(lstatSync(at('a', path)).mode & 0o777).toBe(0o640);
@@ -99,10 +99,10 @@ describe('what build tools look for above a clean clone', () => {
   test('a link is what it led to', async () => {
     write('a/dotfiles/babelrc');
     symlinkSync('dotfiles/babelrc', at('a', '.babelrc'));
-    const { hide } = await afterAgent(() => {
+    const { restore } = await afterAgent(() => {
       write('a/dotfiles/babelrc', 'planted');
     });
-    const { undo } = await hide();
+    const { undo } = await restore();
     expect(readFileSync(at('a', '.babelrc'), 'utf8')).toBe('before');
     await undo();
     expect(readFileSync(at('a', '.babelrc'), 'utf8')).toBe('planted');
@@ -124,8 +124,8 @@ describe('what build tools look for above a clean clone', () => {
     ],
   ])('a folder that was there is put aside where %s', async (_, agent) => {
     write('a/node_modules/pkg/lib/index.js');
-    const { hide, left } = await afterAgent(agent);
-    const { paths, undo } = await hide();
+    const { restore, left } = await afterAgent(agent);
+    const { paths, undo } = await restore();
     expect(paths).toEqual([at('a', 'node_modules')]);
     expect(existsSync(at('a', 'node_modules'))).toBe(false);
     await undo();
@@ -135,7 +135,7 @@ describe('what build tools look for above a clean clone', () => {
   test('what is as it was stays, and so do other names, the work tree and the home folder', async () => {
     for (const path of ['a/package.json', 'a/node_modules/pkg/index.js', 'a/.cargo/config.toml', 'a/.config/shop/x'])
       write(path);
-    const { hide, left } = await afterAgent(() => {
+    const { restore, left } = await afterAgent(() => {
       write('a/package.json');
       write('a/.cargo/registry/index/x', 'fetched');
       write('a/.config/shop/package.json', 'in the work tree');
@@ -144,7 +144,7 @@ describe('what build tools look for above a clean clone', () => {
       write('tmp/report.json', 'of another program');
       write('a/run/git/clean/venv/package.json', 'the clone');
     });
-    const { paths, undo } = await hide();
+    const { paths, undo } = await restore();
     expect(paths).toEqual([]);
     expect(contents()).toEqual(left);
     await undo();
@@ -152,27 +152,27 @@ describe('what build tools look for above a clean clone', () => {
   });
 
   test('what verify leaves in its place stays there, and nothing is lost', async () => {
-    const { hide } = await afterAgent(() => {
+    const { restore } = await afterAgent(() => {
       write('a/package.json', 'planted');
     });
-    const { undo } = await hide();
+    const { undo } = await restore();
     write('a/package.json', 'of verify');
     await undo();
     expect(Object.values(contents()).sort()).toEqual(['of verify', 'planted']);
   });
 
   test('a link in the place of a folder on the way is refused', async () => {
-    const { hide } = await afterAgent(() => {
+    const { restore } = await afterAgent(() => {
       renameSync(at('a', 'run'), at('elsewhere'));
       symlinkSync(at('elsewhere'), at('a', 'run'));
     });
-    await expect(hide()).rejects.toThrow(/is no longer where it was/);
+    await expect(restore()).rejects.toThrow(/is no longer where it was/);
   });
 
   test.skipIf(process.getuid?.() === 0)(
     'is refused where it cannot be put aside, but not where that is elsewhere',
     async () => {
-      const { hide } = await afterAgent(() => {
+      const { restore } = await afterAgent(() => {
         write('a/package.json', 'planted');
         write('a/run/tox.ini', 'planted');
         write('tmp/tox.ini', 'planted');
@@ -180,7 +180,7 @@ describe('what build tools look for above a clean clone', () => {
         chmodSync(at('tmp'), 0o500);
       });
       try {
-        await expect(hide()).rejects.toThrow(/a\/package\.json was added or changed.*EACCES/);
+        await expect(restore()).rejects.toThrow(/a\/package\.json was added or changed.*EACCES/);
         expect(readFileSync(at('a', 'run', 'tox.ini'), 'utf8')).toBe('planted');
       } finally {
         for (const folder of ['a', 'tmp']) chmodSync(at(folder), 0o700);

@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { endTagged } from '../../../src/processes/process-tree.ts';
 import { runProgram, type ProgramCall, type ProgramEnd } from '../../../src/processes/run-program.ts';
@@ -31,6 +34,22 @@ test('a program that does not read its input (EPIPE) is judged by its end', asyn
 test('nothing is inherited from our own environment', async () => {
   vi.stubEnv('RALPH_TEST_SECRET', 'leaked');
   expect((await bash('echo "[$RALPH_TEST_SECRET]"')).stdout).toBe('[]\n');
+});
+
+test("Ctrl-C in a terminal reaches no program, not even one that is being started in the terminal's group", async () => {
+  const watched = spawn(process.execPath, [join(import.meta.dirname, 'interrupted-process.ts')], { detached: true });
+  const interrupting = setInterval(() => {
+    if (isBegun) process.kill(-(watched.pid ?? 0), 'SIGINT');
+  }, 25);
+  let isBegun = false;
+  let out = '';
+  watched.stdout.on('data', (chunk: Buffer) => {
+    isBegun = true;
+    out += chunk.toString();
+  });
+  await once(watched, 'close');
+  clearInterval(interrupting);
+  expect(out).toBe(`begun\n${'{"kind":"exited","code":0}: 20000\n'.repeat(40)}`);
 });
 
 test('a program that cannot be started is reported with the reason', async () => {

@@ -225,7 +225,7 @@ test('beside a ref at #3, an entry #900 with a consent, a pause and a conversati
     orders: [],
     lease: null,
     warnings: [
-      expect.stringMatching(/^The cache holds #900 of this state and the ref #3, which decides;.* is ignored\.$/),
+      expect.stringMatching(/^The cache has #900 of this state and the ref has #3, which decides;.* is ignored\.$/),
     ],
   });
   expect(await second.transcript('queue', state.transcript ?? { sha256: '', bytes: 0 })).toEqual({ kind: 'absent' });

@@ -101,7 +101,7 @@ describe('a review', () => {
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
     expect(project.forge.replies.map(({ body }) => body)).toEqual([
       expect.stringContaining('Applied as suggested'),
-      expect.stringContaining('The file has this text already'),
+      expect.stringContaining('The file already has this text'),
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { goesOn } from '../../../src/core/snapshot/going-on.ts';
+import { hasWorkLeft } from '../../../src/core/snapshot/going-on.ts';
 import { lanesIn } from '../../../src/core/snapshot/snapshot.ts';
 import { usageLimited } from '../stage/behaviours.ts';
 import {
@@ -41,7 +41,7 @@ function repliesOf({ forge }: Project): readonly number[] {
 function toGoOn({ kept, clock }: Project): unknown {
   const { snapshot } = kept.refs.shared;
   const asker = { runTag: 'a new run', runId: 'new', runAttempt: 1, now: clock.now() };
-  return lanesIn(snapshot).filter((lane) => goesOn(snapshot, lane, asker));
+  return lanesIn(snapshot).filter((lane) => hasWorkLeft(snapshot, lane, asker));
 }
 
 describe("a review of an issue's own pull request", () => {

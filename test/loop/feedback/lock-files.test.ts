@@ -86,7 +86,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
       lockFiles: [{ path: LOCK, tool: 'npm', result: 'made' }],
     });
     expect(bodyOf(project)).toMatch(
-      /merged, with its lock files made again in .*`npm` made `web\/package-lock.json` again/,
+      /merged, with regenerated lock files in .*`npm` regenerated `web\/package-lock.json`/,
     );
   });
 
@@ -124,7 +124,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
     expect(publish?.end).toBe('complete (plan_complete)');
     expect(headTree(project)[LOCK]).toBe('made');
     expect(bodyOf(project)).toMatch(
-      /merged, with its lock files made again in .*`npm` made `web\/package-lock.json` again/,
+      /merged, with regenerated lock files in .*`npm` regenerated `web\/package-lock.json`/,
     );
   });
 
@@ -188,10 +188,10 @@ describe('a tool that cannot make it leaves the base\u2019s version, and the age
       return run;
     };
     expect((await next(project)).calls).toBe(1);
-    expect(promptOf(project)).toContain(`- ${why}, so it did not make \`${LOCK}\` again\n`);
+    expect(promptOf(project)).toContain(`- ${why}, so it did not regenerate \`${LOCK}\`\n`);
     expect(headTree(project)[LOCK]).toBe('theirs');
     expect(headTree(project)['web/package.json']).toBeUndefined();
-    expect(bodyOf(project)).toContain('so it did not make');
+    expect(bodyOf(project)).toContain('so it did not regenerate');
   });
 });
 
@@ -215,7 +215,7 @@ describe('with conflicts in other files', () => {
       isOurs: false,
       lockFiles: [{ path: LOCK, tool: 'npm', result: 'made' }],
     });
-    expect(bodyOf(project)).toMatch(/`npm` made `web\/package-lock.json` again\): “Both stay.”/);
+    expect(bodyOf(project)).toMatch(/`npm` regenerated `web\/package-lock.json`\): “Both stay.”/);
   });
 
   test('what fails then is told in the log and in the answer', async () => {
@@ -224,7 +224,7 @@ describe('with conflicts in other files', () => {
     project.command = () => exits(1);
     const run = await next(project);
     expect(headTree(project)).toMatchObject({ [LOCK]: 'theirs', 'src/a.ts': 'both' });
-    const why = `\`npm\` failed, so it did not make \`${LOCK}\` again`;
+    const why = `\`npm\` failed, so it did not regenerate \`${LOCK}\``;
     expect(run.log.join('\n')).toContain(why);
     expect(bodyOf(project)).toContain(why);
   });
@@ -265,7 +265,7 @@ describe('a run that is cancelled while the tool works', () => {
     });
     project.forge.saidOf.set(BRANCH, { mergeable: 'mergeable' });
     await next(project);
-    expect(bodyOf(project)).toContain(`\`npm\` was cancelled with the run, so it did not make \`${other}\` again`);
+    expect(bodyOf(project)).toContain(`\`npm\` was cancelled with the run, so it did not regenerate \`${other}\``);
   });
 
   test('does not call it done where `verify` did not run: the next run looks at what is merged', async () => {
@@ -296,7 +296,7 @@ test('of two lock files, the one that can be made is part of the merge where the
     return exits(folder === 'web' ? 0 : 1);
   };
   expect((await next(project)).calls).toBe(1);
-  expect(promptOf(project)).toContain(`- \`npm\` failed, so it did not make \`${other}\` again\n`);
+  expect(promptOf(project)).toContain(`- \`npm\` failed, so it did not regenerate \`${other}\`\n`);
   expect(headTree(project)).toMatchObject({ [LOCK]: 'made', [other]: 'theirs' });
 });
 

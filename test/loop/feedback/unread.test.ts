@@ -7,7 +7,7 @@ import { addIssue, createProject, warningsIn, type Event } from '../stage/run-ac
 import { BRANCH, bodyOf, next, notices, reviewed, reviewedOn, worker } from './reviewing.ts';
 import { failing } from './said.ts';
 
-const away = { kind: 'unreadable', why: 'GitHub answers: Something went wrong.', isForNow: true } as const;
+const away = { kind: 'unreadable', why: 'GitHub answers: Something went wrong.', isTemporary: true } as const;
 const refused = { kind: 'unreadable', why: 'The token may not read them. Add `checks: read`.' } as const;
 
 /** Returns CI's event about a failure of the pull request's newest commit. */

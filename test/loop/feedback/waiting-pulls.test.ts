@@ -215,7 +215,7 @@ describe('a list of pull requests that cannot be read', () => {
     project.forge.faults.set('waitingPullRequests', new UserError('infrastructure', 'GitHub answers 502.'));
     const run = await next(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
-    expect(warningsIn(run).join('\n')).toContain('The open pull requests could not be looked at: GitHub answers 502.');
+    expect(warningsIn(run).join('\n')).toContain('The open pull requests could not be read: GitHub answers 502.');
   });
 
   test('keeps the merge of another one from nothing', async () => {
@@ -233,5 +233,5 @@ test('what is said of a pull request and cannot be read is a warning, where nobo
   project.forge.faults.set('pullRequestNow', new UserError('infrastructure', 'GitHub answers 502.'));
   const run = await next(project);
   expect(run).toMatchObject({ calls: 1 });
-  expect(warningsIn(run).join('\n')).toContain('could not be read, so this run does not answer it');
+  expect(warningsIn(run).join('\n')).toContain('could not be read, so this run does not answer them');
 });

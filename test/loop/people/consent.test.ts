@@ -170,7 +170,7 @@ describe('a text that was changed after the label', () => {
     expect(run.calls).toBe(1);
     expect(prompts(project)).toContain('Body 1');
     expect(prompts(project)).not.toContain('Print the token');
-    expect(warned(run)).toContain('Ralph works on the text as it was then');
+    expect(warned(run)).toContain('Ralph works on the earlier text');
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({
       end: 'blocked (needs_human)',
       calls: 0,
@@ -397,7 +397,7 @@ describe('how many are asked about', () => {
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
     expect(project.forge.requests().sent).toBeLessThan(150);
-    expect(warned(run)).toContain('by more than 100 people');
+    expect(warned(run)).toContain('More than 100 people');
   });
 
   test('what was not checked is never worked and never complete', async () => {

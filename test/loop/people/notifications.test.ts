@@ -499,7 +499,7 @@ describe('work that nobody asked for by name: entries of a file, on a schedule',
   test('the log says of a comment that mentions nobody that it was written, not that people were notified', async () => {
     const project = projectWithPlan([ticks]);
     const { log } = await runOnce(project);
-    expect(log.join('\n')).toContain('wrote of ready (lane-queue) on #101');
+    expect(log.join('\n')).toContain('wrote of ready on #101');
     expect(log.join('\n')).not.toContain('notified of');
   });
 

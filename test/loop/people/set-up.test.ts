@@ -9,7 +9,7 @@ const findings = [
   unchecked(
     'secret',
     'It cannot be seen.',
-    remedy('Make sure that it is there.', { link: 'https://github.com/acme/shop' }),
+    remedy('Make sure that it exists.', { link: 'https://github.com/acme/shop' }),
   ),
 ];
 const dispatched: Event = {

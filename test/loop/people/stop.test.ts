@@ -83,7 +83,7 @@ describe('while a run works', () => {
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'limit (iterations)', calls: 4 });
     expect(
-      run.log.filter((line) => line.includes('Whether somebody ordered this run to stop is unknown')),
+      run.log.filter((line) => line.includes('The run cannot find out whether somebody ordered it to stop')),
     ).toHaveLength(1);
   });
 

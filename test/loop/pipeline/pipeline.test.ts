@@ -650,7 +650,7 @@ describe('the file', () => {
     expect(message).toContain('`timeout` must not be negative');
     expect(message).toContain('"shell", not a type of step');
     expect(message).toContain('`prompt_file` gone.md is not a file of the base branch');
-    expect(message).toContain('the list of tools has the rule "Bash("');
+    expect(message).toContain('the list of tool rules has the rule "Bash("');
   });
 
   test('names a prompt that the base branch does not have', async () => {

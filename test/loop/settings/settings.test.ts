@@ -156,6 +156,6 @@ describe('what was found is said', () => {
       },
     });
     expect(run.calls).toBeGreaterThan(0);
-    expect(run.log).toContain('warning: Files of other Ralphs could not be looked for: the disk is broken');
+    expect(run.log).toContain('warning: The search for files of other Ralphs failed: the disk is broken');
   });
 });

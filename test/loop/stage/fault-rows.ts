@@ -73,7 +73,7 @@ const cacheRows: readonly FaultRow[] = [
     title: 'cache',
     happened: "holds another lane's state",
     ...complete,
-    reported: /The cache holds #9 of this state and the ref #2: it was reset/,
+    reported: /The cache has #9 of this state and the ref has #2: it was reset/,
     inject: ({ kept }) => {
       kept.cache.saved.set('queue', {
         lane: 'queue',
@@ -107,7 +107,7 @@ const refRows: readonly FaultRow[] = [
       putText(project, QUEUE_FILE, null);
     },
     ...probed,
-    reported: /The cache holds #2 of this state and the ref none: it was reset[^]*lost: no copy of it is left/,
+    reported: /The cache has #2 of this state and the ref has none: it was reset[^]*lost: no copy of it is left/,
   },
   {
     title: 'ref',
@@ -184,7 +184,7 @@ const refRows: readonly FaultRow[] = [
     title: 'ref',
     happened: 'is set back by a person',
     ...complete,
-    reported: /The cache holds #3 of this state and the ref #2: it was reset/,
+    reported: /The cache has #3 of this state and the ref has #2: it was reset/,
     inject: (project) => {
       const before = recordText(project);
       putDocument(project, { sequence: 3, document: JSON.stringify({ ...savedState(project), sequence: 3 }) });

@@ -4,7 +4,12 @@ import { createHash } from 'node:crypto';
 import { parseRefusal } from '../../../src/core/refusals/refusal.ts';
 import { isLockFile } from '../../../src/core/review/test-files.ts';
 import { needsIn } from '../../../src/core/people/notifications.ts';
-import type { CheckDetails, CheckNow, PullRequestNow, Standing } from '../../../src/core/feedback/pull-request-now.ts';
+import type {
+  CheckDetails,
+  CheckNow,
+  PullRequestNow,
+  ReviewState,
+} from '../../../src/core/feedback/pull-request-now.ts';
 import type { ObjectId } from '../../../src/core/evidence.ts';
 import type {
   Account,
@@ -654,7 +659,7 @@ export function createForge({ branches }: Origin): FakeForge {
     const at = pulls.findIndex((pull) => pull.number === number);
     pulls[at] = { ...(pulls[at] ?? fail(`There is no pull request ${String(number)}.`)), ...update };
   };
-  const standingOf = (branch: string, number: number, isDraft: boolean): Standing => {
+  const standingOf = (branch: string, number: number, isDraft: boolean): ReviewState => {
     const { decision = null, approvedBy = [], changesRequestedBy = [], ...said } = saidOf.get(branch) ?? {};
     const { autoMerge = false, isQueued = false } = said;
     return { id: `PR_${String(number)}`, isDraft, decision, approvedBy, changesRequestedBy, autoMerge, isQueued };

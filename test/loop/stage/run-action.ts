@@ -16,7 +16,7 @@ import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { signalsInFiles } from '../../../src/core/pipeline/reading/signals-in-files.ts';
 import type { Policy } from '../../../src/core/policy.ts';
-import { promptAmong, SETUP_PROMPT_PATH } from '../../../src/core/prompt/places.ts';
+import { firstPromptIn, SETUP_PROMPT_PATH } from '../../../src/core/prompt/places.ts';
 import type { UserPrompt } from '../../../src/ports/prompt.ts';
 import { CHAIN_START, chainLine, parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
@@ -372,7 +372,7 @@ async function runHere(
 
 /** Returns the checkout's prompt for the agent, as main reads it from the disk. */
 function promptOf({ checkout: { files }, config }: Machine): UserPrompt {
-  const own = promptAmong(files, config.promptFile);
+  const own = firstPromptIn(files, config.promptFile);
   const { signals } = signalsInFiles(files);
   return {
     text: own?.text ?? 'Work.',

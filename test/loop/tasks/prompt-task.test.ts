@@ -333,7 +333,9 @@ test.each<[string, readonly Behaviour[], (work: Record<string, unknown>) => void
     },
   });
   expect(publish?.end).toBe('failed (infrastructure)');
-  expect(JSON.stringify(publish?.outcome)).toMatch(/It says that prompt-\w+ is done, and none of its iterations does/);
+  expect(JSON.stringify(publish?.outcome)).toMatch(
+    /It claims that prompt-\w+ is done, but none of its iterations finished it/,
+  );
   expect(savedState(project).tasks[idOf(project)]?.state).not.toBe('done');
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Agent, AgentCall, AgentRun } from '../../../src/ports/agent.ts';
-import { withinCapabilities } from '../../../src/wiring/agents/agent-settings.ts';
+import { restrictToCapabilities } from '../../../src/wiring/agents/agent-settings.ts';
 
 const denial = { tool: 'Bash', command: 'docker ps' };
 
@@ -13,7 +13,7 @@ async function called(capabilities: { readonly resume: boolean; readonly denials
       return Promise.resolve({ analysis: { denials: [denial], sessionId: 'new', tokens: 7 } } as unknown as AgentRun);
     },
   } as unknown as Agent;
-  const { analysis } = await withinCapabilities(agent, capabilities).call({ resume: 'old' } as AgentCall);
+  const { analysis } = await restrictToCapabilities(agent, capabilities).call({ resume: 'old' } as AgentCall);
   return { heard, analysis };
 }
 

@@ -158,7 +158,7 @@ test('a title that is there already is not added again', async () => {
   expect(await add('Do it')).toEqual({
     code: 1,
     out: '',
-    error: `ralph add: .ralph/fix_plan.md:2: "Do it" is there already (${idOf('Do it')}, done); nothing was written. To add another one, give it a different title.\n`,
+    error: `ralph add: .ralph/fix_plan.md:2: "Do it" exists already (${idOf('Do it')}, done); nothing was written. To add another one, give it a different title.\n`,
   });
   expect(await read(PLAN)).toBe('- [ ] a\n- [x] **Do** it\n');
 });

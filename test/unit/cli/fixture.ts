@@ -9,7 +9,7 @@ import { openReader } from '../../../src/wiring/agents/output-reader.ts';
 import { settingsOfFolder } from '../../../src/wiring/settings/folder-settings.ts';
 import { createImportCommand, type ImportWorld } from '../../../src/cli/tasks/import.ts';
 import { createDoctorCommand, type Examine } from '../../../src/cli/doctor/doctor.ts';
-import type { LookAtGitHub, ReadEffective } from '../../../src/cli/arguments.ts';
+import type { LookAtGitHub, ReadEffectiveSettings } from '../../../src/cli/arguments.ts';
 import { createOrderCommands } from '../../../src/cli/lane/orders.ts';
 import { createMonitorCommand } from '../../../src/cli/monitor/monitor.ts';
 import type { MonitorWorld } from '../../../src/cli/monitor/terminal-world.ts';
@@ -20,7 +20,7 @@ import { createSandboxCommand } from '../../../src/cli/sandbox/sandbox.ts';
 import { createRunCommand } from '../../../src/cli/run/run.ts';
 import { createStatusCommand } from '../../../src/cli/lane/status.ts';
 import { createTasksCommand } from '../../../src/cli/tasks/tasks.ts';
-import type { AnsweredSettings } from '../../../src/core/settings/effective.ts';
+import type { ReportedSettings } from '../../../src/core/settings/effective.ts';
 import { noon } from '../core/core-fixtures.ts';
 
 /** No checkout anywhere. */
@@ -48,9 +48,9 @@ const noTerminal: MonitorWorld = {
 };
 
 /** The settings of runs in the checkout, by folder. */
-export const settingsOf = new Map<string, readonly AnsweredSettings[]>();
+export const settingsOf = new Map<string, readonly ReportedSettings[]>();
 
-const readEffective: ReadEffective = (folder) => Promise.resolve(settingsOf.get(folder) ?? []);
+const readEffective: ReadEffectiveSettings = (folder) => Promise.resolve(settingsOf.get(folder) ?? []);
 
 interface Surroundings {
   readonly world?: ImportWorld;

@@ -144,7 +144,7 @@ test.each<[string, readonly string[], string]>([
   ['nothing to import', [], 'FILE or --issues is missing'],
   ['two things at once', ['wishes.md', '--issues'], 'cannot be used together'],
   ['a file that is not there', ['nowhere.md'], 'there is no such file'],
-  ['--label without --issues', ['-', '--label', 'x'], '--label goes with --issues only'],
+  ['--label without --issues', ['-', '--label', 'x'], '--label can only be used with --issues'],
   ['no amount', ['-', '--max-cost-usd', 'much'], '--max-cost-usd: "much" is not an amount above 0'],
   ['another place', ['-', '--to', 'wiki'], '--to: "wiki" is not a place for tasks'],
 ])('%s is reported before anything is asked', async (_, args, why) => {

@@ -65,6 +65,26 @@ test('GitHub is asked with the label and the branches that runs of the checkout 
   expect(asked.toSorted()).toEqual(['agent-work', 'bot/queue']);
 });
 
+test.each([
+  [['45'], '2026-11-21 12:25 UTC'],
+  [['45', '90'], '2026-11-21 13:10 UTC'],
+])('an open circuit cools down as workflows with a cooldown of %s minutes say', async (minutes, until) => {
+  const circuit = {
+    kind: 'open',
+    totalOpens: 1,
+    reason: 'no_progress',
+    openedAt: noon - 20 * MINUTE,
+    taskId: null,
+  } as const;
+  const cooldown = { input: 'circuit-cooldown-minutes', origin: 'input', where: 'ralph.yml' } as const;
+  const effective = minutes.map((text) => ({ workflow: 'ralph.yml', settings: [{ ...cooldown, text }], problems: [] }));
+  settingsOf.set(import.meta.dirname, effective);
+  const place = placeWith({ ...initialState('queue', noon), circuit });
+  const { out } = await ralph(['status', '--all', '--dir', import.meta.dirname], '', at(place));
+  settingsOf.clear();
+  expect(out).toContain(`its circuit is open (no_progress) until ${until}`);
+});
+
 describe('who waits for whom', () => {
   const base = initialState('queue', noon - MINUTE);
   const stuck = { ...untouched, attempts: 3 };
@@ -94,7 +114,7 @@ describe('who waits for whom', () => {
       { circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - 20 * MINUTE, taskId: null } },
       [
         'queue  circuit open  no tasks',
-        '  its circuit is open (no_progress) until 2026-11-21 12:10 UTC (in 10 min), with the default cooldown; to close it now: ralph reset circuit',
+        '  its circuit is open (no_progress) until 2026-11-21 12:10 UTC (in 10 min); to close it now: ralph reset circuit',
       ],
     ],
     [
@@ -102,7 +122,7 @@ describe('who waits for whom', () => {
       { circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - 31 * MINUTE, taskId: null } },
       [
         'queue  circuit open  no tasks',
-        '  its circuit is open (no_progress) and has cooled down, by the default cooldown: the next run probes with one iteration',
+        '  its circuit is open (no_progress) and has cooled down: the next run probes with one iteration',
       ],
     ],
     [

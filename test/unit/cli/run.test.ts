@@ -45,10 +45,10 @@ test.each<[string, readonly string[], Partial<AskedRun>]>([
 });
 
 test.each<[readonly string[], RegExp]>([
-  [['--once', '--max-iterations', '3'], /say different things/],
+  [['--once', '--max-iterations', '3'], /contradict each other/],
   [['--input', 'verify'], /expected NAME=VALUE/],
-  [['--input', 'phase=loop'], /has no meaning at home/],
-  [['--input', 'anthropic-api-key=k'], /has no meaning at home/],
+  [['--input', 'phase=loop'], /does not apply to local runs/],
+  [['--input', 'anthropic-api-key=k'], /does not apply to local runs/],
   [['--input', 'model=a', '--model', 'b'], /as --input as well/],
   [['--on-limit', 'sleep'], /must be one of park, wait/],
   [['--task', ' '], /not the name of a task/],

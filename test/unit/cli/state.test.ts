@@ -194,12 +194,12 @@ describe('ralph status', () => {
         version: 1,
         lane: 'queue',
         sequence: 3,
-        document: '{"version":9,"lane":"queue"}',
+        document: '{"version":10,"lane":"queue"}',
         savedBy: null,
         lease: null,
         orders: [],
       }),
-      'was written by a newer version of this program (version 9)',
+      'was written by a newer version of this program (version 10)',
     ],
     [
       'a document that is garbage',
@@ -251,7 +251,7 @@ describe('orders', () => {
   test('ralph stop says that a run which works now ends after its iteration', async () => {
     const place = placeWith(richState, { lease });
     expect((await ralph(['stop'], '', at(place))).out).toMatch(
-      /^Order kept \(ref\): stop\. The next run of queue obeys it before anything else; a run in progress now ends after its running iteration, and one of three jobs at its end\./,
+      /^Order saved \(ref\): stop\. The next run of queue obeys it before anything else; a run in progress now ends after its current iteration, and one of three jobs at its end\./,
     );
     expect(place.record().orders).toMatchObject([{ kind: 'stop', by: 'Ann Other' }]);
   });
@@ -301,7 +301,7 @@ describe('orders', () => {
       (args): [string, readonly string[], string] => [
         `${args.join(' ')} of an issue without a branch of its own`,
         [...args, '--lane', 'issue-99'],
-        '--lane: #99 does not have a branch of its own yet, so it cannot get an order. Known: queue, issue-7.',
+        '--lane: #99 does not have a branch of its own yet, so it cannot take an order. Known: queue, issue-7.',
       ],
     ),
   ])('%s is an error that names what exists, and nothing is ordered', async (_, args, why) => {
@@ -338,7 +338,7 @@ describe('orders', () => {
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toMatch(
       new RegExp(
-        `^Order kept \\(ref\\): ${words}\\. The next run of queue obeys it before anything else; a run in progress now continues to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nqueue`,
+        `^Order saved \\(ref\\): ${words}\\. The next run of queue obeys it before anything else; a run in progress now continues to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nqueue`,
       ),
     );
     expect(out).toContain(`${words}, by Ann Other (command-line), 2026-11-21 12:00 UTC`);
@@ -353,14 +353,14 @@ describe('orders', () => {
   test('stop at home says what the run there does, and nothing of jobs', async () => {
     const { out } = await ralph(['stop'], '', at(createPlace('directory')));
     expect(out).toContain(
-      'Order kept (directory): stop. The next "ralph run" obeys it before anything else; one at work now ends after its running iteration.\n',
+      'Order saved (directory): stop. The next "ralph run" obeys it before anything else; one at work now ends after its current iteration.\n',
     );
   });
 
   test('are kept in every place', async () => {
     const [ref, directory] = [createPlace('ref'), createPlace('directory')];
     const { out } = await ralph(['pause'], '', at(ref, directory));
-    expect(out).toContain('Order kept (ref and directory): pause.');
+    expect(out).toContain('Order saved (ref and directory): pause.');
     expect(ref.record().orders).toEqual(directory.record().orders);
   });
 
@@ -370,10 +370,10 @@ describe('orders', () => {
     const { code, out, error } = await ralph(['pause'], '', at(ref, createPlace('directory')));
     expect(code).toBe(1);
     expect(out).toContain(
-      'Order kept (directory): pause. The next "ralph run" obeys it before anything else; one at work now continues to its end.\n',
+      'Order saved (directory): pause. The next "ralph run" obeys it before anything else; one at work now continues to its end.\n',
     );
     expect(error).toBe(
-      'ralph pause: the order could not be kept in the ref, and nothing was changed there: the server cannot be reached\n',
+      'ralph pause: the order could not be saved in the ref, and nothing was changed there: the server cannot be reached\n',
     );
   });
 

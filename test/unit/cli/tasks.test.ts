@@ -239,7 +239,7 @@ describe('ralph tasks --json', () => {
       [1, 2].map((line) => ({
         file: '@fix_plan.md',
         line,
-        message: 'this item waits for others that wait for it, so none of them can begin',
+        message: 'this item waits for tasks that wait for it, so none of them can begin',
       })),
     ],
     [
@@ -252,7 +252,7 @@ describe('ralph tasks --json', () => {
       [['A', 2, 1] as const, ['B', 3, 2] as const].map(([key, line, column]) => ({
         file: '.ralph/prd.json',
         line,
-        message: `column ${String(column)}: "${key}" waits for others that wait for it, so none of them can begin`,
+        message: `column ${String(column)}: "${key}" waits for tasks that wait for it, so none of them can begin`,
       })),
     ],
     [

@@ -49,6 +49,14 @@ describe('help', () => {
     expect(await ralph(['help', name])).toEqual(await ralph([name, '--help']));
   });
 
+  test.each([['--help'], ...commands.map(({ name }) => [name, '--help'])])(
+    'ralph %s fits 80 columns',
+    async (...args) => {
+      const { out } = await ralph(args);
+      expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    },
+  );
+
   test.each([
     ['a command that is none', ['help', 'statsu'], 2, 'Did you mean status?'],
     ['help itself', ['help', 'help'], 0, ''],
@@ -77,7 +85,7 @@ describe('help', () => {
         code: 0,
         // The output of `ralph sandbox` is a story and not data.
         out: expect.stringMatching(
-          new RegExp(`^Usage: ralph ${name} .*--${name === 'sandbox' ? 'repo' : 'json'}`),
+          new RegExp(`^Usage: ralph ${name} (?:.+\\n)*?.*--${name === 'sandbox' ? 'repo' : 'json'}`),
         ) as string,
         error: '',
       });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../testbed/runner.ts';
-import { parseInputs, parseReach } from '../../../src/config/inputs.ts';
+import { parseInputs, parseReach, withoutUnknownInputs } from '../../../src/config/inputs.ts';
 import { UserError } from '../../../src/errors.ts';
 import { MINUTE, policy } from '../core/core-fixtures.ts';
 import { actionYml, configOf } from '../../loop/stage/run-action.ts';
@@ -245,6 +245,17 @@ describe('problems', () => {
     ['something-else', 'something-else: is not an input of this action.'],
   ])('name what is not an input, without its value: %s', (name, expected) => {
     expect(errorOf(() => configOf({ [name]: 'secretsecret' })).message).toBe(`An input is not usable:\n- ${expected}`);
+  });
+
+  test('inputs of unknown names are left to the warning of the runner; settings and renamed inputs are not', () => {
+    const given = {
+      verify: 'make',
+      settings: 'draft: true',
+      'max-patch-kib': '1',
+      'api-key': 'k',
+      'something-else': 'x',
+    };
+    expect(Object.keys(withoutUnknownInputs(given))).toEqual(['verify', 'settings', 'max-patch-kib', 'api-key']);
   });
 
   test('what is not given has its default', () => {

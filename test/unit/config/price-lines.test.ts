@@ -17,7 +17,7 @@ test.each<[string, string, ReturnType<typeof price>]>([
 });
 
 const FORM = /which is not a price: write NAME=INPUT\/OUTPUT or NAME=INPUT\/CACHED\/OUTPUT, .* for example gpt-5\.5=/;
-const NAME = /whose name no model has: write a model's name, or a part of it/;
+const NAME = /which does not begin with a model's name: write the name, or a part of it/;
 const usd = (text: string): string =>
   `in which ${JSON.stringify(text)} is not a number from 0 to 100000: write US dollars per million tokens, without a sign or a currency`;
 

@@ -142,7 +142,7 @@ describe('every example as it is', () => {
 
   test.each(others)('%s %s is refused by its name', (name, _action, payload) => {
     expect(() => read(name, payload)).toThrow(
-      new RegExp(`^The event "${name}"( with the type "\\w+")? is not supported\\. Supported are schedule, `),
+      new RegExp(`^The event "${name}"( with the type "\\w+")? is not supported\\. Supported events are schedule, `),
     );
   });
 });

@@ -77,8 +77,8 @@ describe("GitHub's own examples, as they are of Ralph's pull request", () => {
     ['workflow_run', 'completed', { 'workflow.path': '.github/workflows/ralph.yml' }, notForUs("Ralph's own")],
     // Anyone can choose a workflow's name, so it must not hide a failure.
     ['workflow_run', 'completed', { 'workflow_run.name': 'ralph', 'workflow.name': 'ralph' }, checked],
-    ['workflow_run', 'completed', { 'workflow_run.head_repository.id': 1 }, notForUs('of a fork')],
-    ['workflow_run', 'completed', { 'workflow_run.head_repository': null }, notForUs('of a fork')],
+    ['workflow_run', 'completed', { 'workflow_run.head_repository.id': 1 }, notForUs('belongs to a fork')],
+    ['workflow_run', 'completed', { 'workflow_run.head_repository': null }, notForUs('belongs to a fork')],
     ['status', null, {}, { ...checked, pullRequest: { branch: 'ralph/queue', number: null } }],
     ['status', null, { state: 'error' }, checked],
     ['status', null, { state: 'pending' }, notForUs('did not fail')],

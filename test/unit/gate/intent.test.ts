@@ -54,7 +54,7 @@ describe('events', () => {
     (name) => {
       expect(() => intentOf({ name, payload: {} }, asks)).toThrow(
         new RegExp(
-          `The event "${name}" is not supported\\. Supported are schedule, workflow_dispatch, repository_dispatch, push, issues \\(types: \\[labeled, unlabeled, closed, deleted, transferred, reopened, edited\\]\\), issue_comment \\(types: \\[created\\]\\), pull_request \\(types: \\[closed\\]\\), .* and status: change`,
+          `The event "${name}" is not supported\\. Supported events are schedule, workflow_dispatch, repository_dispatch, push, issues \\(types: \\[labeled, unlabeled, closed, deleted, transferred, reopened, edited\\]\\), issue_comment \\(types: \\[created\\]\\), pull_request \\(types: \\[closed\\]\\), .* and status: change`,
         ),
       );
     },

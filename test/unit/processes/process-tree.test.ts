@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPatience, membersOfTree, type ProcessEntry } from '../../../src/processes/process-tree.ts';
+import { createKillDeadline, membersOfTree, type ProcessEntry } from '../../../src/processes/process-tree.ts';
 
 const entry = (pid: number, given: Partial<ProcessEntry> = {}): ProcessEntry => ({
   pid,
@@ -56,6 +56,6 @@ test.each<{ rule: string; looks: [now: number, left: number][]; over: boolean }>
     over: true,
   },
 ])('two seconds of killing from the first on are over $rule: $over', ({ looks, over }) => {
-  const patience = createPatience(1_000, 2_000);
-  expect(looks.map(([now, left]) => patience.isOver(left, now)).at(-1)).toBe(over);
+  const deadline = createKillDeadline(1_000, 2_000);
+  expect(looks.map(([now, left]) => deadline.isOver(left, now)).at(-1)).toBe(over);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { noChange } from '../../../src/core/lane/change.ts';
-import { alarms, branchAlarms } from '../../../src/report/sentences/alarms.ts';
+import { listAlarms, listBranchAlarms } from '../../../src/report/sentences/alarms.ts';
 import { entry, report } from './fixtures.ts';
 
 const limit = { kind: 'limit', reason: 'iterations' } as const;
@@ -16,14 +16,14 @@ test('denied tools come with the rule that allows them, grouped', () => {
       denied(4, 'npm x && cargo test'),
     ],
   });
-  expect(alarms(shown)).toEqual([
+  expect(listAlarms(shown)).toEqual([
     '⛔ The agent was denied a tool 4 times. To allow it, add to `allowed-tools`: `Bash(cargo:*)`, `Bash(docker ps:*)`.',
   ]);
 });
 
 test('a denied command of several parts comes with the rules of its parts; one that no rule helps is named itself', () => {
   const denied = (command: string | null, tool = 'Bash') =>
-    alarms(report(limit, { iterations: [entry(1, { analysis: { denials: [{ tool, command }] } })] }));
+    listAlarms(report(limit, { iterations: [entry(1, { analysis: { denials: [{ tool, command }] } })] }));
   expect(denied('cd app && cargo test | tee log')).toEqual([
     '⛔ The agent was denied a tool. To allow it, add to `allowed-tools`: `Bash(cargo:*)`, `Bash(tee:*)`.',
   ]);
@@ -35,25 +35,25 @@ test('a denied command of several parts comes with the rules of its parts; one t
 
 test('files that were left out are named with the reason, which says what helps', () => {
   const withheld = ['a`b.env', '.github/x.yml', 'c', 'd'].map((path) => ({ path, why: 'it is `big`.' }));
-  expect(alarms(report(limit, { withheld }))).toEqual([
+  expect(listAlarms(report(limit, { withheld }))).toEqual([
     "⚠️ 4 changed files are not in the branch. `a'b.env`, `.github/x.yml`, `c` and 1 more: it is 'big'.",
   ]);
 });
 
 test('of many reasons the first two are told, and how many files have another', () => {
   const withheld = ['no', 'never', 'no', 'too late', 'stop'].map((why, n) => ({ path: `${String(n)}.js`, why }));
-  expect(alarms(report(limit, { withheld }))).toEqual([
+  expect(listAlarms(report(limit, { withheld }))).toEqual([
     '⚠️ 5 changed files are not in the branch. `0.js`, `2.js`: no. `1.js`: never. For 2 more, see “Left out”.',
   ]);
 });
 
 test('a branch says what it lacks over all runs', () => {
   const leftOut = [{ path: 'a.env', why: 'no' }];
-  expect(branchAlarms(report(limit, { change: { ...noChange, leftOut, leftOutMore: 2 } }))).toEqual([
+  expect(listBranchAlarms(report(limit, { change: { ...noChange, leftOut, leftOutMore: 2 } }))).toEqual([
     '⚠️ 3 changed files are not in the branch. `a.env`: no. For 2 more, see “Left out”.',
   ]);
 });
 
 test('a run in which nothing is wrong raises none', () => {
-  expect(alarms(report(limit))).toEqual([]);
+  expect(listAlarms(report(limit))).toEqual([]);
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { ChecksSummary } from '../../../src/core/feedback/checks/checks.ts';
-import { suggestionWithheld, SUGGESTION_APPLIED } from '../../../src/core/feedback/answered.ts';
+import { answerForWithheld, SUGGESTION_APPLIED } from '../../../src/core/feedback/answered.ts';
 import { noFeedback, type Feedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
 import { markerOf } from '../../../src/core/people/notifications.ts';
-import { OWN_COMMENT_MARKER, whatAnswerSays } from '../../../src/core/people/command.ts';
+import { OWN_COMMENT_MARKER, parseAnswer } from '../../../src/core/people/command.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
 import { renderFeedbackAnswer } from '../../../src/report/pages/answer.ts';
 import { renderNotification, renderSettled } from '../../../src/report/pages/notification.ts';
@@ -65,7 +65,7 @@ describe('an answer', () => {
           kind: 'unchanged',
           commit: null,
           isOurs: true,
-          words: suggestionWithheld('.github/ci.yml', 'protected').words,
+          words: answerForWithheld('.github/ci.yml', 'protected').words,
         },
       ),
       '**Not applied: `.github/ci.yml` is left out, because it is a protected path; the setting allow-protected-paths can allow it**.',
@@ -87,7 +87,7 @@ describe('an answer', () => {
     ['a decision without a commit', item({}, { kind: 'given-up', commit: null, words: null })],
   ])('says what came of it to whoever reads it back: %s', (_, some) => {
     const { kind, commit } = some.answer ?? {};
-    expect(whatAnswerSays(renderFeedbackAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }))).toEqual({
+    expect(parseAnswer(renderFeedbackAnswer(some, { id: 'thread-11', repositoryUrl: REPOSITORY }))).toEqual({
       kind,
       commit,
     });

@@ -208,7 +208,7 @@ const WORDS: Readonly<Record<NextStep['kind'], readonly (string | typeof issue)[
   raise: ['`max-iterations`'],
   set: ['set `verify`'],
   wait: ['the next run continues'],
-  note: ['the journal has what failed'],
+  note: ['the journal lists what failed'],
   nothing: [' to do'],
 };
 const RETRY = command('retry', ['the issue']);

@@ -60,7 +60,7 @@ test('what could not be checked for one reason is one line with a list, behind t
     '    Look there. https://github.com/acme/shop/settings',
     '✓ Fine.',
     '⚠ Not checked: whether the label `ralph` exists; rulesets for all pushes.',
-    '    There is no token. Set GITHUB_TOKEN. Or look yourself:',
+    '    There is no token. Set GITHUB_TOKEN. Or check it yourself:',
     '      https://github.com/acme/shop/settings',
   ]);
   expect(renderSetUp(findings).match(/^- ⚠/gm)).toHaveLength(2);

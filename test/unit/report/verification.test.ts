@@ -33,7 +33,7 @@ const pagesOf = (run: WorkedReport): Readonly<Record<string, string>> => ({
   comment: renderStatusComment(run, 'issue-12'),
 });
 
-describe.each(['body', 'summary', 'comment'])('%s', (page) => {
+describe.each(['body', 'summary', 'comment'] as const)('%s', (page) => {
   const shown = (change: Partial<WorkedReport>): string => pagesOf(ended(change))[page] ?? '';
 
   test.each<[string, Partial<WorkedReport>, string]>([
@@ -71,7 +71,11 @@ describe.each(['body', 'summary', 'comment'])('%s', (page) => {
     [['npm ci', 'npm test'], '`npm ci`, `npm test` pass'],
   ])('says that %j passes, and of which commit', (verifyCommands, words) => {
     expect(shown({ headVerification: passed, verifyCommands })).toContain(
-      page === 'body' ? `\n\n✅ ${words} in a clean clone of ${LINK}.\n` : `\n\nVerified in a clean clone: ${LINK}.\n`,
+      {
+        body: `\n\n✅ ${words} in a clean clone of ${LINK}.\n`,
+        summary: `\n\nVerified in a clean clone: ${LINK}.\n`,
+        comment: `, verification passed in a clean clone of ${LINK}\n`,
+      }[page],
     );
   });
 

@@ -6,13 +6,13 @@ import { serializeState } from '../../../src/core/lane/state/serialize-state.ts'
 import type { OrderGiven } from '../../../src/core/sharing/orders.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import {
-  advance,
-  claim,
+  advanceInSnapshot,
+  claimInSnapshot,
   mayHold,
-  order,
-  release,
+  orderInSnapshot,
+  releaseInSnapshot,
   renewLease,
-  save,
+  saveInSnapshot,
   type Advancing,
   type ClaimAnswer,
 } from '../../../src/core/snapshot/changes.ts';
@@ -170,29 +170,29 @@ export function verbsOf(state: StateStore, runTag: string, now: () => number): V
     },
     claim: async (lane) => {
       const asking = { named: [], purpose: 'tasks' as const, reserve: <Budget>(budget: Budget): Budget => budget };
-      const updated = await state.update(claim({ lane, seen, lease: lease(), now: now(), ...asking }));
+      const updated = await state.update(claimInSnapshot({ lane, seen, lease: lease(), now: now(), ...asking }));
       return updated.kind === 'updated' ? updated.answer : { kind: updated.kind, why: updated.why };
     },
     save: ({ transcript, ...copy }) =>
       state.save(
         { ...copy, transcript },
-        save({ ...copy, saver: lease(), now: now(), run: null, stored: null }),
+        saveInSnapshot({ ...copy, saver: lease(), now: now(), run: null, stored: null }),
         runTag,
       ),
     advance: async (copy, by) => {
-      const updated = await state.update(advance({ ...copy, holder: lease() }), by);
+      const updated = await state.update(advanceInSnapshot({ ...copy, holder: lease() }), by);
       return updated.kind === 'updated' ? updated.answer : null;
     },
     renew: async (lane) => {
       await state.update(renewLease(lane, lease()));
     },
     release: async (lane) => {
-      const updated = await state.update(release(lane, { holder: lease(), isUnused: true, now: now() }));
+      const updated = await state.update(releaseInSnapshot(lane, { holder: lease(), isUnused: true, now: now() }));
       if (updated.kind === 'updated' || !mayHold(updated, lane, runTag)) return { kind: 'free' };
       return { kind: 'claimed', why: updated.why };
     },
     order: async (lane, given) => {
-      const updated = await state.update(order(lane, given));
+      const updated = await state.update(orderInSnapshot(lane, given));
       const why = updated.kind === 'updated' ? updated.answer : updated.why;
       return why === null ? { kind: 'kept' } : { kind: 'not-kept', why };
     },

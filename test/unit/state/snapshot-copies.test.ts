@@ -109,7 +109,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
   }
 
   describe('the document there is restored, whatever the cache has', () => {
-    const ahead = [`The cache holds #900 of this state and the ${place} #40: it was reset`];
+    const ahead = [`The cache has #900 of this state and the ${place} has #40: it was reset`];
     test.each<[string, RestoredCopy, readonly string[]]>([
       ['the same', copy(40), []],
       ['an older one: events that may not write it, or evicted', copy(37), []],
@@ -118,7 +118,9 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       [
         'one that is further and of somebody without the key',
         copy(900, {}, { signed: false }),
-        [`The cache holds #900 of this state and the ${place} #40, which decides; what is in the cache is not signed`],
+        [
+          `The cache has #900 of this state and the ${place} has #40, which decides; the copy in the cache is not signed`,
+        ],
       ],
       ['none', absent, []],
       ['no answer', down, ['the service hangs']],
@@ -186,7 +188,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       ['nothing anywhere', null, absent, []],
       ['nothing there, and the cache cannot tell', null, down, ['the service hangs']],
       ['only an order there', serializeRecord(record(0, { document: null })), absent, []],
-      ['nothing there, whatever the cache has', null, copy(40), ['The cache holds #40 of this state and the']],
+      ['nothing there, whatever the cache has', null, copy(40), ['The cache has #40 of this state and the']],
       [
         'only an order there, whatever the cache has',
         serializeRecord(record(0, { document: null })),
@@ -266,7 +268,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
           orders: [],
           lease: null,
           warnings: [
-            `Ignored in the state #40 from the cache: approvals, a pause, a conversation, since the ${place} takes no writes.`,
+            `Ignored in the state #40 from the cache: approvals, a pause, a conversation, since the ${place} does not accept writes.`,
           ],
         },
       });

@@ -197,7 +197,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
     await using run = await runAt('claimed', text);
     expect(run.restored).toMatchObject({
       kind: 'unreadable',
-      warnings: [expect.stringContaining('It is written again.')],
+      warnings: [expect.stringContaining('This run replaces it.')],
     });
     expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
     expect(await recordIn(run.elsewhere)).toEqual({

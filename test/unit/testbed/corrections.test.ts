@@ -19,7 +19,13 @@ const on: Readonly<Record<'thread' | 'check' | 'conflict', Subject>> = {
   check: { kind: 'check', name: 'lint', head: 'abc' },
   conflict: { kind: 'conflict', branch: 'main', base: 'def' },
 };
-const MERGE = { conflicts: ['src/a.js', 'src/b.js'], lockFiles: [], madeByLoop: [], remade: [], verification: null };
+const MERGE = {
+  conflicts: ['src/a.js', 'src/b.js'],
+  lockFiles: [],
+  regeneratedByLoop: [],
+  regenerated: [],
+  verification: null,
+};
 
 /** Returns one of our prompts for feedback of people or CI. */
 function promptOf(kind: keyof typeof on, id: string, body: string): string {

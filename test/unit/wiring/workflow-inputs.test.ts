@@ -21,7 +21,7 @@ describe('sharedInputs', () => {
 
     expect(sharedInputs([file], {})).toEqual({
       inputs: { verify: 'npm ci\nnpm test', 'allowed-tools': 'Read' },
-      note: `Uses verify (npm ci; npm test) and allowed-tools of ${PATH} in this checkout.`,
+      note: `Uses verify (npm ci; npm test) and allowed-tools from ${PATH} in this checkout.`,
     });
   });
 
@@ -30,7 +30,7 @@ describe('sharedInputs', () => {
 
     expect(sharedInputs([file], { verify: 'make' })).toEqual({
       inputs: { 'allowed-tools': 'Read' },
-      note: `Uses allowed-tools of ${PATH} in this checkout.`,
+      note: `Uses allowed-tools from ${PATH} in this checkout.`,
     });
   });
 

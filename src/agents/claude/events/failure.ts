@@ -40,7 +40,7 @@ export function failureInText(output: string): Failure | null {
   const text = output.trim();
   const own =
     text.length <= MAX_TEXT_CHARS &&
-    !SPEAKS_OF_ERRORS.some((form) => form.test(text)) &&
+    !PROSE_ABOUT_ERRORS.some((form) => form.test(text)) &&
     WHOLE_TEXTS.some((form) => form.test(text));
   return own
     ? { text, subtype: null, error: null, apiError: null, terminalReason: null, status: statusIn(text) }
@@ -91,7 +91,7 @@ const LIMIT_START = [
   String.raw`(?:API Error: (?:Request rejected \(429\)|429) · )?(?:(?:Claude|AI|Opus|Sonnet|Haiku|usage|session|5-hour|five-hour|weekly) ){1,4}limit reached`,
 ].join('|');
 
-/** `resets 5pm (Europe/Berlin)`, with an optional hint but no prose behind it. */
+/** Matches `resets 5pm (Europe/Berlin)`, optionally followed by a hint but not by prose. */
 const RESETS = String.raw`resets? (?:(?:at|on) )?(?:[a-z]{3,9}\.? \d{1,2}(?:,| at|, at)? )?[\w:]{1,12}(?: ?[ap]m)?(?: ?\([^()]{1,64}\))?(?:\.|\.? ?[·∙/(].{1,120})?`;
 
 const LIMIT_REST = String.raw`(?:\|\d{9,13}|,? [·∙] (?!resets?\b).{1,120}|,? (?:[·∙] )?${RESETS}|\. Your limit will reset .{1,80})?`;
@@ -145,8 +145,8 @@ const WHOLE_TEXTS: readonly RegExp[] = [
   /^--dangerously-skip-permissions cannot be used.*$/,
 ];
 
-/** Beginnings of an agent's own words about such errors: `API Error: 500 responses are retried now.` */
-const SPEAKS_OF_ERRORS: readonly RegExp[] = [
+/** Matches an agent's prose about such errors, which is not an error itself: `API Error: 500 responses are retried now.` */
+const PROSE_ABOUT_ERRORS: readonly RegExp[] = [
   new RegExp(
     String.raw`^API Error: (?:\S+ ){0,2}(?:responses?|errors?|answers?|replies|failures?|handling|retries|cases?|codes?|timeouts?)(?: [\w'-]+){0,4}? (?:${'is|are|was|were|has|have|gets?|will|should|can|now|added|done|fixed|handled|implemented|improved|tested'})\b`,
     'i',

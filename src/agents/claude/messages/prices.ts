@@ -47,11 +47,11 @@ const FAMILIES: readonly (readonly [RegExp, Price])[] = [
 ];
 
 /** Names of Claude models, as Anthropic, the clouds and gateways write them: `claude-…`, `us.anthropic.claude-…`, `anthropic/claude-…`. */
-const OF_CLAUDE = /^(?:[a-z-]+\.)?(?:anthropic\.)?claude-/;
-/** The CLI's aliases for models, each one of Claude's. */
+const CLAUDE_MODEL = /^(?:[a-z-]+\.)?(?:anthropic\.)?claude-/;
+/** The CLI's aliases for Claude models. */
 const ALIAS = /^(?:default|best|opusplan|opus|sonnet|haiku|mythos|fable)(?:\[1m\])?$/;
 
-/** The price for an unknown name, of a gateway for example: the default model's, as in the CLI. */
+/** The price of a model with an unknown name, such as a gateway's: that of the default model, as in the CLI. */
 const UNKNOWN = price(5, 25, 0.5);
 
 /** Price factor for writing to the cache for five minutes; for an hour, the price doubles. */
@@ -59,11 +59,11 @@ const CACHE_WRITE = 1.25;
 const CACHE_WRITE_HOUR = 2;
 const WEB_SEARCH_USD = 0.01;
 /** Maximum price factor of the provider's fast mode. */
-const FAST = 6;
-/** Price factor for the guarantee to stay in one country. */
-const IN_ONE_PLACE = 1.1;
-/** Models with a higher price for longer questions: twice for the input, one and a half times for the output. */
-const LONG_DEARER = /sonnet-4/;
+const FAST_MODE_FACTOR = 6;
+/** Price factor for requests that are guaranteed to be processed in one country. */
+const ONE_COUNTRY_FACTOR = 1.1;
+/** Models for which a prompt of more than `LONG_TOKENS` doubles the price of the input and adds half to that of the output. */
+const LONG_CONTEXT_PRICED = /sonnet-4/;
 const LONG_TOKENS = 200_000;
 const MILLION = 1_000_000;
 
@@ -71,23 +71,24 @@ const MILLION = 1_000_000;
 export interface Terms {
   readonly model: string;
   readonly isFast: boolean;
-  readonly isInOnePlace: boolean;
+  readonly staysInOneCountry: boolean;
   /** Prices of models set by the user. */
   readonly prices: Prices;
 }
 
 /** Returns the cost of a model's tokens in US dollars. */
-export function costUsd(counts: TokenCounts, { model, isFast, isInOnePlace, prices }: Terms): number {
+export function costUsd(counts: TokenCounts, { model, isFast, staysInOneCountry, prices }: Terms): number {
   const given = priceOfClaude(model, prices) ?? UNKNOWN;
   const asked = counts.input + counts.cacheWrite + counts.cacheWriteHour + counts.cacheRead;
-  const isLong = asked > LONG_TOKENS && LONG_DEARER.test(nameOf(model));
+  const isLong = asked > LONG_TOKENS && LONG_CONTEXT_PRICED.test(baseName(model));
   const tokens =
     (isLong ? 2 : 1) *
       (given.input * (counts.input + CACHE_WRITE * counts.cacheWrite + CACHE_WRITE_HOUR * counts.cacheWriteHour) +
         given.cacheRead * counts.cacheRead) +
     (isLong ? 1.5 : 1) * given.output * counts.output;
   return (
-    (tokens / MILLION) * (isFast ? FAST : 1) * (isInOnePlace ? IN_ONE_PLACE : 1) + WEB_SEARCH_USD * counts.webSearches
+    (tokens / MILLION) * (isFast ? FAST_MODE_FACTOR : 1) * (staysInOneCountry ? ONE_COUNTRY_FACTOR : 1) +
+    WEB_SEARCH_USD * counts.webSearches
   );
 }
 
@@ -95,12 +96,12 @@ export function costUsd(counts: TokenCounts, { model, isFast, isInOnePlace, pric
 export function priceOfClaude(model: string, prices: Prices): Price | null {
   const given = givenPriceOf(prices, model);
   if (given !== null) return { input: given.input, output: given.output, cacheRead: given.cachedInput };
-  const name = nameOf(model);
+  const name = baseName(model);
   if (ALIAS.test(name)) return FAMILIES.find(([form]) => form.test(name))?.[1] ?? UNKNOWN;
-  return OF_CLAUDE.test(name) ? (FAMILIES.find(([form]) => form.test(name))?.[1] ?? null) : null;
+  return CLAUDE_MODEL.test(name) ? (FAMILIES.find(([form]) => form.test(name))?.[1] ?? null) : null;
 }
 
-/** Returns the name without the part before a slash: the path of an ARN, or a gateway's name of the provider. */
-function nameOf(model: string): string {
+/** Returns the part of a model's name after the last slash, without the path of an ARN or a gateway's name for the provider. */
+function baseName(model: string): string {
   return model.toLowerCase().split('/').at(-1) ?? '';
 }

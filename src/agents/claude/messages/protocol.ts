@@ -138,10 +138,10 @@ export function claudeProtocol({ api, headers: own, mayWebSearch, prices }: Prot
       const reach = reachesOut(message, mayWebSearch);
       if (reach !== null) return reach;
       const model = named ?? asString(message['model']) ?? '';
-      const asked: Asked = {
+      const asked: PricedRequest = {
         model,
         isFast: message['speed'] === 'fast',
-        isInOnePlace: !['global', undefined, null].includes(message['inference_geo'] as string | null | undefined),
+        staysInOneCountry: !['global', undefined, null].includes(message['inference_geo'] as string | null | undefined),
         prices,
         chars: body.length,
       };
@@ -175,20 +175,20 @@ function withPassedBetas(message: JsonObject): JsonObject {
   return betas.length === 0 ? rest : { ...rest, anthropic_beta: betas };
 }
 
-/** The request's data that its answer is priced by. */
-interface Asked extends Terms {
+/** The properties of a request that decide the price of its answer. */
+interface PricedRequest extends Terms {
   readonly chars: number;
 }
 
 /** Returns the expected cost. An answer that does not stream is generated to its end, even if nobody waits for it. */
-function expectedOf(asked: Asked, message: JsonObject, isStream: boolean): Spent {
+function expectedOf(asked: PricedRequest, message: JsonObject, isStream: boolean): Spent {
   const most = maxTokensIn(message);
   const output = isStream ? Math.min(most, USUAL_OUTPUT_TOKENS) : most;
   return spentBy({ ...NO_TOKENS, input: tokensIn(asked.chars), output }, asked);
 }
 
-/** Returns the maximum cost: by the request's length in bytes, the most expensive cache that it names, and the longest answer that it allows. */
-function atMost(asked: Asked, message: JsonObject, body: string): Spent {
+/** Returns the maximum cost: one token per byte of the request, the most expensive cache that it names, and the longest answer that it allows. */
+function atMost(asked: PricedRequest, message: JsonObject, body: string): Spent {
   const input = mostTokensIn(body);
   const kind = /"ttl":\s*"1h"/.test(body)
     ? 'cacheWriteHour'

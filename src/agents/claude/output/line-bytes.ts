@@ -1,4 +1,4 @@
-import { behindLine, decodeKept, LINE_FEED } from '../../reading/capped-bytes.ts';
+import { indexAfterLine, decodeKept, LINE_FEED } from '../../reading/capped-bytes.ts';
 
 const BACKSLASH = 0x5c;
 
@@ -8,7 +8,7 @@ const CLOSE_BRACE = 0x7d;
 
 const CLOSE_BRACKET = 0x5d;
 
-/** State of a walk over the bytes of one JSON value. `at` is the index behind the byte that decided. */
+/** State of a walk over the bytes of one JSON value. `at` is the index after the byte that closed or broke the value. */
 type Walk =
   | { readonly kind: 'open' }
   | { readonly kind: 'closed'; readonly at: number }
@@ -73,7 +73,7 @@ export function startsLikeEvent(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * Returns where an event begins in the line from `from` to before `to`, at its start or behind text that a terminal
+ * Returns where an event begins in the line from `from` to before `to`, at its start or after text that a terminal
  * overwrites or hides; -1 if there is none.
  */
 export function eventStart(bytes: Uint8Array, from: number, to: number): number {
@@ -97,9 +97,9 @@ function endOfControl(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Returns the index behind the line at `from`; the last one may lack its line feed. */
+/** Returns the index after the line at `from`; the last one may lack its line feed. */
 export function endOfLine(bytes: Uint8Array, from: number): number {
-  const behind = behindLine(bytes, from);
+  const behind = indexAfterLine(bytes, from);
   return behind === -1 ? bytes.length : behind;
 }
 

@@ -2,7 +2,7 @@ import type { Analysis, Transcript, TranscriptReader } from '../../../core/analy
 import { holdsMarker } from '../../../core/analysis/status-block.ts';
 import { tryJson } from '../../../core/text/try-json.ts';
 import {
-  behindLine,
+  indexAfterLine,
   type Clock,
   createCappedBytes,
   decodeKept,
@@ -64,7 +64,7 @@ const MAX_QUOTED_EVENTS = 10;
 interface Reading {
   /** Takes a line with its line feed, which only the last one may lack; or the lines of one JSON value. */
   take(line: Kept): void;
-  /** Takes the whole lines from `from` on that are text whatever follows them; returns the index behind them. */
+  /** Takes the whole lines from `from` on that are text whatever follows them; returns the index after them. */
   takeTogether(chunk: Uint8Array, from: number): number;
   /** Tells whether the next line is quoted. */
   inFence(): boolean;
@@ -118,7 +118,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
         at = behindText;
         continue;
       }
-      const behind = behindLine(chunk, at);
+      const behind = indexAfterLine(chunk, at);
       const line = chunk.subarray(at, behind === -1 ? chunk.length : behind);
       at += line.length;
       if (isFresh && behind !== -1) reading.take({ head: line, tail: null });
@@ -152,7 +152,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
   }
 }
 
-/** Returns the index behind the line at `from`, or behind the object or array that begins in it outside of a fence. */
+/** Returns the index after the line at `from`, or after the object or array that begins in it outside of a fence. */
 function endOfPiece(bytes: Uint8Array, from: number, reading: Reading): number {
   if (reading.inFence()) return endOfLine(bytes, from);
   const first = firstVisible(bytes, from);

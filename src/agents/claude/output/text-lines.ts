@@ -1,5 +1,5 @@
 import { tryJson } from '../../../core/text/try-json.ts';
-import { behindLine, decodeKept, endsObject, type Kept, LINE_FEED } from '../../reading/capped-bytes.ts';
+import { indexAfterLine, decodeKept, endsObject, type Kept, LINE_FEED } from '../../reading/capped-bytes.ts';
 import { asObject, type JsonObject } from '../../reading/agent-event.ts';
 import {
   CARRIAGE_RETURN,
@@ -42,7 +42,7 @@ const JSON_STARTS: ReadonlySet<number> = new Set(new TextEncoder().encode('"{}[]
 interface TextLines {
   /** Tells whether the next line is quoted in a fence. */
   inFence(): boolean;
-  /** Takes a limited number of whole lines from `from` on that are text whatever follows them; returns the index behind them. */
+  /** Takes a limited number of whole lines from `from` on that are text whatever follows them; returns the index after them. */
   takeTogether(bytes: Uint8Array, from: number, json: JsonStarts): number;
   /** Takes lines of text; the last one may lack its line feed. */
   take(lines: Uint8Array): void;
@@ -69,11 +69,11 @@ export function createTextLines(): TextLines {
     const enough = Math.min(bytes.length, from + MAX_TOGETHER_BYTES);
     let end = from;
     while (end < enough) {
-      end = behindPlainLines(bytes, end, enough);
+      end = indexAfterPlainLines(bytes, end, enough);
       const first = firstVisible(bytes, end);
       if (fence === null && bytes[first] === OPEN_BRACE && (json.object || startsLikeEvent(bytes, first))) return end;
       if (fence === null && json.array && opensArray(bytes, first)) return end;
-      const behind = behindLine(bytes, first);
+      const behind = indexAfterLine(bytes, first);
       if (behind === -1 || (fence === null && eventStart(bytes, end, behind) !== -1)) return end;
       follow(bytes, end, behind);
       end = behind;
@@ -87,7 +87,7 @@ export function createTextLines(): TextLines {
 
   function follow(bytes: Uint8Array, from: number, to: number): void {
     if (!followsFences) return;
-    for (let at = from; at !== -1 && at < to; at = behindLine(bytes, at)) fence = fenceBehind(bytes, at, to, fence);
+    for (let at = from; at !== -1 && at < to; at = indexAfterLine(bytes, at)) fence = fenceAfter(bytes, at, to, fence);
   }
 
   function ignoreFences(): void {
@@ -102,10 +102,10 @@ interface Fence {
 }
 
 /**
- * Returns the index behind the whole lines from `from` on, up to `to`, that neither begin like JSON nor contain a fence
+ * Returns the index after the whole lines from `from` on, up to `to`, that neither begin like JSON nor contain a fence
  * or text that a terminal overwrites. A single loop: most bytes of a text pass through it.
  */
-function behindPlainLines(bytes: Uint8Array, from: number, to: number): number {
+function indexAfterPlainLines(bytes: Uint8Array, from: number, to: number): number {
   let end = from;
   let isIndent = true;
   for (let at = from; at < to; at += 1) {
@@ -131,12 +131,12 @@ const BACKTICK = 0x60;
 const TILDE = 0x7e;
 
 /**
- * Returns the fence that is open behind the line from `from` on, as `fenceOpenedBy` and `closesFence` find it in text,
- * ignoring underlining; `to` is behind it, or behind more lines.
+ * Returns the fence that is open after the line that begins at `from`, as `fenceOpenedBy` and `closesFence` find it in
+ * text, ignoring underlining; `to` is after that line, or after further ones.
  */
-function fenceBehind(bytes: Uint8Array, from: number, to: number, open: Fence | null): Fence | null {
+function fenceAfter(bytes: Uint8Array, from: number, to: number, open: Fence | null): Fence | null {
   const first = firstVisible(bytes, from);
-  const start = open === null ? behindListMark(bytes, first) : first;
+  const start = open === null ? indexAfterListMark(bytes, first) : first;
   const mark = bytes[start];
   if (mark !== BACKTICK && mark !== TILDE) return open;
   let end = start + 1;
@@ -173,8 +173,8 @@ const POINT = 0x2e;
 
 const CLOSE_PARENTHESIS = 0x29;
 
-/** Returns the index behind `- `, `12. ` and similar marks; `from` if no list item begins. */
-function behindListMark(bytes: Uint8Array, from: number): number {
+/** Returns the index after `- `, `12. ` and similar marks; `from` if no list item begins. */
+function indexAfterListMark(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at - from < 9 && isDigit(bytes[at])) at += 1;
   const byte = bytes[at];
@@ -196,7 +196,7 @@ export function objectsIn(line: Kept, start: number): FoundObjects | null {
   return { before: line.head.subarray(0, start), objects: [object], behind: NOTHING };
 }
 
-/** Returns events on one line with noise behind them; in prose they are quoted, and before a comma they are elements. */
+/** Returns events on one line that noise may follow; null if prose follows, which quotes them, or a comma, since they are elements then. */
 function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null {
   const objects: JsonObject[] = [];
   let at = start;
@@ -238,7 +238,7 @@ export function arrayIn(line: Kept, start: number): FoundObjects | null {
   return array !== null && (array.isWhole || array.behind.length === 0) ? array : null;
 }
 
-/** Returns the remaining objects of an array on a line that lost its middle: its first elements, and the events behind the gap. */
+/** Returns the remaining objects of an array on a line that lost its middle: its first elements, and the events after the gap. */
 function elementsOfCut({ head, tail }: Kept, start: number): FoundObjects | null {
   const first = elementsIn(head, start);
   if (first === null || tail === null) return null;
@@ -257,8 +257,8 @@ function elementsOfCut({ head, tail }: Kept, start: number): FoundObjects | null
 }
 
 /**
- * Returns the index behind the lines of a pretty-printed object that begins in the line at `from` or breaks off; an
- * array of events ends it if one may come.
+ * Returns the index after the lines of a pretty-printed object that begins in the line at `from`, whole or broken off.
+ * With `mayArrayCome`, the beginning of an array of events ends it, too.
  */
 export function endOfObject(bytes: Uint8Array, from: number, mayArrayCome: boolean): number {
   const walker = createJsonWalker();
@@ -271,7 +271,7 @@ export function endOfObject(bytes: Uint8Array, from: number, mayArrayCome: boole
   return end;
 }
 
-/** Tells whether a pretty-printed object may continue in this line: not in prose, nor if another event starts in the first column. */
+/** Tells whether a pretty-printed object may continue in this line, which is false for prose and for an event in the first column. */
 function mayContinue(bytes: Uint8Array, from: number): boolean {
   const isFresh = bytes[from] === OPEN_BRACE && bytes[from + 1] === QUOTE;
   return !isFresh && JSON_STARTS.has(bytes[firstVisible(bytes, from)] ?? 0);

@@ -14,7 +14,7 @@ import {
 
 /**
  * The dialect of `copilot --output-format json`, 1.0. Tokens are only in the file of `--usage-output-file`; its content
- * is counted as one line behind the output.
+ * is read as one more line after the output.
  */
 export const dialect: Dialect = {
   createParser,

@@ -34,7 +34,7 @@ export const dialect: Dialect = {
 };
 
 function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
-  /** The last error, which a result without its own error is about. */
+  /** The message of the last `error` event, which explains a failed result that names no error itself. */
   let lastError = '';
   return parse;
 

@@ -75,7 +75,7 @@ const MAX_ANSWERS = 8;
 /** Length of a prompt, in tokens, above which the input costs twice and the output one and a half times as much. */
 const LONG_TOKENS = 200_000;
 
-const LONG_DEARER = /^gemini-[\d.]+-pro/;
+const LONG_CONTEXT_PRICED = /^gemini-[\d.]+-pro/;
 
 /**
  * Creates the protocol of the Gemini API as far as Gemini CLI needs it: its endpoints for content, without anything
@@ -111,7 +111,7 @@ export function geminiProtocol({ prices, mayWebSearch }: ProtocolOptions): Model
     pass: (message, { model, isFree, isStream }, { target, body }) => {
       const reach = reachesOutOfGemini(message, mayWebSearch);
       if (reach !== null) return reach;
-      const asked: Asked = { model, chars: body.length, prices };
+      const asked: PricedRequest = { model, chars: body.length, prices };
       const costs = {
         model,
         expected: expectedOf(asked, message, isStream),
@@ -128,22 +128,22 @@ export function geminiProtocol({ prices, mayWebSearch }: ProtocolOptions): Model
   return protocol;
 }
 
-/** The request's data that its answer is priced by. */
-interface Asked {
+/** The properties of a request that decide the price of its answer. */
+interface PricedRequest {
   readonly model: string;
   readonly chars: number;
   readonly prices: Prices;
 }
 
 /** Returns the expected cost. An answer that does not stream is generated to its end, even if nobody waits for it. */
-function expectedOf(asked: Asked, message: JsonObject, isStream: boolean): Spent {
+function expectedOf(asked: PricedRequest, message: JsonObject, isStream: boolean): Spent {
   const most = mostOutput(message);
   const output = isStream ? Math.min(most, USUAL_OUTPUT_TOKENS) : most;
   return spentBy({ input: tokensIn(asked.chars), cached: 0, output }, asked);
 }
 
 /** Returns the maximum cost: by the request's length in bytes, and the longest answer that it allows. */
-function atMost(asked: Asked, message: JsonObject, body: string): Spent {
+function atMost(asked: PricedRequest, message: JsonObject, body: string): Spent {
   return spentBy({ input: mostTokensIn(body), cached: 0, output: mostOutput(message) }, asked);
 }
 
@@ -158,9 +158,9 @@ function mostOutput(message: JsonObject): number {
   return Math.min(limit, MAX_OUTPUT_TOKENS) * Math.min(answers, MAX_ANSWERS);
 }
 
-function spentBy(counts: TokenCounts, { model, prices }: Asked): Spent {
+function spentBy(counts: TokenCounts, { model, prices }: PricedRequest): Spent {
   const price = priceOf(prices, model);
-  const isLong = counts.input > LONG_TOKENS && LONG_DEARER.test(model) && givenPriceOf(prices, model) === null;
+  const isLong = counts.input > LONG_TOKENS && LONG_CONTEXT_PRICED.test(model) && givenPriceOf(prices, model) === null;
   const asked =
     price === null || !isLong
       ? price

@@ -25,7 +25,7 @@ export function createGeminiUsage(contentType: string): GeminiUsage {
   return { push, counts, isComplete };
 }
 
-/** Reads one answer, or the list of items that would have been events, if the text so far ends behind an item. */
+/** Reads the text so far: a whole answer, or a list of what would be events in a stream, up to the last complete item. */
 function readAnswer(text: string): Pick<GeminiUsage, 'counts' | 'isComplete'> {
   const events = createEventCounter();
   const whole = tryJson(text.startsWith('[') && text.endsWith('}') ? `${text}]` : text);

@@ -42,7 +42,7 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
     const begun = sessionID === session ? [] : sessionEvents(sessionID, SESSION);
     session = sessionID;
     const events = type === 'error' ? [] : parsePart(type, asObject(line['part']) ?? {});
-    // Repeated behind every event: after an error, the CLI always exits with 1, and its compaction then ends like an
+    // Repeated after every event: after an error, the CLI always exits with 1, and its compaction then ends like an
     // answer.
     return [...begun, ...events, ...(failure === null ? [] : [{ kind: 'end' as const, failure }])];
   }

@@ -11,7 +11,7 @@ import { readCheckoutFile } from '../../command.ts';
 import { laneOfLocalRun, type LocalPicture } from '../monitor-schema.ts';
 import type { LastRun } from '../terminal-world.ts';
 
-/** The folder where a local run leaves its files: `.ralph/` or, for the first Ralphs, the folder of the prompt. */
+/** The folder where a local run leaves its files: `.ralph/` or, for early Ralphs, the folder of the prompt. */
 export interface LocalFolder {
   /** The absolute path. */
   readonly folder: string;
@@ -232,11 +232,11 @@ export async function findLocalFolder(
 async function prefixIn(folder: string): Promise<string | null> {
   for (const name of ['status.json', 'progress.json', 'logs'])
     if ((await lstat(join(folder, '.ralph', name)).catch(() => null)) !== null) return '.ralph/';
-  return (await saysLoop(folder)) ? '' : null;
+  return (await isRalphStatus(folder)) ? '' : null;
 }
 
-/** Tells whether a `status.json`, a name that other programs use as well, was written by a Ralph. */
-async function saysLoop(folder: string): Promise<boolean> {
+/** Tells whether a Ralph wrote a `status.json`; other programs use that name as well. */
+async function isRalphStatus(folder: string): Promise<boolean> {
   const file = await readCheckoutFile(folder, 'status.json');
   if (file.kind !== 'text') return false;
   const found = parseFoundStatus(file.text);

@@ -42,7 +42,7 @@ function columnsOf(text: string): number {
 }
 
 /** Returns the line cut to at most this number of columns, with `…` at the end if something was cut. */
-export function fit(line: Line, columns: number): Line {
+export function fitLine(line: Line, columns: number): Line {
   if (widthOf(line) <= columns) return line;
   const kept: Piece[] = [];
   let left = columns - 1;
@@ -66,13 +66,13 @@ function startOf(text: string, columns: number): string {
 }
 
 /** Returns the line filled with blanks up to this number of columns. */
-export function padded(line: Line, columns: number): Line {
+export function padLine(line: Line, columns: number): Line {
   const missing = columns - widthOf(line);
   return missing > 0 ? [...line, piece(' '.repeat(missing))] : line;
 }
 
 /** Returns an equal line with adjacent pieces of the same look merged. */
-export function merged(line: Line): Line {
+export function mergePieces(line: Line): Line {
   const pieces: Piece[] = [];
   for (const part of line) {
     const last = pieces.at(-1);
@@ -83,7 +83,7 @@ export function merged(line: Line): Line {
 }
 
 /** Puts parts on as few lines as possible, with a gap between them. */
-export function flow(parts: readonly Line[], columns: number, gap = piece('  ')): readonly Line[] {
+export function flowParts(parts: readonly Line[], columns: number, gap = piece('  ')): readonly Line[] {
   const lines: Line[] = [];
   for (const part of parts) {
     const last = lines.at(-1);
@@ -91,12 +91,12 @@ export function flow(parts: readonly Line[], columns: number, gap = piece('  '))
     if (joined !== null && widthOf(joined) <= columns) lines[lines.length - 1] = joined;
     else lines.push(part);
   }
-  return lines.map((line) => fit(line, columns));
+  return lines.map((line) => fitLine(line, columns));
 }
 
 /** Breaks a sentence into lines between its words. */
-export function wrapped(text: string, columns: number, look: Look): readonly Line[] {
-  return flow(
+export function wrapSentence(text: string, columns: number, look: Look): readonly Line[] {
+  return flowParts(
     text.split(' ').map((word) => [piece(word, look)]),
     columns,
     piece(' ', look),
@@ -104,8 +104,8 @@ export function wrapped(text: string, columns: number, look: Look): readonly Lin
 }
 
 /** Puts one part at the left edge and one at the right, or below each other if they do not fit. */
-export function spread(left: Line, right: Line, columns: number): readonly Line[] {
+export function spreadParts(left: Line, right: Line, columns: number): readonly Line[] {
   const gap = columns - widthOf(left) - widthOf(right);
-  if (widthOf(right) === 0) return [fit(left, columns)];
-  return gap >= 2 ? [[...left, piece(' '.repeat(gap)), ...right]] : [fit(left, columns), fit(right, columns)];
+  if (widthOf(right) === 0) return [fitLine(left, columns)];
+  return gap >= 2 ? [[...left, piece(' '.repeat(gap)), ...right]] : [fitLine(left, columns), fitLine(right, columns)];
 }

@@ -1,5 +1,5 @@
 import { sentence } from '../../../core/text/phrase.ts';
-import { holdingOrders } from '../../../core/sharing/orders.ts';
+import { effectiveOrders } from '../../../core/sharing/orders.ts';
 import { MINUTE_MS, formatInstant } from '../../../core/countdown.ts';
 import { formatCost, formatDuration } from '../../../report/format.ts';
 import { barOf } from '../../../report/pages/progress-bar.ts';
@@ -118,7 +118,9 @@ function stateOf({ status, isAlive }: OurRun): Line {
   }
   if (doing === 'ended') return [piece('ended', 'warning')];
   if (!isAlive)
-    return [piece(`The run of PID ${pid} is gone: it wrote last at ${formatInstant(Date.parse(updatedAt))}`, 'bad')];
+    return [
+      piece(`The run (PID ${pid}) is gone; its last update was at ${formatInstant(Date.parse(updatedAt))}`, 'bad'),
+    ];
   return [piece(doings[doing], doing === 'waiting' ? 'warning' : 'good')];
 }
 
@@ -195,7 +197,7 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
             ...fact('cooldown', 3, [
               piece(
                 probeAt <= now
-                  ? `${circuit.reason}: over by default, the next run probes`
+                  ? `${circuit.reason}: over by the default cooldown, the next run probes`
                   : `${circuit.reason}: probe from ${formatInstant(probeAt)} by default`,
                 'bad',
               ),
@@ -207,8 +209,9 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
     ...(pause === null
       ? []
       : [fact('paused', 3, [piece(`by ${pause.by}, ${formatInstant(Date.parse(pause.at))}`, 'warning')])]),
-    ...holdingOrders(ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(({ order, task, by }) =>
-      fact('order', 4, [piece(`${order}${task === null ? '' : ` ${task}`}, by ${by}: obeyed next`, 'warning')]),
+    ...effectiveOrders(ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
+      ({ order, task, by }) =>
+        fact('order', 4, [piece(`${order}${task === null ? '' : ` ${task}`}, by ${by}: obeyed next`, 'warning')]),
     ),
     ...warnings.map((warning) => sentenceFact('warning', 7, sentence(warning), 'warning')),
   ];

@@ -6,24 +6,24 @@ import type { Overview } from '../../overview/lane-waits.ts';
 import {
   type Condition,
   conditionOf,
-  laneWait,
+  describeLaneWait,
   nameOfLaneAt,
   summaryOf,
-  taskLine,
+  renderOpenTask,
 } from '../../overview/overview-text.ts';
 import type { LocalPicture, Picture } from '../monitor-schema.ts';
 import {
-  fit,
-  flow,
+  fitLine,
+  flowParts,
   type Line,
   type Look,
-  merged,
-  padded,
+  mergePieces,
+  padLine,
   piece,
   type Size,
-  spread,
+  spreadParts,
   widthOf,
-  wrapped,
+  wrapSentence,
 } from './columns.ts';
 import { type Fact, isGoingOn, knownLane, localFacts } from './facts.ts';
 import type { Session } from './session.ts';
@@ -82,7 +82,7 @@ export function renderScreen(picture: Picture, size: Size, session: Session | nu
       ? allBody(picture, { columns, rows: room }, session, now)
       : localBody(picture, picture.local, { columns, rows: room }, now);
   const filler = session === null ? [] : Array.from({ length: room - body.length }, (): Line => []);
-  return [...body, ...filler, ...footer].slice(0, rows).map((line) => merged(fit(line, columns)));
+  return [...body, ...filler, ...footer].slice(0, rows).map((line) => mergePieces(fitLine(line, columns)));
 }
 
 function localBody(picture: Picture, local: LocalPicture, { columns, rows }: Size, now: number): readonly Line[] {
@@ -90,7 +90,7 @@ function localBody(picture: Picture, local: LocalPicture, { columns, rows }: Siz
     [
       { rank: 3, lines: localHeader(picture, local, columns, now) },
       ...localFacts(local, now).map((fact) => ({ rank: fact.rank, lines: factLines(fact, columns) })),
-      ...picture.problems.map((problem) => ({ rank: 7, lines: wrapped(problem, columns, 'warning') })),
+      ...picture.problems.map((problem) => ({ rank: 7, lines: wrapSentence(problem, columns, 'warning') })),
       outputBlock(local, columns),
     ],
     rows,
@@ -99,10 +99,10 @@ function localBody(picture: Picture, local: LocalPicture, { columns, rows }: Siz
 
 function localHeader({ name }: Picture, local: LocalPicture, columns: number, now: number): readonly Line[] {
   const { run } = local;
-  if (run.kind !== 'ours') return spread([piece(name, 'strong'), piece(' · local run')], [], columns);
+  if (run.kind !== 'ours') return spreadParts([piece(name, 'strong'), piece(' · local run')], [], columns);
   const { branch, lane, pid, startedAt, updatedAt } = run.status;
   const until = isGoingOn(run) ? now : Date.parse(updatedAt);
-  return spread(
+  return spreadParts(
     [piece(name, 'strong'), piece(` · ${branch} · ${lane}`)],
     [piece(`${formatDuration(until - Date.parse(startedAt))} · PID ${pid}`, 'faint')],
     columns,
@@ -111,9 +111,9 @@ function localHeader({ name }: Picture, local: LocalPicture, columns: number, no
 
 function factLines({ name, parts, gap, clock }: Fact, columns: number): readonly Line[] {
   const isNarrow = columns < NARROW_COLUMNS;
-  const label = isNarrow ? [piece(`${name} `, 'faint')] : padded([piece(name, 'faint')], NAME_COLUMNS);
+  const label = isNarrow ? [piece(`${name} `, 'faint')] : padLine([piece(name, 'faint')], NAME_COLUMNS);
   const room = columns - widthOf(label);
-  const lines = flow(clock === null ? parts : [...parts, clock], Math.max(1, room), gap);
+  const lines = flowParts(clock === null ? parts : [...parts, clock], Math.max(1, room), gap);
   return lines.map((line, index) => [...(index === 0 ? label : [piece(' '.repeat(widthOf(label)))]), ...line]);
 }
 
@@ -146,10 +146,10 @@ function allBody(picture: Picture, size: Size, session: Session | null, now: num
   const title: Line = [piece(name, 'strong'), piece(' · all branches')];
   if (all === null) {
     const waits = problems.length === 0 ? [[piece('Reading all branches …', 'faint')]] : [];
-    return [title, ...waits, ...problems.flatMap((problem) => wrapped(problem, size.columns, 'warning'))];
+    return [title, ...waits, ...problems.flatMap((problem) => wrapSentence(problem, size.columns, 'warning'))];
   }
-  const header = spread(title, [piece(`as of ${formatInstant(Date.parse(all.at))}`, 'faint')], size.columns);
-  const warnings = [...problems, ...all.problems].flatMap((problem) => wrapped(problem, size.columns, 'warning'));
+  const header = spreadParts(title, [piece(`as of ${formatInstant(Date.parse(all.at))}`, 'faint')], size.columns);
+  const warnings = [...problems, ...all.problems].flatMap((problem) => wrapSentence(problem, size.columns, 'warning'));
   const rows = Math.max(1, size.rows - header.length - warnings.length);
   return [...header, ...laneRows(all, { ...size, rows }, session?.selected ?? null, now), ...warnings].slice(
     0,
@@ -158,12 +158,12 @@ function allBody(picture: Picture, size: Size, session: Session | null, now: num
 }
 
 function footerOf(picture: Picture, session: Session, { columns, rows }: Size): readonly Line[] {
-  const keys = flow(keysOf(picture, session), columns).slice(0, 1);
+  const keys = flowParts(keysOf(picture, session), columns).slice(0, 1);
   const text =
     session.asking !== null
-      ? wrapped(session.asking.question, columns, 'strong')
+      ? wrapSentence(session.asking.question, columns, 'strong')
       : session.message !== null
-        ? wrapped(session.message.text, columns, session.message.look)
+        ? wrapSentence(session.message.text, columns, session.message.look)
         : [];
   if (text.length === 0) return keys;
   return rows < ROWS_FOR_BOTH
@@ -200,8 +200,8 @@ function keysOf(picture: Picture, session: Session): readonly Line[] {
 function laneRows(overview: Overview, { columns, rows }: Size, selected: number | null, now: number): readonly Line[] {
   const { lanes, spend } = overview;
   const width = Math.max(0, ...lanes.map(({ lane, place }) => widthOf([piece(nameOfLaneAt(lane, place))])));
-  const summary = wrapped(summaryOf(lanes.filter((lane) => lane.kind === 'lane')), columns, 'plain');
-  const spent = wrapped(`Last 31 days: ${spendSummary(spend)}`, columns, 'faint');
+  const summary = wrapSentence(summaryOf(lanes.filter((lane) => lane.kind === 'lane')), columns, 'plain');
+  const spent = wrapSentence(`Last 31 days: ${spendSummary(spend)}`, columns, 'faint');
   const chosen = selected === null ? undefined : lanes[selected];
   const details = chosen === undefined ? [] : detailsOf(chosen, columns, now).slice(0, DETAIL_ROWS);
   const list = lanes.map((lane, index) => rowOf(lane, { width, isSelected: index === selected }));
@@ -224,7 +224,7 @@ function windowOf(list: readonly Line[], selected: number, rows: number): readon
 }
 
 function rowOf(row: Row, { width, isSelected }: { readonly width: number; readonly isSelected: boolean }): Line {
-  const name = padded(
+  const name = padLine(
     [
       piece(isSelected ? '› ' : '  ', 'strong'),
       piece(nameOfLaneAt(row.lane, row.place), isSelected ? 'strong' : 'plain'),
@@ -237,7 +237,7 @@ function rowOf(row: Row, { width, isSelected }: { readonly width: number; readon
   const done = tasks.filter(({ state }) => state === 'done').length;
   return [
     ...name,
-    ...padded([piece(condition, looks[condition])], CONDITION_COLUMNS + 2),
+    ...padLine([piece(condition, looks[condition])], CONDITION_COLUMNS + 2),
     ...(tasks.length === 0
       ? [piece('no tasks', 'faint')]
       : [
@@ -251,16 +251,18 @@ function rowOf(row: Row, { width, isSelected }: { readonly width: number; readon
 }
 
 function detailsOf(row: Row, columns: number, now: number): readonly Line[] {
-  if (row.kind !== 'lane') return wrapped(row.why, columns, 'bad');
+  if (row.kind !== 'lane') return wrapSentence(row.why, columns, 'bad');
   const { waits, tasks, warnings, pullRequest } = row;
   return [
     ...(pullRequest === null
       ? []
-      : flow([[piece(pullRequest.title ?? ''), piece(` ${pullRequest.url}`, 'faint')]], columns)),
-    ...waits.filter(({ task }) => task === null).flatMap((wait) => wrapped(laneWait(wait, now), columns, 'warning')),
+      : flowParts([[piece(pullRequest.title ?? ''), piece(` ${pullRequest.url}`, 'faint')]], columns)),
+    ...waits
+      .filter(({ task }) => task === null)
+      .flatMap((wait) => wrapSentence(describeLaneWait(wait, now), columns, 'warning')),
     ...tasks
       .filter(({ state }) => state !== 'done')
-      .map((task): Line => [piece(task.current ? '• ' : '  '), piece(taskLine(task, waits))]),
-    ...warnings.flatMap((warning) => wrapped(`warning: ${warning}`, columns, 'warning')),
+      .map((task): Line => [piece(task.current ? '• ' : '  '), piece(renderOpenTask(task, waits))]),
+    ...warnings.flatMap((warning) => wrapSentence(`warning: ${warning}`, columns, 'warning')),
   ];
 }

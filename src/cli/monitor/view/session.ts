@@ -49,7 +49,7 @@ export function pressKey(before: Session, key: string, picture: Picture): Presse
   if (key === 'q' || key === 'ctrl-c') return { session, asked: { kind: 'quit' } };
   if (before.asking !== null) {
     if (key === 'y') return give(session, before.asking.order);
-    return { session: said(session, 'Nothing was done.', 'faint'), asked: nothing };
+    return { session: withMessage(session, 'No order was given.', 'faint'), asked: nothing };
   }
   switch (key) {
     case 'a':
@@ -70,7 +70,7 @@ export function pressKey(before: Session, key: string, picture: Picture): Presse
 }
 
 /** Returns the session with a message below the picture. */
-export function said(session: Session, text: string, look: Look): Session {
+export function withMessage(session: Session, text: string, look: Look): Session {
   return { ...session, message: { text, look } };
 }
 
@@ -81,15 +81,18 @@ function select(session: Session, step: number, picture: Picture): Session {
 
 function order(session: Session, key: 'p' | 's' | 'r', picture: Picture): Pressed {
   if (session.isOrdering)
-    return { session: said(session, 'An order is on its way: wait until it has arrived.', 'warning'), asked: nothing };
+    return {
+      session: withMessage(session, 'An order is being given: wait until that is done.', 'warning'),
+      asked: nothing,
+    };
   const target = session.shows === 'all' ? targetOfAll(picture, session.selected) : targetOfLocal(picture);
-  if (typeof target === 'string') return { session: said(session, target, 'warning'), asked: nothing };
+  if (typeof target === 'string') return { session: withMessage(session, target, 'warning'), asked: nothing };
   const { lane, place, isPaused, stuck } = target;
   if (key === 'p') return give(session, { words: [isPaused ? 'resume' : 'pause'], lane, place });
   if (key === 's') return give(session, { words: ['stop'], lane, place });
   if (stuck === null)
     return {
-      session: said(session, 'There is no failed, blocked or set-aside task to retry.', 'warning'),
+      session: withMessage(session, 'There is no failed, blocked or set-aside task to retry.', 'warning'),
       asked: nothing,
     };
   return {
@@ -106,7 +109,7 @@ function order(session: Session, key: 'p' | 's' | 'r', picture: Picture): Presse
 
 function give(session: Session, given: OrderOfKey): Pressed {
   return {
-    session: { ...said(session, `${given.words.join(' ')}: on its way …`, 'faint'), isOrdering: true },
+    session: { ...withMessage(session, `${given.words.join(' ')}: being given …`, 'faint'), isOrdering: true },
     asked: { kind: 'order', order: given },
   };
 }
@@ -121,7 +124,7 @@ interface Target {
 
 /** Returns the target of orders to the local run, or a sentence if no run would obey them. */
 function targetOfLocal({ local }: Picture): Target | string {
-  if (local === null) return 'The local run is not read yet.';
+  if (local === null) return 'The local run has not been read yet.';
   if (local.run.kind === 'other' && knownLane(local) === null)
     return 'This is a run of another Ralph, which takes no orders: end it where it was started.';
   const [place] = local.state?.places ?? [];
@@ -141,7 +144,7 @@ function targetOfLocal({ local }: Picture): Target | string {
 
 function targetOfAll({ all }: Picture, selected: number): Target | string {
   const lane = all?.lanes[selected];
-  if (lane === undefined) return 'Nothing is read yet.';
+  if (lane === undefined) return 'Nothing has been read yet.';
   if (lane.kind !== 'lane') return lane.why;
   const stuck = lastStuck(lane.tasks);
   return {

@@ -26,12 +26,12 @@ const TERMINAL =
 
 const TIME_STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z ?/;
 
-/** Matches workflow commands and the runner's own marks: `##[group]`, `::error file=a.js,line=3::`. */
+/** Matches workflow commands and the marks of the runner: `##[group]`, `::error file=a.js,line=3::`. */
 const MARK = /^##\[(group|endgroup|section|command|error|warning|notice|debug)\]|^::([a-z-]{1,20})(?: [^:\n]*)?::/i;
 
 const LEVELS: Readonly<Record<string, string>> = { error: 'Error: ', warning: 'Warning: ', notice: 'Notice: ' };
 
-/** Minimum number of equal lines in a row that are folded into one. */
+/** Minimum number of equal lines in a row that are foldRepeats into one. */
 const MIN_FOLDED = 3;
 
 const MAX_NAME_CHARS = 100;
@@ -44,7 +44,7 @@ const MAX_PATH_CHARS = 200;
 
 const MAX_SUMMARY_CHARS = 2_000;
 
-/** The head that a check failed on, with its pull request. */
+/** The head on which a check failed, with its pull request. */
 interface CheckedHead {
   readonly pullRequest: number;
   /** Page of the pull request. */
@@ -54,11 +54,11 @@ interface CheckedHead {
 
 /** Creates the task for a failed check. Its texts are cleaned and capped; the caller must redact secrets in them. */
 export function taskOfCheck(check: CheckNow, details: CheckDetails, { pullRequest, url, head }: CheckedHead): Task {
-  const name = nameOf(check.name) || 'unnamed';
+  const name = shortName(check.name) || 'unnamed';
   return {
     id: taskIdOfCheck(check),
-    title: titleOf(name, details),
-    body: bodyOf(check, details),
+    title: taskTitle(name, details),
+    body: taskBody(check, details),
     source: { kind: 'feedback', on: { kind: 'check', name, head }, pullRequest, url: check.url ?? url },
     comments: [],
     obstacle: null,
@@ -68,33 +68,33 @@ export function taskOfCheck(check: CheckNow, details: CheckDetails, { pullReques
   };
 }
 
-function titleOf(name: string, { job, step }: CheckDetails): string {
-  const where = [nameOf(job ?? ''), nameOf(step ?? '')].filter((part) => part !== '' && part !== name);
+function taskTitle(name: string, { job, step }: CheckDetails): string {
+  const where = [shortName(job ?? ''), shortName(step ?? '')].filter((part) => part !== '' && part !== name);
   return `Check "${name}" fails${where.length === 0 ? '' : `: ${where.join(' / ')}`}`;
 }
 
-function bodyOf(check: CheckNow, { job, step, annotations, log, missing }: CheckDetails): string {
-  const workflow = check.workflow === null ? '' : nameOf(check.workflow.path ?? check.workflow.name);
+function taskBody(check: CheckNow, { job, step, annotations, log, missing }: CheckDetails): string {
+  const workflow = check.workflow === null ? '' : shortName(check.workflow.path ?? check.workflow.name);
   const facts = [
-    `Conclusion: ${nameOf(check.conclusion) || 'failure'}`,
+    `Conclusion: ${shortName(check.conclusion) || 'failure'}`,
     ...(workflow === '' ? [] : [`Workflow: ${workflow}`]),
-    ...(nameOf(job ?? '') === '' ? [] : [`Job: ${nameOf(job ?? '')}`]),
-    ...(nameOf(step ?? '') === '' ? [] : [`Step: ${nameOf(step ?? '')}`]),
+    ...(shortName(job ?? '') === '' ? [] : [`Job: ${shortName(job ?? '')}`]),
+    ...(shortName(step ?? '') === '' ? [] : [`Step: ${shortName(step ?? '')}`]),
   ];
   const end = logText(log ?? '');
   const summary = capped(cleanText(check.summary).text.trim(), MAX_SUMMARY_CHARS);
   return [
     facts.join('\n'),
-    titled('Annotations:', annotationLines(annotations).join('\n')),
-    titled('Summary:', summary),
-    titled('End of the log:', end),
+    withHeading('Annotations:', annotationLines(annotations).join('\n')),
+    withHeading('Summary:', summary),
+    withHeading('End of the log:', end),
     missing === null ? '' : sentence(plainMessage(missing, MAX_ANNOTATION_CHARS)),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
 }
 
-function titled(title: string, text: string): string {
+function withHeading(title: string, text: string): string {
   return text === '' ? '' : `${title}\n${text}`;
 }
 
@@ -110,16 +110,16 @@ function annotationLine({ path, line, level, message }: Annotation): string {
 }
 
 /** Cleans a name and cuts it to one short line. */
-function nameOf(raw: string): string {
+function shortName(raw: string): string {
   return capped(cleanTitle(raw).text, MAX_NAME_CHARS);
 }
 
 /**
  * Returns the end of a job's log as a person reads it: at most 200 lines and 12,000 characters, without time stamps,
- * colours, runner marks and invisible characters. Equal lines in a row are folded.
+ * colours, runner marks and invisible characters. Equal lines in a row are foldRepeats.
  */
 export function logText(raw: string): string {
-  const lines = folded(raw.slice(-MAX_READ_CHARS).toWellFormed().split(/\r?\n/).flatMap(plainLine));
+  const lines = foldRepeats(raw.slice(-MAX_READ_CHARS).toWellFormed().split(/\r?\n/).flatMap(plainLine));
   const kept: string[] = [];
   let room = MAX_LOG_CHARS;
   for (const line of lines.slice(-MAX_LOG_LINES).reverse()) {
@@ -147,7 +147,7 @@ export function plainMessage(raw: string, maxChars: number): string {
 
 /** Returns no line if the raw line contains nothing but a runner mark. */
 function plainLine(raw: string): readonly string[] {
-  const line = seen(lastDrawn(raw.replace(TERMINAL, '')))
+  const line = visibleLine(lastDrawn(raw.replace(TERMINAL, '')))
     .replace(TIME_STAMP, '')
     .replace(/^\[command\]/, '');
   const mark = MARK.exec(line);
@@ -159,12 +159,12 @@ function plainLine(raw: string): readonly string[] {
   return [capped(`${LEVELS[name] ?? ''}${rest}`, MAX_LINE_CHARS)];
 }
 
-/** Keeps the last drawing of a progress bar, which terminals draw over with carriage returns. */
+/** Keeps the final state of a progress bar, which redraws its line after each carriage return. */
 function lastDrawn(line: string): string {
   return line.includes('\r') ? (line.split('\r').findLast((part) => part.trim() !== '') ?? '') : line;
 }
 
-function seen(line: string): string {
+function visibleLine(line: string): string {
   let kept = '';
   let at = 0;
   for (const { start, end } of findUnseen(line)) {
@@ -174,7 +174,7 @@ function seen(line: string): string {
   return plainBlanks(kept + line.slice(at)).replaceAll('\n', ' ');
 }
 
-function folded(lines: readonly string[]): readonly string[] {
+function foldRepeats(lines: readonly string[]): readonly string[] {
   const kept: string[] = [];
   for (let at = 0; at < lines.length;) {
     const line = lines[at] ?? '';

@@ -10,18 +10,18 @@ import type { CheckNow, ChecksNow } from '../pull-request-now.ts';
 export interface ChecksSummary {
   /** Counts for the head; null if the checks could not be read. */
   readonly counts: NonNullable<FeedbackRound['checks']> | null;
-  /** Checks that fail on the base branch as well, so that the pull request need not fix them. */
+  /** Checks that also fail on the base branch, so that the pull request need not fix them. */
   readonly alsoOnBase: readonly string[];
   /** Checks that passed and failed on the same commit. */
   readonly flaky: readonly string[];
-  /** Checks that wait for a person's approval or never began. */
+  /** Checks that wait for a person's approval or are not reported yet. */
   readonly waiting: readonly string[];
   /** True if checks are expected and none has started. */
   readonly unstarted: boolean;
   /** The reason why the checks could not be read, as a sentence; null if they were read. */
   readonly unreadable: string | null;
-  /** True if GitHub failed while the checks were read, so that the next run may succeed. */
-  readonly isForNow?: boolean;
+  /** True if GitHub's servers failed, so that the next run may be able to read the checks. */
+  readonly isTemporary?: boolean;
   /** Number of checks on the head. */
   readonly runs: number;
 }
@@ -56,7 +56,7 @@ const STARTS_WITHIN_MS = 10 * MINUTE_MS;
 
 /** Judges the checks of a head. Runs of Ralph's own workflow are left out. */
 export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedChecks {
-  const groups = [...grouped(counted(head, own), keyOf).values()].flatMap(groupOf);
+  const groups = [...grouped(withoutOwnAndSkipped(head, own), checkKey).values()].flatMap(groupOf);
   const newest = (result: CheckNow['result']): readonly CheckNow[] =>
     groups.map(({ last }) => last).filter((check) => check.result === result);
   const failed = groups.filter(({ last, isFlaky }) => last.result === 'failed' && !isFlaky).map(({ last }) => last);
@@ -70,7 +70,7 @@ export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedCh
   };
 }
 
-/** Tells whether it is still open if a check that failed on an earlier head fails on this one: it is running, or it has not begun while other checks are unfinished. */
+/** Tells whether the result of an earlier head's failed check is still unknown on this head: it is running, or it has not begun while other checks are unfinished. */
 export function isUndecidedCheck(
   { failed, alsoOnBase, flaky, running, waiting, passed }: JudgedChecks,
   id: TaskId,
@@ -87,7 +87,7 @@ export function isUnknownOnBase({ head, base }: KnownChecks, own: OwnRuns): bool
 
 /** Returns the id of a failed check's task, which is the same on every head. */
 export function taskIdOfCheck(check: CheckNow): TaskId {
-  return `check-${hashId(keyOf(check))}`;
+  return `check-${hashId(checkKey(check))}`;
 }
 
 /**
@@ -122,7 +122,7 @@ function hasBegun(check: CheckNow): boolean {
 }
 
 /** Leaves out own and skipped checks. A skipped check is often the twin of one that another event started. */
-function counted(checks: readonly CheckNow[], own: OwnRuns): readonly CheckNow[] {
+function withoutOwnAndSkipped(checks: readonly CheckNow[], own: OwnRuns): readonly CheckNow[] {
   return checks
     .filter((check) => !isOwn(check, own))
     .map((check) => ({ ...check, result: resultOf(check) }))
@@ -141,7 +141,7 @@ function resultOf({ result, conclusion }: Pick<CheckNow, 'result' | 'conclusion'
   return /^(?:stale|action_required)$/i.test(conclusion) ? 'waiting' : result;
 }
 
-function keyOf({ of, app, workflow, name }: CheckNow): string {
+function checkKey({ of, app, workflow, name }: CheckNow): string {
   // A file path contains a slash, so slashes are removed from a name that is used instead of a path.
   const place = workflow === null ? '' : (workflow.path ?? workflow.name.replaceAll('/', ' '));
   return [of, app ?? '', place, name].map((part) => part.replaceAll('\n', ' ')).join('\n');
@@ -196,11 +196,11 @@ function failsOn(base: readonly CheckNow[], check: CheckNow): boolean {
 }
 
 function lastOn(base: readonly CheckNow[], check: CheckNow): CheckNow | undefined {
-  return base.findLast((other) => isSame(other, check) && ['passed', 'failed'].includes(resultOf(other)));
+  return base.findLast((other) => isSameCheck(other, check) && ['passed', 'failed'].includes(resultOf(other)));
 }
 
 /** Compares workflows by file, or by name if the file of one is unknown. */
-function isSame(one: CheckNow, other: CheckNow): boolean {
+function isSameCheck(one: CheckNow, other: CheckNow): boolean {
   if (one.of !== other.of || one.app !== other.app || one.name !== other.name) return false;
   if (one.workflow === null || other.workflow === null) return one.workflow === other.workflow;
   return one.workflow.path === null || other.workflow.path === null
@@ -208,18 +208,20 @@ function isSame(one: CheckNow, other: CheckNow): boolean {
     : one.workflow.path === other.workflow.path;
 }
 
-/** Returns sentences that say why failed checks are not worked on; empty if there are no such checks. */
-export function leftChecks({ alsoOnBase, flaky, unreadable }: ChecksSummary): string {
+/** Returns sentences about failed checks that Ralph does not work on, with the reasons; empty if there are none. */
+export function describeIgnoredChecks({ alsoOnBase, flaky, unreadable }: ChecksSummary): string {
   return [
     ...(alsoOnBase.length === 0
       ? []
-      : [`Not worked on here, since the base branch fails in the same way: ${quoted(alsoOnBase)}.`]),
-    ...(flaky.length === 0 ? [] : [`Not worked on, since the same commit passed and failed: ${quoted(flaky)}.`]),
+      : [`Ignored, because they also fail on the base branch: ${quoteNames(alsoOnBase)}.`]),
+    ...(flaky.length === 0
+      ? []
+      : [`Ignored as flaky, because they passed and failed on the same commit: ${quoteNames(flaky)}.`]),
     ...(unreadable === null ? [] : [`The checks of the pull request could not be read. ${unreadable}`]),
   ].join(' ');
 }
 
 /** Quotes names after cleaning and cutting them, because anybody can name a check freely. */
-function quoted(names: readonly string[]): string {
+function quoteNames(names: readonly string[]): string {
   return namesOf(names.map((name) => `"${capped(cleanTitle(name).text, MAX_NAME_CHARS)}"`));
 }

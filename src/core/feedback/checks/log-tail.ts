@@ -2,13 +2,13 @@ import { cut } from '../../text/phrase.ts';
 import { SECOND_MS } from '../../countdown.ts';
 
 /** Maximum number of lines kept from the end of a log. */
-export const MAX_LOG_LINES = 200;
-export const MAX_LOG_CHARS = 64 * 1024;
+export const MAX_TAIL_LINES = 200;
+export const MAX_TAIL_CHARS = 64 * 1024;
 /** Maximum length of one line, such as a bundle or a printed file, whose beginning identifies it. */
 const MAX_LINE_CHARS = 2_000;
 /** Maximum length of a cut word that is dropped: half of a secret would not be recognized. */
 const MAX_CUT_WORD_CHARS = 512;
-/** Maximum length of an unread line: a line and the instant in front of it. */
+/** Maximum length of a line that is still incomplete: its text and the timestamp before it. */
 const MAX_UNREAD_CHARS = MAX_LINE_CHARS + 40;
 
 /** Time span of a step in ms, as GitHub reports it in whole seconds; null if not known. */
@@ -20,11 +20,11 @@ export interface LogWindow {
 /** Takes a log piece by piece and keeps only its end. */
 export interface LogTail {
   push(text: string): void;
-  /** Returns the last lines of the step, or of the whole log if no line belongs to the step. The instants in front of the lines are removed. */
+  /** Returns the last lines of the step, without timestamps; those of the whole log if no line belongs to the step. */
   end(): string;
 }
 
-/** Creates a tail for a job's log or for one step of it. Lines are assigned to a step by the instant at their beginning, because a log names no steps. */
+/** Creates a tail for a job's log or for one step of it. Lines are assigned to a step by their timestamps, because a log names no steps. */
 export function createLogTail({ from, to }: LogWindow): LogTail {
   const ofStep: string[] = [];
   const ofAll: string[] = [];
@@ -32,8 +32,8 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
   let isOfStep = from === null && to === null;
 
   function take(line: string): void {
-    const { at, text } = timed(bare(line));
-    // A line without an instant belongs to the step of the line before.
+    const { at, text } = splitTimestamp(bare(line));
+    // A line without a timestamp belongs to the step of the line before.
     if (at !== null) isOfStep = (from === null || at >= from) && (to === null || at < to + SECOND_MS);
     const kept = text.length > MAX_LINE_CHARS ? `${withoutCutWord(cut(text, MAX_LINE_CHARS))}…` : text;
     keep(ofAll, kept);
@@ -69,8 +69,8 @@ function bare(line: string): string {
   return line.slice(line.startsWith('\uFEFF') ? 1 : 0, line.endsWith('\r') ? -1 : undefined);
 }
 
-/** Parses the instant of a line: `2026-11-21T12:00:00.1234567Z text`. */
-function timed(line: string): { readonly at: number | null; readonly text: string } {
+/** Splits a line such as `2026-11-21T12:00:00.1234567Z text` into its timestamp, in ms, and its text. */
+function splitTimestamp(line: string): { readonly at: number | null; readonly text: string } {
   if (line[10] !== 'T') return { at: null, text: line };
   const [whole, second = '', fraction = ''] =
     /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?Z(?: |$)/.exec(line) ?? [];
@@ -82,13 +82,13 @@ function timed(line: string): { readonly at: number | null; readonly text: strin
 /** Drops the oldest lines in batches, because a log may have millions of lines. */
 function keep(lines: string[], line: string): void {
   lines.push(line);
-  if (lines.length > 2 * MAX_LOG_LINES) lines.splice(0, MAX_LOG_LINES);
+  if (lines.length > 2 * MAX_TAIL_LINES) lines.splice(0, MAX_TAIL_LINES);
 }
 
 /** Returns the last lines that fit the limits. */
 function lastOf(lines: readonly string[]): readonly string[] {
-  const last = lines.slice(-MAX_LOG_LINES);
+  const last = lines.slice(-MAX_TAIL_LINES);
   let chars = 0;
-  const beyond = last.findLastIndex((line) => (chars += line.length + 1) > MAX_LOG_CHARS);
+  const beyond = last.findLastIndex((line) => (chars += line.length + 1) > MAX_TAIL_CHARS);
   return last.slice(beyond + 1);
 }

@@ -6,10 +6,10 @@ export interface MergedTexts {
   readonly conflicted: boolean;
 }
 
-/** Tells whether a file has conflict markers that neither side brought. One of the three marker lines is enough. */
-export function holdsMarkers({ now, sides, conflicted }: MergedTexts): boolean {
-  const counts = sides.map((side) => countOf(side ?? ''));
-  const { begins, middles, ends } = countOf(now);
+/** Tells whether a file has conflict markers that neither side contains. One of the three marker lines is enough. */
+export function hasNewMarkers({ now, sides, conflicted }: MergedTexts): boolean {
+  const counts = sides.map((side) => countMarkers(side ?? ''));
+  const { begins, middles, ends } = countMarkers(now);
   const most = (of: (count: Count) => number): number => Math.max(0, ...counts.map(of));
   // A line of `=` also underlines a heading, and a resolution may keep the headings of both sides.
   const known = counts.reduce((sum, count) => sum + count.middles, 0);
@@ -24,7 +24,7 @@ interface Count {
   readonly ends: number;
 }
 
-function countOf(text: string): Count {
+function countMarkers(text: string): Count {
   const count = (line: RegExp): number => text.match(line)?.length ?? 0;
   return { begins: count(/^<{7} /gm), middles: count(/^={7}\r?$/gm), ends: count(/^>{7} /gm) };
 }

@@ -3,7 +3,7 @@ import { codeOf } from '../../analysis/markdown-code.ts';
 import type { Immutable } from '../../policy.ts';
 import { isLockFile } from '../../review/test-files.ts';
 
-/** The programs that can make a lock file again. */
+/** The programs that can regenerate a lock file. */
 export const LOCK_TOOLS = [
   ...(['npm', 'yarn', 'pnpm', 'bun', 'deno', 'cargo', 'poetry', 'uv', 'pdm', 'pipenv', 'bundle'] as const),
   ...(['composer', 'go', 'mix', 'dart', 'pod', 'swift', 'dotnet', 'nix'] as const),
@@ -11,19 +11,19 @@ export const LOCK_TOOLS = [
 
 export type LockTool = (typeof LOCK_TOOLS)[number];
 
-/** The command that makes a lock file again: `words` for bash, run in the file's folder. */
+/** The command that regenerates a lock file: `words` for bash, run in the file's folder. */
 interface LockCommand {
   readonly tool: LockTool;
   readonly words: string;
 }
 
-/** A lock file with the command that makes it again; `path` and `folder` are relative to the repository root. */
-export interface LockFileToMake extends LockCommand {
+/** A lock file with the command that regenerates it; `path` and `folder` are relative to the repository root. */
+export interface LockFileToRegenerate extends LockCommand {
   readonly path: string;
   readonly folder: string;
 }
 
-/** Maximum number of lock files made again in one merge; the agent resolves the others. */
+/** Maximum number of lock files that are regenerated in one merge; the agent resolves the others. */
 const MAX_LOCK_FILES = 20;
 
 /** Maximum length of a lock file's path; the agent resolves a lock file with a longer one. */
@@ -66,19 +66,22 @@ const COMMANDS: ReadonlyMap<string, LockCommand> = new Map(
   ).map(([name, tool, words]) => [name, { tool, words }]),
 );
 
-/** Returns each kind of lock file among the paths once, with the command that makes it again. */
+/** Returns each lock file name among the paths once, with the command that regenerates the file. */
 export function lockCommands(paths: readonly string[]): readonly (readonly [name: string, words: string])[] {
-  return [...new Set(paths.map(nameOf))].flatMap((name) => {
+  return [...new Set(paths.map(fileNameOf))].flatMap((name) => {
     const command = COMMANDS.get(name);
     return command === undefined ? [] : [[name, command.words] as const];
   });
 }
 
-/** Returns the lock files whose tool the project names, with the commands that make them again. */
-export function lockFilesToMake(paths: readonly string[], named: readonly LockTool[]): readonly LockFileToMake[] {
+/** Returns the lock files whose tool the project names, with the commands that regenerate them. */
+export function lockFilesToRegenerate(
+  paths: readonly string[],
+  named: readonly LockTool[],
+): readonly LockFileToRegenerate[] {
   return paths
     .flatMap((path) => {
-      const command = path.length > MAX_LOCK_PATH_CHARS ? undefined : COMMANDS.get(nameOf(path));
+      const command = path.length > MAX_LOCK_PATH_CHARS ? undefined : COMMANDS.get(fileNameOf(path));
       if (command === undefined || !named.includes(command.tool)) return [];
       return [{ ...command, path, folder: path.slice(0, Math.max(0, path.lastIndexOf('/'))) }];
     })
@@ -109,11 +112,11 @@ function programOf(command: string): string {
   return /^[\w.+-]+(?=\s|$)/.exec(command.replace(BEFORE_PROGRAM, ''))?.[0] ?? '';
 }
 
-function nameOf(path: string): string {
+function fileNameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The results of making a lock file again. All but `made` leave the file unchanged. */
+/** The results of regenerating a lock file. All but `made` leave the file unchanged. */
 const lockResults = ['made', 'missing', 'failed', 'timeout', 'cancelled', 'marked', 'elsewhere', 'withheld'] as const;
 
 const lockFileSchema = z.object({
@@ -124,17 +127,17 @@ const lockFileSchema = z.object({
 
 export const lockFilesSchema = z.array(lockFileSchema).max(MAX_LOCK_FILES);
 
-/** A lock file that conflicted, with the result of making it again. */
+/** A lock file that conflicted, with the result of regenerating it. */
 export type LockFile = Immutable<z.infer<typeof lockFileSchema>>;
 
 export type LockResult = LockFile['result'];
 
 /** Returns the result for one lock file as a sentence part in which `backticks` mark code. */
-export function lockFileWords({ path, tool, result }: LockFile): string {
+export function describeLockFile({ path, tool, result }: LockFile): string {
   const file = `\`${path.replaceAll('`', "'")}\``;
   return result === 'made'
-    ? `\`${tool}\` made ${file} again`
-    : `\`${tool}\` ${WHY[result]}, so it did not make ${file} again`;
+    ? `\`${tool}\` regenerated ${file}`
+    : `\`${tool}\` ${WHY[result]}, so it did not regenerate ${file}`;
 }
 
 const WHY: Readonly<Record<Exclude<LockResult, 'made'>, string>> = {

@@ -12,7 +12,7 @@ type SuggestionResult =
 const MAX_LINES = 500;
 const MAX_CHARS = 20_000;
 
-/** Returns the change that the asking comment spells out; null if there is no suggestion or it cannot be applied mechanically. */
+/** Returns the suggested change of the comment that asks; null if there is none, or if it cannot be applied mechanically. */
 export function suggestionIn({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
   const { line, startLine, side, startSide, isOutdated } = thread;
   // A removed line has its number in the old file.
@@ -28,14 +28,14 @@ export function applySuggestion(text: string, { from, to, old, lines: wanted }: 
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   const there = lines.slice(Math.max(0, from - 1), to).map((line) => line.slice(0, line.length - endOf(line).length));
   // If the number of lines changes, the lines that were meant can no longer be identified.
-  if (from >= 1 && wanted.length === to - from + 1 && isSame(there, wanted)) return { kind: 'there' };
-  if (from < 1 || old.length !== to - from + 1 || !isSame(there, old)) return { kind: 'stale' };
+  if (from >= 1 && wanted.length === to - from + 1 && areEqualLines(there, wanted)) return { kind: 'there' };
+  if (from < 1 || old.length !== to - from + 1 || !areEqualLines(there, old)) return { kind: 'stale' };
   const end = endOf(lines[from - 1] ?? '') || endOf(lines[0] ?? '') || '\n';
   const whole = [...lines.slice(0, from - 1), ...wanted.map((line) => line + end), ...lines.slice(to)].join('');
   return { kind: 'applied', text: text.endsWith('\n') ? whole : whole.replace(/\r?\n$/, '') };
 }
 
-function isSame(some: readonly string[], others: readonly string[]): boolean {
+function areEqualLines(some: readonly string[], others: readonly string[]): boolean {
   return some.length === others.length && some.every((line, index) => line === others[index]);
 }
 
@@ -52,7 +52,7 @@ function seenLines(hunk: string, count: number): readonly string[] | null {
   return right.length < count ? null : right.slice(-count);
 }
 
-/** Returns the unchanged lines of a comment's only suggestion; null if the comment asks for more than that. */
+/** Returns the lines of a comment's only suggestion, verbatim; null if the comment asks for anything else. */
 function suggestedLines(text: string): readonly string[] | null {
   const { words, suggestions } = parseFences(plainLines(text));
   const [lines] = suggestions;
@@ -77,7 +77,7 @@ function parseFences(text: string): { readonly words: string; readonly suggestio
   let open: Fence | null = null;
   for (const line of text.split('\n')) {
     if (open === null) {
-      open = beginningIn(line);
+      open = openingFence(line);
       if (open === null) words.push(line);
     } else if (closes(line, open)) {
       if (open.isSuggestion) suggestions.push(open.lines);
@@ -89,7 +89,7 @@ function parseFences(text: string): { readonly words: string; readonly suggestio
   return { words: words.join('\n'), suggestions };
 }
 
-function beginningIn(line: string): Fence | null {
+function openingFence(line: string): Fence | null {
   const [, indent = '', marks = '', info = ''] = /^( {0,3})(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
   if (marks === '' || (marks.startsWith('`') && info.includes('`'))) return null;
   return { marks, indent: indent.length, isSuggestion: info.trim() === 'suggestion', lines: [] };

@@ -22,15 +22,15 @@ const MAX_NAME_CHARS = 50;
 export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullRequestNow, 'number' | 'url'>): Task | null {
   const { thread, asking, by } = asked;
   const first = thread.comments[0] ?? asking;
-  const words = readable(asking.text, MAX_COMMENT_CHARS);
+  const words = visibleText(asking.text, MAX_COMMENT_CHARS);
   if (words === '') return null;
   const { line, path } = thread;
   const place = `${endOfPath(path)}${line === null ? '' : `:${line}`}`;
   return feedbackTask({
     id: threadTaskId(first.id),
-    title: titleOf(`${by.login} on ${place}`, words),
-    body: bodyOf(asked),
-    comments: conversationOf(asked),
+    title: taskTitle(`${by.login} on ${place}`, words),
+    body: threadBody(asked),
+    comments: newestComments(asked),
     pullRequest: number,
     url: `${url}#discussion_r${first.id}`,
     on: {
@@ -52,18 +52,18 @@ export function itemOfAnswer(
   { url }: Pick<PullRequestNow, 'url'>,
 ): FeedbackItem {
   const place = `${endOfPath(path)}${line === null ? '' : `:${line}`}`;
-  const title = titleOf(`${first.by?.login ?? 'Somebody'} on ${place}`, readable(first.text, MAX_COMMENT_CHARS));
+  const title = taskTitle(`${first.by?.login ?? 'Somebody'} on ${place}`, visibleText(first.text, MAX_COMMENT_CHARS));
   return { kind: 'thread', title, url: `${url}#discussion_r${first.id}`, rounds: 0, asked, answer };
 }
 
 /** Creates the task to answer a review as a whole; returns null if the review has no visible words. */
 export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullRequestNow, 'number'>): Task | null {
-  const words = readable(review.text, MAX_CHARS);
+  const words = visibleText(review.text, MAX_CHARS);
   if (words === '') return null;
   const verb = review.state === 'changes-requested' ? 'requests changes' : 'comments';
   return feedbackTask({
     id: reviewTaskId(review.id),
-    title: titleOf(`${by.login} ${verb}`, words),
+    title: taskTitle(`${by.login} ${verb}`, words),
     body: `What the review says as a whole; its comments on single lines are tasks of their own.`,
     comments: [{ by: by.login, text: words }],
     pullRequest: number,
@@ -103,17 +103,17 @@ function endOfPath(path: string): string {
 }
 
 /** Builds a title from the first line that is neither quotation nor code. */
-function titleOf(who: string, words: string): string {
+function taskTitle(who: string, words: string): string {
   const said = words.split('\n').find((line) => /[\p{L}\p{N}]/u.test(line) && !/^\s*(?:>|`{3}|~{3})/.test(line));
   return oneLine(said === undefined ? who : `${who}: ${said}`, MAX_TITLE_CHARS);
 }
 
-function bodyOf({ thread, asking, leftOut, review }: AskedThread): string {
+function threadBody({ thread, asking, leftOut, review }: AskedThread): string {
   const { path, originalLine, isOutdated } = thread;
   const parts = [
     [
       `File: ${oneLine(path, MAX_PATH_CHARS)}`,
-      ...linesOf(thread),
+      ...describeLines(thread),
       ...(isOutdated
         ? [
             `The code has changed since the comment was written${originalLine === null ? '' : ` on what was line ${originalLine} then`}.`,
@@ -123,27 +123,27 @@ function bodyOf({ thread, asking, leftOut, review }: AskedThread): string {
         ? []
         : [`Not shown: ${leftOut} ${leftOut === 1 ? 'comment' : 'comments'} by people without write permission.`]),
     ].join('\n'),
-    ...hunkOf(asking.hunk),
-    ...reviewOf(review),
+    ...hunkPart(asking.hunk),
+    ...reviewPart(review),
   ];
   return parts.join('\n\n');
 }
 
 /** Describes the lines of a thread. Removed lines have their numbers in the old file. */
-function linesOf({ line, startLine, side, startSide }: ThreadNow): readonly string[] {
+function describeLines({ line, startLine, side, startSide }: ThreadNow): readonly string[] {
   if (line === null) return [];
   if (side === 'right' && startSide === 'left')
     return [`Lines: from line ${startLine} of the old file, which the pull request removes, to line ${line}`];
   const isOne = startLine === null || startLine === line;
   return [
     isOne ? `Line: ${line}` : `Lines: ${startLine} to ${line}`,
-    ...(side === 'left' ? ['The number is that of a line that the pull request removes.'] : []),
+    ...(side === 'left' ? ['The pull request removes this; line numbers refer to the old file.'] : []),
   ];
 }
 
 /** Keeps the end of the hunk, where the comment stands. */
-function hunkOf(hunk: string): readonly string[] {
-  const lines = visible(hunk).trimEnd().split('\n');
+function hunkPart(hunk: string): readonly string[] {
+  const lines = withoutInvisible(hunk).trimEnd().split('\n');
   let chars = 0;
   const first = lines.findLastIndex((line) => {
     chars += line.length + 1;
@@ -156,17 +156,17 @@ function hunkOf(hunk: string): readonly string[] {
   return [`The part of the change that the comment is on:\n\n${fence}diff\n${kept}\n${fence}`];
 }
 
-function reviewOf(review: string | null): readonly string[] {
-  const words = review === null ? '' : readable(review, MAX_REVIEW_CHARS);
+function reviewPart(review: string | null): readonly string[] {
+  const words = review === null ? '' : visibleText(review, MAX_REVIEW_CHARS);
   return words === '' ? [] : [`The review that the thread belongs to says:\n\n${words.replaceAll(/^/gm, '> ')}`];
 }
 
 /** Returns the newest comments that fit, oldest first; the asking comment is always included. */
-function conversationOf({ conversation }: AskedThread): readonly TaskComment[] {
+function newestComments({ conversation }: AskedThread): readonly TaskComment[] {
   const kept: TaskComment[] = [];
   let left = MAX_CHARS;
   for (const { by, text, isOurs } of conversation.toReversed()) {
-    const words = readable(text, MAX_COMMENT_CHARS);
+    const words = visibleText(text, MAX_COMMENT_CHARS);
     if (words.length > left) break;
     if (words !== '') kept.unshift({ by: isOurs ? 'Ralph' : flatten(by), text: words });
     left -= words.length;
@@ -175,14 +175,14 @@ function conversationOf({ conversation }: AskedThread): readonly TaskComment[] {
 }
 
 /** Returns the words of a comment that a reader of the page sees. */
-function readable(text: string, maxChars: number): string {
+function visibleText(text: string, maxChars: number): string {
   const clean = cleanText(withoutCommand(text)).text.trim();
   // A cut may open markup that was closed and hide text, so the text is cleaned again.
   return clean.length <= maxChars ? clean : cleanText(capped(clean, maxChars)).text.trim();
 }
 
 /** Returns code without invisible characters. */
-function visible(code: string): string {
+function withoutInvisible(code: string): string {
   const text = plainLines(code).toWellFormed();
   let seen = '';
   let done = 0;

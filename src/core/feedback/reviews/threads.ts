@@ -1,4 +1,4 @@
-import { isOwnComment, whatAnswerSays, withoutCommand } from '../../people/command.ts';
+import { isOwnComment, parseAnswer, withoutCommand } from '../../people/command.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
@@ -29,25 +29,25 @@ const FILLERS =
 
 const ONLY_COURTESY = new RegExp(`^(?:(?:${COURTESIES})${FILLERS} ?)+$`);
 
-/** Tells whether an account counts: it has write permission, or is an allowed bot. */
+/** Tells whether an account is trusted: it has write permission, or is an allowed bot. */
 type IsTrusted = (author: Author) => boolean;
 
 /** A readable comment of a thread as raw text; `isOurs`: Ralph wrote it, whatever account it used. */
-interface Said {
+interface ThreadMessage {
   readonly by: string;
   readonly text: string;
   readonly isOurs: boolean;
 }
 
-/** A thread in which somebody who counts waits for an answer. */
+/** A thread in which a trusted account waits for an answer. */
 export interface AskedThread {
   readonly thread: ThreadNow;
-  /** The last comment that asks. */
+  /** The last comment that asks for something. */
   readonly asking: ThreadComment;
   readonly by: Author;
   /** The readable comments, oldest first; `asking` is the last of them that is not Ralph's. */
-  readonly conversation: readonly Said[];
-  /** Number of comments by people who do not count. */
+  readonly conversation: readonly ThreadMessage[];
+  /** Number of comments by untrusted people. */
   readonly leftOut: number;
   /** The text of the review that began the thread; null if there is no readable text. */
   readonly review: string | null;
@@ -65,7 +65,7 @@ interface Asked<One> {
   readonly more: number;
 }
 
-/** Maximum number of accounts that a run asks GitHub about for one pull request. */
+/** Maximum number of accounts whose permission a run looks up for one pull request. */
 const MAX_AUTHORS = 30;
 
 const MAX_THREADS = 100;
@@ -75,16 +75,16 @@ const MAX_REVIEWS = 20;
 /** The known answers by task id. */
 type Known = Readonly<Record<TaskId, Pick<FeedbackItem, 'asked' | 'answer'>>>;
 
-/** Returns the threads that wait for an answer or for the person to whom an answer left them. Comments by accounts that `isTrusted` rejects are ignored. */
-export function askedThreads(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedThread> {
+/** Returns the threads that need an answer from Ralph, or from the person to whom Ralph left them. Comments by untrusted accounts are ignored. */
+export function threadsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedThread> {
   const found = now.threads
     .map((thread) => askedThread(thread, now, { isTrusted, known }))
     .filter((one) => one !== null);
   return { asked: found.slice(0, MAX_THREADS), more: Math.max(0, found.length - MAX_THREADS) + now.moreThreads };
 }
 
-/** Returns the reviews whose own text waits for an answer. GitHub has no replies to reviews, so the memory records which are answered. */
-export function askedReviews(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedReview> {
+/** Returns the reviews whose own text needs an answer. GitHub has no replies to reviews, so the memory records which are answered. */
+export function reviewsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedReview> {
   const found = now.reviews.flatMap((review) => {
     const { id, by, state, text } = review;
     if (by === null || (state !== 'changes-requested' && state !== 'commented') || !asks(text)) return [];
@@ -103,7 +103,7 @@ function answerTo(known: Known, id: TaskId, asked: number): FeedbackItem['answer
   return item?.asked === String(asked) ? item.answer : null;
 }
 
-/** An answer of Ralph's, found in its thread. */
+/** An answer of Ralph, found in its thread. `asked` is the id of the comment that it answers. */
 export interface AnswerInThread {
   readonly thread: ThreadNow;
   readonly first: ThreadComment;
@@ -112,7 +112,7 @@ export interface AnswerInThread {
 }
 
 /** Returns Ralph's newest answers in threads that the memory lacks, for example after the state was lost. Their words are not read. */
-export function forgottenAnswers(
+export function recoverAnswers(
   { threads }: PullRequestNow,
   isTrusted: IsTrusted,
   items: Readonly<Record<string, FeedbackItem>>,
@@ -122,18 +122,18 @@ export function forgottenAnswers(
     if (first === undefined || Object.hasOwn(items, threadTaskId(first.id))) return [];
     // Anybody can write Ralph's marker, so an account without write permission does not count as Ralph.
     const ours = replies.findLast(
-      ({ by, text }) => by !== null && (isTrusted(by) || by.kind === 'bot') && askedOfAnswer(text) !== null,
+      ({ by, text }) => by !== null && (isTrusted(by) || by.kind === 'bot') && commentAnsweredBy(text) !== null,
     );
-    const asked = ours === undefined ? null : askedOfAnswer(ours.text);
+    const asked = ours === undefined ? null : commentAnsweredBy(ours.text);
     if (ours === undefined || asked === null) return [];
-    const { kind, commit } = whatAnswerSays(ours.text);
+    const { kind, commit } = parseAnswer(ours.text);
     const answer = { kind, commit, words: null, isOurs: false, at: Math.max(0, ours.at), posted: true };
     return [{ thread, first, asked: String(asked), answer }];
   });
 }
 
-/** Returns the accounts whose permission decides what is asked, each once, at most 30, the latest speakers first. */
-export function authorsOf({ threads, reviews }: PullRequestNow): readonly Author[] {
+/** Returns the accounts whose permission decides which comments count, each once, at most 30, those who wrote last first. */
+export function authorsToCheck({ threads, reviews }: PullRequestNow): readonly Author[] {
   const words = [
     ...threads.flatMap(({ comments }) => comments.map(({ by, at, text }) => ({ by, at, text }))),
     ...reviews.map(({ by, at, text }) => ({ by, at: at ?? 0, text })),
@@ -142,12 +142,12 @@ export function authorsOf({ threads, reviews }: PullRequestNow): readonly Author
   for (const { by, text } of words.toSorted((a, b) => b.at - a.at)) {
     // Ralph's marker identifies comments by bots; for the account of a person, write permission is needed as well.
     if (by === null || text.trim() === '' || (by.kind === 'bot' && isOwnComment(text))) continue;
-    if (!authors.has(nameOf(by))) authors.set(nameOf(by), by);
+    if (!authors.has(accountKey(by))) authors.set(accountKey(by), by);
   }
   return [...authors.values()].slice(0, MAX_AUTHORS);
 }
 
-interface ConsideredComment extends Said {
+interface ConsideredComment extends ThreadMessage {
   readonly comment: ThreadComment;
   readonly author: Author;
   /** Instant from which others could read the comment; comments of a review appear when it is submitted. */
@@ -210,15 +210,15 @@ function askedThread(
 function lastAnswered(considered: readonly ConsideredComment[]): number {
   const answered = considered.map(({ isOurs, text }, index) => {
     if (!isOurs) return -1;
-    const asked = askedOfAnswer(text);
+    const asked = commentAnsweredBy(text);
     const position = considered.findIndex(({ comment }) => comment.id === asked);
     return position === -1 ? index : position;
   });
   return Math.max(-1, ...answered);
 }
 
-/** Returns the id of the comment that an answer of Ralph's names; null if it names none. */
-function askedOfAnswer(text: string): number | null {
+/** Returns the id of the comment that Ralph's answer names; null for any other text. */
+function commentAnsweredBy(text: string): number | null {
   const id = /^\s*<!-- ralph-action:answer [^\n>]*?\basked=([1-9]\d{0,15})\b[^\n>]*-->/.exec(text)?.[1];
   return id === undefined ? null : Number(id);
 }
@@ -227,7 +227,7 @@ function askedOfAnswer(text: string): number | null {
 function isApprovedSince({ reviews }: PullRequestNow, author: Author, saidAt: number): boolean {
   const decided = reviews.findLast(
     ({ by, state }) =>
-      (state === 'approved' || state === 'changes-requested') && by !== null && nameOf(by) === nameOf(author),
+      (state === 'approved' || state === 'changes-requested') && by !== null && accountKey(by) === accountKey(author),
   );
   return decided?.state === 'approved' && (decided.at ?? 0) >= saidAt;
 }
@@ -238,7 +238,7 @@ function asks(text: string): boolean {
 }
 
 /** Returns a key that is equal for the same account. */
-function nameOf({ login, id, kind }: Author): string {
+function accountKey({ login, id, kind }: Author): string {
   return id === null ? `${kind} ${login.toLowerCase()}` : String(id);
 }
 

@@ -106,13 +106,13 @@ function reader(bytes: Uint8Array): Reader {
   return { isOver: () => at === bytes.length, take, number, vector: (width) => take(number(width)) };
 }
 
-/** Returns a suffix for the host's name that says why an opening is not for the requested host, such as ` as other.example`; null if it is. */
-export function strangerIn(opening: Exclude<Opening, { kind: 'more' }>, { host, port }: Target): string | null {
+/** Returns null if an opening is for the requested host; otherwise the suffix that the host gets in reports, such as ` as other.example`. */
+export function mismatchSuffix(opening: Exclude<Opening, { kind: 'more' }>, { host, port }: Target): string | null {
   switch (opening.kind) {
     case 'tls':
       // A connection to an address needs no server name, but some programs send the address as one.
       if (opening.name === null) return parseAddress(host) === null ? ' without a server name' : null;
-      return asHost(opening.name) === host ? null : strangeName(opening.name);
+      return asHost(opening.name) === host ? null : otherNameSuffix(opening.name);
     case 'http':
       // The proxy checks each request on this connection separately.
       return port === HTTPS_PORT ? WITHOUT_TLS : null;
@@ -121,13 +121,13 @@ export function strangerIn(opening: Exclude<Opening, { kind: 'more' }>, { host, 
   }
 }
 
-/** Returns the suffix that follows a host in a report if a connection to it named another host. */
-export function strangeName(name: string): string {
+/** Returns the suffix that a host gets in reports if a connection to it named another host. */
+export function otherNameSuffix(name: string): string {
   return ` as ${asHost(name) ?? 'another name'}`;
 }
 
 /** Matches the suffix of a refused `host:port` that describes what was sent on the connection. */
-export const STRANGER = / (?:as [\w.:[\]-]{1,260}|as another name|without a server name|without TLS)$/;
+export const MISMATCH_SUFFIX = / (?:as [\w.:[\]-]{1,260}|as another name|without a server name|without TLS)$/;
 
 const HTTPS_PORT = 443;
 export const WITHOUT_TLS = ' without TLS';

@@ -33,7 +33,7 @@ export const redBaseSchema = z.object({
 /** A base branch on which `verify` fails. */
 export type RedBase = Immutable<z.infer<typeof redBaseSchema>>;
 
-/** A line by which a test runner or compiler reports a failure, in addition to the errors that `findErrors` knows. */
+/** Matches a line by which a test runner or compiler reports a failure, in addition to the errors that `findErrors` knows. */
 const REPORTS_FAILURE =
   /^\s*(?:not ok\b|-{3} FAIL\b|FAIL(?:ED|URE|URES)?\b|[✖✗✘×●❌✕]\s|E {2,}\S|\d+\) \S|BUILD FAILED\b|Assertion\w*(?:Error|Failed)\b|panicked at\b)|\bFAILED\s*$|: (?:assertion|test) failed\b/;
 
@@ -61,7 +61,7 @@ function failuresIn(output: string): readonly Failure[] {
     .slice(0, MAX_FAILURES);
 }
 
-/** A duration as test runners print it behind a name. */
+/** Matches a duration that a test runner prints after a name. */
 const DURATION = /[ (\t]+\d+(?:[.,]\d+)?\s?(?:ns|µs|ms|s|sec(?:onds)?|m|min)\)?(?=\s|$)/g;
 
 function failureOf(line: string): Failure {
@@ -91,8 +91,8 @@ export function failsAsBase(base: RedBase, verification: Verification): boolean 
   );
 }
 
-/** Compares a verification after an iteration with a red base: whether it fails like the base, and which failures the base does not have. */
-export function comparedWithBase(base: RedBase | null, verification: Verification): Verification {
+/** Returns an iteration's verification, completed by its comparison with the red base: whether it fails as the base does, and its failures that the base does not have. */
+export function compareWithBase(base: RedBase | null, verification: Verification): Verification {
   if (base === null || verification.kind !== 'failed') return verification;
   const known = new Set(base.failures);
   const newlyRed = failuresIn(verification.tail).filter(({ fingerprint }) => !known.has(fingerprint));

@@ -1,23 +1,23 @@
 import { probingProviders } from '../../agents/providers.ts';
-import { forgetRounds } from '../../feedback/rounds.ts';
+import { resetRounds } from '../../feedback/rounds.ts';
 import { probingSteps } from '../../pipeline/step-record.ts';
 import type { Policy } from '../../policy.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import { begunAgain, progressOf } from '../../tasks/queue.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
-import { reset, viewCircuit } from '../circuit.ts';
+import { closeCircuit, viewCircuit } from '../circuit.ts';
 import { withTransition } from '../session.ts';
 import type { LaneState } from '../state/state.ts';
 
-/** Returns the state CLOSED by a person's order, with the circuits of steps; `reason` names the person. */
+/** Returns the state in which a person's order has closed the circuit, and makes those of steps ready for a probe; `reason` names the person. */
 export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
   return withTransition(
-    { ...state, circuit: reset(state.circuit), steps: { ...state.steps, circuits: {} } },
+    { ...state, circuit: closeCircuit(state.circuit), steps: { ...state.steps, circuits: {} } },
     { at: now, subject: 'circuit', from: state.circuit.kind, to: 'closed', reason },
   );
 }
 
-/** Returns the state in which a person's request to try now probes an open circuit without waiting for the end of its cooldown. */
+/** Returns the state in which an open circuit is probed before its cooldown ends, because a person asks for it. */
 export function probeNow(known: LaneState, policy: Policy, now: number): LaneState {
   const state = { ...known, steps: probingSteps(known.steps), providers: probingProviders(known.providers, now) };
   const { circuit } = state;
@@ -27,7 +27,7 @@ export function probeNow(known: LaneState, policy: Policy, now: number): LaneSta
 
 /** Returns the state in which a failed or blocked task gets all its attempts again, by a person's order; `reason` names the person. */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
-  const retried = { ...state, feedback: forgetRounds(state.feedback, taskId) };
+  const retried = { ...state, feedback: resetRounds(state.feedback, taskId) };
   return withTask(retried, taskId, begunAgain(progressOf(state.tasks, taskId)), { reason, now });
 }
 
@@ -37,7 +37,7 @@ export function probeOrCloseCircuit(state: LaneState, policy: Policy, now: numbe
   const seen = viewCircuit(state.circuit, policy.circuit, now);
   if (seen.kind === 'closed') {
     return withTransition(
-      { ...state, circuit: reset(state.circuit) },
+      { ...state, circuit: closeCircuit(state.circuit) },
       { at: now, subject: 'circuit', from: 'open', to: 'closed', reason: 'auto_reset' },
     );
   }
@@ -50,7 +50,7 @@ export function probeOrCloseCircuit(state: LaneState, policy: Policy, now: numbe
   });
 }
 
-/** Returns the state with a changed record of this task. */
+/** Returns the state with changed progress of this task, and with the transition. */
 export function withTask(
   state: LaneState,
   id: TaskId,

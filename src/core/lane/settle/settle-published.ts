@@ -4,7 +4,7 @@ import type { TaskId } from '../../tasks/ids.ts';
 import { progressOf, withEach } from '../../tasks/queue.ts';
 import { hasNoAttemptsLeft } from '../../tasks/stepping-aside.ts';
 import { isFinished } from '../../tasks/task.ts';
-import { type CircuitFacts, record } from '../circuit.ts';
+import { type CircuitFacts, recordInCircuit } from '../circuit.ts';
 import { type LaneState, MAX_REFUSAL_CHARS, type Published } from '../state/state.ts';
 
 /** Returns the state with the commit at which tasks were done, which is known only after `settle`. */
@@ -52,10 +52,10 @@ export function loseProgress(
   };
   let circuit = before.circuit;
   for (let iteration = 0; iteration < run.iterations && circuit.kind !== 'open'; iteration += 1)
-    circuit = record(circuit, nothing, policy.circuit, now);
+    circuit = recordInCircuit(circuit, nothing, policy.circuit, now);
   // A circuit that was already open has been probed, and the probe failed.
   if (before.circuit.kind === 'open' && run.iterations > 0)
-    circuit = record(before.circuit, nothing, policy.circuit, now);
+    circuit = recordInCircuit(before.circuit, nothing, policy.circuit, now);
   const tasks = Object.fromEntries(
     Object.entries(after.tasks).map(([id, { attempts, approval, answer }]) => {
       const spent = hasNoAttemptsLeft(id, attempts, policy);

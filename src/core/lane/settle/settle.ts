@@ -11,7 +11,7 @@ import { type Aside, progressAfter, stepAside } from '../../tasks/stepping-aside
 import type { TaskProgress } from '../../tasks/task.ts';
 import { capped } from '../../text/phrase.ts';
 import { holdForBase } from '../verification.ts';
-import { answered, type CircuitView, noSignals, pushSignals, type Signals, viewCircuit } from '../circuit.ts';
+import { agentAnswered, type CircuitView, noSignals, pushSignals, type Signals, viewCircuit } from '../circuit.ts';
 import type { IterationFacts } from '../verdict/claims.ts';
 import { bookCall, bookUsage, type CallUsage } from '../ledger.ts';
 import {
@@ -19,8 +19,8 @@ import {
   resetSession,
   resetSessions,
   resetUnfitSession,
-  restedTooLong,
-  turnTo,
+  dropExpiredSessions,
+  switchAgent,
   withTransition,
 } from '../session.ts';
 import { probeOrCloseCircuit, withTask } from './settle-circuit.ts';
@@ -34,7 +34,7 @@ export interface Settled {
   readonly verdict: Verdict;
 }
 
-/** The start of an iteration: the agent, the task, and the content. */
+/** The start of an iteration: its agent, its task, and the content of the work tree. */
 export interface Call {
   readonly taskId: TaskId;
   readonly tree: string;
@@ -53,7 +53,7 @@ export function beginIteration(state: LaneState, call: Call, policy: Policy, now
 export function beginSteps(state: LaneState, call: Call, policy: Policy, now: number): LaneState {
   const before = progressOf(state.tasks, call.taskId);
   const ready = resetUnfitSession(
-    probeOrCloseCircuit(inTurn(state, call.agent, policy, now), policy, now),
+    probeOrCloseCircuit(inTurnOf(state, call.agent, policy, now), policy, now),
     call.taskId,
     policy,
     now,
@@ -75,9 +75,9 @@ export function beginSteps(state: LaneState, call: Call, policy: Policy, now: nu
 }
 
 /** Returns the state in the turn of an agent, which continues with its own session. */
-function inTurn(state: LaneState, agent: AgentName, policy: Policy, now: number): LaneState {
+function inTurnOf(state: LaneState, agent: AgentName, policy: Policy, now: number): LaneState {
   const [before] = passedOver(policy.agents, state.providers, agent, now);
-  return restedTooLong(turnTo(state, agent, before?.why ?? 'by_order', now), policy, now);
+  return dropExpiredSessions(switchAgent(state, agent, before?.why ?? 'by_order', now), policy, now);
 }
 
 /** Returns the state with one more call, charged as it begins. */
@@ -102,7 +102,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
   const judged = judge(state, facts, policy);
   const { agentFailed } = judged.verdict;
   const providers = providersAfter(state, { ...facts, agentFailed }, policy, now);
-  const isHanded = isHandedOn({ ...facts, agentFailed }, providers, policy, now);
+  const isHanded = isLeftToOtherAgent({ ...facts, agentFailed }, providers, policy, now);
   const judgement = { ...judged, neutral: judged.neutral || isHanded };
   const { circuit, aside } = stepAside(state, facts, { judgement, policy, now });
   const signalled: LaneState = {
@@ -200,7 +200,7 @@ function iterationSignals(
     blocked: analysis.signal.status === 'BLOCKED' && !verdict.taskDone,
     // An agent that finishes test tasks is not going round in circles.
     testOnly: verdict.testOnly && !verdict.taskDone,
-    outputChars: answered(facts) ? evidence.outputChars : null,
+    outputChars: agentAnswered(facts) ? evidence.outputChars : null,
   };
 }
 
@@ -283,8 +283,8 @@ function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, no
   return afterCall(state.providers, agent, { analysis, end: evidence.end, progress, agentFailed }, now);
 }
 
-/** Tells whether the provider failed and another agent can be called or waited for: then the provider's circuit stops such calls, not the lane's. */
-function isHandedOn(
+/** Tells whether the provider failed and another agent can be called or waited for: then the failure feeds the provider's circuit, not the lane's. */
+function isLeftToOtherAgent(
   { analysis, evidence: { end }, agentFailed }: JudgedFacts,
   providers: Providers,
   { agents }: Policy,

@@ -1,5 +1,5 @@
 import { withoutWords } from '../../feedback/memory.ts';
-import { hasConversation } from '../session.ts';
+import { hasAnySession } from '../session.ts';
 import { progressOf, withEach } from '../../tasks/queue.ts';
 import { isBegun } from '../../tasks/task.ts';
 import type { LaneState } from './state.ts';
@@ -21,7 +21,7 @@ export function safeParts(state: LaneState, signed: boolean): CachedState {
     dropped,
     state: {
       ...kept,
-      // No order that was never obeyed may be skipped.
+      // An unsigned count of obeyed orders is not trusted: it could skip orders that were never obeyed.
       ordersApplied: signed ? kept.ordersApplied : 0,
       journalHash: null,
       baseVerification: null,
@@ -58,7 +58,7 @@ export function signedParts(state: LaneState, signed: boolean): CachedState {
     dropped: [
       ...(Object.values(state.tasks).some(({ approval }) => approval !== undefined) ? ['approvals'] : []),
       ...(!signed && state.pause !== null ? ['a pause'] : []),
-      ...(!signed && hasConversation(state) ? ['a conversation'] : []),
+      ...(!signed && hasAnySession(state) ? ['a conversation'] : []),
     ],
   };
 }

@@ -7,7 +7,7 @@ import { MAX_LEDGER_DAYS } from '../ledger.ts';
 import { MAX_TRANSITIONS } from '../session.ts';
 import { bytesOf, type LaneState, MAX_DONE_IDS, MAX_STATE_BYTES } from './state.ts';
 
-/** The stored form: the state, or for a large one the ids of done tasks in place of their progress. */
+/** The stored form: the state; a large one has only the ids of its done tasks in `done`. */
 type Stored = LaneState & { readonly done?: readonly TaskId[] };
 
 /**
@@ -21,15 +21,15 @@ export function serializeState(state: LaneState): string {
     ledger: state.ledger.slice(-MAX_LEDGER_DAYS),
   };
   for (const prune of prunings) {
-    const document = textOfState(kept);
+    const document = stateText(kept);
     if (bytesOf(document) <= MAX_STATE_BYTES) return document;
     kept = prune(kept);
   }
-  return textOfState(kept);
+  return stateText(kept);
 }
 
 /** Serializes without null fields of tasks: a document may contain hundreds of tasks with little more than their approvals. */
-function textOfState(state: Stored): string {
+function stateText(state: Stored): string {
   const tasks = Object.entries(state.tasks).map(([id, task]) => [
     id,
     Object.fromEntries(Object.entries(task).filter(([, value]) => value !== null)),
@@ -39,7 +39,7 @@ function textOfState(state: Stored): string {
 
 const prunings: readonly ((state: Stored) => Stored)[] = [
   (state) => ({ ...state, transitions: state.transitions.slice(-10), ledger: state.ledger.slice(-2) }),
-  (state) => ({ ...state, tasks: keepTasks(state, (task) => isBegun(task) || isAsked(task)) }),
+  (state) => ({ ...state, tasks: keepTasks(state, (task) => isBegun(task) || isAskedByPerson(task)) }),
   (state) => ({
     ...state,
     tasks: Object.fromEntries(
@@ -50,7 +50,7 @@ const prunings: readonly ((state: Stored) => Stored)[] = [
     ),
   }),
   // Words are dropped before notifications: people would be notified again of forgotten ones.
-  (state) => ({ ...state, transitions: [], change: { ...state.change, tasks: newest(state.change.tasks, 20) } }),
+  (state) => ({ ...state, transitions: [], change: { ...state.change, tasks: newestEntries(state.change.tasks, 20) } }),
   (state) => ({
     ...state,
     change: withShortShares(state.change),
@@ -66,11 +66,11 @@ const prunings: readonly ((state: Stored) => Stored)[] = [
   (state) => ({
     ...state,
     tasks: {
-      ...newest(
+      ...newestEntries(
         keepTasks(state, (task) => !isBegun(task)),
         50,
       ),
-      ...newest(keepTasks(state, isBegun), 150),
+      ...newestEntries(keepTasks(state, isBegun), 150),
     },
     change: { ...state.change, ...withFewerLeftOut(state.change) },
     notified: state.notified.slice(-50),
@@ -98,10 +98,10 @@ function keepTasks(state: LaneState, keep: (task: TaskProgress) => boolean): Rea
 }
 
 /** Tells whether a person approved or retried a task, even if no run worked on it. */
-function isAsked({ approval, retried }: TaskProgress): boolean {
+function isAskedByPerson({ approval, retried }: TaskProgress): boolean {
   return approval !== undefined || retried !== undefined;
 }
 
-function newest<T>(entries: Readonly<Record<TaskId, T>>, count: number): Readonly<Record<TaskId, T>> {
+function newestEntries<T>(entries: Readonly<Record<TaskId, T>>, count: number): Readonly<Record<TaskId, T>> {
   return Object.fromEntries(Object.entries(entries).slice(-count));
 }

@@ -17,7 +17,7 @@ import { type Circuit, circuitSchema, closedCircuit, noSignals, signalsSchema, u
 import { ledgerDaySchema, MAX_LEDGER_DAYS } from '../ledger.ts';
 import { MAX_TRANSITIONS, restingSchema, sessionSchema, transitionSchema, withTransition } from '../session.ts';
 import { migrateState } from './state-migrations.ts';
-import { believableWindows, parseWindows, type Windows } from '../windows.ts';
+import { plausibleWindows, parseWindows, type Windows } from '../windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
 export const STATE_VERSION = 9;
@@ -46,7 +46,7 @@ const publishedSchema = z.object({
 /** The published part of the lane: the tip of its remote branch, and its pull request. */
 export type Published = Immutable<z.infer<typeof publishedSchema>>;
 
-/** Maximum number of work items beside the work tree that the next prompt names. */
+/** Maximum number of branches, stashes and the like outside of the work tree that the next prompt names. */
 export const MAX_BESIDE = 5;
 
 const lastIterationSchema = z.object({
@@ -264,7 +264,7 @@ export function parseState(document: string, lane: LaneId): ParsedState {
 export function parseStateAt(document: string, lane: LaneId, now: number): ParsedState {
   const parsed = parseState(document, lane);
   if (parsed.kind !== 'state') return parsed;
-  const windows = believableWindows(parsed.state.windows, now);
+  const windows = plausibleWindows(parsed.state.windows, now);
   const providers = believableProviders(parsed.state.providers, now);
   const state: LaneState = { ...parsed.state, windows, providers };
   if (windows === parsed.state.windows) return { ...parsed, state };
@@ -273,7 +273,7 @@ export function parseStateAt(document: string, lane: LaneId, now: number): Parse
     state,
     problems: [
       ...parsed.problems,
-      'The usage windows in the stored state begin in the future, since the clock of a machine was wrong: what was used counts from now on.',
+      'The usage windows in the stored state begin in the future, because the clock of a machine was wrong: they now begin with this run.',
     ],
   };
 }

@@ -6,19 +6,19 @@ import { changedSinceStart, claimsDone, claimsEverything, type IterationFacts } 
 import type { LaneState } from '../state/state.ts';
 
 /** A claim that the evidence contradicts: a hint for the next prompt, and a sentence for people. */
-export interface Finding {
+export interface Discrepancy {
   readonly hint: HintCode;
   readonly sentence: string;
 }
 
 /** Returns the claims of an iteration that its evidence contradicts. */
-export function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Finding[] {
+export function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Discrepancy[] {
   const { analysis, evidence } = facts;
   const { signal } = analysis;
   const { tasksCompleted, filesModified } = signal;
   const { checklist } = evidence;
   const isListed = checklist !== null && checklist.current !== null;
-  const found: Finding[] = [];
+  const found: Discrepancy[] = [];
   if (signal.testsStatus === 'PASSING' && evidence.verification.kind === 'failed') {
     found.push({
       hint: 'discrepancy_tests',

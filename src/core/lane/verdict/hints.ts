@@ -2,7 +2,7 @@ import { askedAgent } from '../../pipeline/step-record.ts';
 import type { HintCode } from '../../prompt/hints.ts';
 import { claimsDone, type IterationFacts } from './claims.ts';
 import type { judgeDenials } from '../denials.ts';
-import { type Finding, withheldBy } from './discrepancies.ts';
+import { type Discrepancy, withheldBy } from './discrepancies.ts';
 import type { LastIteration } from '../state/state.ts';
 
 /** The parts of a judgement that hints are derived from. */
@@ -11,7 +11,7 @@ interface HintFacts {
   readonly questionOnly: boolean;
   readonly verification: LastIteration['verification'];
   readonly denials: ReturnType<typeof judgeDenials>;
-  readonly claims: readonly Finding[];
+  readonly claims: readonly Discrepancy[];
   /** True if the agent claims that an open-ended task is done; once is not enough. */
   readonly isToConfirm: boolean;
   /** True if the iteration answers people or CI. */

@@ -12,7 +12,7 @@ import { countTasks, progressOf } from '../../tasks/queue.ts';
 import { isFinished } from '../../tasks/task.ts';
 import { firstNames } from '../../text/phrase.ts';
 import { isKnownRed } from '../verification.ts';
-import { answered, circuitWords } from '../circuit.ts';
+import { agentAnswered, circuitWords } from '../circuit.ts';
 import {
   changedContent,
   changedSinceStart,
@@ -25,7 +25,7 @@ import {
   wasMarked,
 } from './claims.ts';
 import { judgeDenials } from '../denials.ts';
-import { discrepanciesOf, type Finding, stillRefused } from './discrepancies.ts';
+import { discrepanciesOf, type Discrepancy, stillRefused } from './discrepancies.ts';
 import { hintsAfter } from './hints.ts';
 import type { LaneState, LastIteration } from '../state/state.ts';
 
@@ -153,7 +153,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
 
 /** Returns true if an agent was called without a result, or with an error as its result. */
 function hasFailed({ analysis, evidence }: IterationFacts): boolean {
-  return askedAgent(evidence.steps) && !answered({ analysis, evidence });
+  return askedAgent(evidence.steps) && !agentAnswered({ analysis, evidence });
 }
 
 /** Tells whether to run the verify commands after an iteration: content changed, or a claim to be done is about content that never passed. */
@@ -243,7 +243,9 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   if (withheldHere.length === 0) return false;
   const isProtected = withheldHere.some(({ why }) => leftOutReason(why) === 'protected');
   return (
-    withheldHere.some(({ part }) => part) || wasTold(state, facts) || (isProtected && !changedSinceStart(state, facts))
+    withheldHere.some(({ part }) => part) ||
+    knowsWithheld(state, facts) ||
+    (isProtected && !changedSinceStart(state, facts))
   );
 }
 
@@ -251,11 +253,13 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
 function isStillWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { withheld, withheldHere } = facts.evidence;
   // Journals of earlier versions, which name only the list of all withheld files, replay as recorded.
-  return withheldHere !== undefined && withheld.length > 0 && wasTold(state, facts) && !changedSinceStart(state, facts);
+  return (
+    withheldHere !== undefined && withheld.length > 0 && knowsWithheld(state, facts) && !changedSinceStart(state, facts)
+  );
 }
 
 /** Returns true if the last iteration was on the same task and its claim failed because of withheld files. */
-function wasTold({ lastIteration }: LaneState, { task }: IterationFacts): boolean {
+function knowsWithheld({ lastIteration }: LaneState, { task }: IterationFacts): boolean {
   return lastIteration?.taskId === task.id && lastIteration.hints.includes('withheld');
 }
 
@@ -263,12 +267,12 @@ function vetoesOf(
   state: LaneState,
   { tasks, evidence: { steps } }: IterationFacts,
   judged: { readonly done: readonly TaskId[]; readonly verification: LastIteration['verification'] },
-): readonly Finding[] {
+): readonly Discrepancy[] {
   const { requiredOpen } = countTasks(
     tasks.filter(({ id }) => !judged.done.includes(id)),
     state.tasks,
   );
-  const found: Finding[] = [];
+  const found: Discrepancy[] = [];
   if (requiredOpen > 0)
     found.push({
       hint: 'veto_open_tasks',

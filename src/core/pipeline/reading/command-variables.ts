@@ -38,7 +38,7 @@ interface Expanded {
   readonly missing: readonly string[];
 }
 
-/** Matches variables that bash or its caller sets. */
+/** Matches variables that bash or its environment always sets. */
 const GIVEN =
   /^(?:_|BASH\w*|CDPATH|COLUMNS|COMP_\w+|DIRSTACK|E?UID|EPOCH(?:REALTIME|SECONDS)|FUNCNAME|GROUPS|HOME|HOSTNAME|HOSTTYPE|https?_proxy|HTTPS?_PROXY|IFS|JAVA_TOOL_OPTIONS|LINENO|LINES|LOGNAME|MACHTYPE|MAPFILE|no_proxy|NO_PROXY|NODE_USE_ENV_PROXY|OLDPWD|OPT(?:ARG|ERR|IND)|OSTYPE|PATH|PIPESTATUS|POSIXLY_CORRECT|PPID|PS4|PWD|RALPH_RUN_TAG|RANDOM|REPLY|SECONDS|SHELL|SHELLOPTS|SHLVL|SRANDOM|TERM|TMPDIR|USER)$/;
 
@@ -52,9 +52,9 @@ const SETS_ANYTHING = /(?:^|[\s;&|({])(?:source|\.|eval)\s/m;
 const QUOTED_HERE_DOCUMENT = /<<-?\s*['"\\]/;
 
 /** Returns the variables that a command uses as `${NAME}` and that are set neither for the step nor by the command. Empty if that cannot be determined. */
-export function unsetIn(command: string, variables: Variables): readonly string[] {
+export function unsetVariablesIn(command: string, variables: Variables): readonly string[] {
   if (SETS_ANYTHING.test(command) || QUOTED_HERE_DOCUMENT.test(command)) return [];
-  const { names, words } = readShell(command);
+  const { names, words } = scanShell(command);
   const isSet = (name: string): boolean => Object.hasOwn(variables, name) || GIVEN.test(name) || sets(words, name);
   return [...new Set(names)].slice(0, MAX_NAMES).filter((name) => !isSet(name));
 }
@@ -62,7 +62,7 @@ export function unsetIn(command: string, variables: Variables): readonly string[
 /** Returns the variables whose values a command needs and does not set itself: `$NAME` and `${NAME…}` without a default, outside of single quotes. Empty if that cannot be determined. */
 export function variablesNeededBy(command: string): readonly string[] {
   if (SETS_ANYTHING.test(command) || QUOTED_HERE_DOCUMENT.test(command)) return [];
-  const { needed, words } = readShell(command);
+  const { needed, words } = scanShell(command);
   return [...new Set(needed)].slice(0, MAX_NAMES).filter((name) => !GIVEN.test(name) && !sets(words, name));
 }
 
@@ -91,7 +91,7 @@ function tokenAt(command: string, at: number, tokens: RegExp): string {
 }
 
 /** Returns what bash evaluates: names used as `${NAME}`, names whose values are needed, and the command without comments and single-quoted text. */
-function readShell(command: string): {
+function scanShell(command: string): {
   readonly names: readonly string[];
   readonly needed: readonly string[];
   readonly words: string;
@@ -112,13 +112,13 @@ function readShell(command: string): {
     if (token === '"') inQuotes[inQuotes.length - 1] = !quoted;
     if (token === '$(' || (token === '(' && !quoted)) inQuotes.push(false);
     if (token === ')' && !quoted && inQuotes.length > 1) inQuotes.pop();
-    words += isSilent(token) ? ' ' : token;
+    words += isLiteral(token) ? ' ' : token;
     at += token.length;
   }
   return { names: names.filter((name) => /^[A-Za-z_]/.test(name)), needed, words };
 }
 
-function isSilent(token: string): boolean {
+function isLiteral(token: string): boolean {
   return /^(?:\\.|\$?'|#.)/s.test(token);
 }
 

@@ -1,13 +1,13 @@
 import { parseLocatedJson, type LocatedJson } from '../../../json/located.ts';
 import { parseLocatedYaml, type LocatedYaml } from '../../../yaml/located.ts';
 import { nearest } from '../../text/nearest.ts';
-import { isAnybodys, PIPELINE_FILES, stepKinds } from '../pipeline.ts';
+import { isSharedFileName, PIPELINE_FILES, stepKinds } from '../pipeline.ts';
 
 /** A file as plain data. Variables stay as texts such as `${MAX:-5}`, whether quoted or not. */
 export type FileData = LocatedJson | LocatedYaml;
 
 /** Parses JSON or YAML by the file's name; never throws. */
-export function readFileData(file: string, text: string): FileData {
+export function parseFileData(file: string, text: string): FileData {
   if (!file.endsWith('.json')) return parseLocatedYaml(text);
   const { masked, texts } = maskedReferences(text);
   return parseLocatedJson(masked, texts);
@@ -16,7 +16,7 @@ export function readFileData(file: string, text: string): FileData {
 /** Tells whether data of the file is a pipeline. The root's `config.yaml` may belong to any tool, so it counts only if one of its steps has a known type. */
 export function hasSteps(file: string, data: unknown): data is { readonly steps: unknown } {
   if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
-  return !isAnybodys(file) || areSteps(data.steps);
+  return !isSharedFileName(file) || areSteps(data.steps);
 }
 
 /** Tells whether a value is a list with a step of a known type, or a named step of a nearly known type. */
@@ -38,7 +38,7 @@ function isKind(type: string): boolean {
   return (stepKinds as readonly string[]).includes(type);
 }
 
-/** Tells the same as `areSteps` for a text that cannot be parsed as YAML. */
+/** Tells whether a text that cannot be parsed as YAML looks like a list of steps, as `areSteps` tells for parsed data. */
 export function looksLikeSteps(text: string): boolean {
   return /^["']?steps["']?:/m.test(text) && STEP_TYPE.test(text);
 }
@@ -49,7 +49,7 @@ const STEP_TYPE = new RegExp(String.raw`(?:^|[{,-])[ \t]*["']?type["']?:[ \t]+["
 export function stepCounts(texts: Readonly<Record<string, string>>): Readonly<Record<string, number | null>> {
   return Object.fromEntries(
     PIPELINE_FILES.filter((file) => Object.hasOwn(texts, file)).flatMap((file) => {
-      const read = readFileData(file, texts[file] ?? '');
+      const read = parseFileData(file, texts[file] ?? '');
       if (read.kind === 'malformed') return [];
       const steps: unknown = hasSteps(file, read.data) ? read.data.steps : null;
       const count = Array.isArray(steps) ? steps.filter((step) => !isOff(step)).length : null;

@@ -33,15 +33,15 @@ function wordsOf(issue: z.core.$ZodIssue, value: unknown): string {
   if (issue.code === 'invalid_union' && issue.path.at(-1) === 'type') {
     const near = typeof value === 'string' ? nearest(value, stepKinds) : null;
     const hint = near === null ? '' : `: did you mean "${near}"?`;
-    return `is ${shown(value)}, not a type of step (${stepKinds.join(', ')})${hint}`;
+    return `is ${describeValue(value)}, not a type of step (${stepKinds.join(', ')})${hint}`;
   }
-  if (issue.code === 'invalid_type') return `must be ${typeWords(issue.expected)}, but is ${shown(value)}`;
+  if (issue.code === 'invalid_type') return `must be ${typeWords(issue.expected)}, but is ${describeValue(value)}`;
   return issue.message;
 }
 
 function typeWords(expected: string): string {
   const words: Readonly<Record<string, string>> = {
-    string: 'a text',
+    string: 'a string',
     boolean: 'true or false',
     object: 'an object',
     array: 'a list',
@@ -84,7 +84,7 @@ function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-function shown(value: unknown): string {
+function describeValue(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'an object';
   return oneLine(JSON.stringify(value), 60);

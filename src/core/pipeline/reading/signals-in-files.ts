@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { doneSignalsSchema, KNOWN_SIGNALS, type DoneSignals } from '../../analysis/done-signals.ts';
-import { hasSteps, readFileData } from './file-data.ts';
-import { isAnybodys, PIPELINE_FILES } from '../pipeline.ts';
+import { hasSteps, parseFileData } from './file-data.ts';
+import { isSharedFileName, PIPELINE_FILES } from '../pipeline.ts';
 
 const settingSchema = z.looseObject({ signals: doneSignalsSchema.optional() });
 
@@ -17,11 +17,11 @@ export function signalsInFiles(texts: Readonly<Record<string, string>>): {
   const markers = new Set(KNOWN_SIGNALS.markers);
   const problems: string[] = [];
   for (const file of PIPELINE_FILES.filter((place) => Object.hasOwn(texts, place))) {
-    const read = readFileData(file, texts[file] ?? '');
+    const read = parseFileData(file, texts[file] ?? '');
     // The parser of pipelines reports files that cannot be read.
     if (read.kind === 'malformed') continue;
     const isPipeline = hasSteps(file, read.data);
-    const isOurs = isPipeline || !isAnybodys(file);
+    const isOurs = isPipeline || !isSharedFileName(file);
     if (isOurs && typeof read.data === 'object' && read.data !== null && !Array.isArray(read.data)) {
       const parsed = settingSchema.safeParse(read.data);
       for (const text of parsed.data?.signals?.done ?? []) done.add(text);
@@ -29,7 +29,7 @@ export function signalsInFiles(texts: Readonly<Record<string, string>>): {
       for (const { path, message } of parsed.error?.issues ?? []) {
         const { line, column } = read.at(path, 'value');
         problems.push(
-          `${file}:${line}:${column} ${keyOf(path)} ${message.replace(/^Invalid input: /, 'is invalid: ')}.`,
+          `${file}:${line}:${column} ${formatKey(path)} ${message.replace(/^Invalid input: /, 'is invalid: ')}.`,
         );
       }
     }
@@ -40,7 +40,7 @@ export function signalsInFiles(texts: Readonly<Record<string, string>>): {
 }
 
 /** Formats a path such as `signals.done[2]`. */
-function keyOf(path: readonly PropertyKey[]): string {
+function formatKey(path: readonly PropertyKey[]): string {
   return path
     .map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`))
     .join('');

@@ -11,17 +11,23 @@ export function commandsOfScript(script: string): readonly string[] | null {
     .replaceAll('\r', '')
     .replaceAll(/\s*\\\n\s*/g, ' ')
     .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('#') && !/^set [-+]\w+( \w+)?$/.test(line));
-  if (lines.some((line) => PROGRAM.test(line) || hasOpenQuote(line))) return null;
+    .map((line) => line.replace(COMMENT, '$1').trim())
+    .filter((line) => line !== '' && !/^set [-+]\w+( \w+)?$/.test(line));
+  if (lines.some((line) => (PROGRAM.test(line) && !WHOLE.test(line)) || hasOpenQuote(line))) return null;
   // Folders and variables also apply to the lines that follow.
   if (lines.length > 1 && lines.some((line) => /^(?:cd|export|source|\.|pushd|\w+=\S*$)(?:\s|$)|^\w+=\S*$/.test(line)))
-    return [lines.join(' && ')];
+    return [lines.filter((line) => purposeOf(line) !== 'aside').join(' && ')].filter((line) => line !== '');
   return lines.map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p '));
 }
 
 const PROGRAM =
   /^(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|function|select|\{|\}|\))(?:\s|;|$)|<<|;;|^\w+\s*\(\)|[|&(\\]$/;
+
+/** Matches a condition or a loop that ends in its own line. */
+const WHOLE = /^(?:if\s.*;\s*fi|(?:for|while|until)\s.*;\s*done)$/;
+
+/** Matches a comment outside of quotes, with what stands before it. */
+const COMMENT = /^((?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^'"\\])*?)(?:^|\s)#.*$/;
 
 function hasOpenQuote(line: string): boolean {
   const bare = line.replaceAll(/\\./g, '').replaceAll(/'[^']*'|"[^"]*"/g, '');
@@ -40,7 +46,7 @@ const PURPOSES: readonly (readonly [Purpose, RegExp])[] = [
   ],
   [
     'aside',
-    /^(?:echo|printf|uname|lscpu|ls|cat|pwd|env|printenv|jq|head|tail|which|tree|df|free|date|true|exit|sleep|git (?:--version|diff|status|log|fetch|rev-parse))\b|^\S+ (?:--?version|-[vV]|version|--help)$|\b(?:coverage (?:combine|report|html|xml)|diff-cover)\b|^rustup (?:toolchain list|default$|-V)/,
+    /^(?:echo|printf|uname|lscpu|ls|cat|pwd|env|printenv|jq|head|tail|which|tree|df|free|date|true|exit|sleep|git (?:--version|diff|status|log|fetch|rev-parse))\b|^\S+ (?:--?version|-[vV]|version|--help)$|\b(?:coverage (?:combine|report|html|xml)|diff-cover)\b|^rustup (?:toolchain list|default$|-V)|^(?:python3? -m )?(?:npm|pnpm|yarn|pip3?) (?:list|ls|why|freeze)\b/,
   ],
   [
     'tool',
@@ -62,7 +68,7 @@ const PURPOSES: readonly (readonly [Purpose, RegExp])[] = [
   ],
   [
     'slow',
-    /\b(?:e2e|end-to-end|integration|playwright|cypress|browser|browserstack|smoke|bench(?:mark)?s?|fuzz\w*|mutation|infection|stryker)\b/,
+    /\b(?:e2e|end-to-end|integration|playwright|cypress|browser|browserstack|smoke|perf\w*|bench(?:mark)?s?|fuzz\w*|mutation|infection|stryker)\b/,
   ],
   [
     'test',
@@ -80,9 +86,9 @@ const PURPOSES: readonly (readonly [Purpose, RegExp])[] = [
 /** Returns the purpose of a command; for several commands in one line, the purpose that comes first in this order. */
 export function purposeOf(command: string): Purpose {
   const parts = command
-    .split(/ && | ; /)
+    .split(/ && | ; |;\s*(?:then|else|do|fi|done)\b\s*/)
     .map((part) => part.trim().replace(VARIABLES, ''))
-    .filter((part) => !/^(?:cd|export|source|\.|pushd|popd)(?:\s|$)/.test(part));
+    .filter((part) => !/^(?:cd|export|source|\.|pushd|popd|if|for|while|until)(?:\s|$)|^$/.test(part));
   const purposes = parts.map((part) => {
     // An option may name a check that it turns off.
     const bare = part.replaceAll(/\s-x\s+\S+/g, '').replaceAll(/\s-(?!-check)\S+/g, '');
@@ -100,12 +106,32 @@ const VARIABLES = /^(?:[A-Za-z_]\w*=(?:'[^']*'|"[^"]*"|\S*)\s+)+/;
 export function programsOf(commands: readonly string[]): readonly string[] {
   const words = commands.flatMap((command) =>
     command
+      .replaceAll(/'[^']*'|"[^"]*"/g, "''")
       .split(/&&|\|\||[;|()]/)
-      .map((part) => part.trim().replace(VARIABLES, ''))
+      .map((part) =>
+        part
+          .trim()
+          .replace(/^(?:if|then|else|while|until|do)\s+/, '')
+          .replace(VARIABLES, ''),
+      )
       .flatMap((part) => /^(\.?[\w./-]+)(?:\s|$)/.exec(part)?.[1] ?? []),
   );
   return [...new Set(words)].filter((word) => !NO_PROGRAM.test(word));
 }
 
 const NO_PROGRAM =
-  /^(?:sudo|sh|bash|zsh|eval|exec|source|\.|cd|export|mkdir|rm|mv|cp|curl|wget|docker|ssh|env|echo|test|set|true|git|npx|bunx)$/;
+  /^(?:sudo|sh|bash|zsh|eval|exec|source|\.|cd|export|mkdir|rm|mv|cp|curl|wget|docker|ssh|env|echo|cat|test|set|true|false|git|npx|bunx|for|fi|done)$/;
+
+/**
+ * Returns the variables that commands read and none of them sets, so that a step of the set-up may have set them. Names
+ * that may stand for a credential are left out.
+ */
+export function openVariables(texts: readonly string[], set: ReadonlySet<string>): readonly string[] {
+  const all = texts.map((text) => text.replaceAll(/'[^']*'/g, '')).join('\n');
+  const names = [...all.matchAll(/\$\{?([A-Z][A-Z0-9_]*)\b(?!:?-)/g)].map(([, name = '']) => name);
+  const isSet = (name: string): boolean => set.has(name) || new RegExp(`\\b${name}=`).test(all);
+  return [...new Set(names)].filter((name) => !isSet(name) && !OF_THE_JOB.test(name));
+}
+
+const OF_THE_JOB =
+  /^(?:CI|HOME|PATH|PWD|OLDPWD|USER|SHELL|TMPDIR|LANG|(?:GITHUB|RUNNER|ACTIONS|INPUT|BASH)_\w+|\w*(?:TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)\w*)$/;

@@ -181,7 +181,7 @@ function propertyOf(value: unknown, key: string): unknown {
   return Object.hasOwn(value, OPEN) ? UNKNOWN : null;
 }
 
-/** A property that marks a context as incomplete: it has more properties than are known. */
+/** The property that marks a context as incomplete, so that a missing property is unknown instead of empty. */
 export const OPEN = '…';
 
 function resultOf(name: string, [first, ...rest]: readonly unknown[]): unknown {

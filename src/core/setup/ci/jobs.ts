@@ -32,7 +32,8 @@ export interface CiJob {
   readonly name: string;
   readonly needs: readonly string[];
   readonly services: YamlMap;
-  readonly hasContainer: boolean;
+  /** The image of the container in which the job runs; `''` if it runs on the runner itself. */
+  readonly container: string;
   readonly steps: readonly CiStep[];
 }
 
@@ -83,6 +84,7 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
   if (/windows|macos/i.test(JSON.stringify(machine ?? ''))) return [];
   const env = envOf([mapIn(workflow, 'env'), mapIn(job, 'env')], { contexts, known: [], missing: [] });
   const needs = job['needs'];
+  const container = resolvedMap({ of: job['container'] }, contexts)['of'];
   return [
     {
       path,
@@ -90,7 +92,7 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
       name: oneLine(textIn(job, 'name') || id, 80),
       needs: typeof needs === 'string' ? [needs] : Array.isArray(needs) ? needs.map(String) : [],
       services: resolvedMap(mapIn(job, 'services'), contexts),
-      hasContainer: job['container'] !== undefined,
+      container: isRecord(container) ? textIn(container, 'image') : scalarText(container),
       steps: stepsOf(listIn(job, 'steps'), {
         texts,
         env,
@@ -123,9 +125,7 @@ function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[
       why: 'it is a workflow of another repository',
       isSetUp: false,
     } as const;
-    return [
-      { path: place.path, id: 'uses', name: called, needs: [], services: {}, hasContainer: false, steps: [step] },
-    ];
+    return [{ path: place.path, id: 'uses', name: called, needs: [], services: {}, container: '', steps: [step] }];
   }
   const declared = mapIn(mapIn(mapIn(workflow, 'on'), 'workflow_call'), 'inputs');
   const inputs = inputsOf(declared, mapIn(job, 'with'), place.contexts);
@@ -261,7 +261,7 @@ function runSteps(step: YamlMap, { env, defaults }: StepPlace): readonly CiStep[
     why,
     isSetUp: false,
   });
-  const first = script.trim().split('\n')[0] ?? '';
+  const first = /^(?!\s*(?:#|$)).+/m.exec(script)?.[0].trim() ?? '';
   const shell = [step, ...defaults].map((map) => textIn(map, 'shell')).find((text) => text !== '') ?? 'bash';
   if (!/^(?:ba)?sh\b/.test(shell)) return [unread(first, `its shell is ${oneLine(shell, 20)}`)];
   const written = [step, ...defaults].map((map) => textIn(map, 'working-directory')).find((text) => text !== '') ?? '';

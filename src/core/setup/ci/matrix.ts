@@ -66,10 +66,13 @@ function rankOf(
   if (value === undefined) return 0;
   if (typeof value === 'boolean') return value && /experiment|allow|continue|optional|fail/i.test(key) ? -2 : 0;
   const version = versionOf(value);
-  if (version === null) return UNSETTLED.test(scalarText(value)) ? -2 : 0;
+  if (version === null) return UNSETTLED.test(scalarText(value)) ? -2 : NEWEST.test(scalarText(value)) ? 2 : 0;
   const versions = [...new Set(others.flatMap((other) => versionOf(other) ?? []))].sort((a, b) => a - b);
   return 1 + versions.indexOf(version) / versions.length;
 }
+
+/** Matches the names of a newest settled version, which rank above every number. */
+const NEWEST = /^(?:[a-z]+-)?(?:latest|stable)$/i;
 
 const UNSETTLED =
   /head|nightly|canary|dev|beta|alpha|rc|pypy|lowest|minimal|min\b|experimental|bench|docs?\b|lint|\dt$/i;

@@ -1,5 +1,6 @@
 import type { CiProposal, Stack, Unread } from '../project.ts';
-import { programsOf, purposeOf, type Purpose } from './commands.ts';
+import { openVariables, programsOf, purposeOf, type Purpose } from './commands.ts';
+import { containerNotes, stepsOnRunner } from './containers.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
 import { renderVerifyLine, renderVerifyLines, renderSetUpSteps, renderSetUpCommand } from './render.ts';
 import type { YamlMap } from './yaml-data.ts';
@@ -40,8 +41,12 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     verify,
     offered: offered.slice(0, MAX_OFFERED),
     programs: programsOf(texts),
+    variables: openVariables(
+      texts,
+      new Set(parts.flatMap(({ commands }) => commands.flatMap(({ command }) => command.env.map(([name]) => name)))),
+    ),
     unread: unique(
-      chosen.flatMap(({ plan }) => plan.unread),
+      chosen.flatMap(({ job, plan }) => [...containerNotes(job.container), ...plan.unread]),
       ({ what }) => what,
     ).slice(0, MAX_UNREAD),
     services: Object.assign({}, ...chosen.map(({ job }) => job.services)) as YamlMap,
@@ -85,7 +90,8 @@ interface Plan {
   readonly lacksTools: boolean;
 }
 
-function planOf({ steps }: CiJob): Plan {
+function planOf(job: CiJob): Plan {
+  const steps = job.container === '' ? job.steps : stepsOnRunner(job.steps);
   const flat = flatten(steps);
   const all = flat.flatMap((step) =>
     step.kind === 'run' ? [{ command: step.command, purpose: purposeOf(step.command.text) }] : [],
@@ -109,7 +115,7 @@ function planOf({ steps }: CiJob): Plan {
     purpose === 'change' ? [{ what: command.text, why: 'it changes the files of the project' }] : [],
   );
   return {
-    setUp: steps,
+    setUp: withoutProducts(steps),
     verify: before.filter(isNeeded),
     offered: before.filter((one) => one.purpose === 'check' || (one.purpose === 'slow' && !isProof(one))),
     unread: [...unread.map(({ what, why }) => ({ what, why })), ...changes],
@@ -118,6 +124,27 @@ function planOf({ steps }: CiJob): Plan {
     lacksTools: unread.some(({ isSetUp }) => isSetUp),
   };
 }
+
+/** Returns the steps of the set-up without those that install what an earlier step has built. */
+function withoutProducts(steps: readonly CiStep[]): readonly CiStep[] {
+  const isOf = (step: CiStep, ...purposes: readonly Purpose[]): boolean =>
+    step.kind === 'run' && purposes.includes(purposeOf(step.command.text));
+  const built = flatten(steps).findIndex((step) => isOf(step, 'build'));
+  const products = new Set(
+    flatten(steps).filter(
+      (step, at) =>
+        built >= 0 &&
+        at > built &&
+        step.kind === 'run' &&
+        isOf(step, 'install', 'tool') &&
+        PRODUCT.test(step.command.text),
+    ),
+  );
+  return steps.filter((step) => !products.has(step));
+}
+
+/** Matches the installation of what a build leaves. */
+const PRODUCT = /\b(?:make|ninja|meson|cmake)\b.*\binstall|\s\.?\.?\/|\s(?:dist|build)\/|\.(?:tgz|whl)\b/;
 
 function flatten(steps: readonly CiStep[]): readonly CiStep[] {
   return steps.flatMap((step) => (step.kind === 'local' ? flatten(step.steps) : [step]));
@@ -146,7 +173,7 @@ function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, st
     [plan.isForeign, -100],
     [plan.takesArtifacts, -3],
     [plan.lacksTools, -5],
-    [job.hasContainer, -10],
+    [job.container !== '', -10],
     [plan.unread.some(({ what }) => isTest(purposeOf(what))), -5],
     [main !== undefined && toolPattern(main.packageManager).test(commands), 5],
   ];
@@ -231,7 +258,10 @@ function actionsOf(step: CiStep): readonly string[] {
   return step.kind === 'use' ? [step.action.replace(/@.*$/s, '')] : [];
 }
 
-/** Returns the checks of another job that need only the tools of the set-up, each with the installations before it. */
+/**
+ * Returns the checks of another job that need only the tools of the set-up, each with what must run before it:
+ * the installations and, for tests, the builds.
+ */
 function offersOf(
   plan: Plan,
   given: { readonly actions: ReadonlySet<string>; readonly texts: readonly string[]; readonly hasBuilds: boolean },
@@ -241,13 +271,17 @@ function offersOf(
   const isChanged = all.some(({ text }) => purposeOf(text) === 'change');
   if (!isSetUp || isChanged || plan.isForeign || plan.lacksTools || (plan.takesArtifacts && !given.hasBuilds))
     return [];
-  const installs = all
-    .filter(({ text }) => purposeOf(text) === 'install' && !given.texts.includes(text))
-    .map(renderVerifyLine);
-  const checks = all
-    .filter(({ text }) => ['check', 'test', 'slow'].includes(purposeOf(text)) && !given.texts.includes(text))
-    .map(renderVerifyLine);
-  return checks.map((check) => [...installs, check].join(' && '));
+  return all.flatMap((check, at) => {
+    const purpose = purposeOf(check.text);
+    if (!['check', 'test', 'slow'].includes(purpose) || given.texts.includes(check.text)) return [];
+    const builds: readonly Purpose[] = isTest(purpose) ? ['install', 'build', 'before'] : ['install'];
+    const needed = all.slice(0, at).filter(({ text }) => builds.includes(purposeOf(text)));
+    // A build with other options replaces what verify built, so all of its commands count.
+    const isNew = ({ text }: CiCommand): boolean => !given.texts.includes(text);
+    const isOther = needed.some((one) => isNew(one) && purposeOf(one.text) !== 'install');
+    const before = needed.filter((one) => isNew(one) || (isOther && purposeOf(one.text) !== 'install'));
+    return [[...before, check].map(renderVerifyLine).join(' && ')];
+  });
 }
 
 function commandsByFolder(commands: readonly Purposeful[], offered: readonly string[]): CiProposal['byFolder'] {
@@ -259,7 +293,9 @@ function commandsByFolder(commands: readonly Purposeful[], offered: readonly str
           commands
             .filter((one) => one.command.folder === folder && purposes.includes(one.purpose))
             .map(({ command }) => renderVerifyLine({ ...command, folder: '' })),
-        ).join(' && ') || null;
+        )
+          .map((line, _, all) => (all.length > 1 && /^cd\s|&& cd\s/.test(line) ? `(${line})` : line))
+          .join(' && ') || null;
       const lint =
         folder === '' ? (offered.find((line) => /lint|clippy|\bvet\b|credo|rubocop/.test(line)) ?? null) : null;
       return [

@@ -30,7 +30,7 @@ export function parseBeads(files: Readonly<Record<string, string>>): {
   if (path === undefined) return { tasks: [], problems: [] };
   const { beads, problems } = beadsById(files[path] ?? '');
   const work = [...beads.values()].filter(isWork);
-  const kept = work.length <= MAX_TASKS ? work : openFirst(work);
+  const kept = work.length <= MAX_TASKS ? work : withinLimit(work);
   const isTask = new Set(kept.map(({ id }) => id));
   const waits = dependencies(beads, work);
   return {
@@ -47,7 +47,7 @@ export function parseBeads(files: Readonly<Record<string, string>>): {
     })),
     problems: [
       ...problems,
-      ...(kept === work ? [] : [tooMany(work)]),
+      ...(kept === work ? [] : [tooManyIssues(work)]),
       ...kept.flatMap((bead) => waits.problemsOf(bead)),
     ].map((problem) => ({ file: path, column: null, ...problem })),
   };
@@ -161,7 +161,7 @@ function isWork(bead: Bead): boolean {
   );
 }
 
-function tooMany(work: readonly Bead[]): Problem {
+function tooManyIssues(work: readonly Bead[]): Problem {
   return {
     line: null,
     message: `only ${MAX_TASKS} of its ${work.length} issues are tasks, open ones first`,
@@ -173,7 +173,7 @@ function isOpen({ status }: Bead): boolean {
   return status !== 'closed';
 }
 
-function openFirst(work: readonly Bead[]): readonly Bead[] {
+function withinLimit(work: readonly Bead[]): readonly Bead[] {
   const chosen = new Set([...work.filter(isOpen), ...work.filter((bead) => !isOpen(bead))].slice(0, MAX_TASKS));
   return work.filter((bead) => chosen.has(bead));
 }

@@ -23,7 +23,7 @@ export function mergeFileTasks(
   const living = (lane?.now ?? []).flatMap((item): readonly FileTask[] => {
     const { id } = item.task;
     const asked = ofBase.get(id);
-    if (asked !== undefined) return [{ task: placedAs(asked.task, item.task), state: asked.state }];
+    if (asked !== undefined) return [{ task: withPlaceOf(asked.task, item.task), state: asked.state }];
     const isNote = item.state === 'done' && !Object.hasOwn(progress, id);
     const isTakenOut = askedOnce.has(id) && !isFinished(progressOf(progress, id));
     return isNote || isTakenOut ? [] : [{ task: withoutIssue(item.task), state: 'todo' }];
@@ -31,8 +31,8 @@ export function mergeFileTasks(
   return [...living, ...base.filter(({ task }) => !ofLane.has(task.id))];
 }
 
-/** Returns the task at its place on the lane's branch; the issue that it closes comes from the base. */
-function placedAs(asked: Task, { source }: Task): Task {
+/** Returns the task with its position on the lane's branch; the issue that it closes comes from the base. */
+function withPlaceOf(asked: Task, { source }: Task): Task {
   const issue = asked.source.kind === 'prd' ? asked.source.issue : null;
   return { ...asked, source: source.kind === 'prd' ? { ...source, issue } : source };
 }
@@ -45,7 +45,7 @@ interface LaneFacts {
   /** True if a person started this run: then tasks that an earlier Ralph failed are tried again, which a scheduled run never does. */
   readonly byHand: boolean;
   /** True if every file could be read: then a task in none of them is dropped. */
-  readonly areWhole: boolean;
+  readonly allFilesRead: boolean;
 }
 
 /**
@@ -56,12 +56,12 @@ interface LaneFacts {
 export function fileProgress(
   progress: ProgressById,
   tasks: readonly FileTask[],
-  { beginsAgain, retriesAll, byHand, areWhole }: LaneFacts,
+  { beginsAgain, retriesAll, byHand, allFilesRead }: LaneFacts,
 ): ProgressById {
   const own = new Map<TaskId, TaskProgress>(
     Object.entries(progress).flatMap(([id, known]) => {
       if (known.retried && !isBegun(known)) return [];
-      const unmarked = areWhole || !isFinished(known) ? undefined : known.unmarked;
+      const unmarked = allFilesRead || !isFinished(known) ? undefined : known.unmarked;
       return [[id, { ...known, unmarked, retried: undefined }] as const];
     }),
   );
@@ -81,7 +81,7 @@ export function fileProgress(
     } else if (state === 'done') own.set(id, { ...known, state, unmarked: undefined, retried: undefined });
     else own.set(id, { ...known, unmarked: isFinished(known) ? known.unmarked : undefined, retried });
   }
-  // Entries that the files contain anyway come first, as the oldest: they are dropped first if the state gets too long.
+  // Progress that the files contain as well comes first: a state that gets too long drops the first entries.
   return Object.fromEntries([...ofFile, ...own]);
 }
 

@@ -27,14 +27,14 @@ export function addToPlan({ path, text: plan, optionalSections }: Plan, wanted: 
   const isRight = ({ task }: FileTask): boolean =>
     task.optional === wanted.optional && (wanted.optional || task.priority === numberOf(wanted));
   for (const insertion of insertionsFor(plan.trim() === '' ? FIRST_PLAN : plan, wanted, isOptional)) {
-    const text = inserted(plan.trim() === '' ? FIRST_PLAN : plan, insertion, wanted);
+    const text = insertItem(plan.trim() === '' ? FIRST_PLAN : plan, insertion, wanted);
     const after = tasksOf(text);
     const added = after.find(({ task }) => task.title === alone.task.title);
-    if (added !== undefined && isRight(added) && isKept(before, after))
+    if (added !== undefined && isRight(added) && addsExactlyOne(before, after))
       return { kind: 'added', text, id: added.task.id, line: lineOf(added) };
   }
   return refused(
-    'no place was found where it would be read as a task and change no other: is a code block or a comment left open, or is the plan too long?',
+    'no place was found where it would be read as a task without changing another one: close an open code block or comment, or shorten the plan',
   );
 }
 
@@ -109,7 +109,7 @@ function insertionsForHeading(sections: readonly OutlineSection[], wanted: NewTa
 }
 
 /** Returns the plan with the item at a place, in its own line ends. */
-function inserted(plan: string, { line, heading, bullet, afterBlank }: Insertion, { title, body }: NewTask): string {
+function insertItem(plan: string, { line, heading, bullet, afterBlank }: Insertion, { title, body }: NewTask): string {
   const end = plan.includes('\r\n') ? '\r\n' : '\n';
   const lines = plan.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
   const above = lines.slice(0, line);
@@ -132,8 +132,8 @@ function inserted(plan: string, { line, heading, bullet, afterBlank }: Insertion
   return `${above.join('')}${piece}${end}${below.join('')}`;
 }
 
-/** Tells whether every task is unchanged and exactly one is new. */
-function isKept(before: readonly FileTask[], after: readonly FileTask[]): boolean {
+/** Tells whether exactly one task is new and all others are unchanged. */
+function addsExactlyOne(before: readonly FileTask[], after: readonly FileTask[]): boolean {
   const known = new Map(after.map((task) => [task.task.id, shape(task)]));
   return after.length > before.length && before.every((task) => known.get(task.task.id) === shape(task));
 }

@@ -1,5 +1,5 @@
 import type { TaskId } from '../ids.ts';
-import { isDone, readBoxes, titleWithoutMarks, type PlanBox } from './plan.ts';
+import { isDone, parseBoxes, titleWithoutMarks, type PlanBox } from './plan.ts';
 
 /** The texts of one plan: at the commit where the lane left the base branch, on the lane, and on the base branch. */
 interface PlanSides {
@@ -98,11 +98,11 @@ function hasBoxesOf(text: string, { fork, lane, base }: PlanSides): boolean {
 
 /** Returns null if the plan is too long. */
 function boxesById(plan: string): ReadonlyMap<TaskId, PlanBox> | null {
-  const boxes = readBoxes(plan);
+  const boxes = parseBoxes(plan);
   return boxes === null ? null : new Map(boxes.map((box) => [box.id, box]));
 }
 
-/** Returns all that a plan says of a box but its title and its outer boxes, which make its id. */
+/** Returns everything that a plan says about a box except for its title and outer boxes, from which its id is made. */
 function shapeOf({ body, headings }: PlanBox): string {
   return JSON.stringify([body, headings]);
 }

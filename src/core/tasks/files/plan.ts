@@ -22,16 +22,16 @@ export function parsePlan(
 ): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
   const head = cutLines(text, MAX_LINES);
   const isOptional = optionalHeadings(optionalSections);
-  const items = identified(parseChecklist(head));
-  const kept = items.length <= MAX_TASKS ? items : openFirst(items);
+  const items = withIds(parseChecklist(head));
+  const kept = items.length <= MAX_TASKS ? items : withinLimit(items);
   const leftOut = new Set(
     kept === items ? [] : items.filter((item) => isDone(item) && !kept.includes(item)).map(({ id }) => id),
   );
-  const waitsOf = dependencies(items);
+  const waitsOf = dependenciesIn(items);
   const waiting = kept.map((item) => ({ item, waits: waitsOf(item) }));
   const problems = [
     ...(head === text ? [] : [tooLong]),
-    ...(kept === items ? [] : [tooMany(items)]),
+    ...(kept === items ? [] : [tooManyItems(items)]),
     ...duplicates(items),
     ...waiting.flatMap(({ waits }) => waits.problems),
   ];
@@ -49,8 +49,8 @@ export function parsePlan(
 }
 
 /** Returns the boxes of a plan, in the order of the file, or null if the plan is longer than what is read of it. */
-export function readBoxes(text: string): readonly PlanBox[] | null {
-  return cutLines(text, MAX_LINES) === text ? identified(parseChecklist(text)) : null;
+export function parseBoxes(text: string): readonly PlanBox[] | null {
+  return cutLines(text, MAX_LINES) === text ? withIds(parseChecklist(text)) : null;
 }
 
 /** A box with the id of its task. */
@@ -70,7 +70,7 @@ const tooLong: Problem = {
   hidesTasks: true,
 };
 
-function tooMany(items: readonly PlanBox[]): Problem {
+function tooManyItems(items: readonly PlanBox[]): Problem {
   const losesOpen = items.filter((item) => !isDone(item)).length > MAX_TASKS;
   return {
     line: null,
@@ -79,8 +79,8 @@ function tooMany(items: readonly PlanBox[]): Problem {
   };
 }
 
-/** Gives each box its id; equal titles get `-2`, `-3` behind it. */
-function identified(boxes: readonly ChecklistItem[]): readonly PlanBox[] {
+/** Gives each box its id; further boxes with the same title get the suffix `-2`, `-3` and so on. */
+function withIds(boxes: readonly ChecklistItem[]): readonly PlanBox[] {
   const lines = new Map<string, number[]>();
   const items: PlanBox[] = [];
   for (const box of boxes) {
@@ -126,8 +126,8 @@ const MARKS_BEHIND = new RegExp(
   'iu',
 );
 
-/** Returns, of too many items, the open ones, then as many others as fit; in the order of the file. */
-function openFirst(items: readonly PlanBox[]): readonly PlanBox[] {
+/** Returns the items that fit, open ones before others, in the order of the file. */
+function withinLimit(items: readonly PlanBox[]): readonly PlanBox[] {
   const ranked = [...items.filter((item) => !isDone(item)), ...items.filter(isDone)].slice(0, MAX_TASKS);
   const chosen = new Set(ranked);
   return items.filter((item) => chosen.has(item));
@@ -184,14 +184,14 @@ function duplicates(items: readonly PlanBox[]): readonly Problem[] {
 }
 
 /** Returns the dependencies of each item: the boxes nested in it, and the references in its text (`depends on #12`, `depends on T3`). */
-function dependencies(
+function dependenciesIn(
   items: readonly PlanBox[],
 ): (item: PlanBox) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
   const nested = grouped(
     items.filter(({ around }) => around.length > 0),
     ({ around }) => around.at(-1),
   );
-  // The first of several items with the same name gets it.
+  // A name that several items have refers to the first of them.
   const ids = new Map(items.toReversed().map(({ id, title }) => [nameIn(title), id] as const));
   const families = new Set([...ids.keys()].flatMap((name) => (name === null ? [] : [familyOf(name)])));
   return (item) => {
@@ -203,7 +203,7 @@ function dependencies(
       ...named.issues.map(taskIdOfIssue),
     ];
     return {
-      // A part cannot wait for the whole.
+      // An item does not wait for itself or for the boxes around it, which wait for it.
       ids: [...new Set(all)].filter((id) => id !== item.id && !item.around.includes(id)),
       problems: names
         .filter((name) => !ids.has(name))
@@ -227,7 +227,7 @@ function normalName(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-');
 }
 
-/** Returns the family of a name, its letters: beside `T1` and `T2`, `T9` is a missing task, and `HTTP2` is not a name. */
+/** Returns the letters of a name. In a plan with `T1` and `T2`, a reference to `T9` is a missing task, while `HTTP2` is not a reference. */
 function familyOf(name: string): string {
   return /^[a-z_]+[-.]?/.exec(name)?.[0] ?? name;
 }

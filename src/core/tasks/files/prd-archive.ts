@@ -36,7 +36,7 @@ export function archivePrd(
 ): ArchivedPrd | null {
   const file = parsePrdFile('', prd);
   if (file.kind === 'unreadable' || archiveObstacle(archive) !== null) return null;
-  const moving = movable(file.entries, doneIds);
+  const moving = movableEntries(file.entries, doneIds);
   if (moving.length === 0) return null;
   const nodes = new Set(moving.map(({ node }) => node));
   const only = (keep: (node: JsonNode) => boolean): string =>
@@ -49,7 +49,7 @@ export function archivePrd(
     archive:
       archive === null || archive.trim() === ''
         ? listsAlone(only((node) => nodes.has(node)))
-        : prdLists.reduce((text, list) => appended(text, list, { prd, entries: moving }), archive),
+        : prdLists.reduce((text, list) => appendEntries(text, list, { prd, entries: moving }), archive),
     moved: moving.length,
   };
 }
@@ -72,7 +72,7 @@ export function archiveObstacle(archive: string | null): TaskProblem | null {
 }
 
 /** Returns the done entries, except those that a remaining entry needs or could be confused with. */
-function movable(entries: readonly PrdEntry[], doneIds: ReadonlySet<TaskId>): readonly PrdEntry[] {
+function movableEntries(entries: readonly PrdEntry[], doneIds: ReadonlySet<TaskId>): readonly PrdEntry[] {
   const idOfKey = idsByKey(entries);
   const nameOfEntry = ({ key, title }: PrdEntry): string => JSON.stringify([key, key === null ? title : null]);
   let moving = entries.filter(({ id }) => doneIds.has(id));
@@ -104,7 +104,7 @@ function listsAlone(text: string): string {
 }
 
 /** Returns the archive with the entries of one list at the end of its own; existing ones are not added twice. */
-function appended(
+function appendEntries(
   archive: string,
   list: PrdList,
   from: { readonly prd: string; readonly entries: readonly PrdEntry[] },
@@ -116,7 +116,7 @@ function appended(
   const target = member(root, list);
   const layout = layoutOfJson(archive, root);
   if (target === null)
-    return appended(
+    return appendEntries(
       applyEdits(archive, [
         appendChildren(archive, root, [`${JSON.stringify(list)}: ${renderJsonValue([], layout, '')}`], layout),
       ]),

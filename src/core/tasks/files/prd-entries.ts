@@ -65,7 +65,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
       message: `\`${list}\` is ${nameOfNode(node)}, not an array`,
       hidesTasks: true as const,
     }));
-  const { entries, problems } = identified(
+  const { entries, problems } = withOwnIds(
     lists.flatMap(({ list, node }) => itemsOf(node).map((item) => ({ list, node: item }))),
     (node) => ({ file: path, ...at(node) }),
   );
@@ -115,7 +115,7 @@ export function nameOfNode(node: JsonNode): string {
     object: 'an object',
     array: 'an array',
     property: 'a member',
-    string: 'a text',
+    string: 'a string',
     number: 'a number',
     boolean: 'true or false',
     null: 'null',
@@ -131,7 +131,7 @@ export function safeKey(key: string): string {
 type FilePosition = Pick<TaskProblem, 'file' | 'line' | 'column'>;
 
 /** Gives every entry an id of its own, and reports those that are not tasks. */
-function identified(
+function withOwnIds(
   items: readonly { readonly list: PrdList; readonly node: JsonNode }[],
   positionOf: (node: JsonNode) => FilePosition,
 ): { readonly entries: readonly PrdEntry[]; readonly problems: readonly TaskProblem[] } {
@@ -139,7 +139,7 @@ function identified(
   const problems: TaskProblem[] = [];
   for (const { list, node } of items.slice(0, MAX_ENTRIES)) {
     const key = textMember(node, 'id');
-    const title = titleOf(node) || cleanTitle(key ?? '').text;
+    const title = entryTitle(node) || cleanTitle(key ?? '').text;
     if (node.type !== 'object' || title === '') {
       problems.push({
         ...positionOf(node),
@@ -158,7 +158,7 @@ function identified(
     if (first !== undefined)
       problems.push({
         ...positionOf(node),
-        message: `${key === null ? `the title ${quoteText(title)}` : `the id ${quoteText(key)}`} is on line ${positionOf(first.node).line ?? 0} already: this second one is called ${id}`,
+        message: `${key === null ? `the title ${quoteText(title)}` : `the id ${quoteText(key)}`} is already used on line ${positionOf(first.node).line ?? 0}: this second entry is called ${id}`,
       });
     entries.set(id, { id, list, node, key, title });
   }
@@ -187,7 +187,7 @@ function withSuffix(key: string, suffix: string): string {
 }
 
 /** Returns the title, or else the first line of the description; empty if there is neither. */
-function titleOf(node: JsonNode): string {
+function entryTitle(node: JsonNode): string {
   const given = cleanTitle(textMember(node, 'title') ?? '').text;
   return given === '' ? cleanTitle(textMember(node, 'description')?.split(/[\r\n]/)[0] ?? '').text : given;
 }

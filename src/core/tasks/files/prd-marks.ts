@@ -42,10 +42,10 @@ export function markPrd(
     const mark = marks.get(entry.id);
     const now = stateOfEntry(entry);
     if (mark === undefined || now === mark || (now === 'done' && mark === 'in-progress')) continue;
-    const found = editsOf(text, entry, { mark, word: wordFor(mark, prd.entries) });
-    if (found.length === 0) continue;
+    const changes = editsOf(text, entry, { mark, word: wordFor(mark, prd.entries) });
+    if (changes.length === 0) continue;
     marked.set(entry.id, mark);
-    edits.push(...found);
+    edits.push(...changes);
   }
   return edits.length === 0 ? null : { text: applyEdits(text, edits), marked };
 }
@@ -55,8 +55,8 @@ function editsOf(
   { node, list }: PrdEntry,
   { mark, word }: { readonly mark: PrdMark; readonly word: string },
 ): readonly Edit[] {
-  const status = given(node, 'status');
-  const passes = given(node, 'passes');
+  const status = presentMember(node, 'status');
+  const passes = presentMember(node, 'passes');
   const isDone = mark === 'done';
   const edits = [
     ...(status === null ? [] : [replaced(status, JSON.stringify(word))]),
@@ -69,9 +69,9 @@ function editsOf(
 }
 
 /** Returns a member unless it is missing or null; a state replaces null. */
-function given(node: JsonNode, name: string): JsonNode | null {
-  const found = member(node, name);
-  return found === null || found.type === 'null' ? null : found;
+function presentMember(node: JsonNode, name: string): JsonNode | null {
+  const value = member(node, name);
+  return value === null || value.type === 'null' ? null : value;
 }
 
 function replaced({ offset, length }: JsonNode, text: string): Edit {

@@ -111,7 +111,7 @@ const states: Readonly<Record<string, State>> = {
   blocked: 'blocked',
 };
 
-/** Returns the state: `tasks` by their status, `userStories` by what they pass; each by the other if its own is absent. */
+/** Returns the state of an entry: of `tasks` from `status`, of `userStories` from `passes`; if that is absent, from the other one. */
 function stateOf({ list, node }: PrdEntry, note: Note): State {
   const stated = { status: stateOfStatus(node, note), passes: stateOfPasses(node, note) };
   return (list === 'tasks' ? (stated.status ?? stated.passes) : (stated.passes ?? stated.status)) ?? 'todo';

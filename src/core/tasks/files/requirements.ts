@@ -75,7 +75,7 @@ function parseEntry(
   if (!parsed.success)
     return {
       kind: 'problem',
-      problem: `Task ${String(number)} is left out: ${parsed.error.issues[0]?.path.join('.') || 'it'} is not as asked for.`,
+      problem: `Task ${String(number)} is left out: ${parsed.error.issues[0]?.path.join('.') || 'it'} does not have the requested form.`,
     };
   const title = cleanTitle(parsed.data.title).text;
   if (title === '') return { kind: 'problem', problem: `Task ${String(number)} is left out: its title is empty.` };

@@ -38,8 +38,8 @@ export async function findCredentials(
 ): Promise<FoundCredentials> {
   const git = createGit({ folder: '/', env });
   const { configs, unread } = await configsOf(git, workspace, env);
-  const { secrets: included, strange } = await includedSecrets(git, configs, env);
-  warnOfUnread([...unread, ...strange], log);
+  const { secrets: included, outOfReach } = await includedSecrets(git, configs, env);
+  warnOfUnread([...unread, ...outOfReach], log);
   const found = [...configs, ...included].flatMap(({ settings }) => (settings ?? []).filter(isCredential));
   return {
     configs: configs.map(({ path }) => path),
@@ -52,7 +52,7 @@ export async function findCredentials(
  * Removes the credentials from a copy of the checkout: edits each copied config file (`moves` maps its folder) and
  * deletes each secret file. Throws a UserError if that fails.
  */
-export async function removeSettings(
+export async function removeCredentials(
   { configs, secretFiles }: FoundCredentials,
   { moves, env }: { readonly moves: readonly MovedFolder[]; readonly env: NodeJS.ProcessEnv },
 ): Promise<void> {
@@ -93,8 +93,8 @@ interface Setting {
 interface ConfigFile {
   readonly path: string;
   readonly settings: readonly Setting[];
-  /** The folders in which this file may have files changed, since an agent of an earlier run may have written it; null for the job's own file. */
-  readonly reach: readonly string[] | null;
+  /** The only folders in which files that this config names are edited, because an agent of an earlier run may have written it; null means anywhere, for the job's own config. */
+  readonly editableFolders: readonly string[] | null;
 }
 
 /** A file with credentials; `settings` is null if it is not a git config. */
@@ -113,13 +113,13 @@ async function configsOf(
   const unread = [...unsearched];
   const configs: ConfigFile[] = await Promise.all(own.map((path) => readConfigFile(git, path, null)));
   // A file that git cannot read is useless to git and does not end the run: it may belong to a test.
-  const reach = [
+  const editableFolders = [
     workspace.top,
     ...(env['RUNNER_TEMP'] ? [await realpath(env['RUNNER_TEMP']).catch(() => env['RUNNER_TEMP'] ?? '')] : []),
   ];
   for (const path of nested)
-    if (await isIn(path, reach))
-      await readConfigFile(git, path, reach).then(
+    if (await isIn(path, editableFolders))
+      await readConfigFile(git, path, editableFolders).then(
         (config) => configs.push(config),
         () => unread.push(path),
       );
@@ -129,11 +129,15 @@ async function configsOf(
   return { configs: configs.filter(isSecret), unread };
 }
 
-async function readConfigFile(git: Git, path: string, reach: ConfigFile['reach']): Promise<ConfigFile> {
+async function readConfigFile(
+  git: Git,
+  path: string,
+  editableFolders: ConfigFile['editableFolders'],
+): Promise<ConfigFile> {
   const found = await stat(path).catch(() => null);
-  if (!found?.isFile()) return { path, settings: [], reach };
+  if (!found?.isFile()) return { path, settings: [], editableFolders };
   const listed = await git.records(['config', '--file', path, '--no-includes', '--list', '-z']);
-  return { path, settings: listed.map(parseSetting), reach };
+  return { path, settings: listed.map(parseSetting), editableFolders };
 }
 
 /** Tells whether a file is in one of the folders once all links are resolved. */
@@ -170,18 +174,18 @@ function withoutPassword({ key, value }: Setting): string | null {
 
 /**
  * Returns the files outside of the repository that its config draws credentials from: includes (also nested ones) and
- * SSH keys. `strange` files are out of reach and stay as they are.
+ * SSH keys. `outOfReach` are the files outside of a config's editable folders, which stay as they are.
  */
 async function includedSecrets(
   git: Git,
   configs: readonly ConfigFile[],
   env: NodeJS.ProcessEnv,
-): Promise<{ readonly secrets: readonly FoundFile[]; readonly strange: readonly string[] }> {
+): Promise<{ readonly secrets: readonly FoundFile[]; readonly outOfReach: readonly string[] }> {
   const secrets = new Map<string, FoundFile>();
-  const strange = new Set<string>();
-  const isReached = async (path: string, { reach }: ConfigFile): Promise<boolean> => {
-    if (reach === null || (await isIn(path, reach))) return true;
-    if (existsSync(path)) strange.add(path);
+  const outOfReach = new Set<string>();
+  const isEditable = async (path: string, { editableFolders }: ConfigFile): Promise<boolean> => {
+    if (editableFolders === null || (await isIn(path, editableFolders))) return true;
+    if (existsSync(path)) outOfReach.add(path);
     return false;
   };
   const seen = new Set<string>();
@@ -193,21 +197,21 @@ async function includedSecrets(
         key === 'core.sshcommand'
           ? /\s-i\s+(?:"([^"]+)"|'([^']+)'|(\S+))/.exec(value)?.slice(1).find(Boolean)
           : undefined;
-      if (keyFile && (await stat(keyFile).catch(() => null))?.isFile() && (await isReached(resolve(keyFile), config)))
+      if (keyFile && (await stat(keyFile).catch(() => null))?.isFile() && (await isEditable(resolve(keyFile), config)))
         secrets.set(resolve(keyFile), { path: resolve(keyFile), settings: null });
       if (!isInclude({ key, value })) continue;
       const path = resolve(dirname(config.path), value.replace(/^~(?=\/)/, env['HOME'] ?? '~'));
-      if (seen.has(path) || !(await isReached(path, config))) continue;
+      if (seen.has(path) || !(await isEditable(path, config))) continue;
       seen.add(path);
-      const included = await readConfigFile(git, path, config.reach);
+      const included = await readConfigFile(git, path, config.editableFolders);
       if (included.settings.some(isCredential)) secrets.set(path, included);
       waiting.push(included);
     }
   }
-  return { secrets: [...secrets.values()], strange: [...strange] };
+  return { secrets: [...secrets.values()], outOfReach: [...outOfReach] };
 }
 
-/** Copied config files with what is left of each: every tree of a lane has the same settings. */
+/** Config files without credentials, by their content before: all trees of a lane have the same ones, so each is edited once. */
 const rewritten = new Map<string, Buffer>();
 
 /** Edits a copy and moves it into place, so that the config is never half written. */

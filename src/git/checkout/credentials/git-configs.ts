@@ -87,14 +87,14 @@ async function searchWorkTree(
 async function gitDirectoriesAt(place: string): Promise<readonly string[]> {
   const found = await stat(place).catch(() => null);
   if (found?.isDirectory()) return [place];
-  const named = /^gitdir:\s*(.+?)\s*$/m.exec(await textOf(place))?.[1];
+  const named = /^gitdir:\s*(.+?)\s*$/m.exec(await readIfExists(place))?.[1];
   if (named === undefined) return [];
   const folder = resolve(dirname(place), named);
-  const common = (await textOf(join(folder, 'commondir'))).trim();
+  const common = (await readIfExists(join(folder, 'commondir'))).trim();
   return common === '' ? [folder] : [folder, resolve(folder, common)];
 }
 
-async function textOf(path: string): Promise<string> {
+async function readIfExists(path: string): Promise<string> {
   return (await readLinked(path))?.bytes.toString() ?? '';
 }
 

@@ -21,7 +21,7 @@ export interface MergeSides {
   readonly base: { readonly branch: string; readonly commit: ObjectId };
 }
 
-/** The trees that git makes of both sides. `laid` contains conflict markers; `settled` has the base's version of every conflict. */
+/** The result of a merge as trees: `laid` has conflict markers, `settled` has the base's version of each conflicting file instead. */
 export interface MergedTrees {
   readonly laid: ObjectId;
   readonly settled: ObjectId;
@@ -54,9 +54,9 @@ export async function mergeTrees(
   const { lane, base } = sides;
   const merged = await repository.withIndex('empty', (indexFile) => mergeInIndex(repository, indexFile, sides));
   const [fromBase, fromLane, ofLane] = await Promise.all([
-    byPath(objects, base.commit, merged.tree),
-    byPath(objects, lane.commit, merged.tree),
-    byPath(objects, sides.fork, lane.commit),
+    changesByPath(objects, base.commit, merged.tree),
+    changesByPath(objects, lane.commit, merged.tree),
+    changesByPath(objects, sides.fork, lane.commit),
   ]);
   const judged = grouped(merged.conflicts, ({ path }) => path);
   // For files that need a person's permission to change, the base's version counts, unless only the lane changed the
@@ -68,7 +68,7 @@ export async function mergeTrees(
   const found = [...judged]
     .filter(([path]) => !kept.has(path) && !plans.has(path))
     .map(([path, stages]) =>
-      settle(path, stages, { fromLane: fromLane.get(path) ?? null, fromBase: fromBase.get(path) ?? null }),
+      resolveConflict(path, stages, { fromLane: fromLane.get(path) ?? null, fromBase: fromBase.get(path) ?? null }),
     );
   const put = async (tree: ObjectId, changes: readonly Change[]): Promise<ObjectId> =>
     changes.length === 0
@@ -77,7 +77,7 @@ export async function mergeTrees(
           treeWith(repository.git, indexFile, { base: tree, changes }),
         );
   const laid = await put(merged.tree, [
-    ...restored.map(backwards),
+    ...restored.map(reversed),
     ...[...plans].filter(([path]) => !kept.has(path)).map(([, plan]) => versionOf(plan)),
     ...found.flatMap(({ is, base: version }) => (is === 'lock-file' || is === 'base' ? version : [])),
   ]);
@@ -85,7 +85,7 @@ export async function mergeTrees(
     laid,
     found.flatMap(({ is, base: version }) => (is === 'marked' || is === 'beside' ? version : [])),
   );
-  const pathsOf = (...kinds: readonly Settled['is'][]): readonly string[] =>
+  const pathsOf = (...kinds: readonly Resolution['is'][]): readonly string[] =>
     found.filter(({ is }) => kinds.includes(is)).map(({ path }) => path);
   return {
     laid,
@@ -118,7 +118,7 @@ async function mergeInIndex(
 ): Promise<Merged> {
   const variables = { GIT_INDEX_FILE: indexFile };
   const copy = (commit: ObjectId, ...parents: readonly string[]): Promise<string> =>
-    git.text(['commit-tree', `${commit}^{tree}`, ...parents, '-m', 'side'], { variables: nobody });
+    git.text(['commit-tree', `${commit}^{tree}`, ...parents, '-m', 'side'], { variables: ralphIdentity });
   const root = await copy(fork);
   const named = await Promise.all(
     [lane, base].map(async ({ branch, commit }) => ({
@@ -186,8 +186,8 @@ async function mergedPlans(
   return merged;
 }
 
-/** The way in which a conflict is laid, and the base's version of the file if that is used. */
-interface Settled {
+/** The resolution of a conflict, and the base's version of the file if that is used. */
+interface Resolution {
   readonly path: string;
   /** The kind of resolution. `base`: the base's version, since both cannot be in one file; `kept`: the version of the only side that has one. */
   readonly is: 'marked' | 'lock-file' | 'base' | 'beside' | 'kept' | 'gone';
@@ -195,14 +195,14 @@ interface Settled {
 }
 
 /**
- * Decides how a conflict is laid. `fromLane` and `fromBase` are the changes from that side's tree to the merged one;
- * null if they are equal there.
+ * Decides how a conflicting file appears in the merged tree. `fromLane` and `fromBase` are its changes from that side's
+ * tree to the merged one; null if it is equal in both.
  */
-function settle(
+function resolveConflict(
   path: string,
   stages: readonly Stage[],
   { fromLane, fromBase }: { readonly fromLane: Change | null; readonly fromBase: Change | null },
-): Settled {
+): Resolution {
   const [ours, theirs] = ([2, 3] as const).map((wanted) => stages.find(({ stage }) => stage === wanted));
   // A lock file that one side removed is judged like any other file: a tool cannot know whether it is still wanted.
   if (isLockFile(path) && ours !== undefined && theirs !== undefined)
@@ -211,7 +211,7 @@ function settle(
   if (!isThere) return { path, is: 'gone', base: [] };
   const isOfBoth = ours !== undefined && theirs !== undefined;
   if (fromBase?.oldId === null && fromLane?.oldId === null && !isOfBoth)
-    return { path, is: 'beside', base: [backwards(fromBase)] };
+    return { path, is: 'beside', base: [reversed(fromBase)] };
   if (!isOfBoth) return { path, is: 'kept', base: [] };
   const merged = (fromBase ?? fromLane)?.newId;
   const isText = fromBase !== null && fromLane !== null && merged !== ours.id && merged !== theirs.id;
@@ -222,15 +222,19 @@ function versionOf({ path, mode, id }: Stage): Change {
   return { path, oldMode: mode, newMode: mode, oldId: null, newId: id, insertions: null, deletions: null };
 }
 
-function backwards({ path, oldMode, newMode, oldId, newId }: Change): Change {
+function reversed({ path, oldMode, newMode, oldId, newId }: Change): Change {
   return { path, oldMode: newMode, newMode: oldMode, oldId: newId, newId: oldId, insertions: null, deletions: null };
 }
 
-async function byPath(objects: Objects, before: ObjectId, after: ObjectId): Promise<ReadonlyMap<string, Change>> {
+async function changesByPath(
+  objects: Objects,
+  before: ObjectId,
+  after: ObjectId,
+): Promise<ReadonlyMap<string, Change>> {
   return new Map((await objects.changesBetween(before, after)).map((change) => [change.path, change]));
 }
 
-const nobody = {
+const ralphIdentity = {
   GIT_AUTHOR_NAME: 'ralph',
   GIT_AUTHOR_EMAIL: 'ralph@localhost',
   GIT_COMMITTER_NAME: 'ralph',

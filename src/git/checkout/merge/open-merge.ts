@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../../core/evidence.ts';
-import { holdsMarkers } from '../../../core/feedback/conflict/conflict-markers.ts';
+import { hasNewMarkers } from '../../../core/feedback/conflict/conflict-markers.ts';
 import type { KeptAlone, Withheld } from '../../../ports/repository.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
 import { lookAtOf } from '../../inspection/review.ts';
@@ -15,7 +15,7 @@ import {
   withTrailers,
 } from '../commit.ts';
 import type { PrivateRepository } from '../private-repository.ts';
-import type { WorkTreeContent } from '../tree/local-side.ts';
+import type { WorkTreeContent } from '../tree/work-tree-access.ts';
 import type { MergedTrees } from './auto-merge.ts';
 
 /** A merge of the base branch that is in the work tree and not committed yet. */
@@ -28,12 +28,12 @@ export interface OpenMerge extends MergedTrees {
   readonly before: ObjectId;
 }
 
-/** The reason for leaving out a file of a merge that is as git left it. */
+/** The reasons why files of a merge are left out of the commit. */
 const MARKED = 'it still has conflict markers';
 
-const BESIDE = 'both branches have something else at its place: give it a name of its own, or remove it';
+const BOTH_AT_PATH = 'each branch has something different at its path: rename it, or remove it';
 
-const UNDONE = 'what the base branch changed in it was undone, so it was merged once more';
+const UNDONE = "the base branch's changes to it had been undone, so they were merged again";
 
 /** Changes to lay over a tree: the differences from one commit or tree to another. */
 interface Overlay {
@@ -47,7 +47,7 @@ interface Overlay {
 }
 
 /** Returns the tree with the overlay applied. */
-export async function overlaid(
+export async function overlayTree(
   repository: PrivateRepository,
   objects: Objects,
   { on, from, to, withheld, only }: Overlay,
@@ -70,8 +70,8 @@ function isInWay(path: string, { path: other, newId }: Change): boolean {
 }
 
 /**
- * Returns the paths of a merge that are as before it began, if these are all the paths that git merged without a
- * conflict: then somebody put the work tree back. Empty otherwise.
+ * Returns the paths that are as before the merge if somebody undid the merge in the work tree, that is, if no path that
+ * git merged without a conflict has its merged content any longer; empty otherwise.
  */
 async function undoneIn(
   objects: Objects,
@@ -111,40 +111,40 @@ async function unfinishedIn(
       ? []
       : [{ path, now: ours.newId, sides: [ours.oldId, theirs.oldId] }];
   });
-  const texts = await textsOf(
+  const texts = await readMergedTexts(
     objects,
     asked.flatMap(({ now: id, sides }) => [id, ...sides]),
   );
   const left = asked.filter(({ path, now: id, sides }) => {
     const text = texts.get(id);
     const known = sides.map((side) => (side === null ? null : (texts.get(side) ?? null)));
-    return text !== undefined && holdsMarkers({ now: text, sides: known, conflicted: marked.has(path) });
+    return text !== undefined && hasNewMarkers({ now: text, sides: known, conflicted: marked.has(path) });
   });
   const moved = new Set(sinceLaid.map(({ path }) => path));
   return new Map([
     ...left.map(({ path }) => [path, MARKED] as const),
-    ...merge.beside.filter((path) => !moved.has(path)).map((path) => [path, BESIDE] as const),
+    ...merge.beside.filter((path) => !moved.has(path)).map((path) => [path, BOTH_AT_PATH] as const),
   ]);
 }
 
 /** Returns the merge on top of a newer commit of the lane. */
-export async function onto(
+export async function moveMergeOnto(
   repository: PrivateRepository,
   objects: Objects,
   { merge, tip }: { readonly merge: OpenMerge; readonly tip: ObjectId },
 ): Promise<OpenMerge> {
   const change = { from: merge.tip, to: tip, withheld: [], only: null };
-  const laid = await overlaid(repository, objects, { ...change, on: merge.laid });
-  return { ...merge, laid, settled: await overlaid(repository, objects, { ...change, on: merge.settled }), tip };
+  const laid = await overlayTree(repository, objects, { ...change, on: merge.laid });
+  return { ...merge, laid, settled: await overlayTree(repository, objects, { ...change, on: merge.settled }), tip };
 }
 
-/** Returns, for each path, that it is left out of the commit because it was undone. */
-function asUndone(paths: readonly string[]): ReadonlyMap<string, string> {
+/** Maps each path to the reason that its merge was undone. */
+function undoneReasons(paths: readonly string[]): ReadonlyMap<string, string> {
   return new Map(paths.map((path) => [path, UNDONE]));
 }
 
 /** Returns the contents that are text and not too large. */
-async function textsOf(
+async function readMergedTexts(
   objects: Objects,
   ids: readonly (ObjectId | null)[],
 ): Promise<ReadonlyMap<ObjectId | null, string>> {
@@ -206,7 +206,7 @@ export async function commitMerge(
   const { tip, now, iteration } = content;
   const sides = { tip: tip.tree, now: now.tree };
   const putBack = await undoneIn(objects, merge, sides);
-  const left = putBack.length > 0 ? asUndone(putBack) : await unfinishedIn(objects, merge, sides);
+  const left = putBack.length > 0 ? undoneReasons(putBack) : await unfinishedIn(objects, merge, sides);
   const publishable = await publishableMerge(committer, objects, { merge, now, instead: merge.settled });
   const newly = await withheldOf(objects, content, { objections: left, withheld: publishable.withheld });
   if (left.size > 0)
@@ -268,8 +268,8 @@ export async function lockFilesLeft(
   return isLeft ? [] : await lockFilesIn(repository, now, merge);
 }
 
-/** Tells whether this file alone differs from `before` and can be part of the merge's commit. */
-export async function judgeAlone(
+/** Judges whether the file at `path` is the only one that differs from `before`, and whether the merge's commit may contain it. */
+export async function judgeSingleFile(
   committer: Committer,
   objects: Objects,
   {

@@ -13,13 +13,13 @@ import { matcher } from '../../inspection/protected-paths.ts';
 import { changesBetween, treeOf, treeWith } from '../../objects.ts';
 import type { Quarantine } from '../quarantine.ts';
 import { readConfig, type Workspace } from '../workspace.ts';
-import type { AsFound } from './found/as-found.ts';
+import type { ToleratedChange } from './differences/tolerated-changes.ts';
 import { createInbox, type Inbox, type TreeSetup } from './inbox.ts';
-import type { ReadTree, WorkTreeSide } from './local-side.ts';
+import type { ReadTree, WorkTreeAccess } from './work-tree-access.ts';
 import { notePlaces, withoutNotes } from './work-tree.ts';
 import { createWorkers, type TreeTalk, type TreeWorkerCommand, type WithWorker } from './worker-process.ts';
 
-interface SandboxSideOptions {
+interface SandboxAccessOptions {
   /** Detached: it never touches the work tree. */
   readonly quarantine: Quarantine;
   /** The working directory, which contains the notes. */
@@ -29,7 +29,7 @@ interface SandboxSideOptions {
 }
 
 /** A work tree that belongs to the user of the agent's sandbox. */
-interface SandboxSide extends WorkTreeSide {
+interface SandboxAccess extends WorkTreeAccess {
   readonly files: WorkTreeFiles;
 }
 
@@ -51,8 +51,8 @@ interface AgentTreeOptions extends RepositorySandbox {
   readonly log: Pick<Log, 'warning'>;
 }
 
-/** Gives a tree to the sandbox's user, and returns the side that works in it from now on. */
-export async function giveToSandbox(options: AgentTreeOptions): Promise<SandboxSide> {
+/** Gives a tree to the sandbox's user, and returns this program's only access to it from now on. */
+export async function giveToSandbox(options: AgentTreeOptions): Promise<SandboxAccess> {
   const { agentSandbox, worker, tree, quarantine, inbox, folder, own, log } = options;
   const { top, gitFolder, commonFolder, objectFormat } = tree;
   const config = (await readConfig(tree)) ?? Buffer.alloc(0);
@@ -70,7 +70,7 @@ export async function giveToSandbox(options: AgentTreeOptions): Promise<SandboxS
     },
     log,
   });
-  return createSandboxSide({ quarantine, folder, inbox, withWorker });
+  return createSandboxAccess({ quarantine, folder, inbox, withWorker });
 }
 
 /** The folder name in the inbox and in the home of the sandbox's user. */
@@ -86,19 +86,19 @@ export async function lendToSandbox(
 }
 
 /**
- * Creates the side that works through a worker running as the sandbox's user. The agent may forge its answers, so only
+ * Creates the access through a worker that runs as the sandbox's user. The agent may forge its answers, so only
  * what the quarantine then contains counts.
  */
-function createSandboxSide({ quarantine, folder, inbox, withWorker }: SandboxSideOptions): SandboxSide {
+function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxAccessOptions): SandboxAccess {
   const { git } = quarantine;
   /** The tree that was read last: complete in the quarantine, and equal to its index. */
   let indexed: ObjectId | null = null;
 
   async function readOnce(
     talk: TreeTalk,
-    { tip, asFound }: { readonly tip: ObjectId; readonly asFound: readonly AsFound[] },
+    { tip, tolerated }: { readonly tip: ObjectId; readonly tolerated: readonly ToleratedChange[] },
   ): Promise<ReadTree | null> {
-    const found = await talk.ask('read', { tip, asFound, has: indexed === null ? [] : [indexed] });
+    const found = await talk.ask('read', { tip, tolerated, has: indexed === null ? [] : [indexed] });
     const { head, tree, standIns, beside, packs } = found;
     const hasCommits = packs.commits === null || (await receive(talk, 'commits', packs.commits));
     if (packs.content !== null) await receive(talk, 'content', packs.content);
@@ -155,18 +155,18 @@ function createSandboxSide({ quarantine, folder, inbox, withWorker }: SandboxSid
   }
 
   return {
-    read: (tip, asFound) =>
+    read: (tip, tolerated) =>
       withWorker(async (talk) => {
         await inbox.lend(tip);
-        const found = await readOnce(talk, { tip, asFound });
+        const found = await readOnce(talk, { tip, tolerated });
         if (found !== null) return found;
         // The files that the worker kept may be broken.
         await talk.ask('reset', {});
-        const again = await readOnce(talk, { tip, asFound });
+        const again = await readOnce(talk, { tip, tolerated });
         if (again !== null) return again;
         throw new UserError(
           'infrastructure',
-          'The content of the work tree did not arrive as it was announced: the isolated agent changed it, or the objects that it is made of, in the meantime. What was published before is safe. Re-run the workflow.',
+          'The content of the work tree is not what was announced: the isolated agent changed its files or git objects in the meantime. What was published before is safe. Re-run the workflow.',
         );
       }),
 
@@ -177,13 +177,13 @@ function createSandboxSide({ quarantine, folder, inbox, withWorker }: SandboxSid
       return listed.stdout.length === 0 ? tree : await withoutNotes(quarantine, folder, tree);
     },
 
-    putBack: (wanted, asFound) =>
+    putBack: (wanted, tolerated) =>
       withWorker(async (talk) => {
-        const { paths, left } = await talk.ask('put-back', { wanted, asFound });
+        const { paths, left } = await talk.ask('put-back', { wanted, tolerated });
         if (paths !== null) return { paths, left };
         // The agent removed the objects that the worker had made of the tree.
         await inbox.lend(wanted);
-        const again = await talk.ask('put-back', { wanted, asFound });
+        const again = await talk.ask('put-back', { wanted, tolerated });
         return { paths: again.paths ?? [], left: again.left };
       }),
 

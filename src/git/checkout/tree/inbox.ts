@@ -11,8 +11,8 @@ import { readRegular } from '../../regular-files.ts';
 import type { OwnSetup } from '../private-repository.ts';
 import type { Quarantine } from '../quarantine.ts';
 import { copyIndex, type Workspace, type WorkspacePlace } from '../workspace.ts';
-import type { AsFound } from './found/as-found.ts';
-import type { BesideQuestion } from './found/beside.ts';
+import type { ToleratedChange } from './differences/tolerated-changes.ts';
+import type { BesideQuestion } from './differences/beside.ts';
 
 /** The worker's setup for the work tree; all of it was read before an agent could touch the tree. */
 export interface TreeSetup {
@@ -36,10 +36,14 @@ interface Questions {
   /** Forgets all that the worker kept between calls. */
   readonly reset: object;
   /** Reads the work tree; `has` are trees that need not be sent again. */
-  readonly read: { readonly tip: ObjectId; readonly has: readonly ObjectId[]; readonly asFound: readonly AsFound[] };
+  readonly read: {
+    readonly tip: ObjectId;
+    readonly has: readonly ObjectId[];
+    readonly tolerated: readonly ToleratedChange[];
+  };
   /** Returns a part of what was read. */
   readonly pack: { readonly of: 'commits' | 'content'; readonly from: number };
-  readonly 'put-back': { readonly wanted: ObjectId; readonly asFound: readonly AsFound[] };
+  readonly 'put-back': { readonly wanted: ObjectId; readonly tolerated: readonly ToleratedChange[] };
   readonly 'patch-of': BesideQuestion;
   readonly leave: { readonly branch: string; readonly tip: ObjectId; readonly has: readonly ObjectId[] };
   readonly 'read-texts': { readonly paths: readonly string[] };

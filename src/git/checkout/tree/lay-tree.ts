@@ -8,7 +8,7 @@ import type { Log } from '../../../ports/machine.ts';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 import { collectOutput, describeCollected } from '../../../processes/collect-output.ts';
 import { trustedEnvironment, trustedProgram } from '../../../processes/trusted-programs.ts';
-import { removeSettings, type FoundCredentials } from '../credentials/credentials.ts';
+import { removeCredentials, type FoundCredentials } from '../credentials/credentials.ts';
 import { createGit, lastWords, type Git } from '../../git.ts';
 import { isLoopState, LOOP_STATE } from '../../inspection/protected-paths.ts';
 import { encodeNames } from '../../names.ts';
@@ -94,7 +94,7 @@ export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<W
   // An incomplete tree would make a verification meaningless. A run that is cancelled ends anyway.
   if (laid.kind === 'clean') signal.throwIfAborted();
   await laySettings(options, gitFolder);
-  await removeSettings(credentials, { moves, env });
+  await removeCredentials(credentials, { moves, env });
   return { top, gitFolder, commonFolder: gitFolder, objectFormat: workspace.objectFormat };
 }
 
@@ -232,7 +232,7 @@ async function checkOut(
   if (exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `The files of commit ${commit} cannot be laid: ${sentence(lastWords(stderr))}`,
+      `The files of commit ${commit} cannot be checked out: ${sentence(lastWords(stderr))}`,
     );
   if (sparse === null || sparseSince === commit) return;
   const question = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', sparseSince, commit];
@@ -270,13 +270,13 @@ async function filesOfOthers({ top, commonFolder }: Workspace, { git }: PrivateR
 }
 
 /** Maximum number of names that are asked for one by one. */
-const MOST_ASKED = 200;
+const MOST_EXAMINED = 200;
 
 /** Removes ignored files that take the place of a file in the commit: the tree is what is published. */
 async function putBackTracked(git: Git, ignored: readonly string[], ofOthers: readonly string[]): Promise<void> {
   if (ignored.length === 0) return;
   // git would read the content of all files laid within this same second.
-  const isShort = ignored.length <= MOST_ASKED && ignored.every((path) => path.isWellFormed());
+  const isShort = ignored.length <= MOST_EXAMINED && ignored.every((path) => path.isWellFormed());
   const question = ['--literal-pathspecs', 'ls-files', '-z', '--modified', ...(isShort ? ['--', ...ignored] : [])];
   const changed = await git.names(question);
   const isOfOthers = (path: string): boolean =>

@@ -4,7 +4,7 @@ import { access, chmod, lstat, rmdir, stat, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { fromRoot, type Folder } from '../../../core/folder.ts';
-import { holdsPrd, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
+import { isPrdJson, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
 import type { StandIn } from '../../../core/work-tree/answers.ts';
 import { placeOf } from '../../names.ts';
 import { changesBetween, indexLine, type Change } from '../../objects.ts';
@@ -13,7 +13,7 @@ import { removeTree } from '../../remove-tree.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { isLoopState, notesIn } from '../../inspection/protected-paths.ts';
 import type { Workspace } from '../workspace.ts';
-import { asFoundIn, countedTree, type AsFound } from './found/as-found.ts';
+import { toleratedChangesOf, treeWithTolerated, type ToleratedChange } from './differences/tolerated-changes.ts';
 
 /** Content of the work tree. `standIns` are paths that are in the tree under a substitute for their own content. */
 export interface TreeContent {
@@ -27,7 +27,7 @@ const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
 /** Options of one reading of the work tree. */
 interface ReadingOptions {
   /** Paths that count as unchanged while they are as they were found. */
-  readonly asFound: readonly AsFound[];
+  readonly tolerated: readonly ToleratedChange[];
   /**
    * A tree whose files are tracked: all other files that git ignores now are left out, even if they were read before.
    * null keeps every file that was read before.
@@ -38,7 +38,7 @@ interface ReadingOptions {
 }
 
 /** Reads the work tree as it is, and keeps every file that was read before. */
-export const plainReading: ReadingOptions = { asFound: [], tracked: null, taken: null };
+export const plainReading: ReadingOptions = { tolerated: [], tracked: null, taken: null };
 
 /**
  * Records the work tree as a tree object: tracked and untracked files, without ignored ones and the loop's own state.
@@ -47,7 +47,7 @@ export const plainReading: ReadingOptions = { asFound: [], tracked: null, taken:
 export async function readWorkTree(
   repository: PrivateRepository,
   workspace: Pick<Workspace, 'top' | 'objectFormat'>,
-  { asFound, tracked, taken }: ReadingOptions,
+  { tolerated, tracked, taken }: ReadingOptions,
 ): Promise<TreeContent> {
   await repository.seal();
   // One call looks at every file once: changed (C), removed (R; listed as C, too) and untracked ones (?).
@@ -88,7 +88,7 @@ export async function readWorkTree(
   const standIns = new Map(
     [...entries, ...named].flatMap((entry) => ('standIn' in entry ? [[entry.path, entry.standIn] as const] : [])),
   );
-  return { tree: await countedTree(repository, tree, asFound), standIns };
+  return { tree: await treeWithTolerated(repository, tree, tolerated), standIns };
 }
 
 /** The tree that each index was last written as. */
@@ -141,7 +141,7 @@ export interface PutBack {
   /** All paths that differed, sorted. */
   readonly paths: readonly string[];
   /** The paths that could not be put back, as they are now. */
-  readonly left: readonly AsFound[];
+  readonly left: readonly ToleratedChange[];
 }
 
 /** Maximum number of attempts: git puts nothing back if a file changes between the listing and its own look. */
@@ -151,15 +151,15 @@ const PUT_BACK_ATTEMPTS = 3;
 export async function putBackWorkTree(
   repository: PrivateRepository,
   workspace: Pick<Workspace, 'top' | 'objectFormat'>,
-  { wanted, asFound }: { readonly wanted: ObjectId; readonly asFound: readonly AsFound[] },
+  { wanted, tolerated }: { readonly wanted: ObjectId; readonly tolerated: readonly ToleratedChange[] },
 ): Promise<PutBack> {
   const found = new Set<string>();
   for (let attempt = 1; ; attempt += 1) {
-    const { tree } = await readWorkTree(repository, workspace, { ...plainReading, asFound });
+    const { tree } = await readWorkTree(repository, workspace, { ...plainReading, tolerated });
     const changes = await changesBetween(repository.git, wanted, tree);
     for (const { path } of changes) found.add(path);
     if (changes.length === 0 || attempt > PUT_BACK_ATTEMPTS)
-      return { paths: [...found].sort(), left: asFoundIn(changes) };
+      return { paths: [...found].sort(), left: toleratedChangesOf(changes) };
     // A file that was rewritten with the same content differs by its time alone, and git would refuse to touch it.
     await repository.git.answer(['update-index', '-q', '--refresh']);
     if (attempt > 1) await putBackEach(repository, workspace, { wanted, changes });
@@ -240,7 +240,7 @@ async function isPrd({ git }: PrivateRepository, tree: ObjectId, path: string): 
   const size = await git.answer(['cat-file', '-s', `${tree}:${path}`]);
   if (size.exitCode !== 0 || Number(size.stdout.toString()) > LARGEST_PRD_BYTES) return false;
   const { exitCode, stdout } = await git.answer(['cat-file', 'blob', `${tree}:${path}`]);
-  return exitCode === 0 && holdsPrd(stdout.toString());
+  return exitCode === 0 && isPrdJson(stdout.toString());
 }
 
 /** Maximum size of a prd.json that is parsed, the same as for reading task lists. */

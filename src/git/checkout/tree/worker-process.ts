@@ -12,6 +12,7 @@ import {
 import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
+import { withNamedWait } from '../../../ports/waits.ts';
 import { createTail } from '../../../processes/output-tail.ts';
 import { describeEnd, type ProgramEnd, runProgram } from '../../../processes/run-program.ts';
 import type { TreeRequestOf, TreeSetup } from './inbox.ts';
@@ -61,7 +62,8 @@ const END_MS = 2_000;
 
 const TAIL_BYTES = 2_000;
 
-const CURE = 'Re-run the workflow. If it happens again, look for what ends processes on the runner, or a full disk.';
+const ADVICE =
+  'Re-run the workflow. If it happens again, check whether something ends processes on the runner, or whether its disk is full.';
 
 /** The worker ended (`isGone`), or sent an answer that ours never sends. */
 class WorkerLost extends Error {
@@ -97,7 +99,7 @@ export function createWorkers(options: WorkersOptions): WithWorker {
         if (error.isGone && !isAgain) continue;
         throw new UserError(
           'infrastructure',
-          `The files of the isolated agent in ${options.setup.place.top} cannot be reached: ${sentence(error.message)} ${CURE}`,
+          `The files of the isolated agent in ${options.setup.place.top} cannot be reached: ${sentence(error.message)} ${ADVICE}`,
           { cause: error },
         );
       }
@@ -170,7 +172,7 @@ function startWorker({ agentSandbox, command, log }: WorkersOptions): {
     const late = setTimeout(() => {
       dismiss(`the worker did not answer within ${String(Math.round(answerMs / 1000))} s`);
     }, answerMs);
-    const found = await answer.finally(() => {
+    const found = await withNamedWait("git in the agent's work tree", () => answer).finally(() => {
       clearTimeout(late);
     });
     if (found !== null) return found;

@@ -29,11 +29,11 @@ import { copyIndex, type Workspace, workspaceAt } from '../workspace.ts';
 import { INBOX, type TreeRequest, type TreeRequestOf, type TreeSetup } from './inbox.ts';
 import {
   createExchange,
-  createLocalSide,
+  createLocalAccess,
   createWorkspaceRestorer,
   type Exchange,
-  type WorkTreeSide,
-} from './local-side.ts';
+  type WorkTreeAccess,
+} from './work-tree-access.ts';
 
 /** The worker's git directories, in a folder of the agent's user. */
 interface Outbox {
@@ -68,15 +68,15 @@ interface TreeWorkerOptions {
 export async function serveWorkTree({ input, output, env, filesOf }: TreeWorkerOptions): Promise<void> {
   const warnings: string[] = [];
   const log = { warning: (text: string): void => void warnings.push(text) };
-  let desk: Desk | null = null;
+  let handle: RequestHandler | null = null;
 
   async function answer(request: TreeRequest): Promise<Answered> {
     if (request.kind === 'open') {
-      desk = openDesk(request, { env, filesOf, log });
+      handle = createRequestHandler(request, { env, filesOf, log });
       return { answer: { kind: 'open' } };
     }
-    if (desk === null) throw new Error('the worker was not opened');
-    return desk(request);
+    if (handle === null) throw new Error('the worker was not opened');
+    return handle(request);
   }
 
   const lines = createInterface({ input, crlfDelay: Infinity });
@@ -98,7 +98,7 @@ interface Answered {
   readonly bytes?: Buffer;
 }
 
-const TOO_LONG = { kind: 'failed', why: 'There is too much in the work tree to be named.' } as const;
+const TOO_LONG = { kind: 'failed', why: 'The work tree has too many changed files to list.' } as const;
 
 function failedBy(error: unknown): Answered {
   return { answer: { kind: 'failed', why: messageOf(error).slice(0, MOST_WORDS) } };
@@ -109,16 +109,16 @@ async function write(output: Writable, what: string | Buffer): Promise<void> {
 }
 
 /** Answers every question but the first. */
-type Desk = (request: Exclude<TreeRequest, { kind: 'open' }>) => Promise<Answered>;
+type RequestHandler = (request: Exclude<TreeRequest, { kind: 'open' }>) => Promise<Answered>;
 
-function openDesk(
+function createRequestHandler(
   setup: TreeSetup,
   {
     env,
     filesOf,
     log,
   }: Pick<TreeWorkerOptions, 'env' | 'filesOf'> & { readonly log: Parameters<typeof workspaceAt>[1]['log'] },
-): Desk {
+): RequestHandler {
   const workspace = workspaceAt(setup.place, { env, log });
   const files = filesOf(workspace.top);
   const restore = createWorkspaceRestorer(workspace, Buffer.from(setup.config, 'base64'));
@@ -130,7 +130,10 @@ function openDesk(
     const { own, exchange } = outbox;
     const objects = [join(setup.inbox, INBOX.objects), join(own.folder, 'objects')];
     const besideWith = { own, objects: [...objects, join(workspace.commonFolder, 'objects')] };
-    return (place = { outbox, side: createLocalSide({ workspace, folder: '', own, exchange, restore, besideWith }) });
+    return (place = {
+      outbox,
+      access: createLocalAccess({ workspace, folder: '', own, exchange, restore, besideWith }),
+    });
   }
 
   async function reset(): Promise<void> {
@@ -162,7 +165,7 @@ function openDesk(
       case 'put-back':
         return { answer: { kind: 'put-back', ...(await inPlace((at) => putBack(at, request))) } };
       case 'patch-of':
-        return { answer: { kind: 'patch-of', patch: await inPlace(({ side }) => side.patchOf(request)) } };
+        return { answer: { kind: 'patch-of', patch: await inPlace(({ access }) => access.patchOf(request)) } };
       case 'leave':
         await inPlace((at) => leave(at, request));
         return { answer: { kind: 'leave' } };
@@ -182,15 +185,15 @@ function openDesk(
 
 interface Place {
   readonly outbox: Outbox;
-  readonly side: WorkTreeSide;
+  readonly access: WorkTreeAccess;
 }
 
 async function read(
-  { outbox, side }: Place,
-  { tip, has, asFound }: TreeRequestOf<'read'>,
+  { outbox, access }: Place,
+  { tip, has, tolerated }: TreeRequestOf<'read'>,
 ): Promise<TreeAnswer<'read'>> {
   outbox.exchange.know(tip);
-  const { head, tree, standIns, beside } = await side.read(tip, asFound);
+  const { head, tree, standIns, beside } = await access.read(tip, tolerated);
   if (standIns.size > MOST_PATHS)
     throw new UserError('infrastructure', `More than ${String(MOST_PATHS)} files cannot be read, or are too large.`);
   const own = head === null || head === tip ? null : head;
@@ -213,18 +216,18 @@ async function read(
 }
 
 async function putBack(
-  { outbox, side }: Place,
-  { wanted, asFound }: TreeRequestOf<'put-back'>,
+  { outbox, access }: Place,
+  { wanted, tolerated }: TreeRequestOf<'put-back'>,
 ): Promise<Pick<TreeAnswer<'put-back'>, 'paths' | 'left'>> {
   const isHere = (await existing(outbox, [wanted])).length > 0;
   if (!isHere) return { paths: null, left: [] };
-  const { paths, left } = await side.putBack(wanted, asFound);
+  const { paths, left } = await access.putBack(wanted, tolerated);
   return { paths: paths.slice(0, MOST_PATHS), left: left.slice(0, MOST_PATHS) };
 }
 
-async function leave({ outbox, side }: Place, { branch, tip, has }: TreeRequestOf<'leave'>): Promise<void> {
+async function leave({ outbox, access }: Place, { branch, tip, has }: TreeRequestOf<'leave'>): Promise<void> {
   // Only commits that are known here can be left out.
-  await side.leavePlainCheckout({ branch, tip, has: await existing(outbox, has), hasIndex: false });
+  await access.leavePlainCheckout({ branch, tip, has: await existing(outbox, has), hasIndex: false });
 }
 
 /** Returns those ids that exist here. */

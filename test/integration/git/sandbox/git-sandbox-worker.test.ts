@@ -67,12 +67,12 @@ describe('a worker that is none of ours', () => {
       read('packs: { commits: null, content: 2 ** 40 }'),
       /answered something else/,
     ],
-    ['names a tree that it does not send', read(''), /did not arrive as it was announced/],
-    ['names a commit as a tree', read('tree: question.tip'), /did not arrive as it was announced/],
+    ['names a tree that it does not send', read(''), /is not what was announced/],
+    ['names a commit as a tree', read('tree: question.tip'), /is not what was announced/],
     [
       'sends a pack of rubbish',
       `${read('packs: { commits: null, content: 7 }')} say({ kind: 'pack', bytes: 7 }); say('rubbish');`,
-      /did not arrive as it was announced/,
+      /is not what was announced/,
     ],
     [
       'sends less than it announced',
@@ -130,7 +130,7 @@ describe('a worker that is none of ours', () => {
       const tree = git(['hash-object', '-t', 'tree', '-w', '--literally', '--stdin'], treeText(name, inner));
       Object.assign(scene.agentSandbox?.worker.environment ?? {}, { EVIL_TREE: tree });
       if (name === 'fine') expect((await scene.repository.snapshot()).tree).toBe(tree);
-      else await expect(scene.repository.snapshot()).rejects.toThrow(/did not arrive as it was announced/);
+      else await expect(scene.repository.snapshot()).rejects.toThrow(/is not what was announced/);
     }
   });
 

@@ -5,7 +5,7 @@ import { addCheck, type ReportedCheck } from '../../../../testbed/github/feedbac
 import { zipOf } from '../../../../testbed/github/feedback/log-storage.ts';
 import type { StoredLog } from '../../../../testbed/github/feedback/stored.ts';
 import type { TokenIdentity } from '../../../../testbed/github/route.ts';
-import { MAX_LOG_CHARS, MAX_LOG_LINES } from '../../../../src/core/feedback/checks/log-tail.ts';
+import { MAX_TAIL_CHARS, MAX_TAIL_LINES } from '../../../../src/core/feedback/checks/log-tail.ts';
 import type { CheckDetails, CheckNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { type ForgeFixture, now, openForge, TOKEN } from '../github-fixture.ts';
 
@@ -89,7 +89,7 @@ describe('a log', () => {
     const content = Buffer.from(`${`${LINE} ${'x'.repeat(90)}\n`.repeat(90_000)}${LINE} the end\n`);
     expect(content.length).toBeGreaterThan(10 * MEBIBYTE);
     const details = await detailsOf(at, { log: { kind, content } });
-    expect(details.log?.split('\n')).toHaveLength(MAX_LOG_LINES);
+    expect(details.log?.split('\n')).toHaveLength(MAX_TAIL_LINES);
     expect(details.log?.split('\n').at(-1)).toBe('the end');
     expect(details.missing).toBeNull();
   });
@@ -102,7 +102,7 @@ describe('a log', () => {
     await using at = await open();
     const details = await detailsOf(at, { log });
     expect(details.missing).toBe('The log of the job is larger than 64 MiB: its end is missing.');
-    expect(details.log?.length).toBeLessThanOrEqual(MAX_LOG_CHARS);
+    expect(details.log?.length).toBeLessThanOrEqual(MAX_TAIL_CHARS);
   });
 
   test('that does not end is left after its time', async () => {

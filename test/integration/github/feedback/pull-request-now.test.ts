@@ -125,7 +125,7 @@ describe('what is said of a pull request', () => {
   test('needs the permission to read pull requests', async () => {
     await using at = await openPull({ metadata: 'read', contents: 'read' });
     expect((await refusedWith(at.forge.pullRequestNow('ralph/queue'))).message).toBe(
-      'GitHub did not let us read what is said of the pull request of ralph/queue in octo/demo (403 Resource not accessible by integration). Add `pull-requests: read` under `permissions:` in the workflow, or to the token that the input `github-token` gets.',
+      'GitHub did not let us read the comments and checks on the pull request of ralph/queue in octo/demo (403 Resource not accessible by integration). Add `pull-requests: read` under `permissions:` in the workflow, or to the token that the input `github-token` gets.',
     );
   });
 
@@ -441,7 +441,7 @@ describe('checks', () => {
       effect: { kind: 'answer', status: 200, body: { ...body, errors: [error] } },
     });
     expect((await nowOf(at)).checks).toEqual({
-      ...{ kind: 'unreadable', why: 'GitHub answers: Something went wrong.', isForNow: true },
+      ...{ kind: 'unreadable', why: 'GitHub answers: Something went wrong.', isTemporary: true },
     });
   });
 });
@@ -460,7 +460,7 @@ describe('an answer', () => {
   test('to a comment that was deleted is refused with what to do', async () => {
     await using at = await openPull();
     expect((await refusedWith(at.forge.replyInThread(1, { replyTo: 99, body: 'x' }))).message).toMatch(
-      /^GitHub did not let us answer a review of #1 in octo\/demo: the token finds nothing there \(404 Not Found\)/,
+      /^GitHub did not let us answer a review of #1 in octo\/demo: with this token, GitHub finds nothing there \(404 Not Found\)/,
     );
   });
 
@@ -476,7 +476,7 @@ describe('an answer', () => {
     await using at = await openPull();
     const [thread] = reviewed(at, 1);
     await at.forge.replyInThread(1, { replyTo: thread.comments[0]?.id ?? 0, body: 'x'.repeat(70_000) });
-    expect(thread.comments.at(-1)?.body).toMatch(/\(Cut here: GitHub accepts no more\.\)$/);
+    expect(thread.comments.at(-1)?.body).toMatch(/\(Cut here: GitHub accepts no longer text\.\)$/);
   });
 
   test('needs the permission to write', async () => {

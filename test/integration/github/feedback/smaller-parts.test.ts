@@ -67,7 +67,7 @@ describe('what is said of a pull request is asked in smaller parts', () => {
     const read = await at.forge.pullRequestNow('ralph/queue');
     expect(read?.threads).toHaveLength(30);
     expect(read?.checks).toEqual({
-      ...{ kind: 'unreadable', why: 'GitHub answers: Resource limits for this query exceeded.', isForNow: true },
+      ...{ kind: 'unreadable', why: 'GitHub answers: Resource limits for this query exceeded.', isTemporary: true },
     });
   });
 });

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { sharedDoor } from '../../../../src/isolation/broker-door.ts';
+import { shareBrokerPort } from '../../../../src/isolation/broker-door.ts';
 import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
 import type { BrokeredCall } from '../../../../src/ports/broker.ts';
-import { loginFor } from '../../../../src/wiring/agents/agent-settings.ts';
+import { openAgentLogin } from '../../../../src/wiring/agents/agent-settings.ts';
 
 const KEYS = { claude: 'sk-ant-api03-of-anthropic', codex: 'sk-proj-of-openai' };
 
@@ -19,9 +19,17 @@ test('of several agents each call goes to its own provider through one port, and
   });
   await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
   const address = `http://127.0.0.1:${String((provider.address() as AddressInfo).port)}`;
-  const setting = { allowedTools: [], model: null, prices: {}, listen: sharedDoor(listenOnLoopback) };
-  const claude = await loginFor('claude', { ANTHROPIC_API_KEY: KEYS.claude, ANTHROPIC_BASE_URL: address }, setting);
-  const codex = await loginFor('codex', { OPENAI_API_KEY: KEYS.codex, OPENAI_BASE_URL: `${address}/v1` }, setting);
+  const setting = { allowedTools: [], model: null, prices: {}, listen: shareBrokerPort(listenOnLoopback) };
+  const claude = await openAgentLogin(
+    'claude',
+    { ANTHROPIC_API_KEY: KEYS.claude, ANTHROPIC_BASE_URL: address },
+    setting,
+  );
+  const codex = await openAgentLogin(
+    'codex',
+    { OPENAI_API_KEY: KEYS.codex, OPENAI_BASE_URL: `${address}/v1` },
+    setting,
+  );
   const open = async (login: typeof claude): Promise<BrokeredCall> => {
     if (login.broker === null) throw new Error('no broker');
     return login.broker.open({ costUsd: null, tokens: null }, () => undefined);

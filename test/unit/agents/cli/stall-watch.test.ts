@@ -20,8 +20,8 @@ const retried: CallEvent = { kind: 'retry', line: '', retry: { status: null, cau
 type Moment = readonly [second: number, sign: ProviderSign | CallEvent];
 
 /** Returns the result of the watch at the 300th second. */
-function stalledBy(moments: readonly Moment[], tellsRetries: boolean) {
-  const watch = createStallWatch({ stallMs: STALL_MS, now: () => Date.now(), tellsRetries });
+function stalledBy(moments: readonly Moment[], printsRetries: boolean) {
+  const watch = createStallWatch({ stallMs: STALL_MS, now: () => Date.now(), printsRetries });
   for (const [second, sign] of moments) {
     vi.advanceTimersByTime(second * 1_000 - Date.now());
     if ('line' in sign) watch.see(sign);
@@ -129,7 +129,7 @@ test.each<readonly [what: string, moments: readonly Moment[], retryAt: number | 
   ],
   ['not where its provider did not say', [[1, { ...failed, waitMs: null }]], null],
 ])('a call that ends by itself is over a limit %s', (_what, moments, retryAt) => {
-  const watch = createStallWatch({ stallMs: STALL_MS, now: () => Date.now(), tellsRetries: true });
+  const watch = createStallWatch({ stallMs: STALL_MS, now: () => Date.now(), printsRetries: true });
   for (const [second, sign] of moments) {
     vi.setSystemTime(second * 1_000);
     watch.hear(sign as ProviderSign);

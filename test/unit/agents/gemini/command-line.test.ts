@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cli, geminiArguments, geminiEnvironment, geminiFiles } from '../../../../src/agents/gemini/cli.ts';
-import { nameOfProgram } from '../../../../src/agents/cli/agent.ts';
+import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
 const plain = { model: null, extraArgs: [], resume: null, alsoFolder: null, inbox: '/in' };
@@ -52,7 +52,7 @@ test.each([
   { printed: '0.61.0-preview.1', name: { name: 'Gemini CLI', version: '0.61.0-preview.1' } },
   { printed: 'my agent 1.0', name: { name: 'my agent 1.0', version: '' } },
 ])('$printed', ({ printed, name }) => {
-  expect(nameOfProgram(cli, printed)).toEqual(name);
+  expect(identifyProgram(cli, printed)).toEqual(name);
 });
 
 describe('the way to the model', () => {

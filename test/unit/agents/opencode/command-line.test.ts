@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { accessOf } from '../../../../src/agents/opencode/access.ts';
 import { cli, isOpenCodeSession, opencodeArguments, opencodeEnvironment } from '../../../../src/agents/opencode/cli.ts';
-import { nameOfProgram } from '../../../../src/agents/cli/agent.ts';
+import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = `ses_${'a'.repeat(26)}`;
 const anthropic = { ANTHROPIC_API_KEY: 'p', ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/v1' };
@@ -86,8 +86,8 @@ test.each([
 });
 
 test('its version is all that it prints', () => {
-  expect(nameOfProgram(cli, '1.18.33')).toEqual({ name: 'OpenCode', version: '1.18.33' });
-  expect(nameOfProgram(cli, 'something else')).toEqual({ name: 'something else', version: '' });
+  expect(identifyProgram(cli, '1.18.33')).toEqual({ name: 'OpenCode', version: '1.18.33' });
+  expect(identifyProgram(cli, 'something else')).toEqual({ name: 'something else', version: '' });
 });
 
 test('rules of servers come last, where a rule of the user names the same tool', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cli, qwenArguments, qwenEnvironment, qwenFiles } from '../../../../src/agents/qwen/cli.ts';
-import { nameOfProgram } from '../../../../src/agents/cli/agent.ts';
+import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
 const plain = { model: null, extraArgs: [], resume: null, alsoFolder: null };
@@ -59,6 +59,6 @@ test.each([
 });
 
 test('its version is all that it prints', () => {
-  expect(nameOfProgram(cli, '0.24.4')).toEqual({ name: 'Qwen Code', version: '0.24.4' });
-  expect(nameOfProgram(cli, 'something else')).toEqual({ name: 'something else', version: '' });
+  expect(identifyProgram(cli, '0.24.4')).toEqual({ name: 'Qwen Code', version: '0.24.4' });
+  expect(identifyProgram(cli, 'something else')).toEqual({ name: 'something else', version: '' });
 });

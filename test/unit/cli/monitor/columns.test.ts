@@ -1,10 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fit, flow, padded, piece, spread, widthOf, wrapped } from '../../../../src/cli/monitor/view/columns.ts';
+import {
+  fitLine,
+  flowParts,
+  padLine,
+  piece,
+  spreadParts,
+  widthOf,
+  wrapSentence,
+} from '../../../../src/cli/monitor/view/columns.ts';
 import { runs } from '../../../runs.ts';
 import { textOf } from './monitor-fixtures.ts';
 
-const text = (line: ReturnType<typeof fit>): string => line.map((part) => part.text).join('');
+const text = (line: ReturnType<typeof fitLine>): string => line.map((part) => part.text).join('');
 
 test.each<[string, number]>([
   ['', 0],
@@ -33,7 +41,7 @@ test.each<[string, readonly string[], number, string]>([
 ])('fit: %s', (_, pieces, columns, expected) => {
   expect(
     text(
-      fit(
+      fitLine(
         pieces.map((part) => piece(part)),
         columns,
       ),
@@ -42,20 +50,24 @@ test.each<[string, readonly string[], number, string]>([
 });
 
 test('fit keeps the look of what it cuts', () => {
-  expect(fit([piece('abc', 'good'), piece('defgh', 'bad')], 5)).toEqual([piece('abc', 'good'), piece('d…', 'bad')]);
+  expect(fitLine([piece('abc', 'good'), piece('defgh', 'bad')], 5)).toEqual([piece('abc', 'good'), piece('d…', 'bad')]);
 });
 
 test('padded fills up to the columns', () => {
-  expect(text(padded([piece('日本')], 6))).toBe('日本  ');
+  expect(text(padLine([piece('日本')], 6))).toBe('日本  ');
 });
 
 test('flow puts parts on as few lines as they fit on', () => {
   const parts = ['one', 'two', 'three', 'a part that is too long'].map((part) => [piece(part)]);
-  expect(textOf(flow(parts, 10))).toEqual(['one  two', 'three', 'a part th…']);
+  expect(textOf(flowParts(parts, 10))).toEqual(['one  two', 'three', 'a part th…']);
 });
 
 test('wrapped breaks between words', () => {
-  expect(textOf(wrapped('Order kept in the directory', 12, 'good'))).toEqual(['Order kept', 'in the', 'directory']);
+  expect(textOf(wrapSentence('Order saved in the directory', 12, 'good'))).toEqual([
+    'Order saved',
+    'in the',
+    'directory',
+  ]);
 });
 
 test.each([
@@ -64,7 +76,7 @@ test.each([
   [10, ['left', 'right']],
   [3, ['le…', 'ri…']],
 ])('spread over %d columns', (columns, expected) => {
-  expect(textOf(spread([piece('left')], [piece('right')], columns))).toEqual(expected);
+  expect(textOf(spreadParts([piece('left')], [piece('right')], columns))).toEqual(expected);
 });
 
 test('nothing that fits is wider than its columns', () => {
@@ -72,7 +84,7 @@ test('nothing that fits is wider than its columns', () => {
   const words = fc.array(wide, { maxLength: 30 }).map((characters) => characters.join(''));
   fc.assert(
     fc.property(fc.array(words, { maxLength: 5 }), fc.integer({ min: 0, max: 40 }), (parts, columns) => {
-      const line = fit(
+      const line = fitLine(
         parts.map((part) => piece(part)),
         columns,
       );

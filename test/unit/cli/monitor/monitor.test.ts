@@ -370,7 +370,7 @@ describe('without a terminal', () => {
 
   test('a run that is gone is said, and is the end', async () => {
     await put('.ralph/status.json', { run: { ...runStatus, pid: 1 } });
-    expect(await monitor([])).toMatchObject({ code: 0, out: expect.stringContaining('The run of PID 1 is gone') });
+    expect(await monitor([])).toMatchObject({ code: 0, out: expect.stringContaining('The run (PID 1) is gone') });
   });
 
   test('all branches: what changed, and not that time goes by', async () => {
@@ -491,7 +491,7 @@ describe('on a terminal', () => {
       monitor: { ...noTerminal, openScreen: () => Promise.resolve(fake.screen), isAlive: () => isAlive },
       now: () => now,
     });
-    expect(fake.seen.at(-1)?.join('\n')).toContain('PID 4711 is gone');
+    expect(fake.seen.at(-1)?.join('\n')).toContain('PID 4711) is gone');
   });
 
   test('what is half written is not shown', async () => {
@@ -515,13 +515,13 @@ describe('on a terminal', () => {
       createPlace('ref'),
       placeWith({ ...initialState('queue', noon), sequence: 1 }, {}, emptyBudget, 'directory'),
     ];
-    const fake = fakeScreen([tick, 'p', until('Order kept'), tick]);
+    const fake = fakeScreen([tick, 'p', until('Order saved'), tick]);
     await followed(fake, here(ref, directory));
     expect(directory.record().orders).toMatchObject([{ kind: 'pause', by: 'Ann Other', from: 'command-line' }]);
     expect(ref.record()).toMatchObject({ orders: [], document: null });
     const last = fake.seen.at(-1) ?? [];
     expect(last).toContain('paused   by Ann Other, 2026-11-21 12:00 UTC');
-    expect(last).toContain('Order kept (directory): pause. The next "ralph run" obeys it before anything');
+    expect(last).toContain('Order saved (directory): pause. The next "ralph run" obeys it before anything');
     expect(last.at(-1)).toContain('p resume');
   });
 
@@ -543,10 +543,10 @@ describe('on a terminal', () => {
       'r',
       until(question),
       'n',
-      until('Nothing was done.'),
+      until('No order was given.'),
       'r',
       'y',
-      until('Order kept'),
+      until('Order saved'),
       tick,
     ]);
     await followed(fake, here(directory));
@@ -590,15 +590,15 @@ describe('on a terminal', () => {
     const { code, out } = await ralph(['monitor', '--dir', folder], '', here(slow), {
       monitor: { ...noTerminal, openScreen: () => Promise.resolve(screen) },
     });
-    expect(fake.seen.at(-1)).toContain('stop: on its way …');
+    expect(fake.seen.at(-1)).toContain('stop: being given …');
     expect([code, fake.isClosed]).toEqual([0, true]);
-    expect(out).toContain('Order kept (directory): stop.');
+    expect(out).toContain('Order saved (directory): stop.');
     expect(directory.record().orders).toMatchObject([{ kind: 'stop' }]);
   });
 
   test('a changes to all branches, which are read behind the picture', async () => {
     await put('.ralph/status.json', { run: runStatus });
-    const fake = fakeScreen([tick, 'a', until('› queue'), 'p', until('Order kept (ref)'), 'a', tick]);
+    const fake = fakeScreen([tick, 'a', until('› queue'), 'p', until('Order saved (ref)'), 'a', tick]);
     const ref = placeWith({ ...initialState('queue', noon), sequence: 1 });
     await followed(fake, here(ref));
     expect(fake.seen[2]?.slice(0, 2)).toEqual([`${basename(folder)} · all branches`, 'Reading all branches …']);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { LocalPicture, Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
 import { widthOf, type Size } from '../../../../src/cli/monitor/view/columns.ts';
 import { renderScreen } from '../../../../src/cli/monitor/view/screen.ts';
-import { initialSession, pressKey, said, type Session } from '../../../../src/cli/monitor/view/session.ts';
+import { initialSession, pressKey, withMessage, type Session } from '../../../../src/cli/monitor/view/session.ts';
 import { MINUTE_MS } from '../../../../src/core/countdown.ts';
 import { noon } from '../../core/core-fixtures.ts';
 import {
@@ -146,7 +146,10 @@ describe('every state of a local run', () => {
     [
       'it is gone',
       withRun({}, false),
-      ['run      The run of PID 4711 is gone: it wrote last at 2026-11-21 11:59 UTC', '         iteration 3 of 10'],
+      [
+        'run      The run (PID 4711) is gone; its last update was at 2026-11-21 11:59 UTC',
+        '         iteration 3 of 10',
+      ],
     ],
     ['no task', withRun({ task: null }), ['task     none']],
     ['no tasks', withRun({ tasks: { done: 0, all: 0 } }), ['tasks    [░░░░░░░░░░] 0/0 done']],
@@ -178,7 +181,7 @@ describe('every state of a local run', () => {
     [
       'one that has cooled down',
       { ...none, state: stateOf({ circuit: { ...open, openedAt: iso(noon - 31 * MINUTE_MS) } }) },
-      ['cooldown no_progress: over by default, the next run probes'],
+      ['cooldown no_progress: over by the default cooldown, the next run probes'],
     ],
     [
       'parked',
@@ -288,19 +291,19 @@ describe('all branches', () => {
 
 describe('below the picture', () => {
   const receipt =
-    'Order kept (directory): pause. The next "ralph run" obeys it before anything else; one at work now continues to its end.';
+    'Order saved (directory): pause. The next "ralph run" obeys it before anything else; one at work now continues to its end.';
 
   test('a message stands above the keys', () => {
-    expect(shown(localPicture(), [80, 24], said(local, receipt, 'good')).slice(-3)).toEqual([
-      'Order kept (directory): pause. The next "ralph run" obeys it before anything',
+    expect(shown(localPicture(), [80, 24], withMessage(local, receipt, 'good')).slice(-3)).toEqual([
+      'Order saved (directory): pause. The next "ralph run" obeys it before anything',
       'else; one at work now continues to its end.',
       'q quit  p pause  s stop  r retry  a all branches',
     ]);
   });
 
   test('or in their place, where there is little room', () => {
-    expect(shown(localPicture(), [20, 5], said(local, receipt, 'good')).slice(-2)).toEqual([
-      'Order kept',
+    expect(shown(localPicture(), [20, 5], withMessage(local, receipt, 'good')).slice(-2)).toEqual([
+      'Order saved',
       '(directory): pause.',
     ]);
   });
@@ -325,7 +328,7 @@ describe('at any size, no line is wider and no picture higher than the terminal'
         output: { file: '日本語.log', at: iso(noon), lines: Array.from({ length: 20 }, () => '한국어 👍 '.repeat(20)) },
         state: stateOf({ ...knownLane, warnings: ['w '.repeat(200), 'x'.repeat(300)], circuit: open, park: parked }),
       }),
-      said(local, '日本語 '.repeat(50), 'bad'),
+      withMessage(local, '日本語 '.repeat(50), 'bad'),
     ],
     ['gone', localPicture(withRun({}, false)), local],
     ['all', { ...allPicture, problems: ['GitHub cannot be asked. '.repeat(10)] }, all],

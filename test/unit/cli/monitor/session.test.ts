@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
-import { initialSession, pressKey, said, type Session } from '../../../../src/cli/monitor/view/session.ts';
+import { initialSession, pressKey, withMessage, type Session } from '../../../../src/cli/monitor/view/session.ts';
 import { noon } from '../../core/core-fixtures.ts';
 import { allPicture, iso, localPicture, localRun, stateOf, withRun } from './monitor-fixtures.ts';
 
@@ -82,7 +82,7 @@ describe('r asks first', () => {
     for (const key of ['n', 'p', 's', 'escape', 'return'])
       expect(pressKey(asked.session, key, picture)).toMatchObject({
         asked: { kind: 'nothing' },
-        session: { asking: null, message: { text: 'Nothing was done.' }, isOrdering: false },
+        session: { asking: null, message: { text: 'No order was given.' }, isOrdering: false },
       });
   });
 });
@@ -103,8 +103,8 @@ describe('an order that nobody would obey says why', () => {
     ],
     ['nothing stuck', local, 'r', localPicture({ ...localRun, state: stateOf({ tasks: [] }) }), 'no failed, blocked'],
     ['a lane out of reach', { ...all, selected: 2 }, 'p', allPicture, 'cannot be reached'],
-    ['nothing read yet', all, 'p', { ...allPicture, all: null }, 'Nothing is read yet.'],
-    ['an order on its way', { ...local, isOrdering: true }, 'p', localPicture(), 'An order is on its way'],
+    ['nothing read yet', all, 'p', { ...allPicture, all: null }, 'Nothing has been read yet.'],
+    ['an order on its way', { ...local, isOrdering: true }, 'p', localPicture(), 'An order is being given'],
   ])('%s', (_, session, key, picture, why) => {
     const pressed = pressKey(session, key, picture);
     expect(pressed.asked).toEqual({ kind: 'nothing' });
@@ -138,11 +138,11 @@ describe('other keys', () => {
   });
 
   test.each(['x', 'escape', '', '💥', 'constructor'])('%s does nothing', (key) => {
-    const session = said(local, 'Something.', 'good');
+    const session = withMessage(local, 'Something.', 'good');
     expect(pressKey(session, key, localPicture())).toEqual({ session, asked: { kind: 'nothing' } });
   });
 
   test('a message stays until the next key', () => {
-    expect(pressKey(said(all, 'Something.', 'good'), 'down', allPicture).session.message).toBeNull();
+    expect(pressKey(withMessage(all, 'Something.', 'good'), 'down', allPicture).session.message).toBeNull();
   });
 });

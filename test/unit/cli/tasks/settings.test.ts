@@ -106,7 +106,10 @@ test('what cannot be used is named, and its default counts', async () => {
   expect(tasks).toHaveLength(3);
   expect(problems.map(({ file, message }) => [file, message])).toEqual([
     ['settings', expect.stringMatching(/^\.ralphrc:1: /) as string],
-    ['settings', `${WORKFLOW}: \`task-sources\` is an expression, which only a run knows; its default is used here.`],
+    [
+      'settings',
+      `${WORKFLOW}: \`task-sources\` is an expression, whose value only a run knows; its default is used here.`,
+    ],
     ['issues', expect.any(String) as string],
   ]);
 });

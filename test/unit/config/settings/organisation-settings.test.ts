@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parseConfig } from '../../../../src/config/inputs.ts';
-import { type OrganisationFile } from '../../../../src/core/settings/effective.ts';
-import { readOrganisationSettings, repositoryNamed } from '../../../../src/config/settings/organisation-settings.ts';
+import type { OrganisationFile } from '../../../../src/core/settings/effective.ts';
+import { parseRepositoryName } from '../../../../src/config/fields.ts';
+import { readOrganisationSettings } from '../../../../src/config/settings/organisation-settings.ts';
 import { readRunSettings, textsWith } from '../../../../src/config/settings/run-texts.ts';
 import { readNamedSettings } from '../../../../src/config/settings/settings-input.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
@@ -79,5 +80,5 @@ test.each([
   ['https://github.com/octo/a', null],
   ['-octo/a', null],
 ])('%s as a repository', (text, named) => {
-  expect(repositoryNamed(text)).toEqual(named);
+  expect(parseRepositoryName(text)).toEqual(named);
 });

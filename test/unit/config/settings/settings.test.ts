@@ -219,7 +219,7 @@ describe('what is said', () => {
         'Environment: 1 setting used (RALPH_MAX_CALLS_PER_HOUR), 1 is set by the workflow instead (CB_COOLDOWN_MINUTES), 5 have no meaning here (PLATFORM_DRIVER, REVIEW_MODE, RALPH_VERBOSE, RALPH_ENABLE_BACKUP, RALPH_MAX_CALL_PER_HOUR).',
         'The variable RALPH_MAX_CALL_PER_HOUR has no meaning here. Did you mean RALPH_MAX_CALLS_PER_HOUR?',
         'PLATFORM_DRIVER is "codex": the agent here is Claude Code.',
-        'REVIEW_MODE: people review the pull request; an agent step of a pipeline can, before.',
+        'REVIEW_MODE: people review the pull request; an agent step of a pipeline can review before them.',
       ],
     ],
     [
@@ -268,7 +268,7 @@ describe('what is said', () => {
     [
       'a second file',
       { files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=2', '.ralph/.ralphrc': 'MAX_CALLS_PER_HOUR=3' } },
-      ['`.ralph/.ralphrc`: 1 setting used.', '`.ralphrc`: not used, `.ralph/.ralphrc` comes before it.'],
+      ['`.ralph/.ralphrc`: 1 setting used.', '`.ralphrc`: not used, because `.ralph/.ralphrc` comes before it.'],
     ],
   ])('%s', (_, setting, lines) => {
     expect(linesOf(setting)).toEqual(lines);

@@ -10,7 +10,7 @@ import {
   passedOver,
   probingProviders,
   providerTroubles,
-  refusedLongest,
+  longestRefused,
   type AgentOrder,
   type Provider,
   type ProviderCall,
@@ -106,9 +106,9 @@ describe('whose turn it is', () => {
   });
 
   test('of refused ones the one that was refused first is asked first', () => {
-    expect(refusedLongest(order, { claude: open('auth', later), codex: open('auth', noon) })).toBe('codex');
-    expect(refusedLongest(order, { claude: open('auth', noon), codex: open('auth', noon) })).toBe('claude');
-    expect(refusedLongest(order, {})).toBe('claude');
+    expect(longestRefused(order, { claude: open('auth', later), codex: open('auth', noon) })).toBe('codex');
+    expect(longestRefused(order, { claude: open('auth', noon), codex: open('auth', noon) })).toBe('claude');
+    expect(longestRefused(order, {})).toBe('claude');
   });
 
   test('who stood before it, and why not they', () => {

@@ -3,7 +3,7 @@ import { rulesVerdict } from '../../../../src/core/agents/rules-verdict.ts';
 
 const codex = { unmapped: ['Bash(git add:*)', 'Bash(npm:*)'], allowsMore: 'run every command inside its sandbox' };
 const MORE =
-  'Codex may also run every command inside its sandbox, because it has no counterpart of `Bash(git add:*)`, `Bash(npm:*)`.';
+  'Codex may also run every command inside its sandbox, because it has no counterpart for `Bash(git add:*)`, `Bash(npm:*)`.';
 
 describe('before the first call', () => {
   test.each(['namespace', 'user', 'sandbox', 'none'] as const)('rules that all have a counterpart at %s', (level) => {
@@ -12,22 +12,22 @@ describe('before the first call', () => {
 
   test.each(['namespace', 'user', 'sandbox', 'none'] as const)('an agent that may do less at %s', (level) => {
     expect(rulesVerdict('Gemini CLI', { unmapped: ['Skill'], allowsMore: null }, level)).toEqual({
-      kind: 'said',
-      text: 'Gemini CLI has no counterpart of `Skill`, and works without.',
+      kind: 'warned',
+      text: 'Gemini CLI has no counterpart for `Skill`, and works without it.',
     });
   });
 
   test.each(['namespace', 'user', 'sandbox'] as const)('an agent that may do more at %s', (level) => {
     expect(rulesVerdict('Codex', codex, level)).toEqual({
-      kind: 'said',
-      text: `${MORE} Here the isolation \`${level}\` is the limit.`,
+      kind: 'warned',
+      text: `${MORE} The isolation level \`${level}\` limits it instead.`,
     });
   });
 
   test('an agent that may do more without isolation', () => {
     expect(rulesVerdict('Codex', codex, 'none')).toEqual({
       kind: 'refused',
-      text: `${MORE} Without isolation nothing else would hold it to \`allowed-tools\`. Set \`isolation: user\` or \`isolation: namespace\`, or allow \`Bash\` as a whole.`,
+      text: `${MORE} Without isolation, nothing else restricts it to \`allowed-tools\`. Set \`isolation: user\` or \`isolation: namespace\`, or allow \`Bash\` as a whole.`,
     });
   });
 
@@ -41,8 +41,8 @@ describe('before the first call', () => {
 
   test('a program of the user', () => {
     expect(rulesVerdict('The program', { unmapped: [], allowsMore: 'do everything' }, 'user')).toEqual({
-      kind: 'said',
-      text: 'The program may also do everything. Here the isolation `user` is the limit.',
+      kind: 'warned',
+      text: 'The program may also do everything. The isolation level `user` limits it instead.',
     });
   });
 
@@ -57,8 +57,8 @@ describe('before the first call', () => {
       'Bash(f)',
     ];
     expect(rulesVerdict('Codex', { unmapped, allowsMore: null }, 'user')).toEqual({
-      kind: 'said',
-      text: `Codex has no counterpart of \`Bash(a'b)\`, \`Bash(${'x'.repeat(74)}…\`, \`Bash(a b)\`, \`Bash(c)\`, \`Bash(d)\` and 2 more, and works without.`,
+      kind: 'warned',
+      text: `Codex has no counterpart for \`Bash(a'b)\`, \`Bash(${'x'.repeat(74)}…\`, \`Bash(a b)\`, \`Bash(c)\`, \`Bash(d)\` and 2 more, and works without it.`,
     });
   });
 });

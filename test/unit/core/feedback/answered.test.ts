@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
-  answerAfter,
+  recordAnswer,
   MERGED_BY_ITSELF,
   MERGED_WITHOUT_CALL,
-  receivedFeedback,
+  mergeReceivedFeedback,
   SUGGESTION_APPLIED,
-  suggestionWithheld,
+  answerForWithheld,
 } from '../../../../src/core/feedback/answered.ts';
 import { noFeedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import type { JournalEntry } from '../../../../src/core/journal/journal.ts';
@@ -27,7 +27,7 @@ function iteration(
 
 function itemAfter(progress: Partial<TaskProgress>, entry: JournalEntry, before: Partial<FeedbackItem> = {}) {
   const state = initialState('queue', noon);
-  const after = answerAfter(
+  const after = recordAnswer(
     {
       ...state,
       tasks: { 'thread-7': { ...untouched, ...progress } },
@@ -138,7 +138,7 @@ describe('of an answer of a loop in another job', () => {
     const { item, made, progress = 'in-progress' } = seen;
     const before = { ...noFeedback, items: { 'thread-7': { ...open, ...item } } };
     const given = { ...open, answer: now === null ? null : { ...answer, ...now } };
-    return receivedFeedback(
+    return mergeReceivedFeedback(
       { ...before, items: { 'thread-7': given } },
       {
         before: { feedback: before, tasks: { 'thread-7': { ...untouched, state: progress } } },
@@ -208,7 +208,7 @@ describe('of an answer of a loop in another job', () => {
     ],
     [
       'our refusal is known as ours',
-      [{ words: suggestionWithheld('.github/ci.yml', 'protected').words }, {}],
+      [{ words: answerForWithheld('.github/ci.yml', 'protected').words }, {}],
       { kind: 'unchanged', isOurs: true },
     ],
     [
@@ -218,7 +218,7 @@ describe('of an answer of a loop in another job', () => {
     ],
     [
       'a refusal of another file is not ours',
-      [{ words: suggestionWithheld('src/a.ts', 'protected').words, isOurs: true }, {}],
+      [{ words: answerForWithheld('src/a.ts', 'protected').words, isOurs: true }, {}],
       { isOurs: false },
     ],
     ['an answer of tomorrow is of the end of the run', [{ at: noon + 90_000_000 }, {}], { at: noon + 5 }],
@@ -265,7 +265,7 @@ describe('of a merge', () => {
     const before = { feedback: { ...noFeedback, items: { one: { ...open, kind } } }, tasks: {} };
     const received = { ...noFeedback, items: { one: { ...open, kind, answer } } };
     const seen = { before, tasks: [asked], made: { one: 'c1' }, baseBranch: 'main', endedAt: noon };
-    const item = receivedFeedback(received, seen).items['one'];
+    const item = mergeReceivedFeedback(received, seen).items['one'];
     expect(item?.answer).toMatchObject({ words, isOurs, commit: 'c1', posted: false });
     expect(item?.answer?.lockFiles).toEqual(kind === 'conflict' ? lockFiles : undefined);
   });

@@ -2,11 +2,11 @@ import type {
   Author,
   PullRequestNow,
   ReviewNow,
-  Standing,
+  ReviewState,
   ThreadComment,
   ThreadNow,
 } from '../../../../src/core/feedback/pull-request-now.ts';
-import { askedThreads, type AskedThread } from '../../../../src/core/feedback/reviews/threads.ts';
+import { threadsToAnswer, type AskedThread } from '../../../../src/core/feedback/reviews/threads.ts';
 import { MINUTE, noon } from '../core-fixtures.ts';
 
 export const ada: Author = { login: 'Ada', id: 1, kind: 'user' };
@@ -75,7 +75,7 @@ export function review(
 }
 
 /** A pull request that is ready and has no decision yet. */
-export const standing: Standing = {
+export const standing: ReviewState = {
   id: 'PR_5',
   isDraft: false,
   decision: null,
@@ -108,5 +108,5 @@ export function askedIn(
   change: Partial<ThreadNow> = {},
 ): AskedThread | null {
   const now = pullRequestNow({ threads: [thread(comments, change)], reviews });
-  return askedThreads(now, isTrusted, {}).asked[0] ?? null;
+  return threadsToAnswer(now, isTrusted, {}).asked[0] ?? null;
 }

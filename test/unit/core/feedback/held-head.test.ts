@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { holdOf, joinHolds, type Hold, type Standing } from '../../../../src/core/feedback/pull-request-now.ts';
+import { holdOf, joinHolds, type Hold, type ReviewState } from '../../../../src/core/feedback/pull-request-now.ts';
 import { standing } from './feedback-fixtures.ts';
 
 const approved: Hold = { approvedBy: ['ann'], autoMerge: false, queued: false };
 
 describe('what holds a head', () => {
-  test.each<[string, Partial<Standing>, Hold | null]>([
+  test.each<[string, Partial<ReviewState>, Hold | null]>([
     ['nothing, while nobody decided anything', {}, null],
     ['an approval by the rules of the base branch', { decision: 'approved', approvedBy: ['ann'] }, approved],
     ['an approval where no rule asks for one', { approvedBy: ['ann'] }, approved],

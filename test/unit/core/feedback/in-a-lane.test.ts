@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_ITEMS, noFeedback, type Feedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
-import { subjectFound, mergeSubjects } from '../../../../src/core/feedback/rounds.ts';
+import { subjectOfTask, mergeSubjects } from '../../../../src/core/feedback/rounds.ts';
 import {
   CONFLICT_TASK,
   FEEDBACK_PRIORITY,
@@ -16,7 +16,7 @@ import { initialState, type LaneState, MAX_STATE_BYTES, parseState } from '../..
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { applyOrders } from '../../../../src/core/sharing/orders.ts';
 import { parseTaskName } from '../../../../src/core/tasks/ids.ts';
-import { isPlanComplete, nextTask, untouched, withinReach } from '../../../../src/core/tasks/queue.ts';
+import { isPlanComplete, nextTask, untouched, tasksWithinReach } from '../../../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { describeStep, noon, play, policy, progress, task } from '../core-fixtures.ts';
 
@@ -78,7 +78,11 @@ describe('what is worked on next', () => {
   });
 
   test('a run gets to what was asked first', () => {
-    expect(withinReach([task(1), task(2), thread(7), thread(8)], {}, 3)).toEqual(['thread-7', 'thread-8', 'issue-1']);
+    expect(tasksWithinReach([task(1), task(2), thread(7), thread(8)], {}, 3)).toEqual([
+      'thread-7',
+      'thread-8',
+      'issue-1',
+    ]);
   });
 });
 
@@ -234,7 +238,7 @@ describe('people name it', () => {
 
   test('to have it tried again, whose rounds were used up', () => {
     const found = {
-      subjects: [subjectFound(thread(7))].filter((subject) => subject !== null),
+      subjects: [subjectOfTask(thread(7))].filter((subject) => subject !== null),
       isUndecided: () => false,
       personHead: null,
       maxRounds: 3,

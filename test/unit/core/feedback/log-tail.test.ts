@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { costly, cpuMs } from '../../../cpu.ts';
 import {
   createLogTail,
-  MAX_LOG_CHARS,
-  MAX_LOG_LINES,
+  MAX_TAIL_CHARS,
+  MAX_TAIL_LINES,
   type LogWindow,
 } from '../../../../src/core/feedback/checks/log-tail.ts';
 
@@ -74,13 +74,13 @@ describe('the end of a log', () => {
   test('has at most 200 lines, the last ones', () => {
     const lines = Array.from({ length: 1000 }, (_none, index) => at(1, `line ${String(index)}`));
     const kept = endOf([lines.join('\n')]).split('\n');
-    expect(kept).toHaveLength(MAX_LOG_LINES);
+    expect(kept).toHaveLength(MAX_TAIL_LINES);
     expect([kept[0], kept.at(-1)]).toEqual(['line 800', 'line 999']);
   });
 
   test('cuts a long line, and is never longer than its limit', () => {
     const kept = endOf([`${at(1, 'x'.repeat(1_000_000))}\n`.repeat(100)]);
-    expect(kept.length).toBeLessThanOrEqual(MAX_LOG_CHARS);
+    expect(kept.length).toBeLessThanOrEqual(MAX_TAIL_CHARS);
     expect(kept.split('\n')[0]).toBe(`${'x'.repeat(2000 - 512)}…`);
   });
 
@@ -107,8 +107,8 @@ describe('the end of a log', () => {
         );
         const kept = endOf(pieces, window);
         expect(kept).toBe(endOf([text], window));
-        expect(kept.split('\n').length).toBeLessThanOrEqual(MAX_LOG_LINES);
-        expect(kept.length).toBeLessThanOrEqual(MAX_LOG_CHARS);
+        expect(kept.split('\n').length).toBeLessThanOrEqual(MAX_TAIL_LINES);
+        expect(kept.length).toBeLessThanOrEqual(MAX_TAIL_CHARS);
       }),
     );
   });

@@ -6,19 +6,19 @@ import {
   MAX_ITEMS,
   MAX_TRIED,
   noFeedback,
-  withTried,
+  withEarlierAnswers,
 } from '../../../../src/core/feedback/memory.ts';
 import {
   addRound,
-  answerWith,
+  setAnswer,
   beginRound,
   forgetFeedback,
-  forgetRounds,
+  resetRounds,
   markPosted,
-  subjectFound,
+  subjectOfTask,
   mergeSubjects,
-  type Found,
-  type Remembered,
+  type CurrentSubjects,
+  type FeedbackMemory,
 } from '../../../../src/core/feedback/rounds.ts';
 import { isFeedback, type Subject } from '../../../../src/core/feedback/subject.ts';
 import { progressOf, untouched } from '../../../../src/core/tasks/queue.ts';
@@ -50,11 +50,11 @@ const done: TaskProgress = { ...untouched, state: 'done', attempts: 2 };
 const failed: TaskProgress = { ...untouched, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' };
 const spent: TaskProgress = { ...untouched, state: 'blocked', reason: 'feedback_rounds' };
 
-function remembered(items: Feedback['items'], tasks: Remembered['tasks'] = {}): Remembered {
+function remembered(items: Feedback['items'], tasks: FeedbackMemory['tasks'] = {}): FeedbackMemory {
   return { feedback: { ...noFeedback, items }, tasks };
 }
 
-function found(asked: Readonly<Record<string, string>>, change: Partial<Found> = {}): Found {
+function found(asked: Readonly<Record<string, string>>, change: Partial<CurrentSubjects> = {}): CurrentSubjects {
   return {
     subjects: Object.entries(asked).map(([id, by]) => ({
       id,
@@ -186,7 +186,7 @@ describe('a check', () => {
 
 describe('rounds', () => {
   const used = { ...item, rounds: 3 };
-  test.each<[string, FeedbackItem, TaskProgress, string, Partial<Found>, TaskProgress, boolean]>([
+  test.each<[string, FeedbackItem, TaskProgress, string, Partial<CurrentSubjects>, TaskProgress, boolean]>([
     ['that are used up are the end', { ...used, answer: changed }, done, '11', {}, spent, true],
     ['stay used up', used, spent, '10', {}, spent, true],
     ['stay used up when more is said', used, spent, '11', {}, spent, true],
@@ -234,7 +234,7 @@ describe('rounds', () => {
   test('are given again by a person, who has CI looked at once more', () => {
     const items = { [THREAD]: { ...used, answer: changed }, [CHECK]: { ...check, answer: changed } };
     const before = remembered(items).feedback;
-    const after = forgetRounds(forgetRounds(before, THREAD), CHECK);
+    const after = resetRounds(resetRounds(before, THREAD), CHECK);
     expect(after.items).toEqual({ [THREAD]: { ...items[THREAD], rounds: 0 }, [CHECK]: { ...check, rounds: 0 } });
   });
 });
@@ -243,7 +243,7 @@ describe('the memory', () => {
   test('keeps answers until people can read them', () => {
     const open = remembered({ [THREAD]: item, 'thread-2': item }).feedback;
     const words = { ...changed, words: 'x'.repeat(900) };
-    const answered = answerWith(answerWith(open, THREAD, words), 'thread-9', words);
+    const answered = setAnswer(setAnswer(open, THREAD, words), 'thread-9', words);
     expect(answered.items).toEqual({
       [THREAD]: { ...item, answer: { ...changed, words: `${'x'.repeat(499)}…`, posted: false } },
       'thread-2': item,
@@ -296,14 +296,14 @@ test.each<[Subject, string]>([
     id: 'thread-1',
     source: { kind: 'feedback', on, pullRequest: 5, url: 'https://example.test/5' },
   });
-  expect(subjectFound(one)).toEqual({
+  expect(subjectOfTask(one)).toEqual({
     id: 'thread-1',
     kind: on.kind,
     title: 'Title 1',
     url: 'https://example.test/5',
     asked,
   });
-  expect(subjectFound(task(1))).toBeNull();
+  expect(subjectOfTask(task(1))).toBeNull();
 });
 
 interface Step {
@@ -347,15 +347,19 @@ describe('whatever is asked and done', () => {
   });
 
   /** Plays a run on the open tasks as the loop would: each entry of `work` is an iteration, finished or not. */
-  function played(before: Remembered, { asking: { asked, undecided }, work }: Step, maxRounds: number): Remembered {
+  function played(
+    before: FeedbackMemory,
+    { asking: { asked, undecided }, work }: Step,
+    maxRounds: number,
+  ): FeedbackMemory {
     const taken = mergeSubjects(before, found(asked, { isUndecided: (id) => undecided.includes(id), maxRounds }));
-    let { feedback, tasks }: Remembered = taken;
+    let { feedback, tasks }: FeedbackMemory = taken;
     for (const [id, isDone] of work) {
       const then = progressOf(tasks, id);
       if (!taken.open.includes(id) || isSettled(then)) continue;
       feedback = beginRound(feedback, id, then);
       tasks = { ...tasks, [id]: { ...then, state: isDone ? 'done' : 'in-progress', attempts: then.attempts + 1 } };
-      if (isDone) feedback = answerWith(feedback, id, changed);
+      if (isDone) feedback = setAnswer(feedback, id, changed);
     }
     return { feedback, tasks };
   }
@@ -363,7 +367,7 @@ describe('whatever is asked and done', () => {
 
 describe('what was tried', () => {
   const answered = { ...check, answer: { ...changed, commit: 'c1', words: 'Fixed it.' } };
-  const asked = (before: FeedbackItem, by: string, change: Partial<Found> = {}): FeedbackItem | undefined =>
+  const asked = (before: FeedbackItem, by: string, change: Partial<CurrentSubjects> = {}): FeedbackItem | undefined =>
     mergeSubjects(remembered({ [CHECK]: before }, { [CHECK]: done }), found({ [CHECK]: by }, change)).feedback.items[
       CHECK
     ];
@@ -394,9 +398,9 @@ describe('what was tried', () => {
       { commit: 'c1', words: 'Fixed\n# it.' },
       { commit: null, words: null },
     ];
-    expect(withTried({ body: 'Log' }, { tried }).body).toBe(
-      'Log\n\nAnswered before, and it was not enough:\n- changed in commit c1: Fixed # it.\n- nothing was changed',
+    expect(withEarlierAnswers({ body: 'Log' }, { tried }).body).toBe(
+      'Log\n\nEarlier answers, which were not enough:\n- changed in commit c1: Fixed # it.\n- nothing was changed',
     );
-    expect(withTried({ body: 'Log' }, {}).body).toBe('Log');
+    expect(withEarlierAnswers({ body: 'Log' }, {}).body).toBe('Log');
   });
 });

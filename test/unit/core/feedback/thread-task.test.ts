@@ -63,7 +63,11 @@ describe('the body of a thread', () => {
     ['names several lines', { startLine: 10 }, 'File: src/a.js\nLines: 10 to 12\n'],
     ['names one line once', { startLine: 12 }, 'File: src/a.js\nLine: 12\n'],
     ['names a file as a whole', { line: null }, 'File: src/a.js\n\n'],
-    ['says that a line is gone', { side: 'left' }, '\nThe number is that of a line that the pull request removes.\n'],
+    [
+      'says that a line is gone',
+      { side: 'left' },
+      '\nThe pull request removes this; line numbers refer to the old file.\n',
+    ],
     [
       'says that the lines begin at one that is gone',
       { startLine: 4, startSide: 'left' },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { asksForBounds, parseAllowedHosts } from '../../../../src/core/isolation/hosts.ts';
+import { requiresNetworkLimit, parseAllowedHosts } from '../../../../src/core/isolation/hosts.ts';
 import {
   levelsToTry,
   NO_BOUNDS,
@@ -104,7 +104,7 @@ describe('where `allowed-hosts` has to be enforced', () => {
     [['any'], false],
     [[], false],
   ])('%j: %s', (items, expected) => {
-    expect(asksForBounds(parseAllowedHosts(items).asked)).toBe(expected);
+    expect(requiresNetworkLimit(parseAllowedHosts(items).asked)).toBe(expected);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
-  record,
-  reset,
+  recordInCircuit,
+  closeCircuit,
   viewCircuit,
   type CircuitFacts,
   closedCircuit,
@@ -39,7 +39,7 @@ const word = (circuit: Circuit, now = noon): string => {
   return `${seen.kind} ${detail}`.trim();
 };
 const after = (facts: readonly CircuitFacts[], circuit: Circuit = closedCircuit(0), now = noon): Circuit =>
-  facts.reduce((next, fact) => record(next, fact, bounds, now), circuit);
+  facts.reduce((next, fact) => recordInCircuit(next, fact, bounds, now), circuit);
 const opened = (ago: number, more: Partial<Circuit & { kind: 'open' }> = {}): Circuit => ({
   kind: 'open',
   totalOpens: 1,
@@ -108,7 +108,7 @@ test.each<[string, readonly CircuitFacts[], string]>([
   ],
 ])('the same error %s → %s', (_, facts, expected) => {
   const patient = { ...bounds, noProgress: 99 };
-  const circuit = facts.reduce<Circuit>((next, fact) => record(next, fact, patient, noon), closedCircuit(0));
+  const circuit = facts.reduce<Circuit>((next, fact) => recordInCircuit(next, fact, patient, noon), closedCircuit(0));
   expect(circuit.kind === 'open' ? `open ${circuit.reason}` : circuit.kind).toBe(expected);
 });
 
@@ -138,8 +138,10 @@ test.each<[string, CircuitFacts, Circuit['kind']]>([
 ])('output that declined twice with %s between', (_, between, expected) => {
   const patient = { ...bounds, noProgress: 9 };
   expect(
-    [declined, between, declined].reduce<Circuit>((next, fact) => record(next, fact, patient, noon), closedCircuit(0))
-      .kind,
+    [declined, between, declined].reduce<Circuit>(
+      (next, fact) => recordInCircuit(next, fact, patient, noon),
+      closedCircuit(0),
+    ).kind,
   ).toBe(expected);
 });
 
@@ -176,30 +178,30 @@ describe('an open circuit', () => {
   );
 
   test('an idle probe opens it again and counts the trip', () => {
-    expect(record(opened(31 * MINUTE), idle, bounds, noon)).toEqual(opened(0, { totalOpens: 2 }));
+    expect(recordInCircuit(opened(31 * MINUTE), idle, bounds, noon)).toEqual(opened(0, { totalOpens: 2 }));
   });
 
   test('a probe that asks a question is idle: exactly one probe', () => {
-    expect(record(opened(31 * MINUTE), question, bounds, noon)).toEqual(opened(0, { totalOpens: 2 }));
+    expect(recordInCircuit(opened(31 * MINUTE), question, bounds, noon)).toEqual(opened(0, { totalOpens: 2 }));
   });
 
   test('a probe that was denied says so', () => {
-    expect(record(opened(31 * MINUTE), denied, bounds, noon)).toEqual(
+    expect(recordInCircuit(opened(31 * MINUTE), denied, bounds, noon)).toEqual(
       opened(0, { totalOpens: 2, reason: 'permission_denied' }),
     );
   });
 
   test('a probe with progress closes it, and the trips stay counted', () => {
-    expect(record(opened(31 * MINUTE), progress, bounds, noon)).toEqual(closedCircuit(1));
+    expect(recordInCircuit(opened(31 * MINUTE), progress, bounds, noon)).toEqual(closedCircuit(1));
   });
 
   test('a neutral probe decides nothing', () => {
     const circuit = opened(31 * MINUTE);
-    expect(record(circuit, neutral, bounds, noon)).toBe(circuit);
+    expect(recordInCircuit(circuit, neutral, bounds, noon)).toBe(circuit);
   });
 
   test('a probe ran, whatever the clock says when it ends', () => {
-    expect(record(opened(31 * MINUTE), progress, bounds, noon - 5 * 60 * MINUTE)).toEqual(closedCircuit(1));
+    expect(recordInCircuit(opened(31 * MINUTE), progress, bounds, noon - 5 * 60 * MINUTE)).toEqual(closedCircuit(1));
   });
 
   test('circuit-auto-reset closes it at once, but not one that could not be read', () => {
@@ -211,7 +213,7 @@ describe('an open circuit', () => {
   });
 
   test('a reset closes it', () => {
-    expect(reset(opened(0))).toEqual(closedCircuit(1));
+    expect(closeCircuit(opened(0))).toEqual(closedCircuit(1));
   });
 });
 
@@ -223,7 +225,7 @@ test.each([
   const own = { ...bounds, noProgress };
   let circuit: Circuit = closedCircuit(0);
   const shown = expected.map(() => {
-    circuit = record(circuit, idle, own, noon);
+    circuit = recordInCircuit(circuit, idle, own, noon);
     return viewCircuit(circuit, own, noon).kind;
   });
   expect(shown).toEqual(expected);

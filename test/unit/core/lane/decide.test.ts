@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nextStep, startRun } from '../../../../src/core/lane/decide.ts';
-import { isWorthWaiting } from '../../../../src/core/loop/next-deed.ts';
+import { isWorthWaiting } from '../../../../src/core/loop/next-action.ts';
 import { endRun } from '../../../../src/core/lane/settle/settle.ts';
 import { recordPublished } from '../../../../src/core/lane/settle/settle-published.ts';
 import { resetCircuit, retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';

@@ -6,7 +6,7 @@ import type { Policy } from '../../../../src/core/policy.ts';
 import { beginIteration, bookCallUsage, endRun, settle } from '../../../../src/core/lane/settle/settle.ts';
 import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
-import { chargeCall, usedUp } from '../../../../src/core/lane/windows.ts';
+import { chargeCall, exhaustedWindow } from '../../../../src/core/lane/windows.ts';
 import { evidence, HOUR, MINUTE, noon, policy, analyzed, task, type Play } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
 
@@ -214,7 +214,7 @@ test('a clock that jumps never grants calls: one quota per hour that it ever mov
         let first: number | null = null;
         for (const jump of jumps) {
           now += jump;
-          while (usedUp(windows, { ...policy, maxCallsPerHour }, now) === null) {
+          while (exhaustedWindow(windows, { ...policy, maxCallsPerHour }, now) === null) {
             first ??= now;
             windows = chargeCall(windows, now);
             granted += 1;

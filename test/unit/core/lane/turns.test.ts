@@ -2,22 +2,22 @@ import { expect, test } from 'vitest';
 import {
   dropSession,
   resetSessions,
-  restedTooLong,
+  dropExpiredSessions,
   sessionOf,
   sessionsOf,
-  turnTo,
+  switchAgent,
 } from '../../../../src/core/lane/session.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { HOUR, noon, policy } from '../core-fixtures.ts';
 
 const session = (id: string, lastUsedAt = noon) => ({ id, startedAt: noon, lastUsedAt, taskId: 'issue-1' });
 const own: LaneState = { ...initialState('queue', noon), agent: 'claude', session: session('a') };
-const handedOn = turnTo(own, 'codex', 'limit', noon);
+const handedOn = switchAgent(own, 'codex', 'limit', noon);
 
 test("an agent's conversation rests while it is another one's turn, and goes on when it is its own again", () => {
   expect(handedOn).toMatchObject({ agent: 'codex', session: null, resting: { claude: { id: 'a' } } });
   const worked: LaneState = { ...handedOn, session: session('b') };
-  const back = turnTo(worked, 'claude', 'by_order', noon);
+  const back = switchAgent(worked, 'claude', 'by_order', noon);
   expect(back).toMatchObject({ agent: 'claude', session: { id: 'a' }, resting: { codex: { id: 'b' } } });
   expect(back.transitions).toEqual([
     { at: noon, subject: 'agent', from: 'claude', to: 'codex', reason: 'limit' },
@@ -26,8 +26,8 @@ test("an agent's conversation rests while it is another one's turn, and goes on 
 });
 
 test('its own turn changes nothing, and the first turn of all is no hand-over', () => {
-  expect(turnTo(own, 'claude', 'limit', noon)).toBe(own);
-  const first = turnTo(initialState('queue', noon), 'codex', 'by_order', noon);
+  expect(switchAgent(own, 'claude', 'limit', noon)).toBe(own);
+  const first = switchAgent(initialState('queue', noon), 'codex', 'by_order', noon);
   expect(first).toEqual({ ...initialState('queue', noon), agent: 'codex' });
 });
 
@@ -56,6 +56,6 @@ test('one is dropped without the other, a person drops all of them', () => {
 
 test('one that rested for longer than any is carried on is forgotten', () => {
   const expired = noon + policy.sessionExpiryMs;
-  expect(restedTooLong(handedOn, policy, expired).resting).toEqual({});
-  expect(restedTooLong(handedOn, policy, expired - HOUR)).toBe(handedOn);
+  expect(dropExpiredSessions(handedOn, policy, expired).resting).toEqual({});
+  expect(dropExpiredSessions(handedOn, policy, expired - HOUR)).toBe(handedOn);
 });

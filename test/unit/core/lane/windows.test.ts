@@ -4,7 +4,7 @@ import {
   chargeCall,
   chargeUsage,
   usageAt,
-  usedUp,
+  exhaustedWindow,
   type Windows,
 } from '../../../../src/core/lane/windows.ts';
 import { policy as defaults } from '../core-fixtures.ts';
@@ -36,7 +36,7 @@ describe('the hour of calls', () => {
     ['a call with the clock set back is charged to the same window', ['10:20', '10:10'], '10:30', '11:20'],
   ] as const)('%s: calls at %j, asked at %s → free at %o', (_, times, now, free) => {
     const expected = free === null ? null : { reason: 'calls_per_hour', resumeAt: at(free) };
-    expect(usedUp(calls(times), policy, at(now))).toEqual(expected);
+    expect(exhaustedWindow(calls(times), policy, at(now))).toEqual(expected);
   });
 
   test('opens at its first call, not at the usage of a call before it', () => {
@@ -65,8 +65,8 @@ describe('tokens and cost', () => {
   const windows = calls(['10:20']);
 
   test('tokens are charged when a call ends', () => {
-    expect(usedUp(chargeUsage(windows, usage({ tokens: 99 }), at('10:30')), policy, at('10:30'))).toBeNull();
-    expect(usedUp(chargeUsage(windows, usage({ tokens: 100 }), at('10:30')), policy, at('10:30'))).toEqual({
+    expect(exhaustedWindow(chargeUsage(windows, usage({ tokens: 99 }), at('10:30')), policy, at('10:30'))).toBeNull();
+    expect(exhaustedWindow(chargeUsage(windows, usage({ tokens: 100 }), at('10:30')), policy, at('10:30'))).toEqual({
       reason: 'tokens_per_hour',
       resumeAt: at('11:20'),
     });
@@ -75,19 +75,22 @@ describe('tokens and cost', () => {
   test('money is counted per UTC day', () => {
     const spent = chargeUsage(windows, usage({ costUsd: 1 }), at('10:30'));
     const midnight = Date.parse('2026-11-22T00:00:00Z');
-    expect(usedUp(spent, policy, at('23:59'))).toEqual({ reason: 'cost_per_day', resumeAt: midnight });
-    expect(usedUp(spent, policy, midnight)).toBeNull();
-    expect(usedUp(spent, policy, at('10:30') - 48 * 3_600_000)).toEqual({ reason: 'cost_per_day', resumeAt: midnight });
+    expect(exhaustedWindow(spent, policy, at('23:59'))).toEqual({ reason: 'cost_per_day', resumeAt: midnight });
+    expect(exhaustedWindow(spent, policy, midnight)).toBeNull();
+    expect(exhaustedWindow(spent, policy, at('10:30') - 48 * 3_600_000)).toEqual({
+      reason: 'cost_per_day',
+      resumeAt: midnight,
+    });
   });
 
   test('of several used up windows the one that ends last is reported', () => {
     const spent = chargeUsage(windows, usage({ tokens: 100, costUsd: 1 }), at('10:30'));
-    expect(usedUp(spent, policy, at('10:31'))?.reason).toBe('cost_per_day');
+    expect(exhaustedWindow(spent, policy, at('10:31'))?.reason).toBe('cost_per_day');
   });
 
   test('0 means no limit', () => {
     expect(
-      usedUp(chargeUsage(windows, usage({ tokens: 1e9, costUsd: 1e9 }), at('10:30')), defaults, at('10:30')),
+      exhaustedWindow(chargeUsage(windows, usage({ tokens: 1e9, costUsd: 1e9 }), at('10:30')), defaults, at('10:30')),
     ).toBeNull();
   });
 

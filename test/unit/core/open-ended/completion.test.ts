@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { alsoDoneAs, endsOpenEnded, settleOpenEnded } from '../../../../src/core/open-ended/completion.ts';
+import { markDoneUnder, endsOpenEnded, settleOpenEnded } from '../../../../src/core/open-ended/completion.ts';
 import { initialState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
@@ -126,9 +126,9 @@ describe('at the end of a run', () => {
 
   test('other texts of the same documents are done with it, and only then', () => {
     const done = settled(complete);
-    expect(progressOf(alsoDoneAs(done, PROMPT, OTHER).tasks, OTHER).state).toBe('finished');
-    expect(alsoDoneAs(worked, PROMPT, OTHER)).toBe(worked);
-    expect(alsoDoneAs(done, PROMPT, PROMPT)).toBe(done);
+    expect(progressOf(markDoneUnder(done, PROMPT, OTHER).tasks, OTHER).state).toBe('finished');
+    expect(markDoneUnder(worked, PROMPT, OTHER)).toBe(worked);
+    expect(markDoneUnder(done, PROMPT, PROMPT)).toBe(done);
     expect(initialState('queue', noon).tasks).toEqual({});
   });
 });

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { isPromptTask, parseTaskName } from '../../../../src/core/tasks/ids.ts';
-import { documentsNamed, promptBeside, promptFiles, promptTask } from '../../../../src/core/open-ended/prompt-task.ts';
+import {
+  documentsNamed,
+  promptUnlessListed,
+  promptFiles,
+  promptTask,
+} from '../../../../src/core/open-ended/prompt-task.ts';
 import { isPlanComplete, nextTask, untouched } from '../../../../src/core/tasks/queue.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { task } from '../core-fixtures.ts';
@@ -104,8 +109,8 @@ describe('beside other tasks', () => {
     ['optional tasks', [optional], true],
     ['a required one', [optional, required], false],
   ])('%s: it is one is %s', (_, listed, isOne) => {
-    expect(promptBeside(prompt, listed)).toEqual(isOne ? [prompt] : []);
-    expect(promptBeside(null, listed)).toEqual([]);
+    expect(promptUnlessListed(prompt, listed)).toEqual(isOne ? [prompt] : []);
+    expect(promptUnlessListed(null, listed)).toEqual([]);
   });
 
   const done = { ...untouched, state: 'done' as const };

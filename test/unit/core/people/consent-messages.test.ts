@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { noticeFor, tooManyPeople, warnOfChanges, warnOfStrangers } from '../../../../src/core/people/consent.ts';
+import {
+  noticeFor,
+  warnOfTooManyPeople,
+  warnOfChanges,
+  warnOfUntrustedLabels,
+} from '../../../../src/core/people/consent.ts';
 
 const issue = { number: 7, labels: ['ralph'] };
 const changed = { kind: 'changed', by: 'ada', askedAt: 3, editor: 'mallory', at: 5, isNoticed: false } as const;
@@ -29,7 +34,7 @@ test.each<[string, readonly { readonly number: number; readonly by: string | nul
     ],
   ],
 ])('strangers who put the label on: %s', (_, strangers, warnings) => {
-  expect(warnOfStrangers('ralph', strangers)).toEqual(warnings);
+  expect(warnOfUntrustedLabels('ralph', strangers)).toEqual(warnings);
 });
 
 test.each<[string, readonly { readonly number: number; readonly editor: string | null }[], readonly string[]]>([
@@ -49,7 +54,7 @@ test.each<[string, readonly { readonly number: number; readonly editor: string |
 });
 
 test('how many people are asked about is said', () => {
-  expect(tooManyPeople(20)).toBe(
-    'The issues at the head of the queue were labelled or changed by more than 20 people, and a run asks GitHub about no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
+  expect(warnOfTooManyPeople(20)).toBe(
+    'More than 20 people have labelled or changed the issues at the head of the queue, and a run checks the permission of no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
   );
 });

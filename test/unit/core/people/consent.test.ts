@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
-  accountsThatMatter,
-  consentAsBefore,
+  accountsToLookUp,
+  unchangedConsent,
   judgeConsent,
   type Consent,
   type History,
@@ -230,7 +230,7 @@ test('and it was asked for then although the text was changed', () => {
 
 describe('consent that was given before holds without a question', () => {
   const before = (events: readonly Event[], approved: { text: string; at: number } | null = { text: 'now', at: 5 }) =>
-    consentAsBefore({ history: historyOf(events), taskLabel: 'ralph', text: 'now', approved });
+    unchangedConsent({ history: historyOf(events), taskLabel: 'ralph', text: 'now', approved });
 
   test('where nothing has happened since', () => {
     expect(before([label(ann, 5)])).toEqual({ kind: 'given', by: 'ann', at: 5 });
@@ -265,6 +265,6 @@ test('nobody is asked about whose acts do not matter', () => {
     // A reopening within the second of the label requires no new approval.
     reopen(eve, 5),
   ]);
-  expect(accountsThatMatter(history, 'ralph')).toEqual([ann, bea, bea]);
-  expect(accountsThatMatter(historyOf([label(eve, 5), unlabel(eve, 6)]), 'ralph')).toEqual([]);
+  expect(accountsToLookUp(history, 'ralph')).toEqual([ann, bea, bea]);
+  expect(accountsToLookUp(historyOf([label(eve, 5), unlabel(eve, 6)]), 'ralph')).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { calledById, findNamed, type CalledTask } from '../../../../src/core/people/named-task.ts';
+import { referenceById, findTaskByName, type TaskReference } from '../../../../src/core/people/named-task.ts';
 
-const tasks: readonly CalledTask[] = [
+const tasks: readonly TaskReference[] = [
   { id: 'issue-12', name: '#12' },
   { id: 'plan-2b811320dcd2', name: '.ralph/fix_plan.md:4' },
   { id: 'prd-US-003', name: 'US-003' },
@@ -23,14 +23,14 @@ describe('a task that a person names', () => {
     ['beads-7', 'beads-7'],
     ['PROMPT.md', 'prompt-0a1b2c3d4e5f'],
   ])('%s is %s', (given, id) => {
-    expect(findNamed(given, tasks)).toEqual({ kind: 'task', id });
+    expect(findTaskByName(given, tasks)).toEqual({ kind: 'task', id });
   });
 
   test.each([
     ['7', 'Several tasks are called 7: prd-7, beads-7. Name one by its id.'],
     ['12', 'Several tasks are called 12: prd-12, issue-12. Name one by its id.'],
   ])('%s may be several', (given, why) => {
-    expect(findNamed(given, tasks)).toEqual({ kind: 'several', why });
+    expect(findTaskByName(given, tasks)).toEqual({ kind: 'several', why });
   });
 
   test.each([
@@ -39,19 +39,19 @@ describe('a task that a person names', () => {
     ['#13', /^Nearest: #12, /],
     ['', /^Nearest: /],
   ])('%s is none, and the near ones are named', (given, nearest) => {
-    expect(findNamed(given, tasks)).toEqual({ kind: 'none', nearest: expect.stringMatching(nearest) as string });
+    expect(findTaskByName(given, tasks)).toEqual({ kind: 'none', nearest: expect.stringMatching(nearest) as string });
   });
 
   test('where nothing is known nothing is near', () => {
-    expect(findNamed('US-003', [])).toEqual({ kind: 'none', nearest: 'No tasks are known yet.' });
+    expect(findTaskByName('US-003', [])).toEqual({ kind: 'none', nearest: 'No tasks are known yet.' });
   });
 
   test('of what only the id is known the entry of the file is the name', () => {
-    expect(findNamed('US-003', [calledById('prd-US-003')])).toEqual({ kind: 'task', id: 'prd-US-003' });
-    expect(findNamed('#12', [calledById('issue-12')])).toEqual({ kind: 'task', id: 'issue-12' });
+    expect(findTaskByName('US-003', [referenceById('prd-US-003')])).toEqual({ kind: 'task', id: 'prd-US-003' });
+    expect(findTaskByName('#12', [referenceById('issue-12')])).toEqual({ kind: 'task', id: 'issue-12' });
   });
 
   test('one task that is known twice is one', () => {
-    expect(findNamed('US-003', [...tasks, calledById('prd-US-003')])).toMatchObject({ kind: 'task' });
+    expect(findTaskByName('US-003', [...tasks, referenceById('prd-US-003')])).toMatchObject({ kind: 'task' });
   });
 });

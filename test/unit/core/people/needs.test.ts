@@ -6,7 +6,7 @@ import {
   isKnownReady,
   mayNotify,
   needsAtRest,
-  overNeeds,
+  resolvedNeeds,
   planNotifications,
   type LaneEnd,
 } from '../../../../src/core/people/needs.ts';
@@ -567,7 +567,7 @@ describe('over with a run that works', () => {
     ],
     ['no wait while it lasts', { kind: 'idle', reason: 'waiting_for_review' }, ['configuration every-run']],
   ])('%s', (_, outcome, expected) => {
-    const over = overNeeds({ lane: 'issue-1', outcome });
+    const over = resolvedNeeds({ lane: 'issue-1', outcome });
     expect(over.map(({ kind, about }) => `${kind} ${about}`)).toEqual(expected);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unsetIn, variablesNeededBy } from '../../../../src/core/pipeline/reading/command-variables.ts';
+import { unsetVariablesIn, variablesNeededBy } from '../../../../src/core/pipeline/reading/command-variables.ts';
 import { cpuMs } from '../../../cpu.ts';
 
 test.each<[string, readonly string[]]>([
@@ -30,7 +30,7 @@ test.each<[string, readonly string[]]>([
   ['BAA=1; echo ${A}', ['A']],
   ['echo A=${A}', []],
 ])('%j names what nobody sets: %j', (command, names) => {
-  expect(unsetIn(command, { SEEN: '' })).toEqual(names);
+  expect(unsetVariablesIn(command, { SEEN: '' })).toEqual(names);
 });
 
 test.each<[string, readonly string[]]>([
@@ -56,7 +56,7 @@ test.each<[string, readonly string[]]>([
 test('a long command takes no time', () => {
   const cost = cpuMs(() => {
     for (const part of ['${A', "'", '"', '$(', '# ', 'read ', '${A} ', '$A ']) {
-      unsetIn(part.repeat(10_000 / part.length), {});
+      unsetVariablesIn(part.repeat(10_000 / part.length), {});
       variablesNeededBy(part.repeat(10_000 / part.length));
     }
   });

@@ -319,7 +319,7 @@ describe('what is wrong is said with file, line and column', () => {
     [
       'a name that is taken',
       withSteps('{ "type": "noop", "name": "work" }'),
-      ['3:27 another step is called "work" as well'],
+      ['3:27 another step is also called "work"'],
     ],
     [
       'a command that is empty',
@@ -335,7 +335,7 @@ describe('what is wrong is said with file, line and column', () => {
       'a rule that is none',
       withSteps('{ "type": "agent", "name": "a", "config": { "allowed_tools": "read" } }'),
       [
-        '3:62 the list of tools has the rule "read": names of tools begin with a capital letter or mcp__. Did you mean Read?',
+        '3:62 the list of tool rules has the rule "read": names of tools begin with a capital letter or mcp__. Did you mean Read?',
       ],
     ],
     [
@@ -344,7 +344,7 @@ describe('what is wrong is said with file, line and column', () => {
         '{ "type": "agent", "name": "a", "config": { "marker_file": "done" } }',
         '{ "type": "agent", "name": "b", "config": { "marker_file": "./done" } }',
       ),
-      ['4:60 `marker_file` is that of the step "a" as well, so that this step never runs'],
+      ['4:60 the step "a" has the same `marker_file`, so this step would never run'],
     ],
     [
       'a cycle of markers: each waits for the other',
@@ -365,7 +365,7 @@ describe('what is wrong is said with file, line and column', () => {
     [
       'a pipeline that calls nobody any more',
       '{ "steps": [{ "type": "agent", "name": "a", "config": { "marker_file": "m" } }] }',
-      ['1:3 every `agent` step of `steps` has a `marker_file`, so that after the first iteration nobody is called'],
+      ['1:3 every `agent` step has a `marker_file`, so no agent would be called after the first iteration'],
     ],
     ['no steps', '{ "steps": [] }', ['1:12 `steps` is empty: give at least one step']],
     ['steps that are no list', '{ "steps": 3 }', ['1:12 `steps` must be a list, but is 3']],
@@ -389,7 +389,7 @@ describe('what is wrong is said with file, line and column', () => {
     [
       'a name that is there twice',
       '{ "steps": [], "steps": [{ "type": "agent", "name": "a", "timeout": 1, "timeout": 2 }] }',
-      ['1:16 `steps` is there twice: leave one out', '1:72 `timeout` is there twice: leave one out'],
+      ['1:16 `steps` occurs twice: remove one', '1:72 `timeout` occurs twice: remove one'],
     ],
     ['JSON that is broken', '{ "steps": [', ['1:13 the file ends in the middle of a value']],
   ])('%s', (_, text, problems) => {
@@ -415,9 +415,9 @@ describe('what is wrong is said with file, line and column', () => {
       ],
       [
         '3:11 `type` is "shell", not',
-        '3:28 another step is called "work" as well',
-        '4:62 the list of tools has the rule "Bash("',
-        '5:28 another step is called "a" as well',
+        '3:28 another step is also called "work"',
+        '4:62 the list of tool rules has the rule "Bash("',
+        '5:28 another step is also called "a"',
         '5:60 `prompt_file` gone.md is not a file of the base branch',
         '6:60 `prompt_file` blank.md is empty',
       ],
@@ -430,7 +430,7 @@ describe('what is wrong is said with file, line and column', () => {
       ],
       [
         '3:44 `timeout` must not be negative',
-        '3:80 the list of tools has the rule "Bash("',
+        '3:80 the list of tool rules has the rule "Bash("',
         '3:104 `prompt_file` gone.md is not a file',
         '3:115 `modle` is not known here: did you mean `model`?',
         '4:67 `threshold` must be a whole number',
@@ -461,7 +461,7 @@ describe('what is wrong is said with file, line and column', () => {
     [
       'nothing that may be due to what cannot be read',
       ['{ "type": "agnt", "name": "a" }', '"text"', '{ "type": "agent", "name": "b", "config": { "marker_file": 3 } }'],
-      ['3:11 `type` is "agnt", not', '4:1 the step must be an object', '5:60 `marker_file` must be a text'],
+      ['3:11 `type` is "agnt", not', '4:1 the step must be an object', '5:60 `marker_file` must be a string'],
     ],
   ])('whatever the schema refuses: %s', (_, steps, problems) => {
     const text = withSteps(...steps);
@@ -488,7 +488,7 @@ describe('what is wrong is said with file, line and column', () => {
     const file = '.ralph/config.yaml';
     expect(problemsOf(parse(text, file), { file })).toEqual([
       '.ralph/config.yaml:4:14 `timeout` must not be negative, but is "-5m"',
-      '.ralph/config.yaml:6:11 another step is called "a" as well',
+      '.ralph/config.yaml:6:11 another step is also called "a"',
       '.ralph/config.yaml:7:5 `retries` is not known here',
     ]);
     expect(problemsOf(parse('steps:\n  - a: [1\n', file), { file })[0]).toMatch(/^\.ralph\/config\.yaml:\d+:\d+ /);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endsTheRun, joinOutputs } from '../../../../src/core/pipeline/step-output.ts';
+import { whyRunEnds, joinOutputs } from '../../../../src/core/pipeline/step-output.ts';
 import { callsPerIteration } from '../../../../src/core/pipeline/pipeline.ts';
 import { callObstacle, readmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
 import { stepNotes, type StepRecord } from '../../../../src/core/pipeline/step-record.ts';
@@ -80,7 +80,7 @@ describe('the calls of an iteration together', () => {
     ['nothing', {}, null],
   ])('with %s in one of them', (_, change, why) => {
     const first = { ...one, analysis: analysis({ ...change, signal: { summary: 'first' } }) };
-    expect(endsTheRun(first)).toBe(why);
+    expect(whyRunEnds(first)).toBe(why);
     const together = joinOutputs([first, two], { failed: [], sessionId: 's', cancelled: false });
     expect(together.analysis).toMatchObject(
       why === null ? { signal: two.analysis.signal } : { ...change, signal: { summary: 'first' }, costUsd: 2.01 },

@@ -27,7 +27,13 @@ function composed(kind: Subject['kind'], change: Partial<PromptParts> = {}): str
 }
 
 /** A merge of which the loop itself made nothing. */
-const laid: MergeToFinish = { conflicts: [], lockFiles: [], madeByLoop: [], remade: [], verification: null };
+const laid: MergeToFinish = {
+  conflicts: [],
+  lockFiles: [],
+  regeneratedByLoop: [],
+  regenerated: [],
+  verification: null,
+};
 
 /** Returns the prompt without the text between marker lines. */
 function ownWords(prompt: string): string {
@@ -123,20 +129,20 @@ describe('a merge in the work tree', () => {
   test('leaves to the loop what it makes, with the reason where it could not', () => {
     const made = { path: 'package-lock.json', tool: 'npm', result: 'made' } as const;
     const lockFiles = ['package-lock.json', 'go.sum'];
-    const byLoop = { ...laid, lockFiles, madeByLoop: lockFiles, remade: [made] };
+    const byLoop = { ...laid, lockFiles, regeneratedByLoop: lockFiles, regenerated: [made] };
     const prompt = composed('conflict', { merge: byLoop });
-    expect(prompt).toContain('the loop makes them again once no marker is left.\n<<<<< BEGIN MADE-BY-LOOP-1\n');
+    expect(prompt).toContain('the loop regenerates them once no marker is left.\n<<<<< BEGIN MADE-BY-LOOP-1\n');
     expect(prompt).not.toMatch(/go mod tidy|--package-lock-only|tried that/);
     const failed = { path: 'go.sum', tool: 'go', result: 'missing' } as const;
-    const tried = composed('conflict', { merge: { ...byLoop, remade: [made, failed] } });
+    const tried = composed('conflict', { merge: { ...byLoop, regenerated: [made, failed] } });
     expect(tried).toContain('- go.sum: `go mod tidy`\n');
-    expect(tried).toContain('`go` is not installed here, so it did not make `go.sum` again');
+    expect(tried).toContain('`go` is not installed here, so it did not regenerate `go.sum`');
     expect(tried).not.toContain('--package-lock-only');
   });
 
   test('says that it does not pass, with the end of the output', () => {
     const verification = { kind: 'failed', command: 'x', code: 1, tail: 'TAIL', durationMs: 1 } as const;
-    const merge = { ...laid, lockFiles: ['go.sum'], madeByLoop: ['go.sum'], verification };
+    const merge = { ...laid, lockFiles: ['go.sum'], regeneratedByLoop: ['go.sum'], verification };
     const prompt = composed('conflict', { merge, lastVerification: verification });
     expect(prompt).toContain('The verification fails with the merge as it lies there. Fix that.');
     expect(prompt).toContain('TAIL');

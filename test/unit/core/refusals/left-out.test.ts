@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { acceptWork, recordLeftOut, withPlaces } from '../../../../src/core/refusals/left-out.ts';
+import { acceptWork, recordLeftOut, withRenamedCommits } from '../../../../src/core/refusals/left-out.ts';
 import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
 import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
@@ -68,7 +68,7 @@ describe('what the server refused', () => {
 
 test('commits that were made again are named by their new ids, and those that are gone by none', () => {
   const change = { ...state.change, tasks: { 'issue-1': { ...noShare, commits: ['c1', 'c9'], commitCount: 2 } } };
-  const after = withPlaces({ ...state, change }, { c1: null, c2: 'd2' });
+  const after = withRenamedCommits({ ...state, change }, { c1: null, c2: 'd2' });
   expect([after.tasks['issue-1']?.doneCommit, after.tasks['issue-2']?.doneCommit]).toEqual([null, 'd2']);
   expect(after.change.tasks['issue-1']).toMatchObject({ commits: ['c9'], commitCount: 1 });
 });

@@ -115,12 +115,12 @@ describe('each refusal is of one kind', () => {
     ['stale', 'moved', '[rejected] (non-fast-forward)', []],
     ['stale', 'moved', "cannot lock ref 'refs/heads/x': is at 5477a7 but expected 027faa", []],
     ['stale', 'moved', '[rejected] (stale info)', []],
-    ['weather', 'unreachable', "fatal: unable to access 'https://x/': The requested URL returned error: 503", []],
-    ['weather', 'unreachable', "fatal: unable to access 'https://x/': Recv failure: Connection reset by peer", []],
-    ['weather', 'breakdown', '[remote rejected] (Internal Server Error)', []],
-    ['weather', 'rate-limit', "fatal: unable to access 'https://x/': The requested URL returned error: 429", []],
+    ['transient', 'unreachable', "fatal: unable to access 'https://x/': The requested URL returned error: 503", []],
+    ['transient', 'unreachable', "fatal: unable to access 'https://x/': Recv failure: Connection reset by peer", []],
+    ['transient', 'breakdown', '[remote rejected] (Internal Server Error)', []],
+    ['transient', 'rate-limit', "fatal: unable to access 'https://x/': The requested URL returned error: 429", []],
     [
-      'weather',
+      'transient',
       'rate-limit',
       'remote: You have exceeded a secondary rate limit.\nfatal: The requested URL returned error: 403',
       [],
@@ -140,7 +140,7 @@ describe('each refusal is of one kind', () => {
   test.each([['https://github.com/read-only/rate limit.git'], ['http://127.0.0.1:403/octo/GH013.git']])(
     'nothing in the address %s counts',
     (url) => {
-      expect(parseRefusal(`fatal: unable to access '${url}': Could not resolve host`).kind).toBe('weather');
+      expect(parseRefusal(`fatal: unable to access '${url}': Could not resolve host`).kind).toBe('transient');
     },
   );
 });

@@ -3,7 +3,7 @@ import { lookAtKinds, type LookAtKind } from '../../../../src/core/review/manife
 import {
   lookAtFirst,
   MAX_NAMED_FILES,
-  moreToLookAt,
+  joinLookAt,
   recordedLookAt,
   type LookAt,
   type ReviewedChange,
@@ -406,12 +406,12 @@ describe('a flood', () => {
 
   test('of several iterations is counted together', () => {
     const found = lookAtFirst(flood);
-    expect(moreToLookAt(found, found)).toMatchObject([{ kind: 'skipped-test', fileCount: 990 }]);
-    expect(moreToLookAt([one('action', 'a')], [one('action', 'b'), one('editor', 'c')])).toEqual([
+    expect(joinLookAt(found, found)).toMatchObject([{ kind: 'skipped-test', fileCount: 990 }]);
+    expect(joinLookAt([one('action', 'a')], [one('action', 'b'), one('editor', 'c')])).toEqual([
       { kind: 'action', fileCount: 2, files: [...one('action', 'a').files, ...one('action', 'b').files] },
       one('editor', 'c'),
     ]);
-    expect(moreToLookAt([one('action', 'a')], [one('action', 'a')])).toEqual([one('action', 'a')]);
+    expect(joinLookAt([one('action', 'a')], [one('action', 'a')])).toEqual([one('action', 'a')]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readsTexts, toRead, type UnreadChange } from '../../../../src/core/review/test-files.ts';
+import { readsTexts, selectToRead, type UnreadChange } from '../../../../src/core/review/test-files.ts';
 
 const MIB = 1024 * 1024;
 
@@ -7,7 +7,7 @@ function change(path: string, more: Partial<UnreadChange> = {}): UnreadChange {
   return { path, kind: 'changed', bytesBefore: 10, bytesAfter: 10, ...more };
 }
 
-const read = (changes: readonly UnreadChange[]): readonly string[] => toRead(changes).map(({ path }) => path);
+const read = (changes: readonly UnreadChange[]): readonly string[] => selectToRead(changes).map(({ path }) => path);
 
 test.each<readonly [string, UnreadChange['kind'], boolean]>([
   ['package.json', 'changed', true],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isSecretFile, isSecretFolder } from '../../../../src/core/secrets/secret-files.ts';
 
-describe('files that hold secrets by their name', () => {
+describe('files whose names suggest secrets', () => {
   test.each([
     ...['.env', '.env.local', '.env.production', '.env-backup', 'api/.ENV', 'prod.env', '.envrc', '.dev.vars'],
     ...['.npmrc', 'web/.npmrc', '.netrc', '_netrc', '.pypirc', '.pgpass', '.git-credentials', '.htpasswd', 'auth.json'],

@@ -25,7 +25,7 @@ test('each setting with its origin, defaults last', () => {
   });
   expect(renderSettings(settings)).toEqual([
     'max-iterations: 5 (input, ralph.yml)',
-    'max-patch-kib: 9 (input, ralph.yml)',
+    'max-patch-kib: 9 (settings, ralph.yml)',
     'max-calls-per-hour: 2 (file, .ralphrc:1 MAX_CALLS_PER_HOUR)',
     'session-expiry-hours: 24 (file, .ralphrc:2 SESSION_EXPIRY_HOURS)',
     'verify: make; npm run lint (environment, .ralphrc:3 TEST_COMMAND, QUALITY_GATES)',

@@ -89,6 +89,14 @@ describe('a job that tests', () => {
     expect(learn(oneJob(steps)).learned?.verify).toEqual(['npm run b-test', 'npm ci', 'npm run f-test']);
   });
 
+  test('changes the folder for each of its lines alone', () => {
+    const { learned, stacks } = learn(
+      oneJob('      - run: npm ci\n      - run: |\n          cd a\n          npm test\n      - run: npm run test:b\n'),
+    );
+    expect(learned?.verify).toEqual(['npm ci', 'cd a && npm test', 'npm run test:b']);
+    expect(stacks[0]?.test).toBe('(cd a && npm test) && npm run test:b');
+  });
+
   test('runs where and as it says: folder, variables and shell', () => {
     const steps = `      - run: npm test
         env: { LABEL: "it's me" }
@@ -108,7 +116,10 @@ describe('a job that tests', () => {
         env: { KEY: "\${{ secrets.KEY }}" }
       - run: npm run tests -- \${{ needs.plan.outputs.shard }}
       - run: |
-          if [ -f x ]; then npm test; fi
+          # Only where there is one.
+          if [ -f x ]; then
+            npm test
+          fi
 `;
     const { learned, unread } = learn(oneJob(steps));
     expect(learned?.verify).toEqual(['npm ci', 'npm test']);
@@ -118,7 +129,7 @@ describe('a job that tests', () => {
         what: 'npm run tests -- ${{ needs.plan.outputs.shard }}',
         why: 'only a run of CI knows needs.plan.outputs.shard',
       },
-      { what: 'if [ -f x ]; then npm test; fi', why: 'it is a script, not a command' },
+      { what: 'if [ -f x ]; then', why: 'it is a script, not a command' },
     ]);
   });
 
@@ -163,6 +174,54 @@ jobs:
     expect(project.learned?.verify).toEqual(
       expect.arrayContaining(['(cd web && npm ci)', '(cd web && npm test)', '(cd api && go test ./...)']),
     );
+  });
+
+  test('installs in the set-up only what needs no build', () => {
+    const steps = ['./autogen.sh', './configure', 'make', 'make install', 'sudo make install', 'make check'];
+    const learned = learn(oneJob(steps.map((run) => `      - run: ${run}\n`).join('')), {}, {}).learned;
+    expect(learned?.setup).toEqual([]);
+    expect(learned?.verify).toEqual(steps.filter((run) => !run.startsWith('sudo')));
+  });
+
+  test('offers the tests of another job together with its builds', () => {
+    const job = (name: string, ...runs: readonly string[]): string =>
+      `  ${name}:\n    runs-on: ubuntu-latest\n    steps: [${runs.map((run) => `{ run: "${run}" }`).join(', ')}]\n`;
+    const workflow = `on: push\njobs:\n${job('test', 'cmake .', 'make', 'ctest')}${job('slow', 'cmake -DSLOW=ON .', 'make', 'ctest -j2')}${job('more', 'cmake .', 'make', 'make lint', 'ctest -N')}`;
+    expect(learn(workflow, {}, {}).learned).toMatchObject({
+      verify: ['cmake .', 'make', 'ctest'],
+      offered: ['cmake -DSLOW=ON . && make && ctest -j2', 'make lint', 'ctest -N'],
+    });
+  });
+
+  test('in a container runs on the runner in its place, and init says so', () => {
+    const steps = `      - run: apt-get update && apt-get install -y libfoo-dev
+      - run: apk add foo
+      - run: make test
+`;
+    const { learned } = learn(oneJob(steps, '    container: { image: "perl:5.42" }\n'), {}, {});
+    expect(stepsIn({ learned } as Project)).toEqual([
+      { run: 'sudo apt-get update && sudo apt-get install -y libfoo-dev' },
+    ]);
+    expect(learned).toMatchObject({
+      verify: ['make test'],
+      unread: [
+        { what: 'container: perl:5.42', why: expect.stringContaining('install what the image has') as string },
+        { what: 'apk add foo', why: 'it is for the system of the container' },
+      ],
+    });
+    expect(learn(oneJob(steps, '    container: perl:5.42\n'), {}, {}).learned?.unread).toHaveLength(2);
+  });
+
+  test('is the one with the newest settled version, also if that has a name', () => {
+    const versionOf = (values: string): unknown => {
+      const more = `    strategy: { matrix: { v: [${values}] } }\n`;
+      const steps =
+        '      - uses: a/setup-x@v1\n        with: { version: "${{ matrix.v }}" }\n      - run: make test\n';
+      return stepsIn(learn(oneJob(steps, more), {}, {}));
+    };
+    expect(versionOf('1.0.0, latest, nightly')).toMatchObject([{ with: { version: 'latest' } }]);
+    expect(versionOf('1.85.0, stable, beta')).toMatchObject([{ with: { version: 'stable' } }]);
+    expect(versionOf('dmd-2.103.1, ldc-latest, head')).toMatchObject([{ with: { version: 'ldc-latest' } }]);
   });
 
   test('has variables in common: one line names them once', () => {
@@ -272,12 +331,16 @@ test.each([
   ['cd build && ctest', 'test'],
   ['bundle exec rake', 'test'],
   ['npm run e2e', 'slow'],
+  ['yarn test:perf', 'slow'],
+  ["yarn list --pattern 'react'", 'aside'],
   ['pnpm -r build', 'build'],
   ['node scripts/set-version.mjs 1', 'aside'],
   ['make docs', 'aside'],
   ['echo "npm test"', 'aside'],
   ['go install example.org/x@latest', 'tool'],
   ['node scripts/seed.js', 'before'],
+  ['if [ "$CC" = gcc ]; then make test; fi', 'test'],
+  ['if [ -n "$X" ]; then git commit -am x; fi', 'change'],
 ])('%s is for: %s', (command, purpose) => {
   expect(purposeOf(command)).toBe(purpose);
 });
@@ -286,6 +349,10 @@ test.each<[string, readonly string[] | null]>([
   ['a\n# b\n\nset -ex\nmkdir out \\\n  -p\n', ['a', 'mkdir -p out -p']],
   ['cd x\nmake test\n', ['cd x && make test']],
   ['for f in *; do\n  x\ndone\n', null],
+  ['if [ -f x ]; then make test; fi\n', ['if [ -f x ]; then make test; fi']],
+  ["make test # it's slow\n", ['make test']],
+  ["prove -e '# x' t#1\n", ["prove -e '# x' t#1"]],
+  ['cd x\npython --version\nmake test\ncoverage xml\n', ['cd x && make test']],
   ['cat <<E\nx\nE\n', null],
   ["echo 'a\nb'\n", null],
 ])('the script %j is the commands %j', (script, commands) => {
@@ -298,6 +365,18 @@ test('programs are what starts, without variables, shells and what is not a prog
     'make',
     './build',
   ]);
+  expect(programsOf([`if [ -f x ]; then python -c 'import a; run b'; fi`, 'ctest || (cat log; false)'])).toEqual([
+    'python',
+    'ctest',
+  ]);
+});
+
+test('variables that a step of the set-up sets are named for the agent and verify', () => {
+  const steps = `      - uses: a/setup-d@v1
+      - run: make test CC=$CC D=\${DC} HOME=$HOME A=$A B=\${B:-x} 'C=$C' T=$NPM_TOKEN
+        env: { A: 1 }
+`;
+  expect(learn(oneJob(steps), {}, {}).learned?.variables).toEqual(['DC']);
 });
 
 test.each<[string, string | null]>([

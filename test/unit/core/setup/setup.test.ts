@@ -461,8 +461,15 @@ jobs:
       - uses: actions/setup-node@v5
         with: { node-version: 24 }
       - run: npm ci
-      - run: "npm test # all: of them"
+      - run: "npm test -- '#1: of them'"
 `;
+
+test('a variable that a step of the set-up sets reaches the agent and verify', async () => {
+  const ci = WITH_SERVICES.replace('- run: npm ci', '- run: npm ci --cpu=$CPU');
+  const text = workflowOf({ 'package.json': node(), '.github/workflows/ci.yml': ci });
+  expect(await problemsOf({ where: 'ralph.yml', text })).toEqual([]);
+  expect(stepsOf(text).at(-1)?.with).toMatchObject({ 'agent-env': 'CPU' });
+});
 
 test('what CI starts, checks out and runs stands in the workflow, in a form that GitHub takes', async () => {
   const files = { 'package.json': node(), '.gitmodules': '', '.github/workflows/ci.yml': WITH_SERVICES };
@@ -484,7 +491,7 @@ test('what CI starts, checks out and runs stands in the workflow, in a form that
     { run: 'npm ci' },
   ]);
   expect(steps.at(-1)?.with).toMatchObject({
-    verify: 'npm ci\nnpm test # all: of them\n',
+    verify: "npm ci\nnpm test -- '#1: of them'\n",
     'allowed-hosts': 'localhost:5432',
   });
   const [, setUp] = filesOf(projectOf(files), { ...choicesFor(files), shape: 'three-jobs' }, templates);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { believedBefore, believedState, unstoredTasks } from '../../../../src/core/sharing/believed.ts';
+import { believedLedger, believedState, unstoredTasks } from '../../../../src/core/sharing/believed.ts';
 import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
@@ -185,11 +185,11 @@ describe('what was used', () => {
   });
 
   test('before the run was never more than what is stored after it', () => {
-    expect(believedBefore([day(9), day(4, '2026-11-20')], [day(3), day(5, '2026-11-20')])).toEqual([
+    expect(believedLedger([day(9), day(4, '2026-11-20')], [day(3), day(5, '2026-11-20')])).toEqual([
       day(3),
       day(4, '2026-11-20'),
     ]);
-    expect(believedBefore([day(2)], [])).toEqual([day(2)]);
+    expect(believedLedger([day(2)], [])).toEqual([day(2)]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
-  boundBy,
+  boundPolicy,
   type Budget,
   emptyBudget,
   parseBudget,
@@ -8,18 +8,18 @@ import {
   reservationFor,
   reserve,
   reservedByOthers,
-  seededWith,
+  seedBudget,
   serializeUsage,
   settleBudget,
   settleRun,
   spentBetween,
-  takeOver,
+  takeOverReservations,
   tasksElsewhere,
   windowsFor,
 } from '../../../../src/core/sharing/budget.ts';
 import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
-import { callsRemaining, usedUp, type Windows } from '../../../../src/core/lane/windows.ts';
+import { callsRemaining, exhaustedWindow, type Windows } from '../../../../src/core/lane/windows.ts';
 import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 
 const none: Windows = { hour: null, day: null };
@@ -251,7 +251,7 @@ describe('a budget for a lane that knows what it used', () => {
     ['keeps what is reserved', budgetOf(reserved('b', { calls: 3 })), false],
   ])('%s', (_, budget, begins) => {
     const windows: Windows = { hour: { ...usedHour, calls: 1 }, day: { ...usedDay, costUsd: 1 } };
-    expect(seededWith(budget, windows)).toEqual(begins ? { ...budget, windows } : budget);
+    expect(seedBudget(budget, windows)).toEqual(begins ? { ...budget, windows } : budget);
   });
 });
 
@@ -291,8 +291,11 @@ describe('a stored budget', () => {
     if (parsed.kind !== 'budget') throw new Error(JSON.stringify(parsed));
     expect(parsed.problem).toContain('cannot be read');
     const seen = (now: number) =>
-      usedUp(windowsFor(parsed.budget, 'a', now), { ...defaults, maxTokensPerHour: 1e9, maxCostUsdPerDay: 1e9 }, now)
-        ?.reason;
+      exhaustedWindow(
+        windowsFor(parsed.budget, 'a', now),
+        { ...defaults, maxTokensPerHour: 1e9, maxCostUsdPerDay: 1e9 },
+        now,
+      )?.reason;
     expect(callsRemaining(windowsFor(parsed.budget, 'a', noon), defaults, noon)).toBe(0);
     expect([seen(noon), seen(noon + HOUR), seen(midnight)]).toEqual(['cost_per_day', 'cost_per_day', undefined]);
     expect(callsRemaining(windowsFor(parsed.budget, 'a', noon + HOUR), defaults, noon + HOUR)).toBe(
@@ -417,7 +420,7 @@ describe('a later attempt of a run', () => {
   const attempt = { runId: '42', runAttempt: 2 };
 
   test('holds nobody off by what the vanished one had, and what that reserved counts as used', () => {
-    const budget = takeOver(budgetOf(dead), attempt, noon);
+    const budget = takeOverReservations(budgetOf(dead), attempt, noon);
     expect([...tasksElsewhere(budget, 'issue-9', noon)]).toEqual([]);
     expect(reservedByOthers(budget, 'b', noon)).toEqual([]);
     expect(windowsFor(budget, 'b', noon).hour).toMatchObject({ calls: 3 });
@@ -426,10 +429,13 @@ describe('a later attempt of a run', () => {
 
   test('leaves what other runs hold beside it', () => {
     const other = reserved('b', { runId: '43' });
-    expect(takeOver(budgetOf(dead, other), attempt, noon).reservations).toEqual([{ ...dead, expiresAt: noon }, other]);
+    expect(takeOverReservations(budgetOf(dead, other), attempt, noon).reservations).toEqual([
+      { ...dead, expiresAt: noon },
+      other,
+    ]);
   });
 
-  test.each<[string, Reservation, Parameters<typeof takeOver>[1]]>([
+  test.each<[string, Reservation, Parameters<typeof takeOverReservations>[1]]>([
     ['of another run', { ...dead, runId: '43' }, attempt],
     ['of the same attempt: another job of it', { ...dead, runAttempt: 2 }, attempt],
     ['of a later attempt', { ...dead, runAttempt: 3 }, attempt],
@@ -437,7 +443,7 @@ describe('a later attempt of a run', () => {
     ['that is over anyhow', { ...dead, expiresAt: noon }, attempt],
   ])('leaves a reservation %s', (_, reservation, holder) => {
     const budget = budgetOf(reservation);
-    expect(takeOver(budget, holder, noon)).toBe(budget);
+    expect(takeOverReservations(budget, holder, noon)).toBe(budget);
   });
 });
 
@@ -519,6 +525,6 @@ describe('a run is bound by what it reserved', () => {
       { maxCostUsd: 3 },
     ],
   ])('%s', (_, change, own, expected) => {
-    expect(boundBy({ ...defaults, ...change }, own)).toMatchObject(expected);
+    expect(boundPolicy({ ...defaults, ...change }, own)).toMatchObject(expected);
   });
 });

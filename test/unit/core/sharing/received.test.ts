@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
-import { receivedState, withReservationUsed, type Admitted } from '../../../../src/core/sharing/believed.ts';
+import { mergeReceivedState, withReservationUsed, type Admitted } from '../../../../src/core/sharing/believed.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
 import { HOUR, noon, policy } from '../core-fixtures.ts';
 
@@ -20,7 +20,8 @@ const admitted: Admitted = {
   policy: { ...policy, maxIterations: 4, maxCostUsd: 2 },
   base: 'base',
 };
-const received = (change: Partial<LaneState>): LaneState => receivedState({ ...before, ...change }, admitted, noon);
+const received = (change: Partial<LaneState>): LaneState =>
+  mergeReceivedState({ ...before, ...change }, admitted, noon);
 
 describe('what the job of the loop says of', () => {
   test('tasks counts for those that were admitted, and for no others', () => {
@@ -48,7 +49,8 @@ describe('what the job of the loop says of', () => {
     const agentSteps = [{ name: 'work', marker: null, resetAfterMs: HOUR, required: true }];
     const of = (step: string): LaneState['park'] => {
       const park = { reason: 'step_circuit', step, resumeAt: noon + HOUR, taskId: null, branchHead: null } as const;
-      return receivedState({ ...before, park }, { ...admitted, policy: { ...admitted.policy, agentSteps } }, noon).park;
+      return mergeReceivedState({ ...before, park }, { ...admitted, policy: { ...admitted.policy, agentSteps } }, noon)
+        .park;
     };
     expect([of('work'), of('[a](https://evil.test)')]).toMatchObject([{ step: 'work' }, { step: null }]);
   });
@@ -56,7 +58,7 @@ describe('what the job of the loop says of', () => {
   test('what people had tried again: it may be over, and nothing is new', () => {
     const retried = { ...untouched, retried: true } as const;
     const of = (was: LaneState['tasks'], is: LaneState['tasks']): LaneState['tasks'] =>
-      receivedState({ ...before, tasks: is }, { ...admitted, before: { ...before, tasks: was } }, noon).tasks;
+      mergeReceivedState({ ...before, tasks: is }, { ...admitted, before: { ...before, tasks: was } }, noon).tasks;
     expect(of({ 'issue-2': retried, 'issue-3': retried }, { 'issue-2': untouched, 'issue-3': retried })).toEqual({
       'issue-2': untouched,
       'issue-3': retried,
@@ -71,7 +73,7 @@ describe('what the job of the loop says of', () => {
     const approval = { text: 'a', by: 'ann', at: noon };
     const was: LaneState = { ...before, tasks: { 'issue-1': answer('issue-1'), 'issue-2': answer('issue-2') } };
     const of = (tasks: LaneState['tasks']) =>
-      receivedState({ ...was, tasks }, { ...admitted, before: was }, noon).tasks;
+      mergeReceivedState({ ...was, tasks }, { ...admitted, before: was }, noon).tasks;
     expect(of(was.tasks)).toEqual(was.tasks);
     expect(of({ 'issue-1': untouched, 'issue-2': { ...untouched, approval }, 'issue-3': answer('issue-9') })).toEqual({
       'issue-1': answer('issue-1'),

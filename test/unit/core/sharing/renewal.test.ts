@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { emptyBudget, reserve, type Budget } from '../../../../src/core/sharing/budget.ts';
-import { renew } from '../../../../src/core/sharing/renewal.ts';
+import { planRenewal } from '../../../../src/core/sharing/renewal.ts';
 import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 
 const policy = { ...defaults, maxIterations: 10, maxCallsPerHour: 6, maxCostUsd: 5, maxCostUsdPerDay: 8 };
@@ -35,7 +35,7 @@ test.each<
   ],
   ['what another run reserved is gone', reserve(begun, other, noon), noon + HOUR, { calls: 8, maxCostUsd: 5, hour: 4 }],
 ])('%s', (_title, budget, now, expected) => {
-  const renewal = renew(budget, { run, spent, windows, policy }, now);
+  const renewal = planRenewal(budget, { run, spent, windows, policy }, now);
   expect({
     calls: renewal.policy.maxIterations,
     maxCostUsd: renewal.policy.maxCostUsd,

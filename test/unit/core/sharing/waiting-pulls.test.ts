@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WaitingPullRequest } from '../../../../src/core/feedback/pull-request-now.ts';
-import { lanesInNeed, type Looked } from '../../../../src/core/sharing/waiting-issues.ts';
+import { lanesInNeed, type ExaminedPullRequest } from '../../../../src/core/sharing/waiting-issues.ts';
 
 const HOUR = 3_600_000;
 const NOW = 100 * HOUR;
@@ -9,7 +9,7 @@ function pull(branch: string, change: Partial<WaitingPullRequest> = {}): Waiting
   return { number: 1, branch, head: 'aaa', base: 'bbb', mergeable: 'conflicting', checks: 'unknown', ...change };
 }
 
-function lanes(open: readonly WaitingPullRequest[], looked: readonly Looked[] = []): readonly string[] {
+function lanes(open: readonly WaitingPullRequest[], looked: readonly ExaminedPullRequest[] = []): readonly string[] {
   return lanesInNeed(open, { prefix: 'ralph/', looked, now: NOW }).map(({ lane }) => lane);
 }
 
@@ -33,7 +33,7 @@ describe('the pull requests that need work', () => {
     ]);
   });
 
-  test.each<[string, Partial<Looked>, boolean]>([
+  test.each<[string, Partial<ExaminedPullRequest>, boolean]>([
     ['stands as it did an hour ago', {}, false],
     ['has another head', { seen: 'abc bbb conflicting unknown' }, true],
     ['has another base', { seen: 'aaa abc conflicting unknown' }, true],

@@ -3,7 +3,14 @@ import { emptyBudget, reserve, type Reservation } from '../../../../src/core/sha
 import { emptyRecord } from '../../../../src/core/sharing/lane-record.ts';
 import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
-import { amend, changeUsage, order, release, save, withoutLeases } from '../../../../src/core/snapshot/changes.ts';
+import {
+  amendInSnapshot,
+  changeUsage,
+  orderInSnapshot,
+  releaseInSnapshot,
+  saveInSnapshot,
+  withoutLeases,
+} from '../../../../src/core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, laneIn, withRecord, type Snapshot } from '../../../../src/core/snapshot/snapshot.ts';
 import { withUnanswered } from '../../../../src/core/snapshot/going-on.ts';
 import { HOUR, noon } from '../core-fixtures.ts';
@@ -27,7 +34,7 @@ const day = { day: '2026-11-21', calls: 2, tokens: 0, costUsd: 0.5, minutes: 0 }
 const before = initialState(LANE, noon);
 const after = { ...before, sequence: 1, ledger: [day] };
 const saving = (saver = a) =>
-  save({
+  saveInSnapshot({
     ...{ lane: LANE, sequence: 1, document: serializeState(after), saver, now: noon },
     run: { before, after, isPublished: true },
     stored: null,
@@ -89,26 +96,30 @@ describe('a save', () => {
 test('a lane that is given back unused gives back its reservation; one that was worked on keeps it', () => {
   const { snapshot: working } = claimed(emptySnapshot)(emptySnapshot);
   for (const isUnused of [true, false]) {
-    const { snapshot } = release(LANE, { holder: a, isUnused, now: noon })(working);
+    const { snapshot } = releaseInSnapshot(LANE, { holder: a, isUnused, now: noon })(working);
     expect(laneIn(snapshot, LANE)).toMatchObject({ record: { lease: null } });
     expect(ofBudget(snapshot).reservations).toHaveLength(isUnused ? 0 : 1);
   }
   const stranger = { ...a, runTag: 'stranger' };
-  expect(release(LANE, { holder: stranger, isUnused: true, now: noon })(working).snapshot).toBe(working);
+  expect(releaseInSnapshot(LANE, { holder: stranger, isUnused: true, now: noon })(working).snapshot).toBe(working);
 });
 
 test('an order says in the history who gave it; a name cannot begin a line of its own', () => {
   const given = { kind: 'retry', task: LANE, by: 'ada\nRalph-Depth: 1', from: 'comment', run: null, at: noon } as const;
-  const { message, answer, snapshot } = order(LANE, given)(emptySnapshot);
+  const { message, answer, snapshot } = orderInSnapshot(LANE, given)(emptySnapshot);
   expect([message, answer]).toEqual(['issue #7: retry issue-7, ordered by ada Ralph-Depth: 1 (comment)', null]);
   expect(laneIn(snapshot, LANE)).toMatchObject({ record: { orders: [{ kind: 'retry' }] } });
   const newer = new Map([[`lanes/${LANE}.json`, '{"version":9}']]);
-  expect(order(LANE, given)(newer)).toMatchObject({ snapshot: newer, answer: expect.stringContaining('newer') });
+  expect(orderInSnapshot(LANE, given)(newer)).toMatchObject({
+    snapshot: newer,
+    answer: expect.stringContaining('newer'),
+  });
 });
 
 test('what decides nothing is amended where nobody works on the LANE, and it is as it was decided by', () => {
   const document = (sequence: number): string => `{"n":${String(sequence)}}`;
-  const amending = (seen: Snapshot) => amend({ lane: LANE, document, holder: a, seen, now: noon, why: 'why' });
+  const amending = (seen: Snapshot) =>
+    amendInSnapshot({ lane: LANE, document, holder: a, seen, now: noon, why: 'why' });
   const { snapshot, answer } = amending(emptySnapshot)(emptySnapshot);
   expect(answer).toBe(true);
   expect(laneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 1, document: '{"n":1}', lease: null } });

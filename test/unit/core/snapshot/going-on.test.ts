@@ -3,9 +3,14 @@ import { initialState, type LaneState } from '../../../../src/core/lane/state/st
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { emptyBudget } from '../../../../src/core/sharing/budget.ts';
 import { MAX_WAITING, type WaitingIssue } from '../../../../src/core/sharing/waiting-issues.ts';
-import { release, save, settled, type Claiming } from '../../../../src/core/snapshot/changes.ts';
-import { goesOn, withAsked, withNothingToDo, withUnanswered } from '../../../../src/core/snapshot/going-on.ts';
-import { migrated } from '../../../../src/core/snapshot/migration.ts';
+import {
+  releaseInSnapshot,
+  saveInSnapshot,
+  settleSnapshot,
+  type Claiming,
+} from '../../../../src/core/snapshot/changes.ts';
+import { hasWorkLeft, withAsked, withNothingToDo, withUnanswered } from '../../../../src/core/snapshot/going-on.ts';
+import { migrateSnapshot } from '../../../../src/core/snapshot/migration.ts';
 import {
   emptySnapshot,
   laneIn,
@@ -28,7 +33,7 @@ const stateOf = (standing: TaskProgress, lane = LANE): LaneState => ({
   tasks: { 'issue-1': standing },
 });
 const asks = (snapshot: Snapshot, lane = LANE, now = noon): boolean =>
-  goesOn(snapshot, lane, { runTag: 'other', runId: '9', runAttempt: 1, now });
+  hasWorkLeft(snapshot, lane, { runTag: 'other', runId: '9', runAttempt: 1, now });
 /** Returns the snapshot after a run claims the lane and ends with this state; null for a killed run. */
 function afterRun(
   snapshot: Snapshot,
@@ -48,7 +53,7 @@ function afterRun(
   if (state === null) return working;
   const run = { before: initialState(lane, noon), after: state, isPublished };
   const copy = { lane, sequence: state.sequence, document: serializeState(state) };
-  return save({ ...copy, saver: leaseOf('a'), now: noon, run, stored: null })(working).snapshot;
+  return saveInSnapshot({ ...copy, saver: leaseOf('a'), now: noon, run, stored: null })(working).snapshot;
 }
 
 describe('the lane of an issue goes on', () => {
@@ -88,9 +93,11 @@ describe('the lane of an issue goes on', () => {
 
   test('whose run ended before it answered, and gave the lane back', () => {
     const working = afterRun(emptySnapshot, null, { purpose: 'answers' });
-    const given = release(LANE, { holder: leaseOf('a'), isUnused: true, now: noon })(working).snapshot;
+    const given = releaseInSnapshot(LANE, { holder: leaseOf('a'), isUnused: true, now: noon })(working).snapshot;
     expect(asks(given)).toBe(true);
-    const idle = release(LANE, { holder: leaseOf('a'), isUnused: true, now: noon })(afterRun(emptySnapshot, null));
+    const idle = releaseInSnapshot(LANE, { holder: leaseOf('a'), isUnused: true, now: noon })(
+      afterRun(emptySnapshot, null),
+    );
     expect(asks(idle.snapshot)).toBe(false);
   });
 
@@ -140,18 +147,18 @@ describe('what a person asks for', () => {
 test('settling a run changes what waits and what goes on, also where its state is not kept', () => {
   const after = stateOf({ ...progress('blocked'), reason: 'status_blocked' });
   const run = { before: initialState(LANE, noon), after, isPublished: false };
-  const snapshot = settled(
+  const snapshot = settleSnapshot(
     withLane(emptySnapshot, LANE, (record) => record),
     run,
     { runTag: 'a', now: noon },
   );
   expect(waitingIn(snapshot)).toMatchObject([{ lane: LANE, task: LANE, progress: { state: 'blocked' }, at: noon }]);
   expect(asks(snapshot)).toBe(true);
-  expect(settled(snapshot, run, { runTag: 'a', now: noon + MINUTE })).toBe(snapshot);
+  expect(settleSnapshot(snapshot, run, { runTag: 'a', now: noon + MINUTE })).toBe(snapshot);
 });
 
 const waitingOf = (earlier: object): readonly WaitingIssue[] =>
-  waitingIn(migrated(new Map([['budget', JSON.stringify({ ...emptyBudget, ...earlier })]]), noon));
+  waitingIn(migrateSnapshot(new Map([['budget', JSON.stringify({ ...emptyBudget, ...earlier })]]), noon));
 
 describe('an open circuit as an earlier version wrote it', () => {
   const read = (circuits: readonly string[], waiting: readonly string[] = []): readonly string[] => {

@@ -7,7 +7,7 @@ import {
   isSnapshotFile,
   laneIn,
   lanesIn,
-  looksIn,
+  examinedIn,
   parseSnapshot,
   recordIn,
   serializeSnapshot,
@@ -61,7 +61,7 @@ describe('what all lanes share', () => {
     ]);
     expect(budgetIn(kept, noon)).toEqual({ kind: 'budget', budget: full, problem: null });
     expect(waitingIn(kept)).toEqual(waiting);
-    expect(looksIn(kept)).toEqual([{ lane: 'issue-3', ...looked }]);
+    expect(examinedIn(kept)).toEqual([{ lane: 'issue-3', ...looked }]);
   });
 
   test('changes only the files of what changed', () => {
@@ -86,7 +86,7 @@ describe('what all lanes share', () => {
     const newer = new Map([...kept, ['usage.json', '{"version":2}'], ['lanes/issue-3.json', '{"version":9}']]);
     expect(withBudget(newer, emptyBudget, noon)).toBe(newer);
     expect(withLane(newer, 'issue-3', (record) => ({ ...record, looked: null }))).toBe(newer);
-    expect(looksIn(newer)).toEqual([]);
+    expect(examinedIn(newer)).toEqual([]);
   });
 
   test('is not what lies under the name of another issue, or cannot be read', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { admission, exhausted, plus, type CallLimits, type Spent } from '../../../../src/core/spending/meter.ts';
+import { admission, exhausted, addSpent, type CallLimits, type Spent } from '../../../../src/core/spending/meter.ts';
 
 const usd = (costUsd: number): Spent => ({ tokens: 0, costUsd });
 const tokens = (count: number): Spent => ({ tokens: count, costUsd: 0 });
@@ -51,7 +51,7 @@ test.each<[string, CallLimits, { spent: Spent; open: Spent; next: Spent }, objec
 });
 
 test('sums and ends are of both kinds', () => {
-  expect(plus({ tokens: 1, costUsd: 2 }, { tokens: 10, costUsd: 20 })).toEqual({ tokens: 11, costUsd: 22 });
+  expect(addSpent({ tokens: 1, costUsd: 2 }, { tokens: 10, costUsd: 20 })).toEqual({ tokens: 11, costUsd: 22 });
   expect(exhausted({ tokens: 5, costUsd: 5 }, { tokens: 5, costUsd: 5 })).toBe('cost');
   expect(exhausted({ tokens: 5, costUsd: 5 }, { tokens: 5, costUsd: 4 })).toBe('tokens');
   expect(exhausted({ tokens: 5, costUsd: 5 }, { tokens: 4, costUsd: 4 })).toBeNull();

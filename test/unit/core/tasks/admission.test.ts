@@ -5,7 +5,7 @@ import type { Consent } from '../../../../src/core/people/consent.ts';
 import {
   admissionStep,
   beginAdmission,
-  learn,
+  applyAdmissionAnswer,
   type Admission,
   type AdmissionQuestion,
   type Candidates,
@@ -87,20 +87,20 @@ function judge({ candidates, state, maxIterations = 2, consents = {}, texts = {}
           return consent === 'gone' ? [] : [[number, consent] as const];
         });
         const peopleAsked = asked.flat().length * peopleEach;
-        admission = learn(admission, { ...step, found: new Map(found), peopleAsked, now: noon });
+        admission = applyAdmissionAnswer(admission, { ...step, found: new Map(found), peopleAsked, now: noon });
         break;
       }
       case 'texts':
-        admission = learn(admission, {
+        admission = applyAdmissionAnswer(admission, {
           ...step,
           found: new Map(step.of.map(({ number }) => [number, textDependencies(texts[number] ?? {})])),
         });
         break;
       case 'dependencies':
-        admission = learn(admission, { ...step, found: new Map() });
+        admission = applyAdmissionAnswer(admission, { ...step, found: new Map() });
         break;
       case 'states':
-        admission = learn(admission, { ...step, found: new Map() });
+        admission = applyAdmissionAnswer(admission, { ...step, found: new Map() });
     }
   }
 }
@@ -180,7 +180,7 @@ describe('which issues are judged', () => {
     const stopped = judge({ ...world, peopleEach: 15 });
     expect(stopped.asked).toEqual([upTo(7)]);
     expect(stopped.judged.warnings.at(-1)).toBe(
-      'The issues at the head of the queue were labelled or changed by more than 100 people, and a run asks GitHub about no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
+      'More than 100 people have labelled or changed the issues at the head of the queue, and a run checks the permission of no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
     );
     expect(obstacles(stopped.judged)).toEqual(
       Object.fromEntries(upTo(53, 8).map((number) => [`issue-${String(number)}`, 'unchecked'])),
@@ -349,7 +349,7 @@ describe('the event that began the run says which text was approved', () => {
     expect(judged.approved.get('issue-1')).toEqual({ number: 1, text: approvedText, by: 'ann', at: noon - 2 });
     expect(judged.notices).toEqual([]);
     expect(judged.warnings).toEqual([
-      'The text of #1 was changed after the label "ralph" was added; Ralph works on the text as it was then.',
+      'The text of #1 was changed after the label "ralph" was added; Ralph works on the earlier text.',
     ]);
   });
 
@@ -389,7 +389,7 @@ describe('the event that began the run says which text was approved', () => {
     );
     const read = (consent: Consent) =>
       admissionStep(
-        learn(admission, {
+        applyAdmissionAnswer(admission, {
           kind: 'consents',
           of: [issue(1)],
           found: new Map([[1, consent]]),

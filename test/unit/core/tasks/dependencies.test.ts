@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
-  issuesToAskAbout,
+  issuesToLookUp,
   settleDependencies,
   type Awaited,
   type DependentTask,
@@ -166,7 +166,7 @@ test('only issues that are no tasks are asked about, each once', () => {
     2: [9, { kind: 'elsewhere', name: 'a/b#5' }, { kind: 'task', id: 'issue-6' }],
   });
   expect(
-    issuesToAskAbout(
+    issuesToLookUp(
       all,
       all.map(({ task: one }) => one),
     ),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   hashId,
-  idElsewhere,
+  idOfForeignIssue,
   isIssueTask,
   isLaneId,
   issueLane,
@@ -54,9 +54,9 @@ test('the id of anything but an entry has no key', () => {
 describe('what people call a task of which only the id is known', () => {
   test.each([
     ['issue-12', '#12'],
-    [idElsewhere('owner/repo#4'), 'owner/repo#4'],
-    [idElsewhere('owner/re.po#4'), 'owner/re.po#4'],
-    [idElsewhere(`owner/${'r'.repeat(100)}#4`), 'an issue of another repository'],
+    [idOfForeignIssue('owner/repo#4'), 'owner/repo#4'],
+    [idOfForeignIssue('owner/re.po#4'), 'owner/re.po#4'],
+    [idOfForeignIssue(`owner/${'r'.repeat(100)}#4`), 'an issue of another repository'],
     ['plan-3f9a12c0', 'plan-3f9a12c0'],
     ['elsewhere-owner.repo.12', 'owner/repo#12'],
     ['elsewhere-owner.repo.12x', 'an issue of another repository'],
@@ -68,9 +68,9 @@ describe('what people call a task of which only the id is known', () => {
 });
 
 test('what waits elsewhere has an id of at most 80 characters of an id', () => {
-  expect(idElsewhere('owner/repo#4')).toBe('elsewhere-owner.repo.4');
-  expect(idElsewhere('ow ner!!/repo#4')).toBe('elsewhere-ow-ner-.repo.4');
-  expect(idElsewhere(`owner/${'r'.repeat(100)}#4`)).toHaveLength(80);
+  expect(idOfForeignIssue('owner/repo#4')).toBe('elsewhere-owner.repo.4');
+  expect(idOfForeignIssue('ow ner!!/repo#4')).toBe('elsewhere-ow-ner-.repo.4');
+  expect(idOfForeignIssue(`owner/${'r'.repeat(100)}#4`)).toHaveLength(80);
 });
 
 describe('the task that people name', () => {

@@ -3,7 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { ReadableComments } from '../../../../src/core/people/comments.ts';
 import type { ApprovedIssue } from '../../../../src/core/tasks/admission.ts';
-import { prepareTasks, wakeEdited, workableIssues, type Judged } from '../../../../src/core/tasks/preparation.ts';
+import {
+  prepareTasks,
+  reopenEditedTasks,
+  workableIssues,
+  type Judged,
+} from '../../../../src/core/tasks/preparation.ts';
 import type { Approval, Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { noon, task } from '../core-fixtures.ts';
 
@@ -264,13 +269,13 @@ describe('an edit of its text by somebody who may opens a task again', () => {
     const judged = judgedOf([task(1)], [issue(1)], {
       tasks: { 'issue-1': { approval: approval('as it was'), ...known } },
     });
-    expect(wakeEdited(judged, hashOf).tasks['issue-1']).toMatchObject(expected);
+    expect(reopenEditedTasks(judged, hashOf).tasks['issue-1']).toMatchObject(expected);
   });
 
   test('and leaves alone what nobody edited', () => {
     const judged = judgedOf([task(1)], [issue(1)], {
       tasks: { 'issue-1': { ...worked('blocked'), approval: approval('Body 1') } },
     });
-    expect(wakeEdited(judged, hashOf)).toBe(judged.state);
+    expect(reopenEditedTasks(judged, hashOf)).toBe(judged.state);
   });
 });

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { cleanText, cleanTitle } from '../../../../src/core/text/clean.ts';
 import {
   countTasks,
-  inOrderOfWork,
+  sortByPriority,
   isPlanComplete,
   nextTask,
   progressOf,
-  withinReach,
+  tasksWithinReach,
 } from '../../../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { task } from '../core-fixtures.ts';
@@ -87,7 +87,7 @@ test.each<[string, readonly Task[], Record<number, TaskProgress['state']>, numbe
     ['issue-4'],
   ],
 ])('within the reach of a run: %s', (_, tasks, states, iterations, expected) => {
-  expect(withinReach(tasks, is(states), iterations)).toEqual(expected);
+  expect(tasksWithinReach(tasks, is(states), iterations)).toEqual(expected);
 });
 
 test('in the order of work: required, by priority, as they stand', () => {
@@ -97,7 +97,7 @@ test('in the order of work: required, by priority, as they stand', () => {
     task(3, { priority: 1 }),
     task(4, { priority: 3 }),
   ];
-  expect(inOrderOfWork(tasks).map(({ id }) => id)).toEqual(['issue-3', 'issue-2', 'issue-4', 'issue-1']);
+  expect(sortByPriority(tasks).map(({ id }) => id)).toEqual(['issue-3', 'issue-2', 'issue-4', 'issue-1']);
 });
 
 const plans: readonly (readonly [string, readonly Task[], Record<number, TaskProgress['state']>, boolean])[] = [

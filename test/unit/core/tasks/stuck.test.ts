@@ -3,7 +3,7 @@ import { recordHeadVerification } from '../../../../src/core/lane/verification.t
 import { nextStep } from '../../../../src/core/lane/decide.ts';
 import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
 import type { LaneState } from '../../../../src/core/lane/state/state.ts';
-import { awake, setAside, turnOf } from '../../../../src/core/tasks/ids.ts';
+import { reopenDueTasks, setAside, nextTurnOf } from '../../../../src/core/tasks/ids.ts';
 import { nextTask, untouched } from '../../../../src/core/tasks/queue.ts';
 import { DAY_MS } from '../../../../src/core/countdown.ts';
 import {
@@ -90,15 +90,17 @@ describe('another turn', () => {
     [7, DAY_MS],
     [1000, DAY_MS],
   ])('after being set aside %i times in a row comes after %i ms', (times, waitMs) => {
-    expect(turnOf({ ...stuck, setAside: { times, at: noon } }, 30 * MINUTE)).toBe(noon + waitMs);
+    expect(nextTurnOf({ ...stuck, setAside: { times, at: noon } }, 30 * MINUTE)).toBe(noon + waitMs);
   });
 
   test('comes last in the order', () => {
     const progressById = { 'issue-1': stuck };
-    const at = (now: number) => nextTask(tasks, awake(progressById, 30 * MINUTE, now), null)?.id;
+    const at = (now: number) => nextTask(tasks, reopenDueTasks(progressById, 30 * MINUTE, now), null)?.id;
     expect([at(noon), at(noon + 30 * MINUTE)]).toEqual(['issue-2', 'issue-2']);
-    expect(nextTask([task(1)], awake(progressById, 30 * MINUTE, noon + 30 * MINUTE), null)?.id).toBe('issue-1');
-    expect(nextTask([task(1)], awake(progressById, 30 * MINUTE, noon - DAY_MS), null)).toBeNull();
+    expect(nextTask([task(1)], reopenDueTasks(progressById, 30 * MINUTE, noon + 30 * MINUTE), null)?.id).toBe(
+      'issue-1',
+    );
+    expect(nextTask([task(1)], reopenDueTasks(progressById, 30 * MINUTE, noon - DAY_MS), null)).toBeNull();
   });
 
   test('is one call, opens no circuit, and doubles the wait', () => {

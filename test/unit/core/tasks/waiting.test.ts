@@ -4,9 +4,9 @@ import type { TaskIssue } from '../../../../src/core/tasks/issue-task.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
 import type { TextDependencies } from '../../../../src/core/tasks/text-dependencies.ts';
 import {
-  learnWaiting,
-  mayWait,
-  nothingKnown,
+  applyWaitAnswer,
+  mayNameDependency,
+  noWaitFacts,
   settleWaiting,
   type KnownDependency,
   type WaitFacts,
@@ -64,8 +64,8 @@ describe('what must be found out first', () => {
   const blocked = issue(2, { blockedBy: 1 });
   const parent = issue(3, { openSubIssues: 2 });
   test.each<[string, ReturnType<typeof settle>, object]>([
-    ['nothing without tasks', settle(nothingKnown, []), { kind: 'settled', tasks: [], warnings: [] }],
-    ['every text', settle(nothingKnown, [issue(1), blocked]), { kind: 'texts', of: [issue(1), blocked] }],
+    ['nothing without tasks', settle(noWaitFacts, []), { kind: 'settled', tasks: [], warnings: [] }],
+    ['every text', settle(noWaitFacts, [issue(1), blocked]), { kind: 'texts', of: [issue(1), blocked] }],
     ['a text that is not known yet', settle(known({ 1: {} }), [issue(1), blocked]), { kind: 'texts', of: [blocked] }],
     [
       'then, of issues that wait for others on GitHub, which',
@@ -89,14 +89,14 @@ describe('what must be found out first', () => {
     ],
     [
       'what an entry of a file waits for, if it is an issue',
-      settle(nothingKnown, [], {
+      settle(noWaitFacts, [], {
         fileTasks: [task(1, { id: 'plan-a', source: { kind: 'plan', path: 'p', line: 1 }, dependsOn: ['issue-9'] })],
       }),
       { kind: 'states', of: [9] },
     ],
     [
       'nothing of a task that is done',
-      settle(nothingKnown, [issue(1), blocked], { done: ['issue-1', 'issue-2'] }),
+      settle(noWaitFacts, [issue(1), blocked], { done: ['issue-1', 'issue-2'] }),
       { kind: 'settled', warnings: [] },
     ],
   ])('%s', (_, result, expected) => {
@@ -133,7 +133,7 @@ describe('what must be found out first', () => {
     expect(question).toEqual({ kind: 'states', of: upTo(40, 5_001) });
     if (question.kind !== 'states') return;
     const found = new Map(question.of.map((number) => [number, 'closed'] as const));
-    expect(settled(settle(learnWaiting(others, { ...question, found }), [issue(1)])).waits).toEqual({
+    expect(settled(settle(applyWaitAnswer(others, { ...question, found }), [issue(1)])).waits).toEqual({
       'issue-1': upTo(20, 5_041).map((number) => `issue-${String(number)}`),
     });
   });
@@ -177,7 +177,7 @@ describe('a task waits for', () => {
     const entry = (id: string, dependsOn: readonly string[]) =>
       task(1, { id, source: { kind: 'plan', path: 'p', line: 1 }, dependsOn });
     const fileTasks = [entry('plan-a', ['plan-b']), entry('plan-b', [])];
-    expect(settled(settle(nothingKnown, [], { fileTasks }))).toMatchObject({
+    expect(settled(settle(noWaitFacts, [], { fileTasks }))).toMatchObject({
       waits: { 'plan-a': ['plan-b'], 'plan-b': [] },
       obstacles: {},
     });
@@ -189,7 +189,7 @@ describe('a task waits for', () => {
     expect(question).toEqual({ kind: 'states', of: upTo(100, 1_001) });
     if (question.kind !== 'states') return;
     const { waits, obstacles, warnings } = settled(
-      settle(learnWaiting(facts, { ...question, found: new Map() }), [issue(1), issue(2)]),
+      settle(applyWaitAnswer(facts, { ...question, found: new Map() }), [issue(1), issue(2)]),
     );
     expect(waits['issue-1']).toEqual([]);
     expect(waits['issue-2']).toHaveLength(100);
@@ -249,14 +249,14 @@ describe('an answer', () => {
       of: [issue(3), issue(4)],
       found: new Map([[3, textDependencies({ issues: [5] })]]),
     } as const;
-    expect(learnWaiting(before, answer)).toEqual(known({ 1: { issues: [2] }, 3: { issues: [5] }, 4: {} }));
+    expect(applyWaitAnswer(before, answer)).toEqual(known({ 1: { issues: [2] }, 3: { issues: [5] }, 4: {} }));
   });
 
   test('of dependencies: how those of this repository stand is known from then on', () => {
     const before = known({}, { 1: [] }, { 7: 'open', 8: 'open' });
     const list = [onGitHub(8, 'closed'), onGitHub(9), onGitHub(4, 'open', 'acme/api')];
     const answer = { kind: 'dependencies', of: [2, 3], found: new Map([[2, list]]) } as const;
-    expect(learnWaiting(before, answer)).toEqual(
+    expect(applyWaitAnswer(before, answer)).toEqual(
       known({}, { 1: [], 2: list, 3: [] }, { 7: 'open', 8: 'closed', 9: 'open' }),
     );
   });
@@ -264,7 +264,7 @@ describe('an answer', () => {
   test('of states: what GitHub says nothing of counts as open', () => {
     const before = known({}, {}, { 7: 'closed' });
     const answer = { kind: 'states', of: [8, 9], found: new Map([[8, 'missing' as const]]) } as const;
-    expect(learnWaiting(before, answer)).toEqual(known({}, {}, { 7: 'closed', 8: 'missing', 9: 'open' }));
+    expect(applyWaitAnswer(before, answer)).toEqual(known({}, {}, { 7: 'closed', 8: 'missing', 9: 'open' }));
   });
 });
 
@@ -277,13 +277,13 @@ describe('a text may say that it waits for an issue', () => {
     '- [\t] https://github.test/acme/api/issues/4',
     'depends on https://github.test/acme/api/pull/4',
   ])('%j', (body) => {
-    expect(mayWait(body)).toBe(true);
+    expect(mayNameDependency(body)).toBe(true);
   });
 
   test.each(['', '#12', 'Depends on it', 'depends on # 12', 'blocked by XGH-4', 'depends on issues/x', '- [x] #12'])(
     'not %j',
     (body) => {
-      expect(mayWait(body)).toBe(false);
+      expect(mayNameDependency(body)).toBe(false);
     },
   );
 });

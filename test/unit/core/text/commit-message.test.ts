@@ -167,7 +167,7 @@ describe('whether a message was made here', () => {
           ...{ title: plainTitle(title, 120), name: '#12', summary: message, earlier: [], attempt: 2 },
         });
         expect(problemOfOwnMessage(`${made}\n\n${trailers}\n`, own)).toBeNull();
-        const list = `Made of these commits of the agent:\n- ${cleanCommitSubject(message)}`;
+        const list = `Combines these commits by the agent:\n- ${cleanCommitSubject(message)}`;
         expect(
           problemOfOwnMessage(`${made}\n\n${list}\n\n${trailers}\nCo-authored-by: ${own.coAuthors[0] ?? ''}\n`, own),
         ).toBeNull();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { renderSummary } from '../../../../src/report/pages/summary.ts';
 import { renderClosingBlock } from '../../../../src/report/pages/progress.ts';
 import { renderEndAtHome } from '../../../../src/report/sentences/at-home.ts';
-import { costIsUnknown, costNoun, costWord } from '../../../../src/report/sentences/spend.ts';
+import { explainUnknownCost, costNoun, costWord } from '../../../../src/report/sentences/spend.ts';
 import { entry, policy, report } from '../fixtures.ts';
 
 const told = entry(1);
@@ -31,7 +31,7 @@ test.each<[string, Parameters<typeof codex>[0], string, string]>([
 ])('the cost when %s', (_when, change, word, noun) => {
   expect(costWord(codex(change))).toBe(word);
   expect(costNoun(codex(change))).toBe(noun);
-  expect(costIsUnknown(codex(change)) === null).toBe(word.startsWith('$'));
+  expect(explainUnknownCost(codex(change)) === null).toBe(word.startsWith('$'));
 });
 
 const LIMITS = '`max-iterations`, `max-minutes`, `max-calls-per-hour` and `max-tokens-per-hour`';
@@ -55,7 +55,7 @@ test.each<[string, Parameters<typeof codex>[0], string]>([
   [
     'a price, and nobody who counts',
     { prices, iterations: [told, untold, killed], costUsd: 0.12, policy: { ...policy, maxCostUsd: 0 } },
-    `Codex reports no cost, and the requests were not counted, so that \`prices\` does not help. What bounds 1 of 3 iterations is ${LIMITS}, and not \`max-cost-usd-per-day\`.`,
+    `Codex reports no cost, and the requests were not counted, so \`prices\` does not help. What bounds 1 of 3 iterations is ${LIMITS}, and not \`max-cost-usd-per-day\`.`,
   ],
   [
     'several agents, of which one reports it',
@@ -87,7 +87,7 @@ test.each<[string, Parameters<typeof codex>[0], string]>([
     'Codex reports no cost, and `prices` is empty. What bounds this run is `max-iterations`, `max-minutes` and `max-calls-per-hour`, and not `max-cost-usd`. Set `max-tokens-per-hour` to bound the tokens, too.',
   ],
 ])('why it is not known: %s', (_why, change, expected) => {
-  expect(costIsUnknown(codex(change))).toBe(expected);
+  expect(explainUnknownCost(codex(change))).toBe(expected);
 });
 
 test('the summary says so below the cost, which has no limit then', () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { runStatusSchema, type RunStatus } from '../../../../src/core/local/status-document.ts';
-import { renderStatusDocument, type StandsNow } from '../../../../src/report/pages/run-status.ts';
+import { renderStatusDocument, type LocalRunState } from '../../../../src/report/pages/run-status.ts';
 import { HOUR, MINUTE, noon, policy, task } from '../../core/core-fixtures.ts';
 
 const before: RunStatus = {
@@ -23,12 +23,12 @@ const ended: Outcome = {
   ...{ kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'earlier' },
   probeAt: noon + HOUR,
 };
-const stands: StandsNow = {
+const stands: LocalRunState = {
   ...{ work: null, before: null, lane: { id: 'queue', branch: 'ralph/queue' }, doing: 'ended', task: null, policy },
   ...{ startedAt: noon - 1000, now: noon, resumeAt: null, outcome: ended, pid: 7 },
 };
 
-function shown(change: Partial<StandsNow>): { readonly run: RunStatus } & Readonly<Record<string, unknown>> {
+function shown(change: Partial<LocalRunState>): { readonly run: RunStatus } & Readonly<Record<string, unknown>> {
   const document = renderStatusDocument({ ...stands, ...change }) as Readonly<Record<string, unknown>>;
   return { ...document, run: runStatusSchema.parse(document.run) };
 }

@@ -431,7 +431,7 @@ describe('the receipt of an order comes first', () => {
       'stop',
       'changed',
       { ...pausedBy('octocat'), claimedBy },
-      `**Stopped**: no run works on ${queue} until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now ends after its running iteration.`,
+      `**Stopped**: no run works on ${queue} until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now ends after its current iteration.`,
     ],
     [
       'stop',

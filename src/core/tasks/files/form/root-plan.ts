@@ -27,10 +27,10 @@ export const EARLY_MARKS: readonly string[] = [
   '.circuit_breaker_history',
 ];
 
-/** Files of which one beside it makes it a plan. */
+/** Names of files that show that a `fix_plan.md` beside them is the plan of a Ralph; one is enough. */
 export const BESIDE_ROOT_PLAN: readonly string[] = ['PROMPT.md', ...EARLY_MARKS];
 
-/** Tells whether a `fix_plan.md` is the plan of a Ralph. `there` are the names beside it, as far as `BESIDE_ROOT_PLAN` lists them. */
+/** Tells whether a `fix_plan.md` is the plan of a Ralph. `there` are those names of `BESIDE_ROOT_PLAN` that exist beside it. */
 export function isRootPlan(there: readonly string[]): boolean {
   return BESIDE_ROOT_PLAN.some((name) => there.includes(name));
 }
@@ -44,7 +44,7 @@ export function withoutOtherPlan<T>(
 }
 
 /** Returns true if the JSON is a task list; false also for invalid JSON. */
-export function holdsPrd(text: string): boolean {
+export function isPrdJson(text: string): boolean {
   const json = tryJson(text.replace(/^\uFEFF/, ''));
   if (typeof json !== 'object' || json === null) return false;
   return prdLists.some((list) => Array.isArray((json as Readonly<Record<string, unknown>>)[list]));
@@ -53,7 +53,7 @@ export function holdsPrd(text: string): boolean {
 /** Returns the files without a JSON at the root that is not a task list. Invalid JSON stays: it may be a broken list, which must be reported. */
 export function withoutOtherJson(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const text = files[ROOT_PRD];
-  if (text === undefined || holdsPrd(text) || tryJson(text.replace(/^\uFEFF/, '')) === undefined) return files;
+  if (text === undefined || isPrdJson(text) || tryJson(text.replace(/^\uFEFF/, '')) === undefined) return files;
   return Object.fromEntries(Object.entries(files).filter(([path]) => path !== ROOT_PRD));
 }
 
@@ -99,7 +99,7 @@ export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
 /** The archive for done entries of `.ralph/prd.json`. Those of snarktank/ralph stay in their file, which it archives itself, as a whole. */
 export const PRD_ARCHIVE_PATH = '.ralph/prd_archive.json';
 
-/** A task as its file has it; `state` is the file's own. */
+/** A task as it is written in its file; `state` is the one that the file gives. */
 export interface FileTask {
   readonly task: Task;
   readonly state: TaskState;
@@ -126,7 +126,7 @@ export interface NewTask {
   readonly title: string;
   /** The text of the task; empty if there is none. */
   readonly body: string;
-  /** The priority; null for the default place. */
+  /** The priority; null puts the task at the default place. */
   readonly priority: PriorityWord | null;
   readonly optional: boolean;
 }

@@ -8,7 +8,7 @@ import {
 
 const none: TokenCounts = { input: 0, cacheWrite: 0, cacheWriteHour: 0, cacheRead: 0, output: 0, webSearches: 0 };
 const MILLION = 1_000_000;
-const terms = (model: string, isFast: boolean): Terms => ({ model, isFast, isInOnePlace: false, prices: {} });
+const terms = (model: string, isFast: boolean): Terms => ({ model, isFast, staysInOneCountry: false, prices: {} });
 const costUsd = (counts: TokenCounts, model: string, isFast: boolean): number => costBy(counts, terms(model, isFast));
 
 // Costs that Claude Code 2.1.330 printed for a million tokens of each kind; Sonnet 4 costs twice as much for such a
@@ -52,10 +52,9 @@ test('a long question to Sonnet 4 makes its answer dearer, and a promise to stay
   const long = { ...none, input: 200_001, output: MILLION };
   expect(costUsd(long, 'claude-sonnet-4-5', false)).toBeCloseTo(0.400002 * 3 + 22.5, 6);
   expect(costUsd({ ...long, input: 200_000 }, 'claude-sonnet-4-5', false)).toBeCloseTo(0.6 + 15, 6);
-  expect(costBy({ ...none, output: MILLION }, { ...terms('claude-opus-5-5', false), isInOnePlace: true })).toBeCloseTo(
-    22,
-    6,
-  );
+  expect(
+    costBy({ ...none, output: MILLION }, { ...terms('claude-opus-5-5', false), staysInOneCountry: true }),
+  ).toBeCloseTo(22, 6);
 });
 
 test.each<[string, boolean]>([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { holdsMarkers } from '../../../../../src/core/feedback/conflict/conflict-markers.ts';
+import { hasNewMarkers } from '../../../../../src/core/feedback/conflict/conflict-markers.ts';
 import { runs } from '../../../../runs.ts';
 
 const WHOLE = 'a\n<<<<<<< lane\nb\n=======\nc\n>>>>>>> main\nd\n';
@@ -25,7 +25,7 @@ test.each<[what: string, now: string, sides: readonly (string | null)[], conflic
   ['signs without a name', '<<<<<<<\n>>>>>>>\n', [''], true, false],
   ['signs within a line', 'x <<<<<<< lane\n', [''], true, false],
 ])('%s', (_what, now, sides, conflicted, holds) => {
-  expect(holdsMarkers({ now, sides, conflicted })).toBe(holds);
+  expect(hasNewMarkers({ now, sides, conflicted })).toBe(holds);
 });
 
 test('what one of the sides has is never a conflict', () => {
@@ -33,7 +33,7 @@ test('what one of the sides has is never a conflict', () => {
   const text = fc.array(line).map((lines) => lines.join('\n'));
   fc.assert(
     fc.property(text, text, fc.boolean(), (now, other, conflicted) => {
-      expect(holdsMarkers({ now, sides: [now, other], conflicted })).toBe(false);
+      expect(hasNewMarkers({ now, sides: [now, other], conflicted })).toBe(false);
     }),
     { numRuns: runs(200) },
   );

@@ -3,8 +3,8 @@ import {
   LOCK_TOOLS,
   lockCommands,
   lockFilesSchema,
-  lockFilesToMake,
-  lockFileWords,
+  lockFilesToRegenerate,
+  describeLockFile,
   toolsCalledIn,
   toolsNamedIn,
 } from '../../../../../src/core/feedback/conflict/lock-tools.ts';
@@ -73,26 +73,28 @@ const FILES = `package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bu
 
 describe('lock files to make', () => {
   test('are those whose tool is named, each in its own folder', () => {
-    expect(lockFilesToMake(['package-lock.json', 'a/b/go.sum', 'a/yarn.lock'], ['go', 'npm'])).toEqual([
+    expect(lockFilesToRegenerate(['package-lock.json', 'a/b/go.sum', 'a/yarn.lock'], ['go', 'npm'])).toEqual([
       { path: 'package-lock.json', folder: '', tool: 'npm', words: expect.stringContaining('npm install') },
       { path: 'a/b/go.sum', folder: 'a/b', tool: 'go', words: 'go mod tidy' },
     ]);
-    expect(lockFilesToMake(['package-lock.json'], [])).toEqual([]);
-    expect(lockFilesToMake(['src/a.ts', 'constructor', ''], LOCK_TOOLS)).toEqual([]);
+    expect(lockFilesToRegenerate(['package-lock.json'], [])).toEqual([]);
+    expect(lockFilesToRegenerate(['src/a.ts', 'constructor', ''], LOCK_TOOLS)).toEqual([]);
   });
 
   test('are twenty at most, with paths that can be told', () => {
     expect(
-      lockFilesToMake(
+      lockFilesToRegenerate(
         Array.from({ length: 30 }, (_, at) => `${String(at)}/go.sum`),
         ['go'],
       ),
     ).toHaveLength(20);
-    expect(lockFilesToMake([`${'a/'.repeat(100)}go.sum`], ['go'])).toEqual([]);
+    expect(lockFilesToRegenerate([`${'a/'.repeat(100)}go.sum`], ['go'])).toEqual([]);
   });
 
   test('every one has its tool, whose command is plain words', () => {
-    const made = lockFilesToMake(FILES.slice(0, 20), LOCK_TOOLS).concat(lockFilesToMake(FILES.slice(20), LOCK_TOOLS));
+    const made = lockFilesToRegenerate(FILES.slice(0, 20), LOCK_TOOLS).concat(
+      lockFilesToRegenerate(FILES.slice(20), LOCK_TOOLS),
+    );
     expect(made.map(({ path }) => path)).toEqual(FILES);
     expect(new Set(made.map(({ tool }) => tool))).toEqual(new Set(LOCK_TOOLS));
     for (const { tool, words } of made) {
@@ -111,9 +113,9 @@ describe('what came of a lock file', () => {
   const made = { path: 'web/go.sum', tool: 'go', result: 'made' } as const;
 
   test('is said in our own words, and the path cannot end its code', () => {
-    expect(lockFileWords(made)).toBe('`go` made `web/go.sum` again');
-    expect(lockFileWords({ ...made, path: 'a`@b/go.sum', result: 'timeout' })).toBe(
-      "`go` did not end in time, so it did not make `a'@b/go.sum` again",
+    expect(describeLockFile(made)).toBe('`go` regenerated `web/go.sum`');
+    expect(describeLockFile({ ...made, path: 'a`@b/go.sum', result: 'timeout' })).toBe(
+      "`go` did not end in time, so it did not regenerate `a'@b/go.sum`",
     );
   });
 

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { isOutOfRounds } from '../../../../../src/core/feedback/unproven.ts';
-import { leftChecks } from '../../../../../src/core/feedback/checks/checks.ts';
+import { describeIgnoredChecks } from '../../../../../src/core/feedback/checks/checks.ts';
 import { feedbackSchema, noFeedback, type Feedback } from '../../../../../src/core/feedback/memory.ts';
 import {
-  answerWith,
+  setAnswer,
   beginRound,
-  forgetRounds,
+  resetRounds,
   mergeSubjects,
-  type Found,
+  type CurrentSubjects,
 } from '../../../../../src/core/feedback/rounds.ts';
 import { untouched } from '../../../../../src/core/tasks/queue.ts';
 
 /** Returns the feedback for entries such as `bot 11` or `person 12`: the author, and the id of thread and comment. */
-function found(asked: readonly string[], change: Partial<Found> = {}): Found {
+function found(asked: readonly string[], change: Partial<CurrentSubjects> = {}): CurrentSubjects {
   return {
     subjects: asked.map((words) => {
       const [who, thread = '', comment = thread] = words.split(' ');
@@ -27,19 +27,19 @@ function found(asked: readonly string[], change: Partial<Found> = {}): Found {
 }
 
 /** Plays a run that answers everything that it may answer. Returns the memory, and the feedback left to a person. */
-function run(feedback: Feedback, asked: Found): readonly [Feedback, readonly string[]] {
+function run(feedback: Feedback, asked: CurrentSubjects): readonly [Feedback, readonly string[]] {
   const taken = mergeSubjects({ feedback, tasks: {} }, asked);
   const next = taken.open
     .filter((id) => !taken.spent.includes(id))
     .reduce((memory, id) => {
       const answer = { kind: 'changed', commit: 'c1', words: null, isOurs: false, at: 1 } as const;
-      return answerWith(beginRound(memory, id, untouched), id, answer);
+      return setAnswer(beginRound(memory, id, untouched), id, answer);
     }, taken.feedback);
   return [next, taken.spent];
 }
 
 /** Returns the feedback that each run leaves to a person. */
-function spentIn(runs: readonly Found[]): readonly (readonly string[])[] {
+function spentIn(runs: readonly CurrentSubjects[]): readonly (readonly string[])[] {
   let feedback = noFeedback;
   return runs.map((asked) => {
     const [next, spent] = run(feedback, asked);
@@ -49,7 +49,7 @@ function spentIn(runs: readonly Found[]): readonly (readonly string[])[] {
 }
 
 describe('what bots ask is bounded on the pull request', () => {
-  test.each<[string, readonly Found[], readonly (readonly string[])[]]>([
+  test.each<[string, readonly CurrentSubjects[], readonly (readonly string[])[]]>([
     [
       'a new thread after every push',
       [found(['bot 1']), found(['bot 2']), found(['bot 3']), found(['bot 4'])],
@@ -99,8 +99,8 @@ describe('what bots ask is bounded on the pull request', () => {
 
   test('a person who has one tried again gives the pull request its rounds again', () => {
     const memory: Feedback = { ...noFeedback, botRounds: 3 };
-    expect(forgetRounds(memory, 'thread-9').botRounds).toBeUndefined();
-    expect(run(forgetRounds(memory, 'thread-9'), found(['bot 9']))[1]).toEqual([]);
+    expect(resetRounds(memory, 'thread-9').botRounds).toBeUndefined();
+    expect(run(resetRounds(memory, 'thread-9'), found(['bot 9']))[1]).toEqual([]);
   });
 
   test('earlier states count none', () => {
@@ -119,14 +119,14 @@ describe('what bots ask is bounded on the pull request', () => {
 });
 
 test.each([
-  [{ alsoOnBase: ['test'] }, 'Not worked on here, since the base branch fails in the same way: "test".'],
-  [{ flaky: ['a', 'b'] }, 'Not worked on, since the same commit passed and failed: "a", "b".'],
+  [{ alsoOnBase: ['test'] }, 'Ignored, because they also fail on the base branch: "test".'],
+  [{ flaky: ['a', 'b'] }, 'Ignored as flaky, because they passed and failed on the same commit: "a", "b".'],
   [{ unreadable: 'GitHub is away.' }, 'The checks of the pull request could not be read. GitHub is away.'],
   [{ alsoOnBase: [`x\n::error::${'y'.repeat(200)}`] }, /^[^\n]{1,160}$/],
   [{}, ''],
 ])('why failed checks start no work: %j', (change, expected) => {
   const nothing = { counts: null, alsoOnBase: [], flaky: [], waiting: [], unstarted: false, unreadable: null, runs: 0 };
-  const words = leftChecks({ ...nothing, ...change });
+  const words = describeIgnoredChecks({ ...nothing, ...change });
   if (typeof expected === 'string') expect(words).toBe(expected);
   else expect(words).toMatch(expected);
 });

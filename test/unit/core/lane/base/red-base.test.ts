@@ -5,7 +5,7 @@ import {
   reconsiderBase,
   recordBaseVerification,
 } from '../../../../../src/core/lane/verification.ts';
-import { comparedWithBase, failsAsBase, redBaseOf, type RedBase } from '../../../../../src/core/lane/base/red-base.ts';
+import { compareWithBase, failsAsBase, redBaseOf, type RedBase } from '../../../../../src/core/lane/base/red-base.ts';
 import type { Verification } from '../../../../../src/core/evidence.ts';
 import { initialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
 
@@ -69,27 +69,27 @@ describe('a verification fails as the base does when it is the same command and 
 
 describe('a verification behind an iteration, compared with a red base', () => {
   test('names what the base does not have', () => {
-    expect(comparedWithBase(redBase('✖ adds'), failed('✖ adds\n✖ subtracts'))).toMatchObject({
+    expect(compareWithBase(redBase('✖ adds'), failed('✖ adds\n✖ subtracts'))).toMatchObject({
       asOnBase: true,
       newlyRed: ['✖ subtracts'],
     });
-    expect(comparedWithBase(redBase('✖ adds'), failed('✖ subtracts'))).toMatchObject({
+    expect(compareWithBase(redBase('✖ adds'), failed('✖ subtracts'))).toMatchObject({
       asOnBase: false,
       newlyRed: ['✖ subtracts'],
     });
   });
 
   test.each([passed, { kind: 'not-run' } as const])('says nothing of one that did not fail: %j', (verification) => {
-    expect(comparedWithBase(redBase('x'), verification)).toEqual(verification);
+    expect(compareWithBase(redBase('x'), verification)).toEqual(verification);
   });
 
   test('says nothing where the base passes', () => {
-    expect(comparedWithBase(null, failed('x'))).toEqual(failed('x'));
+    expect(compareWithBase(null, failed('x'))).toEqual(failed('x'));
   });
 
   test('is bounded, whatever is printed', () => {
     const noise = Array.from({ length: 500 }, (_, n) => `✖ ${'x'.repeat(n)}`).join('\n');
-    const compared = comparedWithBase(redBase(noise), failed(`✖ new\n${noise}`));
+    const compared = compareWithBase(redBase(noise), failed(`✖ new\n${noise}`));
     expect(compared.kind === 'failed' && (compared.newlyRed ?? []).length <= 5).toBe(true);
     expect(redBase(noise).failures.length).toBeLessThanOrEqual(20);
     expect(redBase('y'.repeat(5_000)).words.length).toBeLessThanOrEqual(300);

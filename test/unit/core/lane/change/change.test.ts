@@ -3,9 +3,9 @@ import {
   addIteration,
   addRun,
   isFull,
-  isShareOf,
-  leaveOut,
-  measured,
+  hasShareOf,
+  withLeftOutFiles,
+  withMeasuredSizes,
   noChange,
   noShare,
   shareOf,
@@ -24,16 +24,16 @@ const pathsOf = ({ leftOut }: Change): readonly string[] => leftOut.map(({ path 
 /** Returns the change after an iteration of a run that began with `begun`. */
 function after(
   change: Change,
-  { begun = change, ofRun = [], now = [], published = [] }: Partial<Parameters<typeof leaveOut>[1]>,
+  { begun = change, ofRun = [], now = [], published = [] }: Partial<Parameters<typeof withLeftOutFiles>[1]>,
 ): Change {
-  return leaveOut(change, { begun, ofRun: [...ofRun, ...now.map(({ path }) => path)], now, published });
+  return withLeftOutFiles(change, { begun, ofRun: [...ofRun, ...now.map(({ path }) => path)], now, published });
 }
 
 describe('what a branch lacks of the work', () => {
   const [a, b] = [file('a.yml'), file('b.yml')];
   const earlier = addRun({ ...noChange, leftOut: [a] }, false);
 
-  test.each<readonly [string, Partial<Parameters<typeof leaveOut>[1]>, readonly string[]]>([
+  test.each<readonly [string, Partial<Parameters<typeof withLeftOutFiles>[1]>, readonly string[]]>([
     ['stays listed in later runs, whose machine has it not', {}, ['a.yml']],
     ['is joined by what is left out now', { now: [b] }, ['a.yml', 'b.yml']],
     ['is listed once, for the reason of today', { now: [file('a.yml', 'it holds a key')] }, ['a.yml']],
@@ -214,8 +214,8 @@ describe('what an iteration adds', () => {
   test('sixty tasks are named, the oldest go', () => {
     const change = played(...Array.from({ length: 62 }, (_, i) => ({ taskId: `issue-${String(i + 1)}` as const })));
     expect(Object.keys(change.tasks)).toHaveLength(60);
-    expect(isShareOf(change, 'issue-2')).toBe(false);
-    expect(isShareOf(change, 'issue-3')).toBe(true);
+    expect(hasShareOf(change, 'issue-2')).toBe(false);
+    expect(hasShareOf(change, 'issue-3')).toBe(true);
     expect([change.iterations, change.costUsd]).toEqual([62, 31]);
   });
 });
@@ -248,7 +248,7 @@ test('what was measured replaces what was known, and only that', () => {
     ...noChange,
     tasks: { 'issue-1': { ...noShare, size }, 'issue-2': { ...noShare, size }, 'issue-3': noShare },
   };
-  expect(measured(before, { lines: 9, sizes: { 'issue-1': { ...size, files: 7 } } })).toEqual({
+  expect(withMeasuredSizes(before, { lines: 9, sizes: { 'issue-1': { ...size, files: 7 } } })).toEqual({
     ...before,
     lines: 9,
     tasks: { ...before.tasks, 'issue-1': { ...noShare, size: { ...size, files: 7 } } },

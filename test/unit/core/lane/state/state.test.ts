@@ -12,7 +12,7 @@ import {
 import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
 import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
 import { withTransition, type Transition } from '../../../../../src/core/lane/session.ts';
-import { callsRemaining, usedUp } from '../../../../../src/core/lane/windows.ts';
+import { callsRemaining, exhaustedWindow } from '../../../../../src/core/lane/windows.ts';
 import { HOUR, MINUTE, noon, play, policy, progress, describeStep } from '../../core-fixtures.ts';
 
 const LANE = 'queue';
@@ -70,8 +70,11 @@ describe('a counter that cannot be read counts as used up until its window ends'
     expect(parsed).toMatchObject({ kind: 'state', problems: [expect.stringContaining('hour')] });
     const { windows } = (parsed as { state: LaneState }).state;
     expect(callsRemaining(windows, policy, openedAt)).toBe(0);
-    expect(usedUp(windows, policy, openedAt)).toEqual({ reason: 'calls_per_hour', resumeAt: openedAt + 3_600_000 });
-    expect(usedUp(windows, policy, openedAt + 3_600_000)).toBeNull();
+    expect(exhaustedWindow(windows, policy, openedAt)).toEqual({
+      reason: 'calls_per_hour',
+      resumeAt: openedAt + 3_600_000,
+    });
+    expect(exhaustedWindow(windows, policy, openedAt + 3_600_000)).toBeNull();
   });
 
   test.each([[null], [undefined], ['x'], [{}]])('windows %j', (windows) => {
@@ -79,7 +82,7 @@ describe('a counter that cannot be read counts as used up until its window ends'
     expect(parsed.problems).toEqual([expect.stringContaining('hour window'), expect.stringContaining('day window')]);
     expect(describeStep(play([], { state: parsed.state, now: savedAt }).step)).toBe('parked (calls_per_hour)');
     expect(
-      usedUp(parsed.state.windows, { ...policy, maxCallsPerHour: 1e16, maxCostUsdPerDay: 5 }, savedAt)?.reason,
+      exhaustedWindow(parsed.state.windows, { ...policy, maxCallsPerHour: 1e16, maxCostUsdPerDay: 5 }, savedAt)?.reason,
     ).toBe('cost_per_day');
   });
 });

@@ -4,7 +4,7 @@ import { positionOf, type FileTask } from '../../../../../src/core/tasks/files/f
 import { fileSources, type FileSource } from '../../../../../src/core/tasks/ids.ts';
 import { fileOfSource, parseTaskFiles, parseTaskFilesAndArchive } from '../../../../../src/core/tasks/files/files.ts';
 import { unreadableTasks } from '../../../../../src/core/tasks/files/unreadable.ts';
-import { inWorkOrder } from '../../../../../src/core/tasks/queue.ts';
+import { simulateWorkOrder } from '../../../../../src/core/tasks/queue.ts';
 import type { TaskState } from '../../../../../src/core/tasks/task.ts';
 import { runs } from '../../../../runs.ts';
 import { optionalSections } from '../../core-fixtures.ts';
@@ -359,6 +359,6 @@ describe('the order of work', () => {
       ['c', 'a', 'b'],
     ],
   ])('%s', (_, tasks, expected) => {
-    expect(inWorkOrder(tasks).map(({ task }) => task.id)).toEqual(expected);
+    expect(simulateWorkOrder(tasks).map(({ task }) => task.id)).toEqual(expected);
   });
 });

@@ -15,7 +15,7 @@ const entry = (id: string, state: State): FileTask => ({
   state,
 });
 /** The facts of a lane that continues without a person's request, and whose files can all be read. */
-const facts = { beginsAgain: false, retriesAll: false, byHand: false, areWhole: true };
+const facts = { beginsAgain: false, retriesAll: false, byHand: false, allFilesRead: true };
 const worked = (state: State): TaskProgress => ({
   state,
   attempts: 2,
@@ -146,8 +146,8 @@ describe('what is done without a mark', () => {
     ['no more when it is in no file', [item('b', 'todo')], true, unmarked, false],
     ['but not if a file cannot be read', [item('b', 'todo')], false, unmarked, true],
     ['no more when it is to be done again', [item('a', 'todo')], true, { ...worked('todo'), unmarked: true }, false],
-  ])('is remembered %s', (_, tasks, areWhole, known, expected) => {
-    const progress = fileProgress({ 'plan-a': known }, tasks, { ...facts, areWhole });
+  ])('is remembered %s', (_, tasks, allFilesRead, known, expected) => {
+    const progress = fileProgress({ 'plan-a': known }, tasks, { ...facts, allFilesRead });
     expect(progress['plan-a']?.unmarked === true).toBe(expected);
   });
 });

@@ -15,7 +15,7 @@ const high = { priority: 'high' } as const;
 const low = { priority: 'low' } as const;
 const optional = { optional: true };
 const NO_PLACE =
-  'no place was found where it would be read as a task and change no other: is a code block or a comment left open, or is the plan too long?';
+  'no place was found where it would be read as a task without changing another one: close an open code block or comment, or shorten the plan';
 
 /** Each plan shows the place of the new item: the lines with `+` are added. */
 describe('an item goes under its heading', () => {

@@ -153,7 +153,7 @@ describe('an archive that cannot be added to is left alone, and says why', () =>
       {
         line: null,
         column: null,
-        message: 'it is a text, not an object. Done entries stay in the prd until it is corrected',
+        message: 'it is a string, not an object. Done entries stay in the prd until it is corrected',
       },
     ],
     [

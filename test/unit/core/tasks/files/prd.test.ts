@@ -129,7 +129,7 @@ describe('the state', () => {
       { status: 'constructor' },
       '6: the status "constructor" is unknown and counts as todo: expected todo, in_progress, done, failed or blocked',
     ],
-    [{ passes: 'yes' }, '6: `passes` is a text and counts as false: expected true or false'],
+    [{ passes: 'yes' }, '6: `passes` is a string and counts as false: expected true or false'],
   ])('%j is a problem, and the task is open', (entry, problem) => {
     const prd = { tasks: [{ id: 'T1', title: 'Do it', ...entry }] };
     expect(problemsOf(prd)).toEqual([problem]);
@@ -199,13 +199,13 @@ describe('ids', () => {
       `prd-T1-${hashId('Two')}`,
     ]);
     expect(problemsOf({ tasks: [first, second] })).toEqual([
-      `7: the id "T1" is on line 3 already: this second one is called prd-T1-${hashId('Two')}`,
+      `7: the id "T1" is already used on line 3: this second entry is called prd-T1-${hashId('Two')}`,
     ]);
   });
 
   test('a title without an id given twice: the problem names it', () => {
     expect(problemsOf({ tasks: [{ title: 'One' }, { title: 'One' }] })).toEqual([
-      `6: the title "One" is on line 3 already: this second one is called prd-${hashId('One')}-${hashId('One')}`,
+      `6: the title "One" is already used on line 3: this second entry is called prd-${hashId('One')}-${hashId('One')}`,
     ]);
   });
 
@@ -418,7 +418,7 @@ describe('what is no list of tasks has none, and says why', () => {
     const prd = { tasks: ['Do it', null, { id: 'A' }, {}, { description: 'First line\nsecond' }] };
     expect(read(prd).tasks.map(({ task }) => task.title)).toEqual(['A', 'First line']);
     expect(problemsOf(prd)).toEqual([
-      '3: an entry that is a text is not a task: expected an object with a title',
+      '3: an entry that is a string is not a task: expected an object with a title',
       '4: an entry that is null is not a task: expected an object with a title',
       '8: an entry without a title is not a task',
     ]);

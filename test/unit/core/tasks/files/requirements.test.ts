@@ -35,10 +35,14 @@ describe('the list that the agent wrote', () => {
   });
 
   test.each<[string, unknown, string]>([
-    ['no title', { body: 'x' }, 'Task 2 is left out: title is not as asked for.'],
+    ['no title', { body: 'x' }, 'Task 2 is left out: title does not have the requested form.'],
     ['an empty title', { title: ' \n ' }, 'Task 2 is left out: its title is empty.'],
-    ['an unknown priority', { title: 'x', priority: 'P9' }, 'Task 2 is left out: priority is not as asked for.'],
-    ['no object', 7, 'Task 2 is left out: it is not as asked for.'],
+    [
+      'an unknown priority',
+      { title: 'x', priority: 'P9' },
+      'Task 2 is left out: priority does not have the requested form.',
+    ],
+    ['no object', 7, 'Task 2 is left out: it does not have the requested form.'],
   ])('an entry with %s is left out and said; the others stay', (_, entry, problem) => {
     expect(parseFoundTasks(listOf({ title: 'a' }, entry, { title: 'c' }))).toMatchObject({
       kind: 'tasks',
@@ -73,7 +77,10 @@ describe('the list that the agent wrote', () => {
     expect(parseFoundTasks(listOf({ title: '' }, ...entries, { title: 'last', optional: 'x' }))).toEqual({
       kind: 'tasks',
       tasks: entries.map(({ title }) => ({ title, body: '', priority: 'medium', optional: false })),
-      problems: ['Task 1 is left out: its title is empty.', 'Task 102 is left out: optional is not as asked for.'],
+      problems: [
+        'Task 1 is left out: its title is empty.',
+        'Task 102 is left out: optional does not have the requested form.',
+      ],
     });
   });
 

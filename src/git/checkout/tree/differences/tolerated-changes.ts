@@ -9,18 +9,19 @@ interface TreeEntry {
 }
 
 /**
- * A path of the work tree that differs from the commit through nobody's change: git itself wrote it so (line ends,
- * `ident`, filters), or a command left it and it cannot be put back. It counts as unchanged while it stays as found.
- * null: the path does not exist.
+ * A difference between the work tree and its commit that counts as unchanged: git itself wrote the file differently
+ * (line ends, `ident`, filters), or a command changed it and it cannot be put back. `found` is the entry in the work
+ * tree, and `counted` the one of the commit, which counts while the work tree still has `found`. An entry is null if the
+ * path does not exist there.
  */
-export interface AsFound {
+export interface ToleratedChange {
   readonly path: string;
   readonly found: TreeEntry | null;
   readonly counted: TreeEntry | null;
 }
 
-/** Returns the differences between two trees as paths that were found so. */
-export function asFoundIn(changes: readonly Change[]): readonly AsFound[] {
+/** Tolerates all differences between two trees. */
+export function toleratedChangesOf(changes: readonly Change[]): readonly ToleratedChange[] {
   return changes.map(({ path, oldMode, oldId, newMode, newId }) => ({
     path,
     found: newId === null ? null : { mode: newMode, id: newId },
@@ -29,22 +30,25 @@ export function asFoundIn(changes: readonly Change[]): readonly AsFound[] {
 }
 
 /** Returns the list with `more`, which replaces earlier items of the same paths. */
-export function addAsFound(list: readonly AsFound[], more: readonly AsFound[]): readonly AsFound[] {
+export function addTolerated(
+  list: readonly ToleratedChange[],
+  more: readonly ToleratedChange[],
+): readonly ToleratedChange[] {
   const paths = new Set(more.map(({ path }) => path));
   return [...list.filter(({ path }) => !paths.has(path)), ...more];
 }
 
-/** Returns the tree with every listed path replaced by what it counts as. The repository's index must hold the tree. */
-export async function countedTree(
+/** Returns the tree without the tolerated changes: each path has the commit's entry. The repository's index must contain the tree. */
+export async function treeWithTolerated(
   repository: PrivateRepository,
   tree: ObjectId,
-  list: readonly AsFound[],
+  list: readonly ToleratedChange[],
 ): Promise<ObjectId> {
   if (list.length === 0) return tree;
   const entries = await entriesOfIndex(repository, new Set(list.map(({ path }) => path)));
   const lines = list.flatMap((one) => {
     const now = entries.get(one.path) ?? null;
-    const counted = countedEntry(now, one);
+    const counted = entryThatCounts(now, one);
     if (counted?.mode === now?.mode && counted?.id === now?.id) return [];
     return [indexLine(counted?.mode ?? '0', counted?.id ?? '0'.repeat(tree.length), one.path)];
   });
@@ -59,8 +63,11 @@ export async function countedTree(
   });
 }
 
-/** Writes every path of the list into the repository's index as it counts, so that its file is read next time. */
-export async function countInIndex({ git }: PrivateRepository, list: readonly AsFound[]): Promise<void> {
+/** Writes the commit's entries of the tolerated paths into the repository's index, so that git reads these files again. */
+export async function writeToleratedToIndex(
+  { git }: PrivateRepository,
+  list: readonly ToleratedChange[],
+): Promise<void> {
   if (list.length === 0) return;
   const lines = list.map(({ path, found, counted }) =>
     indexLine(counted?.mode ?? '0', counted?.id ?? '0'.repeat(found?.id.length ?? 40), path),
@@ -69,10 +76,9 @@ export async function countInIndex({ git }: PrivateRepository, list: readonly As
 }
 
 /**
- * Returns the changes of a lane's commit that are somebody's work: `git add` may write a file otherwise than its commit
- * although only git changed it.
+ * Returns the changes without tolerated ones, which an agent's `git add` may have put into its commits.
  */
-export function withoutFound(changes: readonly Change[], list: readonly AsFound[]): readonly Change[] {
+export function withoutTolerated(changes: readonly Change[], list: readonly ToleratedChange[]): readonly Change[] {
   if (list.length === 0) return changes;
   const found = new Map(list.map((one) => [one.path, one]));
   return changes.filter(({ path, newId, newMode }) => {
@@ -81,8 +87,8 @@ export function withoutFound(changes: readonly Change[], list: readonly AsFound[
   });
 }
 
-/** Returns the entry that counts: a mode that is as found is taken from the commit even if the content changed, and vice versa. */
-function countedEntry(now: TreeEntry | null, { found, counted }: AsFound): TreeEntry | null {
+/** Returns the entry that counts. Mode and content are judged separately: each one that is still tolerated is taken from the commit. */
+function entryThatCounts(now: TreeEntry | null, { found, counted }: ToleratedChange): TreeEntry | null {
   if (now === null || found === null || counted === null)
     return now?.id === found?.id && now?.mode === found?.mode ? counted : now;
   if (kindOf(now.mode) !== kindOf(found.mode) || kindOf(now.mode) !== kindOf(counted.mode))

@@ -4,12 +4,12 @@ import { initialState, type LaneState } from '../../../../src/core/lane/state/st
 import {
   ITERATED,
   knownAfter,
-  nextDeed,
+  nextLoopAction,
   NOTHING_KNOWN,
-  type Deed,
+  type LoopAction,
   type Known,
   type LoopSituation,
-} from '../../../../src/core/loop/next-deed.ts';
+} from '../../../../src/core/loop/next-action.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import type { Order } from '../../../../src/core/sharing/orders.ts';
@@ -35,7 +35,7 @@ const usedUp: LaneState = {
 const order = (kind: Order['kind'], by: string): Order => ({
   ...{ number: noon + 1, kind, task: null, run: null, by, from: 'comment', at: noon + 1 },
 });
-const merge = { conflicts: ['a.ts'], lockFiles: [], madeByLoop: [], remade: [], verification: null };
+const merge = { conflicts: ['a.ts'], lockFiles: [], regeneratedByLoop: [], regenerated: [], verification: null };
 const failure: Outcome = { kind: 'failed', reason: 'infrastructure', message: 'The branch moved.' };
 const limit: Outcome = { kind: 'limit', reason: 'minutes' };
 
@@ -53,9 +53,9 @@ interface Change extends Omit<Partial<LoopSituation>, 'known' | 'run' | 'policy'
   readonly unreserved?: Partial<Policy>;
 }
 
-function deedIn({ known, run, policy: bounds, unreserved, ...change }: Change): Deed {
+function actionIn({ known, run, policy: bounds, unreserved, ...change }: Change): LoopAction {
   const state = change.state ?? fresh;
-  return nextDeed({
+  return nextLoopAction({
     ...{ state, tasks: [task(1)], now: noon, head, canLook: true, cancelled: false, endingBy: null },
     ...change,
     known: { ...NOTHING_KNOWN, ...known },
@@ -329,10 +329,10 @@ test.each<[string, Change, object]>([
     { kind: 'verify-head', finished: ['issue-1'] },
   ],
 ])('%s', (_, situation, expected) => {
-  expect(deedIn(situation)).toMatchObject(expected);
+  expect(actionIn(situation)).toMatchObject(expected);
 });
 
-test('a deed that takes time makes old what people ordered, how the work tree lies, and an end that stood', () => {
+test('an action that takes time makes old what people ordered, how the work tree lies, and an end that stood', () => {
   const known: Known = {
     ...{ ...NOTHING_KNOWN, ...asked, isHeadVerified: true, hasAskedForMore: true },
     prepared: { task: 'issue-1', merge: null },

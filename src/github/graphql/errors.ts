@@ -12,15 +12,17 @@ export interface GraphqlAnswer {
   readonly errors?: readonly GraphqlError[];
 }
 
-/** Tells whether GitHub's servers failed at the query, which is temporary and not the caller's fault. */
-export function isGraphqlWeather({ type, message, extensions }: GraphqlError): boolean {
+/** Tells whether GitHub's servers failed to answer the query, which is temporary and not the caller's fault. */
+export function isServerFailure({ type, message, extensions }: GraphqlError): boolean {
   const code = typeof extensions?.code === 'string' ? extensions.code : '';
-  return WEATHER_TYPES.test(type ?? '') || WEATHER_TYPES.test(code) || WEATHER_WORDS.test(message ?? '');
+  return (
+    SERVER_FAILURE_TYPES.test(type ?? '') || SERVER_FAILURE_TYPES.test(code) || SERVER_FAILURE_WORDS.test(message ?? '')
+  );
 }
 
-const WEATHER_TYPES =
+const SERVER_FAILURE_TYPES =
   /^(?:INTERNAL(?:_SERVER)?(?:_ERROR)?|SERVICE_UNAVAILABLE|RESOURCE_LIMITS_EXCEEDED|TIME_?OUT|TIMED_?OUT|LOADING|BAD_GATEWAY|GATEWAY_TIMEOUT)$/i;
-const WEATHER_WORDS =
+const SERVER_FAILURE_WORDS =
   /\bsomething went wrong\b|\btimed ?out\b|\btimeout\b|\bresource limits?\b.*\bexceeded\b|\bcouldn't respond to your request in time\b|\btemporarily unavailable\b|\binternal (?:server )?error\b/i;
 
 /** Tells whether GitHub refused the query for its size: a smaller query may succeed, but not the same one. */
@@ -55,9 +57,9 @@ function isError(one: unknown): one is GraphqlError {
  * Tells whether a read may succeed in smaller parts: the server failed or was too slow, the query was too large, or the
  * server does not know a field.
  */
-export function isWorthSmaller(error: unknown): boolean {
+export function mayWorkInParts(error: unknown): boolean {
   const { errors = [] } = graphqlAnswerOf(error);
-  if (errors.length > 0) return errors.some((one) => isGraphqlWeather(one) || isUnknownField(one));
+  if (errors.length > 0) return errors.some((one) => isServerFailure(one) || isUnknownField(one));
   const { name, response } = (error instanceof Error ? error : {}) as {
     readonly name?: string;
     readonly response?: { readonly status?: number };

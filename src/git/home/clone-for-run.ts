@@ -8,11 +8,11 @@ import { findWorkspace, refOf } from '../checkout/workspace.ts';
 import { readLinked } from '../regular-files.ts';
 
 /**
- * Lays a branch of a person's repository where a job has its checkout: the person goes on working in theirs, and a run
- * starts from what is committed. It knows that branch and no other ref, setting or remote; it finds its objects in the
- * person's repository and writes its own separately. `folder` must not exist.
+ * Clones one branch of a person's repository into `folder`, which must not exist, as the checkout of a run: the person
+ * continues to work in their own. The clone has no other ref, setting or remote; it reads objects from the person's
+ * repository and writes its own separately.
  */
-export async function layStandIn({
+export async function cloneForRun({
   from,
   branch,
   folder,
@@ -24,7 +24,10 @@ export async function layStandIn({
   readonly env: NodeJS.ProcessEnv;
 }): Promise<void> {
   const cannot = (why: string): UserError =>
-    new UserError('infrastructure', `The branch "${branch}" of ${from} cannot be laid in ${folder}: ${sentence(why)}`);
+    new UserError(
+      'infrastructure',
+      `The branch "${branch}" of ${from} cannot be checked out in ${folder}: ${sentence(why)}`,
+    );
   const workspace = await findWorkspace(from, { env, log: { warning: () => undefined } });
   if ('why' in workspace) throw cannot(workspace.why);
   const commit = await refOf(workspace, `refs/heads/${branch}`);

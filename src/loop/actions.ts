@@ -3,7 +3,7 @@ import { formatInstant, leftInWords, MINUTE_MS, nextMark } from '../core/countdo
 import { serializeWait, serializeWithdrawal } from '../core/journal/journal.ts';
 import type { RunSoFar } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
-import { type Deed, ITERATED, type Known, knownAfter } from '../core/loop/next-deed.ts';
+import { type LoopAction, ITERATED, type Known, knownAfter } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { type Withdrawal, withdrawalWarning, withdrawTasks } from '../core/people/withdrawal.ts';
 import { afterWait, type Policy } from '../core/policy.ts';
@@ -35,7 +35,7 @@ type Waited =
   | { readonly kind: 'ended'; readonly stoppedBy: string | null }
   | { readonly kind: 'unknown' };
 
-/** A run between two deeds. */
+/** A run between two actions. */
 export interface RunNow {
   readonly work: Work;
   readonly soFar: RunSoFar;
@@ -44,7 +44,7 @@ export interface RunNow {
   readonly known: Known;
 }
 
-/** A run with what its deeds need. */
+/** A run with what its actions need. */
 interface Setting {
   readonly deps: LoopDeps;
   readonly run: RunNow;
@@ -53,11 +53,14 @@ interface Setting {
   readonly askOrders: ReturnType<typeof createOrderPoll>;
 }
 
-/** Does a deed, and returns the run after it. */
-export async function doDeed(setting: Setting, deed: Exclude<Deed, { kind: 'end' | 'break-off' }>): Promise<RunNow> {
+/** Performs an action and returns the run after it. */
+export async function performAction(
+  setting: Setting,
+  action: Exclude<LoopAction, { kind: 'end' | 'break-off' }>,
+): Promise<RunNow> {
   const { deps, run, opened } = setting;
   const { work, known } = run;
-  switch (deed.kind) {
+  switch (action.kind) {
     case 'open-branch':
       return after(run, await openBranch(deps, work, opened.base), { stage: 'opened' });
     case 'verify-base': {
@@ -74,32 +77,32 @@ export async function doDeed(setting: Setting, deed: Exclude<Deed, { kind: 'end'
     case 'ask-orders':
       return { ...run, known: { ...known, orders: await setting.askOrders(work.state) } };
     case 'look-at-people':
-      return lookAtPeople(deps, run, deed.task);
+      return lookAtPeople(deps, run, action.task);
     case 'verify-head':
-      return after(run, await verifyHead(deps, work, deed), { isHeadVerified: true });
+      return after(run, await verifyHead(deps, work, action), { isHeadVerified: true });
     case 'prepare-merge': {
-      const made = await prepareMerge(deps, work, deed.task);
+      const made = await prepareMerge(deps, work, action.task);
       if (made.kind === 'ready')
-        return { ...run, known: { ...known, prepared: { task: deed.task.id, merge: made.merge } } };
+        return { ...run, known: { ...known, prepared: { task: action.task.id, merge: made.merge } } };
       const isNew = made.work.head !== work.head;
       return after(run, continuing(made.work), isNew ? { stage: 'merged', isHeadVerified: false } : {});
     }
     case 'iterate':
-      return iterateOnce(setting, deed);
+      return iterateOnce(setting, action);
     case 'wait':
       return afterWaiting(
         run,
-        deed,
-        await waitForLimit(deps, { work, outcome: deed.ending.outcome }, setting.askOrders),
+        action,
+        await waitForLimit(deps, { work, outcome: action.ending.outcome }, setting.askOrders),
       );
     case 'ask-for-more': {
       const waitedFrom = deps.clock.now();
-      return afterWaiting(run, deed, await askForMore(deps, { work, waitedFrom, reason: 'calls_per_hour' }));
+      return afterWaiting(run, action, await askForMore(deps, { work, waitedFrom, reason: 'calls_per_hour' }));
     }
   }
 }
 
-/** Returns the run after a deed that took time, with the news of that deed. */
+/** Returns the run after an action that took time, with what is new. */
 function after(run: RunNow, { work, end }: Advanced, news: Partial<Known>): RunNow {
   return { ...run, work, known: knownAfter(run.known, { ...news, failure: end }) };
 }
@@ -115,7 +118,7 @@ async function push(deps: LoopDeps, { work, known }: RunNow): Promise<Advanced> 
     : pushed;
 }
 
-/** Returns the end of a run whose push failed. If a person closed the pull request or deleted the branch, that is the reason. */
+/** Returns the end of a run whose push failed, which names a person who closed the pull request or deleted the branch as the cause. */
 async function endOfPush({ lookAtPeople: look }: LoopDeps, work: Work, end: Outcome): Promise<Outcome> {
   const by = (await look?.(work, null))?.lane ?? null;
   return by === null ? end : { kind: 'paused', reason: 'by_person', by };
@@ -144,7 +147,7 @@ function withdraw({ clock, log, appendJournal }: LoopDeps, work: Work, withdrawa
 
 async function iterateOnce(
   { deps, run, opened, turns }: Setting,
-  { step, startedAt, merge, orders }: Extract<Deed, { kind: 'iterate' }>,
+  { step, startedAt, merge, orders }: Extract<LoopAction, { kind: 'iterate' }>,
 ): Promise<RunNow> {
   const { soFar } = run;
   const work: Work = { ...run.work, shown: step.task.id };
@@ -156,7 +159,7 @@ async function iterateOnce(
 
 function afterWaiting(
   run: RunNow,
-  { ending }: Extract<Deed, { kind: 'wait' | 'ask-for-more' }>,
+  { ending }: Extract<LoopAction, { kind: 'wait' | 'ask-for-more' }>,
   waited: Waited,
 ): RunNow {
   const known = { ...run.known, hasAskedForMore: true };
@@ -224,7 +227,7 @@ async function askForMore(
       ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)
       : await patience.renew(work, maxRunMs);
   if (renewed.kind === 'unavailable') {
-    log.warning(`What this run may use now is unknown, so it ends here: ${sentence(renewed.why)}`);
+    log.warning(`This run cannot find out how many calls it may still make, so it ends here: ${sentence(renewed.why)}`);
     return { kind: 'unknown' };
   }
   // The run's time ends later now, and its claim must outlast it.
@@ -253,7 +256,7 @@ function reasonOf(outcome: Parked): string {
       return "The provider's usage limit is reached";
     case 'step_circuit':
       return outcome.step === null
-        ? "No step of the pipeline may call the agent, since each one's own circuit is open"
+        ? 'No step of the pipeline may call the agent, because the circuit of each step is open'
         : `Nothing can be finished while the circuit of the required step ${outcome.step} is open`;
   }
 }

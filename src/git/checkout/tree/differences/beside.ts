@@ -7,7 +7,7 @@ import { readRegular } from '../../../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from '../../private-repository.ts';
 import { refOf, type Workspace } from '../../workspace.ts';
 import { plainReading, readWorkTree } from '../work-tree.ts';
-import type { AsFound } from './as-found.ts';
+import type { ToleratedChange } from './tolerated-changes.ts';
 
 /** The checkout whose git directory lists other work, and one of our repositories over it, in whose folder temporary files are made. */
 export interface BesideOptions {
@@ -38,7 +38,10 @@ const NOT_WORK = /^refs\/(?:remotes|ralph|bisect|worktree|prefetch)\//;
  * Finds work that the git directory knows of outside the checked-out branch: other branches, tags, stashes, heads that
  * were left, other work trees.
  */
-export async function findBeside(options: BesideOptions, asFound: readonly AsFound[]): Promise<readonly BesideWork[]> {
+export async function findBeside(
+  options: BesideOptions,
+  tolerated: readonly ToleratedChange[],
+): Promise<readonly BesideWork[]> {
   const { workspace } = options;
   const [listed, at, stashes, left, trees] = await Promise.all([
     workspace.git.answer([
@@ -49,8 +52,8 @@ export async function findBeside(options: BesideOptions, asFound: readonly AsFou
     ]),
     readRegular(join(workspace.gitFolder, 'HEAD'), 4096),
     stashesOf(workspace),
-    leftHeads(workspace),
-    workTreesOf(options, asFound),
+    abandonedHeads(workspace),
+    workTreesOf(options, tolerated),
   ]);
   const [, current = ''] = /^ref: (.+)\n?$/.exec(at?.bytes.toString() ?? '') ?? [];
   const refs = listed.stdout
@@ -74,7 +77,7 @@ async function stashesOf({ commonFolder }: BesideOptions['workspace']): Promise<
 }
 
 /** Returns commits that were made on no branch and then left for a branch. */
-async function leftHeads({ gitFolder }: BesideOptions['workspace']): Promise<readonly BesideWork[]> {
+async function abandonedHeads({ gitFolder }: BesideOptions['workspace']): Promise<readonly BesideWork[]> {
   const ids = (await lastLines(join(gitFolder, 'logs', 'HEAD'))).flatMap((line) => {
     const [, id = ''] = /^([0-9a-f]+) [0-9a-f]+ [^\t]*\tcheckout: moving from [0-9a-f]{7,64} to /.exec(line) ?? [];
     return id === '' ? [] : [id];
@@ -93,14 +96,17 @@ async function lastLines(path: string): Promise<readonly string[]> {
 }
 
 /** Returns the other work trees; the id is that of their content. Git writes their files as it wrote those of the checkout. */
-async function workTreesOf(options: BesideOptions, asFound: readonly AsFound[]): Promise<readonly BesideWork[]> {
+async function workTreesOf(
+  options: BesideOptions,
+  tolerated: readonly ToleratedChange[],
+): Promise<readonly BesideWork[]> {
   const folder = join(options.workspace.commonFolder, 'worktrees');
   const names = (await readdir(folder).catch(() => [])).slice(0, MOST_WORK_TREES);
   const found: BesideWork[] = [];
   for (const name of names) {
     const place = await placeOfTree(join(folder, name));
     if (place === null) continue;
-    const id = await contentOf(options, place, asFound).catch(() => null);
+    const id = await contentOf(options, place, tolerated).catch(() => null);
     const head = await refOf(options.workspace, `worktrees/${name}/HEAD`);
     if (id !== null && head !== null) found.push({ is: 'work-tree', name, id, head });
   }
@@ -116,11 +122,15 @@ async function placeOfTree(gitFolder: string): Promise<string | null> {
   return back.trim() === `gitdir: ${gitFolder}` && (await lstat(place)).isDirectory() ? place : null;
 }
 
-async function contentOf(options: BesideOptions, top: string, asFound: readonly AsFound[]): Promise<ObjectId> {
+async function contentOf(
+  options: BesideOptions,
+  top: string,
+  tolerated: readonly ToleratedChange[],
+): Promise<ObjectId> {
   const repository = await besideRepository(options, top);
   await rm(repository.indexFile, { force: true });
   const { objectFormat } = options.workspace;
-  const { tree } = await readWorkTree(repository, { top, objectFormat }, { ...plainReading, asFound });
+  const { tree } = await readWorkTree(repository, { top, objectFormat }, { ...plainReading, tolerated });
   return tree;
 }
 

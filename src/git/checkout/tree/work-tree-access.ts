@@ -10,8 +10,8 @@ import { treeOf } from '../../objects.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { headOf, setHeadAndIndex, type Workspace } from '../workspace.ts';
-import type { AsFound } from './found/as-found.ts';
-import { type BesideOptions, type BesideQuestion, findBeside, patchOf } from './found/beside.ts';
+import type { ToleratedChange } from './differences/tolerated-changes.ts';
+import { type BesideOptions, type BesideQuestion, findBeside, patchOf } from './differences/beside.ts';
 import { notePlaces, type PutBack, putBackWorkTree, readWorkTree, withoutNotes } from './work-tree.ts';
 
 /** Repairs a git directory that an agent broke or removed: git accepts it again, without objects and with HEAD on no commit. */
@@ -39,12 +39,12 @@ export interface Exchange {
 }
 
 /**
- * The operations in the work tree while a lane is open: by this process or, if the tree belongs to another user, by a
- * worker process that runs as that user.
+ * The operations in the work tree of an open lane. This process performs them itself or, if the tree belongs to another
+ * user, through a worker process that runs as that user.
  */
-export interface WorkTreeSide {
+export interface WorkTreeAccess {
   /** Reads the work tree as it is now. `tip` is the newest commit of the lane. */
-  read(tip: ObjectId, asFound: readonly AsFound[]): Promise<ReadTree>;
+  read(tip: ObjectId, tolerated: readonly ToleratedChange[]): Promise<ReadTree>;
   /**
    * Returns what the work that `read` found beside the work tree would change in it, or null if the tree has it already
    * or the work cannot be read.
@@ -53,7 +53,7 @@ export interface WorkTreeSide {
   /** The tree without the agent's notes, from which evidence is taken. */
   withoutNotes(tree: ObjectId): Promise<ObjectId>;
   /** Makes the work tree equal to `wanted`, except for ignored files and paths that cannot be changed here. */
-  putBack(wanted: ObjectId, asFound: readonly AsFound[]): Promise<PutBack>;
+  putBack(wanted: ObjectId, tolerated: readonly ToleratedChange[]): Promise<PutBack>;
   /**
    * Leaves a plain checkout of the tip whose withheld files show up as uncommitted changes. If an agent broke the git
    * directory beyond repair, the run goes on without it.
@@ -66,7 +66,7 @@ export interface ReadTree {
   readonly head: ObjectId | null;
   readonly tree: ObjectId;
   readonly standIns: ReadonlyMap<string, StandIn>;
-  /** Work by anybody that is not in the work tree. */
+  /** Work that the git directory knows of and the work tree lacks, whoever did it. */
   readonly beside: readonly BesideWork[];
 }
 
@@ -91,17 +91,17 @@ export interface WorkTreeContent {
   readonly standIns: ReadonlyMap<string, string>;
 }
 
-/** Rejects every request: no tree has been laid, or it has been removed. */
-export const noSide: WorkTreeSide = {
-  read: givenBack,
-  patchOf: givenBack,
-  withoutNotes: givenBack,
-  putBack: givenBack,
-  leavePlainCheckout: givenBack,
+/** The access while no tree is laid: it rejects every request. */
+export const noAccess: WorkTreeAccess = {
+  read: rejectWithoutTree,
+  patchOf: rejectWithoutTree,
+  withoutNotes: rejectWithoutTree,
+  putBack: rejectWithoutTree,
+  leavePlainCheckout: rejectWithoutTree,
 };
 
-/** Options of the side that works in the work tree as this process, through `own`, whose objects no agent can write. */
-interface LocalSideOptions {
+/** Options of the access by this process. `own` is the repository that it uses, whose objects no agent can write. */
+interface LocalAccessOptions {
   readonly workspace: Workspace;
   /** The working directory, which contains the notes. */
   readonly folder: Folder;
@@ -113,15 +113,15 @@ interface LocalSideOptions {
   readonly besideWith: Pick<BesideOptions, 'own' | 'objects'>;
 }
 
-/** Creates the side for a work tree that belongs to the user of this process. */
-export function createLocalSide({
+/** Creates the access to a work tree that belongs to the user of this process. */
+export function createLocalAccess({
   workspace,
   folder,
   own,
   exchange,
   restore,
   besideWith,
-}: LocalSideOptions): WorkTreeSide {
+}: LocalAccessOptions): WorkTreeAccess {
   const beside = { ...besideWith, workspace };
 
   /** Returns the agent's HEAD once its commits are here, or null if they cannot be read and the content alone counts. */
@@ -132,13 +132,13 @@ export function createLocalSide({
   }
 
   return {
-    async read(tip, asFound) {
+    async read(tip, tolerated) {
       const taken = takenHead(tip);
-      const reading = { asFound, tracked: await treeOf(own.git, tip), taken };
+      const reading = { tolerated, tracked: await treeOf(own.git, tip), taken };
       const [head, content, found] = await Promise.all([
         taken,
         readWorkTree(own, workspace, reading),
-        findBeside(beside, asFound).catch(() => []),
+        findBeside(beside, tolerated).catch(() => []),
       ]);
       return { head, ...content, beside: found };
     },
@@ -147,7 +147,7 @@ export function createLocalSide({
 
     withoutNotes: (tree) => withoutNotesOf({ workspace, repository: own, folder }, tree),
 
-    putBack: (wanted, asFound) => putBackWorkTree(own, workspace, { wanted, asFound }),
+    putBack: (wanted, tolerated) => putBackWorkTree(own, workspace, { wanted, tolerated }),
 
     async leavePlainCheckout({ branch, tip, has, hasIndex }) {
       exchange.know(tip);
@@ -201,8 +201,8 @@ export function contentOf(
   return { tree, evidence, standIns: new Map([...standIns].map(([path, standIn]) => [path, whyStandIn(standIn)])) };
 }
 
-function givenBack(): Promise<never> {
-  return Promise.reject(new Error('the tree was left'));
+function rejectWithoutTree(): Promise<never> {
+  return Promise.reject(new Error('there is no work tree'));
 }
 
 /** Creates the exchange. Every object that is taken is hashed and checked. */

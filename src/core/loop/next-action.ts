@@ -22,11 +22,11 @@ type Iterate = Extract<NextStep, { kind: 'iterate' }>;
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** The last deed on the branch. */
+/** The last action on the branch. */
 type Stage = 'unopened' | 'ready' | keyof typeof AFTER_STAGE;
 
 /**
- * The deed that follows each stage: what was begun on the branch is finished before anything that became due in
+ * The action that follows each stage: what was begun on the branch is finished before anything that became due in
  * between, so that every commit is pushed.
  */
 const AFTER_STAGE = {
@@ -48,7 +48,7 @@ interface Ending<End extends Outcome = Outcome> {
 /** The loop's knowledge besides its work, grouped by how long it holds. */
 export interface Known {
   readonly stage: Stage;
-  /** The reason why the run breaks off; null if it does not. */
+  /** The outcome with which the run breaks off; null if it does not. */
   readonly failure: Outcome | null;
 
   // The following fields hold until the next iteration, the verification of the head also until the next merge.
@@ -58,12 +58,12 @@ export interface Known {
   /** True if the run asked for more than it had reserved. */
   readonly hasAskedForMore: boolean;
 
-  // The following fields hold until the next deed that takes time.
+  // The following fields hold until the next action that takes time.
   /** People's orders; null if the store was not asked. */
   readonly orders: readonly Order[] | null;
   /** The task for which the work tree is prepared, with its unfinished merge (null if there is none). */
   readonly prepared: { readonly task: TaskId; readonly merge: MergeToFinish | null } | null;
-  /** An end that is kept, since the run's remaining budget is unknown; null if the end is decided again. */
+  /** A decided end that must not be reconsidered, since the remaining budget is unknown; null if there is none. */
   readonly ending: Ending | null;
 }
 
@@ -82,13 +82,13 @@ export const NOTHING_KNOWN: Known = {
 /** The knowledge of a run after an iteration. */
 export const ITERATED: Known = { ...NOTHING_KNOWN, stage: 'iterated' };
 
-/** Returns the knowledge that still holds after a deed that took time, with its news. */
+/** Returns the knowledge that still holds after an action that took time, with what is new. */
 export function knownAfter(known: Known, news: Partial<Known>): Known {
   return { ...known, orders: null, prepared: null, ending: null, ...news };
 }
 
-/** The next deed of the loop. */
-export type Deed =
+/** The next action of the loop. */
+export type LoopAction =
   | {
       readonly kind:
         | 'open-branch'
@@ -117,7 +117,7 @@ export type Deed =
   /** Ends the run without a decision by the loop. */
   | { readonly kind: 'break-off'; readonly outcome: Outcome };
 
-/** All inputs of the next deed. `run` lacks what `cancelled` and `endingBy` say. */
+/** All inputs of the next action. `cancelled` and `endingBy` replace the fields of `run`. */
 export interface LoopSituation extends Situation<Task> {
   readonly known: Known;
   readonly cancelled: boolean;
@@ -131,8 +131,8 @@ export interface LoopSituation extends Situation<Task> {
   readonly unreserved: Policy | null;
 }
 
-/** Returns the next deed: the first clause that holds decides. */
-export function nextDeed(situation: LoopSituation): Deed {
+/** Returns the next action: the first clause that holds decides. */
+export function nextLoopAction(situation: LoopSituation): LoopAction {
   const { known, cancelled, endingBy, now } = situation;
   if (known.failure !== null) return { kind: 'break-off', outcome: known.failure };
   if (known.stage !== 'unopened' && known.stage !== 'ready') return { kind: AFTER_STAGE[known.stage] };
@@ -145,23 +145,23 @@ export function nextDeed(situation: LoopSituation): Deed {
     : beforeEnd(situation, run, { outcome: step.outcome, decidedAt: now, cancelled });
 }
 
-function beforeCall(situation: LoopSituation, step: Iterate): Deed {
+function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
   const { known, state, run, now } = situation;
   const { task } = step;
   // A run that has just begun has obeyed every order.
   if (run.iterations > 0 && known.orders === null) return { kind: 'ask-orders' };
-  // The gate has just looked.
+  // The gate has just looked up people's changes.
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
   if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
   // A finished task may become done without a call.
-  const deed = awaitingVerification(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
-  if (deed !== null) return deed;
+  const action = awaitingVerification(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
+  if (action !== null) return action;
   if (known.stage === 'unopened') return { kind: 'open-branch' };
   if (known.prepared?.task !== task.id) return { kind: 'prepare-merge', task };
   return { kind: 'iterate', step, startedAt: now, merge: known.prepared.merge, orders: known.orders ?? [] };
 }
 
-function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Deed {
+function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): LoopAction {
   const { known, now, policy: own, unreserved } = situation;
   const { outcome } = ending;
   // After a limit, a run that can ask gets more to use. The time that earlier waits cost still counts.
@@ -169,7 +169,7 @@ function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Dee
   const asks = unreserved !== null && own.onLimit === 'wait';
   const policy = asks ? { ...unreserved, maxRunMs, maxWaitMs } : { ...own, onLimit: 'park' as const };
   const moment = { run, policy, now };
-  const skippedBy = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundBehind(outcome, moment) : null;
+  const skippedBy = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundAfterWait(outcome, moment) : null;
   if (isWorthWaiting(outcome, moment)) return { kind: 'wait', ending: { ...ending, outcome } };
   if (run.stoppedBy !== null) return end(situation, ending, null);
   // The window of its reservation may have ended before its first call.
@@ -178,8 +178,8 @@ function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Dee
   return end(situation, ending, skippedBy);
 }
 
-/** Returns the deed at the end of a run: its head is verified first if that can still change which tasks are done. */
-function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): Deed {
+/** Returns the action at the end of a run: its head is verified first if that can still change which tasks are done. */
+function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): LoopAction {
   return dueHeadVerification(situation, ending.outcome) ?? { kind: 'end', ending, waitSkippedBy };
 }
 
@@ -187,7 +187,7 @@ function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound |
 function dueHeadVerification(
   { known, state, policy, head }: LoopSituation,
   outcome: Outcome | null,
-): Extract<Deed, { kind: 'verify-head' }> | null {
+): Extract<LoopAction, { kind: 'verify-head' }> | null {
   if (!policy.verifies || known.isHeadVerified || outcome?.kind === 'cancelled') return null;
   const finished = decidedByVerification(state, outcome?.kind === 'complete');
   const isKnown = state.headVerification?.kind === 'passed' && isVerificationOf(state.headVerification, head);
@@ -201,7 +201,7 @@ function dueHeadVerification(
 
 /**
  * Tells whether a run waits instead of parking: the policy says so or a step's circuit opens only briefly, and time for
- * a call is left afterwards. If it says so, `policy` must be the one without the reservation's bounds.
+ * a call is left afterwards. A run that can ask for more passes its policy without the reservation's bounds.
  */
 export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): outcome is Parked {
   return (
@@ -209,7 +209,7 @@ export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): 
     (policy.onLimit === 'wait' || isShortWait(outcome, now)) &&
     !run.cancelled &&
     run.stoppedBy === null &&
-    boundBehind(outcome, { run, policy, now }) === null
+    boundAfterWait(outcome, { run, policy, now }) === null
   );
 }
 
@@ -217,8 +217,8 @@ function isShortWait({ reason, resumeAt }: Parked, now: number): boolean {
   return reason === 'step_circuit' && resumeAt - now <= MAX_SHORT_WAIT_MS;
 }
 
-/** Returns the bound that would keep the run from a call after the wait; null when waiting is worth it. */
-function boundBehind({ resumeAt }: Parked, { run, policy, now }: Moment): RunBound | null {
+/** Returns the bound that would keep the run from a call after the wait; null if a call would be possible. */
+function boundAfterWait({ resumeAt }: Parked, { run, policy, now }: Moment): RunBound | null {
   return limitOf(run, afterWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 
@@ -228,8 +228,8 @@ function isHeldByReservation(outcome: Outcome, { run, policy, now }: Moment): bo
 }
 
 /**
- * Returns why a run must not begin, or null: it may call, its wait is worth it, or completed work or unposted answers
- * (`owes`) are still to be published.
+ * Returns why a run must not begin. Null if it may call or wait for a call, or if completed work or unposted answers
+ * (`owes`) must be published.
  */
 export function stopBeforeWork(
   { state, tasks, owes }: Pick<Situation, 'state' | 'tasks'> & { readonly owes: boolean },

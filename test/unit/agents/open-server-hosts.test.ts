@@ -3,7 +3,7 @@ import { codexMcpServers } from '../../../src/agents/codex/tool-rules.ts';
 import type { HostRule } from '../../../src/core/isolation/hosts.ts';
 import type { McpServer } from '../../../src/core/mcp/values.ts';
 import type { AgentSandbox } from '../../../src/ports/agent-sandbox.ts';
-import { giveServers } from '../../../src/wiring/agents/agent-settings.ts';
+import { openServerHosts } from '../../../src/wiring/agents/agent-settings.ts';
 import { configOf } from '../../loop/stage/run-action.ts';
 
 const remote = (url: string, headers: Readonly<Record<string, string>> = {}): McpServer => ({
@@ -21,7 +21,7 @@ function give(
 ) {
   const warnings: string[] = [];
   let opened: readonly HostRule[] | null = null;
-  giveServers(
+  openServerHosts(
     {
       config: configOf({ 'allowed-hosts': allowedHosts }),
       variables: { TOKEN: 't' },
@@ -61,7 +61,7 @@ test.each([
 test('what cannot be reached or mapped is a warning', () => {
   const local = remote('http://localhost:3000/mcp');
   const closed = [
-    'The isolated agent does not reach the MCP servers at localhost:3000: name a port of localhost in `allowed-hosts`; hosts of a private network are closed to it.',
+    'The isolated agent cannot reach the MCP servers at localhost:3000. Name a port of localhost in `allowed-hosts`; hosts of a private network stay closed.',
   ];
   expect(give([local])).toMatchObject({ warnings: closed, opened: [] });
   expect(give([local], { allowedHosts: 'localhost:3000' }).warnings).toEqual([]);

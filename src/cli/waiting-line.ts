@@ -1,0 +1,75 @@
+import { formatDuration } from '../report/format.ts';
+import type { Wait } from '../ports/waits.ts';
+
+/** Time in ms without output after which a person reads what the command waits for. */
+const SILENT_MS = 3_000;
+/** Time in ms after which a line that stays is written again for the same wait. */
+const AGAIN_MS = 60_000;
+const BEAT_MS = 1_000;
+
+/** The control sequence that returns to the beginning of the line and clears it. */
+const CLEAR = '\r\u001B[2K';
+
+/** The line that says what a silent command waits for. */
+interface WaitingLine {
+  /** Must be called before all other output. */
+  readonly makeWay: (text: string) => void;
+  readonly stop: () => void;
+}
+
+/**
+ * Shows after 3 s without output what the command waits for. `columns` is the width of a terminal on which the line is
+ * redrawn each second; null: the line stays, and appears once a minute.
+ */
+export function showWaits({
+  write,
+  columns,
+  now,
+  wait,
+}: {
+  readonly write: (text: string) => void;
+  readonly columns: () => number | null;
+  readonly now: () => number;
+  readonly wait: () => Wait | null;
+}): WaitingLine {
+  let silentSince = now();
+  let isInLine = false;
+  let isDrawn = false;
+  let last: { readonly wait: Wait; readonly at: number } | null = null;
+
+  const clear = (): void => {
+    if (isDrawn) write(CLEAR);
+    isDrawn = false;
+  };
+  const beat = setInterval(() => {
+    const found = wait();
+    const at = now();
+    const width = columns();
+    if (found === null) {
+      clear();
+      return;
+    }
+    // A line that is not complete belongs to somebody else: a countdown or a question.
+    if (isInLine || at - silentSince < SILENT_MS) return;
+    const words = `Waiting for ${found.what} (${formatDuration(at - found.since)}) …`;
+    if (width !== null) {
+      write(`${CLEAR}${words.slice(0, Math.max(0, width - 1))}`);
+      isDrawn = true;
+    } else if (last?.wait !== found || at - last.at >= AGAIN_MS) {
+      write(`${words}\n`);
+      last = { wait: found, at };
+    }
+  }, BEAT_MS).unref();
+
+  return {
+    makeWay: (text) => {
+      clear();
+      silentSince = now();
+      isInLine = !text.endsWith('\n');
+    },
+    stop: () => {
+      clearInterval(beat);
+      clear();
+    },
+  };
+}

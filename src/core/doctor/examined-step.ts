@@ -1,0 +1,33 @@
+import type { EffectiveSetting } from '../settings/effective.ts';
+import type { ActionRules, Asked, DefaultedInput, OtherWorkflow, Repository } from './facts.ts';
+import { isExpression, type RalphStep, type Workflow } from './workflow.ts';
+
+/** A step of a workflow, with everything else that its checks need. */
+export interface ExaminedStep {
+  readonly step: RalphStep;
+  readonly workflow: Workflow;
+  readonly rules: ActionRules;
+  readonly repository: Asked<Repository>;
+  readonly others: readonly OtherWorkflow[];
+  /** The settings of the workflow's runs; empty if unknown. */
+  readonly settings: readonly EffectiveSetting[];
+}
+
+/** Returns an input of the step, or its default; null for an expression, because only a run knows its value. */
+export function inputOf({ step, rules }: Pick<ExaminedStep, 'step' | 'rules'>, name: DefaultedInput): string | null {
+  const text = Object.hasOwn(step.inputs, name) ? (step.inputs[name] ?? '') : (rules.defaults[name] ?? '');
+  return isExpression(text) ? null : text;
+}
+
+/** Returns the URL of a page of the repository, by its path there; null if the repository is unknown. */
+export function settingsPageOf(repository: Asked<Repository>, path: string): string | null {
+  return repository.kind === 'known' ? `${repository.value.webUrl}/${path}` : null;
+}
+
+/** Returns a setting of the repository; unknown, for the same reason, if the repository is. */
+export function repositorySettingOf<Name extends keyof Repository['settings']>(
+  repository: Asked<Repository>,
+  name: Name,
+): Repository['settings'][Name] | { readonly kind: 'unknown'; readonly why: string } {
+  return repository.kind === 'known' ? repository.value.settings[name] : repository;
+}

@@ -1,0 +1,83 @@
+import { namesOf } from '../text/phrase.ts';
+import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
+import { fine, problem, remedy, unchecked, type Finding } from './finding.ts';
+import type { RalphStep } from './workflow.ts';
+
+const WRITE_RIGHTS = ['contents', 'issues', 'pull-requests'];
+/** The rights to read failed checks, commit statuses and the logs of failed jobs. */
+export const READ_RIGHTS = ['checks', 'statuses', 'actions'] as const;
+
+/** Checks that the job's token may write contents, issues and pull requests. */
+export function permissionFinding({ step, repository }: ExaminedStep): Finding {
+  if (hasOwnToken(step)) return ownTokenFinding('permissions');
+  const { permissions: given } = step;
+  const paste = [
+    'permissions:',
+    ...WRITE_RIGHTS.map((name) => `  ${name}: write`),
+    ...READ_RIGHTS.map((name) => `  ${name}: read`),
+  ].join('\n');
+  if (given.kind !== 'absent') {
+    const lacking = WRITE_RIGHTS.filter((name) =>
+      given.kind === 'all' ? given.level !== 'write-all' : given.levels[name] !== 'write',
+    );
+    return lacking.length === 0
+      ? fine('permissions', 'The workflow may write contents, issues and pull requests.')
+      : problem(
+          'permissions',
+          `The workflow lacks ${namesOf(lacking.map((name) => `\`${name}: write\``))}.`,
+          remedy('Set its permissions.', { paste }),
+        );
+  }
+  const token = repositorySettingOf(repository, 'token');
+  if (token.kind === 'unknown')
+    return unchecked(
+      'permissions',
+      `The workflow has no \`permissions\`, and the repository's default could not be checked: ${token.why}`,
+      remedy('Set its permissions.', { paste }),
+    );
+  return token.value.writes
+    ? fine('permissions', "The repository's default lets workflows write.")
+    : problem(
+        'permissions',
+        "The workflow has no `permissions`, and the repository's default lets workflows only read.",
+        remedy('Set its permissions.', { paste }),
+      );
+}
+
+/** Checks that the repository lets GitHub Actions create pull requests. */
+export function pullRequestFinding({ step, repository }: ExaminedStep): Finding {
+  if (hasOwnToken(step)) return ownTokenFinding('pull-requests');
+  const link = settingsPageOf(repository, 'settings/actions');
+  const setting = '“Allow GitHub Actions to create and approve pull requests”';
+  const token = repositorySettingOf(repository, 'token');
+  if (token.kind === 'unknown')
+    return unchecked(
+      'pull-requests',
+      `${setting} could not be checked: ${token.why}`,
+      remedy('Make sure that it is turned on.', { link }),
+    );
+  return token.value.mayOpenPullRequests
+    ? fine('pull-requests', 'GitHub Actions may create pull requests.')
+    : problem(
+        'pull-requests',
+        `${setting} is turned off.`,
+        remedy('Turn it on. In an organization it may have to be allowed there first.', { link }),
+      );
+}
+
+/** Tells whether the step uses a token other than the job's. */
+export function hasOwnToken({ inputs }: RalphStep): boolean {
+  const token = inputs['github-token'] ?? '';
+  return token !== '' && !/github\.token|secrets\.GITHUB_TOKEN/i.test(token);
+}
+
+function ownTokenFinding(check: 'permissions' | 'pull-requests'): Finding {
+  return unchecked(
+    check,
+    'The workflow passes a token of its own as `github-token`, whose permissions could not be checked.',
+    remedy(
+      'Make sure that it may write contents, issues and pull requests, and read checks, commit statuses and actions.',
+      {},
+    ),
+  );
+}

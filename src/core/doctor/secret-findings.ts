@@ -1,0 +1,100 @@
+import { namesOf } from '../text/phrase.ts';
+import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
+import type { ActionRules } from './facts.ts';
+import { fine, problem, remedy, unchecked, warning, type Finding } from './finding.ts';
+import { isExpression, secretsIn } from './workflow.ts';
+
+/** Checks that the step gets the keys that its agents need, from secrets that exist. */
+export function secretFindings(examined: ExaminedStep): readonly Finding[] {
+  const { step, rules, repository } = examined;
+  const given = Object.entries(step.inputs).filter(([name, text]) => rules.keyInputs.includes(name) && text !== '');
+  const environment = {
+    ...Object.fromEntries(
+      // The values are not known here, only whether a variable will have one.
+      Object.entries(step.environment)
+        .filter(([, text]) => text !== '')
+        .map(([name, text]) => [name, isExpression(text) ? 'given' : text]),
+    ),
+    ...Object.fromEntries(given.map(([name]) => [variableOf(name), 'given'])),
+  };
+  const link = settingsPageOf(repository, 'settings/secrets/actions');
+  const problems = rules.loginProblems(environment, step.inputs);
+  if (problems.length > 0)
+    return problems.map((says) => problem('secret', says, remedy('Pass the key to the step.', { link })));
+  const texts = [...given.map(([, text]) => text), ...Object.values(step.environment)];
+  return [...exposedKeys(examined, link), ...swappedKeys(given, rules), ...missingSecrets(examined, texts, link)];
+}
+
+/**
+ * Warns of keys that are written into the workflow file. Their form is not checked, because a gateway may accept any.
+ */
+function exposedKeys({ step, rules }: ExaminedStep, link: string | null): readonly Finding[] {
+  return Object.entries({ ...step.environment, ...step.inputs }).flatMap(([name, text]) => {
+    const input = name.toLowerCase().replaceAll('_', '-');
+    if (!rules.keyInputs.includes(input) || text === '' || isExpression(text)) return [];
+    return [
+      warning(
+        'secret',
+        `The workflow file contains the value of \`${name}\`: everybody who can read the repository can read it.`,
+        remedy('Revoke it, put a new key into a secret, and pass that.', {
+          paste: `${name}: \${{ secrets.${variableOf(input)} }}`,
+          link,
+        }),
+      ),
+    ];
+  });
+}
+
+/** Warns of key inputs that read a secret named after another key input. */
+function swappedKeys(given: readonly (readonly [string, string])[], { keyInputs }: ActionRules): readonly Finding[] {
+  return given.flatMap(([name, text]) => {
+    const named = secretsIn(text);
+    const other = keyInputs.find((input) => input !== name && named.includes(variableOf(input)));
+    if (other === undefined || named.includes(variableOf(name))) return [];
+    const secret = variableOf(other);
+    return [
+      warning(
+        'secret',
+        `\`${name}\` is set from the secret \`${secret}\`, whose name says that it belongs in \`${other}\`.`,
+        remedy('Pass it to that input. If only its name is wrong, rename the secret.', {
+          paste: `${other}: \${{ secrets.${secret} }}`,
+        }),
+      ),
+    ];
+  });
+}
+
+function variableOf(input: string): string {
+  return input.toUpperCase().replaceAll('-', '_');
+}
+
+/** Checks that the secrets exist that the step's keys and environment read. */
+function missingSecrets(
+  { step, repository }: ExaminedStep,
+  texts: readonly string[],
+  link: string | null,
+): readonly Finding[] {
+  const wanted = [...new Set(texts.flatMap(secretsIn))].filter((name) => name !== 'GITHUB_TOKEN');
+  if (wanted.length === 0) return [];
+  const known = repositorySettingOf(repository, 'secrets');
+  const names = namesOf(wanted.map((name) => `\`${name}\``));
+  if (known.kind === 'unknown')
+    return [
+      unchecked(
+        'secret',
+        `Whether ${names} exists could not be checked: ${known.why}`,
+        remedy('Make sure that it exists.', { link }),
+      ),
+    ];
+  const missing = wanted.filter((name) => !known.value.includes(name));
+  if (missing.length === 0) return [fine('secret', `The secret ${names} exists.`)];
+  const [first = ''] = missing;
+  const says = `The workflow reads ${namesOf(missing.map((name) => `\`${name}\``))}, which ${missing.length === 1 ? 'is not a secret' : 'are not secrets'} of the repository.`;
+  const repo = repository.kind === 'known' ? ` --repo ${repository.value.name}` : '';
+  const add = remedy('Add it.', { paste: `gh secret set ${first}${repo}`, link });
+  return [
+    step.hasEnvironment
+      ? unchecked('secret', `${says} Those of the job's environment could not be checked.`, add)
+      : problem('secret', says, add),
+  ];
+}

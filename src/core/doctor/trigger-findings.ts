@@ -1,0 +1,121 @@
+import { namesOf } from '../text/phrase.ts';
+import { yamlText } from '../text/yaml-text.ts';
+import { type ExaminedStep, inputOf } from './examined-step.ts';
+import { fine, problem, remedy, warning, type Finding } from './finding.ts';
+import { callsRalph, isExpression, type RalphStep } from './workflow.ts';
+
+/** Checks that the action supports the events and types that start the workflow. */
+export function triggerFindings({ workflow, step, rules }: ExaminedStep): readonly Finding[] {
+  // A called workflow runs for the events of its callers, and a condition may leave out the others.
+  if (workflow.triggers.some(({ event }) => event === 'workflow_call') || step.condition.includes('event_name'))
+    return [fine('triggers', 'A condition or the calling workflow decides which events reach the action.')];
+  const wrong = workflow.triggers.flatMap(({ event, types }) => {
+    const rows = rules.events.filter((row) => row.event === event);
+    if (rows.length === 0)
+      return [problem('triggers', `The action does not work on the event \`${event}\`.`, removeTrigger)];
+    const supported = rows.flatMap((row) => row.types ?? []);
+    if (supported.length === 0) return [];
+    const paste = `${event}:\n  types: [${supported.join(', ')}]`;
+    if (types === null)
+      return [
+        warning(
+          'triggers',
+          `\`${event}\` has no \`types\`, so it starts runs for types that the action does not support.`,
+          remedy('List the types that you want, from these.', { paste }),
+        ),
+      ];
+    const others = types.filter((type) => !supported.includes(type));
+    return others.length === 0
+      ? []
+      : [
+          problem(
+            'triggers',
+            `\`${event}\` has types that the action does not support: ${namesOf(others)}.`,
+            remedy('Keep only types from this list.', { paste }),
+          ),
+        ];
+  });
+  return wrong.length > 0 ? wrong : [fine('triggers', 'Every trigger is one that the action supports.')];
+}
+
+const removeTrigger = remedy('Remove it from `on:`: such runs fail.', {});
+
+export function eventFilterFindings(examined: ExaminedStep): readonly Finding[] {
+  const { workflow, step } = examined;
+  const has = (event: string): boolean => workflow.triggers.some((trigger) => trigger.event === event);
+  const missing = [
+    ...(has('issues') && !/event\.label|labels/.test(step.condition) ? ['issues'] : []),
+    ...(has('issue_comment') && !/comment\.body/.test(step.condition) ? ['issue_comment'] : []),
+  ];
+  const label = inputOf(examined, 'task-label');
+  if (has('issues') && label !== null) {
+    const other = [conditionFilter(step), calledWorkflowFilter(examined)].find(
+      ({ labels }) => labels.length > 0 && !labels.some((name) => isSameLabel(name, label)),
+    );
+    if (other !== undefined) return [labelMismatch(examined, label, other)];
+  }
+  if (missing.length === 0)
+    return has('issues') || has('issue_comment')
+      ? [fine('event-filter', 'The job leaves out other labels and other comments.')]
+      : [];
+  return [
+    warning(
+      'event-filter',
+      `${namesOf(missing)}: the job has no \`if\` that leaves out other labels and comments, so each of them starts a job.`,
+      remedy('Give the job this condition, with your task label.', {
+        paste:
+          "if: ${{ !github.event.issue || github.event.label.name == 'ralph' || startsWith(github.event.comment.body, '/ralph') }}",
+      }),
+    ),
+  ];
+}
+
+/**
+ * A place that compares labels before a run begins. `waits` is the subject of a sentence about it; `labels` is empty if
+ * it names none, or if only a run knows them; `toMatch` returns the remedy that makes it wait for a label.
+ */
+interface LabelFilter {
+  readonly waits: string;
+  readonly labels: readonly string[];
+  readonly toMatch: (label: string) => NonNullable<Finding['remedy']>;
+}
+
+function labelMismatch({ settings }: ExaminedStep, label: string, { waits, labels, toMatch }: LabelFilter): Finding {
+  const setting = settings.find(({ input }) => input === 'task-label');
+  const from = setting?.origin === 'file' || setting?.origin === 'environment' ? ` (${setting.where})` : '';
+  const names = namesOf(labels.map((name) => `\`${name}\``));
+  return warning(
+    'event-filter',
+    `${waits} waits for the label ${names}, but \`task-label\` is \`${label}\`${from}: that label starts no job.`,
+    toMatch(label),
+  );
+}
+
+function conditionFilter({ condition }: RalphStep): LabelFilter {
+  return {
+    waits: "The job's `if`",
+    labels: [...condition.matchAll(LABEL_CONDITIONS)].map(([, ...names]) =>
+      (names.find(Boolean) ?? '').replaceAll("''", "'"),
+    ),
+    toMatch: (label) =>
+      remedy('Use the same label in both.', { paste: `github.event.label.name == '${label.replaceAll("'", "''")}'` }),
+  };
+}
+
+const LABEL_CONDITIONS =
+  /\blabel\.name\s*==\s*'((?:[^']|'')*)'|'((?:[^']|'')*)'\s*==\s*github\.event\.label\.name\b|(?<!!\s*)\bcontains\(\s*github\.event\.issue\.labels\.\*\.name\s*,\s*'((?:[^']|'')*)'/g;
+
+/** Returns the filter of the reusable workflow, which compares with its own input regardless of a settings file. */
+function calledWorkflowFilter({ step, rules }: ExaminedStep): LabelFilter {
+  const own = step.given['task-label'] ?? rules.defaults['task-label'] ?? '';
+  return {
+    waits: 'The first job of the called workflow',
+    labels: callsRalph(step.action) && !isExpression(own) ? [own] : [],
+    toMatch: (label) => remedy('Give the called workflow this input.', { paste: `task-label: ${yamlText(label)}` }),
+  };
+}
+
+/** Compares labels without regard to case, as GitHub compares labels and texts in expressions. */
+function isSameLabel(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}

@@ -1,0 +1,25 @@
+import { oneLine } from '../../text/phrase.ts';
+import type { Unread } from '../project.ts';
+import type { CiStep } from './jobs.ts';
+
+/** Returns the note on a job that runs in a container; empty for a job on the runner itself. */
+export function containerNotes(image: string): readonly Unread[] {
+  const why =
+    "the agent's job runs on the runner itself: add steps that install what the image has and the runner lacks";
+  return image === '' ? [] : [{ what: `container: ${oneLine(image, 80)}`, why }];
+}
+
+/** Returns the steps of a job in a container as they can run on the runner: there is no root, and the system is Ubuntu. */
+export function stepsOnRunner(steps: readonly CiStep[]): readonly CiStep[] {
+  return steps.map((step) => {
+    if (step.kind === 'local') return { ...step, steps: stepsOnRunner(step.steps) };
+    if (step.kind !== 'run') return step;
+    const { command } = step;
+    if (OF_ANOTHER_SYSTEM.test(command.text))
+      return { kind: 'unread', what: command.text, why: 'it is for the system of the container', isSetUp: false };
+    return { ...step, command: { ...command, text: command.text.replaceAll(NEEDS_ROOT, '$1sudo $2') } };
+  });
+}
+
+const OF_ANOTHER_SYSTEM = /\b(?:apk|dnf|yum|microdnf|zypper|pacman)\s+(?:-\S+\s+)*(?:add|install|update|upgrade)\b/;
+const NEEDS_ROOT = /(^|&& |; )((?:apt|apt-get)\s)/g;
