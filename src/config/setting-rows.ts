@@ -15,7 +15,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'settings-from',
         '',
-        'Repository `OWNER/REPO` whose `.github/ralph-settings.yml` sets limits, models and more where this one does not: see [scale.md](scale.md).',
+        'Repository `OWNER/REPO` whose `.github/ralph-settings.yml` sets [limits, models and more](scale.md) where this one does not.',
       ],
     ],
   },

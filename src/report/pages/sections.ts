@@ -142,7 +142,8 @@ export function verificationSection(report: RunReport): string {
 /** Renders the same on the page of an issue, whose own state already says that the head passes. */
 export function verificationLines(work: WorkedReport): readonly string[] {
   const { headVerification } = work;
-  const head = headVerification === null || isSaid(headVerification) ? '' : headVerificationLine(headVerification, work);
+  const head =
+    headVerification === null || isSaid(headVerification) ? '' : headVerificationLine(headVerification, work);
   return [head, baseVerificationLine(work)].filter((line) => line !== '');
 }
 

@@ -9,10 +9,7 @@ import {
   textsWith,
   textsWithFound,
 } from '../../config/settings/run-texts.ts';
-import {
-  ORGANISATION_FILE,
-  readOrganisationSettings,
-} from '../../config/settings/organisation-settings.ts';
+import { ORGANISATION_FILE, readOrganisationSettings } from '../../config/settings/organisation-settings.ts';
 import { NO_NAMED_SETTINGS, type NamedSettings, readNamedSettings } from '../../config/settings/settings-input.ts';
 import { parseRepositoryName, workingFolderOf } from '../../config/fields.ts';
 import { defaultOf } from '../../config/setting-table.ts';
