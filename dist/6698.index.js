@@ -1,4 +1,4 @@
-import{modules as d}from"./87473.shared.js";import{modules as p}from"./7322.shared.js";import{modules as l}from"./83702.shared.js";import{modules as u}from"./74974.shared.js";const x=6698,E=[6698,5503,6191],O={...d,...p,...l,...u,61231:((_,n,r)=>{r.d(n,{Y:()=>i,Z:()=>m});var a=r(94686);function i(o){return o.toString().split(`
+import{modules as d}from"./87473.shared.js";import{modules as p}from"./7322.shared.js";import{modules as l}from"./83702.shared.js";import{modules as u}from"./74974.shared.js";const x=6698,E=[6698,6191],O={...d,...p,...l,...u,61231:((_,n,r)=>{r.d(n,{Y:()=>i,Z:()=>m});var a=r(94686);function i(o){return o.toString().split(`
 `).filter(s=>s.includes("	")).map(s=>{const[e="",t=""]=s.split("	");return{name:t,value:e}})}function m({stdout:o,stderr:s}){return[...o.toString().split(`
 `).filter(t=>t.startsWith("!")).map(t=>t.split("	").at(-1)??""),(0,a.SW)(s)].join(`
 `)}})};export{x as id,E as ids,O as modules};

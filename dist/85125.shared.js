@@ -1,10 +1,10 @@
-const _={85125:((k,n,e)=>{e.d(n,{Ex:()=>c,IZ:()=>$,Nc:()=>f,Nd:()=>v,XI:()=>m,aI:()=>l,bh:()=>u,k9:()=>s,lS:()=>r,op:()=>p,pF:()=>h,t2:()=>b,tV:()=>a,vs:()=>i,zl:()=>d});var o=e(45081);const $=`
+const _={85125:((k,n,e)=>{e.d(n,{Ex:()=>c,IZ:()=>$,Nc:()=>f,Nd:()=>v,XI:()=>m,aI:()=>a,bh:()=>u,k9:()=>s,lS:()=>r,op:()=>p,pF:()=>h,t2:()=>b,tV:()=>l,vs:()=>i,zl:()=>d});var o=e(45081);const $=`
 set -eu
 umask 077
 owner=$1 room=$2 reservations=$3; shift 3
-# Root of a container may not have the right to.
+# In a container, root may lack the right to change the user.
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs true
-# What is free again must not be taken by two at once; without a lock it stays taken until the machine starts again.
+# A lock keeps two runs from taking the same released id; without a lock, a released id stays reserved until a reboot.
 isLocked=
 exec 9< "$reservations"
 if command -v flock > /dev/null && flock -w 10 9; then isLocked=yes; fi
@@ -123,7 +123,7 @@ from=$1 to=$2 top=$3 path=$4
 chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
   find "$path" -xdev -user "$from" -exec chown -h "$to" {} +
 chown -h "$top" "$path"
-`,a=`
+`,l=`
 find "$1" -xdev '(' -type d ! -perm -u=rwx -o -type f ! -perm -u=rw ')' -exec chmod u+rwX -- {} +
 `,t=`
 left=$#
@@ -139,7 +139,7 @@ done
 for kind in shm:-m msg:-q sem:-s; do
   awk -v uid="$uid" 'NR == 1 { for (n = 1; n <= NF; n++) at[$n] = n; next } $at["uid"] == uid || $at["cuid"] == uid { print $2 }'     "/proc/sysvipc/\${kind%%:*}" 2> /dev/null | while read -r id; do ipcrm "\${kind#*:}" "$id" 2> /dev/null; done
 done
-`,l=`
+`,a=`
 uid=$1 home=$2; shift 2
 ${t}
 set -eu

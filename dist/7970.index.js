@@ -1,1 +1,0 @@
-import{modules as d}from"./55589.shared.js";import{modules as t}from"./60433.shared.js";const p=7970,a=[7970],c={...d,...t,21321:((_,o,s)=>{s.d(o,{Z:()=>e});const e="tmp"})};export{p as id,a as ids,c as modules};

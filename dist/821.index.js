@@ -1,1 +1,0 @@
-import{modules as o}from"./98611.shared.js";import{modules as s}from"./80821.shared.js";import{modules as r}from"./59572.shared.js";const t=821,a=[821],p={...o,...s,...r};export{t as id,a as ids,p as modules};

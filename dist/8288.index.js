@@ -1,1 +1,0 @@
-import{modules as o}from"./29660.shared.js";import{modules as s}from"./87473.shared.js";import{modules as r}from"./76997.shared.js";import{modules as m}from"./433.shared.js";const p=8288,i=[8288],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};
