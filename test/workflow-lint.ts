@@ -127,8 +127,8 @@ function parseComposite(text: string): string | null {
 }
 
 /**
- * Returns a whole workflow for the part that a document shows: its upper part, jobs, steps, one step, or inputs of the
- * action. Returns null for any other text.
+ * Returns a whole workflow for the part that a document shows: its upper part, jobs, inputs and secrets of a job that
+ * calls the reusable workflow, steps, one step, or inputs of the action. Returns null for any other text.
  */
 export function completed(part: string): string | null {
   const { contents } = parseDocument(part);
@@ -146,6 +146,8 @@ export function completed(part: string): string | null {
   if (has('on') && has('jobs')) return part;
   if (has('jobs')) return `on: workflow_dispatch\n${part}`;
   if (has('uses') || has('run')) return step(part);
+  if (has('secrets'))
+    return `on: workflow_dispatch\njobs:\n  ralph:\n    uses: OWNER/ralph-action/.github/workflows/ralph.yml@v1\n${indented(part, 4)}`;
   if (has('with')) return step(`uses: OWNER/ralph-action@v1\n${part}`);
   if (keys.every((key) => Object.hasOwn(ours.inputs, key)))
     return step(`uses: OWNER/ralph-action@v1\nwith:\n${indented(part, 2)}`);

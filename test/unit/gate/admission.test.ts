@@ -106,7 +106,7 @@ describe('the queue', () => {
     await runOnce(project, { event: labeled(2) });
     const run = await runOnce(project);
     expect(run.end).toBe('idle (no_tasks)');
-    expect(warningsIn(run)).toEqual([expect.stringContaining('not by the queue: #2.')]);
+    expect(warningsIn(run)).toEqual([expect.stringContaining('the queue does not work on them: #2.')]);
   });
 
   test('that is done is idle until there is a new issue', async () => {

@@ -68,7 +68,7 @@ describe('the state', () => {
     expect(await runOnce(project)).toMatchObject({
       end: 'failed (configuration)',
       outcome: {
-        message: expect.stringMatching(/newer version of this action \(version 9\).*Use that version/) as string,
+        message: expect.stringMatching(/newer version of this action \(version 10\).*Use that version/) as string,
       },
     });
     expect(project.forge.writes).toEqual([...before, 'notified on #101']);

@@ -85,7 +85,7 @@ test.each<[string, object, RegExp]>([
     /:\d+:\d+ `prompt_file` review\.md is not a file of the/,
   ],
   ['a rule that is no tool', { allowed_tools: ['npm test'] }, /:\d+:\d+ the list of tool rules has the rule/],
-  ['a marker on the only agent', { marker_file: 'done.md' }, /:\d+:\d+ every `agent` step of `steps` has a `marker/],
+  ['a marker on the only agent', { marker_file: 'done.md' }, /:\d+:\d+ every `agent` step has a `marker/],
 ])('%s', async (_, config, says) => {
   expect(await found({ [FILE]: pipeline({ ...AGENT, config }) })).toMatchObject([
     { check: 'pipeline', kind: 'problem', says: expect.stringMatching(says) as string },
