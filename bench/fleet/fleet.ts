@@ -9,7 +9,7 @@ export interface FleetSetting {
 }
 
 /** The schedule of each repository: every so many hours, at the same minute everywhere or at one of its own. */
-export interface Schedule {
+interface Schedule {
   readonly hours: number;
   readonly minute: 'same' | 'own';
 }
@@ -43,7 +43,7 @@ const HOUR = 60;
  * The assumptions, in minutes, dollars and requests. Requests are those that `npm run bench requests` counts; the
  * others are rounded from the runs of docs/how-it-stops.md. GitHub starts schedules and events with a delay.
  */
-export const ASSUMED = {
+const ASSUMED = {
   tasksAWeek: 6,
   callsOfTask: 2,
   callMinutes: 4,
@@ -157,7 +157,7 @@ interface Limit {
 }
 
 /** The limits that a fleet meets, from GitHub's documentation as of November 2026. */
-export const LIMITS: readonly Limit[] = [
+const LIMITS: readonly Limit[] = [
   { name: 'requests', most: 1_000, used: (week) => week.peakRequestsOfOne },
   { name: "an App's requests", most: 12_500, used: (week) => week.peakRequestsOfAll },
   { name: 'jobs, Free', most: 20, used: (week) => week.peakJobs },

@@ -202,7 +202,7 @@ export function untouchedWork(
     base: head,
     head,
     remoteHead,
-    safe: { state, iterations: 0 },
+    lastPublished: { state, iterations: 0 },
     hasNewCommits: false,
     withheld: [],
     lookAt: [],
@@ -239,7 +239,7 @@ export interface Work {
   /** Tip of the branch on the remote, as far as this run knows; null when there is none. */
   readonly remoteHead: ObjectId | null;
   /** The state at `remoteHead`, and the number of iterations that had led to it. */
-  readonly safe: { readonly state: LaneState; readonly iterations: number };
+  readonly lastPublished: { readonly state: LaneState; readonly iterations: number };
   /** Set when this run made commits. */
   readonly hasNewCommits: boolean;
   readonly withheld: readonly Withheld[];

@@ -217,7 +217,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
       base: opened.head,
       head: work.head,
       remoteHead,
-      safe: { state: intake.state, iterations: 0 },
+      lastPublished: { state: intake.state, iterations: 0 },
       hasNewCommits,
       withheld: work.withheld,
       // The job that publishes measures the change itself.

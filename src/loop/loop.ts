@@ -91,7 +91,7 @@ export function beginWork(
     base: intake.opened.head,
     head: intake.opened.head,
     remoteHead: intake.lane.start.kind === 'continue' ? intake.lane.start.remoteHead : null,
-    safe: { state: intake.state, iterations: 0 },
+    lastPublished: { state: intake.state, iterations: 0 },
     hasNewCommits: false,
     withheld: [],
     lookAt: [],

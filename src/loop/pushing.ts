@@ -163,8 +163,8 @@ async function pushOnce(
   if (updated.kind === 'unguarded' && deps.config.stateStore !== 'cache' && deps.config.stateStore !== 'none')
     deps.log.info(`The state cannot be pushed with the commits, so it is saved at the end: ${sentence(updated.why)}`);
   const state = { ...acceptWork(work.state), sequence };
-  const safe = { state, iterations: work.journal.length };
-  return { result, taken: { ...work, state, remoteHead: head, safe } };
+  const lastPublished = { state, iterations: work.journal.length };
+  return { result, taken: { ...work, state, remoteHead: head, lastPublished } };
 }
 
 /** Hands over the commits of an unfinished iteration. Does nothing in a run that pushes, whose post step publishes what a killed job left on disk. */

@@ -216,15 +216,19 @@ function withoutProgress(
   work: Work,
   why: 'lost' | 'refused',
 ): Work {
-  const { safe, journal } = work;
-  const lost = journal.length - safe.iterations;
+  const { lastPublished, journal } = work;
+  const lost = journal.length - lastPublished.iterations;
   // A rule of the server is not the fault of any task.
   const iterations = why === 'refused' ? 0 : lost;
-  const state = loseProgress({ before: safe.state, after: work.state, iterations }, config.policy, clock.now());
+  const state = loseProgress(
+    { before: lastPublished.state, after: work.state, iterations },
+    config.policy,
+    clock.now(),
+  );
   return {
     ...work,
     state,
-    journal: journal.map((entry, index) => (index < safe.iterations ? entry : { ...entry, commit: null })),
+    journal: journal.map((entry, index) => (index < lastPublished.iterations ? entry : { ...entry, commit: null })),
   };
 }
 

@@ -86,7 +86,7 @@ export function trustedPartOf(work: Work, known: Known): Work {
       // While the run holds its claim, nobody else has saved. Otherwise a number that is not newer is refused.
       sequence: isAtWork ? stored.sequence : Math.min(stored.sequence, recorded.sequence),
     },
-    safe: { ...work.safe, state: stored },
+    lastPublished: { ...work.lastPublished, state: stored },
   };
 }
 

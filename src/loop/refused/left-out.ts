@@ -118,8 +118,8 @@ export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, wor
 }
 
 /** Maps each commit that the server does not have to null, which means that it was left out. */
-function placesOfUnpushed({ journal, safe }: Work): Remade['places'] {
-  const lost = journal.slice(safe.iterations).flatMap(({ commit }) => (commit === null ? [] : [commit]));
+function placesOfUnpushed({ journal, lastPublished }: Work): Remade['places'] {
+  const lost = journal.slice(lastPublished.iterations).flatMap(({ commit }) => (commit === null ? [] : [commit]));
   return Object.fromEntries(lost.map((id) => [id, null]));
 }
 

@@ -50,7 +50,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
   let there = start.kind === 'continue' ? start.remoteHead : start.kind === 'fresh' ? null : start.mergedHead;
   let since = start.kind === 'continue' ? start.remoteHead : begun.base;
   let { sequence } = begun.state;
-  let safe = { state: begun.stateBefore, iterations: 0 };
+  let lastPublished = { state: begun.stateBefore, iterations: 0 };
 
   async function push({ head }: Work): Promise<PushResult> {
     if (head === since) return { kind: 'pushed' };
@@ -70,7 +70,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
         return;
       }
       if (pushed.kind !== 'pushed') throw refused(branch, describePushFailure(pushed));
-      safe = { state: { ...work.state, sequence }, iterations: work.journal.length };
+      lastPublished = { state: { ...work.state, sequence }, iterations: work.journal.length };
       const document = (next: number): string => documentIfKilled(deps, { ...work, remoteHead: there }, next);
       const holder = leaseOf(deps, clock.now());
       const kept = await store.update(advanceInSnapshot({ lane, after: sequence, document, holder }));
@@ -122,7 +122,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
 
   function withoutProgress({ state, journal }: Work, now: number): LaneState {
     return loseProgress(
-      { before: safe.state, after: state, iterations: journal.length - safe.iterations },
+      { before: lastPublished.state, after: state, iterations: journal.length - lastPublished.iterations },
       config.policy,
       now,
     );
