@@ -89,15 +89,15 @@ on:
   workflow_call:
     inputs: {
       runs-on: { type: string, default: ubuntu-latest, description: 'Label of the runners, or a list of labels as JSON' },
-      timeout-minutes: { type: string, default: '60', description: 'Longest time of the job with the agent; at least 10 more than max-minutes' },
+      timeout-minutes: { type: string, default: '60', description: 'Time limit of the job with the agent; at least 10 more than max-minutes' },
 ${flowLines(declared, { indent: 6, perLine: 2 })} }
     secrets: {
 ${flowLines(
   KEY_INPUTS.map((name) => `${name}: { required: false }`),
   { indent: 6, perLine: 3 },
 )},
-      token: { required: false, description: 'A token for issues, branch and pull request in place of that of the job' },
-      app-client-id: { required: false, description: 'The same by a GitHub App, with its key' }, app-private-key: { required: false },
+      token: { required: false, description: 'A token for issues, branch and pull request instead of the one of the job' },
+      app-client-id: { required: false, description: 'Client ID of a GitHub App to use instead of token' }, app-private-key: { required: false },
       env: { required: false, description: 'Variables for the set-up steps and the agent, one NAME=VALUE on each line' } }
     outputs: {
 ${outputs} }
@@ -106,9 +106,9 @@ permissions: {}
 
 jobs:
   gate:
-    # A comment starts a runner if it is a command, a label or an issue if it is about a task; a review, a reply or a check
-    # if it is of one of Ralph's branches. Comments of a review come with it, and neither Ralph's own answers nor checks that
-    # passed ask for anything. An answer by a GitHub App, which is the pull request's author then, is a review without a text as well.
+    # What starts a runner: a comment that is a command; an issue or a label about a task; a review, a reply or a failed check
+    # on one of Ralph's branches. Not the single comments of a review, which come with it, nor Ralph's own answers; if a GitHub
+    # App opened the pull request, such an answer arrives as a review without text.
     if: >-
       startsWith(github.event.comment.body, '/ralph') || github.event.label.name == inputs.task-label || (
       github.event.issue && !github.event.comment && !github.event.label &&
@@ -195,7 +195,7 @@ ${APP_STEPS}
 ${ENV_STEP}
       - uses: ${DOWNLOAD}
         with: { name: ralph-gate, path: '\${{ runner.temp }}/ralph-handoff/gate' }
-      # There is none where the job of the loop never began; the run is published as such.
+      # Absent if the loop's job never started; the run is published without it.
       - continue-on-error: true
         uses: ${DOWNLOAD}
         with: { name: ralph-loop, path: '\${{ runner.temp }}/ralph-handoff/loop' }

@@ -78,9 +78,9 @@ export function createGit(setup: GitSetup): Git {
   async function answer(args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
     const slow = setTimeout(unblock, SLOW_MS);
     const timeoutMs =
-      options.timeoutMs ?? (NETWORK_COMMANDS.has(args[0] ?? '') ? NETWORK_TIMEOUT_MS : LOCAL_TIMEOUT_MS);
+      options.timeoutMs ?? (NETWORK_COMMANDS.has(commandOf(args)) ? NETWORK_TIMEOUT_MS : LOCAL_TIMEOUT_MS);
     const program = { ...call(args, options.variables), input: inputOf(options.input), timeoutMs };
-    const { end, stdout, stderr } = await withNamedWait(`git ${args[0] ?? ''}`, () =>
+    const { end, stdout, stderr } = await withNamedWait(`git ${commandOf(args)}`, () =>
       collectOutput(program, MAX_OUTPUT_BYTES),
     ).finally(() => {
       clearTimeout(slow);
@@ -156,6 +156,11 @@ export function basicCredentials(token: string): string {
 
 /** Maximum time of a network command, in ms: it may transfer a whole history. */
 const NETWORK_TIMEOUT_MS = 10 * MINUTE_MS;
+
+/** Returns the command among git's arguments, such as `fetch`: settings (`-c NAME=VALUE`) may stand before it. */
+function commandOf([first = '', , ...others]: readonly string[]): string {
+  return first === '-c' ? commandOf(others) : first;
+}
 
 const NETWORK_COMMANDS: ReadonlySet<string> = new Set(['fetch', 'push', 'ls-remote']);
 

@@ -90,7 +90,7 @@ function subjectOf(marked: ReadonlyMap<TaskId, PrdMark>): string {
   return `Mark ${parts.join('; ')}`;
 }
 
-/** Returns the kinds of files that list tasks of the lane. Empty for a lane of issues, because a plan that its agent keeps lists none of its tasks. */
+/** Returns the kinds of files that list tasks of the lane. Empty for an issue lane, because a plan kept by its agent does not list its tasks. */
 export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
   return [...new Set(tasks.map(({ source }) => source.kind))].filter(isFileSource);
 }

@@ -21,8 +21,8 @@ export interface WorkedEnd {
 }
 
 /**
- * Returns the people who asked for what the needs are about: this run's actor, and the people who approved the tasks
- * concerned; all of the lane's tasks where a need is about the lane.
+ * Returns the people to notify: this run's actor, and those who approved the tasks concerned, or all tasks if a need
+ * concerns the whole lane.
  */
 export async function askersOf(
   deps: PublishDeps,

@@ -168,7 +168,7 @@ export function claudeArguments({
   ];
 }
 
-/** Returns the agent's environment: `given` may change the CLI's timeouts, but not the place of its files or that it ends when it is done. */
+/** Returns the agent's environment: `given` may change the CLI's timeouts, but neither where its files are nor that it exits when done. */
 export function claudeEnvironment(
   given: Readonly<Record<string, string>>,
   configFolder: string,

@@ -310,7 +310,7 @@ function overrides(settings: Settings): readonly string[] {
   ]);
 }
 
-/** Returns the environment of the CLI; no given variable moves its files or the time zone in which it reports a reset. */
+/** Returns the environment of the CLI; `given` can change neither the location of its files nor its time zone. */
 export function codexEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
   return {
     NO_COLOR: '1',

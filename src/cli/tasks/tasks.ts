@@ -41,7 +41,8 @@ Sources of tasks:
   plan    ${taskFilePaths.plan.join(', ')}
   prd     ${taskFilePaths.prd.join(', ')}
   beads   ${taskFilePaths.beads.join(', ')}
-  prompt  PROMPT.md itself, if the other sources have no list
+  prompt  PROMPT.md itself, if the other sources have no
+          required task
 
 Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong
 arguments.

@@ -33,7 +33,7 @@ function placeholderFindings({ step }: ExaminedStep): readonly Finding[] {
   return [
     problem(
       'placeholder',
-      `The step uses \`${step.action}\`, where OWNER is a placeholder.`,
+      `The workflow uses \`${step.action}\`, where OWNER is a placeholder.`,
       remedy('Replace OWNER with the account that has the action.', {}),
     ),
   ];

@@ -82,7 +82,7 @@ export const NOTHING_KNOWN: Known = {
 /** The knowledge of a run after an iteration. */
 export const ITERATED: Known = { ...NOTHING_KNOWN, stage: 'iterated' };
 
-/** Returns the knowledge that still holds after an action that took time, with what is new. */
+/** Drops the facts that a lengthy action made stale, and adds the new ones. */
 export function knownAfter(known: Known, news: Partial<Known>): Known {
   return { ...known, orders: null, prepared: null, ending: null, ...news };
 }

@@ -146,7 +146,7 @@ export function isBranchName(name: string): boolean {
   );
 }
 
-/** Names above a branch: git keeps `ralph/queue` in a folder `ralph`, so it allows no branch of that name beside it. */
+/** Returns the names that would be folders of this branch, such as `ralph` for `ralph/queue`; git allows no branch of that name. */
 export function foldersOf(branch: string): readonly string[] {
   const parts = branch.split('/');
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));

@@ -85,8 +85,8 @@ export function hasMark(text: string): boolean {
 
 function marked({ text, comment }: Extract<WantedFile, { kind: 'whole' }>, digest: Digest): string {
   const whole = text.endsWith('\n') ? text : `${text}\n`;
-  const mark = `Written by ralph init (${digest(whole).slice(0, DIGITS)}); --remove deletes it while nobody changes it`;
-  return `${whole}${comment === 'yaml' ? `# ${mark}` : `<!-- ${mark.replace('--remove', 'remove')} -->`}\n`;
+  const mark = `Written by ralph init (${digest(whole).slice(0, DIGITS)}); ralph init --remove deletes this file unless it was edited`;
+  return `${whole}${comment === 'yaml' ? `# ${mark}` : `<!-- ${mark.replace('ralph init --remove', 'its option remove')} -->`}\n`;
 }
 
 /** Returns the lines that a file does not have yet, with or without slashes at their ends. */

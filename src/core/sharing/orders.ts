@@ -40,7 +40,7 @@ export type Order = Immutable<z.infer<typeof orderSchema>>;
 /** An order as it was given. */
 export type OrderGiven = Omit<Order, 'number'>;
 
-/** Returns the state after every order that it has not obeyed yet, oldest first; each is in the transitions with its giver. */
+/** Applies the pending orders, oldest first, and records each with the person who gave it. */
 export function applyOrders(state: LaneState, orders: readonly Order[]): LaneState {
   return openOrders(state, orders).reduce(
     (next, order) => ({ ...obey(next, order), ordersApplied: order.number }),

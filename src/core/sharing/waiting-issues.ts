@@ -55,7 +55,7 @@ export type WaitingIssue = Immutable<z.infer<typeof waitingIssueSchema>>;
 
 export const openCircuitSchema = z.object({ lane: z.string().max(120), task: storedTaskId, openedAt: instant });
 
-/** Returns a waiting issue for what earlier versions stored of an issue that opened its lane's circuit. */
+/** Converts the record that earlier versions stored when an issue opened its lane's circuit. */
 export function waitingByCircuit({ lane, task, openedAt }: z.infer<typeof openCircuitSchema>): WaitingIssue {
   const progress = setAside({ ...untouched, attempts: 1 }, 'no_progress', openedAt);
   return { lane, task, progress, notice: null, at: openedAt };
@@ -154,7 +154,7 @@ function withAnswer(state: LaneState, { lane, task, progress, notice, at }: Wait
   };
 }
 
-/** Returns the stored comments that still ask somebody, judged by the state that was read from there plus newer answers. */
+/** Returns the stored comments that still wait for an answer, judged by the newest known answers. */
 export function stillAsked(
   stored: readonly Notification[],
   { notified, tasks }: Pick<LaneState, 'notified' | 'tasks'>,
@@ -254,8 +254,8 @@ function isSameProgress(a: TaskProgress, b: TaskProgress): boolean {
 }
 
 /**
- * Returns the lanes whose pull requests need work, the ones unexamined for longest first. Unchanged pull requests are
- * left out, so that none keeps the queue from its tasks run after run.
+ * Returns the lanes whose pull requests need work, those unexamined for longest first. Leaves out unchanged ones, so that
+ * they cannot keep the queue from its tasks.
  */
 export function lanesInNeed(
   open: readonly WaitingPullRequest[],

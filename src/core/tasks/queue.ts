@@ -60,7 +60,7 @@ export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
   return (Object.hasOwn(progress, id) ? progress[id] : undefined) ?? untouched;
 }
 
-/** Returns the progress of a task as if no run had begun it: data from people, and from other lanes, stays. */
+/** Resets a task's progress to not begun; keeps data from people and from other lanes. */
 export function begunAgain({ approval, answer, retried }: TaskProgress): TaskProgress {
   const isUnknown = approval === undefined && answer === undefined && retried === undefined;
   return isUnknown ? untouched : { ...untouched, approval, answer, retried };

@@ -232,7 +232,7 @@ function headersOf({ status, text }: Answer): Readonly<Record<string, string>> {
   };
 }
 
-/** Sends an answer to a request that has a response object. */
+/** Answers a request through its response object. */
 export function reply(response: ServerResponse, answer: Answer): void {
   response.writeHead(answer.status, headersOf(answer));
   response.end(`${answer.text}\n`);

@@ -72,8 +72,8 @@ function findLanguage(): Language | null {
 }
 
 /**
- * Returns the command, to be put before a program that cannot gain rights, that takes away what namespaces leave open:
- * inherited descriptors, the session keyring and some system calls. Empty if this machine cannot do that.
+ * Returns a command prefix that closes what namespaces leave open: inherited descriptors, the session keyring and some
+ * system calls. The program behind it must not be able to gain rights. Empty if this machine cannot do that.
  */
 export function sealOfPrograms(): readonly string[] {
   const language = findLanguage();

@@ -45,7 +45,7 @@ export function blockedTitle(report: RunReport): Words {
 
 type Halt = Extract<Outcome, { kind: 'halted' }>;
 
-/** Names why a run stopped, with the task that it stopped on where that task is the reason. */
+/** Returns why a run stopped, and the task if it is the cause. */
 export function stopTitle(outcome: Halt, report: RunReport): Words {
   return ['Stopped: ', ...stopWords(outcome, report), YOU_ARE_NEEDED];
 }

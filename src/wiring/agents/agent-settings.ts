@@ -128,7 +128,7 @@ export async function checkRules(
   if (verdict.kind === 'warned') log.warning(verdict.text);
 }
 
-/** Does the same check for the steps of a pipeline with rules of their own; reports about `allowed-tools` are not repeated. */
+/** Checks the tool rules of pipeline steps as `allowed-tools` is checked, without repeating what was reported of that. */
 export async function checkStepRules(
   { config, log }: Pick<World, 'config' | 'log'>,
   name: AgentName,

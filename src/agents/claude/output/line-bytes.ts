@@ -108,7 +108,7 @@ const LOOK_CHARS = 256;
 
 const MIN_PROSE_CHARS = 12;
 
-/** Tells whether the last line announces what comes next; blank lines do not change the answer. */
+/** Returns true if the last line ends as one that introduces the next (with a colon, say); blank lines do not change the answer. */
 export function announces(lines: Uint8Array, before: boolean): boolean {
   let end = lines.length;
   while (end > 0 && (lines[end - 1] ?? 0) <= SPACE) end -= 1;

@@ -63,7 +63,7 @@ export function changedSinceStart(state: LaneState, { task, evidence }: Iteratio
   return evidence.after.tree !== started && (started !== evidence.before.tree || changedContent(evidence));
 }
 
-/** Returns true if a merge was made: it may end with the very content that the lane had. */
+/** Returns true if a merge was made, even if the content is unchanged. */
 export function madeMerge({ merge, steps }: Evidence): boolean {
   return merge === 'made' && changedByAgent(steps);
 }

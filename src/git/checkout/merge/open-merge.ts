@@ -197,7 +197,7 @@ type CommittedMerge =
 /** Maximum number of the agent's commits that are named in the message. */
 const MOST_SUBJECTS = 50;
 
-/** Makes the commit of a merge once nothing is left to resolve, whatever commits the agent made. */
+/** Creates the merge commit once no conflict is left, regardless of the agent's own commits. */
 export async function commitMerge(
   committer: Committer,
   objects: Objects,
