@@ -212,7 +212,7 @@ function shown(value: string): string {
   return JSON.stringify(plainLine(value, 80));
 }
 
-/** Where to add: `to` is null for the file that exists. */
+/** The checkout and the kind of file to add to; if `to` is null, the file that exists is used. */
 interface AddingPlace extends MergingPlace {
   readonly to: Target | null;
 }
