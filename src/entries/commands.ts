@@ -1,4 +1,5 @@
-import { addCommand } from '../cli/tasks/add.ts';
+import { createAddCommand } from '../cli/tasks/add.ts';
+import type { FindUnmergedPlans } from '../cli/tasks/add-beside-branches.ts';
 import { cleanCommand, createAnalyzeCommand } from '../cli/inspect/analyze.ts';
 import { createInitCommand } from '../cli/setup/init.ts';
 import { createImportCommand, type OpenImport } from '../cli/tasks/import.ts';
@@ -41,6 +42,9 @@ const openWorld = async (): Promise<MonitorWorld> => {
   return createTerminalWorld({ input: process.stdin, output: process.stdout, env: process.env, lastRun: lastRunIn });
 };
 
+const findUnmerged: FindUnmergedPlans = async (folder, path) =>
+  (await import('../git/home/queue-plans.ts')).findQueuePlans(folder, { path, env: process.env });
+
 /** Returns the commands of the list; `packageRoot` is the folder of action.yml and templates/. */
 export const commandsOf = (packageRoot: URL): readonly Command[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
@@ -60,8 +64,8 @@ export const commandsOf = (packageRoot: URL): readonly Command[] => [
     findUncommitted: async (folder, paths) =>
       (await import('../git/home/committed.ts')).uncommittedIn(folder, { paths, env: process.env }),
   }),
-  addCommand,
-  createImportCommand(openImport),
+  createAddCommand(findUnmerged),
+  createImportCommand(openImport, findUnmerged),
   ...createOrderCommands(open),
   createReplayCommand(async () => (await import('../agents/rules/shell-rules.ts')).kindOfDenialBy),
   createAnalyzeCommand(async (agent, now) =>

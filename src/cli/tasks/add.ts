@@ -14,7 +14,7 @@ import type { FileSource } from '../../core/tasks/ids.ts';
 import { taskStates } from '../../core/tasks/task.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
-import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
+import type { FindUnmergedPlans, MergingPlace } from './add-beside-branches.ts';
 import {
   type CheckoutFile,
   type Command,
@@ -68,6 +68,8 @@ Adds a task to the checkout's plan (.ralph/fix_plan.md, .ralph/@fix_plan.md or
 @fix_plan.md) or to .ralph/prd.json: to the one that exists, or to the plan if
 both or neither do. Everything else in the file stays as it is, and the task's
 id is printed. Nothing is committed: runs see the task when you have pushed it.
+While a branch of the queue is not merged, the task goes to a place where git
+merges both without a conflict, if there is one.
 
   --body TEXT      what to do, in more detail; - reads it from stdin
   --priority WORD  high, medium or low (default: medium; for user stories, after
@@ -84,8 +86,10 @@ Exit codes: 0 added, 1 there is such a task already, or it cannot be added to
 the file (nothing is written then), 2 wrong arguments.
 `;
 
-/** Adds a new task to the plan or the prd (`ralph add`). */
-export const addCommand: Command = { ...LISTED.add, help: HELP, run: add };
+/** Creates `ralph add`, which adds a new task to the plan or the prd. */
+export function createAddCommand(findUnmerged: FindUnmergedPlans): Command {
+  return { ...LISTED.add, help: HELP, run: (args, terminal) => add(findUnmerged, args, terminal) };
+}
 
 /** Maximum length of a title; runs cut longer ones when they read tasks. */
 const MAX_TITLE_CHARS = 200;
@@ -94,14 +98,17 @@ const MAX_BODY_CHARS = 20_000;
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-async function add(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
+async function add(findUnmerged: FindUnmergedPlans, args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
   const given = parseArguments(
     args,
     { body: 'value', priority: 'value', optional: 'flag', to: 'value', dir: 'value', json: 'flag' },
     { name: 'TITLE', min: 1, max: 1 },
   );
   const { wanted, to, folder } = await readArguments(given, terminal);
-  const report = await addTask({ folder, to }, wanted);
+  const note = (text: string): void => {
+    terminal.error(`ralph add: ${text}\n`);
+  };
+  const report = await addTask({ folder, to, findUnmerged, note }, wanted);
   if (given.has('json')) terminal.out(`${JSON.stringify(report)}\n`);
   else if (report.kind === 'added') terminal.out(`${report.id}\n`);
   if (report.kind !== 'added') terminal.error(`ralph add: ${whyNot(report, wanted)}\n`);
@@ -205,15 +212,14 @@ function shown(value: string): string {
   return JSON.stringify(plainLine(value, 80));
 }
 
-/**
- * Adds a task to a file of the checkout `folder`. If `to` is null, this is the first existing file, or the plan if
- * there is none.
- */
-export async function addTask(
-  { folder, to }: { readonly folder: string; readonly to: Target | null },
-  wanted: NewTask,
-): Promise<AddReport> {
-  return addTo(folder, await fileFor(folder, to === null ? targets : [to]), wanted);
+/** The checkout and the kind of file to add to; if `to` is null, the file that exists is used. */
+interface AddingPlace extends MergingPlace {
+  readonly to: Target | null;
+}
+
+/** Adds a task to a file. If `to` is null, this is the first existing file, or the plan if there is none. */
+export async function addTask(place: AddingPlace, wanted: NewTask): Promise<AddReport> {
+  return addTo(place, await fileFor(place.folder, place.to === null ? targets : [place.to]), wanted);
 }
 
 /** Returns the first file that exists, or else the first possible one. */
@@ -233,7 +239,7 @@ function isOtherFile({ path, file }: Pick<FoundFile, 'path' | 'file'>, beside: r
   return path === ROOT_PRD && file.kind !== 'refused' && file.kind !== 'absent' && !isPrdJson(file.text);
 }
 
-async function addTo(folder: string, { target, path, file }: FoundFile, wanted: NewTask): Promise<AddReport> {
+async function addTo(place: AddingPlace, { target, path, file }: FoundFile, wanted: NewTask): Promise<AddReport> {
   const refused = (message: string, line: number | null = null): AddReport => ({
     kind: 'refused',
     file: path,
@@ -245,11 +251,8 @@ async function addTo(folder: string, { target, path, file }: FoundFile, wanted: 
   const text = file.kind === 'absent' ? '' : file.text;
   const added =
     target === 'plan'
-      ? (await import('../../core/tasks/files/plan-edit.ts')).addToPlan(
-          { path, text, optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(',') },
-          wanted,
-        )
-      : await addToPrd(folder, { path, text }, wanted);
+      ? await (await import('./add-beside-branches.ts')).addBesideBranches(place, { path, text }, wanted)
+      : await addToPrd(place.folder, { path, text }, wanted);
   if (added.kind === 'refused') return { kind: 'refused', ...added.problem };
   if (added.kind === 'there') return { kind: 'there', id: added.id, file: path, line: added.line, state: added.state };
   const obstacle = await writeCheckoutFile(file, added.text);

@@ -5,6 +5,7 @@ import { sentence } from '../../core/text/phrase.ts';
 import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
 import { type Command, type CommandEnd, LISTED, openInput, type Terminal, UsageError } from '../command.ts';
 import { DEFAULT_TASK_LABEL } from '../defaults.ts';
+import type { FindUnmergedPlans, MergingPlace } from './add-beside-branches.ts';
 import { addReportOptions, addTask, type Target } from './add.ts';
 
 /**
@@ -102,8 +103,8 @@ arguments.
 /**
  * Creates `ralph import`, which adds tasks from a requirements document or from labelled issues to the plan or the prd.
  */
-export function createImportCommand(open: OpenImport): Command {
-  return { ...LISTED.import, help: HELP, run: (args, terminal) => importTasks(open, args, terminal) };
+export function createImportCommand(open: OpenImport, findUnmerged: FindUnmergedPlans): Command {
+  return { ...LISTED.import, help: HELP, run: (args, terminal) => importTasks({ open, findUnmerged }, args, terminal) };
 }
 
 const MAX_DOCUMENT_BYTES = 1024 * 1024;
@@ -128,7 +129,11 @@ type Found =
   | { readonly kind: 'tasks'; readonly tasks: readonly FoundTask[]; readonly problems: readonly string[] }
   | { readonly kind: 'failed'; readonly why: string };
 
-async function importTasks(open: OpenImport, args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
+async function importTasks(
+  { open, findUnmerged }: { readonly open: OpenImport; readonly findUnmerged: FindUnmergedPlans },
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<CommandEnd> {
   const given = parseArguments(
     args,
     {
@@ -150,9 +155,10 @@ async function importTasks(open: OpenImport, args: readonly string[], terminal: 
     terminal.error(`ralph import: ${sentence(plainLine(found.why, 1000))} Nothing was written.\n`);
     return 'failed';
   }
-  const report = await addAll(found, wanted);
+  const notes = new Set<string>();
+  const report = await addAll(found, wanted, { findUnmerged, note: (text) => notes.add(text) });
   terminal.out(given.has('json') ? `${JSON.stringify(report)}\n` : renderImport(report, wanted));
-  for (const problem of report.problems) terminal.error(`ralph import: ${plainLine(problem, 600)}\n`);
+  for (const problem of [...report.problems, ...notes]) terminal.error(`ralph import: ${plainLine(problem, 600)}\n`);
   return report.tasks.some(({ kind }) => kind === 'refused') || found.tasks.length === 0 ? 'failed' : 'done';
 }
 
@@ -195,10 +201,14 @@ async function find(world: ImportWorld, { from, folder }: Wanted, terminal: Term
 async function addAll(
   { tasks, problems }: Extract<Found, { kind: 'tasks' }>,
   { to, folder, dryRun }: Wanted,
+  merging: Omit<MergingPlace, 'folder'>,
 ): Promise<ImportReport> {
   const added: ImportedTask[] = [];
   for (const task of tasks) {
-    added.push({ title: task.title, ...(dryRun ? { kind: 'found' as const } : await addTask({ folder, to }, task)) });
+    added.push({
+      title: task.title,
+      ...(dryRun ? { kind: 'found' as const } : await addTask({ ...merging, folder, to }, task)),
+    });
   }
   return {
     tasks: added,

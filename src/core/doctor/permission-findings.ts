@@ -1,7 +1,7 @@
 import { namesOf } from '../text/phrase.ts';
 import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import { fine, problem, remedy, unchecked, type Finding } from './finding.ts';
-import type { RalphStep } from './workflow.ts';
+import { callsRalph, type RalphStep } from './workflow.ts';
 
 const WRITE_RIGHTS = ['contents', 'issues', 'pull-requests'];
 /** The rights to read failed checks, commit statuses and the logs of failed jobs. */
@@ -9,7 +9,9 @@ export const READ_RIGHTS = ['checks', 'statuses', 'actions'] as const;
 
 /** Checks that the job's token may write contents, issues and pull requests. */
 export function permissionFinding({ step, repository }: ExaminedStep): Finding {
-  if (hasOwnToken(step)) return ownTokenFinding('permissions');
+  const own = ownTokenOf(step);
+  // GitHub starts the reusable workflow only if the caller's job has the rights that its jobs ask for.
+  if (own !== null && !callsRalph(step.action)) return ownTokenFinding('permissions', own);
   const { permissions: given } = step;
   const paste = [
     'permissions:',
@@ -46,7 +48,8 @@ export function permissionFinding({ step, repository }: ExaminedStep): Finding {
 
 /** Checks that the repository lets GitHub Actions create pull requests. */
 export function pullRequestFinding({ step, repository }: ExaminedStep): Finding {
-  if (hasOwnToken(step)) return ownTokenFinding('pull-requests');
+  const own = ownTokenOf(step);
+  if (own !== null) return ownTokenFinding('pull-requests', own);
   const link = settingsPageOf(repository, 'settings/actions');
   const setting = '“Allow GitHub Actions to create and approve pull requests”';
   const token = repositorySettingOf(repository, 'token');
@@ -66,15 +69,22 @@ export function pullRequestFinding({ step, repository }: ExaminedStep): Finding 
 }
 
 /** Tells whether the step uses a token other than the job's. */
-export function hasOwnToken({ inputs }: RalphStep): boolean {
-  const token = inputs['github-token'] ?? '';
-  return token !== '' && !/github\.token|secrets\.GITHUB_TOKEN/i.test(token);
+export function hasOwnToken(step: RalphStep): boolean {
+  return ownTokenOf(step) !== null;
 }
 
-function ownTokenFinding(check: 'permissions' | 'pull-requests'): Finding {
+/** Returns the name of the input or secret that gives the step a token other than the job's, or null if none does. */
+function ownTokenOf({ action, inputs }: RalphStep): string | null {
+  // The reusable workflow prefers a GitHub App to a token; an action takes neither of these names.
+  const names = callsRalph(action) ? ['app-client-id', 'token'] : ['github-token'];
+  const isOwn = (text: string): boolean => text !== '' && !/github\.token|secrets\.GITHUB_TOKEN/i.test(text);
+  return names.find((name) => isOwn(inputs[name] ?? '')) ?? null;
+}
+
+function ownTokenFinding(check: 'permissions' | 'pull-requests', name: string): Finding {
   return unchecked(
     check,
-    'The workflow passes a token of its own as `github-token`, whose permissions could not be checked.',
+    `The workflow passes a token of its own as \`${name}\`, whose permissions could not be checked.`,
     remedy(
       'Make sure that it may write contents, issues and pull requests, and read checks, commit statuses and actions.',
       {},

@@ -1,7 +1,9 @@
-import { addCommand } from '../../../src/cli/tasks/add.ts';
+import { createAddCommand } from '../../../src/cli/tasks/add.ts';
+import type { FindUnmergedPlans } from '../../../src/cli/tasks/add-beside-branches.ts';
 import { cleanCommand, createAnalyzeCommand } from '../../../src/cli/inspect/analyze.ts';
 import { UsageError, type Command } from '../../../src/cli/command.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
+import { findQueuePlans } from '../../../src/git/home/queue-plans.ts';
 import { uncommittedIn } from '../../../src/git/home/committed.ts';
 import { openSetup } from '../../../src/wiring/setup.ts';
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
@@ -47,6 +49,9 @@ const noTerminal: MonitorWorld = {
   lastRun: () => Promise.resolve(null),
 };
 
+const findUnmerged: FindUnmergedPlans = (folder, path) =>
+  findQueuePlans(folder, { path, env: { PATH: process.env['PATH'] } });
+
 /** The settings of runs in the checkout, by folder. */
 export const settingsOf = new Map<string, readonly ReportedSettings[]>();
 
@@ -77,8 +82,8 @@ function commandsAt(
       readSettings: (folder) => settingsOfFolder(folder, { PATH: process.env['PATH'] }),
       findUncommitted: (folder, paths) => uncommittedIn(folder, { paths, env: { PATH: process.env['PATH'] } }),
     }),
-    addCommand,
-    createImportCommand(() => Promise.resolve(world)),
+    createAddCommand(findUnmerged),
+    createImportCommand(() => Promise.resolve(world), findUnmerged),
     ...createOrderCommands(open),
     createReplayCommand(() => Promise.resolve(kindOfDenialBy)),
     createAnalyzeCommand(openReader),

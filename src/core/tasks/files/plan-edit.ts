@@ -11,31 +11,42 @@ interface Plan {
 }
 
 /** Adds a box under the heading of its priority, which is added if missing; everything else stays byte for byte. */
-export function addToPlan({ path, text: plan, optionalSections }: Plan, wanted: NewTask): AddedTask {
-  const tasksOf = (text: string): readonly FileTask[] => parsePlan(path, text, optionalSections).tasks;
+export function addToPlan(plan: Plan, wanted: NewTask): AddedTask {
+  const [first = noPlaceIn(plan)] = additionsToPlan(plan, wanted);
+  return first;
+}
+
+/** Yields the plan with the box at each place where it has the right priority, the best place first, or why there is none. */
+export function* additionsToPlan({ path, text, optionalSections }: Plan, wanted: NewTask): Generator<AddedTask> {
+  const tasksOf = (changed: string): readonly FileTask[] => parsePlan(path, changed, optionalSections).tasks;
   const isOptional = optionalSection(optionalSections);
-  const refused = (message: string): AddedTask => ({
-    kind: 'refused',
-    problem: { file: path, line: null, column: null, message },
-  });
   const [alone] = tasksOf(`- [ ] ${wanted.title}\n`);
-  if (alone === undefined) return refused('its title has no visible text');
-  const before = tasksOf(plan);
+  if (alone === undefined) return yield refuseIn(path, 'its title has no visible text');
+  const before = tasksOf(text);
   const same = before.find(({ task }) => task.title === alone.task.title);
-  if (same !== undefined) return { kind: 'there', id: same.task.id, line: lineOf(same), state: same.state };
+  if (same !== undefined) return yield { kind: 'there', id: same.task.id, line: lineOf(same), state: same.state };
 
   const isRight = ({ task }: FileTask): boolean =>
     task.optional === wanted.optional && (wanted.optional || task.priority === numberOf(wanted));
-  for (const insertion of insertionsFor(plan.trim() === '' ? FIRST_PLAN : plan, wanted, isOptional)) {
-    const text = insertItem(plan.trim() === '' ? FIRST_PLAN : plan, insertion, wanted);
-    const after = tasksOf(text);
+  const plan = text.trim() === '' ? FIRST_PLAN : text;
+  for (const insertion of insertionsFor(plan, wanted, isOptional)) {
+    const changed = insertItem(plan, insertion, wanted);
+    const after = tasksOf(changed);
     const added = after.find(({ task }) => task.title === alone.task.title);
     if (added !== undefined && isRight(added) && addsExactlyOne(before, after))
-      return { kind: 'added', text, id: added.task.id, line: lineOf(added) };
+      yield { kind: 'added', text: changed, id: added.task.id, line: lineOf(added) };
   }
-  return refused(
+}
+
+function noPlaceIn({ path }: Plan): AddedTask {
+  return refuseIn(
+    path,
     'no place was found where it would be read as a task without changing another one: close an open code block or comment, or shorten the plan',
   );
+}
+
+function refuseIn(path: string, message: string): AddedTask {
+  return { kind: 'refused', problem: { file: path, line: null, column: null, message } };
 }
 
 const FIRST_PLAN = '# Fix plan\n';
@@ -81,15 +92,32 @@ function bestSections(
   ];
 }
 
-function insertionsIn({ checklist, headingLine, lastLine }: OutlineSection): readonly Insertion[] {
+/** Returns the places in a section: at the end of its list, at its own end, and below its heading. */
+function insertionsIn(section: OutlineSection): readonly Insertion[] {
+  const { checklist, headingLine, lastLine } = section;
   const behind = { heading: null, bullet: '- ', afterBlank: true };
   return [
     ...(checklist === null
       ? []
       : [{ line: checklist.lastLine, heading: null, bullet: checklist.bullet, afterBlank: checklist.loose }]),
     { line: lastLine, ...behind },
+    ...insertionsAbove(section),
     { line: headingLine, ...behind },
   ];
+}
+
+/** Maximum number of lines that a task is moved up within its list. */
+const MAX_LINES_UP = 60;
+
+/** Returns the places above the end of a section's list, the lowest first, and the one right below its heading. */
+function insertionsAbove({ checklist, headingLine }: OutlineSection): readonly Insertion[] {
+  if (checklist === null) return [];
+  const { lastLine, bullet, loose } = checklist;
+  const count = Math.min(MAX_LINES_UP, lastLine - headingLine - 1);
+  return [
+    ...Array.from({ length: count }, (_, index) => ({ line: lastLine - 1 - index, afterBlank: loose })),
+    { line: headingLine, afterBlank: false },
+  ].map((place) => ({ ...place, heading: null, bullet }));
 }
 
 /** Returns the place below the last section with open work: done items and notes stay at the end. */

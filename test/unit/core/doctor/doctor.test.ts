@@ -800,3 +800,48 @@ test('odd data for a workflow is none of ours, and never throws', () => {
   expect(parseYaml('a: [').kind).toBe('unreadable');
   expect(parseYaml('a: &a [x]\nb: [*a, *a]')).toEqual({ kind: 'data', data: { a: ['x'], b: [['x'], ['x']] } });
 });
+
+describe('a token of its own for the reusable workflow', () => {
+  const noPullRequests = {
+    ...repository,
+    settings: { ...settings, token: known({ writes: false, mayOpenPullRequests: false }) },
+  };
+  const calling = (secrets: string): string =>
+    `on: { workflow_dispatch: {} }
+permissions: { contents: write, issues: write }
+jobs:
+  ralph:
+    uses: acme/ralph-action/.github/workflows/ralph.yml@v1
+    secrets: { anthropic-api-key: '\${{ secrets.ANTHROPIC_API_KEY }}'${secrets} }
+`;
+  const found = (secrets: string, check: string): readonly Finding[] =>
+    diagnose({ ...good, files: [fileWith(calling(secrets))], repository: known(noPullRequests) }, actionRules).filter(
+      (finding) => finding.check === check,
+    );
+
+  test.each([
+    ['a token', ", token: '${{ secrets.BOT }}'", 'token'],
+    [
+      'a GitHub App',
+      ", app-client-id: '${{ secrets.APP }}', app-private-key: '${{ secrets.APP_KEY }}'",
+      'app-client-id',
+    ],
+  ])('%s opens pull requests whatever the setting of the repository says', (_what, secrets, name) => {
+    expect(found(secrets, 'pull-requests')).toMatchObject([
+      { kind: 'unchecked', says: expect.stringContaining(`\`${name}\``) as string },
+    ]);
+  });
+
+  test("the caller's job still needs the permissions that the called jobs ask for", () => {
+    expect(found(", token: '${{ secrets.BOT }}'", 'permissions')).toMatchObject([
+      { kind: 'problem', says: expect.stringContaining('pull-requests: write') as string },
+    ]);
+  });
+
+  test.each([
+    ['no token', ''],
+    ["the job's token", ", token: '${{ secrets.GITHUB_TOKEN }}'"],
+  ])('%s: the setting of the repository counts', (_what, secrets) => {
+    expect(found(secrets, 'pull-requests')).toMatchObject([{ kind: 'problem' }]);
+  });
+});
