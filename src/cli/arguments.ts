@@ -131,7 +131,11 @@ export function printedSettings({ workflow, settings, problems }: ReportedSettin
   const line = (text: string): string => plainLine(text, Infinity);
   return {
     workflow,
-    settings: settings.map(({ text, where, ...setting }) => ({ ...setting, text: line(text), where: line(where) })),
+    settings: settings.map(({ text, where, ...setting }) => ({
+      ...setting,
+      text: line(text.trim().replaceAll(/\s*\n\s*/g, '; ')),
+      where: line(where),
+    })),
     problems: problems.map(line),
   };
 }
