@@ -32,7 +32,7 @@ test('push protection refuses a file of the first of three tasks: it is left out
   expect(run).toMatchObject({ calls: 6, outputs: { 'tasks-done': '2', branch: 'ralph/queue' } });
   const { git } = scene.testbed;
   expect(await git('log', '--format=', '--name-only', 'main..ralph/queue')).not.toContain('config.mjs');
-  const words = allNotifications(scene).filter((body) => body.includes('The git server does not take the work'));
+  const words = allNotifications(scene).filter((body) => body.includes('The git server refuses the work on'));
   expect(words).toHaveLength(1);
   expect(words[0]).toContain('Push cannot contain secrets');
   expect(words[0]).toContain('src/config.mjs');
@@ -41,7 +41,7 @@ test('push protection refuses a file of the first of three tasks: it is left out
 
   const later = await scene.run();
   expect(later).toMatchObject({ calls: 0 });
-  expect(allNotifications(scene).filter((body) => body.includes('does not take the work'))).toHaveLength(1);
+  expect(allNotifications(scene).filter((body) => body.includes('refuses the work on'))).toHaveLength(1);
 });
 
 test('a branch that is in the way, and a ruleset that accepts no author but its own: no call, one notification, and nothing is left behind; then a branch that may not be deleted', async () => {
