@@ -71,7 +71,7 @@ describe('the published JSON Schema accepts', () => {
         settings: [
           {
             workflow: 'ralph.yml',
-            settings: [{ input: 'verify', text: 'make test', origin: 'file' }],
+            settings: [{ input: 'verify', text: 'make; test', origin: 'file' }],
             problems: ['.ralphrc:2: x.'],
           },
         ],
