@@ -47,14 +47,14 @@ describe('post, when nothing answers any more,', () => {
       54_000,
       0,
       'failed (infrastructure)',
-      /could not publish this run: it ran out of time after 50 s[^]*The claim on the queue could not be released: it ran out of time after 4 s.*ends when this run's time is over/,
+      /could not publish this run: it ran out of time after 50 s[^]*The claim on the queue could not be released: it ran out of time after 4 s.*expires when this run's time limit is over/,
     ],
     [
       'repository.openLane',
       50_000,
       2,
       'cancelled (killed)',
-      /The claim on the queue could not be released: it ran out of time after 50 s.*ends when this run's time is over/,
+      /The claim on the queue could not be released: it ran out of time after 50 s.*expires when this run's time limit is over/,
     ],
   ])(
     'after a kill at %s ends after %i ms and says so; the lane waits for the end of the lease, and only what was not pushed is done again: %i calls',
@@ -227,7 +227,7 @@ describe('post, when main could not give its lane back,', () => {
     const log = createLog();
     await finishOnce(project, main, { log });
     expect(log.lines).toContain(
-      "warning: The claim on the queue could not be released: no answer. It ends when this run's time is over.",
+      "warning: The claim on the queue could not be released: no answer. It expires when this run's time limit is over.",
     );
     project.kept.refs.outages.clear();
     expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)' });
@@ -242,7 +242,7 @@ describe('post, when main could not give its lane back,', () => {
     });
     const post = await finishOnce(project, main);
     expect(post?.log).toContain(
-      "warning: The claim on the queue could not be released: no answer. It ends when this run's time is over.",
+      "warning: The claim on the queue could not be released: no answer. It expires when this run's time limit is over.",
     );
     project.kept.refs.outages.clear();
     expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)', calls: 0 });

@@ -220,6 +220,8 @@ describe('checks', () => {
     expect(more).toEqual([]);
     // The notification lists the attempts of all three rounds.
     expect(notice?.match(/done in /g)).toHaveLength(3);
-    expect(project.script.calls.at(-1)?.prompt).toMatch(/BEGIN TASK[^]*Answered before[^]*Did check-[^]*END TASK/);
+    expect(project.script.calls.at(-1)?.prompt).toMatch(
+      /BEGIN TASK[^]*Earlier answers, which were not enough:[^]*Did check-[^]*END TASK/,
+    );
   });
 });

@@ -86,12 +86,12 @@ describe('a read that fails', () => {
 });
 
 test.each([
-  ['the base branch fails in the same way', { head: [failing()], base: [failing()] }],
+  ['they also fail on the base branch', { head: [failing()], base: [failing()] }],
   [
-    'the same commit passed and failed',
+    'they passed and failed on the same commit',
     { head: [failing(), failing({ id: 32, result: 'passed', conclusion: 'success' })], base: [] },
   ],
-])('a failed check starts a run that says: %s', async (why, checks) => {
+])('a run that a failed check starts says: %s', async (why, checks) => {
   const project = await reviewed(worker);
   project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', ...checks } });
   const run = await next(project, failedOn(project));

@@ -135,17 +135,17 @@ describe('nothing of it is published', () => {
     [
       'that nothing was used',
       withState(() => ({ windows: { hour: null, day: null }, ledger: [] })),
-      /less than its journal/,
+      /counts less usage than its journal shows/,
     ],
     [
       'that a person paused it',
       ({ work }) => (work.outcome = { kind: 'paused', reason: 'by_person', by: 'ann' }),
-      /no loop ends/,
+      /reports an outcome that no loop can have/,
     ],
     [
       'an end in our voice',
       ({ work }) => (work.outcome = { kind: 'refused', reason: 'not_allowed', message: LIE }),
-      /no loop ends/,
+      /reports an outcome that no loop can have/,
     ],
   ])('%s', async (_, change, why) => {
     const { publish, project } = await handedOver(change);

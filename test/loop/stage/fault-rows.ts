@@ -206,7 +206,7 @@ const refRows: readonly FaultRow[] = [
     happened: 'is of a newer version',
     thisRun: 'failed (configuration), 0 calls',
     nextRun: 'failed (configuration), 0 calls',
-    reported: /newer version of this action \(version 9\)/,
+    reported: new RegExp(`newer version of this action \\(version ${String(STATE_VERSION + 1)}\\)`),
     inject: (project) => {
       putDocument(project, {
         sequence: 2,

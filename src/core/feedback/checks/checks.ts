@@ -213,10 +213,10 @@ export function describeIgnoredChecks({ alsoOnBase, flaky, unreadable }: ChecksS
   return [
     ...(alsoOnBase.length === 0
       ? []
-      : [`Ignored, because they also fail on the base branch: ${quoteNames(alsoOnBase)}.`]),
+      : [`Failed checks are ignored because they also fail on the base branch: ${quoteNames(alsoOnBase)}.`]),
     ...(flaky.length === 0
       ? []
-      : [`Ignored as flaky, because they passed and failed on the same commit: ${quoteNames(flaky)}.`]),
+      : [`Flaky checks are ignored because they passed and failed on the same commit: ${quoteNames(flaky)}.`]),
     ...(unreadable === null ? [] : [`The checks of the pull request could not be read. ${unreadable}`]),
   ].join(' ');
 }

@@ -119,8 +119,8 @@ describe('what bots ask is bounded on the pull request', () => {
 });
 
 test.each([
-  [{ alsoOnBase: ['test'] }, 'Ignored, because they also fail on the base branch: "test".'],
-  [{ flaky: ['a', 'b'] }, 'Ignored as flaky, because they passed and failed on the same commit: "a", "b".'],
+  [{ alsoOnBase: ['test'] }, 'Failed checks are ignored because they also fail on the base branch: "test".'],
+  [{ flaky: ['a', 'b'] }, 'Flaky checks are ignored because they passed and failed on the same commit: "a", "b".'],
   [{ unreadable: 'GitHub is away.' }, 'The checks of the pull request could not be read. GitHub is away.'],
   [{ alsoOnBase: [`x\n::error::${'y'.repeat(200)}`] }, /^[^\n]{1,160}$/],
   [{}, ''],
