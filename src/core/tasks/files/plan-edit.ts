@@ -17,14 +17,23 @@ export function addToPlan(plan: Plan, wanted: NewTask): AddedTask {
 }
 
 /** Yields the plan with the box at each place where it has the right priority, the best place first, or why there is none. */
-export function* additionsToPlan({ path, text, optionalSections }: Plan, wanted: NewTask): Generator<AddedTask> {
+export function* additionsToPlan(
+  { path, text, optionalSections }: Plan,
+  wanted: NewTask,
+): Generator<AddedTask, void, void> {
   const tasksOf = (changed: string): readonly FileTask[] => parsePlan(path, changed, optionalSections).tasks;
   const isOptional = optionalSection(optionalSections);
   const [alone] = tasksOf(`- [ ] ${wanted.title}\n`);
-  if (alone === undefined) return yield refuseIn(path, 'its title has no visible text');
+  if (alone === undefined) {
+    yield refuseIn(path, 'its title has no visible text');
+    return;
+  }
   const before = tasksOf(text);
   const same = before.find(({ task }) => task.title === alone.task.title);
-  if (same !== undefined) return yield { kind: 'there', id: same.task.id, line: lineOf(same), state: same.state };
+  if (same !== undefined) {
+    yield { kind: 'there', id: same.task.id, line: lineOf(same), state: same.state };
+    return;
+  }
 
   const isRight = ({ task }: FileTask): boolean =>
     task.optional === wanted.optional && (wanted.optional || task.priority === numberOf(wanted));
