@@ -169,11 +169,19 @@ describe('ralph import --issues', () => {
 
   test.each<[string, Readonly<Record<string, string>>, RegExp]>([
     ['without a token', {}, /There is no token: set GITHUB_TOKEN/],
-    ['without a remote', { GITHUB_TOKEN: 'x' }, /has no remote "origin" on a GitHub server/],
+    ['outside a checkout', { GITHUB_TOKEN: 'x' }, /is not in a checkout of git\. Go into one, or name it with --dir\./],
   ])('%s says what to do', async (_, environment, why) => {
     expect(await ralph(['import', '--issues'], environment)).toMatchObject({
       code: 1,
       error: expect.stringMatching(why) as string,
+    });
+  });
+
+  test('in a checkout without a remote says what to do', async () => {
+    await runGit(folder, ['init', '-q']);
+    expect(await ralph(['import', '--issues'], { GITHUB_TOKEN: 'x' })).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('has no remote "origin" on a GitHub server') as string,
     });
   });
 });

@@ -470,8 +470,8 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
   test.each([
     ['nobody listens', 'http://127.0.0.1:9/octo/sample.git', 'cannot be reached'],
     ['the name is not known', 'http://nowhere.invalid/octo/sample.git', 'DNS'],
-    ['the address is no address', 'not a url', 'git could not do it'],
-    ['the protocol is not allowed', 'ext::sh -c exit', 'git could not do it'],
+    ['the address is no address', 'not a url', 'the git command failed'],
+    ['the protocol is not allowed', 'ext::sh -c exit', 'the git command failed'],
   ])('%s', async (_, url, why) => {
     await using scene = await setScene();
     const cells = await scene.machine({ url });
@@ -532,7 +532,7 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
       'refused',
       'a rule or hook of the repository',
     ],
-    ['[remote rejected] (Internal Server Error)', 'unavailable', 'git could not do it'],
+    ['[remote rejected] (Internal Server Error)', 'unavailable', 'the git command failed'],
   ])('%j: %s, %s', (words, kind, why) => {
     const explained = explainStateRefusal(words, { url: 'https://github.com/octo/sample.git', isOwn: false });
     expect(explained).toEqual({ kind, why: expect.stringContaining(why) });

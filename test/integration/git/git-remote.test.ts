@@ -274,7 +274,7 @@ describe('a branch that somebody else pushed to during the run', () => {
     [
       'the server refuses that branch, too',
       (scene: Scene) => scene.server.setRule('protected-branch'),
-      'pull requests only',
+      'only through pull requests',
     ],
     ['its name is taken', (scene: Scene, kept: string) => scene.serverGit('branch', kept, 'main'), 'exists already'],
   ])('%s: reports that the commits are lost', async (_, prevent, why) => {

@@ -327,7 +327,7 @@ describe('ralph run', () => {
     await symlink(join(folder, 'precious'), join(checkout, '.ralph/status.json'));
     const { code, out } = await start(['--once']).ended;
     expect(code).toBe(0);
-    expect(out).toContain('.ralph/status.json is not written');
+    expect(out).toContain('.ralph/status.json cannot be written, so other programs cannot watch this run');
     expect(await readFile(join(folder, 'precious'), 'utf8')).toBe('mine');
   });
 
@@ -387,7 +387,7 @@ describe('ralph run', () => {
       const asked = ['--once', '--input', `working-directory=${shop}`, '--input', 'base-branch=main'];
       const { code, out } = await start(asked).ended;
       expect(code, out).toBe(0);
-      expect(out).toContain(`${shop}/.ralph/status.json is not written`);
+      expect(out).toContain(`${shop}/.ralph/status.json cannot be written, so other programs cannot watch this run`);
       expect(out).toContain(`The log is not kept in ${shop}/.ralph/logs`);
       expect(existsSync(join(checkout, 'packages'))).toBe(false);
     });

@@ -291,7 +291,10 @@ describe('its commit waits until it is resolved', () => {
     await repository.beginMerge();
     const left = await resolve(conflict, () => Promise.resolve());
     expect(left.committed.withheldNow).toEqual([
-      { path: 'x~ralph_queue', why: expect.stringContaining('give it a name of its own') as string },
+      {
+        path: 'x~ralph_queue',
+        why: expect.stringContaining('each branch has something different at its path: rename it') as string,
+      },
     ]);
     const { committed } = await resolve(conflict, () => edit(scene, { 'x~ralph_queue': null, lane: 'lane\n' }));
     expect(committed.merge).toBe('made');

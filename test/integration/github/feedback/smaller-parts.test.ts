@@ -54,7 +54,7 @@ describe('what is said of a pull request is asked in smaller parts', () => {
     const read = await at.forge.pullRequestNow('ralph/queue');
     expect(read?.threads).toHaveLength(30);
     expect(read?.checks).toMatchObject({ kind: 'known', head: [{ name: 'test', result: 'failed' }] });
-    expect(at.logged.join('\n')).toContain('it is asked in smaller parts');
+    expect(at.logged.join('\n')).toContain('it is sent again in smaller parts');
   });
 
   test('and where only the checks fail again, the rest counts', async () => {
