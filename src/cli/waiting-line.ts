@@ -1,3 +1,4 @@
+import { SECOND_MS } from '../core/countdown.ts';
 import { formatDuration } from '../report/format.ts';
 import type { Wait } from '../ports/waits.ts';
 
@@ -51,7 +52,8 @@ export function showWaits({
     }
     // A line that is not complete belongs to somebody else: a countdown or a question.
     if (isInLine || at - silentSince < SILENT_MS) return;
-    const words = `Waiting for ${found.what} (${formatDuration(at - found.since)}) …`;
+    const waited = at - found.since;
+    const words = `Waiting for ${found.what}${waited < SECOND_MS ? '' : ` (${formatDuration(waited)})`} …`;
     if (width !== null) {
       write(`${CLEAR}${words.slice(0, Math.max(0, width - 1))}`);
       isDrawn = true;

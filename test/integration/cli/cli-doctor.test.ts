@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { openapiValidator } from '../../../testbed/openapi/validator.ts';
 import { runGit } from '../git/git-fixture.ts';
+import { withoutWaits } from './without-waits.ts';
 
 const KEY = 'sk-ant-api03-the-key-of-this-test';
 const TOKEN = 'ghp_theTokenOfThisPerson';
@@ -113,7 +114,7 @@ function doctor(args: readonly string[], environment: Readonly<Record<string, st
       [join(inject('programs'), 'ralph.mjs'), 'doctor', ...args],
       { cwd: folder, env },
       (error, out, stderr) => {
-        resolve({ code: error === null ? 0 : Number(error.code), out, error: stderr });
+        resolve({ code: error === null ? 0 : Number(error.code), out, error: withoutWaits(stderr) });
       },
     );
   });

@@ -14,6 +14,7 @@ import { DAY_MS } from '../../../src/core/countdown.ts';
 import { createRefSnapshot } from '../../../src/git/refs/ref-snapshot.ts';
 import { runGit } from '../git/git-fixture.ts';
 import { now, openForge, TOKEN } from '../github/github-fixture.ts';
+import { withoutWaits } from './without-waits.ts';
 
 let folder = '';
 
@@ -41,9 +42,7 @@ function ralph(args: readonly string[], environment: Readonly<Record<string, str
       [join(inject('programs'), 'ralph.mjs'), ...args],
       { cwd: folder, env },
       (error, out, stderr) => {
-        // A busy machine may be slow enough for a command to say what it waits for.
-        const said = stderr.replaceAll(/^Waiting for .* …\n/gm, '');
-        resolve({ code: error === null ? 0 : Number(error.code), out, error: said });
+        resolve({ code: error === null ? 0 : Number(error.code), out, error: withoutWaits(stderr) });
       },
     );
   });

@@ -11,6 +11,7 @@ import { installCli } from '../../../src/agents/cli/install.ts';
 import { claude, installOnce } from '../agents/claude-fixture.ts';
 import { runGit } from '../git/git-fixture.ts';
 import { now, openForge, TOKEN } from '../github/github-fixture.ts';
+import { withoutWaits } from './without-waits.ts';
 
 const program = join(inject('programs'), 'ralph.mjs');
 let folder = '';
@@ -34,7 +35,7 @@ function ralph(args: readonly string[], environment: Readonly<Record<string, str
   return new Promise((resolve) => {
     const env = { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: folder, ...environment };
     execFile(process.execPath, [program, ...args], { cwd: folder, env }, (error, out, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), out, error: stderr });
+      resolve({ code: error === null ? 0 : Number(error.code), out, error: withoutWaits(stderr) });
     });
   });
 }

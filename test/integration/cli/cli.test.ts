@@ -7,6 +7,7 @@ import { assistantLine, block, resultLine } from '../../unit/agents/claude/fixtu
 import { idle, progress, task } from '../../unit/core/core-fixtures.ts';
 import { record } from '../../unit/core/journal/journal-fixtures.ts';
 import { runGit } from '../git/git-fixture.ts';
+import { withoutWaits } from './without-waits.ts';
 
 const { text: journal } = record([progress(), idle, idle, idle]);
 const { text: twoTasks } = record([progress(), idle, idle, idle], { tasks: [task(1), task(2)] });
@@ -29,7 +30,7 @@ interface Ended {
 function ralph(...args: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
     execFile(process.execPath, starting(args), { maxBuffer: 64 * 1024 * 1024 }, (error, out, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), out, error: stderr });
+      resolve({ code: error === null ? 0 : Number(error.code), out, error: withoutWaits(stderr) });
     });
   });
 }
