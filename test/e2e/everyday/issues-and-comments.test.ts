@@ -98,7 +98,7 @@ test('commands of a writer: status and unknown ones are answered in one sticky c
     main: { exitCode: 0 },
     outputs: { outcome: 'complete', branch: 'ralph/issue-1' },
   });
-  expect(ours()).toMatchObject([{ body: expect.stringContaining('Complete') as string }]);
+  expect(ours()).toMatchObject([{ body: expect.stringContaining('✅ done after 2 iterations') as string }]);
   const reactions = github.state.reactions.filter(({ on }) => on.kind === 'comment');
   expect(reactions.map(({ content }) => content)).toEqual(['eyes', 'eyes', 'eyes']);
 });
