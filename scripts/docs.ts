@@ -117,7 +117,7 @@ export function withCapabilities(page: string): string {
     return `| \`${name}\` | ${[title, ...words, RULES[toolRules], yesNo(turnLimit)].join(' | ')} |`;
   });
   const table = [
-    '| `agent` | name | continues a conversation | reports tokens | reports cost | reports refused tools | rules of tools | limit of turns |',
+    '| `agent` | name | continues a conversation | reports tokens | reports cost | reports refused tools | tool rules | limit of turns |',
     '|---|---|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
