@@ -46,7 +46,7 @@ test('a lock file that conflicts is made again by the real npm, and the merge ne
   await using scene = await createReviewedScene();
   await bothGetPackages(scene);
   const run = await scene.run({ inputs: { verify: 'npm test' } });
-  expect(run.main.log).toContain(`\`npm\` made \`${LOCK}\` again`);
+  expect(run.main.log).toContain(`\`npm\` regenerated \`${LOCK}\``);
   expect(run).toMatchObject({ calls: 0, outputs: { outcome: 'complete' } });
   const made = JSON.parse(await scene.testbed.git('show', `${BRANCH}:${LOCK}`)) as { readonly packages: object };
   expect(Object.keys(made.packages).sort()).toEqual([
