@@ -21,7 +21,7 @@ export interface FleetWeek {
   readonly costUsd: number;
   /** Minutes that GitHub bills: each job is rounded up. */
   readonly runnerMinutes: number;
-  /** Of these, minutes of runs that found nothing to do. */
+  /** Part of `runnerMinutes`: minutes of runs that found nothing to do. */
   readonly idleMinutes: number;
   /** Number of jobs that would run at once without a limit of runners. */
   readonly peakJobs: number;
@@ -30,8 +30,6 @@ export interface FleetWeek {
   /** Requests in an hour of the busiest repository, and of all repositories together. */
   readonly peakRequestsOfOne: number;
   readonly peakRequestsOfAll: number;
-  /** Updates of the state in an hour of the busiest repository. */
-  readonly peakUpdatesOfOne: number;
   /** Minutes from a label until an agent works on the task: half of the tasks, and 95 of 100. */
   readonly pickedUp: { readonly half: number; readonly most: number };
 }
@@ -56,7 +54,6 @@ const ASSUMED = {
   idleRequests: 3,
   runRequests: 20,
   taskRequests: 10,
-  updatesOfRun: 4,
 } as const;
 
 interface Job {
@@ -72,16 +69,13 @@ export function playFleet({ repositories, schedule, seed }: FleetSetting): Fleet
   const waits: number[] = [];
   const requestsOfAll = new Float64Array(WEEK_MINUTES / HOUR + 2);
   let peakRequestsOfOne = 0;
-  let peakUpdatesOfOne = 0;
   let idleMinutes = 0;
   let tasks = 0;
   for (let repository = 0; repository < repositories; repository += 1) {
     const requests = new Float64Array(requestsOfAll.length);
-    const updates = new Float64Array(requestsOfAll.length);
-    const note = (at: number, sent: number, written: number): void => {
+    const note = (at: number, sent: number): void => {
       const hour = Math.floor(at / HOUR);
       requests[hour] = (requests[hour] ?? 0) + sent;
-      updates[hour] = (updates[hour] ?? 0) + written;
     };
     // Each labelled issue is worked on at once, on a branch of its own.
     for (const labelled of labelsOf(random)) {
@@ -98,19 +92,18 @@ export function playFleet({ repositories, schedule, seed }: FleetSetting): Fleet
       for (let call = 0; call < number; call += 1)
         calls.push({ at: works + call * ASSUMED.callMinutes, minutes: ASSUMED.callMinutes });
       waits.push(works - labelled);
-      note(starts, ASSUMED.runRequests / 2, 1);
-      note(works + worked, ASSUMED.runRequests / 2 + ASSUMED.taskRequests, ASSUMED.updatesOfRun - 1);
+      note(starts, ASSUMED.runRequests / 2);
+      note(works + worked, ASSUMED.runRequests / 2 + ASSUMED.taskRequests);
     }
     const first = schedule.minute === 'same' ? 17 : Math.floor(ofSchedule() * HOUR * schedule.hours);
     for (let at = first; at < WEEK_MINUTES; at += HOUR * schedule.hours) {
       const starts = at + ofSchedule() * ASSUMED.scheduleDelay;
       jobs.push({ at: starts, minutes: ASSUMED.gateMinutes });
       idleMinutes += 1;
-      note(starts, ASSUMED.idleRequests, 0);
+      note(starts, ASSUMED.idleRequests);
     }
     for (const [hour, sent] of requests.entries()) requestsOfAll[hour] = (requestsOfAll[hour] ?? 0) + sent;
     peakRequestsOfOne = Math.max(peakRequestsOfOne, ...requests);
-    peakUpdatesOfOne = Math.max(peakUpdatesOfOne, ...updates);
   }
   waits.sort((one, other) => one - other);
   return {
@@ -123,7 +116,6 @@ export function playFleet({ repositories, schedule, seed }: FleetSetting): Fleet
     peakCalls: mostAtOnce(calls),
     peakRequestsOfOne,
     peakRequestsOfAll: Math.max(...requestsOfAll),
-    peakUpdatesOfOne,
     pickedUp: { half: shareOf(waits, 0.5), most: shareOf(waits, 0.95) },
   };
 }
