@@ -56,7 +56,7 @@ function chunkIn(name: string, text: string): Chunk {
   return { head: found?.[1] ?? '', modules };
 }
 
-/** Tells whether a module refers to what its chunk imports. */
+/** True if a module refers to what its chunk imports. */
 const needsHead = (code: string): boolean => code.includes('__WEBPACK_EXTERNAL_');
 
 const listOf = (modules: ReadonlyMap<string, string>): string =>

@@ -64,7 +64,7 @@ export function marked(text: string, { path, at }: ItemPosition): string {
   return `${JSON.stringify(prd, null, 2)}\n`;
 }
 
-/** Tells whether the prompt says that the task is the only open one. */
+/** True if the prompt says that the task is the only open one. */
 export function isLastTask(prompt: string): boolean {
   // The first such line is from our prompt; the task's own text comes after it.
   return /^- Tasks: \d+ done, (\d+) open/m.exec(prompt)?.[1] === '1';

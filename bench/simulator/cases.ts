@@ -49,7 +49,7 @@ export function createCase(seed: number, name: CaseName): Case {
 }
 
 /**
- * Tells whether the agent would have done an open task if it had been called further. `calls` are those made so far,
+ * True if the agent would have done an open task if it had been called further. `calls` are those made so far,
  * with their tasks.
  */
 export function wouldDo(

@@ -43,7 +43,7 @@ export interface Fact {
 }
 
 /**
- * Tells whether a task is done after these calls: it was finished, and the head of that run or of a later one passes in
+ * True if a task is done after these calls: it was finished, and the head of that run or of a later one passes in
  * a clean clone (spec §9). A task that was finished and then worked on again without being finished is not done.
  */
 export function isKnownDone(task: string, facts: readonly Fact[]): boolean {
@@ -51,7 +51,7 @@ export function isKnownDone(task: string, facts: readonly Fact[]): boolean {
   return finished !== -1 && !isWithdrawn(task, facts.slice(finished + 1)) && isSeenGreen(facts.slice(finished));
 }
 
-/** Tells whether a finished task only waits for a head that passes; it gets no call while other tasks are open. */
+/** True if a finished task only waits for a head that passes; it gets no call while other tasks are open. */
 export function isAwaitingCheck(task: string, facts: readonly Fact[]): boolean {
   const finished = facts.findLastIndex((fact) => fact.task === task && fact.credited);
   return finished !== -1 && !isWithdrawn(task, facts.slice(finished + 1)) && !isSeenGreen(facts.slice(finished));
@@ -61,7 +61,7 @@ function isWithdrawn(task: string, later: readonly Fact[]): boolean {
   return later.some((fact) => fact.task === task && (fact.progress || fact.blocked));
 }
 
-/** Tells whether one of the known runs left a head that passes. */
+/** Returns true if one of the known runs left a head that passes. */
 function isSeenGreen(facts: readonly Fact[]): boolean {
   return facts.some(({ run, red }, at) => !red && facts[at + 1]?.run !== run);
 }

@@ -123,7 +123,7 @@ function isStop({ outcome }: RunEnd): boolean {
   return ['complete', 'halted', 'blocked', 'failed'].includes(outcome.kind);
 }
 
-/** True for an end at which the rolling windows begin again. */
+/** Returns true for an end at which the rolling windows begin again. */
 function beginsAgain({ kind, reason }: RunEnd['outcome']): boolean {
   return kind === 'complete' || kind === 'blocked' || (kind === 'halted' && reason !== 'circuit_open');
 }
@@ -173,7 +173,7 @@ function trippedIn({ ends }: History): readonly { readonly reason: string; reado
 }
 
 /**
- * Tells whether a rule of §6 opens the circuit and no progress contradicts it: neither in this call nor, except for a
+ * Returns true if a rule of §6 opens the circuit and no progress contradicts it: neither in this call nor, except for a
  * probe, in the one before.
  */
 function isRightToOpen({ facts, standings }: Known, calls: number, reason: string): boolean {
@@ -278,7 +278,7 @@ function heldIn(calls: readonly Fact[]): number {
   return forgiven + Math.min(failed, calls.length - failed);
 }
 
-/** True if no two consecutive calls of the last eight were without progress. */
+/** Returns true if no two consecutive calls of the last eight were without progress. */
 function progressesEverySecond(facts: readonly Fact[]): boolean {
   const recent = facts.filter(({ neutral, progress }) => !neutral || progress).slice(-8);
   return recent.every(({ progress }, at) => progress || recent[at - 1]?.progress !== false);

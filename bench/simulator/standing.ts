@@ -44,7 +44,7 @@ export function standingsOf(facts: readonly Fact[], situation: Situation): reado
   return standings;
 }
 
-/** Tells whether a task may be worked on after these calls: it is open and its turn has come. */
+/** True if a task may be worked on after these calls: it is open and its turn has come. */
 export function mayWork(task: string, after: Moment, situation: Situation): boolean {
   const { facts, standings, now } = after;
   if (isClosed(task, after, situation) || waitsForOthers(task, after, situation)) return false;
@@ -56,14 +56,14 @@ export function mayWork(task: string, after: Moment, situation: Situation): bool
 }
 
 /**
- * Tells whether a call feeds the circuit; the provider's limits and answers (the task is done, or there is nothing to
+ * True if a call feeds the circuit; the provider's limits and answers (the task is done, or there is nothing to
  * do) do not.
  */
 export function counts({ neutral, nothingToDo, credited, denied, progress }: Fact): boolean {
   return progress || !(neutral || nothingToDo || (credited && !denied));
 }
 
-/** Tells whether STATUS was BLOCKED in this call and the previous one, both for the same task. */
+/** Returns true if STATUS was BLOCKED in this call and the previous one, both for the same task. */
 function isBlockedTwice(facts: readonly Fact[], { fresh }: Situation): boolean {
   const since = Math.max(0, ...fresh.filter((count) => count < facts.length));
   const heard = facts.slice(since).filter(({ neutral }) => !neutral);
@@ -159,7 +159,7 @@ export function asidesOf(task: string, facts: readonly Fact[], standings: readon
 }
 
 /**
- * Tells whether a task only waits for others: its own part passes but theirs is unfinished, so another call would not
+ * Returns true if a task only waits for others: its own part passes but theirs is unfinished, so another call would not
  * help.
  */
 function waitsForOthers(task: string, { facts }: Moment, { tasks }: Situation): boolean {
@@ -168,7 +168,7 @@ function waitsForOthers(task: string, { facts }: Moment, { tasks }: Situation): 
   return facts.at(-1)?.red === true && isAwaitingCheck(task, facts) && tasks.some(isHalfDone);
 }
 
-/** Tells whether a task is done, must be closed or answered by a person, or has used all its attempts. */
+/** Returns true if a task is done, must be closed or answered by a person, or has used all its attempts. */
 function isClosed(task: string, { facts, standings }: Omit<Moment, 'now'>, situation: Situation): boolean {
   const { maxIterationsPerTask } = situation.policy;
   const own = facts.filter((fact) => fact.task === task);

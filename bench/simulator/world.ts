@@ -77,7 +77,7 @@ export function snapshotOf({ content }: World): Snapshot {
   return { head: `${tree}+${String(content.commits)}`, tree };
 }
 
-/** Tells whether the user's tests pass. */
+/** True if the user's tests pass. */
 export function testsPass({ content, steps, isRedMidway }: World): boolean {
   const halfDone = Object.entries(content.left).some(([id, left]) => left > 0 && left < (steps[id] ?? 0));
   return !content.broken && !(isRedMidway && halfDone);

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { piece, widthOf } from './monitor/view/columns.ts';
 
-/** Tells whether the standard output shows colours; NO_COLOR and a dumb terminal turn them off. */
+/** True if the standard output shows colours; NO_COLOR and a dumb terminal turn them off. */
 export function hasColours({ NO_COLOR, TERM }: NodeJS.ProcessEnv): boolean {
   return process.stdout.isTTY && (NO_COLOR ?? '') === '' && TERM !== 'dumb';
 }

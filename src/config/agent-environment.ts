@@ -135,7 +135,7 @@ export function verifyEnvironment(
 }
 
 /**
- * Returns whether a server of the agent's tools may get a variable. `names` are the user's, `variables` are those of
+ * True if a server of the agent's tools may get a variable. `names` are the user's, `variables` are those of
  * verify commands. Variables of the agent's login are checked where the login is opened.
  */
 export function accessTo(

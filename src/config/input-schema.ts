@@ -169,7 +169,7 @@ export const inputs: InputTable<Settings> = {
   ),
 };
 
-/** Tells whether a variable of this name may carry the job's own credentials. */
+/** True if a variable of this name may carry the job's own credentials. */
 export function isJobSecret(name: string): boolean {
   return /^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$|^(ACTIONS|INPUT|STATE)_/i.test(
     name,

@@ -14,7 +14,7 @@ export function seenFrom(folder: Folder, path: string): string {
   return isInFolder(folder, path) && folder !== '' ? path.slice(folder.length + 1) : path;
 }
 
-/** Tells whether a path from the root is inside of the folder. */
+/** True if a path from the root is inside of the folder. */
 export function isInFolder(folder: Folder, path: string): boolean {
   return folder === '' || path.startsWith(`${folder}/`);
 }

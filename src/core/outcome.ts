@@ -75,7 +75,7 @@ export const outcomeKinds: readonly OutcomeKind[] = [
 /** The way in which GitHub shows the end of a run. */
 export type Conclusion = 'success' | 'failure';
 
-/** Tells whether a run with this outcome leaves its pull request to people. */
+/** True if a run with this outcome leaves its pull request to people. */
 export function isForReview({ kind, reason }: Outcome): boolean {
   return kind === 'complete' || reason === 'waiting_for_review';
 }

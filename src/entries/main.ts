@@ -272,7 +272,7 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
   };
 }
 
-/** Tells whether the summary is left to post, which publishes a cancelled run's work and knows more then. */
+/** Returns true if the summary is left to post, which publishes a cancelled run's work and knows more then. */
 function isLeftToPost(report: RunReport): boolean {
   return report.outcome.kind === 'cancelled' && laneOf(report) !== null;
 }

@@ -203,7 +203,7 @@ async function readRun(
   };
 }
 
-/** Tells whether main made the run's folder, or something else is in its place. */
+/** Returns true if main made the run's folder, or something else is in its place. */
 function isThere({ runFolder }: RunIdentity): boolean {
   return lstatSync(runFolder, { throwIfNoEntry: false }) !== undefined;
 }

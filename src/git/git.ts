@@ -289,7 +289,7 @@ export function versionProblem(named: string): string | null {
     : `The runner has ${named.trim()}, which is too old. Install git ${OLDEST_GIT.join('.')} or newer.`;
 }
 
-/** Tells whether git is installed. */
+/** True if git is installed. */
 export function hasGit(env: NodeJS.ProcessEnv): boolean {
   return trustedProgram('git', env) !== null;
 }

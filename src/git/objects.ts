@@ -245,7 +245,7 @@ interface Chain {
   readonly since: ObjectId;
   readonly tip: ObjectId;
   readonly most: number;
-  /** Tells whether a commit may have this one as its second parent. */
+  /** True if a commit may have this one as its second parent. */
   readonly mayMerge: (merged: ObjectId) => boolean;
 }
 

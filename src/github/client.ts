@@ -249,7 +249,7 @@ function withoutHiddenFailure(response: Response, body: unknown): Response {
   return Response.json({ message: errors[0]?.message ?? '', errors }, { status: 502 });
 }
 
-/** Tells whether data has content; fields that are all null do not count. */
+/** Returns true if data has content; fields that are all null do not count. */
 function hasData(data: unknown): boolean {
   return typeof data === 'object' && data !== null && Object.values(data).some((field) => field !== null);
 }

@@ -189,7 +189,7 @@ function unlessDeleted(error: unknown): undefined {
 }
 
 /**
- * Tells whether a comment is a notification from this action, whatever number a state names: other people's comments
+ * Returns true if a comment is a notification from this action, whatever number a state names: other people's comments
  * are never changed.
  */
 function isNotification({ body = '', ...comment }: FoundComment): boolean {
@@ -300,7 +300,7 @@ function firstLine(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? '';
 }
 
-/** Tells whether two texts are equal for GitHub, which may store other line ends and drops blanks at both ends. */
+/** Returns true if two texts are equal for GitHub, which may store other line ends and drops blanks at both ends. */
 function sameText(left: string, right: string): boolean {
   const plain = (text: string) => text.replaceAll('\r\n', '\n').trim();
   return plain(left) === plain(right);

@@ -49,7 +49,7 @@ export function statusOf(error: unknown): number | null {
 }
 
 /**
- * Tells whether an object does not exist, or no longer exists. 410 is GitHub's answer for a deleted issue, this
+ * True if an object does not exist, or no longer exists. 410 is GitHub's answer for a deleted issue, this
  * client's answer to a write to a transferred one, and GitHub's answer for all issues if they are turned off, which
  * does not count here.
  */
@@ -59,7 +59,7 @@ export function isGoneError(error: unknown): boolean {
 }
 
 /**
- * Tells whether GitHub refused a value (422) for a reason that `reason` matches in its message or its list of errors.
+ * True if GitHub refused a value (422) for a reason that `reason` matches in its message or its list of errors.
  */
 export function isInvalid(error: unknown, reason: RegExp): boolean {
   const refused = refusalOf(error);
@@ -175,7 +175,7 @@ function unreachable(error: Error, purpose: Purpose, { apiUrl }: Situation): Exp
 }
 
 /**
- * Tells whether a request failed: `HttpError` is Octokit's name for that. Without an answer of GitHub in it, the
+ * Returns true if a request failed: `HttpError` is Octokit's name for that. Without an answer of GitHub in it, the
  * connection failed.
  */
 function isBrokenConnection(error: unknown): error is Error {

@@ -186,7 +186,7 @@ function oldestFirst<T extends { readonly at: number }>(entries: readonly T[]): 
   return entries.toSorted((left, right) => left.at - right.at);
 }
 
-/** Tells whether GraphQL could show an entry; one that it could not show is null. */
+/** Returns true if GraphQL could show an entry; one that it could not show is null. */
 function isThere<T>(entry: T | null): entry is T {
   return entry !== null;
 }
@@ -215,7 +215,7 @@ export async function askAboutIssues<T>(
 }
 
 /**
- * Tells whether a number is possible: a larger one is not an Int of GraphQL, and GitHub would refuse the whole query.
+ * Returns true if a number is possible: a larger one is not an Int of GraphQL, and GitHub would refuse the whole query.
  */
 function isPossible(number: number): boolean {
   return Number.isInteger(number) && number > 0 && number < 2 ** 31;

@@ -79,7 +79,7 @@ export function createIssues(
   };
 }
 
-/** Tells whether an issue belongs to this repository. */
+/** True if an issue belongs to this repository. */
 export function isOf({ owner, repo }: RepositoryName, issue: Pick<IssueAnswer, 'repository_url'>): boolean {
   return repositoryOfIssue(issue).toLowerCase() === `${owner}/${repo}`.toLowerCase();
 }

@@ -196,7 +196,7 @@ function fitTitle(title: string): string {
 }
 
 /**
- * Tells whether a pull request's branch is in its own repository. GitHub's API description promises a head repository,
+ * Returns true if a pull request's branch is in its own repository. GitHub's API description promises a head repository,
  * but a deleted fork has none.
  */
 function isOwnBranch({

@@ -89,7 +89,7 @@ async function tryAsking<T>(
   }
 }
 
-/** Tells whether GitHub hides something from the token; a rate limit has status 403 as well, but does not count. */
+/** Returns true if GitHub hides something from the token; a rate limit has status 403 as well, but does not count. */
 function isForbidden(error: unknown): boolean {
   const status = statusOf(error);
   return (
@@ -115,7 +115,7 @@ async function isThere(ask: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Tells whether something does not exist, as opposed to being hidden from this token. */
+/** Returns true if something does not exist, as opposed to being hidden from this token. */
 function isAbsent(error: unknown): boolean {
   return statusOf(error) === 404 && !/not accessible/i.test(textOfError(error));
 }

@@ -274,7 +274,7 @@ function reportedBy(message: string): string {
   return `The job of the loop reports: ${message.slice(0, 4 * MAX_SENTENCE_CHARS)}`;
 }
 
-/** True for a task marked done without proof: no journal entry finished the issue and no verification of the head confirmed it, or the run did not end by completing the prompt. */
+/** Returns true for a task marked done without proof: no journal entry finished the issue and no verification of the head confirmed it, or the run did not end by completing the prompt. */
 function isDoneWithoutProof(
   id: TaskId,
   {
@@ -296,7 +296,7 @@ function isDoneWithoutProof(
   return !journal.some(({ taskId, verdict }) => taskId === id && verdict.taskDone);
 }
 
-/** Tells whether an iteration on the task claimed that everything is done, and no evidence contradicted it. */
+/** Returns true if an iteration on the task claimed that everything is done, and no evidence contradicted it. */
 function claimsAllDone(entry: JournalEntry | undefined, id: TaskId): boolean {
   if (entry?.taskId !== id) return false;
   const { analysis, evidence, verdict } = entry;

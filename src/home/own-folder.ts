@@ -238,7 +238,7 @@ export async function nextNumber(texts: Pick<NamedTexts, 'read'>): Promise<numbe
   return last === null || isAlive(last) ? 1 : last.number + 1;
 }
 
-/** Tells whether the last run of this checkout has ended or was killed, so that its leases no longer count. */
+/** True if the last run of this checkout has ended or was killed, so that its leases no longer count. */
 export async function isLastRunOver(texts: Pick<NamedTexts, 'read'>): Promise<boolean> {
   const last = await lastRun(texts);
   return last !== null && !isAlive(last);
@@ -254,7 +254,7 @@ async function readLastClaim(
   return { head: found.head, last: parsed.success ? parsed.data : null };
 }
 
-/** Tells whether a run is alive. A run on another machine counts as alive, because its process cannot be checked. */
+/** Returns true if a run is alive. A run on another machine counts as alive, because its process cannot be checked. */
 function isAlive({ pid, birth, host, isOver }: RunClaim): boolean {
   if (isOver) return false;
   if (host !== hostname()) return true;

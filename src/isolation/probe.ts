@@ -276,7 +276,7 @@ function local(port: number): { readonly host: string; readonly port: number } {
 }
 
 /**
- * Tells whether the action's process id belongs to another process now. A process that cannot be seen may be the
+ * Returns true if the action's process id belongs to another process now. A process that cannot be seen may be the
  * action; a process with another start time is not.
  */
 function isAnotherProcess({ actionPid, actionStarted }: ProbeRequest): boolean {

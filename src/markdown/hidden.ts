@@ -20,7 +20,7 @@ export interface Edit<Kind> extends Span {
   readonly insert: string;
 }
 
-/** Tells whether a text may contain Markdown or HTML that hides something. */
+/** True if a text may contain Markdown or HTML that hides something. */
 export function canHide(text: string): boolean {
   return /[<&[|$]|```|~~~/.test(text);
 }

@@ -263,20 +263,20 @@ function plainCode(html: string, codeBlocks: ReadonlySet<number>): string {
   );
 }
 
-/** Tells whether a reader sees that an element is there. */
+/** Returns true if a reader sees that an element is there. */
 function isShown(element: string): boolean {
   return shown.has(element);
 }
 
 /**
- * Tells whether an element is `script` or `style`, which hide everything up to their end tag or to the end of the text.
+ * Returns true if an element is `script` or `style`, which hide everything up to their end tag or to the end of the text.
  */
 function isCode(element: string): boolean {
   return element === 'script' || element === 'style';
 }
 
 /**
- * Tells whether a browser draws something else, or nothing, in place of an element; without an end tag, what follows is
+ * Returns true if a browser draws something else, or nothing, in place of an element; without an end tag, what follows is
  * shown.
  */
 function isUndrawn(element: string): boolean {
@@ -284,7 +284,7 @@ function isUndrawn(element: string): boolean {
 }
 
 /**
- * Tells whether an attribute is the target of a link or the source of what is drawn; every other attribute is hidden.
+ * Returns true if an attribute is the target of a link or the source of what is drawn; every other attribute is hidden.
  */
 function isAddress(element: string, attribute: string): boolean {
   return element === 'a' ? attribute === 'href' : ['img', 'source', 'video'].includes(element) && attribute === 'src';

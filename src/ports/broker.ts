@@ -77,7 +77,7 @@ export interface Account {
   push(text: string): void;
   /** Returns the usage according to what has passed so far. */
   spent(): Spent;
-  /** Tells whether the provider has reported the usage of the whole answer. */
+  /** True if the provider has reported the usage of the whole answer. */
   isComplete(): boolean;
 }
 
@@ -100,7 +100,7 @@ export interface ModelProtocol {
   exhaustedIn(contentType: string): string | null;
   /** Answers a request for a model without a known price while a limit in dollars holds. */
   withoutPrice(model: string): OwnAnswer;
-  /** Tells whether the price of a model is known, by the name that the user chose it by. */
+  /** True if the price of a model is known, by the name that the user chose it by. */
   hasPrice(model: string): boolean;
   /** Answer to a request that is larger than any provider accepts. */
   readonly tooLarge: OwnAnswer;

@@ -215,7 +215,7 @@ export function movedEnvironment(environment: Environment, from: string, to: str
   return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, movedText(value, moves)]));
 }
 
-/** Tells whether a PATH entry is a folder. A relative entry always counts, because it refers to the tree. */
+/** Returns true if a PATH entry is a folder. A relative entry always counts, because it refers to the tree. */
 function isFolder(path: string): boolean {
   if (!path.startsWith(sep)) return true;
   try {

@@ -90,7 +90,7 @@ function agentsFolders(environment: Environment): readonly string[] {
   );
 }
 
-/** Tells whether a path is in one of these folders, by its name or by its real path. */
+/** Returns true if a path is in one of these folders, by its name or by its real path. */
 function isWithin(path: string, folders: readonly string[]): boolean {
   const below = (inner: string, outer: string): boolean => (inner + sep).startsWith(resolve(outer) + sep);
   return folders.some((folder) => below(resolve(path), folder) || below(realpathSync(path), folder));
@@ -105,7 +105,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Tells whether this user can write to a path or to a folder on the way to it. */
+/** Returns true if this user can write to a path or to a folder on the way to it. */
 function isReplaceable(path: string): boolean {
   const ways = new Set([resolve(path), tryRealPath(path)]);
   return [...ways].some((way) => waysTo(way).some(isWritable));

@@ -80,7 +80,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   return { ...known, isUnheard, warnings };
 }
 
-/** Tells whether this run must notify people of a task. Notifications about the lane do not count: if this run is killed, the next one finds them by their marker. */
+/** True if this run must notify people of a task. Notifications about the lane do not count: if this run is killed, the next one finds them by their marker. */
 export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd): boolean {
   const { id } = end.work.lane;
   return (
@@ -121,7 +121,7 @@ function planOf({ config }: Pick<PublishDeps, 'config'>, { work, report, pullReq
   });
 }
 
-/** Tells whether all commits of this run answer feedback, in which case the people who asked are informed in their threads. */
+/** Returns true if all commits of this run answer feedback, in which case the people who asked are informed in their threads. */
 function onlyAnswers({ journal, state, stateBefore }: Work): boolean {
   const before = stateBefore.feedback.items;
   const answered = Object.entries(state.feedback.items).some(

@@ -114,7 +114,7 @@ async function publishForPeople(deps: PublishDeps, worked: Work, branch: Publish
   return { notified, end, pull, answers, reportWith, warnings: [...unnotified, ...again.warnings], isUnheard };
 }
 
-/** Tells whether all commits of the work reached the remote. */
+/** True if all commits of the work reached the remote. */
 export function isOnRemote({ hasNewCommits, head }: Work, { headSha }: WorkedReport): boolean {
   return !hasNewCommits || headSha === head;
 }
@@ -238,7 +238,7 @@ async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }
   await withinLimit(stepWithinMs, forge.deleteSupersededCaches(laneKeyPrefix(lane.id), KEPT_CACHES)).catch(() => 0);
 }
 
-/** Tells whether GitHub was out of reach, so that a later run may succeed. */
+/** Returns true if GitHub was out of reach, so that a later run may succeed. */
 function wasUnreachable({ published, outcome }: PublishedEnd): boolean {
   return !published && outcome.kind === 'failed' && outcome.reason === 'infrastructure';
 }

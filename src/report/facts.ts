@@ -47,22 +47,22 @@ export function iterationsOf(report: RunReport): readonly JournalEntry[] {
   return workOf(report)?.iterations ?? [];
 }
 
-/** Tells whether the run has used anything, in finished or unfinished iterations. */
+/** True if the run has used anything, in finished or unfinished iterations. */
 export function hasUsed({ iterations, tokens, costUsd }: WorkedReport): boolean {
   return iterations.length > 0 || tokens > 0 || costUsd > 0;
 }
 
-/** Tells whether the run is the queue's; a run that ended before it had a lane counts as the queue's. */
+/** True if the run is the queue's; a run that ended before it had a lane counts as the queue's. */
 export function isQueue(report: RunReport): boolean {
   return (laneOf(report)?.lane ?? QUEUE) === QUEUE;
 }
 
-/** Tells whether the next scheduled run picks up what is left: the queue works on every issue without a branch of its own. */
+/** True if the next scheduled run picks up what is left: the queue works on every issue without a branch of its own. */
 export function isScheduled(report: RunReport): boolean {
   return isQueue(report) || laneOf(report)?.headSha === null;
 }
 
-/** Tells whether the prompt is the run's only task, in which case there is nothing to count. */
+/** True if the prompt is the run's only task, in which case there is nothing to count. */
 export function isPromptAlone(report: RunReport): boolean {
   const tasks = tasksOf(report);
   return tasks.length > 0 && tasks.every(({ task }) => task.source.kind === 'prompt');

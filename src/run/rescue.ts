@@ -94,14 +94,14 @@ function lanesOf(deps: RescueDeps): readonly LaneId[] {
   return meaning.kind === 'for-us' ? meaning.lanes : [];
 }
 
-/** Tells whether this run can have worked on the lane of the work. */
+/** Returns true if this run can have worked on the lane of the work. */
 function isPossible(deps: RescueDeps, { lane }: Work): boolean {
   const meaning = meaningOfRun(deps);
   const isMeant = meaning.kind === 'for-us' && (meaning.mayBeOtherLane || lanesOf(deps).includes(lane.id));
   return isMeant && isLaneId(lane.id) && lane.branch === deps.config.branchPrefix + lane.id;
 }
 
-/** Tells whether this run holds the lane of the record, according to the store. */
+/** True if this run holds the lane of the record, according to the store. */
 async function isClaimed(deps: RescueDeps, { lane }: Work): Promise<boolean> {
   return isLaneId(lane.id) && lane.branch === deps.config.branchPrefix + lane.id && (await isOurs(deps, lane.id));
 }

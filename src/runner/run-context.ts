@@ -121,7 +121,7 @@ export function takeIdentity(environment: Environment): RunIdentity {
   );
 }
 
-/** Tells whether the folder was created just now, so that it is ours alone and not a link. */
+/** Returns true if the folder was created just now, so that it is ours alone and not a link. */
 function isMade({ runFolder }: RunIdentity, environment: Environment): boolean {
   try {
     mkdirSync(runFolder, { mode: 0o700 });

@@ -128,7 +128,7 @@ function watchTraffic(onExchange: (exchange: Exchange) => void): void {
   });
 }
 
-/** Tells whether the service answered that it has no such entry: v2 answers without `ok`, v1 with 204. */
+/** Returns true if the service answered that it has no such entry: v2 answers without `ok`, v1 with 204. */
 function hasNoEntry(exchange: Exchange | undefined): boolean {
   if (exchange?.kind !== 'answered' || exchange.step !== 'lookup') return false;
   return (

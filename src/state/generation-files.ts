@@ -124,7 +124,7 @@ export function createGenerationFiles({
   }
 
   /**
-   * Tells whether another process may still be writing the newest file: without hard links a file has its name before
+   * Returns true if another process may still be writing the newest file: without hard links a file has its name before
    * its content.
    */
   function isBeingWritten(stored: Stored | null): boolean {
@@ -163,7 +163,7 @@ export function createGenerationFiles({
   }
 
   /**
-   * Tells whether a generation was published in time. A process that slept before its `link` may have taken the name of
+   * True if a generation was published in time. A process that slept before its `link` may have taken the name of
    * a generation that others wrote and removed in the meantime; then there are `KEPT` newer ones.
    */
   async function isInTime(name: string, generation: number): Promise<boolean> {

@@ -94,7 +94,7 @@ function storeAt(place: SnapshotPlace): StateStore {
   return createSnapshotStore({ place, copies: null, conversations: null, now, pace: realPace });
 }
 
-/** Tells whether a URL is a relative path, and neither `https://…` nor `host:path`. */
+/** Returns true if a URL is a relative path, and neither `https://…` nor `host:path`. */
 function isRelativePath(url: string): boolean {
   return !isAbsolute(url) && !/^[^/]+:/.test(url);
 }

@@ -189,7 +189,7 @@ const HAND_OVER = `
 chown -R "$0:$0" "$(dirname "$RUNNER_TEMP")"
 exec setpriv --reuid="$0" --regid="$0" --init-groups "$@"`;
 
-/** Tells whether one of the action's comments notifies people, or did until it was settled. */
+/** True if one of the action's comments notifies people, or did until it was settled. */
 export function isNotification({ body }: StoredComment): boolean {
   return /^<!-- ralph-action:(notification |settled)/.test(body);
 }

@@ -30,7 +30,7 @@ export interface GitHubOptions {
   readonly tokens: Readonly<Record<string, TokenIdentity>>;
   /** Returns a file of the default branch, or null if it does not exist; by default no file exists. */
   readonly textOf?: (path: string) => Promise<string | null>;
-  /** Returns whether a pull request can be merged, if the state does not say; by default it can. */
+  /** True if a pull request can be merged, if the state does not say; by default it can. */
   readonly mergeable?: (pull: StoredPull) => Promise<Mergeability>;
   /** Returns the first parent of a commit, if the state does not say; by default it has none. */
   readonly parentOf?: (commit: string) => Promise<string | null>;
@@ -221,7 +221,7 @@ function findRoute(
   return null;
 }
 
-/** Tells whether the token has a right that the route needs; `write` includes `read`. */
+/** Returns true if the token has a right that the route needs; `write` includes `read`. */
 function mayDo(token: TokenIdentity, route: Route): boolean {
   return route.needs.some((right) => {
     const [area, level] = right.split('=') as [keyof TokenIdentity['permissions'], string];

@@ -22,7 +22,7 @@ export function interpolate(text: string, contexts: Contexts): string {
   );
 }
 
-/** Tells whether an `if:` lets a job or step start, by the rules of the runner. */
+/** True if an `if:` lets a job or step start, by the rules of the runner. */
 export function holds(
   condition: string,
   contexts: Contexts,

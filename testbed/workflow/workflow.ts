@@ -127,7 +127,7 @@ function dataOf(source: string): unknown {
   }
 }
 
-/** Tells whether a step uses the action, or a copy of it. */
+/** True if a step uses the action, or a copy of it. */
 export function usesAction({ uses, with: inputs }: Step): boolean {
   return (
     uses === './' || uses === '$/.github/actions/job' || actionKnownBy(uses ?? '', Object.keys(inputs ?? {})) !== null
@@ -177,7 +177,7 @@ export function dispatchInputs(
 }
 
 /**
- * Tells whether a branch matches names with `*` (no slash) and `**` (anything); the last matching pattern decides, and
+ * Returns true if a branch matches names with `*` (no slash) and `**` (anything); the last matching pattern decides, and
  * one with `!` excludes.
  */
 function isNamed(branch: string, patterns: readonly string[]): boolean {

@@ -213,7 +213,7 @@ async function importClaudeSession(
   return true;
 }
 
-/** Tells whether an id is a UUID: ids come from an agent's output or stored state, and only a UUID may become part of a path or an argument. */
+/** True if an id is a UUID: ids come from an agent's output or stored state, and only a UUID may become part of a path or an argument. */
 export function isClaudeSession(id: string): boolean {
   return UUID.test(id);
 }
@@ -226,7 +226,7 @@ function isMessage({ type }: JsonObject): boolean {
   return type === 'user' || type === 'assistant';
 }
 
-/** Tells whether an entry is one of our prompts. A tool's result is also a user turn, but the API rejects it without the call in front of it. */
+/** Returns true if an entry is one of our prompts. A tool's result is also a user turn, but the API rejects it without the call in front of it. */
 function isPrompt({ type, isSidechain, isMeta, message }: JsonObject): boolean {
   if (type !== 'user' || isSidechain === true || isMeta === true) return false;
   const content = asObject(message)?.['content'];

@@ -10,7 +10,7 @@ import { hideSecrets, type Hiding } from './signed-texts.ts';
 /** The form of the lines in one CLI's transcripts. */
 export interface SessionForm {
   readonly isMessage: (entry: JsonObject) => boolean;
-  /** Tells whether a shortened transcript may begin here, and nowhere else; null if it cannot be shortened. */
+  /** True if a shortened transcript may begin here, and nowhere else; null if it cannot be shortened. */
   readonly isPrompt: ((entry: JsonObject) => boolean) | null;
   /** Set if the first line describes the whole session and stays in a shortened transcript. */
   readonly needsFirst?: true;
@@ -43,7 +43,7 @@ export function leftBehind(why: string): ExportedSession {
   return { kind: 'left-behind', why };
 }
 
-/** Tells whether the size is possible for a transcript. */
+/** True if the size is possible for a transcript. */
 export function mayBeSession(content: Uint8Array): boolean {
   return content.length > 0 && content.length <= MAX_SESSION_BYTES;
 }

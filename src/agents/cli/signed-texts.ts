@@ -62,14 +62,14 @@ export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: Hiding):
 }
 
 /**
- * Tells whether a field is a signature: `signature`, `thoughtSignature`, `encrypted_content`,
+ * Returns true if a field is a signature: `signature`, `thoughtSignature`, `encrypted_content`,
  * `reasoningEncryptedContent`, `reasoningOpaque`, …, without blanks, which a text of that name has.
  */
 function isSignedKey(key: string, text: string): boolean {
   return /signature|encrypted|opaque/i.test(key) && !/\s/.test(text);
 }
 
-/** Tells whether a block is a thought whose words are signed as well, or that is encrypted as a whole. */
+/** Returns true if a block is a thought whose words are signed as well, or that is encrypted as a whole. */
 function isSignedThought(block: JsonObject): boolean {
   const { type } = block;
   if (type === 'redacted_thinking') return true;

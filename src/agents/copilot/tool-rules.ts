@@ -89,7 +89,7 @@ function wordsOf(commands: Commands): readonly string[] {
   return words.every((word) => /^[\w./@+-]+$/.test(word)) ? words : [];
 }
 
-/** Tells whether the stem is less specific than the rule, so that it matches more commands. */
+/** Returns true if the stem is less specific than the rule, so that it matches more commands. */
 function isLoose(commands: Commands): boolean {
   if (commands.kind === 'any') return false;
   const stem = stemOf(commands);

@@ -241,7 +241,7 @@ async function chatsOf(folder: string, id: string): Promise<readonly string[]> {
     .reverse();
 }
 
-/** Tells whether a file may belong to this session: its name contains only the first eight characters of the id. */
+/** Returns true if a file may belong to this session: its name contains only the first eight characters of the id. */
 function mayBelongTo(id: string, name: string): boolean {
   return (
     name.startsWith('session-') && (name.endsWith(`-${shortId(id)}.jsonl`) || name.endsWith(`-${shortId(id)}.json`))

@@ -154,7 +154,7 @@ function spentBy(counts: TokenCounts, { model, tier, prices }: PricedRequest): S
   return { tokens, costUsd: (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1) };
 }
 
-/** Tells whether a tier is more expensive: any unusual name counts as the fast one. */
+/** Returns true if a tier is more expensive: any unusual name counts as the fast one. */
 function isDearer(tier: unknown): boolean {
   return typeof tier === 'string' && !['', 'auto', 'default', 'standard', 'flex', 'scale'].includes(tier);
 }

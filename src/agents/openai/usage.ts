@@ -193,7 +193,7 @@ export function apiAt(method: string, target: string, { apis, basePath }: Served
   return apis.find((api) => target === `${basePath}${TARGETS[api]}`) ?? null;
 }
 
-/** Tells whether a request asks for the list of models, which every CLI can do without: the user names the model. */
+/** True if a request asks for the list of models, which every CLI can do without: the user names the model. */
 export function asksForModels(method: string, target: string, { basePath }: Served): boolean {
   return method === 'GET' && target.startsWith(basePath) && /^\/models(?:[/?]|$)/.test(target.slice(basePath.length));
 }

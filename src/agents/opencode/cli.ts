@@ -141,7 +141,7 @@ async function pluginIn(folder: string): Promise<string | null> {
   return null;
 }
 
-/** Tells whether a file may name plugins; anything but a plain file of a usual size is not read and counts as true. */
+/** True if a file may name plugins; anything but a plain file of a usual size is not read and counts as true. */
 async function mayNamePlugins(path: string): Promise<boolean> {
   const found = await lstat(path).catch(() => null);
   if (found === null) return false;
@@ -295,7 +295,7 @@ function permissionsWith(rules: Readonly<Record<string, unknown>>, ofServers: Va
 }
 
 /**
- * Tells whether an id has the CLI's own form: ids come from an agent's output or stored state, and no other id may
+ * True if an id has the CLI's own form: ids come from an agent's output or stored state, and no other id may
  * become part of a path or an argument.
  */
 export function isOpenCodeSession(id: string): boolean {

@@ -131,7 +131,7 @@ export function shortRequest(method: string, target: string): string {
   return `${method} ${target}`.slice(0, 80);
 }
 
-/** Tells whether a field has content. */
+/** True if a field has content. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 }

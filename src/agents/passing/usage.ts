@@ -7,7 +7,7 @@ import { asObject, type JsonObject } from '../reading/agent-event.ts';
 export interface UsageReader<Counts> {
   push(text: string): void;
   counts(): Counts;
-  /** Tells whether the counts cover the whole answer. */
+  /** True if the counts cover the whole answer. */
   isComplete(): boolean;
 }
 

@@ -80,7 +80,7 @@ function patternOf({ kind, text }: NamedCommands): string | null {
 }
 
 /**
- * Tells whether the pattern matches more than the rule: its exact commands accept any arguments, and a star after a
+ * Returns true if the pattern matches more than the rule: its exact commands accept any arguments, and a star after a
  * blank may match nothing, including the blank.
  */
 function isLoose(commands: Commands): boolean {

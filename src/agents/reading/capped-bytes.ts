@@ -124,7 +124,7 @@ export function indexAfterLine(bytes: Uint8Array, from: number): number {
 
 const CLOSE_BRACE = 0x7d;
 
-/** Tells whether a line may be a whole object, by a cheap look that saves parsing a truncated one. */
+/** True if a line may be a whole object, by a cheap look that saves parsing a truncated one. */
 export function endsObject({ head, tail }: Kept): boolean {
   const bytes = tail ?? head;
   let end = bytes.length - 1;

@@ -93,7 +93,7 @@ export function createAgentReader({ onEvent, ...options }: ReaderOptions): Trans
     else events.forEach(take);
   }
 
-  /** Tells whether the line need not be parsed; a truncated one does not count as the CLI's. */
+  /** Returns true if the line need not be parsed; a truncated one does not count as the CLI's. */
   function isUnread(line: Kept): boolean {
     if (line.head.length < LONG_LINE_BYTES || !endsObject(line)) return false;
     return dialect.unread.test(latin1.decode(line.head.subarray(0, LOOK_BYTES)));

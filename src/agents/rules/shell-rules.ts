@@ -110,7 +110,7 @@ function onlyReadsInside(command: string): boolean {
 /** A word that may lead out of the work tree: an absolute path, a home, or a way up; also as the value of an option. */
 const OUTSIDE = /^(?:-\w|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w\.\.(?:\/|$)/;
 
-/** Tells whether an allow rule (`Bash`, `Bash(npm:*)`, `Bash(npm install)`, `Bash(git *)`) covers a simple command. */
+/** Returns true if an allow rule (`Bash`, `Bash(npm:*)`, `Bash(npm install)`, `Bash(git *)`) covers a simple command. */
 function allows(rule: string, command: string): boolean {
   const parsed = parseToolRule(rule);
   return parsed.kind === 'command' && covers(parsed.commands, command);
@@ -133,7 +133,7 @@ function startsWithWords(command: string, prefix: string): boolean {
   return command === prefix || command.startsWith(`${prefix} `);
 }
 
-/** Tells whether a text matches; `*` matches any text. */
+/** Returns true if a text matches; `*` matches any text. */
 function matchesGlob(text: string, pattern: string): boolean {
   const [first = '', ...others] = pattern.split('*');
   const last = others.pop();
@@ -254,7 +254,7 @@ export function commandRules(rules: readonly ToolRule[]): readonly CommandRule[]
   return rules.filter((rule) => rule.kind === 'command');
 }
 
-/** Tells whether some rule allows every command. */
+/** True if some rule allows every command. */
 export function allowsEveryCommand(rules: readonly ToolRule[]): boolean {
   return commandRules(rules).some(({ commands }) => commands.kind === 'any');
 }

@@ -29,7 +29,7 @@ export async function printChanges(
 }
 
 /**
- * Tells whether there is nothing more to follow. A run of another Ralph is over when it gives a reason; if nothing has
+ * Returns true if there is nothing more to follow. A run of another Ralph is over when it gives a reason; if nothing has
  * run yet, the first run is still to come.
  */
 function isOver({ run, state, output }: LocalPicture): boolean {

@@ -51,7 +51,7 @@ export interface MonitorWorld {
   /** Returns the width of printed text. */
   columns(): number;
   pause(ms: number): Promise<void>;
-  /** Tells whether a process with this id exists. */
+  /** True if a process with this id exists. */
   isAlive(pid: number): boolean;
   /** Returns the last run from the state of the checkout with this top folder, or null if there is none. */
   lastRun(top: string): Promise<LastRun | null>;
@@ -111,7 +111,7 @@ export function createTerminalWorld({
   };
 }
 
-/** Tells whether a process with this id exists, whoever owns it. */
+/** Returns true if a process with this id exists, whoever owns it. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -5,7 +5,7 @@ import type { AgentEnd } from '../evidence.ts';
 const SESSION_INDEPENDENT_ERRORS: readonly string[] = ['auth', 'billing', 'rate-limit', 'budget'];
 
 /**
- * Tells whether a resumed call may have failed because of its session, so that a new session may help. Limits, refused
+ * True if a resumed call may have failed because of its session, so that a new session may help. Limits, refused
  * logins, missing credit, cancellations, withdrawn tasks and the end of the run's time have nothing to do with it.
  */
 export function isSessionSuspect({
@@ -21,7 +21,7 @@ export function isSessionSuspect({
   return end.kind !== 'exited' || end.code !== 0;
 }
 
-/** Tells whether a user's rules allow the tool that searches on the provider's servers. */
+/** True if a user's rules allow the tool that searches on the provider's servers. */
 export function allowsWebSearch(rules: readonly string[]): boolean {
   return rules.some((rule) => /^WebSearch(?:\(|$)/.test(rule));
 }

@@ -76,7 +76,7 @@ export function chooseAgent(order: AgentOrder, providers: Providers, now: number
   return failing === undefined ? { kind: 'refused' } : { kind: 'agent', name: failing.name, probe: true };
 }
 
-/** Tells whether no provider may be called and none of them is at a usage limit, so that no wait has a known end. */
+/** True if no provider may be called and none of them is at a usage limit, so that no wait has a known end. */
 export function isOutage(order: AgentOrder, providers: Providers, now: number): boolean {
   return (
     order.every((name) => openCircuitAt(providers[name], now) !== null) &&
@@ -123,7 +123,7 @@ export function afterCall(providers: Providers, name: AgentName, call: ProviderC
   return after === before ? providers : { ...providers, [name]: after };
 }
 
-/** Tells whether the provider, or the CLI that calls it, failed in a way that may be temporary. */
+/** True if the provider, or the CLI that calls it, failed in a way that may be temporary. */
 export function isFailure({ analysis, end, agentFailed }: Omit<ProviderCall, 'progress'>): boolean {
   const { agentError, usageLimit } = analysis;
   if (usageLimit !== null) return false;
@@ -213,7 +213,7 @@ function circuitAfter(before: Provider, call: ProviderCall, now: number): Provid
   return hasAnswered(call) && hasTrouble ? { kind: 'closed', failures: 0 } : before;
 }
 
-/** Tells whether the provider certainly answered. A call that was cut off, or whose CLI crashed, may not have reached it. */
+/** Returns true if the provider certainly answered. A call that was cut off, or whose CLI crashed, may not have reached it. */
 function hasAnswered({ analysis: { agentError }, end, progress }: ProviderCall): boolean {
   if (progress) return true;
   return end.kind === 'exited' && (agentError === null ? end.code === 0 : REQUEST_ERRORS.includes(agentError.kind));

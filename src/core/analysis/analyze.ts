@@ -232,7 +232,7 @@ export function findPhrases(prose: string, doneTexts: readonly string[]): Phrase
   };
 }
 
-/** Tells whether the sentence contains the phrase without a negation before it in the same clause. */
+/** Returns true if the sentence contains the phrase without a negation before it in the same clause. */
 function isStated(sentence: string, phrase: RegExp): boolean {
   const match = phrase.exec(sentence);
   if (match === null) return false;
@@ -241,7 +241,7 @@ function isStated(sentence: string, phrase: RegExp): boolean {
   return !NEGATION.test(clause);
 }
 
-/** Tells whether the sentence contains the phrase and nothing before or after it takes it back. */
+/** Returns true if the sentence contains the phrase and nothing before or after it takes it back. */
 function isPlainlyStated(sentence: string, phrase: RegExp): boolean {
   const match = phrase.exec(sentence);
   if (match === null) return false;
@@ -252,7 +252,7 @@ function isPlainlyStated(sentence: string, phrase: RegExp): boolean {
   return !HEDGE.test(rest) && !NEGATION.test(rest);
 }
 
-/** Tells whether a sentence asks somebody; `What changed?` counts only if no answer follows. */
+/** Returns true if a sentence asks somebody; `What changed?` counts only if no answer follows. */
 function isAsked(sentence: string, isLast: boolean): boolean {
   return (
     /\?[^\p{L}\p{N}]*$/u.test(sentence) &&

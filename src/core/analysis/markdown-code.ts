@@ -91,7 +91,7 @@ function withoutInlineCode(paragraph: string): string {
   return text + paragraph.slice(end);
 }
 
-/** Tells whether a line closes a fence that these backticks or tildes opened. */
+/** True if a line closes a fence that these backticks or tildes opened. */
 export function closesFence(line: string, fence: string): boolean {
   const text = line.trim();
   return text.length >= fence.length && text.startsWith(fence) && text === fence.charAt(0).repeat(text.length);

@@ -116,7 +116,7 @@ function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage
   return { inside, after: body.slice(end).map(({ text }) => text) };
 }
 
-/** Tells whether a line of the text, also in a quote, is a marker of a block. */
+/** True if a line of the text, also in a quote, is a marker of a block. */
 export function holdsMarker(text: string): boolean {
   return (
     /RALPH_STATUS/i.test(text) &&
@@ -247,7 +247,7 @@ function divided(lines: readonly PassageLine[]): {
   };
 }
 
-/** Tells whether a field is prose of a summary, such as "Note: …": an unknown name counts as a field only in capitals and without deeper indentation. */
+/** Returns true if a field is prose of a summary, such as "Note: …": an unknown name counts as a field only in capitals and without deeper indentation. */
 function isProse(field: Field, line: string, indent: number): boolean {
   return knownName(field) === undefined && (field.name !== field.name.toUpperCase() || indentOf(line) > indent);
 }
@@ -258,7 +258,7 @@ function folded([first = '', ...more]: readonly string[]): string {
   return [...(text.length > 0 && /^[>|][+-]?$/.test(first) ? [] : [first]), ...text].join(' ').trim();
 }
 
-/** Tells whether the fields are the protocol's own text, echoed: every value is a placeholder. A partly filled block is an answer. */
+/** Returns true if the fields are the protocol's own text, echoed: every value is a placeholder. A partly filled block is an answer. */
 function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean {
   const offers = [...fields].filter(([name]) => !WORDS.includes(name));
   return (
@@ -283,7 +283,7 @@ const TEMPLATE: Record<FieldName, RegExp> = {
   QUESTION: WORDS_OFFER,
 };
 
-/** Tells whether a summary or question has only the protocol's placeholder, which counts as absent. */
+/** Returns true if a summary or question has only the protocol's placeholder, which counts as absent. */
 function isLeftOut(name: FieldName, value: string): boolean {
   return (name === 'SUMMARY' || name === 'QUESTION') && WORDS_OFFER.test(value);
 }
@@ -330,7 +330,7 @@ function indentOf(line: string): number {
   return line.length - line.trimStart().length;
 }
 
-/** Tells whether the message ends in a fence that contains a block. */
+/** Returns true if the message ends in a fence that contains a block. */
 function endsInFencedBlock(lines: readonly MarkedLine[]): boolean {
   const end = lines.findLastIndex(({ text }) => text.trim() !== '');
   if (lines[end]?.within !== 'fence') return false;

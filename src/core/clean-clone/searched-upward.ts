@@ -100,7 +100,7 @@ const INSIDE: Readonly<Record<string, RegExp>> = {
 /** Files that an agent's CLI writes into a home folder, which do not count. */
 const OF_AGENTS: ReadonlySet<string> = new Set(['.claude.json']);
 
-/** Tells whether tools look for a file or a folder of this name in the folders above the one where they run. */
+/** True if tools look for a file or a folder of this name in the folders above the one where they run. */
 export function isSearchedUpward(name: string, kind: 'file' | 'folder'): boolean {
   const lower = name.toLowerCase();
   return kind === 'folder'
@@ -114,7 +114,7 @@ export function searchedInside(name: string): RegExp | null {
   return Object.hasOwn(INSIDE, lower) ? (INSIDE[lower] ?? null) : null;
 }
 
-/** Tells whether a file of this path may contain absolute paths that must be moved with it. */
+/** True if a file of this path may contain absolute paths that must be moved with it. */
 export function namesPaths(path: string): boolean {
   return NAMING.some((form) => form.test(path));
 }

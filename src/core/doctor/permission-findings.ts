@@ -68,7 +68,7 @@ export function pullRequestFinding({ step, repository }: ExaminedStep): Finding 
       );
 }
 
-/** Tells whether the step uses a token other than the job's. */
+/** True if the step uses a token other than the job's. */
 export function hasOwnToken(step: RalphStep): boolean {
   return ownTokenOf(step) !== null;
 }

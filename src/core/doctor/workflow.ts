@@ -66,7 +66,7 @@ const RALPH_WORKFLOW = /^[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph\.yml(?:@|$
 /** The condition of the reusable workflow's first job, which filters events. */
 const ITS_CONDITION = 'github.event.label.name == inputs.task-label, startsWith(github.event.comment.body)';
 
-/** Tells whether the `uses:` of a job is the reusable workflow. */
+/** True if the `uses:` of a job is the reusable workflow. */
 export function callsRalph(uses: string): boolean {
   return RALPH_WORKFLOW.test(uses);
 }
@@ -130,7 +130,7 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
   });
 }
 
-/** Tells whether a step has a post step that stores files of the machine at the end of the job. */
+/** Returns true if a step has a post step that stores files of the machine at the end of the job. */
 function storesCache(step: Entries): boolean {
   const uses = scalarTextOf(step.uses);
   const { cache = '' } = textsOf(step.with);
@@ -156,7 +156,7 @@ const TELLING =
 const KEYS = /^(?:anthropic-api-key|claude-code-oauth-token|openai-api-key|gemini-api-key|copilot-github-token)$/;
 
 /**
- * Tells whether a step's inputs look like this action's: at least two distinctive ones, or one next to an agent's key.
+ * True if a step's inputs look like this action's: at least two distinctive ones, or one next to an agent's key.
  */
 export function takesRalphInputs(inputs: readonly string[]): boolean {
   const telling = inputs.filter((name) => TELLING.test(name)).length;
@@ -199,7 +199,7 @@ function scalarTextOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : ['number', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 
-/** Tells whether the value of a workflow's text is only known during a run. */
+/** True if the value of a workflow's text is only known during a run. */
 export function isExpression(text: string): boolean {
   return text.includes('${{');
 }

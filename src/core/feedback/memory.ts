@@ -182,17 +182,17 @@ function unpostedIn({ items }: Pick<Feedback, 'items'>): readonly TaskId[] {
   return Object.entries(items).flatMap(([id, item]) => (isAnsweredInThread(item) && isUnposted(item) ? [id] : []));
 }
 
-/** Tells whether an item has an answer that people cannot read yet. */
+/** True if an item has an answer that people cannot read yet. */
 export function isUnposted({ answer }: Pick<FeedbackItem, 'answer'>): boolean {
   return answer !== null && !answer.posted;
 }
 
-/** Tells whether an item is answered in its own thread or review. Checks and conflicts are answered in the description of the pull request. */
+/** Returns true if an item is answered in its own thread or review. Checks and conflicts are answered in the description of the pull request. */
 function isAnsweredInThread({ kind }: FeedbackItem): boolean {
   return kind === 'thread' || kind === 'review';
 }
 
-/** Tells whether a run without a call has something to post: an answer that an earlier run could not post, or a change of `unstarted`. */
+/** True if a run without a call has something to post: an answer that an earlier run could not post, or a change of `unstarted`. */
 export function hasUnpostedAnswers(now: Feedback, before: Feedback): boolean {
   const isSaid = (now.unstarted === null) === (before.unstarted === null);
   return unpostedIn(now).length > 0 || !isSaid;

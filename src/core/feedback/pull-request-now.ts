@@ -170,7 +170,7 @@ export function holdOf(standing: ReviewState): Hold | null {
   return { approvedBy: isApprovedNow(standing) ? approvedBy.slice(0, MAX_APPROVERS) : [], autoMerge, queued: isQueued };
 }
 
-/** Tells whether the head is approved. One of two required approvals counts as well, because it was given for exactly this head. */
+/** Returns true if the head is approved. One of two required approvals counts as well, because it was given for exactly this head. */
 function isApprovedNow({ decision, approvedBy, changesRequestedBy }: ReviewState): boolean {
   if (decision === 'approved') return true;
   return decision !== 'changes-requested' && approvedBy.length > 0 && changesRequestedBy.length === 0;

@@ -45,7 +45,7 @@ interface AskedSubject {
 /** The current requests of people and CI, as the pull request shows them. */
 export interface CurrentSubjects {
   readonly subjects: readonly AskedSubject[];
-  /** Tells whether a subject that is missing in `subjects` may still need an answer, for example because its check is still running. */
+  /** True if a subject that is missing in `subjects` may still need an answer, for example because its check is still running. */
   readonly isUndecided: (id: TaskId, kind: Kind) => boolean;
   /** The head if a person pushed it; null if Ralph pushed it. */
   readonly personHead: string | null;
@@ -193,7 +193,7 @@ export function forgetFeedback({ tasks }: FeedbackMemory): FeedbackMemory {
   return { feedback: noFeedback, tasks: Object.fromEntries(Object.entries(tasks).filter(([id]) => !isFeedback(id))) };
 }
 
-/** Tells whether a round has begun. A suggestion that was applied and failed verification has begun one without a call. */
+/** Returns true if a round has begun. A suggestion that was applied and failed verification has begun one without a call. */
 function isBegun({ attempts, state }: TaskProgress): boolean {
   return attempts > 0 || state === 'in-progress';
 }
@@ -202,7 +202,7 @@ function progressIn(tasks: ProgressById, id: TaskId): TaskProgress | null {
   return Object.hasOwn(tasks, id) ? (tasks[id] ?? null) : null;
 }
 
-/** Tells whether an item without a current request can be dropped: Ralph did not answer it, or left it to a person. */
+/** Returns true if an item without a current request can be dropped: Ralph did not answer it, or left it to a person. */
 function isOver({ answer }: FeedbackItem): boolean {
   return answer === null || answer.kind === 'given-up';
 }
@@ -247,7 +247,7 @@ function earlierAnswersOf({ tried = [], answer }: FeedbackItem): NonNullable<Fee
   return [...tried, { commit: answer.commit, words }].slice(-MAX_TRIED);
 }
 
-/** Tells whether a request starts its task from the beginning. A check that still fails on a newer commit while its task is open is the same request. */
+/** Returns true if a request starts its task from the beginning. A check that still fails on a newer commit while its task is open is the same request. */
 function isNewRequest({ kind, asked }: AskedSubject, before: FeedbackItem | undefined, then: TaskProgress): boolean {
   // The task was finished, but its run was lost before it could answer.
   if (before === undefined || (before.answer === null && isFinished(then))) return true;

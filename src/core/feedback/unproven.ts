@@ -4,7 +4,7 @@ import type { Feedback, FeedbackItem } from './memory.ts';
 
 type Progress = Pick<TaskProgress, 'state'>;
 
-/** Tells whether an answer claims a change although the task is open again: its verification has not passed, and the answer is not posted. */
+/** True if an answer claims a change although the task is open again: its verification has not passed, and the answer is not posted. */
 export function isUnproven({ answer }: Pick<FeedbackItem, 'answer'>, progress: Progress | null): boolean {
   const isOpen = progress !== null && !isFinished(progress);
   return answer !== null && answer.kind === 'changed' && !answer.posted && isOpen;
@@ -26,7 +26,7 @@ export function provenAnswers({
 }
 
 /**
- * Tells whether a subject has used up its rounds, so that it waits until a person pushes or retries it. Rounds of people
+ * True if a subject has used up its rounds, so that it waits until a person pushes or retries it. Rounds of people
  * and CI are counted per subject, those of bots per pull request, because a bot opens new threads for every push.
  * `maxRounds` 0: no limit.
  */

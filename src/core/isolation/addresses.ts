@@ -9,7 +9,7 @@ export function parseAddress(text: string): string | null {
   return bytes.length === 4 ? bytes.join('.') : groupsOf(bytes).join(':');
 }
 
-/** Tells whether an address is not public, such as this machine, its network or a cloud's metadata service. Unreadable text counts as not public. */
+/** True if an address is not public, such as this machine, its network or a cloud's metadata service. Unreadable text counts as not public. */
 export function isForbiddenAddress(text: string): boolean {
   const bytes = bytesOf(text);
   if (bytes === null) return true;
@@ -103,7 +103,7 @@ function bytesOfHalf(text: string): Bytes | null {
   return bytes;
 }
 
-/** Tells whether the text ends in an IPv4 address, which is allowed at the very end only. */
+/** Returns true if the text ends in an IPv4 address, which is allowed at the very end only. */
 function endsInV4(text: string): boolean {
   return text.includes('.');
 }

@@ -3,7 +3,7 @@ export interface SandboxSurroundings {
   readonly home: string;
   /** Port of the proxy on 127.0.0.1; null if nothing limits the sandbox's network. */
   readonly proxyPort: number | null;
-  /** Tells whether a folder that a variable names exists in the sandbox. */
+  /** True if a folder that a variable names exists in the sandbox. */
   readonly isVisible: (path: string) => boolean;
 }
 

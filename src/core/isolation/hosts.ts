@@ -108,7 +108,7 @@ export function withHosts(allowed: AllowedHosts, more: readonly HostRule[]): All
   return allowed.kind === 'any' ? allowed : { kind: 'listed', hosts: uniqueHosts([...allowed.hosts, ...more]) };
 }
 
-/** Tells whether the user explicitly limited the network, so that a run must not start without that limit. */
+/** True if the user explicitly limited the network, so that a run must not start without that limit. */
 export function requiresNetworkLimit(asked: HostsAsked): boolean {
   return asked.kind === 'none' || (asked.kind === 'registries-and' && asked.hosts.length + asked.localPorts.length > 0);
 }
@@ -124,7 +124,7 @@ export function uniqueHosts(hosts: readonly HostRule[]): readonly HostRule[] {
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rule]) => rule);
 }
 
-/** Tells whether a target may be requested. The address that its name resolves to is checked elsewhere. */
+/** True if a target may be requested. The address that its name resolves to is checked elsewhere. */
 export function allows(rules: EgressRules, host: string, port: number): boolean {
   const target = parseHost(host);
   if (target === null || isModelHost(rules, target)) return false;
@@ -132,7 +132,7 @@ export function allows(rules: EgressRules, host: string, port: number): boolean 
   return rules.allowed.hosts.some((rule) => rule.port === port && matches(rule.host, target));
 }
 
-/** Tells whether only the broker may reach this host. */
+/** True if only the broker may reach this host. */
 export function isModelHost({ never }: EgressRules, host: string): boolean {
   const target = parseHost(host);
   return target !== null && never.some((name) => isNamedBy(name, target));
@@ -144,7 +144,7 @@ export function modelHostsAmong(asked: HostsAsked, never: readonly string[]): re
   return asked.hosts.filter(({ host }) => never.some((name) => isNamedBy(name, host)));
 }
 
-/** Tells whether a name or address may be public, as far as that can be decided without a name server. */
+/** True if a name or address may be public, as far as that can be decided without a name server. */
 export function isPublicHost(host: string): boolean {
   if (parseAddress(host) !== null) return !isForbiddenAddress(host);
   return host.includes('.') && !PRIVATE_NAMES.some((name) => host === name || host.endsWith(`.${name}`));
@@ -191,7 +191,7 @@ function matches(rule: string, host: string): boolean {
   return rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : rule === host;
 }
 
-/** Tells whether an entry of `never` matches a host: `*` matches part of one label, and a leading `*.` matches every name below. */
+/** Returns true if an entry of `never` matches a host: `*` matches part of one label, and a leading `*.` matches every name below. */
 function isNamedBy(text: string, host: string): boolean {
   const name = parseHost(text) ?? text.toLowerCase();
   if (name.startsWith('*.')) return host.endsWith(name.slice(1));

@@ -97,7 +97,7 @@ export type RunProcess = z.infer<typeof runProcess>;
 const KEPT_MS = DAY_MS;
 
 /**
- * Tells whether nobody will remove a sandbox: its run and the process that started the run are gone, the machine
+ * True if nobody will remove a sandbox: its run and the process that started the run are gone, the machine
  * restarted, or the sandbox's record is gone with the run's folder or is too old. `started` returns the start time of a
  * process, null if there is none; `boot` and `namespace` are those of the current process.
  */
@@ -123,7 +123,7 @@ export function modeBefore(folder: string, agentSandboxes: readonly AgentSandbox
   return agentSandboxes.flatMap(({ closed }) => closed).find((known) => known.path === folder)?.mode ?? null;
 }
 
-/** Tells whether one of these sandboxes still needs the folder closed. */
+/** True if one of these sandboxes still needs the folder closed. */
 export function isKeptClosed(folder: string, agentSandboxes: readonly AgentSandboxRecord[]): boolean {
   return (
     modeBefore(

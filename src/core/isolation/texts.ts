@@ -55,7 +55,7 @@ export function refusedHosts({ refused }: IsolationFacts): readonly (readonly [s
 
 const HOST_AND_PORT = /^[\w.:[\]-]{1,260}:\d{1,5}$/;
 
-/** Tells whether a name of `refused` is well-formed, see `createEgress`. */
+/** Returns true if a name of `refused` is well-formed, see `createEgress`. */
 function isRefusedName(name: string): boolean {
   return HOST_AND_PORT.test(name.replace(MISMATCH_SUFFIX, ''));
 }

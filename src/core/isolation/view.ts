@@ -157,7 +157,7 @@ function lineOf(mount: Mount, root: string): string {
   return `ralph ${target} tmpfs mode=${mount.mode},nosuid,${devices}X-mount.mkdir=0755 0 0`;
 }
 
-/** Tells whether `path` is `folder` or inside of it. */
+/** True if `path` is `folder` or inside of it. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }
@@ -179,7 +179,7 @@ export function disksIn(mountinfo: string): readonly string[] {
   });
 }
 
-/** Tells whether the mount of a path forbids starting programs, according to `/proc/self/mountinfo`. */
+/** True if the mount of a path forbids starting programs, according to `/proc/self/mountinfo`. */
 export function forbidsPrograms(path: string, mountinfo: string): boolean {
   const mounts = mountinfo.split('\n').flatMap((line) => {
     const [, , , , place, options = ''] = line.split(' ');

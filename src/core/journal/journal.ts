@@ -299,7 +299,7 @@ export function recordIteration(state: LaneState, entry: JournalEntry, titleOf: 
   return { ...state, change: { ...change, lines: entry.lines ?? change.lines } };
 }
 
-/** Tells whether an iteration's agent worked: content changed, or the call was not stopped by a limit, a failure or its configuration. */
+/** True if an iteration's agent worked: content changed, or the call was not stopped by a limit, a failure or its configuration. */
 export function hasWorked({
   analysis,
   evidence: { end },

@@ -103,7 +103,7 @@ const anyLine = z.object({
   lane: z.string(),
 });
 
-/** Tells whether any line of the text claims to belong to a journal, of any version and however damaged. */
+/** True if any line of the text claims to belong to a journal, of any version and however damaged. */
 export function isAboutJournal(text: string): boolean {
   return text.split('\n').some((line) => anyLine.safeParse(tryJson(line.replace(/^\uFEFF/, ''))).success);
 }
@@ -134,7 +134,7 @@ function problemsOf(
     : problem(`its task ${taskId} is not among those of the start`);
 }
 
-/** Tells whether a line of this kind stands between two iterations. */
+/** Returns true if a line of this kind stands between two iterations. */
 function isBetween(kind: JournalLine['kind']): boolean {
   return ['check', 'answer', 'wait', 'left-out', 'withdrawal'].includes(kind);
 }

@@ -284,12 +284,12 @@ export function withMeasuredSizes(
   return { ...change, lines, tasks: Object.fromEntries(tasks) };
 }
 
-/** Tells whether the change has a share of a task. */
+/** True if the change has a share of a task. */
 export function hasShareOf({ tasks }: Change, id: TaskId): boolean {
   return Object.hasOwn(tasks, id);
 }
 
-/** Tells whether the change is large enough for a review; a limit of 0 means no limit. */
+/** True if the change is large enough for a review; a limit of 0 means no limit. */
 export function isFull(
   change: Change,
   progress: Readonly<Record<TaskId, TaskProgress>>,

@@ -256,7 +256,7 @@ export function pushSignals(signals: Signals, iteration: IterationSignals): Sign
   };
 }
 
-/** Tells whether the agent ended its call itself, without an error. */
+/** True if the agent ended its call itself, without an error. */
 export function agentAnswered({
   analysis,
   evidence: { end, steps },
@@ -267,7 +267,7 @@ export function agentAnswered({
   return end.kind === 'exited' && end.code === 0 && analysis.agentError === null && askedAgent(steps);
 }
 
-/** Tells whether `chars` is shorter than (100 − `percent`) % of the median of the window before it. */
+/** True if `chars` is shorter than (100 − `percent`) % of the median of the window before it. */
 export function outputDeclined(signals: Signals, chars: number, percent: number): boolean {
   const median = medianOf(signals.outputChars);
   return median !== null && chars * 100 < median * (100 - percent);

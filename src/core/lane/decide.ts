@@ -348,7 +348,7 @@ function hasIterated(run: RunSoFar): boolean {
   return run.last !== null;
 }
 
-/** Tells whether the last iteration's claim to be done was neither overruled nor contradicted. */
+/** Returns true if the last iteration's claim to be done was neither overruled nor contradicted. */
 function isUncontested({ last }: RunSoFar): boolean {
   return last !== null && last.verdict.vetoes.length === 0 && last.verdict.discrepancies.length === 0;
 }

@@ -67,7 +67,7 @@ export function dropExpiredSessions<State extends WithTurns>(state: State, polic
   return fresh.length === entries.length ? state : { ...state, resting: Object.fromEntries(fresh) };
 }
 
-/** Tells whether the lane has a session with any agent. */
+/** True if the lane has a session with any agent. */
 export function hasAnySession({ session, resting }: Pick<WithTurns, 'session' | 'resting'>): boolean {
   return session !== null || Object.keys(resting).length > 0;
 }
@@ -167,7 +167,7 @@ function resetReason(session: Session, taskId: TaskId, policy: Policy, now: numb
   return null;
 }
 
-/** Tells whether an id is safe as an argument of the CLI: it must not look like a flag or a path. */
+/** Returns true if an id is safe as an argument of the CLI: it must not look like a flag or a path. */
 function isUsable(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(id);
 }

@@ -33,7 +33,7 @@ export function verificationSubject(
   return { commit, commands: sha256(verify.join('\n')).slice(0, 32) };
 }
 
-/** Tells whether a verification is about these commands at this commit. */
+/** True if a verification is about these commands at this commit. */
 export function isVerificationOf(
   record: VerificationRecord | null,
   { commit, commands }: VerificationSubject,
@@ -107,7 +107,7 @@ export function awaitingVerification({ tasks }: Pick<LaneState, 'tasks'>): reado
   return Object.keys(tasks).filter((id) => tasks[id]?.unproven === true);
 }
 
-/** Tells whether this very commit failed in a clean clone. */
+/** True if this very commit failed in a clean clone. */
 export function isKnownRed({ headVerification }: LaneState, commit: ObjectId): boolean {
   return headVerification?.kind === 'failed' && headVerification.commit === commit;
 }

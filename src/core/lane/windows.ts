@@ -130,7 +130,7 @@ export function plausibleWindows(windows: Windows, now: number): Windows {
 }
 
 /**
- * Tells whether an instant is implausibly far ahead. A smaller lead is kept: this machine's clock may be behind, and a
+ * True if an instant is implausibly far ahead. A smaller lead is kept: this machine's clock may be behind, and a
  * lead grants no second window.
  */
 export function isTooFarAhead(instant: number, now: number): boolean {

@@ -200,7 +200,7 @@ function dueHeadVerification(
 }
 
 /**
- * Tells whether a run waits instead of parking: the policy says so or a step's circuit opens only briefly, and time for
+ * True if a run waits instead of parking: the policy says so or a step's circuit opens only briefly, and time for
  * a call is left afterwards. A run that can ask for more passes its policy without the reservation's bounds.
  */
 export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): outcome is Parked {
@@ -222,7 +222,7 @@ function boundAfterWait({ resumeAt }: Parked, { run, policy, now }: Moment): Run
   return limitOf(run, afterWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 
-/** Tells whether only the reservation keeps a run from another call, so that the run may ask for more. */
+/** Returns true if only the reservation keeps a run from another call, so that the run may ask for more. */
 function isHeldByReservation(outcome: Outcome, { run, policy, now }: Moment): boolean {
   return outcome.kind === 'limit' && policy.onLimit === 'wait' && limitOf(run, policy, now) === null;
 }

@@ -273,7 +273,7 @@ export function parseMcpAddress(url: string): McpAddress | null {
   return target === null ? null : { secure, target, path };
 }
 
-/** Tells whether an address is on this machine. */
+/** Returns true if an address is on this machine. */
 function isLoopback({ host }: Target): boolean {
   return LOOPBACK.test(host);
 }

@@ -5,7 +5,7 @@ import type { Outcome } from '../outcome.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 
-/** Tells whether the run ended because the agent claimed completion often enough to be believed. A prompt cannot be completed in any other way. */
+/** True if the run ended because the agent claimed completion often enough to be believed. A prompt cannot be completed in any other way. */
 export function endsOpenEnded({ kind, reason }: Outcome): boolean {
   return kind === 'complete' && reason !== 'plan_complete';
 }

@@ -50,7 +50,7 @@ function isDocument(path: string, texts: Texts): boolean {
   );
 }
 
-/** Tells whether agents keep this file up to date as they work, so that a change in it is not a new request. */
+/** Returns true if agents keep this file up to date as they work, so that a change in it is not a new request. */
 function isKeptByAgents(path: string): boolean {
   const name = path.replace(/^.*\//, '').replace(/^@/, '').toLowerCase();
   return KEPT_BY_AGENTS.has(name) || Object.values(taskFilePaths).some((paths) => paths.includes(path));

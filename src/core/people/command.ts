@@ -6,7 +6,7 @@ import { nearest } from '../text/nearest.ts';
 /** The beginning of every comment by Ralph, so that Ralph recognizes its comments by content and not by login. */
 export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
 
-/** Tells whether a comment claims to be Ralph's. The caller must check its author. */
+/** True if a comment claims to be Ralph's. The caller must check its author. */
 export function isOwnComment(text: string): boolean {
   return text.trimStart().startsWith(OWN_COMMENT_MARKER);
 }

@@ -97,7 +97,7 @@ export function* readableComments<Account extends Person>(
   }
 }
 
-/** Tells whether a comment asks for the work again, and so for the comments before it to be read. */
+/** Returns true if a comment asks for the work again, and so for the comments before it to be read. */
 function asksForWork(body: string): boolean {
   const words = /^\s*\/ralph[ \t]+([^\r\n]*)/i.exec(body)?.[1] ?? '';
   return ['run', 'retry'].includes(parseCommand(words).kind);

@@ -131,7 +131,7 @@ function editsSince<Account>({ edits }: History<Account>, at: number): readonly 
   return edits.filter((edit) => edit.at >= at);
 }
 
-/** Tells whether GitHub may hide edits made after the label; it lists only the newest ones. */
+/** Returns true if GitHub may hide edits made after the label; it lists only the newest ones. */
 function mayHideEdits<Account>({ edits, truncated }: History<Account>, since: readonly Act<Account>[]): boolean {
   const showsOlder = since.length < edits.length && since.length < SHOWN_EDITS;
   return truncated && since.length > 0 && !showsOlder;

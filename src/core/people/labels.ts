@@ -47,7 +47,7 @@ export function hasLabel(labels: readonly string[], name: string): boolean {
   return labels.some((label) => sameLabel(label, name));
 }
 
-/** Tells whether the labels say that the issue waits for approval. */
+/** True if the labels say that the issue waits for approval. */
 export function waitsForApproval(labels: readonly string[]): boolean {
   return hasLabel(labels, NOTICE_LABEL);
 }
@@ -92,7 +92,7 @@ function similarLabel(taskLabel: string, labels: readonly string[]): string | nu
   return containing[0] ?? nearest(taskLabel, others);
 }
 
-/** Tells whether a name is part of the wanted label; short words are part of too many. */
+/** Returns true if a name is part of the wanted label; short words are part of too many. */
 function isPartOf(name: string, wanted: string): boolean {
   return name.length >= 4 && wanted.includes(name.toLowerCase());
 }

@@ -112,12 +112,12 @@ export function resolvedNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome
   ];
 }
 
-/** Tells whether people were notified that the lane's pull request is ready with its current content. */
+/** True if people were notified that the lane's pull request is ready with its current content. */
 export function isKnownReady({ lane, notified }: Pick<LaneState, 'lane' | 'notified'>): boolean {
   return notified.some(({ kind, about }) => kind === 'ready' && about === aboutLane(lane));
 }
 
-/** Tells whether one more notifying comment may be written now; `given` are the instants of earlier ones, which may be in the future if the clock was turned back. */
+/** True if one more notifying comment may be written now; `given` are the instants of earlier ones, which may be in the future if the clock was turned back. */
 export function mayNotify(given: readonly number[], now: number): boolean {
   return given.filter((at) => Math.abs(now - at) < DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;
 }
@@ -142,7 +142,7 @@ function needsOf(end: LaneEnd): readonly Need[] {
   return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
 }
 
-/** Tells whether a person must enable auto-merge again for the pull request to merge on its own. */
+/** Returns true if a person must enable auto-merge again for the pull request to merge on its own. */
 function hasLostAutoMerge({ feedback: { overtaken } }: NotifiedLane): boolean {
   return overtaken !== null && (overtaken.autoMerge || overtaken.queued);
 }
@@ -245,7 +245,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
   }
 }
 
-/** Tells whether an answer since `then` shows that the pull request is not ready to be merged. */
+/** Returns true if an answer since `then` shows that the pull request is not ready to be merged. */
 function isHeldUpSince(then: number, { after }: LaneEnd): boolean {
   return Object.values(provenAnswers(after).items).some(
     ({ kind, answer }) =>
@@ -255,20 +255,20 @@ function isHeldUpSince(then: number, { after }: LaneEnd): boolean {
   );
 }
 
-/** Tells whether an open circuit now stays open because of another task, while the task that tripped it has left the lane. */
+/** Returns true if an open circuit now stays open because of another task, while the task that tripped it has left the lane. */
 function opensOnAnother({ before, after, tasks }: LaneEnd): boolean {
   if (before.circuit.kind !== 'open' || after.circuit.kind !== 'open') return false;
   const { taskId } = before.circuit;
   return taskId !== null && taskId !== after.circuit.taskId && !tasks.some(({ id }) => id === taskId);
 }
 
-/** Tells whether a run shows that the cause of an earlier halt is gone. A run that was cut off shows nothing. */
+/** Returns true if a run shows that the cause of an earlier halt is gone. A run that was cut off shows nothing. */
 function hasRecovered({ after: { signals }, outcome }: LaneEnd): boolean {
   const showsIt = !['halted', 'failed', 'cancelled', 'parked', 'paused'].includes(outcome.kind);
   return showsIt && signals.testOnlyInARow === 0 && countSet(signals.vetoed) === 0;
 }
 
-/** Tells whether a need still exists. A stuck task that gets another turn stays stuck until it makes progress. */
+/** Returns true if a need still exists. A stuck task that gets another turn stays stuck until it makes progress. */
 function isStillNeeded(kind: NotificationKind, progress: TaskProgress): boolean {
   const isUndecided = progress.state === 'todo' || progress.state === 'in-progress';
   return kindOfProgress(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);

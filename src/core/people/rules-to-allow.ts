@@ -65,7 +65,7 @@ function commandOf(words: readonly string[]): string {
   return named.every((word) => /^[\w.=/@:-]{1,60}$/.test(word)) ? named.join(' ') : program;
 }
 
-/** Tells whether a rule such as `Bash`, `Bash(npm:*)`, `Bash(npm *)` or `Bash(npm ci)` allows the command. */
+/** Returns true if a rule such as `Bash`, `Bash(npm:*)`, `Bash(npm *)` or `Bash(npm ci)` allows the command. */
 function covers(rule: string, command: string): boolean {
   if (rule === 'Bash') return true;
   const inside = /^Bash\((.*)\)$/s.exec(rule)?.[1];

@@ -35,7 +35,7 @@ export function withdrawTasks<T extends QueuedTask>(
   return ids.size === 0 ? tasks : tasks.map((task) => (ids.has(task.id) ? { ...task, obstacle: 'withdrawn' } : task));
 }
 
-/** Tells whether people took back every task that the run could have worked on. */
+/** True if people took back every task that the run could have worked on. */
 export function isAllWithdrawn(tasks: readonly QueuedTask[]): boolean {
   return tasks.length > 0 && tasks.every(isWithdrawn);
 }

@@ -80,7 +80,7 @@ export const PIPELINE_FILES = [
   'config.yaml',
 ] as const;
 
-/** Tells whether other tools use a file of this name as well, so that its content must show that it is a pipeline. */
+/** True if other tools use a file of this name as well, so that its content must show that it is a pipeline. */
 export function isSharedFileName(file: string): boolean {
   return file === 'config.yaml';
 }

@@ -64,12 +64,12 @@ export function failingSteps(steps: readonly StepRecord[]): readonly StepRecord[
   );
 }
 
-/** Tells whether any agent was called. */
+/** True if any agent was called. */
 export function askedAgent(steps: readonly StepRecord[]): boolean {
   return callsIn(steps) > 0;
 }
 
-/** Tells whether an agent changed content. Changes by commands are not progress, because they repeat. */
+/** True if an agent changed content. Changes by commands are not progress, because they repeat. */
 export function changedByAgent(steps: readonly StepRecord[]): boolean {
   return steps.length === 0 || steps.some(({ kind, changed }) => kind === 'agent' && changed);
 }

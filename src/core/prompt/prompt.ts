@@ -135,7 +135,7 @@ Each claim is compared with what really changed in the repository.`;
 const SUMMARY =
   'SUMMARY is what a reviewer reads first. A block without it is complete, but say what you assumed and left out.';
 
-/** Tells whether the summary is posted as the answer to people or CI. */
+/** Returns true if the summary is posted as the answer to people or CI. */
 function isAnswer(aim: Aim, { source }: Task): boolean {
   return aim !== 'once' && source.kind === 'feedback' && source.on.kind !== 'conflict';
 }

@@ -39,7 +39,7 @@ export const UNKNOWN_RULE = 'unknown';
 
 const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'transient'];
 
-/** Tells whether the server named one of the known rules. */
+/** True if the server named one of the known rules. */
 export function isNamed({ rule }: Refusal): boolean {
   return rule !== UNKNOWN_RULE && rule !== unnamedProtection.rule;
 }
@@ -59,12 +59,12 @@ export function withoutAddresses(words: string): string {
   return words.replaceAll(/'[a-z+]+:\/\/[^']*'|[a-z+]+:\/\/\S+/gi, '');
 }
 
-/** Tells whether the words describe a failed connection or a failure of the server, so that another attempt may succeed. */
+/** True if the words describe a failed connection or a failure of the server, so that another attempt may succeed. */
 export function isTransient(words: string): boolean {
   return parseRefusal(words).kind === 'transient';
 }
 
-/** Tells whether the words say that the branch has moved. */
+/** True if the words say that the branch has moved. */
 export function isStale(words: string): boolean {
   return parseRefusal(words).kind === 'stale';
 }
@@ -136,7 +136,7 @@ export function serverWords(text: string): string {
   return capped([...new Set(said)].join('; '), MAX_WORDS_CHARS);
 }
 
-/** Tells whether git allows this branch name (git-check-ref-format). */
+/** True if git allows this branch name (git-check-ref-format). */
 export function isBranchName(name: string): boolean {
   return (
     name !== 'HEAD' &&

@@ -302,7 +302,7 @@ export function effectOf(type: string): RuleType | null {
   return serverRules.find((rule) => rule.type?.name === type)?.type ?? null;
 }
 
-/** Tells whether a rule concerns the name of a file, so that the server refuses the file whatever its content. */
+/** True if a rule concerns the name of a file, so that the server refuses the file whatever its content. */
 export function isForPath(rule: string): boolean {
   return ['workflow', 'file-path', 'path-length', 'file-extension'].includes(rule);
 }

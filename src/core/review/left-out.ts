@@ -24,7 +24,7 @@ export function leftOutReason(why: string): LeftOutReason {
   return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason].split(';', 1)[0] ?? '')) ?? 'other';
 }
 
-/** Tells whether a path belongs to an agent's or editor's own settings, which tasks are rarely about. */
+/** True if a path belongs to an agent's or editor's own settings, which tasks are rarely about. */
 export function isAgentFolder(path: string): boolean {
   return OWN.test(path);
 }

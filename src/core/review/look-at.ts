@@ -213,7 +213,7 @@ function depthOf(path: string): number {
 
 const LARGE_BYTES = 256 * 1024;
 
-/** Tells whether a file is a picture, a font or other media, which changes often and never runs. */
+/** Returns true if a file is a picture, a font or other media, which changes often and never runs. */
 function isPicture(path: string): boolean {
   return /\.(?:png|jpe?g|gif|webp|avif|ico|bmp|tiff?|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav|pdf)$/i.test(path);
 }

@@ -182,7 +182,7 @@ const OWN_COMMANDS = [
   'test',
 ];
 
-/** Tells whether a script runs without being called, for example before or after another script of the file. */
+/** Returns true if a script runs without being called, for example before or after another script of the file. */
 function runsByItself(name: string, scripts: Scripts): boolean {
   const [, of = ''] = /^(?:pre|post)(.+)$/.exec(name) ?? [];
   // npm also runs pre and post scripts of its own commands, even without a script of that name.

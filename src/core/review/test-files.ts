@@ -83,7 +83,7 @@ export function isTestFile(path: string): boolean {
   return TEST_PATH.test(path);
 }
 
-/** Tells whether a file may contain tests: Rust keeps tests beside the code that they test. */
+/** True if a file may contain tests: Rust keeps tests beside the code that they test. */
 export function mayHoldTests(path: string): boolean {
   return isTestFile(path) || /\.rs$/.test(path);
 }
@@ -182,17 +182,17 @@ function withoutLines(text: string, comment: RegExp): string {
     .join('\n');
 }
 
-/** Tells whether a package manager writes the file from a manifest, so that nobody merges its lines by hand. */
+/** True if a package manager writes the file from a manifest, so that nobody merges its lines by hand. */
 export function isLockFile(path: string): boolean {
   return LOCK_FILE.test(path);
 }
 
-/** Tells whether some lines of the file may decide what is tested, so that its texts must be read. */
+/** Returns true if some lines of the file may decide what is tested, so that its texts must be read. */
 function mayHaveTestSettings(path: string): boolean {
   return FILES.some((file) => file.path.test(path));
 }
 
-/** Tells whether a change touches lines that decide what is tested; false for files without such lines. */
+/** True if a change touches lines that decide what is tested; false for files without such lines. */
 export function changesTestSettings(path: string, before: string | null, after: string | null): boolean {
   return FILES.some((file) => file.path.test(path) && settingsIn(before ?? '', file) !== settingsIn(after ?? '', file));
 }
@@ -237,12 +237,12 @@ const MOST_FILES = 4000;
 const DATA =
   /\.(?:jsonl?|ya?ml|toml|csv|tsv|txt|md|snap|xml|html?|css|svg|log|sql|patch|diff|png|jpe?g|gif|webp|ico|pdf|woff2?|ttf|wasm|zip|gz|tgz|tar|bin|dat|mp[34]|wav)$/i;
 
-/** Tells whether the file defines package scripts. */
+/** True if the file defines package scripts. */
 export function isManifest(path: string): boolean {
   return /(?:^|\/)package\.json$/i.test(path);
 }
 
-/** Tells whether the rules read a file's texts and not only its name. */
+/** True if the rules read a file's texts and not only its name. */
 export function readsTexts({ path, kind }: Pick<UnreadChange, 'path' | 'kind'>): boolean {
   return (
     kind !== 'deleted' &&
@@ -276,7 +276,7 @@ const GENERATED = [
   /(?:^|\/)(?:dist|vendor|node_modules|third_party|__snapshots__|__generated__)\//,
 ];
 
-/** Tells whether the file is generated or copied, so that nobody reviews its lines. */
+/** True if the file is generated or copied, so that nobody reviews its lines. */
 export function isGenerated(path: string): boolean {
   return isLockFile(path) || GENERATED.some((pattern) => pattern.test(path));
 }

@@ -25,7 +25,7 @@ const ENDINGS = /\.(?:pem|key|p8|p12|pfx|jks|keystore|ppk|kdbx|ovpn|tfvars(?:\.j
 /** Matches files that can only be identified together with their folder. */
 const PLACES = /(?:^|\/)(?:\.docker\/config\.json|\.kube\/config)$/;
 
-/** Tells whether a path looks like a file with secrets: `.env`, private keys, logins of tools. This is the only list of such names. */
+/** True if a path looks like a file with secrets: `.env`, private keys, logins of tools. This is the only list of such names. */
 export function isSecretFile(path: string): boolean {
   const lower = path.toLowerCase();
   const folders = lower.split('/');
@@ -35,7 +35,7 @@ export function isSecretFile(path: string): boolean {
   return ENDINGS.test(name) && !AUTHORITIES.test(name) && !folders.some((folder) => PUBLISHED.has(folder));
 }
 
-/** Tells whether a path looks like a folder with only secrets. */
+/** True if a path looks like a folder with only secrets. */
 export function isSecretFolder(path: string): boolean {
   return path
     .toLowerCase()

@@ -147,7 +147,7 @@ function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Tells whether the spelling, including its letter case, begins at `start`, and only separators stand between its letters. */
+/** Returns true if the spelling, including its letter case, begins at `start`, and only separators stand between its letters. */
 function standsThere(decoded: Uint8Array, start: number, { exact }: Spelling): boolean {
   if (exact === null) return true;
   let at = start;
@@ -182,7 +182,7 @@ function nextLetter(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Tells whether a gap contains a line end or the end of a string literal, after which any continuation may follow. */
+/** Returns true if a gap contains a line end or the end of a string literal, after which any continuation may follow. */
 function isWide(gap: Uint8Array): boolean {
   return gap.some((byte) => byte === 10 || byte === 13 || byte === 34 || byte === 39 || byte === 96);
 }

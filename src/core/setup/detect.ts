@@ -158,7 +158,7 @@ function foldersOf(paths: readonly string[], names: readonly string[]): readonly
     .slice(0, MAX_FOLDERS);
 }
 
-/** Tells whether a file has one of these names, or ends like a name that begins with `*`. */
+/** Returns true if a file has one of these names, or ends like a name that begins with `*`. */
 function isNamed(name: string, names: readonly string[]): boolean {
   return names.includes(name) || names.includes(`*${name.slice(name.lastIndexOf('.'))}`);
 }
@@ -189,7 +189,7 @@ function isWorkflow(path: string): boolean {
   return path !== OWN_WORKFLOW && /^\.github\/workflows\/[^/]+\.ya?ml$/.test(path);
 }
 
-/** Tells whether a path is a workflow, or an action of the repository that a workflow may use. */
+/** Returns true if a path is a workflow, or an action of the repository that a workflow may use. */
 function isOfCi(path: string): boolean {
   return isWorkflow(path) || /^\.github\/(?:[^/]+\/){0,4}action\.ya?ml$/.test(path);
 }

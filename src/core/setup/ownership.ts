@@ -69,7 +69,7 @@ function othersOf(
   return others.length === lines.length ? null : others.join('');
 }
 
-/** Tells whether a file ends with the mark of its own content. */
+/** Returns true if a file ends with the mark of its own content. */
 function isAsWritten(text: string, digest: Digest): boolean {
   const lines = plain(text);
   const start = lines.lastIndexOf('\n', lines.length - 2) + 1;
@@ -77,7 +77,7 @@ function isAsWritten(text: string, digest: Digest): boolean {
   return hash !== undefined && digest(lines.slice(0, start)).slice(0, DIGITS) === hash;
 }
 
-/** Tells whether a file ends with a mark of init, even if a person changed the text above it. */
+/** True if a file ends with a mark of init, even if a person changed the text above it. */
 export function hasMark(text: string): boolean {
   const lines = plain(text);
   return MARK.test(lines.slice(lines.lastIndexOf('\n', lines.length - 2) + 1));

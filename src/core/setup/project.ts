@@ -108,7 +108,7 @@ export const wrappers: readonly string[] = ['gradlew', 'mvnw'];
 export interface Place {
   readonly folder: string;
   has(name: string): boolean;
-  /** Tells whether one of `wrappers` is executable. */
+  /** True if one of `wrappers` is executable. */
   isExecutable(name: string): boolean;
   /** Returns the first file whose name ends in this way, or null. */
   ending(end: string): string | null;

@@ -57,7 +57,7 @@ export interface WorkflowDefaults {
   readonly taskLabel: string;
 }
 
-/** Tells whether the workflow leaves out an input because the settings file of another Ralph sets it. */
+/** True if the workflow leaves out an input because the settings file of another Ralph sets it. */
 export function isLeftToFile({ leftTo }: Pick<WorkflowChoices, 'leftTo'>, input: string): boolean {
   return leftTo?.inputs.includes(input) ?? false;
 }
@@ -151,7 +151,7 @@ export function renderSetupAction(project: Project): string | null {
   ].join('\n');
 }
 
-/** Tells whether a workflow's text calls the reusable workflow. */
+/** True if a workflow's text calls the reusable workflow. */
 export function callsWorkflow(text: string): boolean {
   return /^ +uses: ["']?[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph\.yml@/m.test(text);
 }

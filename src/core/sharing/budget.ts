@@ -262,7 +262,7 @@ export function spentBetween(before: LaneState, after: LaneState): Spent {
   };
 }
 
-/** Tells whether a reservation counts in the hour window, which may have opened just before the reservation's end. */
+/** Returns true if a reservation counts in the hour window, which may have opened just before the reservation's end. */
 function countsInHour({ expiresAt }: Reservation, now: number): boolean {
   return now < expiresAt + HOUR_MS;
 }

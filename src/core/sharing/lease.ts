@@ -36,7 +36,7 @@ export function leaseMs(maxRunMs: number, jobs: 'one' | 'three'): number {
   return Math.min(maxRunMs + PUBLISH_MS + (jobs === 'three' ? MAX_WAIT_FOR_JOBS_MS : 0), MAX_LEASE_MS);
 }
 
-/** Tells whether the lease keeps another holder off the lane at `now`: it is not the holder's own, has not expired, and its owner may still run. */
+/** True if the lease keeps another holder off the lane at `now`: it is not the holder's own, has not expired, and its owner may still run. */
 export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean {
   if (lease.runTag === other.runTag) return false;
   // GitHub starts an attempt only when the one before has ended.

@@ -166,7 +166,7 @@ export function stillAsked(
 }
 
 /**
- * Tells whether a comment is about the circuit of the issue's own lane. A lane that took the issue over treated it as
+ * Returns true if a comment is about the circuit of the issue's own lane. A lane that took the issue over treated it as
  * one about the task, and may have settled it.
  */
 function isCircuitOf(task: TaskId, { kind, about }: Notification): boolean {

@@ -246,7 +246,7 @@ export function withoutLeases(snapshot: Snapshot): Snapshot {
 }
 
 /**
- * Tells whether a run may still hold its claim after a change could not be written. The claim is certainly gone if the
+ * True if a run may still hold its claim after a change could not be written. The claim is certainly gone if the
  * last snapshot shows none, and never existed if the store knows no claims.
  */
 export function mayHold(

@@ -8,7 +8,7 @@ import { isSettled } from '../tasks/task.ts';
 import { laneIn, waitingIn, withLane, withWaiting, type Snapshot } from './snapshot.ts';
 
 /**
- * Tells whether a run without other work examines the lane of an issue: a request is unanswered, a run left something
+ * True if a run without other work examines the lane of an issue: a request is unanswered, a run left something
  * to publish or was killed, or the work is unfinished. False while another run has the lane, or if one examined it and
  * found nothing to do.
  */
@@ -22,7 +22,7 @@ export function hasWorkLeft(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder
   return lease !== null || (state?.kind === 'state' && isUnfinished(state.state));
 }
 
-/** Tells whether the lane has work left on its issue without waiting for a person, or has something to answer. */
+/** Returns true if the lane has work left on its issue without waiting for a person, or has something to answer. */
 function isUnfinished({ lane, tasks, feedback }: LaneState): boolean {
   const own = progressOf(tasks, lane);
   const isOpen = own.state === 'stuck' || !isSettled(own);

@@ -22,7 +22,7 @@ import {
 /** The name under which earlier versions stored the data that all lanes share, beside the lanes. */
 const BUDGET_NAME = 'budget';
 
-/** Tells whether earlier versions stored something under this name: a lane, or the budget. */
+/** True if earlier versions stored something under this name: a lane, or the budget. */
 export function isEarlierName(name: string): boolean {
   return name === BUDGET_NAME || isLaneId(name);
 }

@@ -54,7 +54,7 @@ const USAGE = 'usage.json';
 const LANE = /^lanes\/([a-z0-9-]{1,100})\.json$/;
 const ISSUE = /^issues\/([1-9]\d{0,14})\.json$/;
 
-/** Tells whether a file of the tree belongs to a snapshot; others are ignored. */
+/** True if a file of the tree belongs to a snapshot; others are ignored. */
 export function isSnapshotFile(path: string): boolean {
   return path === USAGE || LANE.test(path) || ISSUE.test(path) || /^runs\/[\w.-]{1,80}\.json$/.test(path);
 }

@@ -138,7 +138,7 @@ export function applyAdmissionAnswer(admission: Admission, answer: AdmissionAnsw
   };
 }
 
-/** Tells whether the event that began the run carries the approved text, so that later changes do not matter. */
+/** Returns true if the event that began the run carries the approved text, so that later changes do not matter. */
 function isCoveredByEvent({ candidates }: Admission): boolean {
   return candidates.approvedText !== null;
 }

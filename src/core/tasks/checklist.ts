@@ -75,7 +75,7 @@ function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): 
 }
 
 /**
- * Tells whether an item is the earlier one: the same words at another place, or the same words with a remark when it
+ * Returns true if an item is the earlier one: the same words at another place, or the same words with a remark when it
  * was ticked: `Add a flag (done in 1a2b3c)`.
  */
 function isSuccessor({ task: old }: FileTask, { task, state }: FileTask): boolean {

@@ -45,7 +45,7 @@ export function issueOfId(id: TaskId): number | null {
   return issue === undefined ? null : Number(issue);
 }
 
-/** Tells whether the task is an issue. */
+/** True if the task is an issue. */
 export function isIssueTask(id: TaskId): boolean {
   return issueOfId(id) !== null;
 }
@@ -56,7 +56,7 @@ export function nameOfLane(lane: LaneId): string {
   return issue === null ? 'the queue' : `issue #${issue}`;
 }
 
-/** Tells whether the name is a valid lane id. */
+/** True if the name is a valid lane id. */
 export function isLaneId(name: string): boolean {
   return name === QUEUE || issueOfId(name) !== null;
 }
@@ -71,7 +71,7 @@ export function promptTaskId(sha256: string): TaskId {
   return `prompt-${sha256.slice(0, 12)}`;
 }
 
-/** Tells whether the task is the user's prompt: open-ended, so that no single iteration finishes it; the claims of several do (decide.ts). */
+/** True if the task is the user's prompt: open-ended, so that no single iteration finishes it; the claims of several do (decide.ts). */
 export function isPromptTask(id: TaskId): boolean {
   return /^prompt-[0-9a-f]{12}$/.test(id);
 }
@@ -144,7 +144,7 @@ function hex(value: number): string {
   return (value >>> 0).toString(16).padStart(8, '0');
 }
 
-/** Tells whether tasks of the source are entries in files. */
+/** True if tasks of the source are entries in files. */
 export function isFileSource(source: string): source is FileSource {
   return fileSources.some((one) => one === source);
 }

@@ -148,12 +148,12 @@ export const taskProgressSchema = z.object({
 /** Everything that a lane knows about a task. */
 export type TaskProgress = Immutable<z.infer<typeof taskProgressSchema>>;
 
-/** Tells whether no work is left on the task: it is done, or will be once its commit is proven. */
+/** True if no work is left on the task: it is done, or will be once its commit is proven. */
 export function isFinished({ state }: Pick<TaskProgress, 'state'>): boolean {
   return state === 'finished' || state === 'done';
 }
 
-/** Tells whether a run of any lane began the task. */
+/** True if a run of any lane began the task. */
 export function isBegun({ state, attempts, answer }: TaskProgress): boolean {
   return state !== 'todo' || attempts > 0 || answer !== undefined;
 }
@@ -170,12 +170,12 @@ export function shownState({ state }: Pick<TaskProgress, 'state'>): TaskState {
   return state === 'finished' ? 'done' : state;
 }
 
-/** Tells whether no run works on the task any longer, unless a person asks for it again. */
+/** True if no run works on the task any longer, unless a person asks for it again. */
 export function isSettled(progress: Pick<TaskProgress, 'state'>): boolean {
   return isFinished(progress) || isStuck(progress);
 }
 
-/** Tells whether the task is failed, blocked or stuck; a person can reopen it at once. */
+/** True if the task is failed, blocked or stuck; a person can reopen it at once. */
 export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
   return state === 'failed' || state === 'blocked' || state === 'stuck';
 }
@@ -222,7 +222,7 @@ function nameOfSubject(on: Subject): string {
 /** A task that the lane was made for: everything but feedback of people and CI on its pull request. */
 export type ListedTask = Task & { readonly source: Exclude<TaskSource, { kind: 'feedback' }> };
 
-/** Tells whether the lane was made for the task, so that people see it in its list of tasks. */
+/** True if the lane was made for the task, so that people see it in its list of tasks. */
 export function isListed(task: Task): task is ListedTask {
   return task.source.kind !== 'feedback';
 }

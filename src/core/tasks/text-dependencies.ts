@@ -51,7 +51,7 @@ function referencePlaces(text: string): readonly { readonly text: string; readon
   });
 }
 
-/** Tells whether a text ends in a keyword, such as "Blocked by:" above a list. */
+/** Returns true if a text ends in a keyword, such as "Blocked by:" above a list. */
 function endsInKeyword(text: string): boolean {
   const end = text.slice(-60);
   return keywordEnds(end).some((at) => /^[\s:]*$/.test(end.slice(at)));

@@ -129,7 +129,7 @@ export function applyWaitAnswer(facts: WaitFacts, answer: WaitAnswer): WaitFacts
 
 const noDependencies: TextDependencies = { issues: [], elsewhere: [], names: [] };
 
-/** Tells whether a text may name a dependency; most do not, and need no parser. */
+/** True if a text may name a dependency; most do not, and need no parser. */
 export function mayNameDependency(body: string): boolean {
   return REFERENCE.test(body) && WORDS.test(body);
 }

@@ -151,7 +151,7 @@ function withoutName(line: string, names: readonly string[]): string {
   return name === undefined ? line : line.slice(`Part of ${name}`.length);
 }
 
-/** Tells whether a line contains mentions, references or links for GitHub, or words that CI obeys. Cleaned text contains none. */
+/** Returns true if a line contains mentions, references or links for GitHub, or words that CI obeys. Cleaned text contains none. */
 function steers(line: string): boolean {
   const isReference = /@(?=[a-z\d])|#(?=\d)|\bgh-(?=\d)|:\/\/(?=\S)|www(?=\.)/i.test(line);
   return isReference || hasSkipWords(line) || /[\p{Cc}\u202A-\u202E\u2066-\u2069]/u.test(line);

@@ -24,7 +24,7 @@ export function withoutSkipWords(text: string): string {
   return text.replace(SKIP_IN_BRACKETS, '($1)').replace(STARRED_NO_CI, '(no ci)').replace(SKIP_CHECKS, '$1 checks');
 }
 
-/** Tells whether the text contains words that keep CI from running. */
+/** True if the text contains words that keep CI from running. */
 export function hasSkipWords(text: string): boolean {
   return ORDER_IN_BRACKETS.test(text) || text.search(STARRED_NO_CI) !== -1 || text.search(SKIP_CHECKS) !== -1;
 }

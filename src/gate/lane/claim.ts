@@ -111,7 +111,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
   }
 }
 
-/** Tells whether a copy of the lane is newer than the state of this run's decision. */
+/** True if a copy of the lane is newer than the state of this run's decision. */
 async function hasNewerState({ store }: ClaimDeps, { lane, sequence }: Wanted): Promise<boolean> {
   const { lane: restored } = await store.restore(lane);
   return restored.kind === 'found' && restored.state.sequence > sequence;

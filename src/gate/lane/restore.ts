@@ -263,7 +263,7 @@ export function dropStaleProgress(
   return { ...state, tasks, steps };
 }
 
-/** Returns whether people have as many open pull requests to review as they allow; a person who asks for one more gets it. */
+/** True if people have as many open pull requests to review as they allow; a person who asks for one more gets it. */
 export async function tooManyOpen(
   { config, forge }: GateDeps,
   lane: {

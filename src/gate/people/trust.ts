@@ -20,7 +20,7 @@ const WRITERS: readonly Permission[] = ['admin', 'maintain', 'write'];
 const lookups = new WeakMap<Forge, Map<string, Promise<boolean>>>();
 
 /**
- * Returns whether actions of this account count: a person with write access, or a bot that `allowed-bots` names. The
+ * True if actions of this account count: a person with write access, or a bot that `allowed-bots` names. The
  * login alone decides nothing: the account's type distinguishes bots from people, and a bot's id must be that of the
  * login's account. Each account is looked up once per run.
  */
@@ -42,7 +42,7 @@ export function trusts(
   return answer;
 }
 
-/** Returns whether the event asks for work or an answer on behalf of a person with write access. */
+/** True if the event asks for work or an answer on behalf of a person with write access. */
 export async function isAskedFor(run: Parameters<typeof trusts>[0], meaning: Meaning): Promise<boolean> {
   if (meaning.kind !== 'for-us' || meaning.asker.kind === 'nobody') return false;
   return meaning.asker.kind === 'trusted' || trusts(run, meaning.asker.account);

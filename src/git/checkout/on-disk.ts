@@ -53,7 +53,7 @@ export async function baseMayHave({ folder, paths, ...wanted }: BaseOnDisk): Pro
   return branch !== undefined && !isBase(branch, wanted);
 }
 
-/** Tells whether a branch is the base branch. */
+/** True if a branch is the base branch. */
 export function isBase(
   branch: string,
   { baseBranch, branchPrefix }: Pick<BaseOnDisk, 'baseBranch' | 'branchPrefix'>,

@@ -167,7 +167,7 @@ async function changedByHand(
   });
 }
 
-/** Tells whether two files have the same bytes, or two links the same target. */
+/** True if two files have the same bytes, or two links the same target. */
 async function areAlike(one: string | Buffer, other: string | Buffer): Promise<boolean> {
   const [a, b] = await Promise.all([one, other].map((path) => lstat(path).catch(() => null)));
   if (a === null || b === null || a === undefined || b === undefined) return false;

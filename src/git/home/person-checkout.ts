@@ -94,7 +94,7 @@ export async function ignoredAmong({ git }: PersonCheckout, paths: readonly stri
     : [];
 }
 
-/** Tells whether a branch contains the commit; false if one of them is unknown. */
+/** True if a branch contains the commit; false if one of them is unknown. */
 export async function isPartOf(git: Git, commit: string, branch: string): Promise<boolean> {
   return (await git.answer(['merge-base', '--is-ancestor', commit, `refs/heads/${branch}`])).exitCode === 0;
 }
@@ -125,7 +125,7 @@ export async function ignoreLocally(
   return listed;
 }
 
-/** Tells whether the checkout has a remote of this name. */
+/** True if the checkout has a remote of this name. */
 export async function hasRemote({ git }: PersonCheckout, remote: string): Promise<boolean> {
   return (await git.answer(['remote', 'get-url', '--push', remote])).exitCode === 0;
 }

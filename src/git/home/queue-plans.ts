@@ -10,7 +10,7 @@ interface QueuePlan {
   readonly fork: string;
   /** The plan on the branch. */
   readonly lane: string;
-  /** Tells whether git merges the branch's plan into this text without a conflict. */
+  /** True if git merges the branch's plan into this text without a conflict. */
   mergesInto(text: string): Promise<boolean>;
 }
 

@@ -97,7 +97,7 @@ export async function readCommit(
   return { message: commit.slice(commit.indexOf('\n\n') + 2), files };
 }
 
-/** Tells whether a commit exists here that git fetched or we wrote. */
+/** True if a commit exists here that git fetched or we wrote. */
 export async function hasObject(objectsFolder: string, id: ObjectId): Promise<boolean> {
   return await access(pathOf(objectsFolder, id)).then(
     () => true,

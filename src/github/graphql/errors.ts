@@ -12,7 +12,7 @@ export interface GraphqlAnswer {
   readonly errors?: readonly GraphqlError[];
 }
 
-/** Tells whether GitHub's servers failed to answer the query, which is temporary and not the caller's fault. */
+/** True if GitHub's servers failed to answer the query, which is temporary and not the caller's fault. */
 export function isServerFailure({ type, message, extensions }: GraphqlError): boolean {
   const code = typeof extensions?.code === 'string' ? extensions.code : '';
   return (
@@ -25,7 +25,7 @@ const SERVER_FAILURE_TYPES =
 const SERVER_FAILURE_WORDS =
   /\bsomething went wrong\b|\btimed ?out\b|\btimeout\b|\bresource limits?\b.*\bexceeded\b|\bcouldn't respond to your request in time\b|\btemporarily unavailable\b|\binternal (?:server )?error\b/i;
 
-/** Tells whether GitHub refused the query for its size: a smaller query may succeed, but not the same one. */
+/** True if GitHub refused the query for its size: a smaller query may succeed, but not the same one. */
 export function isTooLarge({ type, message, extensions }: GraphqlError): boolean {
   return [type, extensions?.code, message].some(
     (text) => typeof text === 'string' && /RESOURCE_LIMITS_EXCEEDED|\bresource limits?\b/i.test(text),
@@ -54,7 +54,7 @@ function isError(one: unknown): one is GraphqlError {
 }
 
 /**
- * Tells whether a read may succeed in smaller parts: the server failed or was too slow, the query was too large, or the
+ * True if a read may succeed in smaller parts: the server failed or was too slow, the query was too large, or the
  * server does not know a field.
  */
 export function mayWorkInParts(error: unknown): boolean {
@@ -68,7 +68,7 @@ export function mayWorkInParts(error: unknown): boolean {
   return name === 'HttpError' && (response?.status === undefined || response.status >= 500);
 }
 
-/** Tells whether the server is older than the query. */
+/** True if the server is older than the query. */
 export function isUnknownField({ message = '' }: GraphqlError): boolean {
   return unknownNameIn(message) !== null;
 }

@@ -41,7 +41,7 @@ interface Tunnel {
 }
 
 interface Ways extends Gate {
-  /** Tells whether the traffic of a tunnel to this target must name the target. */
+  /** True if the traffic of a tunnel to this target must name the target. */
   readonly mustName: (target: Target) => boolean;
   /** Takes over a client that sends plain HTTP requests through its tunnel. */
   readonly servePages: (client: Socket, begun: { readonly target: Target; readonly said: Buffer }) => void;

@@ -228,7 +228,7 @@ function ownFolders({ visible, worker }: Pick<AgentSandboxOptions, 'visible' | '
   return [...visible, dirname(worker.file), ...worker.args.filter((arg) => arg.startsWith('/')).map(dirname)];
 }
 
-/** Tells whether a folder cannot be listed and entered by everybody; a missing folder counts as closed. */
+/** Returns true if a folder cannot be listed and entered by everybody; a missing folder counts as closed. */
 function isClosed(path: string): boolean {
   return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o005) !== 0o005;
 }
@@ -245,7 +245,7 @@ function closedAbove(path: string): readonly string[] {
   return isClosed ? [above] : outer;
 }
 
-/** Tells whether a path is below a folder of which the sandbox has its own version. */
+/** Returns true if a path is below a folder of which the sandbox has its own version. */
 function isOwn(path: string): boolean {
   return ['/tmp', '/var/tmp', '/run', '/dev/shm'].some((folder) => isWithin(path, folder));
 }

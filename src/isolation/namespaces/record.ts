@@ -54,7 +54,7 @@ export function removeAgentSandboxRecord({ runFolder }: RecordPlace): void {
   rmSync(join(runFolder, FILE), { force: true });
 }
 
-/** Tells whether the run has a sandbox, including a sandbox made without root. */
+/** True if the run has a sandbox, including a sandbox made without root. */
 export function hasSandboxRecord({ runFolder }: RecordPlace): boolean {
   return [FILE, 'sandbox.json'].some((name) => existsSync(join(runFolder, name)));
 }

@@ -114,7 +114,7 @@ function npmEnvironment(environment: Installation['environment']): Record<string
   );
 }
 
-/** Tells whether all pinned packages are there in the pinned versions. */
+/** Returns true if all pinned packages are there in the pinned versions. */
 function isInstalledIn(folder: string): boolean {
   return Object.entries(RUNTIME_PACKAGES).every(([name, { version }]) => {
     const manifest = tryJson(readText(join(folder, 'node_modules', name, 'package.json')));

@@ -145,7 +145,7 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
   ].join('\n\n');
 }
 
-/** Tells whether the circuit opened because calls failed, which says nothing about a task. */
+/** Returns true if the circuit opened because calls failed, which says nothing about a task. */
 function isOfAgent({ outcome }: RunReport): boolean {
   return outcome.reason === 'circuit_open' && outcome.circuitReason === 'agent_error';
 }

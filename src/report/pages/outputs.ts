@@ -61,7 +61,7 @@ export function renderOutputs(
   };
 }
 
-/** Tells whether a task keeps the work from being complete; optional tasks do not. */
+/** Returns true if a task keeps the work from being complete; optional tasks do not. */
 function isOpen({ task, progress }: TaskReport): boolean {
   return !task.optional && progress.state !== 'done';
 }

@@ -147,7 +147,7 @@ export function verificationLines(work: WorkedReport): readonly string[] {
   return [head, baseVerificationLine(work)].filter((line) => line !== '');
 }
 
-/** Tells whether the outcome already reports that the head passes, so that only the commit is left to name. */
+/** Returns true if the outcome already reports that the head passes, so that only the commit is left to name. */
 function isSaid({ of, verification }: HeadVerification): boolean {
   return of === 'head' && verification.kind === 'passed';
 }

@@ -254,7 +254,7 @@ export function renderLiveStatus(live: LiveStatus): string {
   ].join('\n\n');
 }
 
-/** Tells whether a status comment was written by a run at work. */
+/** True if a status comment was written by a run at work. */
 export function isLiveStatus(comment: string): boolean {
   return comment.startsWith(`${STATUS_MARKER}\n\n${AT_WORK}`);
 }

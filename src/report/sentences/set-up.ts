@@ -99,7 +99,7 @@ function block(paste: string): string {
   return `  <pre>${lines.join('\n  ')}</pre>`;
 }
 
-/** Tells whether several files have findings, so that each finding names its file. */
+/** Returns true if several files have findings, so that each finding names its file. */
 function namesPlaces(findings: readonly Pick<Finding, 'where'>[]): boolean {
   return new Set(findings.flatMap(({ where }) => where ?? [])).size > 1;
 }

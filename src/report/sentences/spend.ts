@@ -115,7 +115,7 @@ function unpriced(costs: Costs): readonly JournalEntry[] {
       );
 }
 
-/** Tells whether an agent reports neither cost nor tokens. */
+/** Returns true if an agent reports neither cost nor tokens. */
 function reportsNoUsage(agent: AgentName): boolean {
   const { cost, tokens } = CAPABILITIES[agent];
   return !cost && !tokens;

@@ -178,7 +178,7 @@ function looksAtPrompt({ sources }: TaskSources): boolean {
   return sources.includes('prompt');
 }
 
-/** Tells whether the label is mentioned; a run that ended before it knew its sources mentions it, too. */
+/** Returns true if the label is mentioned; a run that ended before it knew its sources mentions it, too. */
 function looksAtIssues({ sources }: TaskSources): boolean {
   return sources.length === 0 || sources.includes('issues');
 }

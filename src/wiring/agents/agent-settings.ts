@@ -29,7 +29,7 @@ export const ADAPTERS: Readonly<Record<AgentName, () => Promise<{ readonly cli: 
 export interface AgentLogin {
   readonly environment: Readonly<Record<string, string>>;
   readonly broker: PlacedBroker | null;
-  /** Tells whether the price of a model is known, so that a limit in dollars can be enforced; null if nothing counts its requests. */
+  /** True if the price of a model is known, so that a limit in dollars can be enforced; null if nothing counts its requests. */
   readonly hasPrice: ((model: string) => boolean) | null;
 }
 

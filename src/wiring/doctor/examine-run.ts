@@ -139,7 +139,7 @@ async function tryRunKey({ environment, config, context, log }: World): Promise<
   return tryApiKey(environment, { which: "The agent's key", log: log.info });
 }
 
-/** Tells whether git finds a header with a token in the checkout's config, or in a file that the config includes. */
+/** True if git finds a header with a token in the checkout's config, or in a file that the config includes. */
 async function hasCredentials({ context, environment }: World): Promise<boolean> {
   const git = createGit({ folder: context.workspace, env: environment });
   const found = await git

@@ -16,7 +16,7 @@ export async function checkRemote(checkout: PersonCheckout): Promise<void> {
   );
 }
 
-/** Tells whether the branch is now on the remote; null if there is nothing to push. */
+/** True if the branch is now on the remote; null if there is nothing to push. */
 export async function push(
   checkout: PersonCheckout,
   report: RunReport,

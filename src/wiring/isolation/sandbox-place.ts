@@ -128,7 +128,7 @@ function foldersIn(folder: string): readonly string[] {
   }
 }
 
-/** Tells whether a folder is the runner's `_work`, with every checkout of the machine, and not a folder of the system. */
+/** Returns true if a folder is the runner's `_work`, with every checkout of the machine, and not a folder of the system. */
 function isFilled(folder: string): boolean {
   return !['/', '/tmp', '/var', '/usr', '/opt', '/etc', '/var/tmp', '/dev/shm', '/home'].includes(folder);
 }
@@ -149,7 +149,7 @@ function realPathOf(path: string): string {
   }
 }
 
-/** Tells whether a sandbox with these options hides a folder. */
+/** True if a sandbox with these options hides a folder. */
 export function isHiddenFolder(path: string, { hidden, visible, checkout, environment }: AgentSandboxOptions): boolean {
   const shown = [...visible, checkout, ...toolFolders(environment)];
   const isIn = (folders: readonly string[]): boolean =>

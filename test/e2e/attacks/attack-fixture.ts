@@ -78,7 +78,7 @@ export function repel<Aftermath>(title: string, { stage, attacks, heldBy }: Stag
 }
 
 /**
- * Tells whether the agent is isolated. It then gets less far, but the forbidden consequences of an attack are equal.
+ * True if the agent is isolated. It then gets less far, but the forbidden consequences of an attack are equal.
  */
 export function isIsolated({ own }: Scene): boolean {
   return own !== null;

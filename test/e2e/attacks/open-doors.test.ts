@@ -48,7 +48,7 @@ echo '{"planted":true}' > "$temp/_github_workflow_event.json"
 sleep 0.5
 true`;
 
-/** Tells whether the kernel forbids reading another process's memory: root may up to 2, everyone else at 0. */
+/** Returns true if the kernel forbids reading another process's memory: root may up to 2, everyone else at 0. */
 function isMemoryForbidden(): boolean {
   const yama = '/proc/sys/kernel/yama/ptrace_scope';
   const scope = existsSync(yama) ? Number(readFileSync(yama, 'utf8')) : 0;

@@ -245,7 +245,7 @@ function recordOf(folder: string, uid: number | null): AgentSandboxRecord {
   return { version: 2, uid, folder, userName: '', given: [], opened: [], closed: [], run, isLeaving: false };
 }
 
-/** Tells whether a process waits for the lock of a folder. */
+/** Returns true if a process waits for the lock of a folder. */
 function isWaiting(folder: string): boolean {
   const { ino } = statSync(folder);
   return readFileSync('/proc/locks', 'utf8')

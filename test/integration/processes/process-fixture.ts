@@ -9,7 +9,7 @@ export function processesWith(runTag: string): number[] {
     .filter((pid) => isRunning(pid) && read(`/proc/${pid}/environ`).includes(runTag));
 }
 
-/** Tells whether a process runs; a zombie does not. */
+/** True if a process runs; a zombie does not. */
 export function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}`) && parseStat(read(`/proc/${pid}/stat`)) !== null;
 }

@@ -46,7 +46,7 @@ export async function toItsLimit<Result>(act: () => Promise<Result>, isThere: ()
   }
 }
 
-/** Tells whether the service got a request for this step. */
+/** True if the service got a request for this step. */
 export function isAsked({ requests }: CacheService, step: CacheStep): boolean {
   return requests.some((request) => request.step === step);
 }

@@ -149,7 +149,7 @@ function eventOf(does: string, { forge, clock }: Project, issue: number): Event 
   return edited(issue, 'ann');
 }
 
-/** Tells whether the run of the event, or the next one, takes the issue up. */
+/** True if the run of the event, or the next one, takes the issue up. */
 async function isTakenUp(project: Project, id: string, run: ReturnType<typeof begin>['run']): Promise<boolean> {
   const isCalled = project.script.calls.some(
     ({ prompt, at }) => prompt.includes(`# Your task: ${id}\n`) && project.clock.now() - at < HOUR,

@@ -88,7 +88,7 @@ type Faults<Port> = Map<keyof Port, Error>;
 /** A checkout on a new machine. `files` is the work tree, which an agent may change. */
 export interface Checkout extends Repository {
   files: Record<string, string>;
-  /** Tells whether there is a tree in which an agent works. */
+  /** True if there is a tree in which an agent works. */
   readonly isLaid: () => boolean;
   readonly faults: Faults<Repository>;
   readonly broken: string[];

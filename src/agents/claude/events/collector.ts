@@ -172,7 +172,7 @@ function sum(total: number | null, more: number | null): number | null {
   return more === null ? total : (total ?? 0) + more;
 }
 
-/** Tells whether the CLI's own question tool was denied: nobody can answer in a job. */
+/** Returns true if the CLI's own question tool was denied: nobody can answer in a job. */
 function isQuestion({ tool }: Denial): boolean {
   return tool === 'AskUserQuestion';
 }

@@ -180,7 +180,7 @@ export function claudeLimitOf(failure: Failure | null, rejected: RateLimit | nul
   return confirmed(whole, failure, { rejected, now });
 }
 
-/** Tells whether only a person can lift the limit: money, and the organization's rules. */
+/** Returns true if only a person can lift the limit: money, and the organization's rules. */
 function isByPerson(limit: string | null): boolean {
   return limit !== null && /\b(?:spend(?:ing)?|credits?|monthly|organi[sz]ation|org|extra usage)\b/i.test(limit);
 }
@@ -194,7 +194,7 @@ function confirmed(
 }
 
 /**
- * Tells whether there is a second sign. In addition to an event, this is a failure about a limit that is not shorter; a
+ * Returns true if there is a second sign. In addition to an event, this is a failure about a limit that is not shorter; a
  * failure alone needs both its text and its fields.
  */
 function hasSecondSign(
@@ -239,12 +239,12 @@ function windowOfType(type: string | null): Window {
   return /overage|extra/.test(type) ? 'extra' : 'unknown';
 }
 
-/** Tells whether a field of the CLI's error, apart from the text, says limit. An overload is not a limit. */
+/** Returns true if a field of the CLI's error, apart from the text, says limit. An overload is not a limit. */
 function hasLimitField({ apiError, error, status }: Failure): boolean {
   return apiError === 'usage_limit_reached' || error === 'rate_limit' || status === 429;
 }
 
-/** Tells whether the provider is overloaded: 429 and 529 after the CLI's own retries. */
+/** Returns true if the provider is overloaded: 429 and 529 after the CLI's own retries. */
 function isOverload(failure: Failure): boolean {
   const status = failure.status ?? statusIn(failure.text);
   return status === 429 || status === 529 || failure.error === 'rate_limit' || failure.error === 'overloaded';

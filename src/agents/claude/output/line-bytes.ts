@@ -45,7 +45,7 @@ export function isBlank(byte: number | undefined): boolean {
   );
 }
 
-/** Tells whether an array of objects opens at `at`. */
+/** True if an array of objects opens at `at`. */
 export function opensArray(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === OPEN_BRACKET && bytes[firstInArray(bytes, at + 1)] === OPEN_BRACE;
 }
@@ -63,7 +63,7 @@ const QUOTE = 0x22;
 
 const EVENT_STARTS = ['{"type":', '{"duration_api_ms":'].map((start) => new TextEncoder().encode(start));
 
-/** Tells whether an event of the CLI seems to begin at `at`, by a cheap look. */
+/** True if an event of the CLI seems to begin at `at`, by a cheap look. */
 export function startsLikeEvent(bytes: Uint8Array, at: number): boolean {
   return (
     bytes[at] === OPEN_BRACE &&
@@ -121,12 +121,12 @@ export function announces(lines: Uint8Array, before: boolean): boolean {
 
 const COLON = 0x3a;
 
-/** Tells whether one of the lines is a sentence, judged by its beginning. */
+/** True if one of the lines is a sentence, judged by its beginning. */
 export function hasProse(lines: Uint8Array): boolean {
   return hasLongLine(lines) && PROSE.test(decodeKept({ head: lines, tail: null }));
 }
 
-/** Tells whether there is a long line, by a cheap look: tiny lines cost more to decode than to read. */
+/** Returns true if there is a long line, by a cheap look: tiny lines cost more to decode than to read. */
 function hasLongLine(lines: Uint8Array): boolean {
   let start = 0;
   for (let at = 0; at < lines.length; at += 1) {

@@ -51,7 +51,7 @@ interface FormatWitness {
   /** Called for one or more lines. */
   sawText(lines: Uint8Array): void;
   eventCount(): number;
-  /** Tells whether the events may still turn out to be part of a message that quotes them. */
+  /** True if the events may still turn out to be part of a message that quotes them. */
   mayBeQuotation(): boolean;
   /** Returns the format. `text` is the output while it may be a quotation, and from then on everything but events. */
   format(text: string): Format;
@@ -66,7 +66,7 @@ interface Reading {
   take(line: Kept): void;
   /** Takes the whole lines from `from` on that are text whatever follows them; returns the index after them. */
   takeTogether(chunk: Uint8Array, from: number): number;
-  /** Tells whether the next line is quoted. */
+  /** True if the next line is quoted. */
   inFence(): boolean;
   eventCount(): number;
   /** Returns the whole output if it is worth a second reading; null if it is long, or contains many events or broken ones. */
@@ -267,7 +267,7 @@ function shownOf(line: Kept): readonly StreamEvent[] {
   return event === null ? [] : streamEventsOf(event);
 }
 
-/** Tells whether the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key twice. */
+/** Returns true if the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key twice. */
 function isUnread(line: Kept): boolean {
   return endsObject(line) && UNREAD_STARTS.some((start) => start.every((byte, at) => line.head[at] === byte));
 }

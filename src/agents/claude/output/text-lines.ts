@@ -40,7 +40,7 @@ const JSON_STARTS: ReadonlySet<number> = new Set(new TextEncoder().encode('"{}[]
 
 /** Follows the lines of an output through Markdown fences, on bytes: decoding each line would cost far more than reading. */
 interface TextLines {
-  /** Tells whether the next line is quoted in a fence. */
+  /** True if the next line is quoted in a fence. */
   inFence(): boolean;
   /** Takes a limited number of whole lines from `from` on that are text whatever follows them; returns the index after them. */
   takeTogether(bytes: Uint8Array, from: number, json: JsonStarts): number;
@@ -271,7 +271,7 @@ export function endOfObject(bytes: Uint8Array, from: number, mayArrayCome: boole
   return end;
 }
 
-/** Tells whether a pretty-printed object may continue in this line, which is false for prose and for an event in the first column. */
+/** Returns true if a pretty-printed object may continue in this line, which is false for prose and for an event in the first column. */
 function mayContinue(bytes: Uint8Array, from: number): boolean {
   const isFresh = bytes[from] === OPEN_BRACE && bytes[from + 1] === QUOTE;
   return !isFresh && JSON_STARTS.has(bytes[firstVisible(bytes, from)] ?? 0);

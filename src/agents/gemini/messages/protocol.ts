@@ -232,12 +232,12 @@ function unknownIn(message: JsonObject, form: Form): string | null {
   return null;
 }
 
-/** Tells whether a name is the field: the API accepts two spellings, `fileData` and `file_data`. */
+/** Returns true if a name is the field: the API accepts two spellings, `fileData` and `file_data`. */
 function isNamed(name: string, field: string): boolean {
   return name === field || name === field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Tells whether a value is present: null counts as absent. */
+/** Returns true if a value is present: null counts as absent. */
 function isGiven(value: unknown): boolean {
   return value !== null && value !== undefined;
 }

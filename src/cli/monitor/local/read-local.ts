@@ -86,7 +86,7 @@ export async function readLocal({ where, last, place, isAlive }: LocalWorld, now
   };
 }
 
-/** Tells whether the checkout's state belongs to the run whose files are shown, which must be the last run. */
+/** Returns true if the checkout's state belongs to the run whose files are shown, which must be the last run. */
 function keepsStateOf(run: LocalPicture['run'], { isLast }: LocalFolder, last: LastRun | null): boolean {
   switch (run.kind) {
     case 'ours':
@@ -235,7 +235,7 @@ async function prefixIn(folder: string): Promise<string | null> {
   return (await isRalphStatus(folder)) ? '' : null;
 }
 
-/** Tells whether a Ralph wrote a `status.json`; other programs use that name as well. */
+/** True if a Ralph wrote a `status.json`; other programs use that name as well. */
 async function isRalphStatus(folder: string): Promise<boolean> {
   const file = await readCheckoutFile(folder, 'status.json');
   if (file.kind !== 'text') return false;

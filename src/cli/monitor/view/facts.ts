@@ -53,7 +53,7 @@ export function knownLane(local: LocalPicture): KnownLane | null {
   return place?.kind === 'lane' ? place : null;
 }
 
-/** Tells whether the run continues; only then does it wait or work. */
+/** True if the run continues; only then does it wait or work. */
 export function isGoingOn(run: LocalPicture['run']): boolean {
   return run.kind === 'ours' && run.isAlive && run.status.doing !== 'ended';
 }
@@ -217,7 +217,7 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
   ];
 }
 
-/** Tells whether the run has closed a circuit that is still open in its lane's saved state. */
+/** Returns true if the run has closed a circuit that is still open in its lane's saved state. */
 function hasClosed(run: LocalPicture['run']): boolean {
   return run.kind === 'ours' && isGoingOn(run) && run.status.circuit === 'closed';
 }

@@ -70,7 +70,7 @@ export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedCh
   };
 }
 
-/** Tells whether the result of an earlier head's failed check is still unknown on this head: it is running, or it has not begun while other checks are unfinished. */
+/** True if the result of an earlier head's failed check is still unknown on this head: it is running, or it has not begun while other checks are unfinished. */
 export function isUndecidedCheck(
   { failed, alsoOnBase, flaky, running, waiting, passed }: JudgedChecks,
   id: TaskId,
@@ -80,7 +80,7 @@ export function isUndecidedCheck(
   return !isEnded && (ended.length === 0 || running.length + waiting.length > 0);
 }
 
-/** Tells whether a check failed whose state on the base branch is unknown, because it has not run there or never does. */
+/** True if a check failed whose state on the base branch is unknown, because it has not run there or never does. */
 export function isUnknownOnBase({ head, base }: KnownChecks, own: OwnRuns): boolean {
   return judgeChecks({ head, base }, own).failed.some((check) => lastOn(base, check) === undefined);
 }
@@ -91,7 +91,7 @@ export function taskIdOfCheck(check: CheckNow): TaskId {
 }
 
 /**
- * Tells whether GitHub starts no workflow on the head, although some ran on the base branch's tip or, if `ranBefore`,
+ * True if GitHub starts no workflow on the head, although some ran on the base branch's tip or, if `ranBefore`,
  * on an earlier head. Returns null within ten minutes after the push, because a workflow may still start.
  */
 export function unstartedChecks(
@@ -106,7 +106,7 @@ export function unstartedChecks(
   return isMissing && sincePushMs < STARTS_WITHIN_MS ? null : isMissing;
 }
 
-/** Tells whether a push or a pull request starts the check. A scheduled or manual check on the base branch is not expected on a pull request. */
+/** Returns true if a push or a pull request starts the check. A scheduled or manual check on the base branch is not expected on a pull request. */
 function startsByItself({ workflow }: CheckNow): boolean {
   return (
     workflow === null || ['', 'push', 'pull_request', 'pull_request_target', 'merge_group'].includes(workflow.event)
@@ -189,7 +189,7 @@ function isFlaky(last: CheckNow, earlier: readonly CheckNow[]): boolean {
   return last.result === 'failed' && earlier.some((check) => check.result === 'passed' && isAgain(check));
 }
 
-/** Tells whether a check fails on the base branch. A run in progress is ignored in favour of the last finished one. */
+/** Returns true if a check fails on the base branch. A run in progress is ignored in favour of the last finished one. */
 function failsOn(base: readonly CheckNow[], check: CheckNow): boolean {
   const last = lastOn(base, check);
   return last !== undefined && resultOf(last) === 'failed';

@@ -6,7 +6,7 @@ export interface MergedTexts {
   readonly conflicted: boolean;
 }
 
-/** Tells whether a file has conflict markers that neither side contains. One of the three marker lines is enough. */
+/** True if a file has conflict markers that neither side contains. One of the three marker lines is enough. */
 export function hasNewMarkers({ now, sides, conflicted }: MergedTexts): boolean {
   const counts = sides.map((side) => countMarkers(side ?? ''));
   const { begins, middles, ends } = countMarkers(now);

@@ -29,7 +29,7 @@ const FILLERS =
 
 const ONLY_COURTESY = new RegExp(`^(?:(?:${COURTESIES})${FILLERS} ?)+$`);
 
-/** Tells whether an account is trusted: it has write permission, or is an allowed bot. */
+/** Returns true if an account is trusted: it has write permission, or is an allowed bot. */
 type IsTrusted = (author: Author) => boolean;
 
 /** A readable comment of a thread as raw text; `isOurs`: Ralph wrote it, whatever account it used. */
@@ -223,7 +223,7 @@ function commentAnsweredBy(text: string): number | null {
   return id === undefined ? null : Number(id);
 }
 
-/** Tells whether the account's newest decision is an approval after `saidAt`. Dismissed reviews do not count. */
+/** Returns true if the account's newest decision is an approval after `saidAt`. Dismissed reviews do not count. */
 function isApprovedSince({ reviews }: PullRequestNow, author: Author, saidAt: number): boolean {
   const decided = reviews.findLast(
     ({ by, state }) =>
@@ -242,7 +242,7 @@ function accountKey({ login, id, kind }: Author): string {
   return id === null ? `${kind} ${login.toLowerCase()}` : String(id);
 }
 
-/** Tells whether a comment contains only thanks or praise and waits for no answer. */
+/** True if a comment contains only thanks or praise and waits for no answer. */
 export function isCourtesy(text: string): boolean {
   if (text.length > MAX_CHARS) return false;
   const words = text

@@ -283,7 +283,7 @@ function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, no
   return afterCall(state.providers, agent, { analysis, end: evidence.end, progress, agentFailed }, now);
 }
 
-/** Tells whether the provider failed and another agent can be called or waited for: then the failure feeds the provider's circuit, not the lane's. */
+/** Returns true if the provider failed and another agent can be called or waited for: then the failure feeds the provider's circuit, not the lane's. */
 function isLeftToOtherAgent(
   { analysis, evidence: { end }, agentFailed }: JudgedFacts,
   providers: Providers,

@@ -97,7 +97,7 @@ function keepTasks(state: LaneState, keep: (task: TaskProgress) => boolean): Rea
   return Object.fromEntries(Object.entries(state.tasks).filter(([, task]) => keep(task)));
 }
 
-/** Tells whether a person approved or retried a task, even if no run worked on it. */
+/** Returns true if a person approved or retried a task, even if no run worked on it. */
 function isAskedByPerson({ approval, retried }: TaskProgress): boolean {
   return approval !== undefined || retried !== undefined;
 }

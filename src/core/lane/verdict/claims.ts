@@ -18,7 +18,7 @@ export interface IterationFacts {
   readonly startedAt: number;
 }
 
-/** Tells whether the iteration's task is claimed to be done: by its mark if its file has it, else by the status block. */
+/** True if the iteration's task is claimed to be done: by its mark if its file has it, else by the status block. */
 export function claimsTask({
   analysis,
   evidence: { checklist },
@@ -26,22 +26,22 @@ export function claimsTask({
   return checklist === null || checklist.current === null ? claimsDone(analysis) : checklist.current === 'done';
 }
 
-/** Tells whether the task's row in its file is marked as done. */
+/** True if the task's row in its file is marked as done. */
 export function isMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
   return checklist?.current === 'done';
 }
 
-/** Tells whether the row was already marked before the iteration. */
+/** True if the row was already marked before the iteration. */
 export function wasMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
   return checklist?.current === 'done' && checklist.wasMarked;
 }
 
-/** Tells whether the status block claims that the task is done. */
+/** True if the status block claims that the task is done. */
 export function claimsDone({ signal }: Analysis): boolean {
   return (signal.tasksCompleted ?? 0) >= 1 || signal.status === 'COMPLETE' || signal.exitSignal === true;
 }
 
-/** Tells whether the agent claims that nothing is left to do at all. */
+/** True if the agent claims that nothing is left to do at all. */
 export function claimsEverything({ analysis: { signal, completionIndicator }, evidence }: Claiming): boolean {
   return signal.exitSignal === true || (completionIndicator && signal.exitSignal !== false) || isMarkedDone();
 
@@ -56,7 +56,7 @@ interface Claiming {
   readonly evidence: Pick<Evidence, 'doneMarker'>;
 }
 
-/** Tells whether the content has changed since the task was begun. */
+/** True if the content has changed since the task was begun. */
 export function changedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
   const started = progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree;
   // If the agent had changed nothing before, changes by commands now are not the task's work either.
@@ -68,7 +68,7 @@ export function madeMerge({ merge, steps }: Evidence): boolean {
   return merge === 'made' && changedByAgent(steps);
 }
 
-/** Tells whether the iteration's agent changed content that is still changed at its end. */
+/** True if the iteration's agent changed content that is still changed at its end. */
 export function changedContent({ before, after, steps }: Evidence): boolean {
   return before.tree !== after.tree && changedByAgent(steps);
 }

@@ -91,7 +91,7 @@ export function stillRefused(state: LaneState, { task, evidence: { withheld } }:
   return refused?.files.filter((path) => withheld.includes(path)) ?? [];
 }
 
-/** Tells whether the agent wrote task files, which it may truthfully report although they are not evidence. */
+/** Returns true if the agent wrote task files, which it may truthfully report although they are not evidence. */
 function wroteChecklist(checklist: Evidence['checklist']): boolean {
   return checklist !== null && checklist.finished + checklist.removed + checklist.added > 0;
 }

@@ -156,7 +156,7 @@ function hasFailed({ analysis, evidence }: IterationFacts): boolean {
   return askedAgent(evidence.steps) && !agentAnswered({ analysis, evidence });
 }
 
-/** Tells whether to run the verify commands after an iteration: content changed, or a claim to be done is about content that never passed. */
+/** True if to run the verify commands after an iteration: content changed, or a claim to be done is about content that never passed. */
 export function needsVerification(
   state: LaneState,
   iteration: {

@@ -66,7 +66,7 @@ export function variablesNeededBy(command: string): readonly string[] {
   return [...new Set(needed)].slice(0, MAX_NAMES).filter((name) => !GIVEN.test(name) && !sets(words, name));
 }
 
-/** Tells whether a command sets a variable or may set it: `X=1`, `${X:=1}`, `for X in`, `read -r X`. */
+/** Returns true if a command sets a variable or may set it: `X=1`, `${X:=1}`, `for X in`, `read -r X`. */
 function sets(words: string, name: string): boolean {
   return (
     new RegExp(`(?:^|[^\\w$])${name}\\+?=|\\$\\{${name}:?=`).test(words) ||
@@ -122,7 +122,7 @@ function isLiteral(token: string): boolean {
   return /^(?:\\.|\$?'|#.)/s.test(token);
 }
 
-/** Tells whether a text is a single variable. */
+/** True if a text is a single variable. */
 export function isReference(text: string): boolean {
   return /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}$/.test(text.trim());
 }

@@ -13,13 +13,13 @@ export function parseFileData(file: string, text: string): FileData {
   return parseLocatedJson(masked, texts);
 }
 
-/** Tells whether data of the file is a pipeline. The root's `config.yaml` may belong to any tool, so it counts only if one of its steps has a known type. */
+/** True if data of the file is a pipeline. The root's `config.yaml` may belong to any tool, so it counts only if one of its steps has a known type. */
 export function hasSteps(file: string, data: unknown): data is { readonly steps: unknown } {
   if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
   return !isSharedFileName(file) || areSteps(data.steps);
 }
 
-/** Tells whether a value is a list with a step of a known type, or a named step of a nearly known type. */
+/** True if a value is a list with a step of a known type, or a named step of a nearly known type. */
 export function areSteps(steps: unknown): boolean {
   return (
     Array.isArray(steps) &&
@@ -38,7 +38,7 @@ function isKind(type: string): boolean {
   return (stepKinds as readonly string[]).includes(type);
 }
 
-/** Tells whether a text that cannot be parsed as YAML looks like a list of steps, as `areSteps` tells for parsed data. */
+/** True if a text that cannot be parsed as YAML looks like a list of steps, as `areSteps` tells for parsed data. */
 export function looksLikeSteps(text: string): boolean {
   return /^["']?steps["']?:/m.test(text) && STEP_TYPE.test(text);
 }

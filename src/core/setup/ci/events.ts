@@ -12,7 +12,7 @@ export function checkingEvent(workflow: YamlMap): CheckingEvent | null {
   return isRecord(push) && 'tags' in push && !('branches' in push) ? null : 'push';
 }
 
-/** Tells whether a workflow runs for pull requests, or for pushes to every branch. */
+/** True if a workflow runs for pull requests, or for pushes to every branch. */
 export function checksPullRequests(workflow: YamlMap): boolean {
   const events = eventsOf(workflow);
   const push = events.get('push');

@@ -52,7 +52,7 @@ function combinationsOf(matrix: Combination, contexts: Contexts): readonly Combi
   );
 }
 
-/** Tells whether a value, or one inside of it, names a system other than Linux. */
+/** Returns true if a value, or one inside of it, names a system other than Linux. */
 function isElsewhere(value: unknown): boolean {
   if (typeof value === 'string') return /\b(?:windows|macos|darwin|mingw|msvc|freebsd)/i.test(value);
   return isRecord(value) && Object.values(value).some(isElsewhere);

@@ -169,7 +169,7 @@ function insertItem(plan: string, { line, heading, bullet, afterBlank }: Inserti
   return `${above.join('')}${piece}${end}${below.join('')}`;
 }
 
-/** Tells whether exactly one task is new and all others are unchanged. */
+/** Returns true if exactly one task is new and all others are unchanged. */
 function addsExactlyOne(before: readonly FileTask[], after: readonly FileTask[]): boolean {
   const known = new Map(after.map((task) => [task.task.id, shape(task)]));
   return after.length > before.length && before.every((task) => known.get(task.task.id) === shape(task));

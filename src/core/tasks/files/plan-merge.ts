@@ -55,7 +55,7 @@ function growthOf(before: readonly string[], after: readonly string[]): Growth |
 
 const BOX_LINE = /^(\s*(?:[-*+]|\d{1,9}[.)])[ \t]+)\[([^[\]\\])\uFE0F?\](\s[^\r]*)(\r?)$/u;
 
-/** Tells whether a line is the open box `old`, ticked. */
+/** Returns true if a line is the open box `old`, ticked. */
 function isTicked(old: string, line: string): boolean {
   const [before, after] = [BOX_LINE.exec(old), BOX_LINE.exec(line)];
   if (before === null || after === null) return false;
@@ -71,7 +71,7 @@ function isTicked(old: string, line: string): boolean {
 }
 
 /**
- * Tells whether a merged plan has each box of both sides and no other, with the text and under the headings that the
+ * Returns true if a merged plan has each box of both sides and no other, with the text and under the headings that the
  * side gives it that changed them, and ticked if either side ticked it.
  */
 function hasBoxesOf(text: string, { fork, lane, base }: PlanSides): boolean {

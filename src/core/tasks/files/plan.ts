@@ -133,7 +133,7 @@ function withinLimit(items: readonly PlanBox[]): readonly PlanBox[] {
   return items.filter((item) => chosen.has(item));
 }
 
-/** Tells whether a box is done: any character but an x leaves it open, since `[~]` and `[-]` are unfinished work. */
+/** True if a box is done: any character but an x leaves it open, since `[~]` and `[-]` are unfinished work. */
 export function isDone({ mark }: Pick<ChecklistItem, 'mark'>): boolean {
   return mark === 'x' || mark === 'X';
 }

@@ -140,7 +140,7 @@ async function readConfigFile(
   return { path, settings: listed.map(parseSetting), editableFolders };
 }
 
-/** Tells whether a file is in one of the folders once all links are resolved. */
+/** True if a file is in one of the folders once all links are resolved. */
 async function isIn(path: string, folders: readonly string[]): Promise<boolean> {
   const real = await realpath(path).catch(() => null);
   return real !== null && folders.some((folder) => real.startsWith(`${folder}${sep}`));

@@ -64,7 +64,7 @@ export async function overlayTree(
   );
 }
 
-/** Tells whether one path is a file where the other needs a folder, or vice versa. */
+/** Returns true if one path is a file where the other needs a folder, or vice versa. */
 function isInWay(path: string, { path: other, newId }: Change): boolean {
   return newId !== null && (path.startsWith(`${other}/`) || other.startsWith(`${path}/`));
 }

@@ -132,7 +132,7 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
   }
 
   /**
-   * Tells whether the tree is complete: made again from its changes, it must get the same id. This also rules out names
+   * True if the tree is complete: made again from its changes, it must get the same id. This also rules out names
    * that no file can have, and the index then contains the tree.
    */
   async function isWhole(tree: ObjectId, tip: ObjectId): Promise<boolean> {

@@ -235,7 +235,7 @@ export async function withoutNotes(repository: PrivateRepository, folder: Folder
   });
 }
 
-/** Tells whether a prd.json is a task list; if not, it is content like any other. */
+/** True if a prd.json is a task list; if not, it is content like any other. */
 async function isPrd({ git }: PrivateRepository, tree: ObjectId, path: string): Promise<boolean> {
   const size = await git.answer(['cat-file', '-s', `${tree}:${path}`]);
   if (size.exitCode !== 0 || Number(size.stdout.toString()) > LARGEST_PRD_BYTES) return false;

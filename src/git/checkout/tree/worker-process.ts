@@ -26,7 +26,7 @@ interface HeldOutput {
   line(): Promise<string | null>;
   /** Returns the next `count` bytes, or null if the output ended before. */
   bytes(count: number): Promise<Buffer | null>;
-  /** Tells whether the buffer is empty. */
+  /** True if the buffer is empty. */
   isEmpty(): boolean;
 }
 

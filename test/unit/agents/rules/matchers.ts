@@ -5,7 +5,7 @@ import type { QwenPermissions } from '../../../../src/agents/qwen/tool-rules.ts'
 // the real CLI.
 
 /**
- * Tells whether Gemini CLI runs a command: the entry of the highest priority counts; its pattern is searched in the
+ * True if Gemini CLI runs a command: the entry of the highest priority counts; its pattern is searched in the
  * arguments as JSON.
  */
 export function geminiAllows(policy: string, command: string): boolean {
@@ -40,7 +40,7 @@ export function policyEntries(policy: string): readonly Readonly<Record<string, 
 }
 
 /**
- * Tells whether opencode runs a command: the last matching pattern counts; a space and a star at the end are optional.
+ * True if opencode runs a command: the last matching pattern counts; a space and a star at the end are optional.
  */
 export function opencodeAllows(permission: Permission, command: string): boolean {
   const bash = permission['bash'] ?? 'deny';
@@ -63,7 +63,7 @@ export function wildcard(pattern: string): RegExp {
 const TWO_WORDS = ['git', 'gh', 'npm', 'npx', 'pnpm', 'yarn', 'go', 'cargo', 'poetry', 'pip', 'dotnet', 'mvn', 'mix'];
 
 /**
- * Tells whether Copilot CLI runs a command, which is its name and for some programs the subcommand. Commands allowed
+ * True if Copilot CLI runs a command, which is its name and for some programs the subcommand. Commands allowed
  * without a rule are not covered.
  */
 export function copilotAllows(flags: readonly string[], command: string): boolean {
@@ -77,7 +77,7 @@ export function copilotAllows(flags: readonly string[], command: string): boolea
 }
 
 /**
- * Tells whether Qwen Code runs a command: a denial comes first; a rule without a star is a prefix. Commands allowed
+ * True if Qwen Code runs a command: a denial comes first; a rule without a star is a prefix. Commands allowed
  * without a rule are not covered.
  */
 export function qwenAllows({ allow, deny }: QwenPermissions, command: string): boolean {

@@ -121,7 +121,7 @@ describe('commands that only read', () => {
     for (const { name, allows } of AGENTS) expect(allows(['Read', 'Edit'], 'ls'), name).toBe(false);
   });
 
-  /** Tells whether the agent needs a rule for such commands; the others allow them by themselves. */
+  /** Returns true if the agent needs a rule for such commands; the others allow them by themselves. */
   function needsRules({ name }: { readonly name: string }): boolean {
     return name === 'gemini' || name === 'opencode';
   }

@@ -120,7 +120,7 @@ describe('no text of a rule leaves its place', () => {
 
 const KEYS = new Set(['toolName', 'mcpName', 'commandRegex', 'allowRedirection', 'decision', 'priority']);
 
-/** Tells whether the engine accepts a pattern; it drops a rule whose pattern is long, or could take long. */
+/** Returns true if the engine accepts a pattern; it drops a rule whose pattern is long, or could take long. */
 function isTakenByTheEngine(commandRegex: unknown): boolean {
   if (typeof commandRegex !== 'string') return false;
   const regex = `"command":"${commandRegex}`;

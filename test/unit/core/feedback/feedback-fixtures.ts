@@ -14,7 +14,7 @@ export const ben: Author = { login: 'ben', id: 2, kind: 'user' };
 export const eve: Author = { login: 'eve', id: 9, kind: 'user' };
 export const actions: Author = { login: 'github-actions', id: 41898282, kind: 'bot' };
 
-/** Tells whether an author may write, as Ada and Ben may. */
+/** True if an author may write, as Ada and Ben may. */
 export function isTrusted({ login }: Author): boolean {
   return ['Ada', 'ben'].includes(login);
 }

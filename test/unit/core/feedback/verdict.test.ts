@@ -15,7 +15,7 @@ function playOn(id: string, script: readonly Play[], bounds = policy): Played {
   return play(script, { tasks: [task(1, { id }), task(2)], policy: bounds });
 }
 
-/** Returns whether the last of these iterations finished the task, and the task's progress. */
+/** Returns true if the last of these iterations finished the task, and the task's progress. */
 function ended(id: string, script: readonly Play[], bounds = policy): readonly [boolean, string | undefined] {
   const played = playOn(id, script, bounds);
   expect(played.verdicts).toHaveLength(script.length);

@@ -59,7 +59,7 @@ const end: JournalEnd & { readonly kind: 'end' } = {
   outcome: { kind: 'complete', reason: 'plan_complete' },
 };
 
-/** Tells whether a line with this value is read back unchanged. */
+/** Returns true if a line with this value is read back unchanged. */
 function isRead(line: object, path: string, value: unknown): boolean {
   const parsed = parseJournalLine(JSON.stringify(replaced(line, path, value)));
   const read =

@@ -38,7 +38,7 @@ describe('the layout, where only part of its files is there', () => {
     'early-bash': 'the first Ralph in bash',
     snarktank: 'snarktank/ralph',
   };
-  /** Tells whether a path is a file that runs write, which is often ignored. */
+  /** True if a path is a file that runs write, which is often ignored. */
   const isState = (path: string): boolean =>
     /(^|\/)\.(?!ralphrc)[^/]+$|(^|\/)logs\/|archive|(run_|aggregate|status|progress|learnings)/.test(path);
   const isRecognised = (name: Ralph, paths: readonly string[]): void => {

@@ -30,7 +30,7 @@ export const EARLY_MARKS: readonly string[] = [
 /** Names of files that show that a `fix_plan.md` beside them is the plan of a Ralph; one is enough. */
 export const BESIDE_ROOT_PLAN: readonly string[] = ['PROMPT.md', ...EARLY_MARKS];
 
-/** Tells whether a `fix_plan.md` is the plan of a Ralph. `there` are those names of `BESIDE_ROOT_PLAN` that exist beside it. */
+/** True if a `fix_plan.md` is the plan of a Ralph. `there` are those names of `BESIDE_ROOT_PLAN` that exist beside it. */
 export function isRootPlan(there: readonly string[]): boolean {
   return BESIDE_ROOT_PLAN.some((name) => there.includes(name));
 }

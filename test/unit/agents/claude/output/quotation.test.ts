@@ -3,7 +3,7 @@ import { analyzeAt, assistantLine, block, failedLine, INIT, jsonLines, resultLin
 
 const events = jsonLines(INIT, resultLine('done'));
 
-/** Tells whether the output was read as the CLI's events, and not as a message that quotes them. */
+/** True if the output was read as the CLI's events, and not as a message that quotes them. */
 const isTheCli = (output: string): boolean => {
   const { sessionId, turns } = analyzeAt(output);
   return sessionId === 's-1' && turns === 3;

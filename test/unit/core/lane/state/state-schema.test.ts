@@ -167,7 +167,7 @@ function parseWith(state: LaneState, path: string, value: unknown): ParsedState 
   return parseState(JSON.stringify(replaced(state, path, value)), 'queue');
 }
 
-/** Tells whether a stored value is read back unchanged and without a warning. */
+/** Returns true if a stored value is read back unchanged and without a warning. */
 function isRead(state: LaneState, path: string, value: unknown): boolean {
   const parsed = parseWith(state, path, value);
   return (
