@@ -121,6 +121,8 @@ export interface WishWrites {
     number: number,
     of: { readonly logins: readonly string[]; readonly teams: readonly string[] },
   ): Promise<void>;
+  /** Rewrites descriptions of pull requests: one request, and a second one if any of them changes. */
+  rewriteBodies(numbers: readonly number[], rewrite: (number: number, body: string) => string): Promise<void>;
   assign(number: number, logins: readonly string[]): Promise<void>;
   /** Adds and removes labels, and creates those that the repository lacks. Sends requests only for what differs from `from`. */
   changeLabels(

@@ -2,7 +2,7 @@ import type { GraphQLError } from 'graphql';
 import { accountOf, type Person } from './accounts.ts';
 import { commitFields, pullFields, pullsFields, refFields } from './feedback/pull-fields.ts';
 import { connection, failure, instant, type Slice } from './graphql-parts.ts';
-import { editComment } from './people.ts';
+import { editComment, editIssue } from './people.ts';
 import type { Call } from './route.ts';
 import type { StoredComment, StoredEdit, StoredEvent, StoredIssue, StoredPull } from './state.ts';
 
@@ -29,6 +29,11 @@ export function createRoot(call: Call): object {
           if (token.permissions.contents === undefined) throw forbidden();
           return commitFields(await pullSurroundings(), oid);
         },
+        defaultBranchRef: async () => {
+          if (token.permissions.contents === undefined) throw forbidden();
+          const { defaultBranch } = state.repository;
+          return { ...refFields(await pullSurroundings(), defaultBranch), rules: rulesOf };
+        },
         pullRequests: async ({ states, ...slice }: Slice & { readonly states?: readonly string[] | null }) => {
           if (token.permissions.pull_requests === undefined) throw forbidden();
           return pullsFields(await pullSurroundings(), { states: states ?? null, slice });
@@ -42,6 +47,12 @@ export function createRoot(call: Call): object {
         },
         issueOrPullRequest: ({ number }: Numbered) => found(number, issueOf(number), 'an issue or pull request'),
       };
+    },
+
+    updatePullRequest: ({ input }: { readonly input: { readonly pullRequestId: string; readonly body?: string } }) => {
+      const { number } = pullToChange(input.pullRequestId);
+      editIssue(state, number, { body: input.body ?? '', by: call.viewer.login, now: call.now });
+      return { clientMutationId: null };
     },
 
     markPullRequestReadyForReview: ({ input }: { readonly input: { readonly pullRequestId: string } }) => {
@@ -110,6 +121,11 @@ export function createRoot(call: Call): object {
       };
     },
   };
+
+  function rulesOf(slice: Slice): object {
+    const parameters = { __typename: 'RequiredStatusChecksParameters', strictRequiredStatusChecksPolicy: true };
+    return connection(state.settings.mustBeCurrent ? [{ parameters }] : [], slice);
+  }
 
   function pullToChange(nodeId: string): StoredPull {
     if (token.permissions.pull_requests !== 'write') throw forbidden();

@@ -20,9 +20,10 @@ export const lookedSchema = lookSchema.extend({ lane: z.string().max(120) });
 /** A pull request that a run worked on, or had nothing to do for. */
 export type Looked = Immutable<z.infer<typeof lookedSchema>>;
 
-/** An open pull request that conflicts with its base, or whose checks fail. */
+/** An open pull request that conflicts with its base or whose checks fail (`work`), or into which its base is merged (`update`). */
 export interface LaneInNeed {
   readonly lane: LaneId;
+  readonly need: 'work' | 'update';
   readonly seen: string;
 }
 
@@ -259,13 +260,26 @@ function isSame(a: TaskProgress, b: TaskProgress): boolean {
  */
 export function lanesInNeed(
   open: readonly WaitingPullRequest[],
-  { prefix, looked, now }: { readonly prefix: string; readonly looked: readonly Looked[]; readonly now: number },
+  {
+    prefix,
+    looked,
+    now,
+    toUpdate,
+  }: {
+    readonly prefix: string;
+    readonly looked: readonly Looked[];
+    readonly now: number;
+    /** Number of the pull request into which its base branch is to be merged; null if there is none. */
+    readonly toUpdate: number | null;
+  },
 ): readonly LaneInNeed[] {
   const before = new Map(looked.map((one) => [one.lane, one]));
   const lookedAt = (lane: LaneId): number => before.get(lane)?.at ?? 0;
   return open
-    .filter(needsWork)
-    .map((pull) => ({ lane: pull.branch.slice(prefix.length), seen: seenOf(pull) }))
+    .flatMap((pull) => {
+      const need = needsWork(pull) ? 'work' : pull.number === toUpdate ? 'update' : null;
+      return need === null ? [] : [{ lane: pull.branch.slice(prefix.length), need, seen: seenOf(pull, need) } as const];
+    })
     .filter(({ lane, seen }) => {
       const last = before.get(lane);
       const isKnown = last?.seen === seen && Math.abs(now - last.at) < LOOK_AGAIN_MS;
@@ -278,6 +292,6 @@ function needsWork({ mergeable, checks }: Pick<WaitingPullRequest, 'mergeable' |
   return mergeable === 'conflicting' || checks === 'failed';
 }
 
-function seenOf({ head, base, mergeable, checks }: WaitingPullRequest): string {
-  return [head, base, mergeable, checks].join(' ').slice(0, 200);
+function seenOf({ head, base, mergeable, checks }: WaitingPullRequest, need: LaneInNeed['need']): string {
+  return [head, base, mergeable, need === 'work' ? checks : need].join(' ').slice(0, 200);
 }

@@ -1,4 +1,4 @@
-import type { CheckNow, PullRequestNow, WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
+import type { CheckNow, WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import { UserError } from '../../errors.ts';
 import type { ForgeAdapter } from '../../ports/forge.ts';
 import { fitBody } from '../pull-requests.ts';
@@ -14,7 +14,14 @@ import {
   type Nodes,
   shown,
 } from './pull-request-query.ts';
-import { mergeabilityOf, readStanding } from './standing.ts';
+import {
+  besideUnknown,
+  decisionOf,
+  type Lacking,
+  mergeabilityOf,
+  readStanding,
+  type StandingAnswer,
+} from './standing.ts';
 
 /** Maximum number of open pull requests that are read; those with the oldest changes wait until others are merged. */
 const MAX_READ = 200;
@@ -24,12 +31,20 @@ const PAGE = 50;
 
 const SMALL_PAGE = 10;
 
-const QUERY = `query ($owner: String!, $repo: String!, $first: Int!, $after: String) {
+/** Fields that an older Enterprise server may not know: whether a rule wants the branch up to date is then unknown. */
+const RULES =
+  'defaultBranchRef { name rules(first: 100) { nodes { parameters { ... on RequiredStatusChecksParameters { strictRequiredStatusChecksPolicy } } } } }';
+
+const queryWithout = (
+  lacking: Lacking,
+): string => `query ($owner: String!, $repo: String!, $first: Int!, $after: String) {
   repository(owner: $owner, name: $repo) {
+    ${lacking.has('rules') || lacking.has('RequiredStatusChecksParameters') ? '' : RULES}
     pullRequests(states: OPEN, first: $first, after: $after, orderBy: { field: UPDATED_AT, direction: DESC }) {
       pageInfo { hasNextPage endCursor }
       nodes {
-        number isCrossRepository headRefName headRefOid baseRefOid mergeable baseRef { target { oid } }
+        number isCrossRepository headRefName headRefOid baseRefName baseRefOid mergeable baseRef { target { oid } }
+        isDraft reviewDecision createdAt ${lacking.has('mergeStateStatus') ? '' : 'mergeStateStatus'}
         commits(last: 1) { nodes { commit { statusCheckRollup { state } } } }
       }
     }
@@ -38,6 +53,12 @@ const QUERY = `query ($owner: String!, $repo: String!, $first: Int!, $after: Str
 
 interface PageAnswer {
   readonly repository: {
+    readonly defaultBranchRef?: {
+      readonly name: string;
+      readonly rules: Nodes<{
+        readonly parameters: { readonly strictRequiredStatusChecksPolicy?: boolean } | null;
+      }> | null;
+    } | null;
     readonly pullRequests: Nodes<PullAnswer> & {
       readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
     };
@@ -49,7 +70,12 @@ interface PullAnswer {
   readonly isCrossRepository: boolean;
   readonly headRefName: string;
   readonly headRefOid: string;
+  readonly baseRefName: string;
   readonly baseRefOid: string;
+  readonly isDraft: boolean;
+  readonly reviewDecision: StandingAnswer['reviewDecision'];
+  readonly createdAt: string;
+  readonly mergeStateStatus?: string;
   readonly mergeable: string;
   readonly baseRef: { readonly target: { readonly oid: string } | null } | null;
   readonly commits: Nodes<{ readonly commit: { readonly statusCheckRollup: { readonly state: string } | null } }>;
@@ -144,15 +170,20 @@ function waitingPullRequests({ ask }: Client, prefix: string): Promise<readonly 
     let after: string | null = null;
     let first = PAGE;
     const readPage = async (): Promise<PageAnswer> =>
-      (await besideRefused(octokit.graphql<PageAnswer>(QUERY, { ...at, first, after }))).data;
+      besideUnknown(
+        async (lacking) =>
+          (await besideRefused(octokit.graphql<PageAnswer>(queryWithout(lacking), { ...at, first, after }))).data,
+      );
     for (let read = 0; read < MAX_READ; read += first) {
       const answer: PageAnswer = await readPage().catch((error: unknown) => {
         if (first === SMALL_PAGE || !isWorthSmaller(error)) throw error;
         first = SMALL_PAGE;
         return readPage();
       });
-      const { pullRequests } = answer.repository;
-      found.push(...shown(pullRequests).flatMap((pull) => toWaiting(pull, prefix)));
+      const { pullRequests, defaultBranchRef } = answer.repository;
+      const isStrict = shown(defaultBranchRef?.rules).some((rule) => rule.parameters?.strictRequiredStatusChecksPolicy);
+      const strictBase = isStrict ? (defaultBranchRef?.name ?? null) : null;
+      found.push(...shown(pullRequests).flatMap((pull) => toWaiting(pull, { prefix, strictBase })));
       after = pullRequests.pageInfo.endCursor;
       if (!pullRequests.pageInfo.hasNextPage || after === null) break;
     }
@@ -160,12 +191,23 @@ function waitingPullRequests({ ask }: Client, prefix: string): Promise<readonly 
   });
 }
 
-function toWaiting(pull: PullAnswer, prefix: string): readonly WaitingPullRequest[] {
-  const { number, headRefName: branch, headRefOid: head, baseRef, baseRefOid, isCrossRepository } = pull;
-  if (isCrossRepository || !branch.startsWith(prefix)) return [];
+function toWaiting(
+  pull: PullAnswer,
+  { prefix, strictBase }: { readonly prefix: string; readonly strictBase: string | null },
+): readonly WaitingPullRequest[] {
+  const { number, headRefName: branch, headRefOid: head, baseRef, baseRefOid, baseRefName: baseBranch } = pull;
+  if (pull.isCrossRepository || !branch.startsWith(prefix)) return [];
   const state = shown(pull.commits)[0]?.commit.statusCheckRollup?.state ?? '';
-  const mergeable: PullRequestNow['mergeable'] = mergeabilityOf(pull.mergeable);
   return [
-    { number, branch, head, base: baseRef?.target?.oid ?? baseRefOid, mergeable, checks: rollups[state] ?? 'unknown' },
+    {
+      ...{ number, branch, head, base: baseRef?.target?.oid ?? baseRefOid, baseBranch },
+      mergeable: mergeabilityOf(pull.mergeable),
+      checks: rollups[state] ?? 'unknown',
+      isDraft: pull.isDraft,
+      decision: decisionOf(pull.reviewDecision),
+      isBehind: pull.mergeStateStatus === 'BEHIND',
+      mustBeCurrent: baseBranch === strictBase,
+      createdAt: Date.parse(pull.createdAt),
+    },
   ];
 }

@@ -174,6 +174,26 @@ export function createCheckout(origin: Origin): Checkout {
           links: {},
         };
       }),
+    compareOpen: ({ base, pulls }) =>
+      guarded(faults, 'compareOpen', () => {
+        const onBase = history(commits, base.tip);
+        const measured = pulls.map(({ number, head }) => {
+          const fork = history(commits, head).find((commit) => onBase.includes(commit)) ?? base.tip;
+          const changed = (tip: ObjectId): Files => {
+            const [before, after] = [treeOf(fork), treeOf(tip)];
+            return Object.fromEntries(Object.entries(after).filter(([path, text]) => before[path] !== text));
+          };
+          return { number, isBehind: fork !== base.tip, own: changed(head), ofBase: changed(base.tip) };
+        });
+        return measured.map(({ number, isBehind, own, ofBase }) => ({
+          ...{ number, isBehind },
+          conflictsWith: measured
+            .filter((one) => one.number !== number)
+            .filter((one) => Object.keys(own).some((path) => path in one.own && one.own[path] !== own[path]))
+            .map((one) => one.number),
+          changedInBase: Object.keys(own).filter((path) => path in ofBase),
+        }));
+      }),
     namesOf: namesAtRoot,
     namesAtRoot,
     openLane: ({ baseBranch, start }) =>
@@ -562,6 +582,8 @@ export interface FakeForge extends ForgeAdapter {
   /** The comments that notify people, or did until they were settled. */
   readonly notifications: Map<number, Map<string, string>>;
   /** The feedback of people and CI on the open pull request of a branch. */
+  /** Branches that GitHub calls behind, and whether a ruleset wants all of them up to date. */
+  readonly rules: { readonly behind: Set<string>; mustBeCurrent: boolean };
   readonly saidOf: Map<string, Partial<Omit<PullRequestNow, 'id' | 'number' | 'url' | 'head' | 'isDraft'>>>;
   /** Details by name of the check. */
   readonly details: Map<string, CheckDetails>;
@@ -589,6 +611,7 @@ export function createForge({ branches }: Origin): FakeForge {
     pulls,
     comments,
     notifications,
+    rules,
     saidOf,
     details,
     earlierChecks,
@@ -608,6 +631,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'pulls'
     | 'comments'
     | 'notifications'
+    | 'rules'
     | 'saidOf'
     | 'details'
     | 'earlierChecks'
@@ -617,6 +641,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'labels'
     | 'faults'
   > = {
+    rules: { behind: new Set(), mustBeCurrent: false },
     saidOf: new Map(),
     details: new Map(),
     earlierChecks: new Map(),
@@ -662,6 +687,7 @@ export function createForge({ branches }: Origin): FakeForge {
   const current = (pull: FakeForge['pulls'][number]) =>
     pull.state === 'open' ? { ...pull, headSha: branches.get(pull.branch) ?? pull.headSha } : pull;
   return {
+    rules,
     saidOf,
     details,
     earlierChecks,
@@ -778,11 +804,13 @@ export function createForge({ branches }: Origin): FakeForge {
         pulls
           .filter((pull) => pull.state === 'open' && pull.branch.startsWith(prefix) && !pull.fromFork)
           .map(current)
-          .map(({ number, branch, headSha, base }) => {
+          .map(({ number, branch, headSha, base, draft }) => {
             const said = saidOf.get(branch);
             const checks = said?.checks?.kind === 'known' ? said.checks.head.map(({ result }) => result) : [];
             return {
-              ...{ number, branch, head: headSha, base: branches.get(base) ?? headSha },
+              ...{ number, branch, head: headSha, base: branches.get(base) ?? headSha, baseBranch: base },
+              ...{ isDraft: draft, decision: said?.decision ?? null, createdAt: number },
+              ...{ isBehind: rules.behind.has(branch), mustBeCurrent: rules.mustBeCurrent },
               mergeable: said?.mergeable ?? 'mergeable',
               checks: checks.includes('failed') ? 'failed' : 'unknown',
             } as const;
@@ -906,6 +934,16 @@ export function createForge({ branches }: Origin): FakeForge {
       ask('addLabels', () => {
         change(number, { labels: [...(pulls.find((pull) => pull.number === number)?.labels ?? []), ...names] });
         writes.push(`labels of #${String(number)}: ${names.map((name) => `+${name}`).join(' ')}`);
+      }),
+    rewriteBodies: (numbers, rewrite) =>
+      ask('rewriteBodies', () => {
+        for (const number of numbers) {
+          const before = pulls.find((pull) => pull.number === number)?.body ?? '';
+          const body = rewrite(number, before);
+          if (body === before) continue;
+          change(number, { body });
+          writes.push(`rewrote #${String(number)}`);
+        }
       }),
     assign: (number, logins) =>
       ask('assign', () => {
