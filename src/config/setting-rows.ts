@@ -121,6 +121,11 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
         '',
         'Who is assigned to the pull request when it is complete: `auto` (the person who asked for the work), `none`, or logins; empty = nobody.',
       ],
+      [
+        'auto-merge',
+        'false',
+        "`true` arms GitHub's auto-merge for the next pull request in the merge order that is verified and has no files to look at first; a list of kinds (`dependencies, deleted-test`) names those that prevent it instead.",
+      ],
       ['co-author', 'true', '`true` names the agent as co-author of the commits it worked on.'],
     ],
   },

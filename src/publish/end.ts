@@ -84,10 +84,14 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
   const { train } = intake.notes;
   // The page of a pull request that is alone names no order, unless it has named one before the others were merged.
-  if (train !== null && train.pulls.length > (intake.over === null ? 1 : 0)) await publishTrain(deps, train);
+  const shown = train === null ? null : await publishTrain(deps, train, intake.over === null ? 1 : 0);
   return {
     ...intake,
-    notes: { ...intake.notes, warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unshown, ...failed] },
+    notes: {
+      ...intake.notes,
+      train: shown,
+      warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unshown, ...failed],
+    },
   };
 }
 

@@ -86,8 +86,8 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
   ]);
   const unsaid = [...answers.warnings, ...untold, ...unlabelled, ...warnings];
   const train = trainAfter(notified, pull.pullRequest, deps.clock.now());
-  if (train !== null && train.pulls.length > 1) await publishTrain(deps, train);
-  return { report: { ...report, train, warnings: [...report.warnings, ...unsaid] }, lane };
+  const shown = train === null ? null : await publishTrain(deps, train, 1);
+  return { report: { ...report, train: shown, warnings: [...report.warnings, ...unsaid] }, lane };
 }
 
 /** Publishes the pull request, answers and notifications, and returns the work with their results. */

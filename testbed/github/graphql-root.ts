@@ -1,5 +1,5 @@
 import type { GraphQLError } from 'graphql';
-import { accountOf, type Person } from './accounts.ts';
+import { accountOf, type Person, personOf } from './accounts.ts';
 import { commitFields, pullFields, pullsFields, refFields } from './feedback/pull-fields.ts';
 import { connection, failure, instant, type Slice } from './graphql-parts.ts';
 import { editComment, editIssue } from './people.ts';
@@ -25,6 +25,7 @@ export function createRoot(call: Call): object {
           if (token.permissions.contents === undefined) throw forbidden();
           return refFields(await pullSurroundings(), qualifiedName);
         },
+        viewerDefaultMergeMethod: 'SQUASH',
         object: async ({ oid }: { readonly oid: string }) => {
           if (token.permissions.contents === undefined) throw forbidden();
           return commitFields(await pullSurroundings(), oid);
@@ -67,6 +68,25 @@ export function createRoot(call: Call): object {
         throw failure('UNPROCESSABLE', 'Draft pull requests are not supported in this repository.');
       pull.draft = true;
       return { pullRequest: { id: input.pullRequestId, isDraft: true } };
+    },
+
+    enablePullRequestAutoMerge: async ({
+      input,
+    }: {
+      readonly input: { readonly pullRequestId: string; readonly expectedHeadOid?: string };
+    }) => {
+      const pull = pullToChange(input.pullRequestId);
+      if (token.permissions.contents !== 'write') throw forbidden();
+      const { branches } = await pullSurroundings();
+      const head = branches[pull.head] ?? pull.headSha;
+      if (input.expectedHeadOid !== undefined && input.expectedHeadOid !== head)
+        throw failure('UNPROCESSABLE', `Expected head oid ${input.expectedHeadOid}, but it is ${head}`);
+      if (!state.settings.autoMergeAllowed)
+        throw failure('UNPROCESSABLE', 'Pull request Auto merge is not allowed for this repository');
+      if (state.settings.requiredApprovals === 0)
+        throw failure('UNPROCESSABLE', 'Pull request Pull request is in clean status');
+      state.autoMerge.set(pull.number, personOf(state, call.viewer.login));
+      return { clientMutationId: null };
     },
 
     disablePullRequestAutoMerge: ({ input }: { readonly input: { readonly pullRequestId: string } }) => {

@@ -58,6 +58,7 @@ interface Settings {
   dependenciesKnown: boolean;
   /** Number of approvals that the base branch's rules require; 0 without such a rule. */
   requiredApprovals: number;
+  autoMergeAllowed: boolean;
   /** Set when a ruleset of the default branch wants pull requests up to date. */
   mustBeCurrent: boolean;
   /** GraphQL fields that the server does not know; an old Enterprise server lacks some. */
@@ -215,7 +216,7 @@ export function createState(repository: GitHubState['repository'], now: number):
     repository,
     settings: {
       ...{ actionsMayOpenPullRequests: true, issuesEnabled: true, draftsSupported: true, dependenciesKnown: true },
-      ...{ requiredApprovals: 0, mustBeCurrent: false, unknownFields: [] },
+      ...{ requiredApprovals: 0, autoMergeAllowed: true, mustBeCurrent: false, unknownFields: [] },
     },
     // GITHUB_TOKEN's limit is 1,000 requests an hour per repository.
     rate: { limit: 1000, remaining: 1000, resetAt: now + 3_600_000 },

@@ -65,6 +65,8 @@ export interface WaitingPullRequest {
   readonly baseBranch: string;
   readonly isDraft: boolean;
   readonly decision: Standing['decision'];
+  /** Tells whether auto-merge is on. */
+  readonly isArmed: boolean;
   /** Tells whether GitHub refuses to merge it until it has the newest commits of its base branch. */
   readonly isBehind: boolean;
   /** Tells whether a ruleset of the base branch asks for that, as far as the token may read it. */

@@ -1,6 +1,7 @@
 import type { WaitingPullRequest } from '../feedback/pull-request-now.ts';
+import type { AutoMerge } from './auto-merge.ts';
 
-/** What git says of an open pull request beside the others. */
+/** The comparison of an open pull request with the others and with its base branch, made by git. */
 export interface Compared {
   readonly number: number;
   /** Numbers of the open pull requests that conflict with it. */
@@ -10,7 +11,7 @@ export interface Compared {
   readonly changedInBase: readonly string[];
 }
 
-/** The reason why a pull request cannot be merged now. `update`: a rule wants it up to date with its base branch. */
+/** The reason why a pull request cannot be merged now. `update`: a rule requires it to be up to date with its base branch. */
 export type MergeObstacle = 'conflict' | 'checks' | 'changes-requested' | 'unfinished' | 'unknown' | 'update';
 
 /** An open pull request in the order in which people merge them; plain data. */
@@ -21,6 +22,8 @@ export interface TrainPull {
   /** null if nothing keeps people from merging it. */
   readonly obstacle: MergeObstacle | null;
   readonly needsReview: boolean;
+  /** True if GitHub merges it by itself as soon as its rules hold. */
+  readonly isArmed: boolean;
   readonly conflictsWith: readonly number[];
   /** `left`: it lacks commits of its base branch, and no rule asks for them. */
   readonly behind: 'no' | 'left' | 'rule' | 'unknown';
@@ -34,6 +37,8 @@ export interface TrainPull {
 export interface Train {
   readonly pulls: readonly TrainPull[];
   readonly isCompared: boolean;
+  /** null if no run has looked whether to arm auto-merge. */
+  readonly autoMerge: AutoMerge | null;
 }
 
 /** Maximum number of files named for one pull request. */
@@ -45,6 +50,7 @@ export function trainOf(open: readonly WaitingPullRequest[], compared: readonly 
   return inOrder({
     pulls: open.map((pull) => toTrainPull(pull, known.get(pull.number))),
     isCompared: compared !== null,
+    autoMerge: null,
   });
 }
 
@@ -88,7 +94,14 @@ export function withPublished(
   return inOrder({ ...train, pulls: [...others, { ...known, ...published, ...standing }] });
 }
 
-const fresh = { obstacle: null, needsReview: false, conflictsWith: [], behind: 'unknown', stale: [] } as const;
+const fresh = {
+  obstacle: null,
+  needsReview: false,
+  isArmed: false,
+  conflictsWith: [],
+  behind: 'unknown',
+  stale: [],
+} as const;
 
 function toTrainPull(pull: WaitingPullRequest, compared: Compared | undefined): TrainPull {
   const { number, branch, head, decision, createdAt } = pull;
@@ -98,6 +111,7 @@ function toTrainPull(pull: WaitingPullRequest, compared: Compared | undefined): 
     ...{ number, branch, head, createdAt },
     obstacle: obstacleOf(pull, isByRule),
     needsReview: decision === 'review-required',
+    isArmed: pull.isArmed,
     conflictsWith: compared?.conflictsWith ?? [],
     behind: isBehind === null ? 'unknown' : isByRule ? 'rule' : isBehind ? 'left' : 'no',
     stale: (compared?.changedInBase ?? []).slice(0, MAX_STALE),

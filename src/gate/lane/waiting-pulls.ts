@@ -82,7 +82,7 @@ export async function lookAfterWaiting(deps: GateDeps, queue: Queue): Promise<Lo
 
 const ONES_NEED: Readonly<Record<LaneInNeed['need'], string>> = {
   work: 'it conflicts, or a check fails',
-  update: 'it is the next to merge, and a rule wants it up to date with its base branch',
+  update: 'it is the next to merge, and a rule requires it to be up to date with its base branch',
 };
 
 async function inNeedOf(

@@ -6,6 +6,7 @@ import type { Client, ForgeOptions } from '../client.ts';
 import { isWorthSmaller } from '../graphql/weather.ts';
 import { detailsOf } from './check-details.ts';
 import { besideRefused, checksOf } from './checks-now.ts';
+import { armAutoMerge } from './auto-merge.ts';
 import { freeHead, readPullRequest } from './pull-request-now.ts';
 import {
   commitsBefore,
@@ -44,7 +45,7 @@ const queryWithout = (
       pageInfo { hasNextPage endCursor }
       nodes {
         number isCrossRepository headRefName headRefOid baseRefName baseRefOid mergeable baseRef { target { oid } }
-        isDraft reviewDecision createdAt ${lacking.has('mergeStateStatus') ? '' : 'mergeStateStatus'}
+        isDraft reviewDecision createdAt ${['mergeStateStatus', 'autoMergeRequest { enabledAt }'].filter((field) => !lacking.has(field.split(' ')[0] ?? '')).join(' ')}
         commits(last: 1) { nodes { commit { statusCheckRollup { state } } } }
       }
     }
@@ -76,6 +77,7 @@ interface PullAnswer {
   readonly reviewDecision: StandingAnswer['reviewDecision'];
   readonly createdAt: string;
   readonly mergeStateStatus?: string;
+  readonly autoMergeRequest?: object | null;
   readonly mergeable: string;
   readonly baseRef: { readonly target: { readonly oid: string } | null } | null;
   readonly commits: Nodes<{ readonly commit: { readonly statusCheckRollup: { readonly state: string } | null } }>;
@@ -92,6 +94,7 @@ type FeedbackMethods = Pick<
   | 'pullRequestNow'
   | 'headNow'
   | 'freeHead'
+  | 'armAutoMerge'
   | 'waitingPullRequests'
   | 'checksBefore'
   | 'checkDetails'
@@ -113,6 +116,7 @@ export function createFeedback(
         (octokit, at) => readStanding(octokit, at, branch),
       ),
     freeHead: (number, standing) => freeHead(client, number, standing),
+    armAutoMerge: (branch, head) => armAutoMerge(client, { branch, head }),
     waitingPullRequests: (prefix) => waitingPullRequests(client, prefix),
     checksBefore: (tip) => checksBefore(client, tip),
     checkDetails: (check) => detailsOf(client, check, options),
@@ -205,6 +209,7 @@ function toWaiting(
       checks: rollups[state] ?? 'unknown',
       isDraft: pull.isDraft,
       decision: decisionOf(pull.reviewDecision),
+      isArmed: pull.autoMergeRequest != null,
       isBehind: pull.mergeStateStatus === 'BEHIND',
       mustBeCurrent: baseBranch === strictBase,
       createdAt: Date.parse(pull.createdAt),

@@ -18,7 +18,7 @@ const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
   conclusions: [/\bfailed: checkRuns\([^)]*\) \{ nodes \{[^}]*\} \}/g, ''],
 };
 
-/** What the list of open pull requests asks for beside these, and can do without. */
+/** Fields and types that the list of open pull requests asks for as well, and can do without. */
 const OF_THE_TRAIN: readonly string[] = ['rules', 'RequiredStatusChecksParameters', 'mergeStateStatus'];
 
 /** Returns the query without what the server does not know. */

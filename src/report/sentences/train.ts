@@ -1,6 +1,7 @@
 import { namesOf } from '../../core/text/phrase.ts';
 import { aheadOf, type MergeObstacle, nextOf, type Train, type TrainPull } from '../../core/train/train.ts';
-import { code } from '../markdown.ts';
+import type { AutoMerge } from '../../core/train/auto-merge.ts';
+import { code, prose } from '../markdown.ts';
 
 const BEGIN = '<!-- ralph:merge-order -->';
 
@@ -18,7 +19,7 @@ const OBSTACLE_WORDS: Readonly<Record<MergeObstacle, string>> = {
   'changes-requested': 'a reviewer requested changes',
   unfinished: 'it is still a draft',
   unknown: 'GitHub has not worked out yet whether it can be merged',
-  update: 'a rule wants it up to date with its base branch, which the next run merges into it',
+  update: 'a rule requires it to be up to date with its base branch, which the next run merges into it',
 };
 
 /** Returns which pull request to merge next, and why, as one sentence; empty when there are no several to choose from. */
@@ -55,11 +56,39 @@ export function standingOf(train: Train, pull: TrainPull): string {
   return facts.length === 0 ? '' : `#${String(pull.number)}: ${facts.join('; ')}.`;
 }
 
+/** Returns what became of auto-merge, and what to do, in a few sentences of Markdown. */
+export function autoMergeWords({ number, kind, detail }: AutoMerge): string {
+  const name = `#${String(number)}`;
+  switch (kind) {
+    case 'armed':
+      return `Auto-merge of ${name} is on: GitHub merges it as soon as the rules of its base branch hold. A merge that the job's own token has armed starts no workflow; that takes the token of a GitHub App as \`github-token\`.`;
+    case 'at-once':
+      return `Auto-merge of ${name} is off: nothing keeps it from being merged now, so GitHub arms nothing. Merge it yourself, or have a rule of its base branch require a review or a check.`;
+    case 'not-allowed':
+      return `Auto-merge of ${name} is off: the repository does not allow it. Turn on “Allow auto-merge” in its settings, under Pull Requests.`;
+    case 'refused':
+      return `Auto-merge of ${name} is off, since GitHub refused it: ${prose(detail, 300)}`;
+    case 'look-at':
+      return `Auto-merge of ${name} is off: it has files to look at first (${code(detail, 300)}). Merge it yourself once you have reviewed them.`;
+    default:
+      return `Auto-merge of ${name} is off: ${PREVENTED_WORDS[kind]}.`;
+  }
+}
+
+const PREVENTED_WORDS = {
+  unknown: "its branch's state could not be read",
+  incomplete: 'its work is not complete. The next run goes on with it',
+  unverified: 'its newest commit was not verified in a clean clone. Set `verify`, or merge it yourself',
+  person: "its newest commit is a person's. Merge it yourself once you have reviewed that",
+  'review-again': 'its commits are newer than what people decided. Review it again',
+} as const;
+
 /** Renders the order of all open pull requests as Markdown; empty when there is nothing to say. */
 export function trainSection(train: Train | null): string {
   if (train === null) return '';
   const lines = train.pulls.slice(0, LISTED).map((pull) => standingOf(train, pull));
-  const said = [nextToMerge(train), ...lines].filter((line) => line !== '');
+  const armed = train.autoMerge === null ? '' : autoMergeWords(train.autoMerge);
+  const said = [nextToMerge(train), armed, ...lines].filter((line) => line !== '');
   return said.length === 0 ? '' : ['### Merge order', ...said.map((line) => `- ${line}`)].join('\n');
 }
 
@@ -67,7 +96,11 @@ export function trainSection(train: Train | null): string {
 export function trainPart(train: Train | null, number: number | null): string {
   if (train === null) return '';
   const own = train.pulls.find((pull) => pull.number === number);
-  const lines = [nextToMerge(train), own === undefined ? '' : standingOf(train, own)].filter((line) => line !== '');
+  const lines = [
+    nextToMerge(train),
+    ...(own === undefined ? [] : [standingOf(train, own)]),
+    ...(train.autoMerge !== null && train.autoMerge.number === number ? [autoMergeWords(train.autoMerge)] : []),
+  ].filter((line) => line !== '');
   return lines.length === 0 ? '' : `${BEGIN}\n${lines.join('\n\n')}\n${END}`;
 }
 

@@ -3,6 +3,7 @@ import { UserError } from '../../../src/errors.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import { addIssue, commented, createProject, labeled, type Run, runOnce } from '../stage/run-action.ts';
+import { runSplit } from '../stage/split.ts';
 import { HOUR, next, worker } from './reviewing.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 
@@ -123,4 +124,63 @@ describe('a pull request that is only behind', () => {
     expect(writes).toContain('freed #101: no ready, no auto-merge');
     expect(writes.slice(writes.indexOf('freed #101: no ready, no auto-merge')).join('\n')).toMatch(/review.*ann/);
   });
+});
+
+describe('auto-merge', () => {
+  const armed = { 'auto-merge': 'dependencies', verify: 'npm test' };
+  const arms = ({ forge }: Project): readonly string[] => forge.writes.filter((line) => line.startsWith('armed '));
+
+  test('is armed for the next pull request alone, and for the one behind it once that is merged', async () => {
+    const project = await done([1, 2], armed);
+    expect(arms(project)).toEqual(['armed ralph/issue-1']);
+    expect(bodyOf(project, 101)).toContain('Auto-merge of #101 is on');
+    expect(bodyOf(project, 102)).not.toContain('Auto-merge');
+    await next(project);
+    expect(arms(project)).toEqual(['armed ralph/issue-1']);
+    const pull = project.forge.pulls[0] ?? expect.fail();
+    project.forge.pulls[0] = { ...pull, state: 'merged' };
+    await next(project);
+    expect(arms(project)).toEqual(['armed ralph/issue-1', 'armed ralph/issue-2']);
+  });
+
+  test('is armed by the job that publishes, of three', async () => {
+    const project = createProject({ issues: [1], agent: [worker], inputs: armed });
+    await runSplit(project, { event: labeled(1) });
+    expect(arms(project)).toEqual(['armed ralph/issue-1']);
+  });
+
+  test.each<[string, (project: Project) => unknown, Readonly<Record<string, string>>]>([
+    ['the settings do not want it', () => undefined, { verify: 'npm test' }],
+    ['nothing was verified', () => undefined, { 'auto-merge': 'dependencies' }],
+    ['a person has committed on top', (project) => commit(project, 'ralph/issue-1', { mine: 'x' }), armed],
+    ['it conflicts', ({ forge }) => forge.saidOf.set('ralph/issue-1', { mergeable: 'conflicting' }), armed],
+    [
+      'changes are requested',
+      ({ forge }) => forge.saidOf.set('ralph/issue-1', { decision: 'changes-requested' }),
+      armed,
+    ],
+  ])('is not armed where %s', async (_, change, inputs) => {
+    const project = await done([1], { ...inputs, 'auto-merge': 'false' });
+    change(project);
+    const later = { ...project, inputs: { ...project.inputs, ...inputs } };
+    await next(later);
+    expect(arms(later)).toEqual([]);
+  });
+
+  test('is armed by a run that finds it on for what is complete already', async () => {
+    const project = await done([1], { ...armed, 'auto-merge': 'false' });
+    await next({ ...project, inputs: { ...project.inputs, ...armed } });
+    expect(arms(project)).toEqual(['armed ralph/issue-1']);
+  });
+
+  test.each(['at-once', 'not-allowed'] as const)(
+    'that GitHub does not arm (%s) is explained on the page',
+    async (answer) => {
+      const project = createProject({ issues: [1], agent: [worker], inputs: armed });
+      project.forge.rules.arms = answer;
+      expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'complete (plan_complete)' });
+      expect(bodyOf(project, 101)).toContain('Auto-merge of #101 is off');
+      expect(project.forge.pulls[0]?.state).toBe('open');
+    },
+  );
 });

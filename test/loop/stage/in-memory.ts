@@ -582,8 +582,8 @@ export interface FakeForge extends ForgeAdapter {
   /** The comments that notify people, or did until they were settled. */
   readonly notifications: Map<number, Map<string, string>>;
   /** The feedback of people and CI on the open pull request of a branch. */
-  /** Branches that GitHub calls behind, and whether a ruleset wants all of them up to date. */
-  readonly rules: { readonly behind: Set<string>; mustBeCurrent: boolean };
+  /** Branches that GitHub calls behind, whether a ruleset wants all of them up to date, and how GitHub answers auto-merge. */
+  readonly rules: { readonly behind: Set<string>; mustBeCurrent: boolean; arms: 'armed' | 'at-once' | 'not-allowed' };
   readonly saidOf: Map<string, Partial<Omit<PullRequestNow, 'id' | 'number' | 'url' | 'head' | 'isDraft'>>>;
   /** Details by name of the check. */
   readonly details: Map<string, CheckDetails>;
@@ -641,7 +641,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'labels'
     | 'faults'
   > = {
-    rules: { behind: new Set(), mustBeCurrent: false },
+    rules: { behind: new Set(), mustBeCurrent: false, arms: 'armed' },
     saidOf: new Map(),
     details: new Map(),
     earlierChecks: new Map(),
@@ -810,6 +810,7 @@ export function createForge({ branches }: Origin): FakeForge {
             return {
               ...{ number, branch, head: headSha, base: branches.get(base) ?? headSha, baseBranch: base },
               ...{ isDraft: draft, decision: said?.decision ?? null, createdAt: number },
+              isArmed: said?.autoMerge ?? false,
               ...{ isBehind: rules.behind.has(branch), mustBeCurrent: rules.mustBeCurrent },
               mergeable: said?.mergeable ?? 'mergeable',
               checks: checks.includes('failed') ? 'failed' : 'unknown',
@@ -934,6 +935,14 @@ export function createForge({ branches }: Origin): FakeForge {
       ask('addLabels', () => {
         change(number, { labels: [...(pulls.find((pull) => pull.number === number)?.labels ?? []), ...names] });
         writes.push(`labels of #${String(number)}: ${names.map((name) => `+${name}`).join(' ')}`);
+      }),
+    armAutoMerge: (branch, head) =>
+      ask('armAutoMerge', () => {
+        if (branches.get(branch) !== head) fail(`${branch} is not at ${head}.`);
+        if (rules.arms !== 'armed') return { kind: rules.arms, detail: '' };
+        saidOf.set(branch, { ...saidOf.get(branch), autoMerge: true });
+        writes.push(`armed ${branch}`);
+        return { kind: 'armed', detail: '' };
       }),
     rewriteBodies: (numbers, rewrite) =>
       ask('rewriteBodies', () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { AutoMerge } from '../../../src/core/train/auto-merge.ts';
 import type { Train, TrainPull } from '../../../src/core/train/train.ts';
 import {
+  autoMergeWords,
   nextToMerge,
   standingOf,
   trainPart,
@@ -11,12 +13,12 @@ import {
 function pull(number: number, change: Partial<TrainPull> = {}): TrainPull {
   return {
     ...{ number, branch: `ralph/issue-${String(number)}`, head: 'h', createdAt: number, obstacle: null },
-    ...{ needsReview: false, conflictsWith: [], behind: 'no', stale: [] },
+    ...{ needsReview: false, isArmed: false, conflictsWith: [], behind: 'no', stale: [] },
     ...change,
   };
 }
 
-const of = (...pulls: readonly TrainPull[]): Train => ({ pulls, isCompared: true });
+const of = (...pulls: readonly TrainPull[]): Train => ({ pulls, isCompared: true, autoMerge: null });
 
 describe('which to merge next is said with the reason', () => {
   test.each<[string, Train]>([
@@ -31,7 +33,7 @@ describe('which to merge next is said with the reason', () => {
       { ...of(pull(1), pull(2)), isCompared: false },
     ],
     [
-      '#1 is the next to merge: a rule wants it up to date with its base branch, which the next run merges into it.',
+      '#1 is the next to merge: a rule requires it to be up to date with its base branch, which the next run merges into it.',
       of(pull(1, { obstacle: 'update' }), pull(2)),
     ],
     [
@@ -63,6 +65,42 @@ test('the section of the summary has the next one, and each that waits', () => {
     ].join('\n'),
   );
   expect([trainSection(null), trainSection(of(pull(1)))]).toEqual(['', '']);
+});
+
+test.each<[AutoMerge['kind'], string, string]>([
+  [
+    'armed',
+    '',
+    "Auto-merge of #1 is on: GitHub merges it as soon as the rules of its base branch hold. A merge that the job's own token has armed starts no workflow; that takes the token of a GitHub App as `github-token`.",
+  ],
+  [
+    'at-once',
+    '',
+    'Auto-merge of #1 is off: nothing keeps it from being merged now, so GitHub arms nothing. Merge it yourself, or have a rule of its base branch require a review or a check.',
+  ],
+  [
+    'not-allowed',
+    '',
+    'Auto-merge of #1 is off: the repository does not allow it. Turn on “Allow auto-merge” in its settings, under Pull Requests.',
+  ],
+  ['refused', 'It is @everybody.', 'Auto-merge of #1 is off, since GitHub refused it: It is @\u200Beverybody.'],
+  [
+    'look-at',
+    'dependencies',
+    'Auto-merge of #1 is off: it has files to look at first (`dependencies`). Merge it yourself once you have reviewed them.',
+  ],
+  [
+    'unverified',
+    '',
+    'Auto-merge of #1 is off: its newest commit was not verified in a clean clone. Set `verify`, or merge it yourself.',
+  ],
+])('auto-merge that is %s is explained on its page and in the summary', (kind, detail, expected) => {
+  const autoMerge = { number: 1, kind, detail };
+  expect(autoMergeWords(autoMerge)).toBe(expected);
+  const train = { ...of(pull(1)), autoMerge };
+  expect(trainSection(train)).toContain(expected);
+  expect(trainPart(train, 1)).toContain(expected);
+  expect(trainPart(train, 2)).toBe('');
 });
 
 describe('the order on the page of a pull request', () => {

@@ -130,7 +130,7 @@ describe('the open pull requests', () => {
     expect(found.toSorted((one, other) => one.number - other.number)).toEqual([
       {
         ...{ number: 1, branch: BRANCH, head: HEAD, base: BASE, baseBranch: 'main', mergeable: 'conflicting' },
-        ...{ checks: 'failed', isDraft: true, decision: null, isBehind: false, mustBeCurrent: false },
+        ...{ checks: 'failed', isDraft: true, decision: null, isArmed: false, isBehind: false, mustBeCurrent: false },
         createdAt: expect.any(Number),
       },
       expect.objectContaining({ number: 2, branch: 'ralph/issue-2', mergeable: 'unknown' }),
@@ -187,6 +187,49 @@ test('whether it can be merged is asked once more while GitHub works it out', as
   at.github.state.mergeable.set(1, 'UNKNOWN');
   expect((await at.forge.pullRequestNow(BRANCH))?.mergeable).toBe('unknown');
   expect(at.sent()).toHaveLength(2);
+});
+
+describe('auto-merge', () => {
+  test('is armed for the commit that was verified, in the way that the repository merges', async () => {
+    await using at = await openPull();
+    at.github.state.settings.requiredApprovals = 1;
+    expect(await at.forge.armAutoMerge(BRANCH, HEAD)).toEqual({ kind: 'armed', detail: '' });
+    expect(at.github.state.autoMerge.has(1)).toBe(true);
+    expect(await at.forge.waitingPullRequests('ralph/')).toMatchObject([{ isArmed: true }]);
+    expect(at.sent()).toHaveLength(3);
+    expect(at.github.violations).toEqual([]);
+  });
+
+  test.each([
+    ['at-once', 'could be merged at once', () => undefined],
+    [
+      'not-allowed',
+      'the repository does not allow',
+      (at: ForgeFixture) => (at.github.state.settings.autoMergeAllowed = false),
+    ],
+  ])('is not armed (%s) where it %s, and nothing is merged', async (kind, _, change) => {
+    await using at = await openPull();
+    change(at);
+    expect(await at.forge.armAutoMerge(BRANCH, HEAD)).toMatchObject({ kind });
+    const { state } = at.github;
+    expect([state.autoMerge.size, state.pulls[0]?.mergedAt]).toEqual([0, null]);
+  });
+
+  test.each([
+    ['another commit is the head', BRANCH, 'c'.repeat(40)],
+    ['the branch has no pull request', 'ralph/issue-9', HEAD],
+  ])('is not armed where %s', async (_, branch, head) => {
+    await using at = await openPull();
+    at.github.state.settings.requiredApprovals = 1;
+    expect((await refusedWith(at.forge.armAutoMerge(branch, head))).message).toContain('no longer at the commit');
+    expect(at.github.state.autoMerge.size).toBe(0);
+  });
+
+  test('takes the permissions that the message names', async () => {
+    const permissions = { metadata: 'read', contents: 'read', pull_requests: 'write' } as const;
+    await using at = await openPull(permissions);
+    expect((await refusedWith(at.forge.armAutoMerge(BRANCH, HEAD))).message).toContain('`contents: write`');
+  });
 });
 
 describe('descriptions of several pull requests', () => {

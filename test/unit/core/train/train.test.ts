@@ -18,7 +18,7 @@ function open(number: number, change: Change = {}): WaitingPullRequest {
   return {
     ...{ number, branch: `ralph/issue-${String(number)}`, head: `h${String(number)}`, base: 'b', baseBranch: 'main' },
     ...{ mergeable: 'mergeable', checks: 'passed', isDraft: false, decision: null },
-    ...{ isBehind: false, mustBeCurrent: false, createdAt: number },
+    ...{ isArmed: false, isBehind: false, mustBeCurrent: false, createdAt: number },
     ...change,
   };
 }
