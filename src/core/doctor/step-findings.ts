@@ -51,6 +51,7 @@ export function stepFindings(looked: LookedAt): readonly Finding[] {
     cache(looked),
     ...jobCaches(looked),
     ...notify(looked),
+    ...autoMerge(looked),
   ];
 }
 
@@ -499,6 +500,21 @@ function notify(looked: LookedAt): readonly Finding[] {
         ),
       ]
     : [fine('notify', 'The workflow says who gets a message when a person is needed.')];
+}
+
+/** Warns of auto-merge that the job's own token arms. */
+function autoMerge(looked: LookedAt): readonly Finding[] {
+  const setting = inputOf(looked, 'auto-merge');
+  if (setting === null || setting === '' || setting === 'false') return [];
+  return hasOwnToken(looked.step)
+    ? [fine('pull-requests', 'Auto-merge is armed by a token whose merges start workflows.')]
+    : [
+        warning(
+          'pull-requests',
+          "`auto-merge` arms merges with the job's own token, and GitHub starts no workflow for such a merge: neither CI nor a deployment runs on the base branch.",
+          remedy('Give `github-token` the token of a GitHub App.', {}),
+        ),
+      ];
 }
 
 /** The finding for `state-store: none`. */

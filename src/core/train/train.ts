@@ -107,14 +107,16 @@ function toTrainPull(pull: WaitingPullRequest, compared: Compared | undefined): 
   const { number, branch, head, decision, createdAt } = pull;
   const isBehind = pull.isBehind || (compared?.isBehind ?? null);
   const isByRule = pull.isBehind || (isBehind === true && pull.mustBeCurrent);
+  const obstacle = obstacleOf(pull, isByRule);
   return {
     ...{ number, branch, head, createdAt },
-    obstacle: obstacleOf(pull, isByRule),
+    obstacle,
     needsReview: decision === 'review-required',
     isArmed: pull.isArmed,
     conflictsWith: compared?.conflictsWith ?? [],
     behind: isBehind === null ? 'unknown' : isByRule ? 'rule' : isBehind ? 'left' : 'no',
-    stale: (compared?.changedInBase ?? []).slice(0, MAX_STALE),
+    // Anything else is verified again before people merge it.
+    stale: obstacle === null || obstacle === 'update' ? (compared?.changedInBase ?? []).slice(0, MAX_STALE) : [],
   };
 }
 

@@ -1,4 +1,5 @@
 import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
+import { isLaneId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/phrase.ts';
 import { type Compared, type Train, trainOf } from '../../core/train/train.ts';
 import { textOf, UserError } from '../../errors.ts';
@@ -16,9 +17,12 @@ export interface SeenTrain {
  * An unreadable list is a warning.
  */
 export async function lookAtTrain(deps: GateDeps): Promise<SeenTrain> {
-  if (!deps.config.answers.checks) return { open: [], train: null, warnings: [] };
+  const { answers, autoMerge, branchPrefix } = deps.config;
+  if (!answers.checks && autoMerge === null) return { open: [], train: null, warnings: [] };
   try {
-    const open = await listTwice(deps);
+    const listed = await listTwice(deps);
+    // A person may have a branch of the same prefix.
+    const open = listed.filter(({ branch }) => isLaneId(branch.slice(branchPrefix.length)));
     const compared = await compare(deps, open);
     // Without a verification, none can be stale.
     const known = deps.config.policy.verifies

@@ -143,6 +143,16 @@ describe('auto-merge', () => {
     expect(arms(project)).toEqual(['armed ralph/issue-1', 'armed ralph/issue-2']);
   });
 
+  test('is armed where checks are left to people, and no other branch of the prefix is', async () => {
+    const project = createProject({ issues: [1], agent: [worker], inputs: { ...armed, 'answer-checks': 'false' } });
+    commit(project, 'main', { other: 'new' });
+    project.origin.branches.set('ralph/of-a-person', project.origin.branches.get('main') ?? '');
+    await project.forge.openPullRequest({ title: '', body: '', head: 'ralph/of-a-person', base: 'main', draft: false });
+    await runOnce(project, { event: labeled(1) });
+    await next(project);
+    expect(arms(project)).toEqual(['armed ralph/issue-1']);
+  });
+
   test('is armed by the job that publishes, of three', async () => {
     const project = createProject({ issues: [1], agent: [worker], inputs: armed });
     await runSplit(project, { event: labeled(1) });

@@ -147,6 +147,7 @@ describe('the base branch', () => {
     const [one] = compared([1], []);
     const facts = [{ number: 1, conflictsWith: [], isBehind: true, ...one, changedInBase: ['a.ts'] }];
     expect(trainOf([open(1)], facts).pulls[0]?.stale).toEqual(['a.ts']);
+    expect(trainOf([open(1, { isDraft: true })], facts).pulls[0]?.stale).toEqual([]);
   });
 });
 
