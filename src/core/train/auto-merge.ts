@@ -10,7 +10,7 @@ export interface AutoMerge {
 }
 
 /** The reason why GitHub did not arm. `at-once`: nothing keeps the pull request from being merged now. */
-export type Refused = 'at-once' | 'not-allowed' | 'refused';
+type Refused = 'at-once' | 'not-allowed' | 'refused';
 
 /** The reason why GitHub was not asked to arm. */
 type Prevented = 'unknown' | 'incomplete' | 'unverified' | 'person' | 'look-at' | 'review-again';

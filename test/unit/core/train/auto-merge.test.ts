@@ -5,12 +5,13 @@ import { whyNotArmed } from '../../../../src/core/train/auto-merge.ts';
 
 const HEAD = 'a'.repeat(40);
 const begun = initialState('issue-1', 0);
+const verified = { commit: HEAD, commands: '01', kind: 'passed', command: null, exitCode: 0 } as const;
 
 /** A lane that may be armed. */
 const ready: LaneState = {
   ...begun,
   lastRun: { outcome: 'complete', reason: 'plan_complete', at: 0, published: { head: HEAD, pullRequest: null } },
-  headVerification: { commit: HEAD, commands: '01', kind: 'passed', command: null, exitCode: 0 },
+  headVerification: verified,
   change: { ...noChange, lookAt: ['notes'] },
 };
 const overtaken = { approvedBy: ['ann'], autoMerge: true, queued: false, at: 0 };
@@ -28,8 +29,8 @@ test.each<[string, LaneState | null, Partial<typeof pull>]>([
   ['incomplete', { ...ready, lastRun: { outcome: 'limit', reason: 'iterations', at: 0, published: null } }, {}],
   ['person', ready, { head: 'b'.repeat(40) }],
   ['unverified', { ...ready, headVerification: null }, {}],
-  ['unverified', { ...ready, headVerification: { ...ready.headVerification!, kind: 'failed' } }, {}],
-  ['unverified', { ...ready, headVerification: { ...ready.headVerification!, commit: 'c' } }, {}],
+  ['unverified', { ...ready, headVerification: { ...verified, kind: 'failed' } }, {}],
+  ['unverified', { ...ready, headVerification: { ...verified, commit: 'c' } }, {}],
   ['review-again', { ...ready, feedback: { ...begun.feedback, overtaken } }, { needsReview: true }],
   ['look-at', { ...ready, change: noChange }, {}],
   ['look-at', { ...ready, change: { ...noChange, lookAt: ['dependencies', 'notes'] } }, {}],
