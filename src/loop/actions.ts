@@ -218,14 +218,14 @@ async function askForMore(
   deps: LoopDeps,
   { work, waitedFrom, reason }: { readonly work: Work; readonly waitedFrom: number; readonly reason: Parked['reason'] },
 ): Promise<Waited> {
-  const { clock, log, patience } = deps;
+  const { clock, log, waitPolicy } = deps;
   const resumedAt = clock.now();
   const { maxRunMs, maxWaitMs } = afterWait(deps.config.policy, resumedAt - waitedFrom);
   // The run waited for the circuit of a step if `on-limit` is not `wait`, which does not change what it may use.
   const renewed =
-    patience === null || deps.config.policy.onLimit === 'park'
+    waitPolicy === null || deps.config.policy.onLimit === 'park'
       ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)
-      : await patience.renew(work, maxRunMs);
+      : await waitPolicy.renew(work, maxRunMs);
   if (renewed.kind === 'unavailable') {
     log.warning(`This run cannot find out how many calls it may still make, so it ends here: ${sentence(renewed.why)}`);
     return { kind: 'unknown' };

@@ -193,7 +193,7 @@ function isAnsweredInThread({ kind }: FeedbackItem): boolean {
 }
 
 /** True if a run without a call has something to post: an answer that an earlier run could not post, or a change of `unstarted`. */
-export function hasUnpostedAnswers(now: Feedback, before: Feedback): boolean {
+export function hasAnswersToPost(now: Feedback, before: Feedback): boolean {
   const isSaid = (now.unstarted === null) === (before.unstarted === null);
   return unpostedIn(now).length > 0 || !isSaid;
 }

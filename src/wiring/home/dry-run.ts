@@ -74,7 +74,7 @@ export async function showWhatWouldRun(
     for (const missing of setting.loginProblems) log.warning(`A real run would end here: ${missing}`);
     const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run'), loginProblems: [] });
     const kept = checkoutFiles(checkout.top);
-    const wired = connect(world, { patience: null, isolated: nothingToIsolate });
+    const wired = connect(world, { timeouts: null, isolated: nothingToIsolate });
     const connections = homeConnections({ kept, top: checkout.top, place, gate }, wired);
     const store = readOnly(await connections.store());
     const machine = createMachine(world, { startedAt: world.clock.now(), workFiles: wired.workFiles });
