@@ -125,13 +125,13 @@ async function endOfPush({ lookAtPeople: look }: LoopDeps, work: Work, end: Outc
 }
 
 async function lookAtPeople(deps: LoopDeps, run: RunNow, task: Task): Promise<RunNow> {
-  const seen = (await deps.lookAtPeople?.(run.work, task)) ?? { task: null, lane: null };
+  const takenBack = (await deps.lookAtPeople?.(run.work, task)) ?? { task: null, lane: null };
   const known = { ...run.known, lookedFor: task.id };
-  if (seen.task !== null) {
-    const work = withdraw(deps, run.work, { task: task.id, why: seen.task });
+  if (takenBack.task !== null) {
+    const work = withdraw(deps, run.work, { task: task.id, why: takenBack.task });
     return after({ ...run, known }, continuing(work), {});
   }
-  return { ...run, known, soFar: { ...run.soFar, stoppedBy: seen.lane ?? run.soFar.stoppedBy } };
+  return { ...run, known, soFar: { ...run.soFar, stoppedBy: takenBack.lane ?? run.soFar.stoppedBy } };
 }
 
 /** Takes a task out of the run, and records that in the journal. */

@@ -121,7 +121,7 @@ async function startKeeper(
     ...args,
   ]);
   const input = new PassThrough();
-  const said = Promise.withResolvers<string>();
+  const firstOutput = Promise.withResolvers<string>();
   let words = '';
   let isOver = false;
   const over = runProgram({
@@ -135,7 +135,7 @@ async function startKeeper(
     family: { kind: 'group', graceMs: 0, leftover: 'end' },
     outputs: [
       (chunk) => {
-        said.resolve(chunk.toString().trim());
+        firstOutput.resolve(chunk.toString().trim());
       },
       (chunk) => {
         words = (words + chunk.toString()).slice(-2_000);
@@ -143,13 +143,15 @@ async function startKeeper(
     ],
   }).then(() => {
     isOver = true;
-    said.resolve('');
+    firstOutput.resolve('');
   });
   const end = async (): Promise<void> => {
     input.end();
     await Promise.race([over, sleep(END_MS, undefined, { ref: false })]);
   };
-  const [pid = '', ...lines] = (await Promise.race([said.promise, sleep(START_MS, '', { ref: false })])).split('\n');
+  const [pid = '', ...lines] = (await Promise.race([firstOutput.promise, sleep(START_MS, '', { ref: false })])).split(
+    '\n',
+  );
   const named = (kind: string): readonly string[] =>
     lines.flatMap((line) => (line.startsWith(`${kind} `) ? [line.slice(kind.length + 1)] : []));
   if (/^\d+$/.test(pid))
