@@ -28,7 +28,7 @@ import { removeAbandoned, removeAgentSandbox } from '../../../src/isolation/name
 import { findRoot } from '../../../src/isolation/namespaces/root.ts';
 import { RESERVATION_PREFIX } from '../../../src/isolation/namespaces/scripts.ts';
 import { removeSandboxesOf } from '../../../src/wiring/agent.ts';
-import { noOwnMachine } from '../../own-machine.ts';
+import { noOwnMachine, startOwnMachine } from '../../own-machine.ts';
 import { createRunnerFolders } from './sandbox-fixture.ts';
 
 const OPEN = JSON.stringify(new URL('../../../src/isolation/namespaces/open-sandbox.ts', import.meta.url).href);
@@ -44,6 +44,18 @@ const MAIN = `
   await opened.agentSandbox.give(tree);
   console.log('given');
   setInterval(() => undefined, 1000);
+`;
+
+const REMOVE_DEAD = JSON.stringify(new URL('../../../src/wiring/isolation/remove-dead.ts', import.meta.url).href);
+/** Leaves the record of a dead run in a folder, does what main does first, and prints whether the folder is still there. */
+const LATER_MAIN = `
+  const { existsSync, mkdirSync, writeFileSync } = await import('node:fs');
+  const [folder, name, record] = process.argv.slice(1);
+  mkdirSync(folder);
+  writeFileSync(folder + '/' + name, record);
+  const { removeDeadSandboxes } = await import(${REMOVE_DEAD});
+  await removeDeadSandboxes({ PATH: process.env.PATH });
+  console.log(existsSync(folder));
 `;
 
 type Main = ChildProcessByStdio<null, Readable, null>;
@@ -230,6 +242,19 @@ describe('a sandbox of a dead run', () => {
     writeFileSync(join(folder, record), JSON.stringify(recordOf(folder, null)));
     await removeAbandoned(() => Promise.reject(new Error('no root here')), options);
     expect(readdirSync(agentSandboxes)).toEqual(name.startsWith('ralph-') ? [] : [name]);
+  });
+});
+
+describe.skipIf(noOwnMachine !== null)('the next main, of whatever purpose,', () => {
+  test.each([
+    ['removes what a dead run left', 'ralph-sandbox-aaaaaaaa', 'sandbox-record.json', 'false'],
+    ['removes what a dead run of an earlier version left', 'ralph-room-aaaaaaaa', 'room.json', 'false'],
+    ['leaves other folders alone', 'rooms-aaaaaaaa', 'room.json', 'true'],
+  ])('%s', async (_, name, record, isThere) => {
+    await using machine = await startOwnMachine();
+    const folder = join('/var/tmp', name);
+    const given = [folder, record, JSON.stringify(recordOf(folder, null))];
+    expect(machine.run(process.execPath, '--input-type=module', '-e', LATER_MAIN, ...given)).toBe(`${isThere}\n`);
   });
 });
 
