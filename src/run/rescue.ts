@@ -1,4 +1,4 @@
-import { unstoredTasks } from '../core/sharing/believed.ts';
+import { unstoredTasks } from '../core/sharing/trusted-state.ts';
 import { isLaneId, nameOfLane, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
@@ -8,7 +8,7 @@ import { messageOf } from '../errors.ts';
 import type { Released, RestoredState } from '../ports/state.ts';
 import { publish } from '../publish/publish.ts';
 import { withinLimit } from '../publish/answers.ts';
-import { trustedPartOf, type Known } from './believed.ts';
+import { trustedPartOf, type Known } from './trusted-part.ts';
 import type { RunRecord } from './run-record.ts';
 import type { RunDeps } from './deps.ts';
 import { takeIntake } from './jobs/parcels.ts';

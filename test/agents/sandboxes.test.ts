@@ -47,7 +47,7 @@ describe.skipIf(noOwnMachine !== null).each(subjects)('$name in a sandbox of ano
   test('works, and goes on in another sandbox; what it left in its own folder neither counts nor hinders', async () => {
     await installOnce(subject);
     // The folder is on a disk: in the agent's sandbox, Codex's own sandbox runs nothing below /dev.
-    const base = await realpath(mkdtempSync(join(TOOL_CACHE, 'room-')));
+    const base = await realpath(mkdtempSync(join(TOOL_CACHE, 'sandbox-')));
     chmodSync(base, 0o755);
     const user = sudoUser(base, fileURLToPath(import.meta.url));
     if (user !== null) chownSync(base, user.uid, user.uid);

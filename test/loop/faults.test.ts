@@ -10,7 +10,7 @@ describe('what goes wrong, and how this run and the next one end', () => {
     const { project, thisRun, nextRun, reported, cost } = await playFault(row);
     expect({ thisRun, nextRun }).toEqual({ thisRun: row.thisRun, nextRun: row.nextRun });
     expect(reported).toMatch(row.reported);
-    expect(cost.told).toBeCloseTo(cost.real, 6);
+    expect(cost.reported).toBeCloseTo(cost.real, 6);
     expect(problemsOf(project)).toEqual([]);
     if (row.title !== 'another run') expect(reservationsOf(project)).toEqual([]);
   });

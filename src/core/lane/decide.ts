@@ -287,9 +287,9 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
   if (state.circuit.kind === 'closed') return null;
   const { reason, openedAt, totalOpens } = state.circuit;
   const trippedNow = totalOpens > run.opensAtStart;
-  const seen = viewCircuit(state.circuit, policy.circuit, now);
+  const circuitNow = viewCircuit(state.circuit, policy.circuit, now);
   // The probe is left to the next run: a circuit that tripped now stays open, however short the cooldown is.
-  if (!trippedNow && seen.kind !== 'open') return null;
+  if (!trippedNow && circuitNow.kind !== 'open') return null;
   const probeAt = policy.circuit.autoReset ? openedAt : openedAt + policy.circuit.cooldownMs;
   return {
     kind: 'halted',

@@ -81,7 +81,7 @@ export async function openAgentSandbox(
 
 /** Reserves a user id and creates the sandbox's folders. */
 async function createFoundation(root: Root, { runFolder, places }: AgentSandboxOptions): Promise<Foundation> {
-  const folder = join(realpathSync(places.agentSandboxes), `ralph-room-${randomBytes(4).toString('hex')}`);
+  const folder = join(realpathSync(places.agentSandboxes), `ralph-sandbox-${randomBytes(4).toString('hex')}`);
   const planned = plannedSandbox(runFolder, folder);
   writeAgentSandboxRecord({ runFolder }, planned);
   mkdirSync(folder, { mode: 0o700 });

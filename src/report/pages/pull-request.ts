@@ -86,17 +86,17 @@ function headline(report: WorkedReport, tests: TestState): string {
   const tested = testWords(tests);
   // Reviewers may still object to work that is done.
   const against = describeObjections(report);
-  const asked = against === '' ? '' : `; ${against}`;
+  const ending = against === '' ? '' : `; ${against}`;
   const trouble = troubleOf(report);
   const [glyph, stop] = trouble === '' ? [null, ''] : ['⛔', `${trouble}. `];
   switch (tests.kind) {
     case 'passed':
-      return `## ${glyph ?? (done === all && asked === '' ? '✅' : '🚧')} ${stop}${tasks === '' ? '' : `${tasks}, `}${tested}${asked}`;
+      return `## ${glyph ?? (done === all && ending === '' ? '✅' : '🚧')} ${stop}${tasks === '' ? '' : `${tasks}, `}${tested}${ending}`;
     case 'failed':
-      return `## ❌ ${tested}${trouble === '' ? '' : `. ${trouble}`}${tasks === '' ? '' : `${trouble === '' ? ';' : '.'} ${tasks}`}${asked}`;
+      return `## ❌ ${tested}${trouble === '' ? '' : `. ${trouble}`}${tasks === '' ? '' : `${trouble === '' ? ';' : '.'} ${tasks}`}${ending}`;
     case 'not-run':
     case 'unset':
-      return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}${asked}`;
+      return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}${ending}`;
   }
 }
 

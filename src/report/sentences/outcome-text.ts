@@ -85,7 +85,7 @@ function lowerFirst([first, ...others]: Words): Words {
 function withTests(what: string, report: RunReport): string {
   const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
   const [opening, ...lines] = what.split('\n');
-  const told = (sentence: string): string => [`${opening ?? ''} ${sentence}`.trim(), ...lines].join('\n');
+  const withOpening = (sentence: string): string => [`${opening ?? ''} ${sentence}`.trim(), ...lines].join('\n');
   if (report.outcome.kind === 'failed') {
     // A failed run does not report good news.
     const red = redTests(report);
@@ -93,14 +93,14 @@ function withTests(what: string, report: RunReport): string {
   }
   if (first === undefined) {
     const steps = passedCommands(report).map((step) => inCode(cut(step, 60)));
-    return told(
+    return withOpening(
       steps.length === 0
         ? '⚠️ Nothing was tested: set `verify` to the command that runs the tests.'
         : `⚠️ \`verify\` is not set; ${passedWords(steps)}.`,
     );
   }
   return lastVerification(report).kind === 'passed'
-    ? told(`✅ ${others.length === 0 ? inCode(first) : '`verify`'} passes.`)
+    ? withOpening(`✅ ${others.length === 0 ? inCode(first) : '`verify`'} passes.`)
     : what;
 }
 

@@ -55,7 +55,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
         sayLeft: () => undefined,
         ending: new AbortController().signal,
         // This job cannot ask what others have used meanwhile.
-        patience: null,
+        waitPolicy: null,
         lookAtPeople: null,
       },
       { ...intake, tasks: intake.tasks.map((task) => withoutSecrets(task, redact)), claimedAt: deps.clock.now() },

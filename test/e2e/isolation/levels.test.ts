@@ -21,7 +21,7 @@ const ASK_ELSEWHERE = `
   head -1 <&3 > answer.txt`;
 
 describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
-  // Also tested by isolation/rooms and unit/core/isolation/level.
+  // Also tested by isolation/sandboxes and unit/core/isolation/level.
   deepTest('auto is namespace where there is root', async () => {
     await using scene = await createScene({ level: 'auto' });
     scene.openIssue('Add a test');
@@ -71,9 +71,14 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     scene.openIssue('Add a test');
     const run = await scene.run({ inputs: { verify: 'npm test' } });
     expect(run.outputs['outcome'], run.main.log).toBe('complete');
-    expect(scene.own?.run('sh', '-c', 'ls -A "$0/_ralph" /var/tmp /run | grep ralph-room-; true', run.machine)).toBe(
-      '',
-    );
+    expect(
+      scene.own?.run(
+        'sh',
+        '-c',
+        'ls -A "$0/_ralph" /var/tmp /run | grep -E "ralph-(sandbox|room)-"; true',
+        run.machine,
+      ),
+    ).toBe('');
   });
 
   test('in a container auto is user, and the summary says what is not limited', async () => {
@@ -139,7 +144,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     },
   );
 
-  // Also tested by integration/isolation/room.
+  // Also tested by integration/isolation/agent-sandbox.
   deepTest('a service of the job is reached where its port is named, by the agent and by verify', async () => {
     await using scene = await createScene({ level: 'namespace' });
     scene.openIssue('Add a test');
@@ -157,7 +162,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(run.summary).toContain('own user, processes, files and network');
   });
 
-  // Also tested by isolation/rooms, workflows/three-jobs and unit/core/isolation/texts.
+  // Also tested by isolation/sandboxes, workflows/three-jobs and unit/core/isolation/texts.
   deepTest('three jobs: the loop is isolated, and the job that publishes says whose word that is', async () => {
     await using scene = await createScene({ level: 'namespace' });
     scene.openIssue('Greet');

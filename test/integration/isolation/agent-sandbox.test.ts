@@ -208,7 +208,7 @@ describe.skipIf(noOwnMachine !== null)('what is left of a sandbox', () => {
     expect(await opened.close()).toEqual(NO_REMAINS);
     expect(readdirSync(options.places.agentSandboxes)).toEqual([]);
     expect(readdirSync(options.places.reservations)).toEqual([]);
-    expect(existsSync(join(options.runFolder, 'room.json'))).toBe(false);
+    expect(existsSync(join(options.runFolder, 'sandbox-record.json'))).toBe(false);
     rmSync(base, { recursive: true });
   });
 
@@ -240,7 +240,7 @@ describe.skipIf(noOwnMachine !== null)('what is left of a sandbox', () => {
       '[]',
       '{"version":1,"uid":0,"folder":"/","userName":"","given":["/"],"opened":[],"closed":[]}',
     ]) {
-      writeFileSync(join(options.runFolder, 'room.json'), record);
+      writeFileSync(join(options.runFolder, 'sandbox-record.json'), record);
       expect(await removeAgentSandbox(options.runFolder, options)).toEqual(NO_REMAINS);
     }
     rmSync(base, { recursive: true });

@@ -226,7 +226,7 @@ describe('names', () => {
   test.each(pages)('%s names source files that exist', (path) => {
     const named = [...read(path).matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|cjs))`/g)].map(([, file = '']) => file);
     const isThere = (file: string): boolean =>
-      ['', 'src', 'src/git'].some((room) => existsSync(join(root, room, file)));
+      ['', 'src', 'src/git'].some((folder) => existsSync(join(root, folder, file)));
     expect(named.filter((file) => !isThere(file))).toEqual([]);
   });
 

@@ -227,7 +227,13 @@ describe('what is said', () => {
       {
         environment: {
           ...{ PROJECT_NAME: 'shop', PROJECT_TYPE: 'go', AGENT_FILE: 'a', ENABLE_BACKUP: '1', SANDBOX_PROVIDER: 'e2b' },
-          ...{ RALPH_RUN_TAG: 'a', RALPH_ROOM: 'b', RALPH_HOME: '/srv', RALPH_TOKEN: 'c', RALPH_PROJECT_NAME: 'shop' },
+          ...{
+            RALPH_RUN_TAG: 'a',
+            RALPH_SANDBOX: 'b',
+            RALPH_HOME: '/srv',
+            RALPH_TOKEN: 'c',
+            RALPH_PROJECT_NAME: 'shop',
+          },
           ...{ MAX_CALL_PER_HOUR: '3', CLAUDE_CONFIG_DIR: '/a', VERBOSE: '1', RALPH_VERBOSE: '' },
         },
       },

@@ -4,7 +4,7 @@ import { AGENT_NAMES, type AgentName } from '../../../../src/core/agent-names.ts
 import type { AgentError } from '../../../../src/core/analysis/analysis.ts';
 import {
   afterCall,
-  believableProviders,
+  plausibleProviders,
   chooseAgent,
   MAX_USAGE_WAIT_MS,
   passedOver,
@@ -247,7 +247,7 @@ describe('a clock that was wrong', () => {
   test('keeps no provider from a call for longer than its trouble may last', () => {
     const far = noon + 900 * 24 * HOUR;
     const wrong: Providers = { claude: open('limit', far), codex: open('auth', far), gemini: open('failing', far) };
-    expect(believableProviders(wrong, noon)).toEqual({
+    expect(plausibleProviders(wrong, noon)).toEqual({
       claude: open('limit', noon + MAX_USAGE_WAIT_MS),
       codex: open('auth', noon + HOUR),
       gemini: open('failing', noon + 15 * MINUTE),
@@ -256,7 +256,7 @@ describe('a clock that was wrong', () => {
 
   test('that went back ends no trouble before its time', () => {
     const providers: Providers = { claude: open('limit', noon + HOUR) };
-    expect(believableProviders(providers, noon - 2 * HOUR)).toBe(providers);
+    expect(plausibleProviders(providers, noon - 2 * HOUR)).toBe(providers);
     expect(chooseAgent(order, providers, noon - 2 * HOUR)).toMatchObject({ name: 'codex' });
   });
 });

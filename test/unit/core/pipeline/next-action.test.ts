@@ -15,7 +15,7 @@ import {
 } from '../../../../src/core/pipeline/pipeline.ts';
 import {
   afterRun,
-  believableSteps,
+  plausibleSteps,
   noStepMemory,
   openSteps,
   type OpenSteps,
@@ -342,6 +342,6 @@ describe('a lane remembers of its steps', () => {
 
   test('no opening that is still to come, when another job says so', () => {
     const said = { markers: [], circuits: { lint: { failures: 2, openedAt: noon + 9 * MINUTE } } };
-    expect(believableSteps(said, noon).circuits).toEqual({ lint: { failures: 2, openedAt: noon } });
+    expect(plausibleSteps(said, noon).circuits).toEqual({ lint: { failures: 2, openedAt: noon } });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
-import { mergeReceivedState, withReservationUsed, type Admitted } from '../../../../src/core/sharing/believed.ts';
+import { mergeReceivedState, withReservationUsed, type Admitted } from '../../../../src/core/sharing/trusted-state.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
 import { HOUR, noon, policy } from '../core-fixtures.ts';
 
