@@ -157,7 +157,7 @@ function taskOf(
 }
 
 /**
- * Returns a function that tells whether items under a heading are optional: it begins with one of the sections (`Nice
+ * Returns a function that returns true if items under a heading are optional: it begins with one of the sections (`Nice
  * to have`), in any letter case, with any text behind.
  */
 export function optionalHeadings(sections: readonly string[]): (heading: string) => boolean {
