@@ -39,7 +39,7 @@ function statusOf({ forge }: Project): RalphStatus | null {
 }
 
 describe('before the first call the verify commands run on the base', () => {
-  test('once: what is known of a commit is not asked again', async () => {
+  test('once: a known result of a commit is not computed again', async () => {
     const { project, places } = checkedProject();
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(places).toEqual(['clean base', 'work tree', 'clean head']);
@@ -172,7 +172,7 @@ const claimsNothingLeft: Behaviour = () => ({
   output: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1 } },
 });
 
-describe('a head that a later task left red in the work tree is checked all the same', () => {
+describe('a head that a later task left red in the work tree is checked anyway', () => {
   test.each([
     ['where it fails, what was finished before is open again', red, 'in-progress'],
     ['where it passes, what was finished before is done', green, 'done'],

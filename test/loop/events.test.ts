@@ -137,7 +137,7 @@ describe('an issue is opened again', () => {
     );
   });
 
-  test('and closed again meanwhile: it is no task', async () => {
+  test('and closed again in the meantime: it is not a task', async () => {
     const project = createProject({ issues: [] });
     addIssue(project.forge, 1, { state: 'closed' });
     expect(messageOf(await runOnce(project, { event: issueEvent('reopened', 1) }))).toContain(
@@ -146,7 +146,7 @@ describe('an issue is opened again', () => {
   });
 });
 
-describe('a pull request of ours is closed', () => {
+describe("one of Ralph's pull requests is closed", () => {
   const worked = async (event: Event = schedule): Promise<Project> => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event });
@@ -327,7 +327,7 @@ test('a state of another shape than the tasks of the queue does not keep a merge
   );
 });
 
-describe('what nobody is needed for any more is settled by the event itself', () => {
+describe('the event itself settles a need that no longer exists', () => {
   const shownOn = ({ forge }: Project, thread: number): readonly string[] =>
     [...(forge.notifications.get(thread)?.entries() ?? [])].map(([marker, body]) =>
       marker.startsWith('settled') ? (body.match(/\*\*Settled:.*/)?.[0].replaceAll('\u200B', '') ?? '') : 'open',

@@ -105,7 +105,7 @@ describe('a failure in the middle of the loop', () => {
     },
   );
 
-  test('a CLI that cannot be started any more loses no finished iteration, and its call stays charged', async () => {
+  test('a CLI that no longer starts loses no finished iteration, and its call stays charged', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     const run = await runOnce(project, {
       onRecord: afterIteration(1, () => {
@@ -161,7 +161,7 @@ describe('a cancel', () => {
     expect(project.origin.branches.has('ralph/queue')).toBe(true);
   });
 
-  test('during a call keeps what the agent wrote, and is no fault of the agent', async () => {
+  test('during a call keeps what the agent wrote, and does not count as a fault of the agent', async () => {
     const controller = new AbortController();
     const cancelledWorker: Behaviour = (call) => ({
       ...steadyWorker(call),

@@ -33,7 +33,7 @@ const later = (project: Project, event: Event = schedule) => {
 const worked = ({ script }: Project): readonly (string | undefined)[] =>
   script.calls.map(({ prompt }) => /^# Your task: (\S+)$/m.exec(prompt)?.[1]);
 
-describe('an issue that came to a limit on its own branch goes on there with the schedule', () => {
+describe('an issue that came to a limit on its own branch continues there with the schedule', () => {
   test('until it is done, in its own pull request', async () => {
     const project = await begun();
     expect(await later(project)).toMatchObject(done);
@@ -80,7 +80,7 @@ describe('an issue that came to a limit on its own branch goes on there with the
   });
 });
 
-describe('it does not go on', () => {
+describe('it does not continue', () => {
   test.each<[string, (project: Project) => Promise<unknown>]>([
     ['while a person has it paused', (project) => later(project, commented('/ralph pause', { issue: 1 }))],
     [

@@ -25,7 +25,7 @@ const moments = IS_DEEP ? (['before', 'after'] as const) : (['before'] as const)
 const EVERY_NTH = IS_DEEP ? 1 : 3;
 
 describe.each(scenarios)('$name', (scenario) => {
-  test('killed at every call, and post does the rest: nothing but the running iteration is lost, and the next runs go on', async () => {
+  test('killed at every call, and post does the rest: only the running iteration is lost, and the next runs continue', async () => {
     const calls = await callsOf(scenario);
     const problems: string[] = [];
     for (const when of moments) {
@@ -66,7 +66,7 @@ describe.each(scenarios)('$name', (scenario) => {
     expect(problems).toEqual([]);
   });
 
-  test('killed in its last iteration and while it publishes, and post is killed at every call: the next runs go on', async () => {
+  test('killed in its last iteration and while it publishes, and post is killed at every call: the next runs continue', async () => {
     const calls = await callsOf(scenario);
     const problems: string[] = [];
     for (const at of [

@@ -288,7 +288,7 @@ describe('a call that only retried until it was ended', () => {
     expect(project.script.calls.map(({ resume }) => resume)).toEqual([null, 'session-1']);
   });
 
-  test('is no attempt at the task, but opens the circuit when it is all that comes', async () => {
+  test('does not count as an attempt at the task, but opens the circuit when nothing else comes', async () => {
     const project = createProject({ agent: [() => ({ stalled: true, output: { agentError } })] });
     expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
     expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress', attempts: 0 });

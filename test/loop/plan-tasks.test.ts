@@ -64,7 +64,7 @@ describe('a fix_plan.md at the root', () => {
     });
   });
 
-  test('is none where another plan is, or nothing of an early Ralph is beside it', async () => {
+  test('does not count if there is another plan, or if no file of an early Ralph is beside it', async () => {
     const both = projectWith({ ...files, 'PROMPT.md': 'Roll.', [PLAN_PATH]: boxes('[x] Done') }, { agent: [finishes] });
     expect((await runOnce(both)).calls).toBe(0);
     const alone = await runOnce(projectWith(files, { agent: [finishes] }));
@@ -137,7 +137,7 @@ describe('a plan', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('a box that is ticked without anything else is no progress; with a verify that passes it is done', async () => {
+  test('a box that is ticked without anything else is not progress; with a verify that passes it is done', async () => {
     const plan = { [PLAN_PATH]: boxes('[ ] Add a cart') };
     const idle = await runOnce(projectWith(plan, { agent: [ticks(boxes('[x] Add a cart'))] }));
     expect(idle.end).toBe('halted (circuit_open)');
@@ -229,7 +229,7 @@ describe('a plan', () => {
     expect(await runOnce(later)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('a box that people take out of the base is worked no more, although the lane still has it', async () => {
+  test('a box that people remove from the base is no longer worked on, although the lane still has it', async () => {
     const project = projectWith(
       { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') },
       {
@@ -268,7 +268,7 @@ describe('a plan', () => {
     expect(journalOf(run)[0]?.evidence.checklist).toBeNull();
   });
 
-  test('on a queue of issues and boxes a claim on an issue is about the issue, and deleted boxes are reported all the same', async () => {
+  test('on a queue of issues and boxes a claim on an issue is about the issue, and deleted boxes are reported anyway', async () => {
     const claim = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } as const;
     const project = projectWith(
       { [PLAN_PATH]: boxes('[ ] Add a cart') },
@@ -357,7 +357,7 @@ describe('a prd', () => {
     expect(journalOf(run)[0]?.verdict).toMatchObject({ taskDone: true, discrepancies: [] });
   });
 
-  test('that cannot be read any more has lost its open entries', async () => {
+  test('that has become unreadable has lost its open entries', async () => {
     const project = projectWith(
       { [PRD_PATH]: prd(false, false) },
       { agent: [writes('{ "userStories": [')], inputs: { 'max-iterations': '1' } },

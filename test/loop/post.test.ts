@@ -33,7 +33,7 @@ async function killedAt(call: string) {
   return { project, main };
 }
 
-describe('post, when nothing answers any more,', () => {
+describe('post, when nothing answers,', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -82,7 +82,7 @@ describe('post, when nothing answers any more,', () => {
   });
 });
 
-describe('post, when one thing hangs for ever,', () => {
+describe('post, when one operation hangs forever,', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -134,7 +134,7 @@ describe('post, when one thing hangs for ever,', () => {
     expect(leaseOf(project)).toBeNull();
   });
 
-  test('remote.push: what had been pushed stays, commits that nobody gets are no progress', async () => {
+  test('remote.push: what had been pushed stays, unpublished commits are not progress', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '3' } });
     let pushes = 0;
     const main = await runOnce(project, {
@@ -255,7 +255,7 @@ describe('post, when main could not give its lane back,', () => {
     });
   });
 
-  test('does nothing where a store is merely read-only for ever', async () => {
+  test('does nothing where a store stays read-only', async () => {
     const project = createProject({ agent: [finisher] });
     project.kept.cache.outages.set('save', 'it is read-only');
     expect(await finishOnce(project, await runOnce(project))).toBeNull();

@@ -138,7 +138,7 @@ describe('a plan', () => {
     expect(project.forge.writes).toEqual([]);
   });
 
-  test('without boxes is no work', async () => {
+  test('without boxes is not work', async () => {
     expect((await runOnce(projectWith({ [PLAN]: '# Plan\n\nSoon.\n' }))).end).toBe('idle (no_tasks)');
   });
 
@@ -166,14 +166,14 @@ describe('a plan', () => {
     expect(titles(run)).toEqual(['Cart', 'Checkout', 'Wishlist']);
   });
 
-  test('of which the agent ticked an item that was not accepted still has it open', async () => {
+  test('with an item that the agent ticked but that was not accepted still has it open', async () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [ticker()], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     commitTo(project, 'ralph/queue', { [PLAN]: plan.replaceAll('[ ]', '[x]') });
     expect(workedOn(await runOnce(project))).toEqual(['Checkout']);
   });
 
-  test('that the agent deleted or replaced is worked as the base has it', async () => {
+  test("that the agent deleted or replaced is worked on in the base's version", async () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [ticker()], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     commitTo(project, 'ralph/queue', { [PLAN]: null, '@fix_plan.md': '- [ ] Something else\n' });
@@ -197,7 +197,7 @@ describe('a plan', () => {
     expect(workedOn(await runOnce(project))).toEqual(['Cart']);
   });
 
-  test("that is gone takes its tasks out of the queue; a current one is nobody's any more", async () => {
+  test('that is gone removes its tasks from the queue, also the current one', async () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     changeState(project, (state) => ({ ...state, currentTask: 'plan-gone' }));
@@ -365,7 +365,7 @@ describe('a file that cannot be read', () => {
     }
   });
 
-  test('which broke after all was done is no less unknown', async () => {
+  test('which broke after all was done is just as unknown', async () => {
     const project = projectWith({ [PLAN]: '- [ ] Cart\n- [ ] Checkout\n' }, { agent: [ticker()] });
     expect((await runOnce(project)).end).toBe('complete (plan_complete)');
     commitTo(project, 'main', broken);
@@ -506,7 +506,7 @@ describe('dependencies of issues', () => {
     expect(run.work?.tasks.filter(({ obstacle }) => obstacle === null).length).toBeLessThanOrEqual(30);
   });
 
-  test('that are done in another order than was to be expected: what is free then has its text and its approval', async () => {
+  test('that are done in an unexpected order: a task that becomes free then has its text and its approval', async () => {
     const urgent = { labels: ['ralph', 'P0'] };
     const chain = {
       1: urgent,

@@ -335,7 +335,7 @@ describe('an attempt of a run whose first one vanished with its machine', () => 
     expect(JSON.stringify(other.outcome)).toMatch(/its claim ends at \d{4}-\d\d-\d\d \d\d:\d\d UTC at the latest/);
   });
 
-  test('keeps nobody off any more, and what it had reserved counts as used', async () => {
+  test('no longer blocks others, and what it had reserved counts as used', async () => {
     const project = await vanished({ 'max-calls-per-hour': '4' });
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     expect(await runOnce(project, { againOf: 1 })).toMatchObject({ end: 'limit (iterations)', calls: 1 });

@@ -29,7 +29,7 @@ const notified = ({ forge }: Project): readonly string[] =>
     [...texts].flatMap(([marker, body]) => (marker.startsWith('settled') ? [] : [body])),
   );
 
-describe('a conversation that cannot go on is dropped (L9)', () => {
+describe('a conversation that cannot continue is dropped (L9)', () => {
   test.each<[string, Behaviour]>([
     ['the provider refuses it', fails(THINKING)],
     ['the CLI crashes', crashing],

@@ -210,7 +210,7 @@ describe('each agent has its own conversation', () => {
     expect(savedState(project).resting).toMatchObject({ codex: { id: 'codex-session-1' } });
   });
 
-  test('and is told what another one did when it takes a task over', async () => {
+  test('and learns what another one did when it takes a task over', async () => {
     const works: Behaviour = (call) => {
       const act = steadyWorker(call);
       return {

@@ -96,7 +96,7 @@ describe('checks', () => {
       ...open,
       call: (name, call) => {
         if (name === 'agent.call') isGate = false;
-        // After the call the run checks whether a person has deleted its branch meanwhile.
+        // After the call the run checks whether a person has deleted its branch in the meantime.
         if (name === 'remote.branches' && isGate) lists += 1;
         return call();
       },
@@ -166,7 +166,7 @@ describe('checks', () => {
     expect(await said([passed])).toBe('quiet, not said, 0 calls');
   });
 
-  test('that the token may not read are a warning, and the review is answered all the same', async () => {
+  test('that the token may not read are a warning, and the review is answered anyway', async () => {
     const project = await reviewed(worker);
     const why = 'The token may not read them. Add `checks: read` and `actions: read`.';
     project.forge.saidOf.set(BRANCH, {

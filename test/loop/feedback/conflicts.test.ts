@@ -40,7 +40,7 @@ function expectNoMarkers(project: Project): void {
 }
 
 describe('a base branch that conflicts', () => {
-  test('in five files, of which each takes an iteration, is one task without a trip of the circuit', async () => {
+  test('in five files, each of which takes an iteration, is one task without a trip of the circuit', async () => {
     const project = await reviewed(oneByOne);
     conflicting(project, 5);
     const run = await next(project);
@@ -88,7 +88,7 @@ describe('a base branch that conflicts', () => {
     expectNoMarkers(project);
   });
 
-  test('that a person merged meanwhile, or of which GitHub does not know yet, starts nothing', async () => {
+  test('that a person merged in the meantime, or that GitHub does not know yet, starts nothing', async () => {
     const project = await reviewed(oneByOne);
     for (const mergeable of ['unknown', 'mergeable'] as const) {
       project.forge.saidOf.set(BRANCH, { mergeable });

@@ -89,7 +89,7 @@ describe('new tasks wait while the head of the pull request is', () => {
     expect(notices(project).filter((text) => text.includes('waits behind it'))).toHaveLength(1);
   });
 
-  test('and go on in the next run once it is merged', async () => {
+  test('and continue in the next run once it is merged', async () => {
     const project = await decided(APPROVED);
     await next(project);
     const { forge, origin } = project;
@@ -103,7 +103,7 @@ describe('new tasks wait while the head of the pull request is', () => {
     ['a person converts it to a draft', APPROVED, true],
     ['the approval is dismissed', { reviews: [review({ state: 'dismissed' })] }, false],
     ['changes are requested by somebody else', { ...APPROVED, decision: 'changes-requested' } as const, false],
-  ])('and not any more when %s', async (_, said, isDraft) => {
+  ])('and no longer wait when %s', async (_, said, isDraft) => {
     const project = await decided(said);
     project.forge.pulls[0] = { ...(project.forge.pulls[0] ?? expect.fail()), draft: isDraft };
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
@@ -118,7 +118,7 @@ describe('new tasks wait while the head of the pull request is', () => {
   });
 });
 
-describe('what is asked of a head that is held', () => {
+describe('requests on a held head', () => {
   test.each<[string, Parameters<typeof decided>[0], Event]>([
     ['a review', asked, schedule],
     ['a failed check', { checks: { kind: 'known', head: [failing()], base: [] } }, schedule],
@@ -299,7 +299,7 @@ describe('a pull request that is ready', () => {
     expect(project.forge.writes).toContain('review of #101 by ann');
   });
 
-  test('is not left a draft for ever by a run that died behind the release', async () => {
+  test('does not stay a draft forever after a run that died behind the release', async () => {
     const project = await decided({ ...ARMED, ...asked });
     project.clock.advance(HOUR);
     await runOnce(project, { event: schedule, tap: killAt((name) => name === 'agent.call', 'before') });

@@ -117,7 +117,7 @@ describe("a review of an issue's own pull request", () => {
     expect(repliesOf(project)).toEqual([11]);
   });
 
-  test('is answered once it is not paused any more', async () => {
+  test('is answered once it is no longer paused', async () => {
     const project = await asked();
     await next(project, commented('/ralph pause', { issue: 1 }));
     expect(await next(project, submitted)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
@@ -127,7 +127,7 @@ describe("a review of an issue's own pull request", () => {
     expect(repliesOf(project)).toEqual([11]);
   });
 
-  test('that nobody waits for any more is not looked at by every run', async () => {
+  test('is no longer looked up by every run once nobody waits for it', async () => {
     const project = await asked();
     await next(project, commented('/ralph pause', { issue: 1 }));
     await next(project, submitted);

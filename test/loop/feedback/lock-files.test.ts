@@ -72,7 +72,7 @@ test('a merge in which nothing is left to resolve is made without a call, and th
   expect(bodyOf(project)).toContain('merged: no file had to be resolved by hand in ');
 });
 
-describe('a merge in which nothing but a lock file conflicts', () => {
+describe('a merge in which only a lock file conflicts', () => {
   test('is made without a call, and the answer says what made it', async () => {
     const project = await reviewed(never, { verify: 'npm test' });
     conflicting(project, [LOCK], '');
@@ -173,7 +173,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
   });
 });
 
-describe('a tool that cannot make it leaves the base\u2019s version, and the agent is told why', () => {
+describe('a tool that cannot make it leaves the base\u2019s version, and the agent learns why', () => {
   test.each<[string, Partial<Record<string, string>>, CommandRun, string]>([
     ['is missing', {}, exits(127), '`npm` is not installed here'],
     ['fails half-way', { [LOCK]: 'half' }, exits(1), '`npm` failed'],
@@ -218,7 +218,7 @@ describe('with conflicts in other files', () => {
     expect(bodyOf(project)).toMatch(/`npm` regenerated `web\/package-lock.json`\): “Both stay.”/);
   });
 
-  test('what fails then is told in the log and in the answer', async () => {
+  test('what fails then is reported in the log and in the answer', async () => {
     const project = await reviewed(resolver);
     conflicting(project, [LOCK, 'src/a.ts']);
     project.command = () => exits(1);
@@ -241,7 +241,7 @@ describe('a run that is cancelled while the tool works', () => {
     return (await runOnce(project, { signal: controller.signal })).end;
   }
 
-  test('merges nothing where nothing but lock files conflicts: the next one does', async () => {
+  test('merges nothing if only lock files conflict: the next one does', async () => {
     const project = await reviewed(never);
     conflicting(project, [LOCK]);
     const before = headTree(project);
@@ -300,7 +300,7 @@ test('of two lock files, the one that can be made is part of the merge where the
   expect(headTree(project)).toMatchObject({ [LOCK]: 'made', [other]: 'theirs' });
 });
 
-test('a merge that is committed and does not pass is mended by the agent, and not called settled', async () => {
+test('a committed merge that does not pass is fixed by the agent, and not called settled', async () => {
   const project = await reviewed(resolver, { verify: 'npm test' });
   conflicting(project, ['src/a.ts']);
   const verdicts = [red, green, green];

@@ -32,7 +32,7 @@ describe.each([
     ['a person must decide on a failed check', asker, red, [BLOCKED, BLOCKED]],
     ['a person must decide on a thread', asker, asked, [BLOCKED, BLOCKED]],
     ['a person must decide on a review', asker, inWords, [BLOCKED, BLOCKED]],
-  ])('nobody is told to merge while %s, by no later run either', async (_, agent, said, expected) => {
+  ])('nobody is asked to merge while %s, by no later run either', async (_, agent, said, expected) => {
     const project = await reviewed(agent);
     expect(notices(project).join('\n')).toContain('is ready for review');
     project.forge.saidOf.set(BRANCH, said);

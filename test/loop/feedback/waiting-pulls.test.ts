@@ -226,7 +226,7 @@ describe('a list of pull requests that cannot be read', () => {
   });
 });
 
-test('what is said of a pull request and cannot be read is a warning, where nobody asked', async () => {
+test('unreadable feedback on a pull request that nobody asked about is a warning', async () => {
   const project = createProject({ agent: [worker] });
   await runOnce(project);
   addIssue(project.forge, 2);

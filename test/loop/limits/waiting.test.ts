@@ -89,7 +89,7 @@ describe('on-limit: wait', () => {
   });
 });
 
-describe('on-limit: wait at home, where waiting is no time of the run', () => {
+describe("on-limit: wait at home, where waiting does not count towards the run's time", () => {
   const atHome = { maxWaitMs: MAX_USAGE_WAIT_MS };
   const lasting =
     (minutes: number): Behaviour =>

@@ -166,7 +166,7 @@ describe('an entry that an earlier Ralph failed', () => {
     expect(said).not.toContain('0 iterations');
   });
 
-  test('is tried when the workflow is run by hand, and goes on with the schedule', async () => {
+  test('is tried when the workflow is run by hand, and continues with the schedule', async () => {
     const project = projectWith(files, { agent: [works], inputs: { 'max-iterations': '1' } });
     const run = await runOnce(project, { event: byHand });
     expect(run.work?.journal.map(({ taskId }) => taskId)).toEqual(['prd-T1']);
@@ -306,7 +306,7 @@ describe('a circuit that another Ralph left open in the checkout', () => {
       expect(await runOnce(project)).toMatchObject(held);
     });
 
-    test('is not closed where this job cannot sign that it is settled, and how to cure it is said', async () => {
+    test('is not closed where this job cannot sign that it is settled, and the run says how to fix it', async () => {
       const project = projectWith({ ...files, ...left(noon - MINUTE) }, { inputs: { 'state-store': 'cache' } });
       project.kept.cache.signed = false;
       const reset = await runOnce(project, { event: dispatched('reset circuit') });

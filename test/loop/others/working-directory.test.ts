@@ -94,7 +94,7 @@ describe('a run in a folder of the repository', () => {
     expect(warningsIn(run).join('\n')).toContain('packages/a/.ralph/prd.json:1:2 not valid JSON');
   });
 
-  test('names what is found of another Ralph from the root, and nothing by its path from the folder', async () => {
+  test("names another Ralph's files from the root, and nothing by its path from the folder", async () => {
     const found: Readonly<Record<string, string>> = {
       '.ralphrc': 'MAX_CALLS_PER_HOUR=50\nMAX_CALL_PER_HOUR=5\n',
       '.ralph/.ralphrc': 'MAX_CALLS_PER_HOUR=40\n',

@@ -265,7 +265,7 @@ describe('a text that was changed after the label', () => {
     expect(project.forge.issues.get(1)?.labels).toEqual(['ralph']);
   });
 
-  test('whose label was put on by a stranger is no task, and the run says so', async () => {
+  test('whose label a stranger added is not a task, and the run says so', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1).label(eve, BEFORE);
     expect((await runOnce(project, { event: edited(1, 'eve') })).outcome).toMatchObject({

@@ -87,7 +87,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
     expect(await runOnce(project, { event: reviewed('ralph/queue') })).toMatchObject({ calls: 0 });
   });
 
-  test.each(['mallory', 'review[bot]'])('a review by %s, who may not write, changes nothing', async (login) => {
+  test.each(['mallory', 'review[bot]'])('a review by %s, without write access, changes nothing', async (login) => {
     const project = createProject({ issues: [1] });
     project.forge.permissions.set(login, 'read');
     const before = [...project.forge.writes];

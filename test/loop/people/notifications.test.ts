@@ -51,7 +51,7 @@ const shouter: Behaviour = () => ({
 });
 
 describe('one need', () => {
-  test('is on its issue, and mentions who put the label on', async () => {
+  test('is on its issue, and mentions the person who added the label', async () => {
     const project = createProject({ issues: [1], ...onlyBlocked });
     on(project.forge, 1).label(person('ann'), BEFORE);
     await runOnce(project);
@@ -476,7 +476,7 @@ describe('work that nobody asked for by name: entries of a file, on a schedule',
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @dora']);
   });
 
-  test('who runs the workflow by hand is who asked', async () => {
+  test('the person who runs the workflow by hand counts as the requester', async () => {
     const project = projectWithPlan([ticks]);
     expect(warningsIn(await runOnce(project, { event: dispatched }))).toEqual([]);
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @carl']);
@@ -544,7 +544,7 @@ describe('what goes wrong', () => {
   });
 
   test.each([1, 2, 3, 4].flatMap((nth) => (['before', 'after'] as const).map((when) => ({ nth, when }))))(
-    'a main that dies $when its comment $nth: people are notified once all the same',
+    'a main that dies $when its comment $nth: people are notified once anyway',
     async ({ nth, when }) => {
       const project = createProject({ issues: [1], ...onlyBlocked });
       let written = 0;

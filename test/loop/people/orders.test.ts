@@ -268,7 +268,7 @@ describe('a retry', () => {
   });
 });
 
-test('where the cache alone keeps the state, a pause that this job cannot sign is refused, and how to cure it said', async () => {
+test('where the cache alone keeps the state, a pause that this job cannot sign is refused, with advice on how to fix it', async () => {
   const project = createProject({ issues: [1], inputs: { 'state-store': 'cache' } });
   project.kept.cache.signed = false;
   const run = await runOnce(project, { event: commented('/ralph pause', { issue: 1 }) });
@@ -345,7 +345,7 @@ describe('who may command', () => {
     expect(ordersOf(project, 'queue')).toEqual(writes.length === 1 ? [] : ['stop']);
   });
 
-  test('what is no command gets eyes, the help and the nearest one, in the one comment', async () => {
+  test('an unknown command gets eyes, the help and the nearest one, in the one comment', async () => {
     const project = createProject({ issues: [1] });
     for (const word of ['retyr', 'retyr', 'halt'])
       await runOnce(project, { event: commented(`/ralph ${word}`, { issue: 1 }) });

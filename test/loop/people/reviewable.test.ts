@@ -20,7 +20,7 @@ describe('a pull request of the queue stays reviewable', () => {
     expect(Object.keys(savedState(project).change.tasks)).toEqual(['issue-3']);
   });
 
-  test('0 is no limit', async () => {
+  test('0 means no limit', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { 'max-tasks-per-pr': '0' } });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
   });
@@ -52,7 +52,7 @@ describe('an open circuit holds wherever its issue goes', () => {
 describe('a task that was set aside', () => {
   const onlyTheFirst: Behaviour = (call) => (call.task === 'issue-1' ? stuck(call) : finisher(call));
 
-  test('has its text again when its turn comes, and no other run works on it meanwhile', async () => {
+  test('has its text again when its turn comes, and no other run works on it in the meantime', async () => {
     const project = createProject({ issues: [1, 2], agent: [onlyTheFirst] });
     await runOnce(project);
     project.clock.advance(HOUR);
@@ -76,7 +76,7 @@ describe('a task that was set aside', () => {
   });
 });
 
-test('a pull request with more lines than max-lines-per-pr takes no further task, in the very run that wrote them', async () => {
+test('a pull request with more lines than max-lines-per-pr gets no more tasks, in the very run that wrote them', async () => {
   const long: Behaviour = ({ task }) => ({
     ...finisher({ task, turn: 1, resume: null, files: {} }),
     writes: { [`src/${task}.ts`]: 'line\n'.repeat(50) },

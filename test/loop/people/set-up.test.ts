@@ -47,7 +47,7 @@ test('a dispatched doctor writes no comment', async () => {
   expect(comments(project)).toEqual([]);
 });
 
-test('who may not command is refused', async () => {
+test('a person without permission is refused', async () => {
   const project = { ...createProject(), findings };
   const run = await runOnce(project, { event: commented('/ralph doctor', { issue: 1, login: 'eve' }) });
   expect(run.end).toBe('refused (not_allowed)');

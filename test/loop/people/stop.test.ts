@@ -73,7 +73,7 @@ describe('while a run works', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
   });
 
-  test('a store that does not answer between two iterations lets it go on, warned of once', async () => {
+  test('a store that does not answer between two iterations lets it continue, with one warning', async () => {
     const project = createProject({ inputs: { 'max-iterations': '4' } });
     project.script.behaviours = [
       meanwhile(() => {

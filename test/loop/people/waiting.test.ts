@@ -53,7 +53,7 @@ describe('an issue that waits for a person waits in the queue as on its own bran
     expect(settled(project)).toEqual(['settled on #1']);
   });
 
-  test.each(rows)('%s: the queue works on its other tasks meanwhile', async (...row) => {
+  test.each(rows)('%s: the queue works on its other tasks in the meantime', async (...row) => {
     const [, behaviour, inputs] = row;
     const project = createProject({ issues: [1], agent: [behaviour], inputs });
     await runOnce(project, { event: labeled(1) });
@@ -183,7 +183,7 @@ describe('it waits no more', () => {
   });
 });
 
-describe('what the queue asks is answered by a label: the issue goes on, on its own branch', () => {
+describe("a label answers the queue's question: the issue continues on its own branch", () => {
   test.each<[string, Behaviour]>([
     ['a question', asker],
     ['nothing to do', idler],

@@ -128,7 +128,7 @@ describe('an issue that a person takes back while the first call runs', () => {
       expect(await runOnce(project, { event: schedule })).toMatchObject({ calls: 0 });
     });
 
-    test('of the queue: the others go on', async () => {
+    test('of the queue: the others continue', async () => {
       const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '5' } });
       const run = await runOnce(project, { tap: during(() => takeBack(project)) });
       expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });

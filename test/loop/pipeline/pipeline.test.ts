@@ -215,7 +215,7 @@ describe('a step that runs once', () => {
 });
 
 describe('a command', () => {
-  test('that fails ends the steps, overrules a claim to be done, and is told to the agent', async () => {
+  test('that fails ends the steps, overrules a completion claim, and is reported to the agent', async () => {
     const project = createProject({
       agent: [finisher],
       files: filesWith([work, lint(), { type: 'noop', name: 'rest' }]),
@@ -258,7 +258,7 @@ describe('a command', () => {
     expect(new Set(commands)).toEqual(new Set(['npm run lint']));
   });
 
-  test('is ended at its timeout, or where the run ends, and the iteration goes on without it', async () => {
+  test('is ended at its timeout, or where the run ends, and the iteration continues without it', async () => {
     const project = createProject({
       agent: [steadyWorker],
       files: filesWith([lint({ timeout: '2m', continue_on_error: true }), work]),
@@ -615,7 +615,7 @@ describe('a file by which the agent says that everything is done', () => {
     for (const { tree } of project.origin.commits.values()) expect(Object.keys(tree)).not.toContain('DONE.txt');
   });
 
-  test('is no change of the agent, whatever a command changes', async () => {
+  test("does not count as the agent's change, whatever a command changes", async () => {
     const project = createProject({
       agent: [() => ({ writes: { 'DONE.txt': '' }, output: { signal: { status: 'IN_PROGRESS' } } })],
       files: { [FILE]: JSON.stringify({ signals, steps: [work, lint()] }), ...open },

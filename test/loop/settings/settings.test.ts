@@ -71,7 +71,7 @@ const rewriting: Behaviour = (call) => {
   return { ...act, writes: { ...act.writes, '.ralphrc': 'MAX_CALLS_PER_HOUR=9999\n' } };
 };
 
-describe('nothing but the base branch', () => {
+describe('only the base branch', () => {
   test('an agent that writes a settings file changes neither this run nor the next one', async () => {
     const project = projectWith({ '.ralphrc': 'MAX_CALLS_PER_HOUR=3\n' }, { agent: [rewriting, steadyWorker] });
     expect((await runOnce(project)).calls).toBe(3);

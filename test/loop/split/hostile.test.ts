@@ -157,7 +157,7 @@ describe('nothing of it is published', () => {
     expect(everything(project)).not.toContain(LIE);
   });
 
-  test('a parcel that is no JSON, and one that is gone', async () => {
+  test('a parcel that is not JSON, and one that is gone', async () => {
     for (const content of ['{', null]) {
       const project = createProject({ agent: [finisher] });
       const { publish } = await runSplit(project, {

@@ -119,7 +119,7 @@ function only(...ports: readonly string[]): { readonly tap: Tap; readonly refuse
   };
 }
 
-test('the job of the loop asks nobody but its own machine', async () => {
+test('the job of the loop makes no request beyond its own machine', async () => {
   const project = createProject({ issues: [1, 2], agent: [finisher] });
   const { tap, refused } = only('place', 'files', 'repository', 'agent', 'verifier', 'handoff');
   const { publish } = await runSplit(project, { loop: { tap } });
@@ -203,7 +203,7 @@ test('killed at any call while it hands over again, the job of the loop has hand
     expect(await behindFirst(stop), `#${String(stop)}`).toMatchObject({ done: true });
 });
 
-test('a run that left out more than a parcel has room for is published all the same', async () => {
+test('a run that left out more than fits into a parcel is published anyway', async () => {
   const project = createProject({ agent: [finisher] });
   const { publish } = await runSplit(project, {
     loop: {

@@ -13,7 +13,7 @@ describe('work beside the work tree contradicts that nothing changed', () => {
     ['claims a file', 1],
     ['claims none', 0],
     ['does not say', null],
-  ])('an agent that %s is told what it left where, and finishes with one more call', async (_, filesModified) => {
+  ])('an agent that %s learns what it left where, and finishes with one more call', async (_, filesModified) => {
     const leaving: Behaviour = () => ({ beside: [BRANCH], output: { signal: { ...COMPLETE, filesModified } } });
     const project = createProject({ issues: [1], agent: [leaving, bringing] });
     const run = await runOnce(project, { redact: (text) => text.replaceAll('SECRET-VALUE', '***') });

@@ -78,7 +78,7 @@ describe('a prompt without a list', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
-  test('goes on over several runs, with no end by the number of its iterations', async () => {
+  test('continues over several runs, without a maximum number of iterations', async () => {
     const project = projectWith([steadyWorker], { inputs: { 'max-iterations': '3', 'max-iterations-per-task': '2' } });
     for (let run = 0; run < 3; run += 1)
       expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 3 });
@@ -191,7 +191,7 @@ describe('what says that it is done', () => {
     expect(run.machine.checkout.files['.ralph-complete']).toBe('');
   });
 
-  test('further markers stand in the base branch, whatever the lane makes of that file', async () => {
+  test('more markers are in the base branch, whatever the lane makes of that file', async () => {
     const config = (marker: string): string => JSON.stringify({ signals: { markers: [marker] } });
     const project = projectWith(
       [
@@ -229,7 +229,7 @@ describe('what says that it is done', () => {
 });
 
 describe('beside a list', () => {
-  test('the list comes first, and the prompt is no task while it has one', async () => {
+  test('the list comes first, and the prompt is not a task while the list has one', async () => {
     const project = projectWith([finisher], { issues: [1] });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
@@ -266,7 +266,7 @@ describe('beside a list', () => {
 });
 
 describe('without being named as a source', () => {
-  test('is no task, and an idle run says how to have it worked on', async () => {
+  test('is not a task, and an idle run says how to have it worked on', async () => {
     const project = projectWith([steadyWorker], { inputs: { 'task-sources': 'issues,plan' } });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'idle (no_tasks)', calls: 0 });
@@ -297,7 +297,7 @@ test('in three jobs it is done as well, and then rests', async () => {
   expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
 });
 
-test('a set-up prompt stands in the first iteration of the queue, and in no other', async () => {
+test('a set-up prompt is in the first iteration of the queue, and in no other', async () => {
   const files = { '.ralph/prompts/SETUP_PROMPT.md': 'Lay the foundations.' };
   const project = projectWith([steadyWorker], { files, inputs: { 'max-iterations': '2' } });
   await runOnce(project);

@@ -62,7 +62,7 @@ describe('a stray file that must not be published', () => {
     expect(progressOf(project, 'issue-2')).toEqual(['done', 1]);
   });
 
-  test('that the agent changes again with its second claim is for a person, once; the queue goes on', async () => {
+  test('that the agent changes again with its second claim is for a person, once; the queue continues', async () => {
     const project = createProject({ issues: [1, 2], agent: [alsoWrites(STRAY, () => true)] });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 3 });
     expect(savedState(project).tasks).toMatchObject({
@@ -120,7 +120,7 @@ describe('a protected path in finished work', () => {
       'all that was changed',
       (call) => (call.task === 'issue-1' ? { writes: { [CI]: 'on: push' }, output: { signal: done } } : finisher(call)),
     ],
-  ])('%s: after the first claim the task waits for a person, and the queue goes on', async (_, agent) => {
+  ])('%s: after the first claim the task waits for a person, and the queue continues', async (_, agent) => {
     const project = createProject({ issues: [1, 2, 3], agent: [agent] });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 3 });
     expect(savedState(project)).toMatchObject({
