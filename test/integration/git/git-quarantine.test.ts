@@ -114,7 +114,7 @@ describe('what is put back after a verification', () => {
     expect((await scene.repository.snapshot()).tree).toBe(tree);
   });
 
-  test('what a process goes on changing is left alone, and is no reason to end a run', async () => {
+  test('a file that a process keeps changing is left alone, and does not end the run', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     await scene.repository.snapshot();

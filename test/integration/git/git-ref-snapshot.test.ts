@@ -115,7 +115,7 @@ describe('a text is kept under its name', () => {
     expect(await (await scene.machine()).place.read(null)).toEqual({ kind: 'snapshot', head, snapshot });
   });
 
-  test('of an update only what changed is sent, and only that is fetched by who knows the rest', async () => {
+  test('an update sends only what changed, and a reader who knows the rest fetches only that', async () => {
     await using scene = await setScene();
     const workFolder = join(scene.root, 'own');
     const [{ place }, other] = [await scene.machine(), await scene.machine({ workFolder })];
@@ -267,7 +267,7 @@ describe('history', () => {
     expect(await objectsIn(workFolder)).toHaveLength(4);
   });
 
-  test('begins again when what it would build on is not here any more', async () => {
+  test('begins again when its predecessor no longer exists', async () => {
     await using scene = await setScene();
     const workFolder = join(scene.root, 'own');
     const cells = await scene.machine({ workFolder });
@@ -316,22 +316,25 @@ describe('what people do with the ref', () => {
   test.each<[string, Making]>([
     ['a blob', (scene) => blob(scene, '{"version":1}')],
     ['a tree', async (scene) => tree(scene, `100644,${await blob(scene, 'x')},other.txt`)],
-  ])('%s is no state, but has a head, so that it can be replaced; the counters count as used up', async (_, make) => {
-    await using scene = await setScene();
-    const made = await make(scene);
-    await scene.serverGit('update-ref', 'refs/ralph/v2/state', made);
-    const cells = await scene.machine();
-    expect(await cells.place.read(null)).toEqual({ kind: 'snapshot', head: made, snapshot: unreadableSnapshot });
-    const head = await headAfter(cells.write(made, 'mended'));
-    expect(await readOne(await scene.machine())).toEqual({ kind: 'found', head, text: 'mended' });
-  });
+  ])(
+    '%s is not a state, but has a head, so that it can be replaced; the counters count as used up',
+    async (_, make) => {
+      await using scene = await setScene();
+      const made = await make(scene);
+      await scene.serverGit('update-ref', 'refs/ralph/v2/state', made);
+      const cells = await scene.machine();
+      expect(await cells.place.read(null)).toEqual({ kind: 'snapshot', head: made, snapshot: unreadableSnapshot });
+      const head = await headAfter(cells.write(made, 'mended'));
+      expect(await readOne(await scene.machine())).toEqual({ kind: 'found', head, text: 'mended' });
+    },
+  );
 
   test.each<[string, Making]>([
     ['other files', commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},other.txt`))],
     ['a folder', commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},${TEXT_FILE}/x`))],
     ['a submodule', commitOf((scene) => tree(scene, `160000,${'1'.repeat(40)},${TEXT_FILE}`))],
     ['a link', commitOf(async (scene) => tree(scene, `120000,${await blob(scene, '/etc/passwd')},${TEXT_FILE}`))],
-  ])('a commit with %s where ours should be has none of ours', async (_, make) => {
+  ])("a commit with %s in place of Ralph's files contains no state", async (_, make) => {
     await using scene = await setScene();
     const made = await make(scene);
     await scene.serverGit('update-ref', 'refs/ralph/v2/state', made);

@@ -135,7 +135,7 @@ describe('the one comment of a marker', () => {
     expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /issues/1/comments']);
   });
 
-  test('is written again when somebody deleted it meanwhile', async () => {
+  test('is written again when somebody deleted it in the meantime', async () => {
     await using at = await openThread();
     await at.forge.upsertComment(1, MARKER, 'Working.');
     at.github.state.comments.length = 0;

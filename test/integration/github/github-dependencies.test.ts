@@ -96,7 +96,7 @@ describe('states', () => {
   });
 
   test.each([0, -3, 1.5, 2 ** 31, Number.MAX_SAFE_INTEGER])(
-    'of %s, which is no number of an issue: missing, and nothing is sent',
+    'of %s, which is not an issue number: missing, and nothing is sent',
     async (number) => {
       await using at = await openIssues(1);
       expect(await at.forge.statesOf([number])).toEqual(new Map([[number, 'missing']]));

@@ -110,7 +110,7 @@ describe('who reopened and changed an issue', () => {
     });
   });
 
-  test('changes of title and body are one list, and the first writing is none of them', async () => {
+  test('changes of title and body are one list, which leaves out the first version', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
     editIssue(at.github.state, 1, { body: 'Say hi.', by: 'octo', now: now + MINUTE });

@@ -140,7 +140,7 @@ describe('what sets a run up is part of it only as it is committed', () => {
   });
 });
 
-test('the run starts from the branch alone: no other ref, setting or remote comes along, no object is copied, and none of theirs is written', async () => {
+test("the run starts from the branch alone: no other ref, setting or remote comes along, no object is copied, and none of the checkout's is written", async () => {
   await using at = await scene([]);
   at.git('branch', 'secret-plans');
   at.git('tag', 'v1');

@@ -23,7 +23,7 @@ async function outside({ folder }: Scene, name: string): Promise<string> {
   return path;
 }
 
-describe('what is in the place of the journal is left alone: one warning, and the run goes on', () => {
+describe('an object in the place of the journal is left alone: one warning, and the run continues', () => {
   interface Row {
     readonly what: string;
     readonly prepare: (scene: Scene) => Promise<unknown>;

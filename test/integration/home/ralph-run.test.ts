@@ -322,7 +322,7 @@ describe('ralph run', () => {
     expect(next.code).toBe(0);
   });
 
-  test('a status.json that is a link is never written through, and the run goes on', async () => {
+  test('a status.json that is a link is never written through, and the run continues', async () => {
     await writeFile(join(folder, 'precious'), 'mine');
     await symlink(join(folder, 'precious'), join(checkout, '.ralph/status.json'));
     const { code, out } = await start(['--once']).ended;
@@ -382,7 +382,7 @@ describe('ralph run', () => {
       await run.ended;
     });
 
-    test('one that is not in the work tree is not made, and the run goes on', async () => {
+    test('one that is not in the work tree is not made, and the run continues', async () => {
       git('switch', '--quiet', '--create', 'without', 'main~1');
       const asked = ['--once', '--input', `working-directory=${shop}`, '--input', 'base-branch=main'];
       const { code, out } = await start(asked).ended;

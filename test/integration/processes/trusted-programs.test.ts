@@ -98,7 +98,7 @@ test.each<[string, (file: string) => void]>([
       rmSync(file);
     },
   ],
-])('a program that was changed (%s) is not started any more', (_, change) => {
+])('a program that was changed (%s) is no longer started', (_, change) => {
   const folder = plant('opt');
   const environment = machine(folder);
   expect(trustedProgram('git', environment)).toBe(join(folder, 'git'));

@@ -88,7 +88,7 @@ describe('what was saved is found again', () => {
     ['another key', 'sk-ant-another', KEY],
     ['no key', KEY, null],
     ['no key when it was saved', null, KEY],
-  ])('with %s it is not signed, which is told and no more', async (_, saved, restored) => {
+  ])('with %s it is not signed, which is only reported', async (_, saved, restored) => {
     await using cache = await cacheFixture();
     const sealOf = (credential: string | null) => createSeal({ credential, repository: 'octo/app' });
     await cache.store({ seal: sealOf(saved) }).save(copyOf('queue', 1, '{}'));
@@ -176,7 +176,7 @@ describe('what the run is not allowed to do', () => {
     });
   });
 
-  test('a token without readable scope is no miss', async () => {
+  test('a token without readable scope does not count as a miss', async () => {
     await using cache = await cacheFixture();
     const environment = runEnvironment(cache.service, {
       ACTIONS_RUNTIME_TOKEN: cacheToken([{ Scope: 'refs/heads/main', Permission: 2 }]),

@@ -244,7 +244,7 @@ describe('names are bytes', () => {
     expect(listed.split('\0').filter(Boolean).sort()).toEqual([...names].sort());
   });
 
-  test('a rename that changes nothing but the case', async () => {
+  test('a rename that changes only the case', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     const { change, committed } = await iterate(scene, () =>

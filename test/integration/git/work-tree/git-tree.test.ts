@@ -107,7 +107,7 @@ describe('the checkout is the job’s own until the tree is left', () => {
     await scene.repository.leave();
   });
 
-  test('also where a file that git ignores stands in the place of what is published', async () => {
+  test('also where a file that git ignores is in the place of what is published', async () => {
     await using scene = await setScene();
     await scene.write('.gitignore', 'setup.txt\n');
     await publish(scene);
@@ -331,7 +331,7 @@ describe('a tree has what the checkout has', () => {
     expect(stateOf(scene.checkout)).toEqual(before);
   });
 
-  test('no loop’s state, no stash and no ref of ours', async () => {
+  test("no loop’s state, no stash and no ref of Ralph's", async () => {
     await using scene = await setScene();
     await scene.write('.git/info/exclude', '.ralph/state/\n');
     await scene.write('.ralph/PROMPT.md', 'x');

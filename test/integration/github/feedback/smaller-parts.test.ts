@@ -35,7 +35,7 @@ async function reviewedPull(): Promise<ForgeFixture> {
   return at;
 }
 
-describe('what is said of a pull request is asked in smaller parts', () => {
+describe('what people and CI say about a pull request is requested in smaller parts', () => {
   test.each<[string, FaultEffect, number]>([
     ['where GitHub answers 502 with a page', answer(502, '<html>Bad gateway</html>'), 3],
     ['where GitHub answers 504', answer(504, { message: 'timedout' }), 3],
