@@ -3,10 +3,7 @@ import { addCheck } from '../../testbed/github/feedback/checks.ts';
 import { submitReview } from '../../testbed/github/feedback/reviews.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 
-/**
- * Returns a run's requests before its first write: those that find out what there is to do. The log storage is not
- * included.
- */
+/** Returns a run's requests before its first write: those that look for work. The log storage is not included. */
 async function readsOf({ testbed: { github } }: Scene, run: () => Promise<unknown>): Promise<readonly string[]> {
   const before = github.requests.length;
   await run();

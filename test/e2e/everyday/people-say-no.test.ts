@@ -67,6 +67,6 @@ test('the same with three jobs: the job that publishes heeds it', async () => {
   expect(publish).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'paused', reason: 'withdrawn' } });
   expect(issue.labels).toEqual(['ralph']);
   expect(scene.testbed.github.state.pulls).toEqual([]);
-  // The agent's job cannot be informed meanwhile, so its work is kept on the branch.
+  // The agent's job cannot be informed while it works, so its work is kept on the branch.
   expect(await scene.commitsOf('ralph/queue')).not.toEqual([]);
 });

@@ -117,7 +117,7 @@ async function change({ testbed }: Scene, path: string, edit: (text: string) => 
   await git(folder, ['push', '--quiet', 'origin', 'main']);
 }
 
-describe('three scheduled runs, with nothing but the workflow added', () => {
+describe('three scheduled runs, after adding only the workflow', () => {
   test('ralph-claude-code: its plan in order, its prompt, its limits; what is optional does not hold it up', async () => {
     await using scene = await moveIn('ralph-claude-code');
     const workflow = workflowWith({ 'max-iterations': '2' });

@@ -53,7 +53,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Creates the repository as a stranger has it: committed, with an unreachable remote on GitHub. */
+/** Creates a stranger's repository: committed, with an unreachable remote on GitHub. */
 async function layRepository(name: string): Promise<string> {
   const repository = join(folder, name);
   await cp(join(samples, name), repository, { recursive: true });

@@ -32,7 +32,7 @@ async function play(scene: Scene, performance: Omit<Parameters<Scene['play']>[0]
   return { ...played, endOf, ranOf };
 }
 
-test('a labelled issue: three jobs, each with just its rights, and the schedule goes on with the queue', async () => {
+test('a labelled issue: three jobs, each with just its rights, and the schedule continues with the queue', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
   const { ranOf } = await play(scene, { event: events.labeled(issue) });
