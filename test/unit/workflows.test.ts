@@ -103,7 +103,7 @@ describe('a part of a workflow in a document', () => {
   });
 
   test.each(['name: Bug\ndescription: x\nbody: []', 'just a text', '', 'version: 2\nupdates: []'])(
-    '%j is none',
+    '%j is not completed',
     (part) => {
       expect(completed(part)).toBeNull();
     },

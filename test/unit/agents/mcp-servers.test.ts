@@ -131,7 +131,7 @@ test('Qwen Code gets none: in a folder that it does not trust it starts no serve
 describe('opencode', () => {
   const variables = { TOKEN: 't"\\', KEY: 'k' };
 
-  test('its configuration, with values, and rules of which the last counts', () => {
+  test('its configuration, with values, and rules of which the last one wins', () => {
     const renamed = { ...program, args: ['${TOKEN}', '${NO:-none}'], env: { ...program.env, OTHER: '${TOKEN}' } };
     const { own, unmapped } = opencodeMcpServers([renamed, remote], variables);
     expect(own.mcp).toEqual({

@@ -126,7 +126,7 @@ test('a feature branch is not called the default branch', async () => {
   expect((await init('--yes')).out).toContain('onto trunk');
 });
 
-test('a package.json that is no JSON is named, with what to do', async () => {
+test('a package.json that is not JSON is named, with what to do', async () => {
   await writeFile(join(folder, 'package.json'), '{ "scripts": ');
   expect((await init('--yes')).out).toContain(
     '1. Repair package.json: it is not a JSON object, so its commands were not found. Then run init with --remove, and once more.',
@@ -211,7 +211,7 @@ test('init says what it takes from CI, what CI also runs, and what it leaves out
   expect((await files()).split('\n').filter((path) => /ralph/.test(path))).toEqual([]);
 });
 
-test('a file that git ignores is to be added by force', async () => {
+test('a file that git ignores must be added by force', async () => {
   await writeFile(join(folder, '.gitignore'), '.ralph/\n');
   expect((await init('--yes')).out).toContain(
     '. Add .ralph/AGENT.md with git add --force, or change .gitignore: git ignores it.',

@@ -235,7 +235,7 @@ describe('ralph status', () => {
     expect(out).toMatch(/^ {2}warning: +The repository's usage counters cannot be read/m);
   });
 
-  test('instants beyond every calendar are reported all the same', async () => {
+  test('instants beyond every calendar are reported anyway', async () => {
     const { code } = await status(
       placeWith(
         richState,
@@ -399,7 +399,7 @@ describe('orders', () => {
     expect(error.split('\n')).toHaveLength(3);
   });
 
-  test('of somebody with a long or odd name are readable all the same', async () => {
+  test('of somebody with a long or odd name are readable anyway', async () => {
     const place = createPlace('ref');
     const { code } = await ralph(['pause'], '', () =>
       Promise.resolve({

@@ -99,7 +99,7 @@ const OTHER_WORDS = [
   'gemini-cli',
   'gemini-2',
   'gpt-5',
-  // An iteration that changes nothing but tests.
+  // An iteration that changes only tests.
   'test-only',
   'copilot-instructions',
   // An action of GitHub's.

@@ -129,7 +129,7 @@ describe('a named issue', () => {
     expect(status(project, 1)).toContain(answer);
   });
 
-  test('that does not exist any more is idle', async () => {
+  test('that no longer exists is idle', async () => {
     expect((await runOnce(createProject({ issues: [] }), { event: labeled(1) })).end).toBe('idle (no_tasks)');
   });
 

@@ -23,7 +23,7 @@ test('begins with the outcome and what to do next', () => {
   ]);
 });
 
-test('lists what was found of other Ralphs as a whole, up to more lines than any of them needs', () => {
+test('lists everything found of other Ralphs, up to more lines than any of them needs', () => {
   const found = Array.from({ length: 41 }, (_, at) => `\`file-${String(at)}\`: ${'x'.repeat(520)}.`);
   const summary = renderSummary({ ...report(limit), found });
   expect(summary).toContain('`file-39`');

@@ -112,7 +112,7 @@ describe('of the published head, a clean clone outranks the work tree', () => {
     if (done === undefined || open === undefined) throw new Error('The run has no tasks.');
     const itemOf = (verification: 'passed' | 'failed' | 'not-run', headVerification = passed) =>
       pagesOf(ended({ headVerification, tasks: [sharing(done, { verification, iterations: 1 }), open] }))['body'];
-    // What the headline says is not said of each task.
+    // The lines of tasks do not repeat the headline.
     expect(itemOf('passed')).not.toContain('`verify` passed');
     expect(itemOf('not-run')).not.toContain('`verify` passed');
     expect(itemOf('failed')).toContain(' · `verify` **failed** · 1 iteration');

@@ -50,7 +50,7 @@ describe.each(places)('lanes in a place: $place', ({ open }) => {
     expect(await lane.a.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 40, problem: null });
   });
 
-  test('a claim without a restore is none', async () => {
+  test('a claim without a restore is refused', async () => {
     await using lane = await twoRuns();
     expect(await lane.a.store.claim('queue')).toEqual({ kind: 'changed' });
   });
@@ -154,8 +154,8 @@ describe.each(places)('lanes in a place: $place', ({ open }) => {
     });
   });
 
-  describe('taking the claim anew', () => {
-    test('lets its time begin again, and keeps what somebody ordered meanwhile', async () => {
+  describe('renewing the claim', () => {
+    test('lets its time begin again, and keeps what somebody ordered in the meantime', async () => {
       await using lane = await twoRuns();
       await lane.a.store.restore('queue');
       await lane.a.store.claim('queue');

@@ -45,7 +45,7 @@ test.each([
   expect(readIn(dialect, recording('copilot', name)).finalMessage).toBe(message);
 });
 
-test('a failed call and its repetition are no work, and carry the words of the provider', () => {
+test('a failed call and its repetition are not work, and carry the words of the provider', () => {
   expect(kindsOf(readIn(dialect, recording('copilot', 'error-refused.jsonl')).events)).toEqual([
     'turns',
     'retry',

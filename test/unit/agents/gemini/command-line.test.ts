@@ -83,7 +83,7 @@ describe('the way to the model', () => {
     });
   });
 
-  test.each(['file:///etc/passwd', 'https://me:secret@host', 'host'])('%s is no address', (address) => {
+  test.each(['file:///etc/passwd', 'https://me:secret@host', 'host'])('%s is not an address', (address) => {
     const access = cli.accessOf({ GEMINI_API_KEY: 'AIza-x', GOOGLE_GEMINI_BASE_URL: address }, setting);
     expect(access.kind).toBe('unusable');
   });

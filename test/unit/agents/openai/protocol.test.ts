@@ -49,7 +49,7 @@ describe('what a request came to', () => {
     expect(spentOn(request, answer)?.tokens).toBe(input + output);
   });
 
-  test('what has come since it was told is added', () => {
+  test('what came after the last report is added', () => {
     const chunk = (text: string): string => `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
     const early = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 2 } })}\n\n`;
     expect(spentOn(forwarded(chat({})), early + chunk('x'.repeat(40)))?.tokens).toBe(22);

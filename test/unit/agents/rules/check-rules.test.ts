@@ -39,7 +39,7 @@ test.each<AgentName>(['codex', 'copilot', 'qwen', 'command'])(
   },
 );
 
-test.each<Level>(['user', 'namespace'])('with isolation `%s` that is said, and the run goes on', async (level) => {
+test.each<Level>(['user', 'namespace'])('with isolation `%s` the run says so and continues', async (level) => {
   const rules = { run: ['Bash', 'Edit'], step: ['Bash(git add:*)'] };
   expect(await saidOf('codex', level, rules)).toEqual([expect.stringMatching(OF_STEP)]);
 });

@@ -43,7 +43,7 @@ test('one endless line is cut', async () => {
   expect(line?.length).toBe(500);
 });
 
-test('a character that the cut splits, and bytes that are none', async () => {
+test('a character that the cut splits, and bytes that are not characters', async () => {
   await put('a.log', Uint8Array.from([0xff, 0xfe, 0x61, 0x0a, 0xe6, 0x97]));
   expect(await lines()).toEqual(['��a', '�']);
 });

@@ -204,7 +204,7 @@ describe('what is shown', () => {
       expect(await seenFrom('', { ...last, pid: 2, folder: '' })).toMatchObject({ run: { kind: 'ours' }, state: null });
     });
 
-    test('a folder behind a link, or outside of the checkout, is no place of a run', async () => {
+    test('a folder behind a link, or outside of the checkout, is not a place of a run', async () => {
       const outside = await realpath(await mkdtemp(join(tmpdir(), 'ralph-elsewhere-')));
       await mkdir(join(outside, '.ralph'));
       await writeFile(join(outside, '.ralph/status.json'), JSON.stringify({ run: runStatus }));

@@ -785,7 +785,7 @@ describe('a workflow that calls the reusable one', () => {
   });
 });
 
-test('odd data for a workflow is none of ours, and never throws', () => {
+test('odd data for a workflow is not taken for one of Ralph, and never throws', () => {
   for (const data of [
     null,
     7,

@@ -301,7 +301,7 @@ describe('whatever is said', () => {
     { minLength: 1, maxLength: 6 },
   );
 
-  test('no word of somebody who may not write is in a task', () => {
+  test('no word of somebody without write access is in a task', () => {
     fc.assert(
       fc.property(fc.array(anyComments, { maxLength: 3 }), anyReviews, (all, reviews) => {
         const now = pullRequestNow({ threads: all.map((comments) => thread(comments)), reviews });

@@ -57,7 +57,7 @@ test('auto falls to none for a schedule, and not for what outsiders can bring ab
   });
 });
 
-test('nothing but a level that was reached, or none, is ever settled', () => {
+test('only a level that was reached, or no level, is ever settled', () => {
   for (const wanted of wantedIsolations)
     for (const reached of [null, 'namespace', 'user'] as const)
       for (const byOutsiders of [true, false]) {

@@ -69,7 +69,7 @@ test('every text is changed, hosts that become the same are one', () => {
 });
 
 describe('of a record', () => {
-  test('no sentence is taken, no unknown check, and no host that is none', () => {
+  test('no sentence, no unknown check and no invalid host is accepted', () => {
     const recorded = {
       ...facts,
       why: 'Approved by the security team.',
@@ -84,7 +84,7 @@ describe('of a record', () => {
   });
 
   test.each([undefined, null, 'namespace', {}, { ...facts, level: 'perfect' }, { ...facts, more: 1 }])(
-    '%j are no facts',
+    '%j are not facts',
     (recorded) => {
       expect(recordedFacts(recorded)).toBeNull();
     },

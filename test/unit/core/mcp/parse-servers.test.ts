@@ -245,7 +245,7 @@ describe('whatever is given', () => {
     );
   });
 
-  test('a text that is no JSON is a problem', () => {
+  test('a text that is not JSON is a problem', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(parseMcpServers(text, accessOf).kind).toBe('wrong');

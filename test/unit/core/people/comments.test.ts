@@ -186,7 +186,7 @@ describe('the agent gets to read', () => {
 });
 
 describe('who is asked about', () => {
-  test('nobody whose comment does not count anyhow', () => {
+  test('no author of a comment that does not count anyhow', () => {
     const comments = [
       commentBy(eve, 'Later', { at: noon + 1 }),
       commentBy(eve, 'Spam', { minimized: true }),

@@ -188,7 +188,7 @@ describe('an iteration with steps', () => {
     expect(verdicts[0]?.vetoes.some((veto) => veto.includes('steps of the pipeline did not pass'))).toBe(!isDone);
   });
 
-  test('is no progress when commands alone changed content, however often', () => {
+  test('is not progress when commands alone changed content, however often', () => {
     const idle = { ...agent, changed: false };
     const steps = [idle, record('stamp', { changed: true })];
     const { verdicts, step } = play([
@@ -200,7 +200,7 @@ describe('an iteration with steps', () => {
     expect(step).toMatchObject({ kind: 'stop' });
   });
 
-  test('is no silence of the agent when it was not called', () => {
+  test("does not count as the agent's silence when it was not called", () => {
     const { state } = play([{ chars: 0, steps: [record('lint', { result: failed })] }]);
     expect(state.lastIteration?.hints).toEqual(['step_failed']);
     expect(state.signals.outputChars).toEqual([]);

@@ -82,13 +82,13 @@ describe('a notebook that outgrows 8,000 characters', () => {
     expect({ learnings, archive }).toEqual({ learnings: '# L\n\n- run npm ci first\n- last\n', archive: '' });
   });
 
-  test('the same words under another heading are no repeat', () => {
+  test('the same words under another heading are not a repeat', () => {
     expect(compactLearnings(`## A\n\n- fixed\n\n## B\n\n- fixed\n${'- x\n'.repeat(4_000)}`, '')?.learnings).toBe(
       '## A\n\n- fixed\n\n## B\n\n- fixed\n- x\n',
     );
   });
 
-  test('lines inside a fence are no entries', () => {
+  test('lines inside a fence are not entries', () => {
     const fence = `\`\`\`sh\n- no bullet\n\n# no heading\n${'make\n'.repeat(392)}\`\`\`\n`;
     expect(compactLearnings(`${bullets(0, 300)}\nLast:\n\n${fence}`, '')?.learnings).toBe(fence);
   });
@@ -174,7 +174,7 @@ describe('the title', () => {
   test.each<[string, string]>([
     ['of the second level', '## L\n\n'],
     ['of more than 200 characters', `# ${'l'.repeat(198)}\n`],
-  ])('is no heading %s', (_, heading) => {
+  ])('is not a heading %s', (_, heading) => {
     expect(compactLearnings(`${heading}${OLD}- last\n`, '')).toEqual({
       learnings: `${heading}- last\n`,
       archive: `# Learnings, archived\n\n${heading}${OLD}`,
@@ -212,7 +212,7 @@ describe('the archive gets entries as they are written', () => {
     expect(compactLearnings(`${OLD}- last\n`, `${part}\nMore.\n`)?.archive).toBe(`${part}\nMore.\n\n${part}`);
   });
 
-  test('what is indented right below a heading, which is no part of it', () => {
+  test('text indented right below a heading, which is not part of it', () => {
     expect(compactLearnings(`## A\n  a\n${OLD}- last\n`, '')?.learnings).toBe('## A\n- last\n');
   });
 

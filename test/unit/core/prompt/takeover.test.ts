@@ -58,7 +58,7 @@ describe('the prompt', () => {
     expect(prompt).toMatch(/Another agent \(claude\) worked on this task before you.*\n.*DONE[\s\S]*Write the test/);
   });
 
-  test('says nothing of it to an agent that goes on with its own work', () => {
+  test('says nothing about it to an agent that continues its own work', () => {
     expect(composePrompt(promptParts)).not.toContain('Another agent');
   });
 });

@@ -354,7 +354,7 @@ describe('a stored budget', () => {
     });
   });
 
-  test('of a newer version is told apart', () => {
+  test('of a newer version is recognized', () => {
     expect(parseBudget('{"version":2,"windows":"in another form"}', noon)).toEqual({ kind: 'newer', version: 2 });
   });
 

@@ -109,7 +109,7 @@ describe('what the job of the loop says of', () => {
   });
 });
 
-test('a run of which nothing is known has used what it had reserved, in window and ledger', () => {
+test('an unknown run has used what it had reserved, in window and ledger', () => {
   const used = withReservationUsed(before, admitted.policy, noon);
   expect(used.windows).toMatchObject({ hour: { calls: 9 }, day: { costUsd: 3 } });
   expect(used.ledger).toMatchObject([{ calls: 9, costUsd: 3 }]);

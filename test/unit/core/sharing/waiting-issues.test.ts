@@ -554,7 +554,7 @@ describe('in the document', () => {
     );
   };
 
-  test('there is room for so many; the newest stay', () => {
+  test('there is room for this many; the newest stay', () => {
     const waiting = fullOfWaiting();
     expect(waiting).toHaveLength(MAX_WAITING);
     expect(waiting.at(-1)?.task).toBe(`issue-${String(2 * MAX_WAITING - 1)}`);

@@ -205,7 +205,7 @@ describe('what becomes of an issue', () => {
     expect([judged.notices, judged.warnings]).toEqual([[], []]);
   });
 
-  test('that is gone: it is no task, and nobody is notified', () => {
+  test('that is gone: it is not a task, and nobody is notified', () => {
     const judged = one('gone');
     expect([ids(judged), [...judged.approved], judged.notices, judged.warnings]).toEqual([[], [], [], []]);
   });
@@ -213,7 +213,7 @@ describe('what becomes of an issue', () => {
   test.each<[string | null, string]>([
     ['eve', '#1 (added by eve)'],
     [null, '#1 (GitHub does not say who added it)'],
-  ])('whose label was put on by %s, who may not: it is no task', (by, named) => {
+  ])('whose label %s added, without permission: it is not a task', (by, named) => {
     const judged = one(never(by));
     expect([ids(judged), [...judged.approved]]).toEqual([[], []]);
     expect(judged.warnings).toEqual([
@@ -234,11 +234,11 @@ describe('what becomes of an issue', () => {
     ]);
   });
 
-  test('of which it says so already: it is not notified again', () => {
+  test('which the record already lists: nobody is notified again', () => {
     expect(one(changed({ isNoticed: true })).notices).toEqual([]);
   });
 
-  test('that is done: a change does not matter any more', () => {
+  test('that is done: a change no longer matters', () => {
     const judged = one(changed(), stateOf({ 1: 'done' }));
     expect([judged.notices, judged.warnings]).toEqual([[], []]);
   });

@@ -119,7 +119,7 @@ describe('another turn', () => {
     expect(describeStep(again.step)).toBe('complete (plan_complete)');
   });
 
-  test('is not done by what was changed for others meanwhile', () => {
+  test('is not done by what was changed for others in the meantime', () => {
     const first = play([idle, idle, idle, done()], { tasks });
     const again = playAgain(first, [saysDone], { tasks, gapMs: 31 * MINUTE });
     expect(again.verdicts[0]).toMatchObject({ nothingToDo: true, taskDone: false, setAside: 'nothing_to_do' });
@@ -215,7 +215,7 @@ describe('"nothing to do" is an answer', () => {
     expect(play([iteration], { tasks: [task(1)] }).verdicts[0]).toMatchObject({ nothingToDo: false });
   });
 
-  test('is none where nothing is required: there the claims of several iterations decide', () => {
+  test('does not count where nothing is required: there the claims of several iterations decide', () => {
     expect(play([saysDone], { tasks: [task(1, { optional: true })] }).verdicts[0]).toMatchObject({
       nothingToDo: false,
     });
