@@ -16,7 +16,7 @@ const impure = [
   { selector: 'AwaitExpression', message: 'core is synchronous.' },
 ];
 
-/** Where values stand that are written down once: numbers, texts and patterns at the top of a file. */
+/** The places of constants: numbers, texts and patterns at the top of a file. */
 const topLevel = ':matches(Program, Program > ExportNamedDeclaration) > VariableDeclaration[kind=const]';
 
 const everywhere = [
@@ -58,7 +58,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-syntax': ['error', ...everywhere],
       'max-params': ['error', 3],
-      // One style of imports: one line a module, `import type` where nothing but types is wanted.
+      // One style of imports: one line a module, `import type` for types alone.
       'no-duplicate-imports': 'error',
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/no-import-type-side-effects': 'error',

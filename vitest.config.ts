@@ -24,20 +24,23 @@ if (process.env['TMPDIR'] === undefined && isRoomy(memory)) {
 
 /** Fewer where `.ci/run` starts two of these at once. */
 const MAX_WORKERS = Number(process.env['RALPH_TEST_WORKERS'] ?? 4);
-/** They share nothing but what they import: one worker runs file after file without loading that again. */
+/** They share only imports: one worker runs file after file without loading that again. */
 const shared = { setupFiles: ['test/seeds.ts'], isolate: false, maxWorkers: MAX_WORKERS };
 /** They start real programs and wait for them most of the time. The limit is for what never ends, not for a busy machine. */
 const waiting = { globalSetup: ['test/programs.ts'], maxWorkers: MAX_WORKERS, testTimeout: 240_000 };
 
 const E2E = 'test/e2e';
 const ATTACKS = `${E2E}/attacks`;
-/** What comes through without isolation: that it still does is for `npm run test:deep`. */
+/** The attacks that succeed without isolation. `npm run test:deep` checks that they still do. */
 const DOORS = `${ATTACKS}/open-doors.test.ts`;
 const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
 /** Whole runs to begin with: most changes that break a run break these. */
 const EVERYDAY = `${E2E}/everyday`;
 
-/** What `npm test` has no time for and `.ci/run` always plays: git, the sandboxes of agents, the command line, whatever waits for long. */
+/**
+ * The tests that take too long for `npm test` and that `.ci/run` always plays: git, the sandboxes of agents, the
+ * command line, long waits.
+ */
 const SLOW_INTEGRATION = [
   'test/integration/{cli,isolation}/**/*.test.ts',
   'test/integration/git/{,work-tree/}*.test.ts',
@@ -54,7 +57,7 @@ const PROGRAMS = [
 /** A kill at each moment, and two runs in each order. */
 const MOMENTS = ['test/loop/{kill,two-runs}.test.ts'];
 
-/** What lies in the folder of a project and is another one's. */
+/** The files in the folder of a project that belong to another project. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   loop: MOMENTS,
   integration: [...SLOW_INTEGRATION, ...PROGRAMS],
@@ -87,7 +90,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 120_000,
     restoreMocks: true,
-    // Where jobs share two cores a program may be late: what fails once is named in the report, what fails each time is red.
+    // A program may be late if jobs share two cores: the report names a test that fails once, and a test that fails
+    // each time is red.
     retry: Number(process.env['RALPH_TEST_RETRIES'] ?? 0),
     // As in test/eventually.ts.
     expect: { poll: { timeout: 30_000 } },
