@@ -12,7 +12,7 @@ async function readsOf({ testbed: { github } }: Scene, run: () => Promise<unknow
   return asked.slice(0, written === -1 ? asked.length : written).map(({ method, path }) => `${method} ${path}`);
 }
 
-test('what people and CI say takes at most ten requests more than a run that finds nothing', async () => {
+test('feedback of people and CI takes at most ten requests more than a run that finds nothing', async () => {
   await using scene = await createScene();
   const { github, git, permissions } = scene.testbed;
   Object.assign(permissions, { actions: 'read' });

@@ -123,7 +123,7 @@ describe('it does not continue', () => {
   });
 });
 
-describe('what an outage of GitHub left of an own branch is made up for by the schedule, once', () => {
+describe("the schedule catches up once on what an outage of GitHub prevented on an issue's branch", () => {
   const down = new UserError('infrastructure', 'Down.');
   const asked = ({ forge }: Project): readonly string[] =>
     [...forge.notifications.values()].flatMap((thread) => [...thread.keys()]);
@@ -147,7 +147,7 @@ describe('what an outage of GitHub left of an own branch is made up for by the s
     expect(await later(project)).toMatchObject({ end: 'idle (no_tasks)' });
   });
 
-  test('not what may never be written', async () => {
+  test('but not on comments that may never be written', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
     project.forge.faults.set('upsertComment', new UserError('configuration', 'The conversation is locked.'));
     await runOnce(project, { event: labeled(1) });

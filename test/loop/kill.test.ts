@@ -45,7 +45,7 @@ describe.each(scenarios)('$name', (scenario) => {
     expect(problems).toEqual([]);
   });
 
-  test('killed at every call, and its machine is gone: the lane is refused until the lease is over and not longer, no call is free', async () => {
+  test('killed at every call, and its machine vanishes: the lane is refused until the lease ends and no longer, and every call is charged', async () => {
     const calls = await callsOf(scenario);
     const problems: string[] = [];
     let refused = 0;
@@ -91,7 +91,7 @@ describe.each(scenarios)('$name', (scenario) => {
     expect(problems).toEqual([]);
   });
 
-  test('that was finished by post is not changed by a second post', async () => {
+  test('the result of post is not changed by a second post', async () => {
     const calls = await callsOf(scenario);
     const problems: string[] = [];
     for (const number of numbersOf(calls.length, 3)) {

@@ -73,14 +73,14 @@ test('there are documented workflows: whole ones, and one for each recipe', () =
   expect(recipes.map(({ where }) => where)).toEqual(headings.filter((name) => !notRecipes.includes(name)));
 });
 
-test('a recipe has at most fifteen lines in a block, but for the file of its own format', () => {
+test('a recipe has at most fifteen lines in a block, except for the file of its own format', () => {
   const long = nodesOf(RECIPES, 'code').filter(
     ({ lang, value }) => lang === 'yaml' && !value.startsWith('name: ralph\n') && value.split('\n').length > 15,
   );
   expect(long.map(({ value }) => value)).toEqual([]);
 });
 
-test.each(documented)('$where plays: every expression and every input is one that there is', async (followed) => {
+test.each(documented)('$where plays: every expression and every input exists', async (followed) => {
   await using scene = await createScene();
   await layFiles(scene, followed);
   const { text } = followed;

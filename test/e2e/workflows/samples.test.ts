@@ -124,7 +124,7 @@ test('the documents list the twelve samples', () => {
 });
 
 describe.each(names.map((name) => ({ name })))('$name', ({ name }) => {
-  test('init writes once, doctor has no objection, and --remove takes everything back', async () => {
+  test('init writes once, doctor has no objection, and --remove removes everything again', async () => {
     const repository = await layRepository(name);
     const before = await listed(repository);
     const report = JSON.parse((await init(repository, '--json')).out) as SetupReport;

@@ -51,7 +51,7 @@ describe('a base branch that conflicts', () => {
     expectNoMarkers(project);
   });
 
-  test('begins again in the next run where a limit was reached in the middle of it', async () => {
+  test('begins again in the next run if a limit was reached in the middle of it', async () => {
     const marked: number[] = [];
     const inHaste: Behaviour = (call) => {
       const paths = Object.keys(call.files).filter((path) => (call.files[path] ?? '').includes('<<<<<<<'));
@@ -70,7 +70,7 @@ describe('a base branch that conflicts', () => {
     expectNoMarkers(project);
   });
 
-  test('comes before what people ask, and steps aside for that where the agent gets nowhere', async () => {
+  test("comes before people's requests, and steps aside for them if the agent makes no progress", async () => {
     const worked: string[] = [];
     const project = await reviewed((call) => {
       worked.push(call.task);

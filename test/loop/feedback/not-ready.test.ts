@@ -55,7 +55,7 @@ describe.each([
   });
 });
 
-test('what a person had to decide is over when they resolve it: then the pull request is ready', async () => {
+test('a decision that a person had to make is over when they resolve it: then the pull request is ready', async () => {
   const project = await reviewed(asker);
   project.forge.saidOf.set(BRANCH, asked);
   expect(await next(project)).toMatchObject({ end: BLOCKED });
@@ -66,14 +66,14 @@ test('what a person had to decide is over when they resolve it: then the pull re
   expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
 });
 
-test('the event of our own answer starts nothing where a person must decide', async () => {
+test("the event of Ralph's own answer starts nothing if a person must decide", async () => {
   const project = await reviewed(asker);
   project.forge.saidOf.set(BRANCH, asked);
   await next(project);
   expect(await next(project, reviewedOn(BRANCH))).toMatchObject({ end: 'idle (updated)', calls: 0 });
 });
 
-test('a check that is out of rounds settles once what called the pull request ready', async () => {
+test('a check that is out of rounds settles the notification that the pull request is ready', async () => {
   const project = await reviewed(worker, { 'max-feedback-rounds': '1' });
   project.forge.saidOf.set(BRANCH, red);
   expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
@@ -83,7 +83,7 @@ test('a check that is out of rounds settles once what called the pull request re
   }
 });
 
-test('what a person must decide has one answer and stays theirs, although the state was lost', async () => {
+test('a decision for a person has one answer and stays theirs, although the state was lost', async () => {
   const project = await reviewed(asker);
   project.forge.saidOf.set(BRANCH, asked);
   await next(project);

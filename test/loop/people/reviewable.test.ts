@@ -25,7 +25,7 @@ describe('a pull request of the queue stays reviewable', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
   });
 
-  test('with max-open-prs open the schedule opens none; a person who asks gets one', async () => {
+  test('with max-open-prs open the schedule opens none; a person who asks for one gets it', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-open-prs': '1' } });
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ calls: 1 });
     expect(await runOnce(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 0 });
@@ -33,8 +33,8 @@ describe('a pull request of the queue stays reviewable', () => {
   });
 });
 
-describe('an open circuit holds wherever its issue goes', () => {
-  test('the queue does not take what opened the circuit of its own lane, before the probe; a person does', async () => {
+describe('an open circuit follows its issue to any lane', () => {
+  test("the queue does not work on an issue that opened its own lane's circuit, before the probe; a person does", async () => {
     const project = createProject({ issues: [1], agent: [stuck] });
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
     // The branch is deleted again, since no work was done.
@@ -65,7 +65,7 @@ describe('a task that was set aside', () => {
     expect(JSON.parse(reserved[0] ?? '')).toMatchObject({ reservations: [{ tasks: ['issue-1'] }] });
   });
 
-  test('waits for its turn, or for an edit of its text by somebody who may write', async () => {
+  test('waits for its turn, or for an edit of its text by a person with write access', async () => {
     const project = createProject({ issues: [1, 2], agent: [onlyTheFirst] });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 4 });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });

@@ -51,7 +51,7 @@ describe('the server judges the content (L5)', () => {
     expect(savedState(project, 'queue').tasks['issue-1']).not.toHaveProperty('refused');
   });
 
-  test('one that does not is set aside with one notification in the words of the server; the others are done, and later runs make no call', async () => {
+  test('an agent that does not is set aside with one notification in the words of the server; the others are done, and later runs make no call', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: Array.from({ length: 9 }, () => leaky(false)) });
     project.remote.contentRule = pushProtection;
     const run = await runOnce(project);
@@ -77,7 +77,7 @@ describe('the server judges the content (L5)', () => {
     expect(project.forge.notifications.get(1)?.size).toBe(1);
   });
 
-  test('where the server names no file, the task of the refused commits is set aside at once and the others continue', async () => {
+  test('if the server names no file, the task of the refused commits is set aside at once and the others continue', async () => {
     const project = createProject({ issues: [1, 2], agent: Array.from({ length: 9 }, () => leaky(false)) });
     project.remote.contentRule = (files) =>
       Object.values(files).includes(SECRET) ? '[remote rejected] (pre-receive hook declined)\nremote: policy 17' : null;
@@ -121,7 +121,7 @@ describe('the server judges the branch (L6)', () => {
   });
 
   test.each([['ralph'], ['ralph/queue/foo']])(
-    'a branch %s is in the way: configuration, no call, named with what helps, once',
+    'a branch %s is in the way: configuration, no call, named once with the remedy',
     async (other) => {
       const project = createProject({ issues: [1], agent: [finisher] });
       const main = project.origin.branches.get('main') ?? '';
@@ -141,7 +141,7 @@ describe('the server judges the branch (L6)', () => {
     },
   );
 
-  test('a deletion that is forbidden: the next work begins on the merged branch, run after run, and nothing is red', async () => {
+  test('a forbidden deletion: the next work begins on the merged branch, run after run, and no run is red', async () => {
     const project = createProject({ issues: [1], agent: Array.from({ length: 9 }, () => finisher) });
     project.remote.deletionRule =
       'remote: error: GH013: Repository rule violations\nremote: - Cannot delete this branch';
