@@ -1,12 +1,12 @@
 /**
- * The layers of the house (docs/internals.md): stages in a row, pure decisions, thin adapters.
- * `may`: folders of src/ that a folder may import besides itself; `packages`: what it may load from npm or Node.
- * A star stands for one folder, and in `may` for the same one again.
+ * The layers of the house (docs/internals.md): stages in a row, pure decisions, thin adapters. `may`: folders of src/
+ * that a folder may import besides itself; `packages`: what it may load from npm or Node. A star matches one folder; in
+ * `may` it means that same folder.
  */
 const PURE = ['core', 'markdown', 'json', 'yaml'];
 const STAGE = ['handover', 'ports', 'config', 'errors', ...PURE];
 const ADAPTER = ['ports', 'core', 'errors'];
-/** A terminal as a whole: what is drawn on it, how wide it is, and how it is given back. */
+/** All code about a terminal: drawing, width, and restoring it. */
 const TERMINAL = ['ansi-escapes', 'fast-string-truncated-width', 'signal-exit'];
 
 /** @type {Record<string, { may: string[], packages: string[] }>} */
@@ -28,7 +28,7 @@ const layers = {
   agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   // Pure code parses the output of an agent's CLI. It knows no other agent, and shares the reading code with all.
   'agents/reading': { may: ['core'], packages: [] },
-  // The user's rules, and what each agent makes of them.
+  // The user's rules, and their translation for each agent.
   'agents/rules': { may: ['core'], packages: [] },
   'agents/*/tool-rules': { may: ['core', 'agents/rules'], packages: [] },
   'agents/*/events': { may: ['core', 'agents/reading', 'agents/rules'], packages: [] },
@@ -38,7 +38,7 @@ const layers = {
   // The protocols that several agents speak with their providers belong to no single agent.
   'agents/openai': { may: ['core', 'ports', 'agents/reading', 'agents/passing'], packages: [] },
   'agents/*/output': { may: ['core', 'agents/reading', 'agents/*/events'], packages: [] },
-  // The sandbox runtime is loaded by its path at run time: here are its types.
+  // Types of the sandbox runtime, which is loaded by its path at run time.
   isolation: { may: [...ADAPTER, 'processes'], packages: ['aws4fetch', '@anthropic-ai/sandbox-runtime', 'node:'] },
   git: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   github: { may: ADAPTER, packages: ['@octokit/', '@actions/http-client', 'undici', 'node:'] },

@@ -1,7 +1,7 @@
 // @ts-check
 import tseslint from 'typescript-eslint';
 
-/** Selectors of things that core may not do; each with the words that say what to do instead. */
+/** Selectors of code that core must not contain, each with a message that says what to write instead. */
 const impure = [
   {
     selector: "NewExpression[callee.name='Date'][arguments.length=0]",
@@ -27,7 +27,7 @@ const everywhere = [
   },
 ];
 
-/** Rooms whose code is pure and synchronous; dependency-cruiser holds what they may import. */
+/** Folders of pure, synchronous code; dependency-cruiser restricts their imports. */
 const pureRooms = [
   'src/core/**/*.ts',
   'src/markdown/**/*.ts',
@@ -58,7 +58,7 @@ export default tseslint.config(
     rules: {
       'no-restricted-syntax': ['error', ...everywhere],
       'max-params': ['error', 3],
-      // One style of imports: one line a module, `import type` for types alone.
+      // One style of imports: one line per module, `import type` for types alone.
       'no-duplicate-imports': 'error',
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/no-import-type-side-effects': 'error',
@@ -67,7 +67,7 @@ export default tseslint.config(
         { selector: 'default', format: ['camelCase'], leadingUnderscore: 'allow' },
         { selector: 'variable', modifiers: ['const', 'global'], format: ['camelCase', 'UPPER_CASE'] },
         { selector: 'typeLike', format: ['PascalCase'] },
-        // Names that others gave: of libraries, protocols and files.
+        // Names chosen by others: by libraries, protocols and files.
         { selector: ['import', 'objectLiteralProperty', 'objectLiteralMethod', 'typeProperty'], format: null },
         { selector: ['variable', 'parameter'], modifiers: ['destructured'], format: null },
       ],

@@ -6,7 +6,7 @@ import { filesIn, PAGES, read } from '../documents/pages.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** A text with the place where it stands, such as `src/errors.ts:12`. */
+/** A text with its place, such as `src/errors.ts:12`. */
 export type Text = readonly [where: string, text: string];
 
 /** Returns the lines of the documents that people read. */
