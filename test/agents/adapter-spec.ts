@@ -106,7 +106,7 @@ export function describeAdapter(
       expect(JSON.stringify(world.model.requests.map(({ body }) => body))).toContain(`${'x'.repeat(200_000)} the end`);
     });
 
-    test('the key is nowhere in its environment or its files, and the model gets it', async () => {
+    test('the key is in neither its environment nor its files, and the model gets it', async () => {
       await using world = await createWorld(subject, {
         script: [{ kind: 'run', command: hidesItsKey === true ? 'env | sort' : LOOK }, DONE],
         allowedTools: ['Bash'],

@@ -32,7 +32,7 @@ test('a transcript is exported line for line, and imported as it was exported', 
   expect((await stat(imported)).mode & 0o777).toBe(0o600);
 });
 
-describe('what is not exported', () => {
+describe('files that are not exported', () => {
   test.each<{ what: string; make: (path: string) => Promise<unknown>; why: string }>([
     { what: 'a missing transcript', make: async () => undefined, why: 'it is missing, empty or not a plain file' },
     {
@@ -187,7 +187,7 @@ describe('beyond 10 MiB', () => {
     expect(megabytes).toBeLessThan(200);
   });
 
-  test('what is exported is what the state folder takes, and gives back', async () => {
+  test('the exported session is what the state folder stores and returns', async () => {
     await using place = await createPlace();
     await writeFile(
       place.transcript,

@@ -163,7 +163,7 @@ describe('commit() takes what the agent left and the contents of what it committ
     expect(await scene.git('log', '-1', '--format=%s', BRANCH)).toBe('Add a feature');
   });
 
-  test('what a reviewer looks at first is named, whoever committed it', async () => {
+  test('files that a reviewer should look at first are named, whoever committed them', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     await iterate(scene, async () => {
@@ -526,7 +526,7 @@ describe("commit() squashes the agent's commits if they contain a secret", () =>
     ]);
   });
 
-  test('commits made behind our back, between two iterations, are looked at as well', async () => {
+  test('commits made in secret between two iterations are inspected as well', async () => {
     await using scene = await setScene({ secretValues: () => [SECRET] });
     await openFresh(scene);
     await scene.write('leak.txt', SECRET);
@@ -655,7 +655,7 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
   });
 });
 
-describe('nothing of the repository is run by us', () => {
+describe('Ralph runs no program of the repository', () => {
   /** Creates a program that leaves a file behind when it is run. */
   async function trap(scene: Scene): Promise<{ program: string; sprung: () => Promise<boolean> }> {
     const program = join(scene.workFolder, 'trap');

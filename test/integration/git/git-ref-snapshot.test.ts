@@ -156,7 +156,7 @@ describe('a text is kept under its name', () => {
     expect(await scene.serverGit('for-each-ref', '--format=%(refname)')).toBe('refs/ralph/v2/state');
   });
 
-  test('nothing of an operation is left behind but objects', async () => {
+  test('an operation leaves only objects behind', async () => {
     await using scene = await setScene();
     const workFolder = join(scene.root, 'own');
     const cells = await scene.machine({ workFolder });
@@ -190,7 +190,7 @@ describe('only who has read the newest may replace it', () => {
     expect(written.map(({ kind }) => kind).sort()).toEqual(['conflict', 'written']);
   });
 
-  test('100 writers at once: one is written, 99 get to know that somebody was faster', async () => {
+  test('100 writers at once: one is written, 99 learn that somebody was faster', async () => {
     await using scene = await setScene();
     const [one, other] = [await scene.machine({ timeoutMs: 100_000 }), await scene.machine({ timeoutMs: 100_000 })];
     const first = await headAfter(one.write(null, 'first'));
@@ -278,7 +278,7 @@ describe('history', () => {
   });
 });
 
-describe('what people do with the ref', () => {
+describe('people change the ref', () => {
   test('set back: the older text is read, and can be replaced', async () => {
     await using scene = await setScene();
     const cells = await scene.machine();
@@ -720,7 +720,7 @@ describe('access', () => {
       expect(await readOne(cells)).toMatchObject({ kind: 'found', head });
     });
 
-    test('are not looked at beside a token', async () => {
+    test('are ignored beside a token', async () => {
       await using scene = await setScene();
       const cells = await scene.machine({
         access: { kind: 'token', token: '' },

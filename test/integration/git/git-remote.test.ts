@@ -563,7 +563,7 @@ describe('pushOn()', () => {
     expect(await tipOf(scene, BRANCH)).toBe(second);
   });
 
-  test('what a person pushed meanwhile stays', async () => {
+  test('a commit that a person pushed in the meantime stays', async () => {
     await using scene = await setScene();
     const base = await since(scene);
     const first = await work(scene);

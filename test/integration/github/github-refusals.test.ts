@@ -264,7 +264,7 @@ describe('the secondary limit of GraphQL', () => {
   });
 });
 
-describe('what a run has cost', () => {
+describe('the requests of a run', () => {
   test('nothing is known before the first answer', async () => {
     await using at = await openForge();
     expect(at.forge.requests()).toEqual({ sent: 0, limit: null, remaining: null, resetAt: null });

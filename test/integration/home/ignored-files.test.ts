@@ -202,7 +202,7 @@ describe('how much is copied', () => {
     expect(looked).toBeLessThan(10);
   });
 
-  test('when it takes long it is said once, and it ends when it is asked to', async () => {
+  test('a long copy is reported once, and ends on request', async () => {
     await using at = await scene(Array.from({ length: 1_000 }, (_, index) => `out/${String(index)}/file.txt`));
     await at.cloned();
     const asked = new AbortController();

@@ -157,7 +157,7 @@ test('--push without a remote is refused before anything begins', async () => {
   expect((await scene.start(['--once']).ended).code).toBe(0);
 });
 
-test('what a run before left is removed only from the folder of this checkout, whatever the state says', async () => {
+test('leftovers of an earlier run are removed only from the folder of this checkout, whatever the state says', async () => {
   await using scene = await personsCheckout();
   const path = await outside(scene, 'mine.txt');
   const { checkout } = scene;

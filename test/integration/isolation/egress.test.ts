@@ -55,7 +55,7 @@ describe('a tunnel', () => {
     expect(createHash('sha256').update(back).digest('hex')).toBe(createHash('sha256').update(bytes).digest('hex'));
   });
 
-  test('a server that has said all it has to say still hears', async () => {
+  test('a server that has sent everything can still receive', async () => {
     const heard = Promise.withResolvers<string>();
     await using peer = await createPeer((socket) => {
       socket.end('all');

@@ -49,7 +49,7 @@ test('a link into the workspace is where it leads', () => {
   expect(trustedProgram('git', machine(join(root, 'opt'), '/usr/bin'))).toBe('/usr/bin/git');
 });
 
-test('what is only in the home folder is taken from there, what is only in the workspace is not', () => {
+test('a program that is only in the home folder is trusted there, one that is only in the workspace is not', () => {
   const home = plant('home/bin', 'frob');
   plant('work/bin', 'brof');
   const environment = machine(join(root, 'work/bin'), home);

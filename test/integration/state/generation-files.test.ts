@@ -143,7 +143,7 @@ describe('compare-and-swap', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('the stored generations', () => {
   test.each([
     ['64 KiB', 'x'.repeat(64 * 1024)],
     ['the most', 'x'.repeat(256 * 1024)],

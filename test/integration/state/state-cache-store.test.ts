@@ -30,7 +30,7 @@ interface FaultCase {
   readonly why: RegExp;
 }
 
-describe('what was saved is found again', () => {
+describe('a saved copy is found again', () => {
   test('a document and its transcript come back on another machine, in 4 + 2 requests', async () => {
     await using cache = await cacheFixture();
     const transcript = transcriptOf('closed');
@@ -127,7 +127,7 @@ describe('what was saved is found again', () => {
   });
 });
 
-describe('what cannot be kept is said', () => {
+describe('a copy that cannot be kept is reported', () => {
   test('a document over 64 KiB is not saved', async () => {
     await using cache = await cacheFixture();
     expect(await cache.store().save(copyOf('queue', 1, 'x'.repeat(64 * 1024 + 1), null))).toEqual({

@@ -112,7 +112,7 @@ describe('Gemini CLI', () => {
     expect(geminiMcpServers(servers)).toEqual({ own: settings, unmapped: [] });
   });
 
-  test('what it cannot take', () => {
+  test('settings that it does not support', () => {
     expect(geminiMcpServers([{ ...program, name: 'my_docs' }, remote])).toEqual({
       own: { web: settings.web },
       unmapped: ['The MCP server my_docs is left out: Gemini CLI takes no `_` in the name of a server: use `-`.'],
@@ -153,7 +153,7 @@ describe('opencode', () => {
     expect(unmapped).toEqual([]);
   });
 
-  test('what it cannot take', () => {
+  test('settings that it does not support', () => {
     const servers = [{ ...program, args: ['{env:HOME}'] }, remote, { ...remote, name: 'web_two' }];
     const { own, unmapped } = opencodeMcpServers(servers, { ...variables, KEY: '{file:/etc/passwd}' });
     expect(own).toEqual({ mcp: {}, permission: {} });

@@ -44,7 +44,7 @@ test('writes once, changes nothing the second time, and takes everything back', 
   expect(await files()).toBe(before);
 });
 
-test('what a person changed stays', async () => {
+test("a person's changes stay", async () => {
   await init('--yes');
   const path = join(folder, '.ralph/AGENT.md');
   await writeFile(path, 'mine\n');
@@ -55,7 +55,7 @@ test('what a person changed stays', async () => {
   expect(await readFile(path, 'utf8')).toBe('mine\n');
 });
 
-test('what a person already did in the workflow is not left to do', async () => {
+test('steps that a person already took in the workflow are not listed again', async () => {
   const path = join(folder, '.github/workflows/ralph.yml');
   await writeFile(join(folder, 'package.json'), '{}');
   // The value is that of an installation that does not know the action's repository.
@@ -133,7 +133,7 @@ test('a package.json that is not JSON is named, with what to do', async () => {
   );
 });
 
-describe('what a .ralphrc sets', () => {
+describe('the settings of a .ralphrc', () => {
   const workflow = async (): Promise<string> => readFile(join(folder, '.github/workflows/ralph.yml'), 'utf8');
   const rc = 'TEST_COMMAND="make check"\nGITHUB_TASK_LABEL=agent\n';
 

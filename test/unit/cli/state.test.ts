@@ -173,7 +173,7 @@ describe('ralph status', () => {
     expect(out).toContain(words);
   });
 
-  test('what a server said is one sentence', async () => {
+  test("a server's message is one sentence", async () => {
     const ref = createPlace('ref');
     ref.place.outage = 'there is no such repository (git said: make sure the repository exists.)';
     expect((await status(ref)).error).toBe(
@@ -181,7 +181,7 @@ describe('ralph status', () => {
     );
   });
 
-  test('what another person wrote cannot steer the terminal', async () => {
+  test("another person's text cannot steer the terminal", async () => {
     const { out } = await status(placeWith(richState));
     expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/);
   });

@@ -374,7 +374,7 @@ describe('ralph tasks for people', () => {
     );
   });
 
-  test('what cannot be worked comes last, and says what it waits for', async () => {
+  test('tasks that nobody can work on come last, with what they wait for', async () => {
     const { out } = await tasks(
       {
         '@fix_plan.md':

@@ -23,6 +23,6 @@ test.each([
   [1, '1 s'],
   [0, '1 s'],
   [-5 * SECOND, '1 s'],
-])('%i ms are said as %s: never less than is left, and never nothing', (leftMs, words) => {
+])('%i ms are rendered as %s: never less than the rest, and never as zero', (leftMs, words) => {
   expect(leftInWords(leftMs)).toBe(words);
 });

@@ -17,7 +17,7 @@ const status = (project: Project, thread: number) =>
   [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n');
 const taskIds = (run: Run) => run.work?.journal.map(({ taskId }) => taskId);
 
-describe('who may ask', () => {
+describe('permission to ask', () => {
   test.each<[Permission, string]>([
     ['admin', 'complete (plan_complete)'],
     ['maintain', 'complete (plan_complete)'],

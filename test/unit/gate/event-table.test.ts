@@ -145,7 +145,7 @@ describe('the contract says of every event what it means', () => {
     expect(requesterOf(meaningOfEvent({ name: 'issues', payload }, inputs))).toEqual({ by: null, thread: 4 });
   });
 
-  test('what is not for us names no lane, and nobody asks', async () => {
+  test('an irrelevant event names no lane and no requester', async () => {
     const [example = {}] = examplesOf('issues', 'labeled');
     const meaning = meaningOfEvent({ name: 'issues', payload: changed(example, { 'label.name': 'bug' }) }, inputs);
     expect(meaning.kind).toBe('not-for-us');

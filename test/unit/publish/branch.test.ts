@@ -366,7 +366,7 @@ describe('what is published', () => {
     expect(open.forge.pulls[0]?.draft).toBe(false);
   });
 
-  test('a state that cannot be saved is said aloud, with what it means', async () => {
+  test('a state that cannot be saved is a warning in the log, with its consequence', async () => {
     const project = createProject({ agent: [finisher] });
     const run = await runOnce(project, {
       onRecord: () => {

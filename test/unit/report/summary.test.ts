@@ -149,7 +149,7 @@ describe('tasks that do not continue', () => {
     ),
   });
 
-  test('one that failed in this run: what was tried last, and what a person can do', () => {
+  test('a task that failed in this run: its last attempt, and what a person can do', () => {
     const summary = renderSummary(failed).replaceAll('\u200B', '');
     expect(summary).toContain(
       [
@@ -181,7 +181,7 @@ describe('tasks that do not continue', () => {
     expect(renderSummary({ ...failed, iterations: wordless })).toContain('The agent says: “No key.”');
   });
 
-  test('those that wait: for what; those that nobody looked at: how many', () => {
+  test('waiting tasks with their reasons, and the number of unchecked ones', () => {
     expect(renderSummary(failed).replaceAll('\u200B', '')).toContain(
       '### What tasks wait for\n\n- #13 (Task 13): its text was changed after it was approved: remove and re-add the label\n- 2 tasks further down have not been looked at yet\n',
     );

@@ -79,7 +79,7 @@ describe.each(['body', 'summary', 'comment'] as const)('%s', (page) => {
     );
   });
 
-  test('says nothing where nothing is known, or the base passed', () => {
+  test('is empty if nothing is known, or the base passed', () => {
     for (const change of [{}, { baseVerification: { ...baseFailed, kind: 'passed', command: null } }] as const)
       expect(shown(change)).not.toMatch(/clean clone|before this work/);
   });

@@ -296,7 +296,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     });
   });
 
-  test('who has the lane and what was ordered come with any copy', async () => {
+  test('the holder of the lane and the orders come with any copy', async () => {
     const recordText = serializeRecord(record(38, { lease: leaseOf('b') }));
     for (const copied of [copy(37), copy(40), absent])
       expect(await restore(recordText, copied)).toMatchObject({

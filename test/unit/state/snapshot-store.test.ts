@@ -67,7 +67,7 @@ describe.each(places)('lanes in a place: $place', ({ open }) => {
   });
 
   describe('two runs at once', () => {
-    test('both restored, one claims: the other gets to know who has the lane', async () => {
+    test('both restored, one claims: the other learns which run has the lane', async () => {
       await using lane = await twoRuns();
       await Promise.all([lane.a.store.restore('queue'), lane.b.store.restore('queue')]);
       expect(await lane.a.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 40, problem: null });

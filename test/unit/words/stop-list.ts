@@ -52,6 +52,11 @@ export const STOP_LIST: readonly (readonly [stop: RegExp, instead: string])[] = 
   [/\b(?:person|somebody) of (?:the|this|a)\b/i, 'who …'],
   [/\bas [^.,;:]{0,30} (?:has|have) it\b/i, 'as it is in …'],
   [/\bwhat (?:is|was) (?:said|asked|found|made|known|unseen) of\b/i, 'what … says about, is known about'],
+  [/\bgets? to know\b/i, 'learns'],
+  [/\b(?:is|are|be) worked\b(?! on| out)/, 'is worked on'],
+  [/\b(?:has|have|had) it tried again\b/i, 'asks for a retry'],
+  [/\bas ever\b/i, 'as usual'],
+  [/\bsomebody who may\b|\bperson who may write\b/i, 'with write access'],
   [/\briver\b/i, 'run'],
 ];
 

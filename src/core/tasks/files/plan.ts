@@ -12,8 +12,8 @@ const MAX_LINES = 5_000;
 const MAX_TASKS = 1_000;
 
 /**
- * Parses the boxes of a plan, in the order of the file. A box waits for those nested in it: it is worked last. Ids
- * follow from titles alone (its own and those of the boxes around), so that a plan can be sorted, ticked and formatted.
+ * Parses the boxes of a plan, in the order of the file. A box waits for those nested in it: it comes last. Ids follow
+ * from titles alone (its own and those of the boxes around), so that a plan can be sorted, ticked and formatted.
  */
 export function parsePlan(
   path: string,

@@ -123,7 +123,7 @@ describe.each(subjects)('$name', ({ id, sessions, exported, imported, transcript
     expect(await sessions.import(place, { id, content: Buffer.alloc(size, 'x') })).toBe(false);
   });
 
-  test('what is imported goes through no link', async () => {
+  test('an import follows no link', async () => {
     await using place = await createPlace();
     const outside = join(place.root, 'outside');
     await put(join(outside, 'file'), 'mine');
@@ -181,7 +181,7 @@ test('Gemini CLI leaves a file without a message behind when it continues: the o
   expect((await readdir(chats)).map((name) => name.slice(22, 24)).sort()).toEqual(['56', '58']);
 });
 
-test("what an earlier call left in the CLI's folder is gone before the next one", async () => {
+test("leftovers of an earlier call in the CLI's folder are gone before the next one", async () => {
   await using place = await createPlace();
   const { configFolder } = place;
   await put(join(configFolder, '.gemini/policies/own.toml'), 'allow');

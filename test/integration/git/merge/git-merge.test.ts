@@ -369,7 +369,7 @@ describe('an agent does what it likes with its git', () => {
   });
 });
 
-describe('what a merge must not publish', () => {
+describe('files that a merge must not publish', () => {
   const protectedSides = {
     first: { ...TEXT.first, '.github/workflows/ci.yml': 'on: push\n' },
     lane: TEXT.lane,
@@ -442,7 +442,7 @@ describe('what a merge must not publish', () => {
     expect(committed).toMatchObject({ merge: 'made', withheld: [] });
   });
 
-  test('what was withheld before stays withheld, in the work tree and out of the branch', async () => {
+  test('a file that was withheld before stays withheld, in the work tree and out of the branch', async () => {
     await using conflict = await setConflict(protectedSides);
     const { scene, repository } = conflict;
     const before = await resolve(conflict, () => scene.write('.github/workflows/own.yml', 'on: evil\n'));

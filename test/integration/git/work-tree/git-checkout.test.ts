@@ -193,7 +193,7 @@ describe('openLane()', () => {
     },
   );
 
-  test('local commits that nobody else has stay reachable in the checkout', async () => {
+  test('local commits that exist only here stay reachable in the checkout', async () => {
     await using scene = await setScene();
     await scene.git('checkout', '--quiet', '-b', BRANCH);
     await scene.git('commit', '--quiet', '--allow-empty', '-m', 'only here');

@@ -430,7 +430,7 @@ describe('whatever the checkout is, it is never where the work is done', () => {
     expect(await runGit(outer, ['status', '--porcelain'])).toBe(' M inner');
   });
 
-  test('one whose files are gone while the agent works: what is published is safe, and the run ends as ever', async () => {
+  test('one whose files are gone while the agent works: what is published is safe, and the run ends as usual', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     const { committed } = await iterate(scene, () => scene.write('new.txt', 'new'));

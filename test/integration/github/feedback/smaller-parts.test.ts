@@ -132,7 +132,7 @@ describe("errors of GitHub's GraphQL servers are weather", () => {
     }
   });
 
-  test('are asked again, and nobody hears of one that passes', async () => {
+  test('are requested again, and a failure that passes is not reported', async () => {
     await using at = await openForge();
     at.github.faults.inject({ match: { path: /graphql$/ }, times: 1, effect: words(SLOW) });
     expect((await at.forge.statesOf([1])).get(1)).toBe('missing');

@@ -12,7 +12,7 @@ const COMPLETED = `data: ${JSON.stringify({ type: 'response.completed', response
 const delta = (text: string): string =>
   `data: ${JSON.stringify({ type: 'response.output_text.delta', item_id: 'msg_1', delta: text })}\n\n`;
 
-describe('what a request came to', () => {
+describe('the actual cost of a request', () => {
   test("by the user's prices: the cache's tokens are a part of the input", () => {
     const spent = spentOn(forwarded(responses({})), COMPLETED);
     // 200 tokens at 5, 800 at 0.5, 100 at 30 dollars per million.
@@ -58,7 +58,7 @@ describe('what a request came to', () => {
   });
 });
 
-describe('what a request is expected to come to', () => {
+describe('the expected cost of a request', () => {
   const expected = (api: 'responses' | 'chat', more: object): number => {
     const body = { model: 'gpt-5.5', stream: true, ...more };
     return forwarded(asked(api, body)).expected.tokens - Math.ceil(JSON.stringify(body).length / 4);

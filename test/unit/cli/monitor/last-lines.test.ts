@@ -48,7 +48,7 @@ test('a character that the cut splits, and bytes that are not characters', async
   expect(await lines()).toEqual(['��a', '�']);
 });
 
-describe('what is not a file of the folder is not read', () => {
+describe('an entry that is not a file of the folder is not read', () => {
   test('a link', async () => {
     await writeFile(join(folder, 'secret'), 'secret\n');
     await symlink(join(folder, 'secret'), join(folder, 'logs', 'a.log'));

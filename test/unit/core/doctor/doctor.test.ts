@@ -140,7 +140,7 @@ test.each<[string, string, Finding['kind'] | undefined]>([
   ['issues have who put the label on', 'task-sources: issues', undefined],
   ['nobody knows whether the files of the default exist', 'max-iterations: 5', undefined],
   ['an expression says nothing', 'task-sources: ${{ vars.SOURCES }}', undefined],
-])('who gets a message: %s', (_, lines, kind) => {
+])('the recipients of messages: %s', (_, lines, kind) => {
   expect(of(input(lines), 'notify').map((found) => found.kind)).toEqual(kind === undefined ? [] : [kind]);
 });
 

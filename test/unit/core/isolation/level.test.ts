@@ -19,7 +19,7 @@ test('auto tries the strongest first, a level that is named is tried alone, and 
   expect(levelsToTry('none')).toEqual([]);
 });
 
-test('what was reached holds, and a weaker one says why', () => {
+test('the reached level holds, and a weaker one says why', () => {
   const reached = { reached: 'namespace', failed: [], byOutsiders: true, mustLimit: false } as const;
   expect(settleLevel('auto', reached)).toEqual({ kind: 'settled', level: 'namespace', why: null });
   expect(settleLevel('auto', { reached: 'user', failed: [noRoot], byOutsiders: true, mustLimit: false })).toEqual({

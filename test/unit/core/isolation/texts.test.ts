@@ -30,7 +30,7 @@ test('of too many hosts those stay that were asked for most, and long names that
   expect(cutFacts({ ...facts, refused: { [`${long}1`]: 2, [`${long}2`]: 3 } }).refused).toEqual({ [long]: 5 });
 });
 
-test('what is handed over is always taken', () => {
+test('handed-over facts are always accepted', () => {
   const anyFacts = fc.record({
     ...{ level: fc.constant('user' as const), network: fc.constant('open' as const), keyHidden: fc.boolean() },
     why: fc.option(fc.string({ maxLength: 1000, unit: 'binary' })),

@@ -491,7 +491,7 @@ describe('a limit of the provider parks', () => {
   });
 });
 
-test('what a call used is charged when it ends', () => {
+test("a call's usage is charged when it ends", () => {
   const { state } = play([progress({ minutes: 2, output: { tokens: 7, costUsd: 0.5 } })]);
   expect(state.windows).toEqual({
     hour: { openedAt: noon, calls: 1, tokens: 7 },

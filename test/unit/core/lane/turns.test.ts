@@ -54,7 +54,7 @@ test('one is dropped without the other, a person drops all of them', () => {
   expect(resetSessions(both, 'completed', noon)).toMatchObject({ session: null, resting: {} });
 });
 
-test('one that rested for longer than any is carried on is forgotten', () => {
+test('a session that rested for longer than the maximum is forgotten', () => {
   const expired = noon + policy.sessionExpiryMs;
   expect(dropExpiredSessions(handedOn, policy, expired).resting).toEqual({});
   expect(dropExpiredSessions(handedOn, policy, expired - HOUR)).toBe(handedOn);

@@ -59,7 +59,7 @@ describe('a server', () => {
   });
 });
 
-describe('what is wrong is said', () => {
+describe('mistakes are reported', () => {
   test.each<[string, string, string]>([
     ['nothing', '', 'is not a JSON object: write {"mcpServers": {"name": {"command": "program"}}}'],
     ['another form', '[]', 'is not a JSON object: write {"mcpServers": {"name": {"command": "program"}}}'],

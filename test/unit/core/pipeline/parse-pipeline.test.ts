@@ -265,7 +265,7 @@ test('a bare list of steps is wrong, and says what to do', () => {
   });
 });
 
-describe('what is wrong is said with file, line and column', () => {
+describe('mistakes are reported with file, line and column', () => {
   test.each<[string, string, readonly string[]]>([
     [
       'an unknown type',

@@ -105,7 +105,7 @@ describe('the calls of an iteration together', () => {
   });
 });
 
-test('what an iteration can call bounds what a run can', () => {
+test('the calls of an iteration limit those of a run', () => {
   const steps = [agentStep('a'), commandStep('b', { maxRetries: 5 }), agentStep('c', { maxRetries: 2 })];
   expect(callsPerIteration({ steps })).toBe(4);
   const bounds = { maxIterations: 10, callsPerIteration: 4 };

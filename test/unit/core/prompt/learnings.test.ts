@@ -48,7 +48,7 @@ describe('a notebook that outgrows 8,000 characters', () => {
     );
   });
 
-  test('what is in the archive already, since a run was killed between the two files, is not archived twice', () => {
+  test('an entry that is already in the archive, after a kill between the two files, is not archived twice', () => {
     const text = `# Learnings\n\n## Build\n\n${bullets(0, 400)}`;
     const first = compactLearnings(text, '');
     expect(compactLearnings(text, first?.archive ?? '')).toEqual(first);
@@ -229,7 +229,7 @@ describe('the archive gets entries as they are written', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('the kept entries', () => {
   test.each<[string, string, string, string]>([
     ['an entry of exactly 2,000 characters', '', 'x'.repeat(2_000), 'x'.repeat(2_000)],
     ['of one that is longer as much as there is room for', '', 'x'.repeat(2_001), `${'x'.repeat(1_998)}…\n`],
@@ -283,7 +283,7 @@ test.each([
   expect(notebookOf(lane)).toEqual({ path, archive });
 });
 
-describe('what a prompt shows of several notebooks', () => {
+describe('the part of several notebooks in a prompt', () => {
   test.each<[string, string, readonly string[], string]>([
     ['nothing of nothing', ' \n', ['', '\n'], ''],
     ['its own alone', '- mine\n', ['', ''], '- mine'],

@@ -15,8 +15,8 @@ const share: TaskShare = {
 };
 const of = { taskId: 'issue-12', entries: [], share };
 
-describe('what another agent did', () => {
-  test('is said to who takes over', () => {
+describe('the work of another agent', () => {
+  test('is described to the agent that takes over', () => {
     expect(describeTakeover('codex', of)).toEqual({
       from: 'claude',
       text: '2 iterations so far, verification failed.\nIt summed up: Added the flag, not its test.\nIt planned: Write the test.',

@@ -55,7 +55,7 @@ describe('what the job of the loop says of', () => {
     expect([of('work'), of('[a](https://evil.test)')]).toMatchObject([{ step: 'work' }, { step: null }]);
   });
 
-  test('what people had tried again: it may be over, and nothing is new', () => {
+  test('a task that people asked to retry: it may be over, and nothing is new', () => {
     const retried = { ...untouched, retried: true } as const;
     const of = (was: LaneState['tasks'], is: LaneState['tasks']): LaneState['tasks'] =>
       mergeReceivedState({ ...before, tasks: is }, { ...admitted, before: { ...before, tasks: was } }, noon).tasks;

@@ -121,7 +121,7 @@ describe('the lane of an issue continues', () => {
   });
 });
 
-describe('what a person asks for', () => {
+describe("a person's request", () => {
   const waits = (lane: string, task: string): WaitingIssue => ({
     ...{ lane, task, progress: progress('blocked'), notice: null, at: noon },
   });

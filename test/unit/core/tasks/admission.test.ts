@@ -197,7 +197,7 @@ describe('what becomes of an issue', () => {
       .judged;
   const text = { title: 'Title 1', body: 'Body 1' };
 
-  test('that is approved: it may be worked, with the text that it has', () => {
+  test('that is approved: it may be worked on, with its present text', () => {
     const judged = one(given(noon - 7));
     expect(ids(judged)).toEqual(['issue-1']);
     expect(obstacles(judged)).toEqual({});
@@ -337,13 +337,13 @@ describe('the event that began the run says which text was approved', () => {
   const labelled = (consent: Consent | 'gone', text = approvedText) =>
     judge({ candidates: { issues: [issue(1)], isByName: true, approvedText: text }, consents: { 1: consent } });
 
-  test('which is known first, since the text that is worked says what it waits for', () => {
+  test('which is known first, since the text of the event says what it waits for', () => {
     const { kinds, asked } = labelled(given());
     expect(kinds).toEqual(['consents', 'texts']);
     expect(asked).toEqual([[1]]);
   });
 
-  test('and is worked, whatever was changed a moment later', () => {
+  test('and is worked on, whatever was changed a moment later', () => {
     const { judged } = labelled(changed());
     expect(obstacles(judged)).toEqual({});
     expect(judged.approved.get('issue-1')).toEqual({ number: 1, text: approvedText, by: 'ann', at: noon - 2 });
@@ -361,7 +361,7 @@ describe('the event that began the run says which text was approved', () => {
     expect(labelled(changed(), text).judged.warnings).toHaveLength(isReported ? 1 : 0);
   });
 
-  test('if who may corrected it since, the new text is worked', () => {
+  test('if a person with write access corrected it since, the new text is worked on', () => {
     const { judged } = labelled(given());
     expect(judged.approved.get('issue-1')?.text).toEqual({ title: 'Title 1', body: 'Body 1' });
     expect(judged.warnings).toEqual([]);

@@ -43,7 +43,7 @@ describe('a stuck task steps aside; the queue continues', () => {
     expect(describeStep(run.step)).toBe('halted (circuit_open)');
   });
 
-  test('with no other task the circuit opens as ever', () => {
+  test('with no other task the circuit opens as usual', () => {
     const run = play([idle, idle, idle], { tasks: [task(1), task(2, { obstacle: 'needs-approval' })] });
     expect(asides(run)).toEqual([null, null, null]);
     expect(describeStep(run.step)).toBe('halted (circuit_open)');
@@ -329,7 +329,7 @@ describe('a task that was finished and waits for a verification of the head', ()
     expect(again.state.tasks['issue-1']?.unproven).toBe(unproven);
   });
 
-  test('is forgotten when a person has it tried again', () => {
+  test('is forgotten when a person asks for a retry', () => {
     expect(retryTask(afterRed([]).state, 'issue-1', 'retry', noon).tasks['issue-1']).toEqual(untouched);
   });
 });
