@@ -55,7 +55,7 @@ test("a person's changes stay", async () => {
   expect(await readFile(path, 'utf8')).toBe('mine\n');
 });
 
-test('steps that a person already took in the workflow are not listed again', async () => {
+test('steps that a person has already done in the workflow are not listed again', async () => {
   const path = join(folder, '.github/workflows/ralph.yml');
   await writeFile(join(folder, 'package.json'), '{}');
   // The value is that of an installation that does not know the action's repository.
