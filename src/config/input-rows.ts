@@ -81,7 +81,7 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
       [
         'agent',
         'claude',
-        'Which agent works: `claude` (Claude Code), `codex`, `gemini` (Gemini CLI), `opencode`, `copilot` (GitHub Copilot CLI), `qwen` (Qwen Code), or `command`: the program in `agent-path`, which reads the prompt on its standard input and prints its answer. Several in order, for example `claude, codex`: when the provider of one is at its limit, refuses its key or fails, the next one goes on.',
+        'Which agent works: `claude` (Claude Code), `codex`, `gemini` (Gemini CLI), `opencode`, `copilot` (GitHub Copilot CLI), `qwen` (Qwen Code), or `command`: the program in `agent-path`, which reads the prompt on its standard input and prints its answer. Several in order, for example `claude, codex`: when the provider of one is at its limit, refuses its key or fails, the next one continues.',
       ],
       ['model', '', 'Model for the agent; when empty, the CLI chooses. With several agents NAME=MODEL for each.'],
       [

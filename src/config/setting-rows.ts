@@ -109,7 +109,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'test-only-percent',
         '30',
-        `The summary reports a run in which at least this percentage of the iterations changed nothing but tests.`,
+        `The summary reports a run in which at least this percentage of the iterations changed only tests.`,
       ],
     ],
   },

@@ -174,7 +174,10 @@ function afterWaiting(
   }
 }
 
-/** Waits until the limit is over or the step's circuit may be probed, then asks what the run may use. The run keeps its lane meanwhile. */
+/**
+ * Waits until the limit is over or the step's circuit may be probed, then asks what the run may use. The run keeps its
+ * lane in the meantime.
+ */
 async function waitForLimit(
   deps: LoopDeps,
   { work, outcome }: { readonly work: Work; readonly outcome: Parked },

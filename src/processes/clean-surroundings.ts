@@ -231,7 +231,7 @@ function isFolder(path: string): boolean {
  */
 export async function rememberFoldersAbove({ trees, temporary, inUse }: Places): Promise<FoldersAbove> {
   const place = await realPathOf(trees);
-  // The folder `trees` itself is left out: it holds nothing but the clones.
+  // The folder `trees` itself is left out: it contains only the clones.
   const ways = { deciding: waysTo(dirname(place)), others: waysTo(await realPathOf(temporary)), inUse };
   const before = await survey(ways);
   return {

@@ -42,7 +42,7 @@ export interface RescueLimits {
   readonly releaseMs: number;
 }
 
-/** Result of the rescue: `report` is null when there was nothing to report, `lane` tells whether the lane was given back. */
+/** Result of the rescue: `report` is null when there was nothing to report, `lane` is the result of giving it back. */
 interface Rescued {
   readonly report: RunReport | null;
   readonly lane: Released;

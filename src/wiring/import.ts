@@ -98,7 +98,7 @@ async function askAgent({
       return {
         kind: 'failed',
         why: {
-          stalled: 'The agent did nothing but retry its provider.',
+          stalled: 'The agent only retried its provider.',
           timeout: 'The agent took longer than 15 minutes.',
           signalled: 'The agent was ended by a signal.',
           cancelled: 'You stopped it.',

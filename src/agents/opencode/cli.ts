@@ -272,7 +272,7 @@ export function opencodeEnvironment(
   const flags = DISABLED_FEATURES.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
   return {
     NO_COLOR: '1',
-    // OpenCode's own variables would apply in addition to ours; an empty folder would mean the work folder.
+    // OpenCode's own variables would apply in addition to Ralph's; an empty folder would mean the work folder.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('OPENCODE_'))),
     ...Object.fromEntries(flags),
     ...foldersIn(configFolder),

@@ -253,7 +253,10 @@ function checksLeft(situation: Situation): Outcome | null {
   return isOver ? { kind: 'limit', reason: 'checks' } : null;
 }
 
-/** Ends the run if the queue's pull request is full: no further task is begun before its review, but feedback on it is still answered. */
+/**
+ * Ends the run if the queue's pull request is full: no other task is begun before its review, but feedback on it is
+ * still answered.
+ */
 function waitingForReview(situation: Situation): Outcome | null {
   const { state, tasks, policy } = situation;
   if (isHeldOnly(situation)) return { kind: 'idle', reason: 'waiting_for_review' };

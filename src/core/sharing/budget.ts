@@ -176,7 +176,7 @@ export function reservationFor(run: Omit<Reservation, keyof Spent>, windows: Win
 }
 
 /**
- * Returns the tasks that a run of another lane may be working on, each with the latest instant at which that ends. The
+ * Returns the tasks that another lane's run may be working on, each with the latest instant at which that ends. The
  * lane's own lease ensures that it has only one run at a time.
  */
 export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: number): ReadonlyMap<TaskId, number> {

@@ -29,7 +29,7 @@ import { knownTasks, reportStatus, saveOrder } from './save-order.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** The answer to `status`, and what is known of the lane for further findings. */
+/** The answer to `status`, and what is known about the lane for further findings. */
 interface LaneStatus {
   readonly intake: EndIntake;
   readonly known: Pick<KnownLane, 'state' | 'baseVerification' | 'spentTodayUsd'>;

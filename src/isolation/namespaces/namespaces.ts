@@ -247,7 +247,7 @@ function closedAbove(path: string): readonly string[] {
   return isClosed ? [above] : outer;
 }
 
-/** Returns true if a path is below a folder of which the sandbox has its own version. */
+/** Returns true if a path is below a folder that the sandbox replaces with its own. */
 function isOwn(path: string): boolean {
   return ['/tmp', '/var/tmp', '/run', '/dev/shm'].some((folder) => isWithin(path, folder));
 }
@@ -267,7 +267,7 @@ export function toolFolders(environment: AgentSandboxOptions['environment']): re
   return [...ofPath, ...installFolders(environment)].filter((path) => path !== home);
 }
 
-/** Returns the folders that contain nothing but installed tools. */
+/** Returns the folders that contain only installed tools. */
 function installFolders(environment: AgentSandboxOptions['environment']): readonly string[] {
   const home = environment['HOME'] ?? '';
   const named = ['RUSTUP_HOME', 'NVM_DIR', 'JAVA_HOME', 'GOROOT', 'DOTNET_ROOT', 'ANDROID_HOME', 'pythonLocation'];

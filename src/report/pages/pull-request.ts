@@ -100,7 +100,7 @@ function headline(report: WorkedReport, tests: TestState): string {
   }
 }
 
-/** Renders what stops the work, as the headline of every page has it; empty for a run that nothing stopped. */
+/** Renders what stops the work, for the headline of every page; empty for a run that nothing stopped. */
 function troubleOf(report: WorkedReport): string {
   const isTrouble = ['halted', 'blocked', 'failed'].includes(report.outcome.kind);
   return isTrouble ? renderWords(describeOutcomeAlone(report).title, 'markdown') : '';

@@ -293,7 +293,7 @@ function testOnlyLine(report: RunReport): readonly string[] {
   return testing === 0 || testing * 100 < percent * iterations.length
     ? []
     : [
-        `${testing} of ${count(iterations.length, 'iteration')} changed nothing but tests (\`test-only-percent\`: ${percent}).`,
+        `${testing} of ${count(iterations.length, 'iteration')} changed only tests (\`test-only-percent\`: ${percent}).`,
       ];
 }
 

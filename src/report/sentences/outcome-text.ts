@@ -200,7 +200,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
     case 'test_saturation':
       return {
         title,
-        what: `${settingOf(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
+        what: `${settingOf(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed only tests.`,
       };
     case 'safety':
       return {
@@ -291,7 +291,7 @@ function waitingForMerge(report: RunReport, { hold, refusal }: HeldHead, number:
   const decided = `${name} is ${holdWords(hold)}`;
   return refusal === null
     ? `${decided}, so nothing new is pushed to it.${left}`
-    : `${decided}. What is asked of it needs new commits, and this token could not make it a draft first, so nothing is pushed: ${refusal}`;
+    : `${decided}. The requests on it need new commits, and this token could not make it a draft first, so nothing is pushed: ${refusal}`;
 }
 
 /** Renders `approved and set to merge automatically`. */
@@ -301,7 +301,7 @@ function holdWords({ approvedBy, autoMerge, queued }: HeldHead['hold']): string 
   return approvedBy.length > 0 ? `approved and ${merging}` : merging;
 }
 
-/** Quotes what is said of the one task that waits, or lists the first five and what they wait for, one line each. */
+/** Quotes what is said about the one task that waits, or lists the first five and what they wait for, one line each. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const named = onlyTrouble(tasks);
   if (named !== null) return quoteWordsOn(named);

@@ -54,7 +54,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
         showWait: () => Promise.resolve(),
         sayLeft: () => undefined,
         ending: new AbortController().signal,
-        // This job cannot ask what others have used meanwhile.
+        // This job cannot ask what others have used in the meantime.
         waitPolicy: null,
         lookAtPeople: null,
       },

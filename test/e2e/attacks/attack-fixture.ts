@@ -16,7 +16,7 @@ import { openAtUser, openDoors } from './open-doors.ts';
 import { createScene, LEVEL, type Run, type Scene, type SceneJob } from '../e2e-fixture.ts';
 import { runSplitAsOne } from '../split-fixture.ts';
 
-/** The attackers; each has what it has in a real job, and no more. */
+/** The attackers, each with exactly the access that it has in a real job. */
 type Attacker =
   | 'the agent'
   | "the agent's leftover process"

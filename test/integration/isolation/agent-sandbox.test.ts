@@ -69,7 +69,7 @@ describe.skipIf(noOwnMachine !== null)('a sandbox of namespaces', () => {
     expect((await scene.run(`touch ${folder}/ralph-was-here`)).end).not.toEqual({ kind: 'exited', code: 0 });
   });
 
-  test('reaches a server of ours, and no other', async () => {
+  test("reaches one of Ralph's servers, and no other", async () => {
     const served = createServer((_, response) => response.end('ours'));
     const other = createServer((_, response) => response.end('not ours'));
     const port = await scene.opened.listen(served);
@@ -198,7 +198,7 @@ describe.skipIf(noOwnMachine !== null)('a service of the job', () => {
   });
 });
 
-describe.skipIf(noOwnMachine !== null)('what is left of a sandbox', () => {
+describe.skipIf(noOwnMachine !== null)('leftovers of a sandbox', () => {
   test('closing it gives everything back and removes it', async () => {
     const { base, ...options } = await createRunnerFolders();
     const opened = await openAgentSandbox('namespace', options);

@@ -88,7 +88,7 @@ describe.skipIf(whyNot !== null)(`a sandbox without root${whyNot === null ? '' :
   });
   const run = (script: string, more: object = {}) => runner.ask<Ran>('run', { script, ...more });
 
-  test('is of the level sandbox and of this very user, and reaches two ports', () => {
+  test('reports the level sandbox and this very user, and reaches two ports', () => {
     expect(opened).toMatchObject({ level: 'sandbox', uid: IS_ROOT ? UID : ownUid(), ports: [3128, 1080] });
   });
 

@@ -72,7 +72,7 @@ describe('the home folder of a clean tree', () => {
     expect(readFileSync(home('.pyenv', 'shims', 'tool-1'), 'utf8')).toBe('before');
   });
 
-  test('what a verification left in it is gone at the next', async () => {
+  test('leftovers of a verification are gone before the next one', async () => {
     const { laidHome, remove } = await afterAgent(() => undefined);
     await remove();
     expect(existsSync(laidHome)).toBe(false);

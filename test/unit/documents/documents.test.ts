@@ -161,7 +161,7 @@ describe('code blocks', () => {
   }
 });
 
-describe('what is made of other files is fresh: npm run docs', () => {
+describe('generated parts are fresh: npm run docs', () => {
   test(INPUTS_PAGE, () => {
     expect(read(INPUTS_PAGE)).toBe(renderInputsPage(read('action.yml')));
   });

@@ -46,7 +46,7 @@ const publishedSchema = z.object({
 /** The published part of the lane: the tip of its remote branch, and its pull request. */
 export type Published = Immutable<z.infer<typeof publishedSchema>>;
 
-/** Maximum number of branches, stashes and the like outside of the work tree that the next prompt names. */
+/** Maximum number of branches, stashes and similar work outside of the work tree that the next prompt names. */
 export const MAX_BESIDE = 5;
 
 const lastIterationSchema = z.object({

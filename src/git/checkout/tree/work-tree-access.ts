@@ -56,7 +56,7 @@ export interface WorkTreeAccess {
   putBack(wanted: ObjectId, tolerated: readonly ToleratedChange[]): Promise<PutBack>;
   /**
    * Leaves a plain checkout of the tip whose withheld files show up as uncommitted changes. If an agent broke the git
-   * directory beyond repair, the run goes on without it.
+   * directory beyond repair, the run continues without it.
    */
   leavePlainCheckout(lane: LeftLane): Promise<void>;
 }

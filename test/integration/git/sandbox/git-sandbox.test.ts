@@ -284,7 +284,7 @@ describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () =>
     await scene.git('fsck', '--strict');
   });
 
-  test('files that it closes, links to files of ours, and pipes', async () => {
+  test("files that it closes, links to the runner's files, and pipes", async () => {
     await using scene = await setScene();
     const { secret } = await layWitness(scene);
     await openFresh(scene);

@@ -180,7 +180,7 @@ describe('precedence', () => {
   });
 });
 
-describe('what is said', () => {
+describe('the reported settings', () => {
   const linesOf = (setting: Setting): readonly string[] => configOf(setting).settings.lines;
   test.each<[string, Setting, readonly string[]]>([
     ['nothing where there is nothing', {}, []],
@@ -333,7 +333,7 @@ describe('problems: all at once, with their places', () => {
   });
 });
 
-test('where nobody knows what the base branch says, that is said', () => {
+test('an unreadable base branch is reported', () => {
   const { settings } = parseConfig(textsWith(given({}), readRunSettings({}, null, '')));
   expect(settings).toMatchObject({ found: [], lines: [settings.unknown] });
   expect(settings.unknown).toContain('fetch-depth: 0');

@@ -42,7 +42,7 @@ const limited = (resumeAt: number | null, unconfirmed = false): ProviderCall =>
     end: { kind: 'exited', code: 1 },
   });
 
-describe('whose turn it is', () => {
+describe('the agent whose turn it is', () => {
   const later = noon + HOUR;
   test.each<[string, Providers, ReturnType<typeof chooseAgent>]>([
     ['nobody was in trouble', {}, { kind: 'agent', name: 'claude', probe: false }],
@@ -111,7 +111,7 @@ describe('whose turn it is', () => {
     expect(longestRefused(order, {})).toBe('claude');
   });
 
-  test('who stood before it, and why not they', () => {
+  test('the agents before it in the order, with the reasons', () => {
     const providers = { claude: open('limit', later), gemini: open('auth', later), codex: open('failing', noon) };
     expect(passedOver(['claude', 'codex', 'gemini'], providers, 'gemini', noon)).toEqual([
       { name: 'claude', why: 'limit', until: later },

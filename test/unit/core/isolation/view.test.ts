@@ -162,7 +162,7 @@ test('disks in hidden folders are not there', () => {
   expect(coverOf('/opt/cache/x', given)).toMatch(/^bind,ro/);
 });
 
-test('folders of the machine are taken from the stage, and what is of the sandbox is not', () => {
+test('folders of the machine are taken from the stage, and those of the sandbox are not', () => {
   const { staged } = viewOf(plan, PLACES);
   const sources = new Map(mountsOf(plan).map(([source, place]) => [place, source]));
   for (const place of ['/usr', '/etc', '/opt', '/opt/cache', '/home/runner/node'])

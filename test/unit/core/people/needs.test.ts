@@ -407,7 +407,7 @@ describe('of a lane', () => {
   });
 });
 
-describe('of what was asked of the pull request', () => {
+describe('of what people asked on the pull request', () => {
   const of = { end: { tasks: [{ id: 'thread-1', obstacle: null }] } };
   const known = [notification('feedback_rounds', 'thread-1', 7)];
   const earlier = [{ ...notification('feedback_rounds', 'thread-1', 7), at: 1 }];

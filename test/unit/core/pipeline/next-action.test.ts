@@ -301,7 +301,7 @@ describe("a step's circuit", () => {
   const breaker = { threshold: 2, resetAfterMs: MINUTE };
   const closed: StepCircuit = { failures: 0, openedAt: null };
 
-  test('opens after so many failures in a row, and one success closes it', () => {
+  test('opens after this many failures in a row, and one success closes it', () => {
     const one = afterRun(closed, false, breaker, noon);
     const two = afterRun(one, false, breaker, noon + 1);
     expect([one, two]).toEqual([
