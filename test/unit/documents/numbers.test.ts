@@ -177,8 +177,7 @@ const OTHERS: readonly string[] = [
 
 /** Numbers that count what their sentence lists. */
 const COUNTED: readonly string[] = [
-  ...['3 scheduled runs', '2 iterations each', '3 times, in jobs'],
-  ...['2 runs at once', '2 runs apart', '2 runs in each order'],
+  ...['3 scheduled runs', '3 times, in jobs', '2 runs at once', '2 runs apart', '2 runs in each order'],
 ];
 
 describe('numbers with a unit', () => {
