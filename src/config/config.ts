@@ -5,6 +5,7 @@ import type { WantedIsolation } from '../core/isolation/probe.ts';
 import type { McpAsked } from '../core/mcp/values.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
 import type { Recipients } from '../core/people/notifications.ts';
+import type { LookAtKind } from '../core/review/manifest.ts';
 import type { Policy } from '../core/policy.ts';
 import { leaseMs, type Lease } from '../core/sharing/lease.ts';
 import type { Prices } from '../core/spending/prices.ts';
@@ -57,6 +58,8 @@ export interface Config {
   /** Maximum number of open pull requests of all lanes; at this number the queue opens no more. 0 = no limit. */
   readonly maxOpenPrs: number;
   readonly draft: boolean;
+  /** *Look at first* kinds that keep auto-merge from being armed; null if it is never armed. */
+  readonly autoMerge: readonly LookAtKind[] | null;
   /** Labels of every pull request. */
   readonly prLabels: readonly string[];
   /** The people and teams whose review of a finished pull request is requested; `prAssignees` are assigned to it. */

@@ -131,6 +131,11 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
         '',
         'Who is assigned to the pull request when it is complete: `auto` (the person who asked for the work), `none`, or logins; empty = nobody.',
       ],
+      [
+        'auto-merge',
+        'false',
+        "Arms [GitHub's auto-merge](merging.md#auto-merge): `true`, or a list of kinds of files that prevent it.",
+      ],
       ['co-author', 'true', '`true` names the agent as co-author of the commits it worked on.'],
     ],
   },

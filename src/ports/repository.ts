@@ -5,6 +5,7 @@ import type { LockResult } from '../core/feedback/conflict/lock-tools.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import type { StateUpdate, Written } from './state.ts';
 import type { Refusal } from '../core/refusals/refusal.ts';
+import type { Compared } from '../core/train/train.ts';
 
 /**
  * The origin of the lane's branch. `restart`: its pull request was merged at `mergedHead`, so the branch begins again
@@ -47,6 +48,11 @@ export interface Repository {
    * slash. `*` matches any part of the last name. No file is read.
    */
   namesOf(names: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Compares open pull requests with each other and with their base branch, and leaves nothing behind. Takes one fetch.
+   * Returns null if git cannot tell.
+   */
+  compareOpen(open: OpenPulls): Promise<readonly Compared[] | null>;
   /** Like `namesOf`, but always relative to the repository root. */
   namesAtRoot(names: readonly string[]): Promise<readonly string[]>;
   /** Records the content of the work tree now; what was withheld before counts as unchanged. */
@@ -93,6 +99,12 @@ export interface Repository {
   layClean(commit: ObjectId, signal: AbortSignal): Promise<string>;
   /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
+}
+
+/** Open pull requests into one base branch, the oldest first. */
+export interface OpenPulls {
+  readonly base: { readonly branch: string; readonly tip: ObjectId };
+  readonly pulls: readonly { readonly number: number; readonly branch: string; readonly head: ObjectId }[];
 }
 
 /** Text files of the work tree as the agent leaves them; no link is followed. */

@@ -49,6 +49,8 @@ export function reportOfWork(
     ...settingOfRun(frame, work.lane.id, {
       warnings: [...work.notes.warnings, ...work.warnings, ...unfinishedCallsLine(used.unfinished)],
       found: work.notes.found,
+      // An earlier version has recorded none.
+      train: work.notes.train ?? null,
     }),
     ...laneFactsOf(frame, work),
     ...published,

@@ -46,6 +46,7 @@ export function trustedPartOf(work: Work, known: Known): Work {
       found: [],
       checks: null,
       held: null,
+      train: null,
     },
     warnings: [FINISHED_BY_POST],
     // The record of an earlier version has no isolation.

@@ -61,12 +61,15 @@ export async function readFeedback(
     hasBranch,
     state: known,
     isAsked,
+    update,
   }: {
     readonly branch: string;
     readonly hasBranch: boolean;
     readonly state: LaneState;
     /** True if the event asks for an answer, so that a run that cannot read the comments ends. */
     readonly isAsked: boolean;
+    /** True if the base branch is merged although it does not conflict, because a rule wants the branch up to date. */
+    readonly update: boolean;
   },
 ): Promise<ReadFeedback> {
   const { reviews, checks: answersChecks, maxRounds } = deps.config.answers;
@@ -91,7 +94,7 @@ export async function readFeedback(
   const earlier = answersChecks ? await earlierChecksOnBase(deps, now) : null;
   const seen = answersChecks ? judgeChecksNow(deps, { now, earlier: earlier ?? [] }, state) : null;
   const failed = seen?.judged?.failed ?? [];
-  const ofCi = answersChecks ? await checkTasks(deps, now, { failed, details: new Map() }) : [];
+  const ofCi = answersChecks ? await checkTasks(deps, now, { failed, details: new Map(), update }) : [];
   const subjects = [...people.tasks, ...ofCi];
   const isUndecided = (id: TaskId, kind: FeedbackItem['kind']): boolean => {
     switch (kind) {
@@ -122,7 +125,7 @@ export async function readFeedback(
   const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
   const asked = people.asked + (earlier === null ? 0 : 1) + (taken.spent.length === 0 ? 0 : SPENT_REPORT_REQUESTS);
   const details = await detailsOf(deps, checksToRead(inTurn, asked));
-  const withDetails = answersChecks ? await checkTasks(deps, now, { failed, details }) : [];
+  const withDetails = answersChecks ? await checkTasks(deps, now, { failed, details, update }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
   return {
     tasks: [...people.tasks, ...withDetails]
@@ -179,10 +182,18 @@ async function reviewTasks(
 async function checkTasks(
   { redact }: Pick<GateDeps, 'redact'>,
   now: PullRequestNow,
-  { failed, details }: { readonly failed: readonly CheckNow[]; readonly details: ReadonlyMap<CheckNow, CheckDetails> },
+  {
+    failed,
+    details,
+    update,
+  }: {
+    readonly failed: readonly CheckNow[];
+    readonly details: ReadonlyMap<CheckNow, CheckDetails>;
+    readonly update: boolean;
+  },
 ): Promise<readonly Task[]> {
   const conflicts = now.mergeable === 'conflicting';
-  if (!conflicts && failed.length === 0) return [];
+  if (!conflicts && !update && failed.length === 0) return [];
   // Loaded here because they include a Markdown parser.
   const [{ taskOfCheck }, { taskOfConflict }] = await Promise.all([
     import('../../core/feedback/checks/check-task.ts'),
@@ -196,7 +207,9 @@ async function checkTasks(
     return { ...task, title: redact(task.title), body: redact(task.body) };
   });
   return [
-    ...(conflicts ? [taskOfConflict({ branch: base.branch, base: base.tip, pullRequest, url })] : []),
+    ...(conflicts || update
+      ? [taskOfConflict({ branch: base.branch, base: base.tip, pullRequest, url, conflicts })]
+      : []),
     ...ofChecks,
   ];
 }

@@ -84,6 +84,7 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
     hasBranch: remoteHead !== null,
     state: restored.state,
     isAsked: request.purpose.kind === 'answers' && request.purpose.of === 'event',
+    update: request.update,
   });
   const owes = hasUnpostedAnswers(said.state.feedback, restored.state.feedback);
   const isAsked = owes || said.asksForWork;

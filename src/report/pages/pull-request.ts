@@ -13,6 +13,7 @@ import { agentsOfChange } from '../sentences/lane-status.ts';
 import { listStillRedChecks, describeObjections } from '../sentences/feedback.ts';
 import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
 import { branchCostNoun } from '../sentences/spend.ts';
+import { trainPart } from '../sentences/train.ts';
 import { obstacleLines, onlyTrouble, stuckLines, quoteWordsOn } from '../sentences/waiting.ts';
 import { feedbackSection, itemLine, markedPart, type PullRequestText } from './feedback-section.ts';
 import {
@@ -63,6 +64,7 @@ function ownPart(report: WorkedReport, title: string, maxChars: number): string 
   const sections: readonly Section[] = [
     { name: 'headline', rank: 0, markdown: headline(report, tests) },
     { name: 'what to do', rank: 0, markdown: toDo(report, tests) },
+    { name: 'merge order', rank: 4, markdown: trainPart(report.train, report.pullRequest?.number ?? null) },
     { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
     { name: 'look at first', rank: 0, markdown: lookAtSection(report, isTight ? 60 : 300) },
     { name: 'tasks', rank: 2, markdown: renderPullRequestTasks(report, tests) },

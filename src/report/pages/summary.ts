@@ -27,6 +27,7 @@ import { explainUnknownCost, costWord } from '../sentences/spend.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import { onlyTrouble } from '../sentences/waiting.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
+import { trainSection } from '../sentences/train.ts';
 import { feedbackLine } from './feedback-section.ts';
 import { claimWords, groupedLines, iterationResult } from './progress.ts';
 import {
@@ -64,6 +65,7 @@ export function renderSummary(report: RunReport): string {
       { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
       { name: 'tasks', rank: 2, markdown: taskSection(report) },
       { name: 'review and checks', rank: 2, markdown: feedbackLine(report) },
+      { name: 'merge order', rank: 3, markdown: trainSection(settingOf(report)?.train ?? null) },
       { name: 'tasks that need a person', rank: 2, markdown: stuckSection(report) },
       { name: 'waiting tasks', rank: 3, markdown: waitingSection(report) },
       { name: 'look at first', rank: 5, markdown: lookAtSection(report, 300) },

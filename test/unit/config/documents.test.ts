@@ -99,6 +99,8 @@ const OTHER_WORDS = [
   'gemini-cli',
   'gemini-2',
   'gpt-5',
+  // The end of a setting of other Ralphs.
+  'auto-reset',
   // An iteration that changes nothing but tests.
   'test-only',
   'copilot-instructions',

@@ -41,7 +41,7 @@ describe('how long documents are', () => {
     expect(lengthOf(read(path))).toBeLessThanOrEqual(most);
   });
 
-  const addedSince = ['docs/scale.md'];
+  const addedSince = ['docs/merging.md', 'docs/scale.md'];
 
   test('docs/ and SECURITY.md have at most 25,000 words together, and pages added since then 1,500', () => {
     expect(addedSince.reduce((sum, path) => sum + lengthOf(read(path)), 0)).toBeLessThanOrEqual(1_500);

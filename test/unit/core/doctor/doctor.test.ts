@@ -845,3 +845,14 @@ jobs:
     expect(found(secrets, 'pull-requests')).toMatchObject([{ kind: 'problem' }]);
   });
 });
+
+test.each<[string, string, Finding['kind'] | undefined]>([
+  ["with the job's own token", 'auto-merge: true', 'warning'],
+  ["with the job's own token, by name", 'auto-merge: dependencies\ngithub-token: ${{ github.token }}', 'warning'],
+  ['with the token of an App', 'auto-merge: true\ngithub-token: ${{ steps.app.outputs.token }}', 'ok'],
+  ['that is off', 'auto-merge: false', undefined],
+  ['that nobody asks for', 'max-iterations: 5', undefined],
+])('auto-merge %s', (_, lines, kind) => {
+  const found = of(input(lines), 'pull-requests').filter(({ says }) => /auto-merge/i.test(says));
+  expect(found.map((one) => one.kind)).toEqual(kind === undefined ? [] : [kind]);
+});

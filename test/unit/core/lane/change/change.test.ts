@@ -248,9 +248,12 @@ test('what was measured replaces what was known, and only that', () => {
     ...noChange,
     tasks: { 'issue-1': { ...noShare, size }, 'issue-2': { ...noShare, size }, 'issue-3': noShare },
   };
-  expect(withMeasuredSizes(before, { lines: 9, sizes: { 'issue-1': { ...size, files: 7 } } })).toEqual({
+  expect(
+    withMeasuredSizes(before, { lines: 9, sizes: { 'issue-1': { ...size, files: 7 } }, lookAt: [{ kind: 'notes' }] }),
+  ).toEqual({
     ...before,
     lines: 9,
+    lookAt: ['notes'],
     tasks: { ...before.tasks, 'issue-1': { ...noShare, size: { ...size, files: 7 } } },
   });
   expect(shareOf(before, 'issue-9')).toBe(noShare);
