@@ -25,7 +25,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'optional-sections',
         'Optional,Future,Nice to have',
-        'Beginnings of headings of the plan whose items are optional and never keep the work from being complete.',
+        'Items of the plan under headings that begin with one of these are optional and never block completion.',
       ],
       [
         'allowed-bots',

@@ -73,7 +73,8 @@ function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
 
 /** Splits the sentence of an unchecked finding into what it is about and the reason; null where there is none. */
 function unseenParts({ kind, says }: Finding): { readonly what: string; readonly why: string } | null {
-  const { what, why } = /^(?<what>.*?),? could not be checked: (?<why>.*)$/s.exec(says)?.groups ?? {};
+  const [, question, thing, why] = /^(?:Could not check (.*?)|(.*?),? could not be checked): (.*)$/s.exec(says) ?? [];
+  const what = question ?? thing;
   return kind !== 'unchecked' || what === undefined || why === undefined ? null : { what, why };
 }
 

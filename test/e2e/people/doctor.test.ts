@@ -118,7 +118,7 @@ test('command: doctor reports all problems at once, and fails', async () => {
     "✗ Rulesets apply to Ralph's branches",
     '✗ `verify` fails in a clean clone of this commit, at `false`',
     '/nowhere/claude',
-    '⚠ Whether the workflow is disabled could not be checked',
+    '⚠ Could not check whether the workflow is disabled',
   ])
     expect(run.summary).toContain(says);
   expect(run.main.log).toContain('✗ The key is refused (HTTP 401).');
