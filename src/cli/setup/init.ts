@@ -13,6 +13,7 @@ import type { SetupReport } from './setup-schema.ts';
 import { byHandText, filesText, foundText, offeredText, previewText } from './setup-text.ts';
 import type { Checkout, SetupWorld } from './setup-world.ts';
 import { verifyProblem } from './verify-command.ts';
+import { wrapText } from '../terminal-text.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
 const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--agent NAME] [--key KIND]
@@ -68,6 +69,11 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const problems = [...given.problems, ...valueProblems(given)];
   if (problems.length > 0) throw new UsageError(problems);
   const world = await open();
+  const { columns } = world;
+  /** Prints prose; only diffs keep their lines. */
+  const say = (text: string): void => {
+    terminal.out(columns === null ? text : wrapText(text, columns));
+  };
   const { yes, json, remove } = { yes: given.has('yes'), json: given.has('json'), remove: given.has('remove') };
   if (!yes && !json && world.person === null)
     throw new UsageError([
@@ -86,7 +92,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const found = choicesOf(given, { project, checkout, own, left, defaults });
   const isAsking = !yes && !json && !remove && world.person !== null;
   const facts = { project, checkout, maxCostUsd: defaults.maxCostUsd, left };
-  if (isAsking) terminal.out(foundText(setupReport(facts, found, { changes: [], workflow: '' })));
+  if (isAsking) say(foundText(setupReport(facts, found, { changes: [], workflow: '' })));
   const choices = isAsking ? await world.person.choose(found, offeredChecks(project, found.verify)) : found;
   if (choices === null) return failed(terminal, ['nothing was written.']);
 
@@ -111,8 +117,9 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const report = setupReport(facts, choices, { changes, workflow });
   const isNeeded = changes.some(({ kind }) => !['same', 'absent', 'left'].includes(kind));
   if (!json) {
-    if (!isAsking) terminal.out(foundText(report));
-    terminal.out(yes ? previewText(changes, world.colours) : filesText(changes));
+    if (!isAsking) say(foundText(report));
+    if (yes) terminal.out(previewText(changes, world.colours));
+    else say(filesText(changes));
     if (!isNeeded) terminal.out('Nothing to change.\n');
   }
   const locked = isNeeded && (yes || !json) ? await lockedFolders(changes, before) : [];
@@ -132,8 +139,8 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (isNeeded && !isAgreed && !json) return failed(terminal, [`nothing was ${remove ? 'removed' : 'written'}.`]);
   if (json || remove) return 'done';
   if (isAsking && choices.verify.length > 0 && (await world.person.confirm('Run verify once in a clean clone now?')))
-    terminal.out(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));
-  terminal.out(`${offeredText(report)}${byHandText(report)}`);
+    say(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));
+  say(`${offeredText(report)}${byHandText(report)}`);
   return 'done';
 }
 

@@ -93,8 +93,9 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
             { value: 'n', label: 'no' },
           ],
         });
-        if (answer !== 'd') return answer === 'y';
-        showAll();
+        if (answer === 'd') showAll();
+        // Enter submits the marked option, the first, without a value.
+        else return !isCancel(answer) && answer !== 'n';
       }
     },
     confirm: async (question) => (await confirm({ ...terminal, message: question })) === true,

@@ -70,7 +70,7 @@ test('/ralph doctor of a repository that is set up: green, without a call, in th
   expect(comment?.body).toMatch(/^<!-- ralph-action:status -->/);
   // The comment names what the job's token cannot see, with the page on which a person sees it.
   expect(comment?.body).toMatch(
-    /⚠ Classic branch protection could not be checked: .*cannot be seen with this token.*settings\/branches/,
+    /⚠ Could not check classic branch protection: .*cannot be seen with this token.*settings\/branches/,
   );
   expect(comment?.body).not.toContain('✗');
   for (const says of [
@@ -118,7 +118,7 @@ test('command: doctor says everything that is wrong at once, and fails', async (
     "✗ Rulesets apply to Ralph's branches",
     '✗ `verify` fails in a clean clone of this commit, at `false`',
     '/nowhere/claude',
-    '⚠ Whether the workflow is disabled could not be checked',
+    '⚠ Could not check whether the workflow is disabled',
   ])
     expect(run.summary).toContain(says);
   expect(run.main.log).toContain('✗ The key is refused (HTTP 401).');

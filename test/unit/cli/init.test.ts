@@ -296,6 +296,9 @@ describe('a person who gives up', () => {
       }),
     );
     expect({ isAgreed, shown }).toEqual({ isAgreed: true, shown: 1 });
+    // Enter takes the marked option, which is the first.
+    const review = (person: Person): Promise<boolean> => person.review('Write?', () => undefined);
+    expect([await answer(['\r'], review), await answer(['n'], review)]).toEqual([true, false]);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   type Condition,
   conditionOf,
   describeLaneWait,
+  isUnseen,
   nameOfLaneAt,
   summaryOf,
   renderOpenTask,
@@ -151,10 +152,8 @@ function allBody(picture: Picture, size: Size, session: Session | null, now: num
   const header = spreadParts(title, [piece(`as of ${formatInstant(Date.parse(all.at))}`, 'faint')], size.columns);
   const warnings = [...problems, ...all.problems].flatMap((problem) => wrapSentence(problem, size.columns, 'warning'));
   const rows = Math.max(1, size.rows - header.length - warnings.length);
-  return [...header, ...laneRows(all, { ...size, rows }, session?.selected ?? null, now), ...warnings].slice(
-    0,
-    Math.max(1, size.rows),
-  );
+  const list = isUnseen(all) ? [] : laneRows(all, { ...size, rows }, session?.selected ?? null, now);
+  return [...header, ...list, ...warnings].slice(0, Math.max(1, size.rows));
 }
 
 function footerOf(picture: Picture, session: Session, { columns, rows }: Size): readonly Line[] {
