@@ -1,6 +1,7 @@
 import { detectProject, filesToRead } from '../../core/setup/detect.ts';
 import { filesOf, SETUP_PATHS, type Choices, type Templates } from '../../core/setup/files.ts';
 import { removing, writing } from '../../core/setup/ownership.ts';
+import { servicesOf } from '../../core/setup/ci/services.ts';
 import type { Project } from '../../core/setup/project.ts';
 import { agentChoices, callsWorkflow, proposedVerify, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
@@ -37,9 +38,8 @@ At the end, init lists what is left to do by hand, and what a run can cost.
   --prompt           also writes .ralph/PROMPT.md, to change the instructions
                      that the agent gets
   --workflow FORM    three-jobs (default on github.com): the agent's job holds
-                     no token that can write; single: one job, for projects that
-                     need service containers, and for GitHub
-                     Enterprise Server
+                     no token that can write; single: one job, for GitHub
+                     Enterprise Server and steps of your own
   --action NAME      what the workflow uses, as OWNER/ralph-action@v1
   --remove           removes what init wrote, unless somebody changed it
   --dir FOLDER       the checkout (default: the current folder)
@@ -196,9 +196,10 @@ function choicesOf(
   const { project, checkout, own, left, defaults } = facts;
   const [verify] = given.values('verify');
   const [asked] = given.values('workflow');
-  // A reusable workflow cannot start services, and on servers other than github.com it does not know its own
+  const services = servicesOf(project.learned?.services ?? {});
+  // A reusable workflow starts services in a set-up step, and on servers other than github.com it does not know its own
   // action's name.
-  const isCallable = project.withServices.length === 0 && (checkout.home?.server ?? GITHUB) === GITHUB;
+  const isCallable = services?.steps !== null && (checkout.home?.server ?? GITHUB) === GITHUB;
   const isSingle = own === null ? !isCallable : !callsWorkflow(own);
   return {
     shape: workflowShapes.find((shape) => shape === asked) ?? (isSingle ? 'single' : 'three-jobs'),
@@ -207,6 +208,7 @@ function choicesOf(
     key: given.values('key')[0] === 'subscription' ? 'subscription' : 'api-key',
     action: given.values('action')[0] ?? defaults.action,
     prompt: given.has('prompt'),
+    repository: checkout.home?.repository ?? null,
     label: left?.settings.find(({ input }) => input === 'task-label')?.text.trim() ?? defaults.templates.taskLabel,
     // A verify command that is given belongs to the workflow, so the file's does not count.
     leftTo:

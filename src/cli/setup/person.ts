@@ -20,7 +20,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
         message: 'Which form should the workflow have?',
         options: [
           { value: 'three-jobs', label: 'three jobs: the agent works in a job whose token can only read' },
-          { value: 'single', label: 'one job, to change as you like: for service containers, or steps of your own' },
+          { value: 'single', label: 'one job, to change as you like' },
         ],
         initialValue: found.shape,
       });
