@@ -123,7 +123,12 @@ function outputBlock({ output }: LocalPicture, columns: number): Block {
   if (output === null || output.lines.length === 0) return { rank: LAST, lines: [] };
   const title = [piece(`── ${output.file} `, 'faint')];
   const rule = piece('─'.repeat(Math.max(0, columns - widthOf(title))), 'faint');
-  return { rank: LAST, lines: [[...title, rule], ...output.lines.map((line) => [piece(line)])] };
+  return { rank: LAST, lines: [[...title, rule], ...output.lines.map((line) => [piece(withoutDate(line))])] };
+}
+
+/** Shortens the beginning of a log's line, `[2026-11-21 12:04:35] [INFO] `, to the time. */
+function withoutDate(line: string): string {
+  return line.replace(/^\[\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d)\] \[[A-Z]+\] /, '$1 ');
 }
 
 /** Returns the blocks that fit, in the given order; the last one may lose lines between its heading and its end. */
