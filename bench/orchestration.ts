@@ -154,7 +154,7 @@ async function loopOn(
     showWait: () => Promise.resolve(),
     sayLeft: () => undefined,
     ending: new AbortController().signal,
-    patience: null,
+    waitPolicy: null,
     lookAtPeople: null,
     narrate: () => undefined,
     appendJournal: journal.append,
@@ -180,7 +180,16 @@ async function loopOn(
         claimedAt: Date.now(),
         pipeline: null,
         mcpServers: [],
-        notes: { restored: '', warnings: [], notices: [], claimedBy: null, found: [], checks: null, held: null },
+        notes: {
+          restored: '',
+          warnings: [],
+          notices: [],
+          claimedBy: null,
+          found: [],
+          checks: null,
+          held: null,
+          train: null,
+        },
       });
       if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))
         throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);

@@ -121,7 +121,16 @@ function intakeOf(
     },
     tasks: world.tasks,
     state: { ...state, transcript: { sha256: '0'.repeat(64), bytes: 1 } },
-    notes: { restored: 'simulated', warnings: [], notices: [], claimedBy: null, found: [], checks: null, held: null },
+    notes: {
+      restored: 'simulated',
+      warnings: [],
+      notices: [],
+      claimedBy: null,
+      found: [],
+      checks: null,
+      held: null,
+      train: null,
+    },
   };
 }
 

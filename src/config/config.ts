@@ -5,6 +5,7 @@ import type { WantedIsolation } from '../core/isolation/probe.ts';
 import type { McpAsked } from '../core/mcp/values.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
 import type { Recipients } from '../core/people/notifications.ts';
+import type { LookAtKind } from '../core/review/manifest.ts';
 import type { Policy } from '../core/policy.ts';
 import { leaseMs, type Lease } from '../core/sharing/lease.ts';
 import type { Prices } from '../core/spending/prices.ts';
@@ -33,7 +34,7 @@ export interface Config {
   readonly taskSources: readonly TaskSourceName[];
   /** The beginnings of headings of the plan whose items are optional. */
   readonly optionalSections: readonly string[];
-  /** Logins of bots whose labels, comments and edits count like those of a person with write access. */
+  /** Logins of bots whose labels, comments and edits count as those of a person with write access. */
   readonly allowedBots: readonly string[];
   /** The people whose comments the agent can read. */
   readonly commentsFrom: (typeof commentReading)[number];
@@ -47,7 +48,7 @@ export interface Config {
   readonly policy: Policy;
   /** Prices of the models whose cost the agent does not report. */
   readonly prices: Prices;
-  /** Percentage of a run's iterations at which the summary reports that they changed nothing but tests. */
+  /** Percentage of a run's iterations at which the summary reports that they changed only tests. */
   readonly testOnlyPercent: number;
   /** Shell commands, from the workflow file and never from the branch. */
   readonly verify: readonly string[];
@@ -57,6 +58,8 @@ export interface Config {
   /** Maximum number of open pull requests of all lanes; at this number the queue opens no more. 0 = no limit. */
   readonly maxOpenPrs: number;
   readonly draft: boolean;
+  /** *Look at first* kinds that keep auto-merge from being armed; null if it is never armed. */
+  readonly autoMerge: readonly LookAtKind[] | null;
   /** Labels of every pull request. */
   readonly prLabels: readonly string[];
   /** The people and teams whose review of a finished pull request is requested; `prAssignees` are assigned to it. */
@@ -114,7 +117,7 @@ interface AgentConfig {
   readonly envNames: readonly string[];
   /** The configuration of the servers for the agents' tools. */
   readonly mcp: McpAsked;
-  /** Time after which a call is ended if nothing but retries has come from it. */
+  /** Time after which a call is ended if it has only retried. */
   readonly stallMs: number;
 }
 

@@ -1,3 +1,4 @@
+import { type LookAtKind, lookAtKinds } from '../core/review/manifest.ts';
 import { z } from 'zod';
 import { isExpression } from '../core/doctor/workflow.ts';
 import type { Folder } from '../core/folder.ts';
@@ -54,6 +55,19 @@ export function lines() {
  */
 export function listField() {
   return z.string().transform((text) => text.split(/\r?\n/).flatMap(itemsOf));
+}
+
+/** Creates a field for `true`, `false`, or the *Look at first* kinds that prevent auto-merge. */
+export function autoMerge() {
+  const isKind = (name: string): name is LookAtKind => lookAtKinds.some((kind) => kind === name);
+  return z.string().transform((text, problems): readonly LookAtKind[] | null => {
+    const names = listField().parse(text);
+    if (names.length === 1 && names[0] === 'false') return null;
+    if (names.length === 1 && names[0] === 'true') return lookAtKinds;
+    if (names.length === 0 || !names.every(isKind))
+      problems.addIssue(`must be \`true\`, \`false\`, or a list of: ${lookAtKinds.join(', ')}`);
+    return names.filter(isKind);
+  });
 }
 
 /** Creates a field for people to turn to: `auto`, `none`, or logins and, with `teams`, teams as `org/team`. */

@@ -15,6 +15,7 @@ import {
 } from './agent-inputs.ts';
 import { commentReading, type Config, phases, stateStores } from './config.ts';
 import {
+  autoMerge,
   allowedHostsField,
   choice,
   duration,
@@ -152,6 +153,7 @@ export const inputs: InputTable<Settings> = {
   prReviewers: input('pr-reviewers', recipients({ teams: true })),
   prAssignees: input('pr-assignees', recipients({ teams: false })),
   notify: input('notify', recipients({ teams: false })),
+  autoMerge: input('auto-merge', autoMerge()),
   coAuthor: input('co-author', flag()),
   answers: {
     reviews: input('answer-reviews', flag()),

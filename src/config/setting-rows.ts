@@ -25,7 +25,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'optional-sections',
         'Optional,Future,Nice to have',
-        'Beginnings of headings of the plan whose items are optional and never keep the work from being complete.',
+        'Items of the plan under headings that begin with one of these are optional and never block completion.',
       ],
       [
         'allowed-bots',
@@ -109,7 +109,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'test-only-percent',
         '30',
-        `The summary reports a run in which at least this percentage of the iterations changed nothing but tests.`,
+        `The summary reports a run in which at least this percentage of the iterations changed only tests.`,
       ],
     ],
   },
@@ -130,6 +130,11 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
         'pr-assignees',
         '',
         'Who is assigned to the pull request when it is complete: `auto` (the person who asked for the work), `none`, or logins; empty = nobody.',
+      ],
+      [
+        'auto-merge',
+        'false',
+        "Arms [GitHub's auto-merge](merging.md#auto-merge): `true`, or a list of kinds of files that prevent it.",
       ],
       ['co-author', 'true', '`true` names the agent as co-author of the commits it worked on.'],
     ],

@@ -13,7 +13,10 @@ export interface GateDeps {
   readonly config: Config;
   readonly context: RunContext;
   readonly forge: Forge;
-  readonly repository: Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'openLane'>;
+  readonly repository: Pick<
+    Repository,
+    'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'openLane' | 'compareOpen'
+  >;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
   /** Finds where a lane's branch begins this time. `lastHead` is the commit that was published last; null if there is none. */
   readonly findStart: (lane: {

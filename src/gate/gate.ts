@@ -6,6 +6,7 @@ import { endLane, takeBack, withdraw } from './lane/end-lane.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
+import { examineTrain } from './lane/train.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { trusts } from './people/trust.ts';
 import { FOR_TASKS } from './tasks/sources.ts';
@@ -13,9 +14,11 @@ import { detectOtherRalphs, workIssue, workQueue } from './work.ts';
 
 /** Returns the intake for an event, with the findings about other Ralphs if somebody asks for work or an answer. Makes no agent call. */
 export async function gate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {
-  const found = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
+  const otherRalphs = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
   const intake = await follow(deps, intent);
-  return { ...intake, notes: { ...intake.notes, found } };
+  const isShown = intake.kind === 'work' || intake.answer?.text.kind === 'status';
+  const train = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
+  return { ...intake, notes: { ...intake.notes, found: otherRalphs, train } };
 }
 
 /** Decides which tasks are eligible, whether this run may work, and on which branch. */

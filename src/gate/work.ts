@@ -41,11 +41,14 @@ export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byH
   const own =
     request === null
       ? await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' }))
-      : await admit(deps, request);
-  const notes = { ...own.notes, warnings: [...own.notes.warnings, ...waiting.warnings] };
+      : await admit(deps, { ...request, update: waiting.updatesQueue });
+  const { train } = waiting;
+  const notes = { ...own.notes, train, warnings: [...own.notes.warnings, ...waiting.warnings] };
   if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...own, notes };
   if (waiting.problem !== null) throw waiting.problem;
-  return waiting.unnotified ?? { ...own, notes };
+  return waiting.unnotified === null
+    ? { ...own, notes }
+    : { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train } };
 }
 
 /** Examines waiting pull requests, which come before new tasks, unless a person asks for the queue by name. */
@@ -109,7 +112,7 @@ function requestWith(
   // Running a job again is not a second request.
   const again = asked && context.runAttempt === 1;
   const request = { ...tasks, promptAgain: again, approvedText: null };
-  return { id: QUEUE, requested: 'by-queue', purpose, asked, byHand, redo: false, ...request };
+  return { id: QUEUE, requested: 'by-queue', purpose, asked, byHand, redo: false, update: false, ...request };
 }
 
 /** Warns how to switch a prompt on if it is the only possible work. */
@@ -160,6 +163,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
     asked: deps.context.runAttempt === 1,
     byHand: true,
     redo: redo && deps.context.runAttempt === 1,
+    update: false,
     issues: [issue],
     files: null,
     prompt: null,

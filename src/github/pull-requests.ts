@@ -23,6 +23,7 @@ type PullRequestMethods = Pick<
   | 'markReady'
   | 'makeDraft'
   | 'requestReview'
+  | 'rewriteBodies'
   | 'assign'
 >;
 
@@ -122,11 +123,46 @@ export function createPullRequests(client: Client, log: Log): PullRequestMethods
       );
     },
 
+    rewriteBodies: (numbers, rewrite) =>
+      ask({ doing: 'update the open pull requests', needs: ['pull-requests: write'] }, async (octokit, at) => {
+        const rewritten = (await bodiesOf(octokit, at, numbers)).flatMap(({ id, number, body }) => {
+          const text = fitBody(rewrite(number, body));
+          return text === body ? [] : [{ pullRequestId: id, body: text }];
+        });
+        if (rewritten.length === 0) return;
+        const inputs = Object.fromEntries(rewritten.map((input, index) => [`input${String(index)}`, input]));
+        const names = Object.keys(inputs);
+        await octokit.graphql(
+          `mutation (${names.map((name) => `$${name}: UpdatePullRequestInput!`).join(', ')}) {
+            ${names.map((name) => `${name}: updatePullRequest(input: $${name}) { clientMutationId }`).join('\n')}
+          }`,
+          inputs,
+        );
+      }),
+
     assign: (number, logins) =>
       ask({ doing: `assign pull request #${String(number)}`, needs: ['pull-requests: write'] }, async (octokit, at) => {
         await octokit.rest.issues.addAssignees({ ...at, issue_number: number, assignees: [...logins] });
       }),
   };
+}
+
+/** Reads the descriptions of pull requests with one request. */
+async function bodiesOf(
+  octokit: Octokit,
+  at: RepositoryName,
+  numbers: readonly number[],
+): Promise<readonly { readonly id: string; readonly number: number; readonly body: string }[]> {
+  type Found = Readonly<Record<string, { readonly id: string; readonly number: number; readonly body: string } | null>>;
+  const { repository } = await octokit.graphql<{ readonly repository: Found }>(
+    `query ($owner: String!, $repo: String!) {
+      repository(owner: $owner, name: $repo) {
+        ${numbers.map((number) => `pull${String(number)}: pullRequest(number: ${String(number)}) { id number body }`).join('\n')}
+      }
+    }`,
+    { ...at },
+  );
+  return Object.values(repository).filter((found) => found !== null);
 }
 
 /**

@@ -21,6 +21,7 @@ import type { Lease } from '../core/sharing/lease.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
+import type { Train } from '../core/train/train.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import type { AgentIdentity } from '../ports/agent.ts';
@@ -104,11 +105,13 @@ export interface Notes {
   readonly checks: ChecksSummary | null;
   /** Decisions that people had made on the pull request's head as the run began; null when there are none, or they were not read. */
   readonly held: HeldHead | null;
+  /** The open pull requests of Ralph's branches in the order in which to merge them; null when they were not read. */
+  readonly train: Train | null;
 }
 
 /**
- * A head that people have decided on. `isDraft` tells whether the pull request was a draft then. `refusal` is why the
- * head could not be freed for feedback, as a sentence; null when it was freed or not tried.
+ * A head that people have decided on. `isDraft`: the pull request was a draft then. `refusal` is why the head could not
+ * be freed for feedback, as a sentence; null when it was freed or not tried.
  */
 export interface HeldHead {
   readonly hold: Hold;
@@ -126,7 +129,10 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     state: null,
     answer: null,
     over: null,
-    notes: { restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [], checks: null, held: null },
+    notes: {
+      ...{ restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [] },
+      ...{ checks: null, held: null, train: null },
+    },
   };
 }
 

@@ -18,6 +18,7 @@ import type { Change, TaskShare } from '../core/lane/change.ts';
 import type { VerificationRecord, LaneState } from '../core/lane/state/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { Task, ShownProgress } from '../core/tasks/task.ts';
+import type { Train } from '../core/train/train.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { AgentIdentity } from '../ports/agent.ts';
 
@@ -121,6 +122,8 @@ export interface Setting {
   readonly warnings: readonly string[];
   /** Files and settings of other Ralphs, used or unused, one line each. */
   readonly found: readonly string[];
+  /** The open pull requests of Ralph's branches in the order in which to merge them; null when they were not read. */
+  readonly train: Train | null;
   /** Minimum percentage of test-only iterations from which the report points them out. */
   readonly testOnlyPercent: number;
   /** Set when reviews of the pull request are answered. */

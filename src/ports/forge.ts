@@ -121,6 +121,16 @@ export interface WishWrites {
     number: number,
     of: { readonly logins: readonly string[]; readonly teams: readonly string[] },
   ): Promise<void>;
+  /**
+   * Switches on GitHub's auto-merge for the open pull request of a branch if it is at `head`, with the repository's
+   * default way to merge. Never merges.
+   */
+  armAutoMerge(
+    branch: string,
+    head: ObjectId,
+  ): Promise<{ readonly kind: 'armed' | 'at-once' | 'not-allowed'; readonly detail: string }>;
+  /** Rewrites descriptions of pull requests: one request, and a second one if any of them changes. */
+  rewriteBodies(numbers: readonly number[], rewrite: (number: number, body: string) => string): Promise<void>;
   assign(number: number, logins: readonly string[]): Promise<void>;
   /** Adds and removes labels, and creates those that the repository lacks. Sends requests only for what differs from `from`. */
   changeLabels(

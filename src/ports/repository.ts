@@ -5,6 +5,7 @@ import type { LockResult } from '../core/feedback/conflict/lock-tools.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import type { StateUpdate, Written } from './state.ts';
 import type { Refusal } from '../core/refusals/refusal.ts';
+import type { Compared } from '../core/train/train.ts';
 
 /**
  * The origin of the lane's branch. `restart`: its pull request was merged at `mergedHead`, so the branch begins again
@@ -34,9 +35,9 @@ export interface Repository {
    */
   openLane(lane: WantedLane, base?: ObjectId): Promise<OpenedLane>;
   /**
-   * Returns text files of the checkout as the job made it, and of a lane's branch as the remote has it (fetched). The
-   * last segment of a path may be a pattern such as `.beads/*.jsonl`, or `specs/**` for everything below a folder.
-   * Reads only the local disk when the checkout lacks the files and no lane is asked for.
+   * Returns text files of the checkout as the job made it, and of a lane's branch on the remote (fetched). The last
+   * segment of a path may be a pattern such as `.beads/*.jsonl`, or `specs/**` for everything below a folder. Reads
+   * only the local disk when the checkout lacks the files and no lane is asked for.
    */
   readTexts(
     paths: readonly string[],
@@ -47,6 +48,11 @@ export interface Repository {
    * slash. `*` matches any part of the last name. No file is read.
    */
   namesOf(names: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Compares open pull requests with each other and with their base branch, and leaves nothing behind. Takes one fetch.
+   * Returns null if git cannot tell.
+   */
+  compareOpen(open: OpenPulls): Promise<readonly Compared[] | null>;
   /** Like `namesOf`, but always relative to the repository root. */
   namesAtRoot(names: readonly string[]): Promise<readonly string[]>;
   /** Records the content of the work tree now; what was withheld before counts as unchanged. */
@@ -93,6 +99,12 @@ export interface Repository {
   layClean(commit: ObjectId, signal: AbortSignal): Promise<string>;
   /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
+}
+
+/** Open pull requests into one base branch, the oldest first. */
+export interface OpenPulls {
+  readonly base: { readonly branch: string; readonly tip: ObjectId };
+  readonly pulls: readonly { readonly number: number; readonly branch: string; readonly head: ObjectId }[];
 }
 
 /** Text files of the work tree as the agent leaves them; no link is followed. */

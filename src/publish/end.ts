@@ -31,6 +31,7 @@ import type { PublishDeps } from './deps.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import { laneViewOf, reportOfEnd, reportOfWork, tasksWithProgress } from './report-of.ts';
 import { notifyAtGate } from './rest.ts';
+import { publishTrain } from './train.ts';
 
 /** Minimum interval between two edits of the same comment, in ms: nobody reads faster. */
 const MIN_GAP_MS = 20_000;
@@ -81,9 +82,16 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   // The run does not know what was done when no state is stored.
   const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
+  const { train } = intake.notes;
+  // The page of a pull request that is alone names no order, unless it has named one before the others were merged.
+  const shown = train === null ? null : await publishTrain(deps, train, intake.over === null ? 1 : 0);
   return {
     ...intake,
-    notes: { ...intake.notes, warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unshown, ...failed] },
+    notes: {
+      ...intake.notes,
+      train: shown,
+      warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unshown, ...failed],
+    },
   };
 }
 

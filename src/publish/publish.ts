@@ -6,6 +6,7 @@ import { isForReview, type Outcome } from '../core/outcome.ts';
 import { isAllWithdrawn } from '../core/people/withdrawal.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import { sentence } from '../core/text/phrase.ts';
+import { type Train, withPublished } from '../core/train/train.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { textOf, UserError } from '../errors.ts';
 import { verifiedState, type Work } from '../handover/intake.ts';
@@ -22,11 +23,12 @@ import { notifiesOfTask, publishNotifications, readNotices } from './notificatio
 import { heedPeople, publishBranch, type PublishedBranch } from './publish-branch.ts';
 import { reportOfWork } from './report-of.ts';
 import { keepFirst, type PublishedEnd, saveState } from './save-state.ts';
+import { publishTrain } from './train.ts';
 
 /** Number of a lane's cache entries that are kept, because another run may be reading one. */
 const KEPT_CACHES = 2;
 
-/** `lane` tells whether saving the state gave the lane back. */
+/** `lane` is the result of giving the lane back. */
 export interface Published {
   readonly report: WorkedReport;
   readonly lane: Released;
@@ -83,7 +85,9 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     saved.kind === 'saved' ? tidyCaches(deps, notified) : null,
   ]);
   const failures = [...answers.warnings, ...earlierWarnings, ...unlabelled, ...warnings];
-  return { report: { ...report, warnings: [...report.warnings, ...failures] }, lane };
+  const train = trainAfter(notified, pull.pullRequest, deps.clock.now());
+  const shown = train === null ? null : await publishTrain(deps, train, 1);
+  return { report: { ...report, train: shown, warnings: [...report.warnings, ...failures] }, lane };
 }
 
 /** Publishes the pull request, answers and notifications, and returns the work with their results. */
@@ -230,6 +234,14 @@ function withoutProgress(
     state,
     journal: journal.map((entry, index) => (index < lastPublished.iterations ? entry : { ...entry, commit: null })),
   };
+}
+
+/** Returns the train that the gate has seen, with the pull request as this run has published it. */
+function trainAfter({ notes, lane, head }: Work, pull: PullRequest | null, now: number): Train | null {
+  // The record of an earlier version has none.
+  const train = notes.train ?? null;
+  if (train === null || pull?.state !== 'open') return train;
+  return withPublished(train, { number: pull.number, branch: lane.branch, head, isDraft: pull.draft, now });
 }
 
 /** Deletes superseded caches. A later run deletes what this one cannot. */

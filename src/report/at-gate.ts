@@ -23,7 +23,7 @@ export function reportAtGate(
   }: {
     readonly outcome: Outcome;
     readonly lane: LaneId;
-    readonly notes: Pick<Setting, 'warnings' | 'found'>;
+    readonly notes: Pick<Setting, 'warnings' | 'found' | 'train'>;
     readonly startedAt: number;
   },
 ): ReportAtGate {
@@ -35,7 +35,7 @@ export function reportAtGate(
 export function settingOfRun(
   { config }: ReportFrame,
   lane: string,
-  { warnings, found }: Pick<Setting, 'warnings' | 'found'>,
+  { warnings, found, train }: Pick<Setting, 'warnings' | 'found' | 'train'>,
 ): Setting {
   return {
     policy: config.policy,
@@ -46,6 +46,7 @@ export function settingOfRun(
     verifyCommands: config.verify,
     warnings,
     found,
+    train,
     testOnlyPercent: config.testOnlyPercent,
     answersReviews: config.answers.reviews,
   };

@@ -21,7 +21,7 @@ export function reportOfDismissed(deps: ActionDeps, recording: Recording): RunRe
   const outcome = dismiss(meaning, deps.log);
   recording.tryToRecord('ended');
   const frame = { config, context, redact, now: clock.now() };
-  return reportAtGate(frame, { outcome, lane: QUEUE, notes: { warnings: [], found: [] }, startedAt });
+  return reportAtGate(frame, { outcome, lane: QUEUE, notes: { warnings: [], found: [], train: null }, startedAt });
 }
 
 /** Returns the meaning of the event, or null if it is unreadable, which the stages report. */

@@ -1,8 +1,8 @@
 import type { GraphQLError } from 'graphql';
-import { accountOf, type Person } from './accounts.ts';
+import { accountOf, type Person, personOf } from './accounts.ts';
 import { commitFields, pullFields, pullsFields, refFields } from './feedback/pull-fields.ts';
 import { connection, failure, instant, type Slice } from './graphql-parts.ts';
-import { editComment } from './people.ts';
+import { editComment, editIssue } from './people.ts';
 import type { Call } from './route.ts';
 import type { StoredComment, StoredEdit, StoredEvent, StoredIssue, StoredPull } from './state.ts';
 
@@ -25,9 +25,15 @@ export function createRoot(call: Call): object {
           if (token.permissions.contents === undefined) throw forbidden();
           return refFields(await pullSurroundings(), qualifiedName);
         },
+        viewerDefaultMergeMethod: 'SQUASH',
         object: async ({ oid }: { readonly oid: string }) => {
           if (token.permissions.contents === undefined) throw forbidden();
           return commitFields(await pullSurroundings(), oid);
+        },
+        defaultBranchRef: async () => {
+          if (token.permissions.contents === undefined) throw forbidden();
+          const { defaultBranch } = state.repository;
+          return { ...refFields(await pullSurroundings(), defaultBranch), rules: rulesOf };
         },
         pullRequests: async ({ states, ...slice }: Slice & { readonly states?: readonly string[] | null }) => {
           if (token.permissions.pull_requests === undefined) throw forbidden();
@@ -44,6 +50,12 @@ export function createRoot(call: Call): object {
       };
     },
 
+    updatePullRequest: ({ input }: { readonly input: { readonly pullRequestId: string; readonly body?: string } }) => {
+      const { number } = pullToChange(input.pullRequestId);
+      editIssue(state, number, { body: input.body ?? '', by: call.viewer.login, now: call.now });
+      return { clientMutationId: null };
+    },
+
     markPullRequestReadyForReview: ({ input }: { readonly input: { readonly pullRequestId: string } }) => {
       const pull = pullToChange(input.pullRequestId);
       pull.draft = false;
@@ -56,6 +68,25 @@ export function createRoot(call: Call): object {
         throw failure('UNPROCESSABLE', 'Draft pull requests are not supported in this repository.');
       pull.draft = true;
       return { pullRequest: { id: input.pullRequestId, isDraft: true } };
+    },
+
+    enablePullRequestAutoMerge: async ({
+      input,
+    }: {
+      readonly input: { readonly pullRequestId: string; readonly expectedHeadOid?: string };
+    }) => {
+      const pull = pullToChange(input.pullRequestId);
+      if (token.permissions.contents !== 'write') throw forbidden();
+      const { branches } = await pullSurroundings();
+      const head = branches[pull.head] ?? pull.headSha;
+      if (input.expectedHeadOid !== undefined && input.expectedHeadOid !== head)
+        throw failure('UNPROCESSABLE', `Expected head oid ${input.expectedHeadOid}, but it is ${head}`);
+      if (!state.settings.autoMergeAllowed)
+        throw failure('UNPROCESSABLE', 'Pull request Auto merge is not allowed for this repository');
+      if (state.settings.requiredApprovals === 0)
+        throw failure('UNPROCESSABLE', 'Pull request Pull request is in clean status');
+      state.autoMerge.set(pull.number, personOf(state, call.viewer.login));
+      return { clientMutationId: null };
     },
 
     disablePullRequestAutoMerge: ({ input }: { readonly input: { readonly pullRequestId: string } }) => {
@@ -110,6 +141,11 @@ export function createRoot(call: Call): object {
       };
     },
   };
+
+  function rulesOf(slice: Slice): object {
+    const parameters = { __typename: 'RequiredStatusChecksParameters', strictRequiredStatusChecksPolicy: true };
+    return connection(state.settings.mustBeCurrent ? [{ parameters }] : [], slice);
+  }
 
   function pullToChange(nodeId: string): StoredPull {
     if (token.permissions.pull_requests !== 'write') throw forbidden();

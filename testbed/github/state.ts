@@ -35,6 +35,8 @@ export interface GitHubState extends KnownAccounts {
   readonly autoMerge: Map<number, Person>;
   /** Pull requests in the merge queue, by number. */
   readonly mergeQueue: Set<number>;
+  /** Numbers of pull requests that a rule keeps from being merged until they have the newest base. */
+  readonly behind: Set<number>;
   /** First parents of commits, by commit id; for others they are looked up. */
   readonly parents: Map<string, string>;
   readonly reactions: StoredReaction[];
@@ -58,6 +60,9 @@ interface Settings {
   dependenciesKnown: boolean;
   /** Number of approvals that the base branch's rules require; 0 without such a rule. */
   requiredApprovals: number;
+  autoMergeAllowed: boolean;
+  /** Set when a ruleset of the default branch wants pull requests up to date. */
+  mustBeCurrent: boolean;
   /** GraphQL fields that the server does not know; an old Enterprise server lacks some. */
   readonly unknownFields: string[];
 }
@@ -213,7 +218,7 @@ export function createState(repository: GitHubState['repository'], now: number):
     repository,
     settings: {
       ...{ actionsMayOpenPullRequests: true, issuesEnabled: true, draftsSupported: true, dependenciesKnown: true },
-      ...{ requiredApprovals: 0, unknownFields: [] },
+      ...{ requiredApprovals: 0, autoMergeAllowed: true, mustBeCurrent: false, unknownFields: [] },
     },
     // GITHUB_TOKEN's limit is 1,000 requests an hour per repository.
     rate: { limit: 1000, remaining: 1000, resetAt: now + 3_600_000 },
@@ -233,6 +238,7 @@ export function createState(repository: GitHubState['repository'], now: number):
     mergeable: new Map(),
     autoMerge: new Map(),
     mergeQueue: new Set(),
+    behind: new Set(),
     parents: new Map(),
     reactions: [],
     jobs: [],
@@ -296,7 +302,7 @@ export function newIssue(
   return added;
 }
 
-/** Creates an issue of another repository, of which the stand-in knows only a few fields. */
+/** Creates an issue of another repository, with the few fields that the stand-in knows. */
 export function strangeIssue({
   number,
   state,

@@ -181,6 +181,7 @@ export type DefaultedInput =
   | 'task-label'
   | 'task-sources'
   | 'notify'
+  | 'auto-merge'
   | 'state-store'
   | 'agent-version'
   | 'allowed-tools'

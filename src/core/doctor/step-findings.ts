@@ -5,7 +5,7 @@ import { jobCacheFindings, stateCacheFinding } from './cache-findings.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
 import type { ActionRules } from './facts.ts';
 import { fine, problem, remedy, warning, type Finding } from './finding.ts';
-import { permissionFinding, pullRequestFinding } from './permission-findings.ts';
+import { hasOwnToken, permissionFinding, pullRequestFinding } from './permission-findings.ts';
 import { secretFindings } from './secret-findings.ts';
 import { eventFilterFindings, triggerFindings } from './trigger-findings.ts';
 import { isExpression, type RalphStep } from './workflow.ts';
@@ -25,6 +25,7 @@ export function stepFindings(examined: ExaminedStep): readonly Finding[] {
     stateCacheFinding(examined),
     ...jobCacheFindings(examined),
     ...notifyFindings(examined),
+    ...autoMergeFindings(examined),
   ];
 }
 
@@ -169,5 +170,20 @@ function notifyFindings(examined: ExaminedStep): readonly Finding[] {
           remedy('Name the people who should get one.', { paste: 'notify: your-login' }),
         ),
       ]
-    : [fine('notify', 'The workflow says who gets a message when a person is WRITE_RIGHTS.')];
+    : [fine('notify', 'The workflow says who gets a message when a person is needed.')];
+}
+
+/** Warns of auto-merge that the job's own token arms. */
+function autoMergeFindings(examined: ExaminedStep): readonly Finding[] {
+  const setting = inputOf(examined, 'auto-merge');
+  if (setting === null || setting === '' || setting === 'false') return [];
+  return hasOwnToken(examined.step)
+    ? [fine('pull-requests', 'Auto-merge is armed by a token whose merges start workflows.')]
+    : [
+        warning(
+          'pull-requests',
+          "`auto-merge` arms merges with the job's own token, and GitHub starts no workflow for such a merge: neither CI nor a deployment runs on the base branch.",
+          remedy('Give `github-token` the token of a GitHub App.', {}),
+        ),
+      ];
 }

@@ -62,6 +62,17 @@ export interface WaitingPullRequest {
   readonly mergeable: PullRequestNow['mergeable'];
   /** Combined result of the head's checks; `unknown`: they still run, there are none, or the token may not read them. */
   readonly checks: 'passed' | 'failed' | 'unknown';
+  readonly baseBranch: string;
+  readonly isDraft: boolean;
+  readonly decision: ReviewState['decision'];
+  /** True if auto-merge is on. */
+  readonly isArmed: boolean;
+  /** True if GitHub refuses to merge it until it has the newest commits of its base branch. */
+  readonly isBehind: boolean;
+  /** True if a ruleset of the base branch asks for that, as far as the token may read it. */
+  readonly mustBeCurrent: boolean;
+  /** Instant in ms. */
+  readonly createdAt: number;
 }
 
 /** An unresolved review thread. */

@@ -5,6 +5,7 @@ import { type Verification, verificationKinds } from '../evidence.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import { grouped } from '../grouped.ts';
 import { amount, count, type Immutable, type Policy } from '../policy.ts';
+import { type LookAtKind, lookAtKinds } from '../review/manifest.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isFinished, type TaskProgress } from '../tasks/task.ts';
@@ -93,6 +94,8 @@ export const changeSchema = z.object({
   leftOutMore: count.default(0),
   /** Changed lines of the branch, without generated and lock files; null if they were not measured. */
   lines: count.nullable(),
+  /** Kinds of files that a reviewer looks at first; null if they were not measured, as by earlier versions. */
+  lookAt: z.array(z.enum(lookAtKinds)).nullable().default(null),
 });
 
 /** The content of a lane's branch since it began, over all runs, as its pull request describes it. Money in US dollars. */
@@ -113,6 +116,7 @@ export const noChange: Change = {
   leftOut: [],
   leftOutMore: 0,
   lines: null,
+  lookAt: null,
 };
 
 /** The share of a task that has no part in the branch. */
@@ -276,12 +280,21 @@ export function addRun(change: Change, begins: boolean): Change {
 /** Returns the change with the measured sizes of its branch. */
 export function withMeasuredSizes(
   change: Change,
-  { lines, sizes }: { readonly lines: number; readonly sizes: Readonly<Record<TaskId, TaskSize>> },
+  {
+    lines,
+    sizes,
+    lookAt,
+  }: {
+    readonly lines: number;
+    readonly sizes: Readonly<Record<TaskId, TaskSize>>;
+    readonly lookAt: readonly { readonly kind: LookAtKind }[];
+  },
 ): Change {
   const tasks = Object.entries(change.tasks).map(
     ([id, share]) => [id, { ...share, size: Object.hasOwn(sizes, id) ? (sizes[id] ?? null) : share.size }] as const,
   );
-  return { ...change, lines, tasks: Object.fromEntries(tasks) };
+  const kinds = lookAt.map(({ kind }) => kind);
+  return { ...change, lines, lookAt: kinds, tasks: Object.fromEntries(tasks) };
 }
 
 /** True if the change has a share of a task. */

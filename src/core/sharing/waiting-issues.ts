@@ -20,9 +20,10 @@ export const lookedSchema = lookSchema.extend({ lane: z.string().max(120) });
 /** A pull request that a run examined: it worked on it, or found nothing to do. */
 export type ExaminedPullRequest = Immutable<z.infer<typeof lookedSchema>>;
 
-/** An open pull request that conflicts with its base, or whose checks fail. */
+/** An open pull request that conflicts with its base or whose checks fail (`work`), or into which its base is merged (`update`). */
 export interface LaneInNeed {
   readonly lane: LaneId;
+  readonly need: 'work' | 'update';
   readonly seen: string;
 }
 
@@ -263,13 +264,22 @@ export function lanesInNeed(
     prefix,
     looked,
     now,
-  }: { readonly prefix: string; readonly looked: readonly ExaminedPullRequest[]; readonly now: number },
+    toUpdate,
+  }: {
+    readonly prefix: string;
+    readonly looked: readonly ExaminedPullRequest[];
+    readonly now: number;
+    /** Number of the pull request whose base branch must be merged into it, or null. */
+    readonly toUpdate: number | null;
+  },
 ): readonly LaneInNeed[] {
   const before = new Map(looked.map((one) => [one.lane, one]));
   const lookedAt = (lane: LaneId): number => before.get(lane)?.at ?? 0;
   return open
-    .filter(needsWork)
-    .map((pull) => ({ lane: pull.branch.slice(prefix.length), seen: seenOf(pull) }))
+    .flatMap((pull) => {
+      const need = needsWork(pull) ? 'work' : pull.number === toUpdate ? 'update' : null;
+      return need === null ? [] : [{ lane: pull.branch.slice(prefix.length), need, seen: seenOf(pull, need) } as const];
+    })
     .filter(({ lane, seen }) => {
       const last = before.get(lane);
       const isKnown = last?.seen === seen && Math.abs(now - last.at) < LOOK_AGAIN_MS;
@@ -282,6 +292,6 @@ function needsWork({ mergeable, checks }: Pick<WaitingPullRequest, 'mergeable' |
   return mergeable === 'conflicting' || checks === 'failed';
 }
 
-function seenOf({ head, base, mergeable, checks }: WaitingPullRequest): string {
-  return [head, base, mergeable, checks].join(' ').slice(0, 200);
+function seenOf({ head, base, mergeable, checks }: WaitingPullRequest, need: LaneInNeed['need']): string {
+  return [head, base, mergeable, need === 'work' ? checks : need].join(' ').slice(0, 200);
 }

@@ -159,6 +159,7 @@ export async function reportStatus(
       claimedBy: restored.claimedBy,
       checks: null,
       held: null,
+      train: null,
       found: [],
     },
   };

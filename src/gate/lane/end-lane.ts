@@ -18,7 +18,7 @@ import {
 import { isStuck } from '../../core/tasks/task.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { namesOf, sentence } from '../../core/text/phrase.ts';
-import { UserError } from '../../errors.ts';
+import type { Train } from '../../core/train/train.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { BranchDeleted } from '../../ports/repository.ts';
@@ -27,6 +27,7 @@ import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { hasTaskLabel } from '../work.ts';
 import { restoreLane } from './restore.ts';
+import { examineTrain } from './train.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -72,16 +73,17 @@ export async function endLane(
   const deleted = stays ? null : await deps.remote.deleteBranch(pullRequest);
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
   const problem = isOver && claimedBy === null ? await endSession(deps, state, actor.login) : null;
-  const others = await othersSentence(deps, branch);
+  const train = await examineOtherPulls(deps, branch);
   const end = updated(
     deps,
-    `${name} was merged. ${doneSentence(state)} ${branchSentence(branch, deleted, remains)}${remains === 'unfinished' ? ` ${continuationSentence(state, deleted)}` : ''}${others}`,
+    `${name} was merged. ${doneSentence(state)} ${branchSentence(branch, deleted, remains)}${remains === 'unfinished' ? ` ${continuationSentence(state, deleted)}` : ''}${othersSentence(train)}`,
   );
   return {
     ...end,
     over,
     notes: {
       ...end.notes,
+      train,
       warnings: [
         ...warnings,
         ...(deleted?.kind === 'rejected'
@@ -109,14 +111,14 @@ async function remainingWork(deps: GateDeps, { lane, tasks }: LaneState): Promis
   return progress === undefined || progress.state === 'done' ? 'done' : 'unfinished';
 }
 
-/** Returns a sentence about the other open pull requests, which may conflict with the merged one. */
-async function othersSentence({ forge, config }: GateDeps, merged: string): Promise<string> {
-  if (!config.answers.checks) return '';
-  const open = await forge.waitingPullRequests(config.branchPrefix).catch((error: unknown) => {
-    if (!(error instanceof UserError)) throw error;
-    return [];
-  });
-  const names = open.filter(({ branch }) => branch !== merged).map(({ number }) => `#${String(number)}`);
+/** Returns the other open pull requests, which may conflict with the merged one; null if they were not read. */
+async function examineOtherPulls(deps: GateDeps, merged: string): Promise<Train | null> {
+  const { train } = await examineTrain(deps);
+  return train === null ? null : { ...train, pulls: train.pulls.filter(({ branch }) => branch !== merged) };
+}
+
+function othersSentence(train: Train | null): string {
+  const names = (train?.pulls ?? []).map(({ number }) => `#${String(number)}`);
   return names.length === 0
     ? ''
     : ` The next run looks at the other open pull requests (${namesOf(names)}) and merges the base branch into those that conflict with it now.`;

@@ -65,6 +65,7 @@ export function notesOf(
     found: [],
     checks: said.checks,
     held: heldBy(said),
+    train: null,
   };
 }
 

@@ -1,4 +1,3 @@
-import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import { hasLabel } from '../../core/people/labels.ts';
 import { needsAtRest } from '../../core/people/needs.ts';
 import { aboutLane } from '../../core/people/notifications.ts';
@@ -7,13 +6,14 @@ import { type LaneInNeed, lanesInNeed } from '../../core/sharing/waiting-issues.
 import { withNothingToDo } from '../../core/snapshot/going-on.ts';
 import { examinedIn, withLane } from '../../core/snapshot/snapshot.ts';
 import { issueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { pullToUpdate, type Train } from '../../core/train/train.ts';
 import { UserError } from '../../errors.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { requestByItself, FOR_TASKS, type Purpose, type Request } from '../tasks/sources.ts';
 import type { Ended } from './decide.ts';
+import { examineTrain, type ExaminedTrain } from './train.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -28,10 +28,20 @@ export interface ExaminedWaiting {
   readonly unnotified: EndIntake | null;
   /** The error for a pull request that needs work but cannot be worked on; null if there is none. */
   readonly problem: UserError | null;
+  readonly train: Train | null;
+  /** True if the queue's own pull request must have the newest base, in a run that decides on the queue anyway. */
+  readonly updatesQueue: boolean;
   readonly warnings: readonly string[];
 }
 
-export const nothingExamined: ExaminedWaiting = { work: null, unnotified: null, problem: null, warnings: [] };
+export const nothingExamined: ExaminedWaiting = {
+  work: null,
+  unnotified: null,
+  problem: null,
+  train: null,
+  updatesQueue: false,
+  warnings: [],
+};
 
 interface Queue {
   readonly issues: readonly Issue[];
@@ -40,21 +50,11 @@ interface Queue {
   readonly admit: (deps: GateDeps, request: Request) => Promise<Intake>;
 }
 
-/**
- * Examines all open pull requests of Ralph's branches, also those of finished issues, with one request, and takes up
- * the first that conflicts or whose checks fail. An unreadable list is a warning.
- */
+/** Takes up the first of the open pull requests that conflicts, whose checks fail, or that is next and must have the newest base. */
 export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<ExaminedWaiting> {
-  if (!deps.config.answers.checks) return nothingExamined;
-  let open: readonly WaitingPullRequest[];
-  try {
-    open = await listTwice(deps);
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    const why = `The open pull requests could not be read: ${sentence(error.message)}`;
-    return { ...nothingExamined, warnings: [why] };
-  }
-  const inNeed = await lanesToExamine(deps, open);
+  const examined = await examineTrain(deps);
+  const { train, warnings } = examined;
+  const inNeed = deps.config.answers.checks ? await lanesToExamine(deps, examined) : [];
   let unnotified: EndIntake | null = null;
   let problem: UserError | null = null;
   for (const one of inNeed.slice(0, MAX_LANES)) {
@@ -63,11 +63,11 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
     try {
       const own = await queue.admit(deps, request);
       if (own.kind === 'work') {
-        deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: it conflicts, or a check fails.`);
+        deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: ${NEED_TEXTS[one.need]}.`);
         // If this run achieves nothing, the next ones work on the queue for some hours; if it dies, the next one
         // resumes this lane.
         await rememberExamined(deps, one);
-        return { ...nothingExamined, work: own };
+        return { ...nothingExamined, work: { ...own, notes: { ...own.notes, train } } };
       }
       if (needsUnnotifiedPerson(deps, own)) unnotified ??= own;
       else if (own.outcome.kind === 'idle' || own.outcome.kind === 'blocked') await rememberExamined(deps, one);
@@ -76,29 +76,32 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
       problem ??= error;
     }
   }
-  return { work: null, unnotified, problem, warnings: [] };
+  const updatesQueue = inNeed.some(({ lane, need }) => lane === QUEUE && need === 'update');
+  return { work: null, unnotified, problem, train, updatesQueue, warnings };
 }
 
-/** Lists the open pull requests, and lists them again if GitHub does not know yet which can be merged: the first request makes it find out. */
-async function listTwice({ forge, config }: GateDeps): Promise<readonly WaitingPullRequest[]> {
-  const open = await forge.waitingPullRequests(config.branchPrefix);
-  const isUnknown = open.some(({ mergeable }) => mergeable === 'unknown');
-  return isUnknown ? forge.waitingPullRequests(config.branchPrefix) : open;
-}
+const NEED_TEXTS: Readonly<Record<LaneInNeed['need'], string>> = {
+  work: 'it conflicts, or a check fails',
+  update: 'it is the next to merge, and a rule requires it to be up to date with its base branch',
+};
 
 async function lanesToExamine(
   { store, clock, config }: GateDeps,
-  open: readonly WaitingPullRequest[],
+  { open, train }: ExaminedTrain,
 ): Promise<readonly LaneInNeed[]> {
-  const at = { prefix: config.branchPrefix, now: clock.now() };
+  const at = {
+    ...{ prefix: config.branchPrefix, now: clock.now() },
+    toUpdate: train === null ? null : pullToUpdate(train),
+  };
   if (lanesInNeed(open, { ...at, looked: [] }).length === 0) return [];
   const known = await store.read();
   return lanesInNeed(open, { ...at, looked: known.kind === 'snapshot' ? examinedIn(known.snapshot) : [] });
 }
 
 /** Returns the request for a lane that needs work; null if the run decides on the queue anyway, or the issue is gone. */
-async function requestFor(deps: GateDeps, { lane }: LaneInNeed, queue: Queue): Promise<Request | null> {
-  if (lane === QUEUE) return queue.request;
+async function requestFor(deps: GateDeps, { lane, need }: LaneInNeed, queue: Queue): Promise<Request | null> {
+  const update = need === 'update';
+  if (lane === QUEUE) return queue.request === null ? null : { ...queue.request, update };
   const number = issueOfId(lane);
   if (number === null) return null;
   const listed = queue.issues.find((one) => one.number === number);
@@ -106,7 +109,7 @@ async function requestFor(deps: GateDeps, { lane }: LaneInNeed, queue: Queue): P
   if (issue === null) return null;
   const isTask = issue.state === 'open' && (listed !== undefined || hasLabel(issue.labels, deps.config.taskLabel));
   const purpose: Purpose = { kind: 'answers', failedOn: null, of: isTask ? 'waiting' : 'waiting-finished' };
-  return requestByItself(issue, purpose);
+  return { ...requestByItself(issue, purpose), update };
 }
 
 async function rememberExamined({ store, context, clock }: GateDeps, { lane, seen }: LaneInNeed): Promise<void> {

@@ -43,6 +43,8 @@ export interface Request {
   readonly files: BaseFiles | null;
   /** The user's prompt as a task; null if there is none, or the lane does not work on it. */
   readonly prompt: Task | null;
+  /** True if the base branch is merged into the lane, because a rule wants its pull request up to date. */
+  readonly update: boolean;
   /** True if a person asks for the prompt now, even if it is done. */
   readonly promptAgain: boolean;
 }
@@ -72,6 +74,7 @@ export function requestByItself(issue: Issue, purpose: Purpose): Request {
     asked: false,
     byHand: false,
     redo: false,
+    update: false,
     issues: [issue],
     files: null,
     prompt: null,
@@ -169,7 +172,7 @@ export async function listTasks(
   };
 }
 
-/** Returns the issues of a lane. An issue with its own lane is worked there, or it would be done twice. */
+/** Returns the issues of a lane. An issue with its own lane is worked on there, or it would be done twice. */
 export function issuesOfLane(
   { requested, issues }: Pick<Request, 'requested' | 'issues'>,
   { branchPrefix }: Pick<Config, 'branchPrefix'>,

@@ -7,6 +7,7 @@ import type { FileTexts, Repository } from '../../ports/repository.ts';
 import { authorization, createGit, type Git, versionProblem } from '../git.ts';
 import { placeOf, shownName } from '../names.ts';
 import { changesBetween } from '../objects.ts';
+import { compareOpenPulls } from './merge/open-pulls.ts';
 import { checkWorkingDirectory, namesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
 import { fetchLane, notAWorkTree, type Opened, type OpenOptions } from './lane.ts';
 import { mayHave, topOf } from './on-disk.ts';
@@ -25,7 +26,7 @@ interface Asked {
 export function createQuestions(
   options: OpenOptions,
   { opened, needOpened }: Asked,
-): Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot'> {
+): Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'compareOpen'> {
   const { folder, env, remote, workingDirectory } = options;
   const namesAtRoot = async (names: readonly string[]): Promise<readonly string[]> => {
     const { repository, startHead } = await needOpened();
@@ -35,6 +36,11 @@ export function createQuestions(
   };
   return {
     namesAtRoot,
+
+    async compareOpen(asked) {
+      const found = await opened();
+      return 'why' in found || found.stillShallow !== null ? null : compareOpenPulls(options, found, asked);
+    },
 
     async missing() {
       return (await topOf(folder)) !== null

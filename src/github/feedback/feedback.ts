@@ -1,10 +1,11 @@
-import type { CheckNow, PullRequestNow, WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
+import type { CheckNow, WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import { UserError } from '../../errors.ts';
 import type { ForgeAdapter } from '../../ports/forge.ts';
 import { fitBody } from '../pull-requests.ts';
 import type { Client, ForgeOptions } from '../client.ts';
 import { mayWorkInParts } from '../graphql/errors.ts';
 import { detailsOf } from './check-details.ts';
+import { armAutoMerge } from './auto-merge.ts';
 import { readAllowedParts, checksOf } from './checks-now.ts';
 import { freeHead, readPullRequest } from './pull-request-now.ts';
 import {
@@ -14,7 +15,14 @@ import {
   type Nodes,
   shown,
 } from './pull-request-query.ts';
-import { mergeabilityOf, readStanding } from './standing.ts';
+import {
+  askWithKnownFields,
+  decisionOf,
+  type Lacking,
+  mergeabilityOf,
+  readStanding,
+  type StandingAnswer,
+} from './standing.ts';
 
 /** Maximum number of open pull requests that are read; those with the oldest changes wait until others are merged. */
 const MAX_READ = 200;
@@ -24,12 +32,20 @@ const PAGE = 50;
 
 const SMALL_PAGE = 10;
 
-const QUERY = `query ($owner: String!, $repo: String!, $first: Int!, $after: String) {
+/** Fields that an older Enterprise server may not know: whether a rule wants the branch up to date is then unknown. */
+const RULES =
+  'defaultBranchRef { name rules(first: 100) { nodes { parameters { ... on RequiredStatusChecksParameters { strictRequiredStatusChecksPolicy } } } } }';
+
+const queryWithout = (
+  lacking: Lacking,
+): string => `query ($owner: String!, $repo: String!, $first: Int!, $after: String) {
   repository(owner: $owner, name: $repo) {
+    ${lacking.has('rules') || lacking.has('RequiredStatusChecksParameters') ? '' : RULES}
     pullRequests(states: OPEN, first: $first, after: $after, orderBy: { field: UPDATED_AT, direction: DESC }) {
       pageInfo { hasNextPage endCursor }
       nodes {
-        number isCrossRepository headRefName headRefOid baseRefOid mergeable baseRef { target { oid } }
+        number isCrossRepository headRefName headRefOid baseRefName baseRefOid mergeable baseRef { target { oid } }
+        isDraft reviewDecision createdAt ${['mergeStateStatus', 'autoMergeRequest { enabledAt }'].filter((field) => !lacking.has(field.split(' ')[0] ?? '')).join(' ')}
         commits(last: 1) { nodes { commit { statusCheckRollup { state } } } }
       }
     }
@@ -38,6 +54,12 @@ const QUERY = `query ($owner: String!, $repo: String!, $first: Int!, $after: Str
 
 interface PageAnswer {
   readonly repository: {
+    readonly defaultBranchRef?: {
+      readonly name: string;
+      readonly rules: Nodes<{
+        readonly parameters: { readonly strictRequiredStatusChecksPolicy?: boolean } | null;
+      }> | null;
+    } | null;
     readonly pullRequests: Nodes<PullAnswer> & {
       readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
     };
@@ -49,7 +71,13 @@ interface PullAnswer {
   readonly isCrossRepository: boolean;
   readonly headRefName: string;
   readonly headRefOid: string;
+  readonly baseRefName: string;
   readonly baseRefOid: string;
+  readonly isDraft: boolean;
+  readonly reviewDecision: StandingAnswer['reviewDecision'];
+  readonly createdAt: string;
+  readonly mergeStateStatus?: string;
+  readonly autoMergeRequest?: object | null;
   readonly mergeable: string;
   readonly baseRef: { readonly target: { readonly oid: string } | null } | null;
   readonly commits: Nodes<{ readonly commit: { readonly statusCheckRollup: { readonly state: string } | null } }>;
@@ -66,6 +94,7 @@ type FeedbackMethods = Pick<
   | 'pullRequestNow'
   | 'headNow'
   | 'freeHead'
+  | 'armAutoMerge'
   | 'waitingPullRequests'
   | 'checksBefore'
   | 'checkDetails'
@@ -87,6 +116,7 @@ export function createFeedback(
         (octokit, at) => readStanding(octokit, at, branch),
       ),
     freeHead: (number, standing) => freeHead(client, number, standing),
+    armAutoMerge: (branch, head) => armAutoMerge(client, { branch, head }),
     waitingPullRequests: (prefix) => waitingPullRequests(client, prefix),
     checksBefore: (tip) => checksBefore(client, tip),
     checkDetails: (check) => detailsOf(client, check, options),
@@ -145,15 +175,20 @@ function waitingPullRequests({ ask }: Client, prefix: string): Promise<readonly 
     let after: string | null = null;
     let first = PAGE;
     const readPage = async (): Promise<PageAnswer> =>
-      (await readAllowedParts(octokit.graphql<PageAnswer>(QUERY, { ...at, first, after }))).data;
+      askWithKnownFields(
+        async (lacking) =>
+          (await readAllowedParts(octokit.graphql<PageAnswer>(queryWithout(lacking), { ...at, first, after }))).data,
+      );
     for (let read = 0; read < MAX_READ; read += first) {
       const answer: PageAnswer = await readPage().catch((error: unknown) => {
         if (first === SMALL_PAGE || !mayWorkInParts(error)) throw error;
         first = SMALL_PAGE;
         return readPage();
       });
-      const { pullRequests } = answer.repository;
-      found.push(...shown(pullRequests).flatMap((pull) => toWaiting(pull, prefix)));
+      const { pullRequests, defaultBranchRef } = answer.repository;
+      const isStrict = shown(defaultBranchRef?.rules).some((rule) => rule.parameters?.strictRequiredStatusChecksPolicy);
+      const strictBase = isStrict ? (defaultBranchRef?.name ?? null) : null;
+      found.push(...shown(pullRequests).flatMap((pull) => toWaiting(pull, { prefix, strictBase })));
       after = pullRequests.pageInfo.endCursor;
       if (!pullRequests.pageInfo.hasNextPage || after === null) break;
     }
@@ -161,12 +196,24 @@ function waitingPullRequests({ ask }: Client, prefix: string): Promise<readonly 
   });
 }
 
-function toWaiting(pull: PullAnswer, prefix: string): readonly WaitingPullRequest[] {
-  const { number, headRefName: branch, headRefOid: head, baseRef, baseRefOid, isCrossRepository } = pull;
-  if (isCrossRepository || !branch.startsWith(prefix)) return [];
+function toWaiting(
+  pull: PullAnswer,
+  { prefix, strictBase }: { readonly prefix: string; readonly strictBase: string | null },
+): readonly WaitingPullRequest[] {
+  const { number, headRefName: branch, headRefOid: head, baseRef, baseRefOid, baseRefName: baseBranch } = pull;
+  if (pull.isCrossRepository || !branch.startsWith(prefix)) return [];
   const state = shown(pull.commits)[0]?.commit.statusCheckRollup?.state ?? '';
-  const mergeable: PullRequestNow['mergeable'] = mergeabilityOf(pull.mergeable);
   return [
-    { number, branch, head, base: baseRef?.target?.oid ?? baseRefOid, mergeable, checks: rollups[state] ?? 'unknown' },
+    {
+      ...{ number, branch, head, base: baseRef?.target?.oid ?? baseRefOid, baseBranch },
+      mergeable: mergeabilityOf(pull.mergeable),
+      checks: rollups[state] ?? 'unknown',
+      isDraft: pull.isDraft,
+      decision: decisionOf(pull.reviewDecision),
+      isArmed: pull.autoMergeRequest != null,
+      isBehind: pull.mergeStateStatus === 'BEHIND',
+      mustBeCurrent: baseBranch === strictBase,
+      createdAt: Date.parse(pull.createdAt),
+    },
   ];
 }

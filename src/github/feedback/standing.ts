@@ -18,6 +18,9 @@ const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
   conclusions: [/\bfailed: checkRuns\([^)]*\) \{ nodes \{[^}]*\} \}/g, ''],
 };
 
+/** Fields and types that the list of open pull requests asks for as well, and can do without. */
+const OF_THE_TRAIN: readonly string[] = ['rules', 'RequiredStatusChecksParameters', 'mergeStateStatus'];
+
 /** Returns the query without what the server does not know. */
 export function withoutLacking(query: string, lacking: Lacking): string {
   return [...lacking].reduce((text, name) => {
@@ -59,12 +62,16 @@ export function toStanding(answer: StandingAnswer): ReviewState {
   return {
     id,
     isDraft,
-    decision: reviewDecision === null ? null : decisions[reviewDecision],
+    decision: decisionOf(reviewDecision),
     approvedBy: peopleWho('APPROVED'),
     changesRequestedBy: peopleWho('CHANGES_REQUESTED'),
     autoMerge: autoMergeRequest !== null,
     isQueued: isInMergeQueue,
   };
+}
+
+export function decisionOf(answer: StandingAnswer['reviewDecision']): ReviewState['decision'] {
+  return answer === null ? null : decisions[answer];
 }
 
 const decisions = {
@@ -80,7 +87,8 @@ export async function askWithKnownFields<T>(ask: (lacking: Lacking) => Promise<T
   } catch (error) {
     const { errors = [] } = graphqlAnswerOf(error);
     const unknown = errors.flatMap(({ message = '' }) => unknownNameIn(message) ?? []);
-    const isKnownHow = (name: string): boolean => Object.hasOwn(OPTIONAL, name) || Object.hasOwn(REPLACED, name);
+    const isKnownHow = (name: string): boolean =>
+      Object.hasOwn(OPTIONAL, name) || Object.hasOwn(REPLACED, name) || OF_THE_TRAIN.includes(name);
     if (unknown.length === 0 || !unknown.every(isKnownHow)) throw error;
     return ask(new Set(unknown));
   }

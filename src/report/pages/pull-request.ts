@@ -13,6 +13,7 @@ import { agentsOfChange } from '../sentences/lane-status.ts';
 import { listStillRedChecks, describeObjections } from '../sentences/feedback.ts';
 import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
 import { branchCostNoun } from '../sentences/spend.ts';
+import { trainPart } from '../sentences/train.ts';
 import { obstacleLines, onlyTrouble, stuckLines, quoteWordsOn } from '../sentences/waiting.ts';
 import { feedbackSection, itemLine, markedPart, type PullRequestText } from './feedback-section.ts';
 import {
@@ -63,6 +64,7 @@ function ownPart(report: WorkedReport, title: string, maxChars: number): string 
   const sections: readonly Section[] = [
     { name: 'headline', rank: 0, markdown: headline(report, tests) },
     { name: 'what to do', rank: 0, markdown: toDo(report, tests) },
+    { name: 'merge order', rank: 4, markdown: trainPart(report.train, report.pullRequest?.number ?? null) },
     { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
     { name: 'look at first', rank: 0, markdown: lookAtSection(report, isTight ? 60 : 300) },
     { name: 'tasks', rank: 2, markdown: renderPullRequestTasks(report, tests) },
@@ -84,21 +86,21 @@ function headline(report: WorkedReport, tests: TestState): string {
   const tested = testWords(tests);
   // Reviewers may still object to work that is done.
   const against = describeObjections(report);
-  const asked = against === '' ? '' : `; ${against}`;
+  const ending = against === '' ? '' : `; ${against}`;
   const trouble = troubleOf(report);
   const [glyph, stop] = trouble === '' ? [null, ''] : ['⛔', `${trouble}. `];
   switch (tests.kind) {
     case 'passed':
-      return `## ${glyph ?? (done === all && asked === '' ? '✅' : '🚧')} ${stop}${tasks === '' ? '' : `${tasks}, `}${tested}${asked}`;
+      return `## ${glyph ?? (done === all && ending === '' ? '✅' : '🚧')} ${stop}${tasks === '' ? '' : `${tasks}, `}${tested}${ending}`;
     case 'failed':
-      return `## ❌ ${tested}${trouble === '' ? '' : `. ${trouble}`}${tasks === '' ? '' : `${trouble === '' ? ';' : '.'} ${tasks}`}${asked}`;
+      return `## ❌ ${tested}${trouble === '' ? '' : `. ${trouble}`}${tasks === '' ? '' : `${trouble === '' ? ';' : '.'} ${tasks}`}${ending}`;
     case 'not-run':
     case 'unset':
-      return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}${asked}`;
+      return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}${ending}`;
   }
 }
 
-/** Renders what stops the work, as the headline of every page has it; empty for a run that nothing stopped. */
+/** Renders what stops the work, for the headline of every page; empty for a run that nothing stopped. */
 function troubleOf(report: WorkedReport): string {
   const isTrouble = ['halted', 'blocked', 'failed'].includes(report.outcome.kind);
   return isTrouble ? renderWords(describeOutcomeAlone(report).title, 'markdown') : '';

@@ -20,6 +20,7 @@ import { renderHeadline } from '../sentences/outcome-text.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
 import { renderStuckTask } from '../sentences/stuck.ts';
 import { costNoun, knownCost } from '../sentences/spend.ts';
+import { trainSection } from '../sentences/train.ts';
 import { feedbackLine } from './feedback-section.ts';
 import { tasksBar } from './progress-bar.ts';
 import { iterationResult } from './progress.ts';
@@ -142,6 +143,7 @@ export function renderAnswer(
     ...noticeOf(notice, taskLabel),
     ...(asAsked ? [] : [headline(report)]),
     ...(warningsOf(report).length === 0 ? [] : [warningSection(report, 'Warnings')]),
+    ...(answer.kind === 'status' ? [trainSection(settingOf(report)?.train ?? null)].filter((part) => part !== '') : []),
   ];
   const status =
     view === null

@@ -27,6 +27,7 @@ import { explainUnknownCost, costWord } from '../sentences/spend.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import { onlyTrouble } from '../sentences/waiting.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
+import { trainSection } from '../sentences/train.ts';
 import { feedbackLine } from './feedback-section.ts';
 import { claimWords, groupedLines, iterationResult } from './progress.ts';
 import {
@@ -64,6 +65,7 @@ export function renderSummary(report: RunReport): string {
       { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
       { name: 'tasks', rank: 2, markdown: taskSection(report) },
       { name: 'review and checks', rank: 2, markdown: feedbackLine(report) },
+      { name: 'merge order', rank: 3, markdown: trainSection(settingOf(report)?.train ?? null) },
       { name: 'tasks that need a person', rank: 2, markdown: stuckSection(report) },
       { name: 'waiting tasks', rank: 3, markdown: waitingSection(report) },
       { name: 'look at first', rank: 5, markdown: lookAtSection(report, 300) },
@@ -248,7 +250,7 @@ function sectionName(taskId: TaskId, title: string): string {
 
 /** Lists what went wrong, each problem once with its iterations. */
 function problemLines(report: RunReport): readonly string[] {
-  const said = iterationsOf(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
+  const remarks = iterationsOf(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
     [
       ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
       ...errorLine({ analysis, evidence, verdict, ...entry }),
@@ -261,7 +263,7 @@ function problemLines(report: RunReport): readonly string[] {
   const isolation = workOf(report)?.isolation ?? null;
   return [
     ...(isolation === null ? [] : isolationProblems(isolation).map((line) => prose(line, 2000))),
-    ...groupedLines(said).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
+    ...groupedLines(remarks).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
     ...testOnlyLine(report),
   ];
 }
@@ -291,7 +293,7 @@ function testOnlyLine(report: RunReport): readonly string[] {
   return testing === 0 || testing * 100 < percent * iterations.length
     ? []
     : [
-        `${testing} of ${count(iterations.length, 'iteration')} changed nothing but tests (\`test-only-percent\`: ${percent}).`,
+        `${testing} of ${count(iterations.length, 'iteration')} changed only tests (\`test-only-percent\`: ${percent}).`,
       ];
 }
 

@@ -187,7 +187,7 @@ const known: readonly (readonly Step[])[] = [
 ];
 
 test.each(['one', 'three'] as const)(
-  'whatever people do, nobody waits unheard, is told twice of the same, or pays for a run without news: %s job(s)',
+  'whatever people do, everybody gets an answer, no duplicate message, and no bill for a run without news: %s job(s)',
   async (jobs) => {
     await fc.assert(
       fc.asyncProperty(steps, async (walk) => {

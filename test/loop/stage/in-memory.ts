@@ -179,6 +179,26 @@ export function createCheckout(origin: Origin): Checkout {
           links: {},
         };
       }),
+    compareOpen: ({ base, pulls }) =>
+      guarded(faults, 'compareOpen', () => {
+        const onBase = history(commits, base.tip);
+        const measured = pulls.map(({ number, head }) => {
+          const fork = history(commits, head).find((commit) => onBase.includes(commit)) ?? base.tip;
+          const changed = (tip: ObjectId): Files => {
+            const [before, after] = [treeOf(fork), treeOf(tip)];
+            return Object.fromEntries(Object.entries(after).filter(([path, text]) => before[path] !== text));
+          };
+          return { number, isBehind: fork !== base.tip, own: changed(head), ofBase: changed(base.tip) };
+        });
+        return measured.map(({ number, isBehind, own, ofBase }) => ({
+          ...{ number, isBehind },
+          conflictsWith: measured
+            .filter((one) => one.number !== number)
+            .filter((one) => Object.keys(own).some((path) => path in one.own && one.own[path] !== own[path]))
+            .map((one) => one.number),
+          changedInBase: Object.keys(own).filter((path) => path in ofBase),
+        }));
+      }),
     namesOf: namesAtRoot,
     namesAtRoot,
     openLane: ({ baseBranch, start }) =>
@@ -567,6 +587,8 @@ export interface FakeForge extends ForgeAdapter {
   /** The comments that notify people, or did until they were settled. */
   readonly notifications: Map<number, Map<string, string>>;
   /** The feedback of people and CI on the open pull request of a branch. */
+  /** Branches that GitHub calls behind, whether a ruleset wants all of them up to date, and how GitHub answers auto-merge. */
+  readonly rules: { readonly behind: Set<string>; mustBeCurrent: boolean; arms: 'armed' | 'at-once' | 'not-allowed' };
   readonly saidOf: Map<string, Partial<Omit<PullRequestNow, 'id' | 'number' | 'url' | 'head' | 'isDraft'>>>;
   /** Details by name of the check. */
   readonly details: Map<string, CheckDetails>;
@@ -594,6 +616,7 @@ export function createForge({ branches }: Origin): FakeForge {
     pulls,
     comments,
     notifications,
+    rules,
     saidOf,
     details,
     earlierChecks,
@@ -613,6 +636,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'pulls'
     | 'comments'
     | 'notifications'
+    | 'rules'
     | 'saidOf'
     | 'details'
     | 'earlierChecks'
@@ -622,6 +646,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'labels'
     | 'faults'
   > = {
+    rules: { behind: new Set(), mustBeCurrent: false, arms: 'armed' },
     saidOf: new Map(),
     details: new Map(),
     earlierChecks: new Map(),
@@ -667,6 +692,7 @@ export function createForge({ branches }: Origin): FakeForge {
   const current = (pull: FakeForge['pulls'][number]) =>
     pull.state === 'open' ? { ...pull, headSha: branches.get(pull.branch) ?? pull.headSha } : pull;
   return {
+    rules,
     saidOf,
     details,
     earlierChecks,
@@ -783,11 +809,14 @@ export function createForge({ branches }: Origin): FakeForge {
         pulls
           .filter((pull) => pull.state === 'open' && pull.branch.startsWith(prefix) && !pull.fromFork)
           .map(current)
-          .map(({ number, branch, headSha, base }) => {
+          .map(({ number, branch, headSha, base, draft }) => {
             const said = saidOf.get(branch);
             const checks = said?.checks?.kind === 'known' ? said.checks.head.map(({ result }) => result) : [];
             return {
-              ...{ number, branch, head: headSha, base: branches.get(base) ?? headSha },
+              ...{ number, branch, head: headSha, base: branches.get(base) ?? headSha, baseBranch: base },
+              ...{ isDraft: draft, decision: said?.decision ?? null, createdAt: number },
+              isArmed: said?.autoMerge ?? false,
+              ...{ isBehind: rules.behind.has(branch), mustBeCurrent: rules.mustBeCurrent },
               mergeable: said?.mergeable ?? 'mergeable',
               checks: checks.includes('failed') ? 'failed' : 'unknown',
             } as const;
@@ -911,6 +940,24 @@ export function createForge({ branches }: Origin): FakeForge {
       ask('addLabels', () => {
         change(number, { labels: [...(pulls.find((pull) => pull.number === number)?.labels ?? []), ...names] });
         writes.push(`labels of #${String(number)}: ${names.map((name) => `+${name}`).join(' ')}`);
+      }),
+    armAutoMerge: (branch, head) =>
+      ask('armAutoMerge', () => {
+        if (branches.get(branch) !== head) fail(`${branch} is not at ${head}.`);
+        if (rules.arms !== 'armed') return { kind: rules.arms, detail: '' };
+        saidOf.set(branch, { ...saidOf.get(branch), autoMerge: true });
+        writes.push(`armed ${branch}`);
+        return { kind: 'armed', detail: '' };
+      }),
+    rewriteBodies: (numbers, rewrite) =>
+      ask('rewriteBodies', () => {
+        for (const number of numbers) {
+          const before = pulls.find((pull) => pull.number === number)?.body ?? '';
+          const body = rewrite(number, before);
+          if (body === before) continue;
+          change(number, { body });
+          writes.push(`rewrote #${String(number)}`);
+        }
       }),
     assign: (number, logins) =>
       ask('assign', () => {

@@ -99,7 +99,9 @@ const OTHER_WORDS = [
   'gemini-cli',
   'gemini-2',
   'gpt-5',
-  // An iteration that changes nothing but tests.
+  // The end of a setting of other Ralphs.
+  'auto-reset',
+  // An iteration that changes only tests.
   'test-only',
   'copilot-instructions',
   // An action of GitHub's.

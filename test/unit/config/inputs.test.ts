@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { lookAtKinds } from '../../../src/core/review/manifest.ts';
 import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../testbed/runner.ts';
 import { parseInputs, parseReach, withoutUnknownInputs } from '../../../src/config/inputs.ts';
@@ -95,6 +96,9 @@ describe('what each input accepts', () => {
     ['base-branch', '', (config) => config.baseBranch, null],
     ['base-branch', 'release/2.x', (config) => config.baseBranch, 'release/2.x'],
     ['draft', 'false', (config) => config.draft, false],
+    ['auto-merge', 'false', (config) => config.autoMerge, null],
+    ['auto-merge', 'true', (config) => config.autoMerge, lookAtKinds],
+    ['auto-merge', 'dependencies, deleted-test', (config) => config.autoMerge, ['dependencies', 'deleted-test']],
     ['notify', 'none', (config) => config.notify, { kind: 'none' }],
     [
       'notify',
@@ -205,6 +209,8 @@ describe('what each input refuses, with its name, its value and what is expected
     ['base-branch', '--upload-pack=x', /is not a branch name/],
     ['base-branch', 'a b', /is not a branch name/],
     ['draft', 'True', /must be one of: true, false/],
+    ['auto-merge', 'yes', /must be `true`, `false`, or a list of: manifest-not-read, /],
+    ['auto-merge', 'true, dependencies', /must be `true`, `false`, or a list of/],
     ['pr-labels', Array.from({ length: 21 }, (_, i) => `l${String(i)}`).join(), /has more than 20 labels/],
     ['pr-labels', 'x'.repeat(51), /more than 50 characters/],
     ['pr-labels', 'bot, Ralph:Done', /label that Ralph uses/],
@@ -258,7 +264,7 @@ describe('problems', () => {
     expect(Object.keys(withoutUnknownInputs(given))).toEqual(['verify', 'settings', 'max-patch-kib', 'api-key']);
   });
 
-  test('what is not given has its default', () => {
+  test('an input that is not given has its default', () => {
     expect(parseInputs({ 'github-token': 't', model: undefined })).toEqual(configOf({ 'github-token': 't' }));
     expect(errorOf(() => parseInputs({})).message).toMatch(/^An input is not usable:\n- github-token: is empty/);
   });
@@ -326,17 +332,17 @@ function errorOf(body: () => unknown): UserError {
   throw new Error('Nothing was thrown.');
 }
 
-describe('whom a run reaches whose inputs are not usable', () => {
+describe('the people that a run with unusable inputs notifies', () => {
   const texts = (change: Readonly<Record<string, string>>) => ({ ...readInputDefaults(actionYml, 'token'), ...change });
 
-  test('whom the usable ones name, as every run would', () => {
+  test('are those whom usable inputs name, as in every run', () => {
     const { taskLabel, notify } = configOf({ notify: 'ann', 'task-label': 'bug' });
     expect(
       parseReach(texts({ notify: 'ann', 'task-label': 'bug', 'max-iterations': 'many', nonsense: '1' })),
     ).toMatchObject({ taskLabel, notify, branchPrefix: 'ralph/' });
   });
 
-  test('what is not usable itself names nobody', () => {
+  test('do not come from an unusable input', () => {
     expect(
       parseReach(texts({ notify: '@ann', 'task-label': 'a,b', 'branch-prefix': '/', 'task-sources': 'mail' })),
     ).toMatchObject({ notify: { kind: 'auto' }, taskLabel: '', branchPrefix: '', taskSources: [] });

@@ -209,6 +209,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     answers: noFeedback,
     checks: null,
     held: null,
+    train: null,
     unlisted: [],
     shown: null,
     waitSkippedBy: null,

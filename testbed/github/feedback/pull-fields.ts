@@ -64,6 +64,9 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
     __typename: 'PullRequest',
     id: `PR_${String(pull.id)}`,
     number: pull.number,
+    body: state.issues.find((issue) => issue.number === pull.number)?.body ?? '',
+    createdAt: instant(state.issues.find((issue) => issue.number === pull.number)?.createdAt ?? at.call.now),
+    mergeStateStatus: () => mergeStateOf(at, pull),
     reviewDecision: () => decisionOf(at, pull),
     latestOpinionatedReviews: ({ writersOnly, ...slice }: Slice & { readonly writersOnly?: boolean | null }) =>
       connection(
@@ -98,6 +101,17 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
         slice,
       ),
   };
+}
+
+/** Returns GitHub's state of a merge, as far as a run asks for it: behind counts only where a rule wants the branch up to date. */
+async function mergeStateOf(at: Surroundings, pull: StoredPull): Promise<string> {
+  const { state } = at.call;
+  const headSha = headOf(at, pull);
+  const mergeable = await at.call.mergeable({ ...pull, headSha, baseSha: at.branches[pull.base] ?? pull.baseSha });
+  if (mergeable !== 'MERGEABLE') return mergeable === 'CONFLICTING' ? 'DIRTY' : 'UNKNOWN';
+  if (pull.draft) return 'BLOCKED';
+  if (state.behind.has(pull.number)) return 'BEHIND';
+  return ['CHANGES_REQUESTED', 'REVIEW_REQUIRED'].includes(decisionOf(at, pull) ?? '') ? 'BLOCKED' : 'CLEAN';
 }
 
 /** Returns the newest opinion of each reviewer, oldest first; a review that only comments does not count. */

@@ -13,7 +13,7 @@ const everything: TokenIdentity['permissions'] = {
   ...{ metadata: 'read', contents: 'write', pull_requests: 'write', checks: 'read', actions: 'read', statuses: 'read' },
 };
 
-describe('what people have decided of a pull request', () => {
+describe("people's decisions on a pull request", () => {
   test('is its reviews by people with write permission, auto-merge and the merge queue, also with all that is said of it', async () => {
     await using at = await openPull();
     const { state } = at.github;
@@ -128,11 +128,41 @@ describe('the open pull requests', () => {
     addCheck(state, { head: HEAD, name: 'test', conclusion: 'FAILURE' }, now);
     const found = await at.forge.waitingPullRequests('ralph/');
     expect(found.toSorted((one, other) => one.number - other.number)).toEqual([
-      { number: 1, branch: BRANCH, head: HEAD, base: BASE, mergeable: 'conflicting', checks: 'failed' },
+      {
+        ...{ number: 1, branch: BRANCH, head: HEAD, base: BASE, baseBranch: 'main', mergeable: 'conflicting' },
+        ...{ checks: 'failed', isDraft: true, decision: null, isArmed: false, isBehind: false, mustBeCurrent: false },
+        createdAt: expect.any(Number),
+      },
       expect.objectContaining({ number: 2, branch: 'ralph/issue-2', mergeable: 'unknown' }),
     ]);
     expect(at.sent()).toHaveLength(1);
     expect(at.github.violations).toEqual([]);
+  });
+
+  test('come with what their order needs: reviews, drafts, and whether a rule wants them up to date', async () => {
+    await using at = await openPull();
+    const { state } = at.github;
+    addPull(at, { number: 2, head: 'ralph/issue-2' });
+    for (const pull of state.pulls) pull.draft = pull.number === 2;
+    state.settings.requiredApprovals = 1;
+    state.settings.mustBeCurrent = true;
+    state.behind.add(1);
+    submitReview(state, { pull: 2, by: 'octo', state: 'CHANGES_REQUESTED' }, now);
+    const found = await at.forge.waitingPullRequests('ralph/');
+    expect(found.toSorted((one, other) => one.number - other.number)).toMatchObject([
+      { isDraft: false, decision: 'review-required', isBehind: true, mustBeCurrent: true },
+      { isDraft: true, decision: 'changes-requested', isBehind: false, mustBeCurrent: true },
+    ]);
+    expect(at.sent()).toHaveLength(1);
+    expect(at.github.violations).toEqual([]);
+  });
+
+  test('come without the rules from a server that does not know them', async () => {
+    await using at = await openPull();
+    at.github.state.settings.mustBeCurrent = true;
+    at.github.state.settings.unknownFields.push('rules', 'mergeStateStatus');
+    expect(await at.forge.waitingPullRequests('ralph/')).toMatchObject([{ isBehind: false, mustBeCurrent: false }]);
+    expect(at.sent()).toHaveLength(2);
   });
 
   test('of a large repository come in pages of 50', async () => {
@@ -157,6 +187,72 @@ test('whether it can be merged is asked once more while GitHub works it out', as
   at.github.state.mergeable.set(1, 'UNKNOWN');
   expect((await at.forge.pullRequestNow(BRANCH))?.mergeable).toBe('unknown');
   expect(at.sent()).toHaveLength(2);
+});
+
+describe('auto-merge', () => {
+  test('is armed for the commit that was verified, in the way that the repository merges', async () => {
+    await using at = await openPull();
+    at.github.state.settings.requiredApprovals = 1;
+    expect(await at.forge.armAutoMerge(BRANCH, HEAD)).toEqual({ kind: 'armed', detail: '' });
+    expect(at.github.state.autoMerge.has(1)).toBe(true);
+    expect(await at.forge.waitingPullRequests('ralph/')).toMatchObject([{ isArmed: true }]);
+    expect(at.sent()).toHaveLength(3);
+    expect(at.github.violations).toEqual([]);
+  });
+
+  test.each([
+    ['at-once', 'could be merged at once', () => undefined],
+    [
+      'not-allowed',
+      'the repository does not allow',
+      (at: ForgeFixture) => (at.github.state.settings.autoMergeAllowed = false),
+    ],
+  ])('is not armed (%s) where it %s, and nothing is merged', async (kind, _, change) => {
+    await using at = await openPull();
+    change(at);
+    expect(await at.forge.armAutoMerge(BRANCH, HEAD)).toMatchObject({ kind });
+    const { state } = at.github;
+    expect([state.autoMerge.size, state.pulls[0]?.mergedAt]).toEqual([0, null]);
+  });
+
+  test.each([
+    ['another commit is the head', BRANCH, 'c'.repeat(40)],
+    ['the branch has no pull request', 'ralph/issue-9', HEAD],
+  ])('is not armed where %s', async (_, branch, head) => {
+    await using at = await openPull();
+    at.github.state.settings.requiredApprovals = 1;
+    expect((await refusedWith(at.forge.armAutoMerge(branch, head))).message).toContain('no longer at the commit');
+    expect(at.github.state.autoMerge.size).toBe(0);
+  });
+
+  test('takes the permissions that the message names', async () => {
+    const permissions = { metadata: 'read', contents: 'read', pull_requests: 'write' } as const;
+    await using at = await openPull(permissions);
+    expect((await refusedWith(at.forge.armAutoMerge(BRANCH, HEAD))).message).toContain('`contents: write`');
+  });
+});
+
+describe('descriptions of several pull requests', () => {
+  const written = ({ github: { state } }: ForgeFixture): readonly string[] =>
+    state.issues.toSorted((one, other) => one.number - other.number).map(({ body }) => body);
+
+  test('are rewritten with one request to read and one to write', async () => {
+    await using at = await openPull();
+    addPull(at, { number: 2, head: 'ralph/issue-2' });
+    const before = written(at);
+    await at.forge.rewriteBodies([1, 2], (number, body) => `${body}${String(number)} "$\n{`);
+    expect(written(at)).toEqual([`${before[0] ?? ''}1 "$\n{`, `${before[1] ?? ''}2 "$\n{`]);
+    expect(at.sent()).toHaveLength(2);
+    await at.forge.rewriteBodies([1, 2], (_, body) => body);
+    expect(at.sent()).toHaveLength(3);
+    expect(at.github.violations).toEqual([]);
+  });
+
+  test('stay where the token may not write them', async () => {
+    const permissions = { metadata: 'read', contents: 'read', pull_requests: 'read' } as const;
+    await using at = await openPull(permissions);
+    expect((await refusedWith(at.forge.rewriteBodies([1], () => 'x'))).message).toContain('`pull-requests: write`');
+  });
 });
 
 async function openPull(permissions: TokenIdentity['permissions'] = everything): Promise<ForgeFixture> {

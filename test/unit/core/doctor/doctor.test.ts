@@ -140,7 +140,7 @@ test.each<[string, string, Finding['kind'] | undefined]>([
   ['issues have who put the label on', 'task-sources: issues', undefined],
   ['nobody knows whether the files of the default exist', 'max-iterations: 5', undefined],
   ['an expression says nothing', 'task-sources: ${{ vars.SOURCES }}', undefined],
-])('who gets a message: %s', (_, lines, kind) => {
+])('the recipients of messages: %s', (_, lines, kind) => {
   expect(of(input(lines), 'notify').map((found) => found.kind)).toEqual(kind === undefined ? [] : [kind]);
 });
 
@@ -785,7 +785,7 @@ describe('a workflow that calls the reusable one', () => {
   });
 });
 
-test('odd data for a workflow is none of ours, and never throws', () => {
+test('odd data for a workflow is not taken for one of Ralph, and never throws', () => {
   for (const data of [
     null,
     7,
@@ -844,4 +844,15 @@ jobs:
   ])('%s: the setting of the repository counts', (_what, secrets) => {
     expect(found(secrets, 'pull-requests')).toMatchObject([{ kind: 'problem' }]);
   });
+});
+
+test.each<[string, string, Finding['kind'] | undefined]>([
+  ["with the job's own token", 'auto-merge: true', 'warning'],
+  ["with the job's own token, by name", 'auto-merge: dependencies\ngithub-token: ${{ github.token }}', 'warning'],
+  ['with the token of an App', 'auto-merge: true\ngithub-token: ${{ steps.app.outputs.token }}', 'ok'],
+  ['that is off', 'auto-merge: false', undefined],
+  ['that nobody asks for', 'max-iterations: 5', undefined],
+])('auto-merge %s', (_, lines, kind) => {
+  const found = of(input(lines), 'pull-requests').filter(({ says }) => /auto-merge/i.test(says));
+  expect(found.map((one) => one.kind)).toEqual(kind === undefined ? [] : [kind]);
 });

@@ -57,7 +57,7 @@ Run npm test
 Error: Exit code 1`);
 });
 
-test('of a check of which nothing else is known, what there is', () => {
+test('of an otherwise unknown check, what there is', () => {
   const task = taskOfCheck(status({ url: null }), { ...nothing, missing: 'The log is gone' }, where);
   expect(task.title).toBe('Check "ci/other" fails');
   expect(task.body).toBe('Conclusion: failure\n\nThe log is gone.');
@@ -92,8 +92,17 @@ test('names do not hide words or break lines', () => {
   expect(task.body).toContain('Job: j End of the log:');
 });
 
+test('a base branch that a rule wants in the branch is a task of its own words', () => {
+  const task = taskOfConflict({ branch: 'main', base: 'def', pullRequest: 5, url: where.url, conflicts: false });
+  expect(task).toMatchObject({
+    id: CONFLICT_TASK,
+    title: 'Merge main, as a rule of the branch asks',
+    body: 'The base branch main has moved on, and pull request #5 must have its newest commits before it is merged.',
+  });
+});
+
 test('a base branch that conflicts is a task', () => {
-  const task = taskOfConflict({ branch: 'main', base: 'def', pullRequest: 5, url: where.url });
+  const task = taskOfConflict({ branch: 'main', base: 'def', pullRequest: 5, url: where.url, conflicts: true });
   expect(task).toMatchObject({
     id: CONFLICT_TASK,
     title: 'Merge main and resolve the conflicts',

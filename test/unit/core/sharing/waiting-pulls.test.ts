@@ -6,11 +6,20 @@ const HOUR = 3_600_000;
 const NOW = 100 * HOUR;
 
 function pull(branch: string, change: Partial<WaitingPullRequest> = {}): WaitingPullRequest {
-  return { number: 1, branch, head: 'aaa', base: 'bbb', mergeable: 'conflicting', checks: 'unknown', ...change };
+  return {
+    ...{ number: 1, branch, head: 'aaa', base: 'bbb', baseBranch: 'main', createdAt: 0 },
+    ...{ mergeable: 'conflicting', checks: 'unknown', isDraft: false, decision: null },
+    ...{ isArmed: false, isBehind: false, mustBeCurrent: false },
+    ...change,
+  };
 }
 
-function lanes(open: readonly WaitingPullRequest[], looked: readonly ExaminedPullRequest[] = []): readonly string[] {
-  return lanesInNeed(open, { prefix: 'ralph/', looked, now: NOW }).map(({ lane }) => lane);
+function lanes(
+  open: readonly WaitingPullRequest[],
+  looked: readonly ExaminedPullRequest[] = [],
+  toUpdate: number | null = null,
+): readonly string[] {
+  return lanesInNeed(open, { prefix: 'ralph/', looked, now: NOW, toUpdate }).map(({ lane }) => lane);
 }
 
 const SEEN = 'aaa bbb conflicting unknown';
@@ -24,6 +33,14 @@ describe('the pull requests that need work', () => {
     ['one without checks does not', { mergeable: 'mergeable' }, false],
   ])('%s', (_, change, expected) => {
     expect(lanes([pull('ralph/issue-2', change)])).toEqual(expected ? ['issue-2'] : []);
+  });
+
+  test('are also the one that is next and must have the newest base, which a look at its checks does not settle', () => {
+    const open = [1, 2].map((number) => pull(`ralph/issue-${String(number)}`, { number, mergeable: 'mergeable' }));
+    expect(lanes(open, [], 2)).toEqual(['issue-2']);
+    const looked = { lane: 'issue-2', at: NOW - HOUR };
+    expect(lanes(open, [{ ...looked, seen: 'aaa bbb mergeable unknown' }], 2)).toEqual(['issue-2']);
+    expect(lanes(open, [{ ...looked, seen: 'aaa bbb mergeable update' }], 2)).toEqual([]);
   });
 
   test('are of the queue and of issues, and of no branch that a person made', () => {

@@ -237,7 +237,7 @@ describe('whether people have enough to review', () => {
     expect(isFull(change, progress, { maxTasksPerPr, maxLinesPerPr })).toBe(expected);
   });
 
-  test('lines that were not measured are none', () => {
+  test('lines that were not measured do not count', () => {
     expect(isFull({ ...change, lines: null }, {}, { maxTasksPerPr: 0, maxLinesPerPr: 1 })).toBe(false);
   });
 });
@@ -248,9 +248,12 @@ test('what was measured replaces what was known, and only that', () => {
     ...noChange,
     tasks: { 'issue-1': { ...noShare, size }, 'issue-2': { ...noShare, size }, 'issue-3': noShare },
   };
-  expect(withMeasuredSizes(before, { lines: 9, sizes: { 'issue-1': { ...size, files: 7 } } })).toEqual({
+  expect(
+    withMeasuredSizes(before, { lines: 9, sizes: { 'issue-1': { ...size, files: 7 } }, lookAt: [{ kind: 'notes' }] }),
+  ).toEqual({
     ...before,
     lines: 9,
+    lookAt: ['notes'],
     tasks: { ...before.tasks, 'issue-1': { ...noShare, size: { ...size, files: 7 } } },
   });
   expect(shareOf(before, 'issue-9')).toBe(noShare);

@@ -172,6 +172,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
     leftOut: fc.array(fc.record({ path: text, why: text }), { maxLength: 40 }),
     leftOutMore: count,
     lines: fc.option(count),
+    lookAt: fc.option(fc.constant(['dependencies', 'notes'] as const)),
   }),
   notifiedAt: fc.array(instant, { maxLength: 10 }),
   feedback: fc.record({

@@ -132,6 +132,7 @@ const full: LaneState = {
     failingSince: 3,
     overruled: ['Iteration 1: it claimed too much.'],
     overruledMore: 2,
+    lookAt: ['dependencies'],
     leftOut: [{ path: 'a.env', why: 'it holds a key' }],
     leftOutMore: 1,
     lines: 5,

@@ -1,0 +1,38 @@
+import type { LaneState } from '../lane/state/state.ts';
+import type { LookAtKind } from '../review/manifest.ts';
+import type { ObjectId } from '../evidence.ts';
+
+/** The state of GitHub's auto-merge for the pull request that is next; `detail` is GitHub's sentence, or names of *Look at first* kinds. */
+export interface AutoMerge {
+  readonly number: number;
+  readonly kind: 'armed' | Refused | Prevented;
+  readonly detail: string;
+}
+
+/** The reason why GitHub did not arm. `at-once`: nothing keeps the pull request from being merged now. */
+type Refused = 'at-once' | 'not-allowed' | 'refused';
+
+/** The reason why GitHub was not asked to arm. */
+type Prevented = 'unknown' | 'incomplete' | 'unverified' | 'person' | 'look-at' | 'review-again';
+
+/**
+ * Returns why a pull request is not armed; null if it is complete, verified in a clean clone at its head, without a
+ * person's commit on top and without a kind that prevents it. `state` null: the lane's state is not known.
+ */
+export function whyNotArmed(
+  state: LaneState | null,
+  { number, head, needsReview }: { readonly number: number; readonly head: ObjectId; readonly needsReview: boolean },
+  prevents: readonly LookAtKind[],
+): AutoMerge | null {
+  const not = (kind: Prevented, detail = ''): AutoMerge => ({ number, kind, detail });
+  if (state === null) return not('unknown');
+  const { lastRun, headVerification, change, feedback } = state;
+  if (lastRun?.outcome !== 'complete' || lastRun.published === null) return not('incomplete');
+  if (lastRun.published.head !== head) return not('person');
+  if (headVerification?.kind !== 'passed' || headVerification.commit !== head) return not('unverified');
+  // New commits have overtaken what people decided, and the reviews that were requested again are not in yet.
+  if (feedback.overtaken !== null && needsReview) return not('review-again');
+  if (change.lookAt === null) return not('look-at', 'not measured');
+  const found = change.lookAt.filter((kind) => prevents.includes(kind));
+  return found.length === 0 ? null : not('look-at', found.join(', '));
+}

@@ -1,0 +1,147 @@
+import type { WaitingPullRequest } from '../feedback/pull-request-now.ts';
+import type { AutoMerge } from './auto-merge.ts';
+
+/** The comparison of an open pull request with the others and with its base branch, made by git. */
+export interface Compared {
+  readonly number: number;
+  /** Numbers of the open pull requests that conflict with it. */
+  readonly conflictsWith: readonly number[];
+  readonly isBehind: boolean;
+  /** Files of the pull request that its base branch has changed since the branch left it. */
+  readonly changedInBase: readonly string[];
+}
+
+/** The reason why a pull request cannot be merged now. `update`: a rule requires it to be up to date with its base branch. */
+export type MergeObstacle = 'conflict' | 'checks' | 'changes-requested' | 'unfinished' | 'unknown' | 'update';
+
+/** An open pull request in the order in which people merge them; plain data. */
+export interface TrainPull {
+  readonly number: number;
+  readonly branch: string;
+  readonly head: string;
+  /** null if nothing keeps people from merging it. */
+  readonly obstacle: MergeObstacle | null;
+  readonly needsReview: boolean;
+  /** True if GitHub merges it by itself as soon as its rules hold. */
+  readonly isArmed: boolean;
+  readonly conflictsWith: readonly number[];
+  /** `left`: it lacks commits of its base branch, and no rule asks for them. */
+  readonly behind: 'no' | 'left' | 'rule' | 'unknown';
+  /** Files whose verification is stale, because the base branch has changed them as well. */
+  readonly stale: readonly string[];
+  /** Instant in ms. */
+  readonly createdAt: number;
+}
+
+/** The open pull requests of Ralph's branches, the next to merge first. `isCompared` is true once git has compared them with each other. */
+export interface Train {
+  readonly pulls: readonly TrainPull[];
+  readonly isCompared: boolean;
+  /** null if no run has looked whether to arm auto-merge. */
+  readonly autoMerge: AutoMerge | null;
+}
+
+/** Maximum number of files named for one pull request. */
+const MAX_STALE = 20;
+
+/** Orders the open pull requests: first those that can be merged, of them the one with the fewest conflicts with the others, then the oldest. `compared` null: git could not compare them. */
+export function trainOf(open: readonly WaitingPullRequest[], compared: readonly Compared[] | null): Train {
+  const known = new Map((compared ?? []).map((one) => [one.number, one]));
+  return inOrder({
+    pulls: open.map((pull) => toTrainPull(pull, known.get(pull.number))),
+    isCompared: compared !== null,
+    autoMerge: null,
+  });
+}
+
+/** Returns the pull request to merge next; null if none can be merged. */
+export function nextOf({ pulls: [first] }: Train): TrainPull | null {
+  return first !== undefined && rankOf(first) === 0 ? first : null;
+}
+
+/** Returns the number of the pull request into which the base branch is merged because a rule wants that and it is next; null if there is none. */
+export function pullToUpdate(train: Train): number | null {
+  const next = nextOf(train);
+  return next?.obstacle === 'update' ? next.number : null;
+}
+
+/** Returns the pull requests further ahead that conflict with this one: once one of them is merged, this one conflicts with the base branch. */
+export function aheadOf({ pulls }: Train, { number, conflictsWith }: TrainPull): readonly number[] {
+  const ahead = pulls.slice(
+    0,
+    pulls.findIndex((one) => one.number === number),
+  );
+  return ahead.map((one) => one.number).filter((one) => conflictsWith.includes(one));
+}
+
+/** Returns the train after a run that has published this pull request. Its known conflicts with others stay. */
+export function withPublished(
+  train: Train,
+  own: Pick<TrainPull, 'number' | 'branch' | 'head'> & { readonly isDraft: boolean; readonly now: number },
+): Train {
+  const { isDraft, now, ...published } = own;
+  const known = train.pulls.find(({ number }) => number === own.number) ?? { ...fresh, ...published, createdAt: now };
+  const others = train.pulls.filter(({ number }) => number !== own.number);
+  const isMoved = known.head !== own.head;
+  const hasBase = isMoved && (known.obstacle === 'conflict' || known.obstacle === 'update');
+  // Checks begin again with a new head, and a reviewer who requested changes decides again.
+  const isOver = isMoved ? known.obstacle !== 'changes-requested' : known.obstacle === 'unfinished';
+  const standing = {
+    obstacle: isDraft ? 'unfinished' : isOver ? null : known.obstacle,
+    behind: hasBase ? 'no' : known.behind,
+    stale: isMoved ? [] : known.stale,
+  } as const;
+  return inOrder({ ...train, pulls: [...others, { ...known, ...published, ...standing }] });
+}
+
+const fresh = {
+  obstacle: null,
+  needsReview: false,
+  isArmed: false,
+  conflictsWith: [],
+  behind: 'unknown',
+  stale: [],
+} as const;
+
+function toTrainPull(pull: WaitingPullRequest, compared: Compared | undefined): TrainPull {
+  const { number, branch, head, decision, createdAt } = pull;
+  const isBehind = pull.isBehind || (compared?.isBehind ?? null);
+  const isByRule = pull.isBehind || (isBehind === true && pull.mustBeCurrent);
+  const obstacle = obstacleOf(pull, isByRule);
+  return {
+    ...{ number, branch, head, createdAt },
+    obstacle,
+    needsReview: decision === 'review-required',
+    isArmed: pull.isArmed,
+    conflictsWith: compared?.conflictsWith ?? [],
+    behind: isBehind === null ? 'unknown' : isByRule ? 'rule' : isBehind ? 'left' : 'no',
+    // Anything else is verified again before people merge it.
+    stale: obstacle === null || obstacle === 'update' ? (compared?.changedInBase ?? []).slice(0, MAX_STALE) : [],
+  };
+}
+
+function obstacleOf(pull: WaitingPullRequest, isBehindByRule: boolean): MergeObstacle | null {
+  if (pull.mergeable === 'conflicting') return 'conflict';
+  if (pull.checks === 'failed') return 'checks';
+  if (pull.decision === 'changes-requested') return 'changes-requested';
+  if (pull.isDraft) return 'unfinished';
+  if (pull.mergeable === 'unknown') return 'unknown';
+  return isBehindByRule ? 'update' : null;
+}
+
+function inOrder(train: Train): Train {
+  return {
+    ...train,
+    pulls: train.pulls.toSorted(
+      (one, other) =>
+        rankOf(one) - rankOf(other) ||
+        one.conflictsWith.length - other.conflictsWith.length ||
+        one.createdAt - other.createdAt ||
+        one.number - other.number,
+    ),
+  };
+}
+
+function rankOf({ obstacle }: TrainPull): 0 | 1 {
+  return obstacle === null || obstacle === 'update' ? 0 : 1;
+}

@@ -1,0 +1,61 @@
+import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
+import { isLaneId } from '../../core/tasks/ids.ts';
+import { sentence } from '../../core/text/phrase.ts';
+import { type Compared, type Train, trainOf } from '../../core/train/train.ts';
+import { textOf, UserError } from '../../errors.ts';
+import type { GateDeps } from '../deps.ts';
+
+/** The open pull requests of Ralph's branches; `train` null if they were not read. */
+export interface ExaminedTrain {
+  readonly open: readonly WaitingPullRequest[];
+  readonly train: Train | null;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads all open pull requests of Ralph's branches, also those of finished issues, with one request, and orders them.
+ * An unreadable list is a warning.
+ */
+export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
+  const { answers, autoMerge, branchPrefix } = deps.config;
+  if (!answers.checks && autoMerge === null) return { open: [], train: null, warnings: [] };
+  try {
+    const listed = await listTwice(deps);
+    // A person may have a branch of the same prefix.
+    const open = listed.filter(({ branch }) => isLaneId(branch.slice(branchPrefix.length)));
+    const compared = await compare(deps, open);
+    // Without a verification, none can be stale.
+    const known = deps.config.policy.verifies
+      ? compared
+      : (compared?.map((one) => ({ ...one, changedInBase: [] })) ?? null);
+    return { open, train: trainOf(open, known), warnings: [] };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const why = `The open pull requests could not be read: ${sentence(error.message)}`;
+    return { open: [], train: null, warnings: [why] };
+  }
+}
+
+/** Lists twice, because GitHub computes whether something can be merged only on the first request. */
+async function listTwice({ forge, config }: GateDeps): Promise<readonly WaitingPullRequest[]> {
+  const open = await forge.waitingPullRequests(config.branchPrefix);
+  const isUnknown = open.some(({ mergeable }) => mergeable === 'unknown');
+  return isUnknown ? forge.waitingPullRequests(config.branchPrefix) : open;
+}
+
+/** Compares the pull requests into the base branch of the oldest one. A single one is compared only where a rule asks whether it is up to date. */
+async function compare(
+  { repository, log }: Pick<GateDeps, 'repository' | 'log'>,
+  open: readonly WaitingPullRequest[],
+): Promise<readonly Compared[] | null> {
+  const byAge = open.toSorted((one, other) => one.createdAt - other.createdAt);
+  const pulls = byAge.filter(({ baseBranch }) => baseBranch === byAge[0]?.baseBranch);
+  const [oldest] = pulls;
+  if (oldest === undefined || (pulls.length < 2 && !oldest.mustBeCurrent)) return [];
+  try {
+    return await repository.compareOpen({ base: { branch: oldest.baseBranch, tip: oldest.base }, pulls });
+  } catch (error) {
+    log.info(`The open pull requests could not be compared: ${sentence(textOf(error))}`);
+    return null;
+  }
+}

@@ -1,0 +1,157 @@
+import { join } from 'node:path';
+import type { ObjectId } from '../../../core/evidence.ts';
+import { isBranchName } from '../../../core/refusals/refusal.ts';
+import type { Compared } from '../../../core/train/train.ts';
+import type { OpenPulls } from '../../../ports/repository.ts';
+import { authorization, type Git, withBareRepository } from '../../git.ts';
+import { decodeNames } from '../../names.ts';
+import { writeRegular } from '../../regular-files.ts';
+import type { Opened, OpenOptions } from '../lane.ts';
+
+/** Maximum number of pull requests compared; the oldest come first. */
+const MAX_PULLS = 60;
+
+/** Maximum number of pairs merged, each in a few ms; further pairs that change the same file count as conflicting. */
+const MAX_PAIRS = 60;
+
+/** Maximum time of one command, in ms: the run can do without the answer. */
+const WITHIN_MS = 20_000;
+
+/** A pull request, with where it left its base branch and the files that it and its base branch have changed since. */
+interface Measured {
+  readonly number: number;
+  readonly head: ObjectId;
+  readonly isBehind: boolean;
+  readonly files: ReadonlySet<string>;
+  readonly baseFiles: ReadonlySet<string>;
+}
+
+/**
+ * Compares open pull requests with each other and with their base branch, in a repository that exists only for this:
+ * the checkout gets no object and no ref. Returns null if git cannot tell, for example because a branch moved in the meantime.
+ */
+export async function compareOpenPulls(
+  { workFolder, env, remote }: OpenOptions,
+  { workspace, startHead }: Opened,
+  { base, pulls }: OpenPulls,
+): Promise<readonly Compared[] | null> {
+  const compared = pulls.slice(0, MAX_PULLS);
+  if (![base.branch, ...compared.map(({ branch }) => branch)].every(isBranchName)) return null;
+  const borrow = { objects: join(workspace.commonFolder, 'objects'), shallow: '' };
+  return withBareRepository({ workFolder, env, borrow, hide: [remote.token] }, async (git, gitFolder) => {
+    // Fetching sends only what this commit lacks.
+    if (startHead !== null) await writeRegular(join(gitFolder, 'refs', 'start'), `${startHead}\n`);
+    const branches = [base.branch, ...compared.map(({ branch }) => branch)];
+    const fetched = await git.answer(
+      [
+        ...['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', remote.url],
+        ...branches.map((branch, at) => `+refs/heads/${branch}:refs/ralph/open/${String(at)}`),
+      ],
+      { variables: authorization(remote.url, remote.token), timeoutMs: WITHIN_MS },
+    );
+    if (fetched.exitCode !== 0) return null;
+    const measured = await measure(git, { base: base.tip, heads: compared });
+    const conflicts = measured === null ? null : await conflictsAmong(git, measured);
+    if (measured === null || conflicts === null) return null;
+    return measured.map((one) => ({
+      number: one.number,
+      conflictsWith: conflicts
+        .filter((pair) => pair.includes(one.number))
+        .flatMap((pair) => pair.filter((number) => number !== one.number)),
+      isBehind: one.isBehind,
+      changedInBase: [...one.files].filter((path) => one.baseFiles.has(path)),
+    }));
+  });
+}
+
+async function measure(
+  git: Git,
+  { base, heads }: { readonly base: ObjectId; readonly heads: OpenPulls['pulls'] },
+): Promise<readonly Measured[] | null> {
+  const listed = await git.answer(['rev-list', '--parents', ...new Set(heads.map(({ head }) => head)), `^${base}`], {
+    timeoutMs: WITHIN_MS,
+  });
+  if (listed.exitCode !== 0) return null;
+  const parents = new Map(
+    listed.stdout
+      .toString()
+      .split('\n')
+      .map((line) => line.split(' '))
+      .map(([commit = '', ...of]) => [commit, of] as const),
+  );
+  const exits = heads.map(({ head }) => exitsOf(head, parents));
+  const forks = exits.map(([nearest], at) => nearest ?? heads[at]?.head ?? base);
+  const files = await filesOf(git, [
+    ...heads.map(({ head }, at) => [head, forks[at] ?? base] as const),
+    ...forks.map((fork) => [base, fork] as const),
+  ]);
+  if (files === null) return null;
+  return heads.map(({ number, head }, at) => ({
+    ...{ number, head },
+    isBehind: exits[at]?.includes(base) !== true,
+    files: files[at] ?? new Set<string>(),
+    baseFiles: files[heads.length + at] ?? new Set<string>(),
+  }));
+}
+
+/** Returns the commits of the base branch that a branch builds on, the nearest first: after a merge of the base, that is the one merged last. */
+function exitsOf(head: ObjectId, parents: ReadonlyMap<ObjectId, readonly ObjectId[]>): readonly ObjectId[] {
+  const seen = new Set([head]);
+  // A set is walked in the order in which it grows, so nearer commits come first.
+  for (const commit of seen) for (const parent of parents.get(commit) ?? []) seen.add(parent);
+  return [...seen].filter((commit) => !parents.has(commit));
+}
+
+/** Returns the files that differ between the two commits of each pair, with one process. */
+async function filesOf(
+  git: Git,
+  pairs: readonly (readonly [ObjectId, ObjectId])[],
+): Promise<readonly ReadonlySet<string>[] | null> {
+  const answer = await git.answer(['diff-tree', '--stdin', '--always', '-r', '-z', '--name-only', '--no-renames'], {
+    // git takes the second commit for the parent of the first, and puts the id of the first in front of its files.
+    input: pairs.map(([commit, before]) => `${commit} ${before}\n`).join(''),
+    timeoutMs: WITHIN_MS,
+  });
+  if (answer.exitCode !== 0) return null;
+  const found: Set<string>[] = [];
+  for (const record of decodeNames(answer.stdout).split('\0')) {
+    // The first file of a pair follows directly after its commit.
+    if (record === pairs[found.length]?.[0]) found.push(new Set());
+    else if (record !== '') found.at(-1)?.add(record);
+  }
+  return found.length === pairs.length ? found : null;
+}
+
+/** Returns the pairs that conflict: those that change the same file are merged, all with one process. */
+async function conflictsAmong(git: Git, pulls: readonly Measured[]): Promise<readonly (readonly number[])[] | null> {
+  const sharing = pulls.flatMap((one, at) =>
+    pulls
+      .slice(at + 1)
+      .filter(({ files }) => [...one.files].some((path) => files.has(path)))
+      .map((other) => [one, other] as const),
+  );
+  const merged = sharing.slice(0, MAX_PAIRS);
+  const beyond = sharing.slice(MAX_PAIRS).map((pair) => pair.map(({ number }) => number));
+  if (merged.length === 0) return [];
+  const answer = await git.answer(
+    ['-c', 'merge.directoryRenames=false', 'merge-tree', '--write-tree', '--stdin', '--name-only', '--no-messages'],
+    { input: merged.map(([one, other]) => `${one.head} ${other.head}\n`).join(''), timeoutMs: WITHIN_MS },
+  );
+  // git before 2.39 does not know `--stdin`.
+  if (answer.exitCode !== 0) return null;
+  const results = resultsIn(decodeNames(answer.stdout));
+  if (results.length !== merged.length) return null;
+  const conflicting = merged.filter((_, at) => results[at] !== 'clean').map((pair) => pair.map(({ number }) => number));
+  return [...conflicting, ...beyond];
+}
+
+/** Parses the results: status, tree, files in conflict, and an empty record, for each pair. */
+function resultsIn(output: string): readonly ('clean' | 'conflict')[] {
+  const results: ('clean' | 'conflict')[] = [];
+  let isFirst = true;
+  for (const record of output.split('\0').slice(0, -1)) {
+    if (isFirst) results.push(record.trim() === '1' ? 'clean' : 'conflict');
+    isFirst = record === '';
+  }
+  return results;
+}

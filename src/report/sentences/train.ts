@@ -1,0 +1,120 @@
+import { namesOf } from '../../core/text/phrase.ts';
+import { aheadOf, type MergeObstacle, nextOf, type Train, type TrainPull } from '../../core/train/train.ts';
+import type { AutoMerge } from '../../core/train/auto-merge.ts';
+import { code, prose } from '../markdown.ts';
+
+const BEGIN = '<!-- ralph:merge-order -->';
+
+const END = '<!-- ralph:merge-order-end -->';
+
+/** The end of our part of a description, in front of which a page of an earlier version gets the order. */
+const PART_END = '<!-- ralph:end -->';
+
+/** Maximum number of pull requests listed. */
+const LISTED = 20;
+
+const OBSTACLE_WORDS: Readonly<Record<MergeObstacle, string>> = {
+  conflict: 'it conflicts with its base branch, which a run merges into it',
+  checks: 'a check fails, which a run works on',
+  'changes-requested': 'a reviewer requested changes',
+  unfinished: 'it is still a draft',
+  unknown: 'GitHub has not worked out yet whether it can be merged',
+  update: 'a rule requires it to be up to date with its base branch, which the next run merges into it',
+};
+
+/** Returns which pull request to merge next, and why, as one sentence; empty when there are no several to choose from. */
+export function nextToMerge(train: Train): string {
+  const { pulls, isCompared } = train;
+  if (pulls.length < 2) return '';
+  const next = nextOf(train);
+  if (next === null) return `None of the ${String(pulls.length)} open pull requests can be merged now.`;
+  const name = `#${String(next.number)}`;
+  const how = next.needsReview ? `Review and merge ${name} next` : `Merge ${name} next`;
+  const why = !isCompared
+    ? 'it has waited longest (git could not tell which of them conflict with each other)'
+    : next.conflictsWith.length === 0
+      ? 'it conflicts with none of the others, and has waited longest of those'
+      : `it conflicts with the fewest others (${numbersOf(next.conflictsWith)})`;
+  return next.obstacle === 'update' ? `${name} is the next to merge: ${OBSTACLE_WORDS.update}.` : `${how}: ${why}.`;
+}
+
+/** Returns what one pull request waits for, and whether it is behind its base branch, as one sentence of Markdown; empty when nothing is. */
+export function standingOf(train: Train, pull: TrainPull): string {
+  const ahead = aheadOf(train, pull);
+  const facts = [
+    ...(pull.obstacle === null ? [] : [OBSTACLE_WORDS[pull.obstacle]]),
+    ...(ahead.length === 0 ? [] : [`it conflicts with ${numbersOf(ahead)}, which comes first`]),
+    ...(pull.behind === 'left' && pull.obstacle !== 'conflict'
+      ? ['it is only behind its base branch, and is left so, since no rule asks for more']
+      : []),
+    ...(pull.stale.length === 0
+      ? []
+      : [
+          `it was verified before its base branch changed the same files (${namesOf(pull.stale.map((path) => code(path, 120)))})`,
+        ]),
+  ];
+  return facts.length === 0 ? '' : `#${String(pull.number)}: ${facts.join('; ')}.`;
+}
+
+/** Returns what became of auto-merge, and what to do, in a few sentences of Markdown. */
+export function autoMergeWords({ number, kind, detail }: AutoMerge): string {
+  const name = `#${String(number)}`;
+  switch (kind) {
+    case 'armed':
+      return `Auto-merge of ${name} is on: GitHub merges it as soon as the rules of its base branch hold. A merge that the job's own token has armed starts no workflow; that takes the token of a GitHub App as \`github-token\`.`;
+    case 'at-once':
+      return `Auto-merge of ${name} is off: nothing keeps it from being merged now, so GitHub arms nothing. Merge it yourself, or have a rule of its base branch require a review or a check.`;
+    case 'not-allowed':
+      return `Auto-merge of ${name} is off: the repository does not allow it. Turn on “Allow auto-merge” in its settings, under Pull Requests.`;
+    case 'refused':
+      return `Auto-merge of ${name} is off, since GitHub refused it: ${prose(detail, 300)}`;
+    case 'look-at':
+      return `Auto-merge of ${name} is off: it has files to look at first (${code(detail, 300)}). Merge it yourself once you have reviewed them.`;
+    default:
+      return `Auto-merge of ${name} is off: ${PREVENTED_WORDS[kind]}.`;
+  }
+}
+
+const PREVENTED_WORDS = {
+  unknown: "its branch's state could not be read",
+  incomplete: 'its work is not complete. The next run continues it',
+  unverified: 'its newest commit was not verified in a clean clone. Set `verify`, or merge it yourself',
+  person: "its newest commit is a person's. Merge it yourself once you have reviewed that",
+  'review-again': 'its commits are newer than what people decided. Review it again',
+} as const;
+
+/** Renders the order of all open pull requests as Markdown; empty when there is nothing to say. */
+export function trainSection(train: Train | null): string {
+  if (train === null) return '';
+  const lines = train.pulls.slice(0, LISTED).map((pull) => standingOf(train, pull));
+  const armed = train.autoMerge === null ? '' : autoMergeWords(train.autoMerge);
+  const said = [nextToMerge(train), armed, ...lines].filter((line) => line !== '');
+  return said.length === 0 ? '' : ['### Merge order', ...said.map((line) => `- ${line}`)].join('\n');
+}
+
+/** Renders the order on the page of one pull request, between markers of its own; `number` null for one that is about to be opened. */
+export function trainPart(train: Train | null, number: number | null): string {
+  if (train === null) return '';
+  const own = train.pulls.find((pull) => pull.number === number);
+  const lines = [
+    nextToMerge(train),
+    ...(own === undefined ? [] : [standingOf(train, own)]),
+    ...(train.autoMerge !== null && train.autoMerge.number === number ? [autoMergeWords(train.autoMerge)] : []),
+  ].filter((line) => line !== '');
+  return lines.length === 0 ? '' : `${BEGIN}\n${lines.join('\n\n')}\n${END}`;
+}
+
+/** Returns the description with the order as it is now; a description without our part stays as it is. */
+export function withTrainPart(body: string, part: string): string {
+  const [begin, end] = [body.indexOf(BEGIN), body.indexOf(END)];
+  if (begin !== -1 && end > begin) {
+    const [before, after] = [body.slice(0, begin), body.slice(end + END.length)];
+    return part === '' ? `${before.trimEnd()}\n\n${after.trimStart()}` : `${before}${part}${after}`;
+  }
+  const close = body.lastIndexOf(PART_END);
+  return part === '' || close === -1 ? body : `${body.slice(0, close).trimEnd()}\n\n${part}\n${body.slice(close)}`;
+}
+
+function numbersOf(numbers: readonly number[]): string {
+  return namesOf(numbers.map((number) => `#${String(number)}`));
+}

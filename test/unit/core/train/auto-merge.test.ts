@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { noChange } from '../../../../src/core/lane/change.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { whyNotArmed } from '../../../../src/core/train/auto-merge.ts';
+
+const HEAD = 'a'.repeat(40);
+const begun = initialState('issue-1', 0);
+const verified = { commit: HEAD, commands: '01', kind: 'passed', command: null, exitCode: 0 } as const;
+
+/** A lane that may be armed. */
+const ready: LaneState = {
+  ...begun,
+  lastRun: { outcome: 'complete', reason: 'plan_complete', at: 0, published: { head: HEAD, pullRequest: null } },
+  headVerification: verified,
+  change: { ...noChange, lookAt: ['notes'] },
+};
+const overtaken = { approvedBy: ['ann'], autoMerge: true, queued: false, at: 0 };
+const pull = { number: 1, head: HEAD, needsReview: false };
+
+test('a complete, verified pull request without a kind that prevents it is armed', () => {
+  expect(whyNotArmed(ready, pull, ['dependencies'])).toBeNull();
+  expect(whyNotArmed({ ...ready, change: { ...noChange, lookAt: [] } }, pull, ['notes'])).toBeNull();
+  expect(whyNotArmed({ ...ready, feedback: { ...begun.feedback, overtaken } }, pull, [])).toBeNull();
+});
+
+test.each<[string, LaneState | null, Partial<typeof pull>]>([
+  ['unknown', null, {}],
+  ['incomplete', { ...ready, lastRun: null }, {}],
+  ['incomplete', { ...ready, lastRun: { outcome: 'limit', reason: 'iterations', at: 0, published: null } }, {}],
+  ['person', ready, { head: 'b'.repeat(40) }],
+  ['unverified', { ...ready, headVerification: null }, {}],
+  ['unverified', { ...ready, headVerification: { ...verified, kind: 'failed' } }, {}],
+  ['unverified', { ...ready, headVerification: { ...verified, commit: 'c' } }, {}],
+  ['review-again', { ...ready, feedback: { ...begun.feedback, overtaken } }, { needsReview: true }],
+  ['look-at', { ...ready, change: noChange }, {}],
+  ['look-at', { ...ready, change: { ...noChange, lookAt: ['dependencies', 'notes'] } }, {}],
+])('none is that is %s', (kind, state, change) => {
+  expect(whyNotArmed(state, { ...pull, ...change }, ['dependencies'])).toMatchObject({ number: 1, kind });
+});

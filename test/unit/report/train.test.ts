@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest';
+import type { AutoMerge } from '../../../src/core/train/auto-merge.ts';
+import type { Train, TrainPull } from '../../../src/core/train/train.ts';
+import {
+  autoMergeWords,
+  nextToMerge,
+  standingOf,
+  trainPart,
+  trainSection,
+  withTrainPart,
+} from '../../../src/report/sentences/train.ts';
+
+function pull(number: number, change: Partial<TrainPull> = {}): TrainPull {
+  return {
+    ...{ number, branch: `ralph/issue-${String(number)}`, head: 'h', createdAt: number, obstacle: null },
+    ...{ needsReview: false, isArmed: false, conflictsWith: [], behind: 'no', stale: [] },
+    ...change,
+  };
+}
+
+const of = (...pulls: readonly TrainPull[]): Train => ({ pulls, isCompared: true, autoMerge: null });
+
+describe('which to merge next is said with the reason', () => {
+  test.each<[string, Train]>([
+    ['', of(pull(1))],
+    ['Merge #1 next: it conflicts with none of the others, and has waited longest of those.', of(pull(1), pull(2))],
+    [
+      'Review and merge #1 next: it conflicts with the fewest others (#2).',
+      of(pull(1, { needsReview: true, conflictsWith: [2] }), pull(2, { conflictsWith: [1] })),
+    ],
+    [
+      'Merge #1 next: it has waited longest (git could not tell which of them conflict with each other).',
+      { ...of(pull(1), pull(2)), isCompared: false },
+    ],
+    [
+      '#1 is the next to merge: a rule requires it to be up to date with its base branch, which the next run merges into it.',
+      of(pull(1, { obstacle: 'update' }), pull(2)),
+    ],
+    [
+      'None of the 2 open pull requests can be merged now.',
+      of(pull(1, { obstacle: 'checks' }), pull(2, { obstacle: 'unfinished' })),
+    ],
+  ])('%s', (expected, train) => {
+    expect(nextToMerge(train)).toBe(expected);
+  });
+});
+
+test.each<[string, Partial<TrainPull>]>([
+  ['', {}],
+  ['#2: it conflicts with #1, which comes first.', { conflictsWith: [1] }],
+  ['#2: it is only behind its base branch, and is left so, since no rule asks for more.', { behind: 'left' }],
+  ['#2: it conflicts with its base branch, which a run merges into it.', { obstacle: 'conflict', behind: 'left' }],
+  ['#2: it was verified before its base branch changed the same files (`a.ts`).', { stale: ['a.ts'] }],
+])('of one it is said: %s', (expected, change) => {
+  const second = pull(2, change);
+  expect(standingOf(of(pull(1), second), second)).toBe(expected);
+});
+
+test('the section of the summary has the next one, and each that waits', () => {
+  expect(trainSection(of(pull(1), pull(2, { obstacle: 'checks' })))).toBe(
+    [
+      '### Merge order',
+      '- Merge #1 next: it conflicts with none of the others, and has waited longest of those.',
+      '- #2: a check fails, which a run works on.',
+    ].join('\n'),
+  );
+  expect([trainSection(null), trainSection(of(pull(1)))]).toEqual(['', '']);
+});
+
+test.each<[AutoMerge['kind'], string, string]>([
+  [
+    'armed',
+    '',
+    "Auto-merge of #1 is on: GitHub merges it as soon as the rules of its base branch hold. A merge that the job's own token has armed starts no workflow; that takes the token of a GitHub App as `github-token`.",
+  ],
+  [
+    'at-once',
+    '',
+    'Auto-merge of #1 is off: nothing keeps it from being merged now, so GitHub arms nothing. Merge it yourself, or have a rule of its base branch require a review or a check.',
+  ],
+  [
+    'not-allowed',
+    '',
+    'Auto-merge of #1 is off: the repository does not allow it. Turn on “Allow auto-merge” in its settings, under Pull Requests.',
+  ],
+  ['refused', 'It is @everybody.', 'Auto-merge of #1 is off, since GitHub refused it: It is @\u200Beverybody.'],
+  [
+    'look-at',
+    'dependencies',
+    'Auto-merge of #1 is off: it has files to look at first (`dependencies`). Merge it yourself once you have reviewed them.',
+  ],
+  [
+    'unverified',
+    '',
+    'Auto-merge of #1 is off: its newest commit was not verified in a clean clone. Set `verify`, or merge it yourself.',
+  ],
+])('auto-merge that is %s is explained on its page and in the summary', (kind, detail, expected) => {
+  const autoMerge = { number: 1, kind, detail };
+  expect(autoMergeWords(autoMerge)).toBe(expected);
+  const train = { ...of(pull(1)), autoMerge };
+  expect(trainSection(train)).toContain(expected);
+  expect(trainPart(train, 1)).toContain(expected);
+  expect(trainPart(train, 2)).toBe('');
+});
+
+describe('the order on the page of a pull request', () => {
+  const part = trainPart(of(pull(1), pull(2, { behind: 'left' })), 2);
+  const body = 'Mine\n\n<!-- ralph:begin -->\n## done\n<!-- ralph:end -->\n\nAlso mine';
+
+  test("is added to Ralph's part, replaced and removed, and nothing else changes", () => {
+    const written = withTrainPart(body, part);
+    expect(written).toContain('Merge #1 next');
+    expect(written).toContain('#2: it is only behind');
+    expect(written.indexOf('Merge #1 next')).toBeLessThan(written.indexOf('<!-- ralph:end -->'));
+    expect(withTrainPart(written, part)).toBe(written);
+    const other = trainPart(of(pull(2), pull(1)), 2);
+    const rewritten = withTrainPart(written, other);
+    expect(rewritten).toContain('Merge #2 next');
+    expect(rewritten).not.toContain('Merge #1 next');
+    expect(withTrainPart(rewritten, '').replaceAll(/\s+/g, ' ')).toBe(body.replaceAll(/\s+/g, ' '));
+  });
+
+  test("stays out of a description without Ralph's part", () => {
+    expect(withTrainPart('Only mine', part)).toBe('Only mine');
+    expect(withTrainPart(body, '')).toBe(body);
+  });
+});
