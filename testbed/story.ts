@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { READ_AGENTS, type ReadAgent } from '../src/core/agent-names.ts';
+import { wrapText } from '../src/cli/terminal-text.ts';
 import { keepBranches, keepGitHub, keepRun } from './keep-results.ts';
 import { NotPlayable } from './own-repository/repository.ts';
 import { isGood, tryRepository, type Trial } from './own-repository/try.ts';
@@ -225,7 +226,7 @@ function performer(
   { agent, template }: { readonly agent: CastAgent; readonly template: string },
 ): (act: Act) => Promise<string | null> {
   return async ({ title, expected, event, inputs = {} }) => {
-    console.log(`\n${title}`);
+    print(`\n${title}`);
     const requestsBefore = testbed.github.requests.length;
     const played = await playWorkflow(testbed, {
       workflow: workflowFor(template, agent.workflow, { verify: 'npm test', ...inputs }),
@@ -239,7 +240,7 @@ function performer(
     const { result } = end;
     await keepRun(join(output, title.slice(0, title.indexOf(':')).toLowerCase().replace(' ', '-')), result);
     const { outcome = 'none', reason = 'none' } = result.outputs;
-    console.log(
+    print(
       `  → ${outcome} (${reason}), exit code ${String(result.main.exitCode)}, requests to the API: ${String(testbed.github.requests.length - requestsBefore)}, ${(result.main.durationMs / 1000).toFixed(1)} s`,
     );
     return outcome === expected && result.main.exitCode === 0
@@ -251,6 +252,10 @@ function performer(
 /** Returns a function that prints the lines of a log that tell the story. */
 function narrator(): (text: string) => void {
   let rest = '';
+  let lastState = '';
+  // The log explains a state that was not saved everywhere, and repeats it in short at the end.
+  const isNews = (line: string): boolean =>
+    !line.startsWith('state: ') || (line !== lastState && !line.includes('✗: '));
   return (text) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
@@ -258,9 +263,12 @@ function narrator(): (text: string) => void {
       if (
         /^(job \w+ \(|Handed over|\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|answers: |applied the |merging |`npm` made |order: |Paused|Resumed)/.test(
           line,
-        )
-      )
-        console.log(`  ${line}`);
+        ) &&
+        isNews(line)
+      ) {
+        if (line.startsWith('state: ')) lastState = line;
+        print(`  ${line}`);
+      }
   };
 }
 
@@ -320,8 +328,10 @@ function readOptions(): {
   }
 }
 
+/** Prints lines that break between words where a terminal ends. */
 function print(text: string): void {
-  console.log(text);
+  const { isTTY, columns } = process.stdout;
+  console.log(isTTY && columns > 0 ? wrapText(text, columns) : text);
 }
 
 /** Returns the help lines with the variables of each agent's keys. */

@@ -7,8 +7,8 @@ import { oldestWait } from '../ports/waits.ts';
 /** Commands whose output is somebody's text, which keeps its lines. */
 const VERBATIM: readonly string[] = ['init', 'clean'];
 
-/** Commands that draw on the terminal themselves, so that no line may be redrawn between. */
-const DRAWING: readonly string[] = ['init', 'monitor'];
+/** Options with which the monitor prints once and draws no screen. */
+const PRINTING: readonly string[] = ['--once', '--json'];
 
 /** Runs the command `ralph`; `packageRoot` is the folder of action.yml and templates/. */
 export async function runCli(packageRoot: URL): Promise<void> {
@@ -16,26 +16,28 @@ export async function runCli(packageRoot: URL): Promise<void> {
   const keepsLines = VERBATIM.includes(args[0] ?? '') || args.includes('--json');
   const paints = hasColours(process.env) && !keepsLines;
   const shown = (text: string, { isTTY, columns }: NodeJS.WriteStream): string => {
-    if (!isTTY || keepsLines) return text;
+    if (!isTTY) return text;
     const wrapped = columns > 0 ? wrapText(text, columns) : text;
     return paints ? paintMarks(wrapped) : wrapped;
   };
   const redraws = process.stderr.isTTY && process.env['TERM'] !== 'dumb' && (process.env['CI'] ?? '') === '';
-  const waiting =
-    args[0] === 'monitor' && process.stdout.isTTY
-      ? null
-      : showWaits({
-          write: (text) => process.stderr.write(text),
-          columns: () => (redraws && !DRAWING.includes(args[0] ?? '') ? process.stderr.columns : null),
-          now: () => performance.now(),
-          wait: oldestWait,
-        });
+  const drawsScreen =
+    args[0] === 'monitor' && process.stdout.isTTY && !PRINTING.some((option) => args.includes(option));
+  const waiting = drawsScreen
+    ? null
+    : showWaits({
+        write: (text) => process.stderr.write(text),
+        // The questions of init draw on the terminal themselves, so no line may be redrawn between.
+        columns: () => (redraws && args[0] !== 'init' ? process.stderr.columns : null),
+        now: () => performance.now(),
+        wait: oldestWait,
+      });
   process.once('exit', () => waiting?.stop());
   const terminal: Terminal = {
     stdin: process.stdin,
     out: (text) => {
       waiting?.makeWay(text);
-      process.stdout.write(shown(text, process.stdout));
+      process.stdout.write(keepsLines ? text : shown(text, process.stdout));
     },
     error: (text) => {
       waiting?.makeWay(text);

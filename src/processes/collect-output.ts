@@ -3,6 +3,7 @@ import { MINUTE_MS } from '../core/countdown.ts';
 import { cut, sentence } from '../core/text/phrase.ts';
 import { UserError } from '../errors.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
+import { withNamedWait } from '../ports/waits.ts';
 import { describeEnd, familyOf, type ProgramCall, type ProgramEnd, runProgram } from './run-program.ts';
 
 /** The end of a program whose whole output is collected. */
@@ -86,7 +87,9 @@ export function programAt(path: string): Program {
  */
 export async function versionOf({ file, args }: Program, surroundings: Surroundings): Promise<string> {
   const program = { file, args: [...args, '--version'] };
-  const { end, stdout, stderr } = await runAlone(program, { ...surroundings, timeoutMs: VERSION_MS });
+  const { end, stdout, stderr } = await withNamedWait('the agent to name its version', () =>
+    runAlone(program, { ...surroundings, timeoutMs: VERSION_MS }),
+  );
   if (end.kind === 'not-started') throw cannotStart(file, end);
   if (end.kind === 'exited' && end.code === 0) return cut(stdout.toString().trim().split('\n')[0] ?? '', 100);
   const name = [file, ...program.args].join(' ');

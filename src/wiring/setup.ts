@@ -6,6 +6,7 @@ import { SETUP_PATHS } from '../core/setup/files.ts';
 import { oneLine } from '../core/text/phrase.ts';
 import { wrappers } from '../core/setup/project.ts';
 import type { SetupWorld } from '../cli/setup/setup-world.ts';
+import { hasColours } from '../cli/terminal-text.ts';
 import type { Git } from '../git/git.ts';
 import { findCheckout, firstLine } from '../git/home/person-checkout.ts';
 import { UserError } from '../errors.ts';
@@ -32,7 +33,8 @@ export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
     person: isAnswered
       ? (await import('../cli/setup/person.ts')).createPerson({ input: process.stdin, output: process.stdout })
       : null,
-    colours: process.stdout.isTTY && (process.env.NO_COLOR ?? '') === '',
+    colours: hasColours(process.env),
+    columns: process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : null,
   };
 }
 

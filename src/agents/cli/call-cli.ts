@@ -89,7 +89,9 @@ export async function callCli(
       watch.see(event);
       linger.see(event);
       if (event.kind === 'servers') event.failed.forEach((name) => failedServers.add(name));
-      if (event.line !== '' && !isStderrLogged) options.log.info(event.line, 'words');
+      // Tools name files by absolute paths, of which a person knows only the part in the work tree.
+      const line = event.line.replaceAll(`${options.workFolder}/`, '');
+      if (line !== '' && !isStderrLogged) options.log.info(line, 'words');
     },
   });
   const stderr = createTail(8 * 1024);

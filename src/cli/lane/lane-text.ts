@@ -140,11 +140,20 @@ function renderPlace(
     ...listed(
       'Last changes',
       place.transitions.map(
-        ({ at, subject, from, to, reason }) => `${formatIso(at)}  ${subject}: ${from} → ${to} (${reason})`,
+        ({ at, subject, from, to, reason }) =>
+          `${formatIso(at)}  ${subject}: ${subject === 'task' ? renamed(from, files) : from} → ${to} (${reason})`,
       ),
     ),
     '',
   ].join('\n');
+}
+
+/** Replaces the id of the task at the beginning of a change by its name. */
+function renamed(from: string, files: readonly ListedTask[]): string {
+  return from.replace(/^\S+/, (id) => {
+    const file = files.find(({ task }) => task.id === id);
+    return file === undefined ? nameOfTaskId(id) : nameOfTask(file.task);
+  });
 }
 
 interface Cooldown {

@@ -145,18 +145,21 @@ async function print(
         .join(''),
     );
   }
-  const problems = problemsOf(picture);
-  for (const problem of problems) terminal.error(`ralph monitor: ${problem}\n`);
-  return problems.length === 0 ? 'done' : 'failed';
+  const shown = shownProblems(picture);
+  const unshown = unshownProblems(picture);
+  for (const problem of json ? [...shown, ...unshown] : unshown) terminal.error(`ralph monitor: ${problem}\n`);
+  return shown.length + unshown.length === 0 ? 'done' : 'failed';
 }
 
-/** Returns problems of reading. */
-function problemsOf({ local, all, problems }: Picture): readonly string[] {
+/** Returns problems of reading that the text of a picture does not contain. */
+function unshownProblems({ local, all }: Picture): readonly string[] {
   return [
-    ...problems,
-    ...(local?.run.kind === 'unreadable' ? [local.run.why] : []),
     ...(local?.state?.places ?? []).flatMap((place) => (place.kind === 'lane' ? [] : [place.why])),
-    ...(all?.problems ?? []),
     ...(all?.lanes ?? []).flatMap((lane) => (lane.kind === 'lane' ? [] : [`${lane.lane}: ${lane.why}`])),
   ];
+}
+
+/** Returns problems of reading that the text of a picture contains. */
+function shownProblems({ local, all, problems }: Picture): readonly string[] {
+  return [...problems, ...(local?.run.kind === 'unreadable' ? [local.run.why] : []), ...(all?.problems ?? [])];
 }

@@ -23,10 +23,14 @@ export function renderOverview(overview: Overview): string {
     ...(overview.runs.length === 0
       ? []
       : [['Last runs:', ...overview.runs.slice(0, SHOWN_RUNS).map(runLine)].map((line) => `${line}\n`).join('')]),
-    [
-      `Spending of the last 31 days: ${spendSummary(overview.spend)}\n`,
-      ...spendBars(overview.spend).map((line) => `  ${line}\n`),
-    ].join(''),
+    ...(isUnseen(overview)
+      ? []
+      : [
+          [
+            `Spending of the last 31 days: ${spendSummary(overview.spend)}\n`,
+            ...spendBars(overview.spend).map((line) => `  ${line}\n`),
+          ].join(''),
+        ]),
     ...(overview.repository === null
       ? ['Set GITHUB_TOKEN to see titles, pull requests, and issues that no run has begun.\n']
       : []),
@@ -51,8 +55,15 @@ function runLine({
   return `  ${formatInstant(Date.parse(endedAt))}  ${nameOfLaneAt(lane, place)}  ${outcome} (${reason}): ${used}${where}`;
 }
 
-function heading({ repository, at }: Overview, lanes: readonly OverviewLane[]): string {
-  return `${repository === null ? '' : `${repository}, `}${formatInstant(Date.parse(at))}: ${summaryOf(lanes)}`;
+function heading(overview: Overview, lanes: readonly OverviewLane[]): string {
+  const { repository, at } = overview;
+  const summary = isUnseen(overview) ? 'no branch was seen' : summaryOf(lanes);
+  return `${repository === null ? '' : `${repository}, `}${formatInstant(Date.parse(at))}: ${summary}`;
+}
+
+/** Returns true if no branch was seen and something could not be read, so that counts would claim too much. */
+export function isUnseen({ lanes, problems }: Pick<Overview, 'lanes' | 'problems'>): boolean {
+  return lanes.length === 0 && problems.length > 0;
 }
 
 /** Returns a summary of the lanes: `3 branches, 1 at work, 2 tasks waiting for a person`. */

@@ -59,7 +59,11 @@ export async function readOverview(
   now: number,
 ): Promise<Overview> {
   const listed = await Promise.all(
-    places.map(async (place) => ({ place, found: await place.lanes(), read: await place.store.read() })),
+    places.map(async (place) => {
+      const found = await place.lanes();
+      // A place that has just not answered is not asked again.
+      return { place, found, read: found.kind === 'unavailable' ? found : await place.store.read() };
+    }),
   );
   const unlisted = listed.flatMap(({ place, found }) =>
     found.kind === 'unavailable' ? [`The ${place.name} cannot be reached: ${sentence(found.why)}`] : [],

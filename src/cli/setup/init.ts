@@ -1,6 +1,7 @@
 import { detectProject, filesToRead } from '../../core/setup/detect.ts';
 import { filesOf, SETUP_PATHS, type Choices, type Templates } from '../../core/setup/files.ts';
 import { removing, writing } from '../../core/setup/ownership.ts';
+import { servicesOf } from '../../core/setup/ci/services.ts';
 import type { Project } from '../../core/setup/project.ts';
 import { agentChoices, callsWorkflow, proposedVerify, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
@@ -13,6 +14,7 @@ import type { SetupReport } from './setup-schema.ts';
 import { byHandText, filesText, foundText, offeredText, previewText } from './setup-text.ts';
 import type { Checkout, SetupWorld } from './setup-world.ts';
 import { verifyProblem } from './verify-command.ts';
+import { wrapText } from '../terminal-text.ts';
 import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
 const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--agent NAME] [--key KIND]
@@ -36,9 +38,8 @@ At the end, init lists what is left to do by hand, and what a run can cost.
   --prompt           also writes .ralph/PROMPT.md, to change the instructions
                      that the agent gets
   --workflow FORM    three-jobs (default on github.com): the agent's job holds
-                     no token that can write; single: one job, for projects that
-                     need service containers, and for GitHub
-                     Enterprise Server
+                     no token that can write; single: one job, for GitHub
+                     Enterprise Server and steps of your own
   --action NAME      what the workflow uses, as OWNER/ralph-action@v1
   --remove           removes what init wrote, unless somebody changed it
   --dir FOLDER       the checkout (default: the current folder)
@@ -68,6 +69,11 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const problems = [...given.problems, ...valueProblems(given)];
   if (problems.length > 0) throw new UsageError(problems);
   const world = await open();
+  const { columns } = world;
+  /** Prints prose; only diffs keep their lines. */
+  const say = (text: string): void => {
+    terminal.out(columns === null ? text : wrapText(text, columns));
+  };
   const { yes, json, remove } = { yes: given.has('yes'), json: given.has('json'), remove: given.has('remove') };
   if (!yes && !json && world.person === null)
     throw new UsageError([
@@ -86,7 +92,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const found = choicesOf(given, { project, checkout, own, left, defaults });
   const isAsking = !yes && !json && !remove && world.person !== null;
   const facts = { project, checkout, maxCostUsd: defaults.maxCostUsd, left };
-  if (isAsking) terminal.out(foundText(setupReport(facts, found, { changes: [], workflow: '' })));
+  if (isAsking) say(foundText(setupReport(facts, found, { changes: [], workflow: '' })));
   const choices = isAsking ? await world.person.choose(found, offeredChecks(project, found.verify)) : found;
   if (choices === null) return failed(terminal, ['nothing was written.']);
 
@@ -111,8 +117,9 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const report = setupReport(facts, choices, { changes, workflow });
   const isNeeded = changes.some(({ kind }) => !['same', 'absent', 'left'].includes(kind));
   if (!json) {
-    if (!isAsking) terminal.out(foundText(report));
-    terminal.out(yes ? previewText(changes, world.colours) : filesText(changes));
+    if (!isAsking) say(foundText(report));
+    if (yes) terminal.out(previewText(changes, world.colours));
+    else say(filesText(changes));
     if (!isNeeded) terminal.out('Nothing to change.\n');
   }
   const locked = isNeeded && (yes || !json) ? await lockedFolders(changes, before) : [];
@@ -132,8 +139,8 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (isNeeded && !isAgreed && !json) return failed(terminal, [`nothing was ${remove ? 'removed' : 'written'}.`]);
   if (json || remove) return 'done';
   if (isAsking && choices.verify.length > 0 && (await world.person.confirm('Run verify once in a clean clone now?')))
-    terminal.out(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));
-  terminal.out(`${offeredText(report)}${byHandText(report)}`);
+    say(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));
+  say(`${offeredText(report)}${byHandText(report)}`);
   return 'done';
 }
 
@@ -189,9 +196,10 @@ function choicesOf(
   const { project, checkout, own, left, defaults } = facts;
   const [verify] = given.values('verify');
   const [asked] = given.values('workflow');
-  // A reusable workflow cannot start services, and on servers other than github.com it does not know its own
+  const services = servicesOf(project.learned?.services ?? {});
+  // A reusable workflow starts services in a set-up step, and on servers other than github.com it does not know its own
   // action's name.
-  const isCallable = project.withServices.length === 0 && (checkout.home?.server ?? GITHUB) === GITHUB;
+  const isCallable = services?.steps !== null && (checkout.home?.server ?? GITHUB) === GITHUB;
   const isSingle = own === null ? !isCallable : !callsWorkflow(own);
   return {
     shape: workflowShapes.find((shape) => shape === asked) ?? (isSingle ? 'single' : 'three-jobs'),
@@ -200,6 +208,7 @@ function choicesOf(
     key: given.values('key')[0] === 'subscription' ? 'subscription' : 'api-key',
     action: given.values('action')[0] ?? defaults.action,
     prompt: given.has('prompt'),
+    repository: checkout.home?.repository ?? null,
     label: left?.settings.find(({ input }) => input === 'task-label')?.text.trim() ?? defaults.templates.taskLabel,
     // A verify command that is given belongs to the workflow, so the file's does not count.
     leftTo:

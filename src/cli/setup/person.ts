@@ -20,7 +20,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
         message: 'Which form should the workflow have?',
         options: [
           { value: 'three-jobs', label: 'three jobs: the agent works in a job whose token can only read' },
-          { value: 'single', label: 'one job, to change as you like: for service containers, or steps of your own' },
+          { value: 'single', label: 'one job, to change as you like' },
         ],
         initialValue: found.shape,
       });
@@ -93,8 +93,9 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
             { value: 'n', label: 'no' },
           ],
         });
-        if (answer !== 'd') return answer === 'y';
-        showAll();
+        if (answer === 'd') showAll();
+        // Enter submits the marked option, the first, without a value.
+        else return !isCancel(answer) && answer !== 'n';
       }
     },
     confirm: async (question) => (await confirm({ ...terminal, message: question })) === true,

@@ -78,8 +78,7 @@ export function byHandText({ byHand, maxCostUsd }: SetupReport): string {
   const steps = byHand.map(({ what, url }, at) => `  ${at + 1}. ${what}${url === null ? '' : `\n     ${url}`}\n`);
   const amount = (usd: number): string => (usd === 0 ? 'without a limit' : `at most $${usd}`);
   return `\nLeft to do by hand:\n${steps.join('')}
-The first run costs ${amount(maxCostUsd.run)} for the model, all runs of a day ${amount(maxCostUsd.day)} (max-cost-usd,
-max-cost-usd-per-day). A call in progress can exceed that by one model response.
+The first run costs ${amount(maxCostUsd.run)} for the model, all runs of a day ${amount(maxCostUsd.day)} (max-cost-usd, max-cost-usd-per-day). A call in progress can exceed that by one model response.
 
 Next:
   ralph doctor --verify   checks the set-up, and runs verify in a clean clone

@@ -45,6 +45,8 @@ export interface SetupWorld {
   readonly person: Person | null;
   /** True if the output shows colours. */
   readonly colours: boolean;
+  /** The width of the terminal, or null if the output is not a terminal. */
+  readonly columns: number | null;
 }
 
 /** The person who answers questions. */

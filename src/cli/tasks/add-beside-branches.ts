@@ -46,7 +46,7 @@ export async function addBesideBranches(
     return added;
   }
   note(
-    `${branches} ${be} not merged yet, and git will report a conflict in ${path} if you merge by hand: keep the lines of both sides. The next run merges the list by itself.`,
+    `${branches} ${be} not merged yet, and git will report a conflict in ${path} if you merge by hand: take the branch's lines, and add the new task to them. The next run merges the list by itself.`,
   );
   return best;
 }

@@ -123,7 +123,7 @@ function findingsOf(found: PipelineTrial['found']): readonly Finding[] {
       return [
         unchecked(
           'pipeline',
-          `The pipeline could not be checked: ${found.why}`,
+          `Could not check the pipeline: ${found.why}`,
           remedy('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
         ),
       ];

@@ -184,7 +184,7 @@ export function verifyFinding(commands: readonly string[] | null, tried: BaseTri
     case 'not-tried':
       return unchecked(
         'verify',
-        'It is not known whether `verify` passes on the base: add --verify.',
+        '`verify` was not tried on the base: add --verify.',
         remedy('Try it in a clean clone of this commit.', { paste: 'ralph doctor --verify' }),
       );
     case 'remembered':

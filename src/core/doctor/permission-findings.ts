@@ -34,7 +34,7 @@ export function permissionFinding({ step, repository }: ExaminedStep): Finding {
   if (token.kind === 'unknown')
     return unchecked(
       'permissions',
-      `The workflow has no \`permissions\`, and the repository's default could not be checked: ${token.why}`,
+      `Could not check the repository's default permissions, which count because the workflow names none: ${token.why}`,
       remedy('Set its permissions.', { paste }),
     );
   return token.value.writes
@@ -56,7 +56,7 @@ export function pullRequestFinding({ step, repository }: ExaminedStep): Finding 
   if (token.kind === 'unknown')
     return unchecked(
       'pull-requests',
-      `${setting} could not be checked: ${token.why}`,
+      `Could not check ${setting}: ${token.why}`,
       remedy('Make sure that it is turned on.', { link }),
     );
   return token.value.mayOpenPullRequests

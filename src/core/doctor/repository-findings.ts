@@ -179,7 +179,7 @@ function branchRules(repository: Asked<Repository>): Finding {
   if (known.kind === 'unknown')
     return unchecked(
       'branch-rules',
-      `Rules for Ralph's branches could not be checked: ${known.why}`,
+      `Could not check the rules for Ralph's branches: ${known.why}`,
       remedy("Make sure that no ruleset or branch protection forbids pushes to Ralph's branches.", { link }),
     );
   const found = known.value.flatMap((rule) => {
@@ -203,11 +203,11 @@ function branchProtection(repository: Asked<Repository>): Finding {
   const known = repositorySettingOf(repository, 'branchProtection');
   const see = remedy("Make sure that no branch protection has a pattern that matches Ralph's branches.", { link });
   if (known.kind === 'unknown')
-    return unchecked('branch-protection', `Classic branch protection could not be checked: ${known.why}`, see);
+    return unchecked('branch-protection', `Could not check classic branch protection: ${known.why}`, see);
   if (known.value === null)
     return unchecked(
       'branch-protection',
-      "Classic branch protection could not be checked: GitHub shows it only once Ralph's branch exists.",
+      "Could not check classic branch protection: GitHub shows it only once Ralph's branch exists.",
       see,
     );
   const effects = known.value.flatMap((type) => effectOf(type) ?? []);
@@ -236,7 +236,7 @@ function pushRules(repository: Asked<Repository>): Finding {
   if (known.kind === 'unknown')
     return unchecked(
       'push-rules',
-      `Rulesets for all pushes, also to \`refs/ralph/v2/\`, could not be checked: ${known.why}`,
+      `Could not check rulesets for all pushes, also to \`refs/ralph/v2/\`: ${known.why}`,
       remedy('Make sure that none of them forbids these pushes.', { link }),
     );
   return known.value.length === 0

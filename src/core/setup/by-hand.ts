@@ -1,5 +1,5 @@
 import { takesRalphInputs } from '../doctor/workflow.ts';
-import type { Choices } from './files.ts';
+import { SETUP_PATHS, type Choices } from './files.ts';
 import { namesOf } from '../text/phrase.ts';
 import { hasMark } from './ownership.ts';
 import type { Project } from './project.ts';
@@ -30,7 +30,12 @@ export function presentWorkflow(text: string): PresentWorkflow {
   const inputs = [...text.matchAll(/^ {8,}([a-z-]+):/gm)].map(([, name = '']) => name);
   // A copy of the action may have another name, and init's own file uses the action that init was asked for.
   if (named === undefined && !takesRalphInputs(inputs) && !hasMark(text)) return { kind: 'another' };
-  return { kind: 'ralph', action: named ?? '', hasVerify: /^\s+verify:/m.test(text), hasServices: hasServices(text) };
+  return {
+    kind: 'ralph',
+    action: named ?? '',
+    hasVerify: /^\s+verify:/m.test(text),
+    hasServices: hasServices(text) || /^\s+allowed-hosts:.*\blocalhost:\d/m.test(text),
+  };
 }
 
 /** Returns the steps that remain after the files are written, in order. */
@@ -72,7 +77,10 @@ export function stepsByHand(given: {
     ...(workflow.kind === 'ralph' && !workflow.hasServices && withServices.length > 0
       ? [
           {
-            what: `If the tests need the services of ${namesOf(withServices)}, such as a database: copy them, and the job's variables, to the job in ${ralphWorkflow}, and name the variables in its input agent-env.`,
+            what:
+              choices.shape === 'single'
+                ? `If the tests need the services of ${namesOf(withServices)}, such as a database: copy them, and the job's variables, to the job in ${ralphWorkflow}, and name the variables in its input agent-env.`
+                : `If the tests need the services of ${namesOf(withServices)}, such as a database: start them with docker run in ${SETUP_PATHS.setUp}, and name their ports in the input allowed-hosts.`,
             path: null,
           },
         ]

@@ -44,6 +44,8 @@ export interface WorkflowChoices {
   readonly action: string | null;
   /** The label that makes an issue a task. */
   readonly label: string;
+  /** OWNER/NAME of the repository, which gives the schedule its minute; null if unknown. */
+  readonly repository: string | null;
   /**
    * The settings file of another Ralph, with the inputs that it sets and the workflow therefore leaves out; null if
    * there is no such file.
@@ -83,20 +85,37 @@ export function renderWorkflow(
 ): string {
   const tools = toolsOf(project, allowedTools);
   const variables = project.learned?.variables ?? [];
-  const services = choices.shape === 'single' ? servicesOf(project.learned?.services ?? {}) : null;
+  const services = servicesOf(project.learned?.services ?? {});
+  const isStarted = services !== null && (choices.shape === 'single' || services.steps !== null);
   const inputs = [
     ...(choices.agent === 'claude' || isLeftToFile(choices, 'agent') ? [] : [`agent: ${choices.agent}`]),
     ...(variables.length === 0 || isLeftToFile(choices, 'agent-env') ? [] : [`agent-env: ${variables.join(', ')}`]),
-    ...(services === null || services.hosts.length === 0 ? [] : [`allowed-hosts: ${services.hosts.join(', ')}`]),
+    ...(!isStarted || services.hosts.length === 0 ? [] : [`allowed-hosts: ${services.hosts.join(', ')}`]),
     ...(isLeftToFile(choices, 'verify') ? [] : verifyLines(choices.verify)),
     ...(tools.length === 0 || isLeftToFile(choices, 'allowed-tools')
       ? []
       : [`allowed-tools: ${tools.map((rule) => `+${rule}`).join(',')}`]),
   ];
-  const template = withWatchedWorkflows(templates[choices.shape], project.ci);
+  const template = withMinute(withWatchedWorkflows(templates[choices.shape], project.ci), choices.repository);
   return choices.shape === 'single'
     ? renderSingle(template, project, choices, { inputs, services: services?.lines ?? [] })
     : renderThreeJobs(template, choices, [...labelLines(choices, taskLabel), ...inputs]);
+}
+
+/**
+ * Returns the minute of the hour at which a repository's schedule starts, from 1 to 59: many repositories then do not
+ * start at once, and none at the full hour, when GitHub delays schedules most.
+ */
+export function scheduleMinuteOf(repository: string): number {
+  let hash = 0;
+  for (const letter of repository.toLowerCase()) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 0xff_ff_fd;
+  return 1 + (hash % 59);
+}
+
+function withMinute(template: string, repository: string | null): string {
+  return repository === null
+    ? template
+    : template.replace(/(?<=cron: ')\d+(?= )/, String(scheduleMinuteOf(repository)));
 }
 
 /** Puts the names of the workflows whose failures start a run into the template; unchanged without names. */
@@ -137,7 +156,9 @@ export function renderSetupAction(project: Project): string | null {
     project.submodules === null
       ? []
       : [`- run: git submodule update --init${project.submodules === 'recursive' ? ' --recursive' : ''}`];
-  const steps = [...submodules, ...setupSteps(project)];
+  // Services start first, so that they are ready when the rest is installed.
+  const services = servicesOf(project.learned?.services ?? {})?.steps ?? [];
+  const steps = [...services, ...submodules, ...setupSteps(project)];
   if (steps.length === 0) return null;
   const lines = steps.flatMap((line) => [line, ...(line.startsWith('- run: ') ? ['  shell: bash'] : [])]);
   return [

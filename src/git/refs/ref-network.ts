@@ -12,6 +12,7 @@ import { createRedactor } from '../../core/text/redact.ts';
 import { cut } from '../../core/text/phrase.ts';
 import { textOf } from '../../errors.ts';
 import type { Unavailable } from '../../ports/state.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 import { authorization, type Git, type GitAnswer, withBareRepository } from '../git.ts';
 
 /** `refused` lasts until a person changes something; `unavailable` may pass, or the cause is unknown. `why` names the fix. */
@@ -126,18 +127,20 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   async function operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable> {
     const endsAt = performance.now() + 2 * timeoutMs;
     try {
-      return await withBareRepository(
-        { workFolder, keepObjectsIn: objectsFolder, env, configuration: isOwn ? 'own' : 'none' },
-        async (git, gitFolder) => {
-          const askOnce: Connection['askOnce'] = (command, args) => give(git, { command, args, endsAt });
-          const ask: Connection['ask'] = async (command, args) => {
-            const answer = await askOnce(command, args);
-            if (answer.exitCode === 0 || !isTransient(answer.stderr)) return answer;
-            await pause(retryAfterMs);
-            return await askOnce(command, args);
-          };
-          return await body({ git, gitFolder, ask, askOnce });
-        },
+      return await withNamedWait('the git server', () =>
+        withBareRepository(
+          { workFolder, keepObjectsIn: objectsFolder, env, configuration: isOwn ? 'own' : 'none' },
+          async (git, gitFolder) => {
+            const askOnce: Connection['askOnce'] = (command, args) => give(git, { command, args, endsAt });
+            const ask: Connection['ask'] = async (command, args) => {
+              const answer = await askOnce(command, args);
+              if (answer.exitCode === 0 || !isTransient(answer.stderr)) return answer;
+              await pause(retryAfterMs);
+              return await askOnce(command, args);
+            };
+            return await body({ git, gitFolder, ask, askOnce });
+          },
+        ),
       );
     } catch (error) {
       return { kind: 'unavailable', why: redact(textOf(error)) };

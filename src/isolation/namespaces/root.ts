@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { oneLine } from '../../core/text/phrase.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -105,17 +106,17 @@ function findSystemProgram(name: string, environment: Environment): string {
 }
 
 async function runAs({ file, args }: ReturnType<Root['command']>, timeoutMs: number): Promise<string> {
-  const { end, stdout, stderr } = await collectOutput(
-    {
-      file,
-      args,
-      cwd: '/',
-      environment: { LC_ALL: 'C', PATH: SYSTEM_PATH },
-      input: '',
-      timeoutMs,
-      family: { kind: 'group', graceMs: 0, leftover: 'end' },
-    },
-    MAX_OUTPUT_BYTES,
+  const call: Parameters<typeof collectOutput>[0] = {
+    file,
+    args,
+    cwd: '/',
+    environment: { LC_ALL: 'C', PATH: SYSTEM_PATH },
+    input: '',
+    timeoutMs,
+    family: { kind: 'group', graceMs: 0, leftover: 'end' },
+  };
+  const { end, stdout, stderr } = await withNamedWait("the agent's sandbox", () =>
+    collectOutput(call, MAX_OUTPUT_BYTES),
   );
   if (end.kind === 'exited' && end.code === 0) return stdout.toString();
   const words = stderr.toString().trim().split('\n').at(-1) ?? '';

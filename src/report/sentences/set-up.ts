@@ -1,6 +1,6 @@
 import { type Finding, MARKS } from '../../core/doctor/finding.ts';
 import { grouped } from '../../core/grouped.ts';
-import { flatten } from '../../core/text/phrase.ts';
+import { flatten, upperFirst } from '../../core/text/phrase.ts';
 import { count } from '../format.ts';
 import { code, codeElement, link, prose } from '../markdown.ts';
 
@@ -60,11 +60,11 @@ function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
   const byReason = grouped(findings, (found) => unseenParts(found)?.why ?? '');
   const shared = [...byReason].filter(([why, alike]) => why !== '' && alike.length > 1);
   const folded = shared.flatMap(([why, alike]) => {
-    const subjects = new Set(alike.map((found) => withFirst(unseenParts(found)?.what ?? '', 'lower')));
+    const subjects = new Set(alike.map((found) => unseenParts(found)?.what ?? ''));
     const says = `Not checked: ${[...subjects].join('; ')}.`;
     const pages = [...new Set(alike.flatMap((found) => found.remedy?.link ?? []))];
     const look = pages.length === 0 ? null : pages.join('\n');
-    const text = `${withFirst(why, 'upper')}${look === null ? '' : ' Or check it yourself:'}`;
+    const text = `${upperFirst(why)}${look === null ? '' : ' Or check it yourself:'}`;
     const remedy = { text, paste: look, link: null };
     return alike.slice(0, 1).map((found) => ({ ...found, where: null, says, remedy }));
   });
@@ -73,14 +73,8 @@ function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
 
 /** Splits the sentence of an unchecked finding into what it is about and the reason; null where there is none. */
 function unseenParts({ kind, says }: Finding): { readonly what: string; readonly why: string } | null {
-  const [, question, thing, why] = /^(?:Could not check (.*?)|(.*?),? could not be checked): (.*)$/s.exec(says) ?? [];
-  const what = question ?? thing;
+  const { what, why } = /^Could not check (?<what>.*?): (?<why>.*)$/s.exec(says)?.groups ?? {};
   return kind !== 'unchecked' || what === undefined || why === undefined ? null : { what, why };
-}
-
-function withFirst(text: string, letter: 'upper' | 'lower'): string {
-  const first = text.charAt(0);
-  return `${letter === 'upper' ? first.toUpperCase() : first.toLowerCase()}${text.slice(1)}`;
 }
 
 function item(found: Finding, several: boolean): string {

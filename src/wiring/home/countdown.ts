@@ -18,6 +18,7 @@ export function countdownOn(
   });
 }
 
+/** Returns the time that is left first, because a narrow terminal cuts the end. */
 function waitWords(until: number): string {
-  return `Waiting until ${formatInstant(until)}: ${formatDuration(Math.max(1, until - systemClock.now()))} left.`;
+  return `${formatDuration(Math.max(1, until - systemClock.now()))} left, waiting until ${formatInstant(until)}`;
 }

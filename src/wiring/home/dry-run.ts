@@ -5,6 +5,7 @@ import { nextStep, startRun } from '../../core/lane/decide.ts';
 import { isWorthWaiting } from '../../core/loop/next-action.ts';
 import { conclude, type Outcome } from '../../core/outcome.ts';
 import { formatInstant } from '../../core/countdown.ts';
+import { nameOfTask } from '../../core/tasks/task.ts';
 import { terminalLine } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { aimOf } from '../../core/pipeline/pipeline.ts';
@@ -152,7 +153,7 @@ export async function showWhatWouldRun(
           : await sessionToResume(gateDeps.store, { state: preview.state, taskId: step.task.id, policy, now }),
       budgetUsd: budgetLeft(work, soFar.costUsd, policy),
     });
-    print(`Task: ${step.task.id}: ${terminalLine(step.task.title, 200)}\n`);
+    print(`Task: ${nameOfTask(step.task)}: ${terminalLine(step.task.title, 200)}\n`);
     print(`Branch: ${preview.lane.branch}, from ${preview.lane.baseBranch} (${preview.lane.start.kind})\n`);
     print(
       `Command line: ${[agent.path ?? `${agent.name} ${agent.version} (to be installed)`, ...args.map(quoted)].join(' ')}\n`,

@@ -30,6 +30,7 @@ import { proxyFinder } from '../../github/proxied-fetch.ts';
 import type { OpenedAgentSandbox } from '../../isolation/namespaces/open-sandbox.ts';
 import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.ts';
 import { isHiddenFolder, agentSandboxOptions, runtimeFolder } from './sandbox-place.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 import type { World } from '../world.ts';
 import { notIsolated, type Isolation, type Measured } from './isolation.ts';
 
@@ -214,21 +215,21 @@ async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
     import('../../processes/collect-output.ts'),
   ]);
   const kept = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const registries = await registryHosts({
-    environment,
-    run: async (file, args) => {
-      const { end, stdout } = await collectOutput(
-        {
-          ...{ file, args, environment: agentlessEnvironment(kept), input: '', timeoutMs: QUESTION_MS },
-          // Not in the checkout, whose settings belong to the lane.
-          cwd: '/',
-          family: { kind: 'group', graceMs: 0, leftover: 'end' },
-        },
-        MAX_ANSWER_BYTES,
-      );
-      return end.kind === 'exited' && end.code === 0 ? stdout.toString() : null;
-    },
-  });
+  const run = async (file: string, args: readonly string[]): Promise<string | null> => {
+    const { end, stdout } = await collectOutput(
+      {
+        ...{ file, args, environment: agentlessEnvironment(kept), input: '', timeoutMs: QUESTION_MS },
+        // Not in the checkout, whose settings belong to the lane.
+        cwd: '/',
+        family: { kind: 'group', graceMs: 0, leftover: 'end' },
+      },
+      MAX_ANSWER_BYTES,
+    );
+    return end.kind === 'exited' && end.code === 0 ? stdout.toString() : null;
+  };
+  const registries = await withNamedWait('the package managers, to find their registries', () =>
+    registryHosts({ environment, run }),
+  );
   return allowedHosts(asked, registries);
 }
 

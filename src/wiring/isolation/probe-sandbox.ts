@@ -13,6 +13,7 @@ import { startOfProcess } from '../../isolation/probe-attempts.ts';
 import { collectOutput } from '../../processes/collect-output.ts';
 import { treeFolder } from '../../git/checkout/tree/tree-folder.ts';
 import { agentSandboxOptions, sandboxWorkerProgram } from './sandbox-place.ts';
+import { withNamedWait } from '../../ports/waits.ts';
 import type { World } from '../world.ts';
 
 /** The network of the agent's sandbox; a port is null if there is none. */
@@ -78,18 +79,16 @@ export async function probeAgentSandbox(
       path,
     };
     const { file, args } = sandboxWorkerProgram(actionFolder);
-    const { stdout } = await collectOutput(
-      {
-        file: '/bin/sh',
-        args: ['-c', LOOK_AT_START, 'sh', file, ...args, 'probe'],
-        cwd: agentSandbox.seenAt(tree),
-        environment: { PATH: path, HOME: agentSandbox.folders.home },
-        input: JSON.stringify(request),
-        timeoutMs: PROBE_MS,
-        family: { kind: 'sandbox', agentSandbox, tree },
-      },
-      MAX_ANSWER_BYTES,
-    );
+    const call: Parameters<typeof collectOutput>[0] = {
+      file: '/bin/sh',
+      args: ['-c', LOOK_AT_START, 'sh', file, ...args, 'probe'],
+      cwd: agentSandbox.seenAt(tree),
+      environment: { PATH: path, HOME: agentSandbox.folders.home },
+      input: JSON.stringify(request),
+      timeoutMs: PROBE_MS,
+      family: { kind: 'sandbox', agentSandbox, tree },
+    };
+    const { stdout } = await withNamedWait("the agent's sandbox", () => collectOutput(call, MAX_ANSWER_BYTES));
     const answer = parseProbeAnswer(stdout.toString());
     return answer === null ? null : judgeProbe(level, network, answer);
   } finally {

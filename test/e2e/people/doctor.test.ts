@@ -70,7 +70,7 @@ test('/ralph doctor of a correct set-up: green, without a call, in the one statu
   expect(comment?.body).toMatch(/^<!-- ralph-action:status -->/);
   // The comment names what the job's token cannot see, with the page on which a person sees it.
   expect(comment?.body).toMatch(
-    /⚠ Classic branch protection could not be checked: .*cannot be seen with this token.*settings\/branches/,
+    /⚠ Could not check classic branch protection: .*cannot be seen with this token.*settings\/branches/,
   );
   expect(comment?.body).not.toContain('✗');
   for (const says of [

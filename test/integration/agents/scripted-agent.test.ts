@@ -48,6 +48,8 @@ test.each([
       end: { kind: 'exited', code: 0 },
       analysis: { agentError: null, signal: { from: 'block', status: 'IN_PROGRESS', exitSignal: false } },
     });
+    // The log names files as a person knows them.
+    expect(scene.log.lines.join('\n')).toContain('→ Write src/issue-7.mjs');
     const done = await scene.agent.call(callOf({ prompt: second, resume: first.analysis.sessionId }));
     expect(done.analysis).toMatchObject({
       sessionId: first.analysis.sessionId,

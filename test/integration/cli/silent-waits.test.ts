@@ -65,7 +65,7 @@ test('a remote of git: the command names what git does', async () => {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   await runGit(join(folder, 'shop'), ['remote', 'add', 'origin', `http://127.0.0.1:${String(port)}/octo/demo.git`]);
-  const text = 'Waiting for git ';
+  const text = 'Waiting for the git server ';
   expect(await ralphUntil(text, ['status'], {})).toContain(text);
   server.close();
 });

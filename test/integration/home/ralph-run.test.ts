@@ -194,7 +194,7 @@ describe('ralph run', () => {
     });
     expect(unknown.out).toMatch(/\.ralph\/fix_plan\.md:4 \(plan-[0-9a-f]{12}\)/);
     const dry = await start(['--task', '.ralph/fix_plan.md:4', '--dry-run']).ended;
-    expect(dry.out).toMatch(/^Task: plan-[0-9a-f]{12}: Add a receipt$/m);
+    expect(dry.out).toMatch(/^Task: \.ralph\/fix_plan\.md:\d+: Add a receipt$/m);
     const absent = await start(['--task', '.ralph/fix_plan.md:9', '--dry-run']).ended;
     expect(absent).toMatchObject({ code: 2, out: expect.stringContaining('There is no task') as string });
     const { out } = await start(['--task', '.ralph/fix_plan.md:4']).ended;

@@ -260,7 +260,7 @@ test.skipIf(process.getuid?.() === 0).each<[string, string]>([
 describe('a person who gives up', () => {
   const found: Choices = {
     ...{ shape: 'single', verify: ['npm test'], agent: 'claude', key: 'api-key', action: null, prompt: false },
-    ...{ label: 'ralph', leftTo: null },
+    ...{ label: 'ralph', repository: null, leftTo: null },
   };
   /** Types each text after the screen shows something new. */
   async function answer<T>(keys: readonly string[], ask: (person: Person) => Promise<T>): Promise<T> {
@@ -296,6 +296,9 @@ describe('a person who gives up', () => {
       }),
     );
     expect({ isAgreed, shown }).toEqual({ isAgreed: true, shown: 1 });
+    // Enter takes the marked option, which is the first.
+    const review = (person: Person): Promise<boolean> => person.review('Write?', () => undefined);
+    expect([await answer(['\r'], review), await answer(['n'], review)]).toEqual([true, false]);
   });
 });
 

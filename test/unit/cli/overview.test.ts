@@ -182,3 +182,15 @@ test('--all and --lane exclude each other', async () => {
 test('only status takes --all', async () => {
   expect((await ralph(['pause', '--all'], '', at(createPlace('ref')))).error).toContain('there is no option --all');
 });
+
+test.each([
+  ['status', ['status', '--all']],
+  ['monitor', ['monitor', '--all', '--once']],
+])('%s counts nothing where the only place cannot be reached, and says why once', async (_, args) => {
+  const ref = createPlace('ref');
+  ref.place.outage = 'the server cannot be reached';
+  const { code, out, error } = await ralph(args, '', at(ref));
+  expect(code).toBe(1);
+  expect(out).not.toMatch(/0 branches|nothing/);
+  expect(`${out}${error}`.match(/the server cannot be reached/g)).toHaveLength(1);
+});

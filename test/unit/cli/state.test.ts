@@ -46,6 +46,12 @@ describe('ralph status', () => {
     ]);
   });
 
+  test('a change of a task names it as people do', async () => {
+    const moved = { at: noon, subject: 'task' as const, from: 'issue-7 todo', to: 'in-progress', reason: 'started' };
+    const { out } = await ralph(['status'], '', at(placeWith({ ...richState, transitions: [moved] })));
+    expect(out).toContain('UTC  task: #7 todo → in-progress (started)\n');
+  });
+
   test('a lane that never ran', async () => {
     const { code, out } = await ralph(['status', '--lane', 'issue-7'], '', at(createPlace('ref')));
     expect(code).toBe(0);

@@ -50,7 +50,7 @@ test('what could not be checked for one reason is one line with a list, behind t
   const see = remedy('Look there.', { link: 'https://github.com/acme/shop/settings' });
   const findings = [
     { ...unchecked('label', `Could not check whether the label \`ralph\` exists: ${why}`, see), where: 'a.yml' },
-    unchecked('push-rules', `Rulesets for all pushes, could not be checked: ${why}`, see),
+    unchecked('push-rules', `Could not check rulesets for all pushes: ${why}`, see),
     unchecked('key', 'Could not check whether the key is accepted: GitHub never shows secrets.', see),
     { ...good, where: 'a.yml' },
   ];

@@ -7,6 +7,7 @@ import {
   type Condition,
   conditionOf,
   describeLaneWait,
+  isUnseen,
   nameOfLaneAt,
   summaryOf,
   renderOpenTask,
@@ -122,7 +123,12 @@ function outputBlock({ output }: LocalPicture, columns: number): Block {
   if (output === null || output.lines.length === 0) return { rank: LAST, lines: [] };
   const title = [piece(`── ${output.file} `, 'faint')];
   const rule = piece('─'.repeat(Math.max(0, columns - widthOf(title))), 'faint');
-  return { rank: LAST, lines: [[...title, rule], ...output.lines.map((line) => [piece(line)])] };
+  return { rank: LAST, lines: [[...title, rule], ...output.lines.map((line) => [piece(withoutDate(line))])] };
+}
+
+/** Shortens the beginning of a log's line, `[2026-11-21 12:04:35] [INFO] `, to the time. */
+function withoutDate(line: string): string {
+  return line.replace(/^\[\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d)\] \[[A-Z]+\] /, '$1 ');
 }
 
 /** Returns the blocks that fit, in the given order; the last one may lose lines between its heading and its end. */
@@ -151,10 +157,8 @@ function allBody(picture: Picture, size: Size, session: Session | null, now: num
   const header = spreadParts(title, [piece(`as of ${formatInstant(Date.parse(all.at))}`, 'faint')], size.columns);
   const warnings = [...problems, ...all.problems].flatMap((problem) => wrapSentence(problem, size.columns, 'warning'));
   const rows = Math.max(1, size.rows - header.length - warnings.length);
-  return [...header, ...laneRows(all, { ...size, rows }, session?.selected ?? null, now), ...warnings].slice(
-    0,
-    Math.max(1, size.rows),
-  );
+  const list = isUnseen(all) ? [] : laneRows(all, { ...size, rows }, session?.selected ?? null, now);
+  return [...header, ...list, ...warnings].slice(0, Math.max(1, size.rows));
 }
 
 function footerOf(picture: Picture, session: Session, { columns, rows }: Size): readonly Line[] {

@@ -78,6 +78,7 @@ function telling(env: Pairs): Pairs {
 const NOISE =
   /^(?:CI|OS|PYTHON|NODE|JAVA|RUBY|PHP|CONTEXT|HUSKY|COVERAGE_FILE|RUST_BACKTRACE|UV_(?:NO_PROGRESS|PYTHON_PREFERENCE|PYTHON)|(?:ACTIONS|GITHUB|PIP|MINVER|CODECOV|CICD)_?\w*|\w*_?VERSION|\w*(?:COLORS?|TELEMETRY\w*|NOLOGO|CACHE\w*))$/;
 
-function shellText(value: string): string {
+/** Quotes a text for a POSIX shell, where it needs that. */
+export function shellText(value: string): string {
   return /^[\w./:=,@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,8 +1,11 @@
-import { entriesOf, isRecord, listIn, scalarText, type YamlMap } from './yaml-data.ts';
+import { shellText } from './render.ts';
+import { entriesOf, isRecord, listIn, mapIn, scalarText, textIn, type YamlMap } from './yaml-data.ts';
 
 /** The services of a job as lines of YAML, and the places on localhost where they answer. */
 interface Services {
   readonly lines: readonly string[];
+  /** The steps that start the same containers without `services`; null if one of them needs more than that. */
+  readonly steps: readonly string[] | null;
   readonly hosts: readonly string[];
 }
 
@@ -19,7 +22,12 @@ export function servicesOf(services: YamlMap): Services | null {
   const hosts = mapped
     .filter((port) => Number(port) >= 1024 && Number(port) < 65_536)
     .map((port) => `localhost:${port}`);
-  return { lines: ['services:', ...lines], hosts: [...new Set(hosts)].slice(0, MAX_HOSTS) };
+  const steps = entriesOf(services).map(([name, service]) => stepsOf(name, isRecord(service) ? service : {}));
+  return {
+    lines: ['services:', ...lines],
+    steps: steps.includes(null) ? null : steps.flatMap((lines) => lines ?? []),
+    hosts: [...new Set(hosts)].slice(0, MAX_HOSTS),
+  };
 }
 
 /** Renders a mapping as lines; null if a name or a value in it cannot be copied into another workflow. */
@@ -42,4 +50,36 @@ function scalar(value: unknown): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string' || value.includes('${{')) return null;
   return JSON.stringify(value.trim().replaceAll(/\s+/g, ' '));
+}
+
+/** Keys of a service that options of `docker run` express. */
+const STARTABLE: readonly string[] = ['image', 'env', 'ports', 'volumes', 'options'];
+/** Matches options without a character that a shell would replace or obey. */
+const PLAIN_OPTIONS = /^(?:[\w./:=,@%+\s-]|"[^"$`\\]*"|'[^']*')*$/;
+const PLAIN_IMAGE = /^[\w./:@-]+$/;
+const CONTAINER_NAME = /^[A-Za-z0-9][\w-]+$/;
+
+/** Returns the steps that start a service and wait for its health check; null if `docker run` cannot express it. */
+function stepsOf(name: string, service: YamlMap): readonly string[] | null {
+  const image = textIn(service, 'image');
+  const options = textIn(service, 'options').trim().replaceAll(/\s+/g, ' ');
+  const isStartable =
+    entriesOf(service).every(([key]) => STARTABLE.includes(key)) &&
+    [PLAIN_IMAGE.test(image), PLAIN_OPTIONS.test(options), CONTAINER_NAME.test(name)].every(Boolean);
+  if (!isStartable) return null;
+  const each = (option: string, values: readonly string[]): readonly string[] =>
+    values.map((value) => `--${option} ${shellText(value)}`);
+  const start = [
+    `docker run --detach --name ${name}`,
+    ...each('publish', listIn(service, 'ports').map(scalarText)),
+    ...each('volume', listIn(service, 'volumes').map(scalarText)),
+    ...each(
+      'env',
+      entriesOf(mapIn(service, 'env')).map(([key, value]) => `${key}=${scalarText(value)}`),
+    ),
+    ...(options === '' ? [] : [options]),
+    image,
+  ].join(' ');
+  const health = `timeout 120 sh -c 'until docker inspect --format "{{.State.Health.Status}}" ${name} | grep --quiet ^healthy; do sleep 1; done'`;
+  return [start, ...(options.includes('--health-cmd') ? [health] : [])].map((line) => `- run: ${JSON.stringify(line)}`);
 }

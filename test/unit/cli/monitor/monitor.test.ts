@@ -279,9 +279,10 @@ describe('a status.json that cannot be read is reported, and ends --once with 1'
     await prepare();
     const { code, out, error } = await monitor(['--once']);
     expect(code).toBe(1);
-    // The text may be wrapped.
+    // The text may be wrapped; the reason is printed once.
     expect(out.replace(/\s+/g, ' ')).toContain(why);
-    expect(error).toContain(why);
+    expect(error).toBe('');
+    expect((await monitor(['--json'])).error).toContain(why);
   });
 });
 

@@ -29,6 +29,16 @@ const shown = (
   session: Session | null,
 ): readonly string[] => textOf(renderScreen(picture, { columns, rows }, session, noon));
 
+test('a line of the log is shown with its time alone', () => {
+  const output = {
+    file: 'ralph.log',
+    at: iso(noon),
+    lines: ['[2026-11-21 12:04:35] [INFO] Reading', '[INFO] as it is'],
+  };
+  const lines = shown(localPicture({ ...localRun, output }), [80, 24], null);
+  expect(lines.slice(-2)).toEqual(['12:04:35 Reading', '[INFO] as it is']);
+});
+
 test('the local run at 80×24', () => {
   expect(shown(localPicture(), [80, 24], local)).toEqual([
     'shop · ralph/queue · queue                                 12 min 5 s · PID 4711',

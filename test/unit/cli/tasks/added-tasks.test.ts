@@ -161,7 +161,7 @@ describe('the task goes where it always goes', () => {
   test('if every place is next to a changed line, which is said with the way out', async () => {
     await fork('- [ ] a\n', '- [x] a\n');
     expect((await add('new')).error).toBe(
-      `ralph add: ralph/queue is not merged yet, and git will report a conflict in ${PLAN} if you merge by hand: keep the lines of both sides. The next run merges the list by itself.\n`,
+      `ralph add: ralph/queue is not merged yet, and git will report a conflict in ${PLAN} if you merge by hand: take the branch's lines, and add the new task to them. The next run merges the list by itself.\n`,
     );
     expect(await read()).toBe('- [ ] a\n- [ ] new\n');
     expect(await mergeByHand()).toBeNull();

@@ -8,7 +8,7 @@ import { cmake, languages, make } from '../../../../src/core/setup/languages.ts'
 import { filesOf, type Choices, type WantedFile } from '../../../../src/core/setup/files.ts';
 import { removing, writing } from '../../../../src/core/setup/ownership.ts';
 import { diffOf } from '../../../../src/core/setup/preview.ts';
-import { proposedVerify } from '../../../../src/core/setup/workflow.ts';
+import { proposedVerify, scheduleMinuteOf } from '../../../../src/core/setup/workflow.ts';
 import { problemsOf, problemsOfAction } from '../../../workflow-lint.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
@@ -39,7 +39,7 @@ function choicesFor(files: Files): Choices {
   const verify = proposedVerify(projectOf(files));
   return {
     ...{ shape: 'single', verify, agent: 'claude', key: 'api-key' },
-    ...{ action: null, prompt: false, label: 'ralph', leftTo: null },
+    ...{ action: null, prompt: false, label: 'ralph', repository: null, leftTo: null },
   };
 }
 
@@ -498,6 +498,39 @@ test('what CI starts, checks out and runs is in the workflow, in a form that Git
   const action = setUp?.kind === 'whole' ? setUp.text : '';
   expect(await problemsOfAction(action)).toEqual([]);
   expect(action).toContain('- run: git submodule update --init\n');
+  // In three jobs, steps start the same services.
+  const { runs } = parse(action) as { runs: { steps: readonly Step[] } };
+  expect(runs.steps.slice(0, 2).map(({ run }) => run)).toEqual([
+    'docker run --detach --name db --publish 5432:5432 --publish 80:80 --env POSTGRES_PASSWORD=local --health-cmd pg_isready --health-retries 5 postgres:18',
+    `timeout 120 sh -c 'until docker inspect --format "{{.State.Health.Status}}" db | grep --quiet ^healthy; do sleep 1; done'`,
+  ]);
+  const three = workflowOf(files, { ...choicesFor(files), shape: 'three-jobs' });
+  expect(await problemsOf({ where: 'ralph.yml', text: three })).toEqual([]);
+  expect(three).toMatch(/^ +allowed-hosts: localhost:5432$/m);
+});
+
+test.each([
+  ['credentials of a registry', 'image: postgres:18', 'image: postgres:18\n        credentials: { username: a }'],
+  ['options that a shell would obey', '--health-retries 5', '--health-cmd "a; $(b)"'],
+  ['a name that Docker refuses', '      db:\n', '      d:\n'],
+])('%s: the services are left to one job', (_, before, after) => {
+  const ci = WITH_SERVICES.replace('${{ matrix.db }}', '18').replace(before, after);
+  const files = { 'package.json': node(), '.github/workflows/ci.yml': ci };
+  const [workflow, setUp] = filesOf(projectOf(files), { ...choicesFor(files), shape: 'three-jobs' }, templates);
+  const texts = [workflow, setUp].map((file) => (file?.kind === 'whole' ? file.text : ''));
+  expect(texts.join('\n')).not.toMatch(/docker|allowed-hosts/);
+});
+
+test('the schedule has a minute of its own in each repository, never the full hour', () => {
+  const minutes = Array.from({ length: 50 }, (_, at) => scheduleMinuteOf(`acme/service-${String(at)}`));
+  expect(Math.min(...minutes)).toBeGreaterThanOrEqual(1);
+  expect(Math.max(...minutes)).toBeLessThanOrEqual(59);
+  expect(new Set(minutes).size).toBeGreaterThan(25);
+  expect(scheduleMinuteOf('Acme/Shop')).toBe(scheduleMinuteOf('acme/shop'));
+  for (const shape of ['single', 'three-jobs'] as const) {
+    const text = workflowOf({}, { ...choicesFor({}), shape, repository: 'acme/shop' });
+    expect(text).toContain(`cron: '${String(scheduleMinuteOf('acme/shop'))} * * * *'`);
+  }
 });
 
 test('services that only CI can start are left to a person', () => {

@@ -261,6 +261,20 @@ describe('answers', () => {
     );
   });
 
+  test('a change of a task names it as people do', () => {
+    const moved = { at: END, subject: 'task' as const, to: 'in-progress', reason: 'started' };
+    const transitions = [
+      { ...moved, from: 'issue-1 todo' },
+      { ...moved, from: 'issue-99 todo' },
+    ];
+    const answer = status({ ...view, tasks: [taskReport(1)], state: { ...state, transitions } }).replaceAll(
+      '\u200B',
+      '',
+    );
+    expect(answer).toContain('UTC, task: #1 todo → in-progress (started)');
+    expect(answer).toContain('UTC, task: #99 todo → in-progress (started)');
+  });
+
   test('names and reasons that strangers chose are text', () => {
     const answer = status({
       ...by('@octocat <b>'),
