@@ -177,6 +177,33 @@ describe('auto-merge', () => {
     expect(arms(later)).toEqual([]);
   });
 
+  test('waits for a new review of those who approved an earlier commit, also where no rule asks for one', async () => {
+    const project = await done([1], { verify: armed.verify });
+    commit(project, 'main', { other: 'new' });
+    project.forge.rules.behind.add('ralph/issue-1');
+    project.forge.saidOf.set('ralph/issue-1', { approvedBy: ['ann'] });
+    project.clock.advance(HOUR);
+    const later = { ...project, inputs: { ...project.inputs, ...armed } };
+    expect(await next(later)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(bodyOf(project, 101)).toContain('Auto-merge of #101 is off: its commits are newer than what people decided');
+    project.forge.rules.behind.clear();
+    await next(later);
+    expect(arms(project)).toEqual([]);
+    project.forge.saidOf.set('ralph/issue-1', { decision: 'approved' });
+    await next(later);
+    expect(arms(project)).toEqual(['armed ralph/issue-1']);
+  });
+
+  test('is armed again for the head that has got its base, once the run has switched it off for that', async () => {
+    const project = await done([1], armed);
+    commit(project, 'main', { other: 'new' });
+    project.forge.rules.behind.add('ralph/issue-1');
+    project.clock.advance(HOUR);
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(project.forge.writes).toContain('freed #101: no ready, no auto-merge');
+    expect(arms(project)).toEqual(['armed ralph/issue-1', 'armed ralph/issue-1']);
+  });
+
   test('is armed by a run that finds it on for what is complete already', async () => {
     const project = await done([1], { ...armed, 'auto-merge': 'false' });
     await next({ ...project, inputs: { ...project.inputs, ...armed } });
