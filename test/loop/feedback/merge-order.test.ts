@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { addIssue, commented, createProject, labeled, type Run, runOnce } from '../stage/run-action.ts';
+import { addIssue, commented, createProject, labeled, makeRed, type Run, runOnce } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import { HOUR, next, worker } from './reviewing.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
@@ -113,6 +113,16 @@ describe('a pull request that is only behind', () => {
     },
   );
 
+  test('becomes a task if `verify` fails on the base that a rule wants in it', async () => {
+    const project = await done([1], { verify: 'npm test' });
+    commit(project, 'main', { other: 'new' });
+    project.forge.rules.mustBeCurrent = true;
+    makeRed(project);
+    const run = await next(project);
+    expect(run.calls).toBeGreaterThan(0);
+    expect(run.work?.lane.id).toBe('issue-1');
+  });
+
   test('moves by the rules for an approved head alone', async () => {
     const project = await done([1]);
     commit(project, 'main', { other: 'new' });
@@ -139,6 +149,22 @@ describe('auto-merge', () => {
     expect(arms(project)).toEqual(['armed ralph/issue-1']);
     const pull = project.forge.pulls[0] ?? expect.fail();
     project.forge.pulls[0] = { ...pull, state: 'merged' };
+    await next(project);
+    expect(arms(project)).toEqual(['armed ralph/issue-1', 'armed ralph/issue-2']);
+  });
+
+  test('is armed for one at a time, also when another one becomes the next', async () => {
+    const project = await done([1, 2, 3], armed);
+    commit(project, 'ralph/issue-1', { shared: 'one' });
+    commit(project, 'ralph/issue-3', { shared: 'three' });
+    await next(project);
+    expect(bodyOf(project, 102)).toContain('Merge #102 next');
+    expect(arms(project)).toEqual(['armed ralph/issue-1']);
+    project.forge.saidOf.set('ralph/issue-1', {
+      autoMerge: true,
+      mergeable: 'conflicting',
+      decision: 'changes-requested',
+    });
     await next(project);
     expect(arms(project)).toEqual(['armed ralph/issue-1', 'armed ralph/issue-2']);
   });
