@@ -252,7 +252,7 @@ describe('descriptions of several pull requests', () => {
   test('stay as they are where the order makes them longer than GitHub allows', async () => {
     await using at = await openPull();
     const before = written(at);
-    await at.forge.rewriteBodies([1], (_, body) => `${body}${'x'.repeat(65_536)}`);
+    await at.forge.rewriteBodies([1], (_, body) => `${body}${'x'.repeat(65_537)}`);
     expect([written(at), at.sent().length]).toEqual([before, 1]);
   });
 
