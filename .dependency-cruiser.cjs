@@ -1,12 +1,12 @@
 /**
- * The layers of the house (docs/internals.md): stages in a row, pure decisions, thin adapters.
- * `may`: folders of src/ that a folder may import besides itself; `packages`: what it may load from npm or Node.
- * A star stands for one folder, and in `may` for the same one again.
+ * The layers of the house (docs/internals.md): stages in a row, pure decisions, thin adapters. `may`: folders of src/
+ * that a folder may import besides itself; `packages`: what it may load from npm or Node. A star matches one folder; in
+ * `may` it means that same folder.
  */
 const PURE = ['core', 'markdown', 'json', 'yaml'];
 const STAGE = ['handover', 'ports', 'config', 'errors', ...PURE];
 const ADAPTER = ['ports', 'core', 'errors'];
-/** A terminal as a whole: what is drawn on it, how wide it is, and how it is given back. */
+/** All code about a terminal: drawing, width, and restoring it. */
 const TERMINAL = ['ansi-escapes', 'fast-string-truncated-width', 'signal-exit'];
 
 /** @type {Record<string, { may: string[], packages: string[] }>} */
@@ -26,19 +26,19 @@ const layers = {
   run: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
   processes: { may: ADAPTER, packages: ['execa', 'node:'] },
   agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
-  // What an agent's CLI prints is parsed by pure code, which knows no other agent; what all have in common it reads with.
+  // Pure code parses the output of an agent's CLI. It knows no other agent, and shares the reading code with all.
   'agents/reading': { may: ['core'], packages: [] },
-  // The user's rules, and what each agent makes of them.
+  // The user's rules, and their translation for each agent.
   'agents/rules': { may: ['core'], packages: [] },
   'agents/*/tool-rules': { may: ['core', 'agents/rules'], packages: [] },
   'agents/*/events': { may: ['core', 'agents/reading', 'agents/rules'], packages: [] },
-  // What all APIs of providers have in common.
+  // The code that the APIs of all providers share.
   'agents/passing': { may: ['core', 'ports', 'agents/reading'], packages: [] },
   'agents/*/messages': { may: ['core', 'ports', 'agents/reading', 'agents/passing'], packages: [] },
-  // What several agents speak with their providers is nobody's of them.
+  // The protocols that several agents speak with their providers belong to no single agent.
   'agents/openai': { may: ['core', 'ports', 'agents/reading', 'agents/passing'], packages: [] },
   'agents/*/output': { may: ['core', 'agents/reading', 'agents/*/events'], packages: [] },
-  // The sandbox runtime is loaded by its path at run time: here are its types.
+  // Types of the sandbox runtime, which is loaded by its path at run time.
   isolation: { may: [...ADAPTER, 'processes'], packages: ['aws4fetch', '@anthropic-ai/sandbox-runtime', 'node:'] },
   git: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   github: { may: ADAPTER, packages: ['@octokit/', '@actions/http-client', 'undici', 'node:'] },
@@ -47,7 +47,7 @@ const layers = {
   runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', 'node:'] },
   home: { may: ADAPTER, packages: ['node:', 'zod'] },
   cli: { may: ['core', 'config', 'ports', 'report', 'errors'], packages: ['node:', 'zod', '@clack/', ...TERMINAL] },
-  // What the monitor shows is made by pure code of data, size and time.
+  // Pure code makes the monitor's screen of data, size and time.
   'cli/monitor/view': {
     may: ['core', 'report', 'cli/overview', 'cli/lane/lane-schema', 'cli/defaults', 'cli/monitor/monitor-schema'],
     packages: ['fast-string-truncated-width'],

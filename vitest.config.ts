@@ -10,11 +10,11 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
   process.exit(1);
 }
 
-// A thousand small repositories are laid and removed: in memory, where it is large enough and lets programs run.
+// Tests create and remove a thousand small repositories: in memory, if it is large enough and programs may run there.
 const memory = '/dev/shm';
 if (process.env['TMPDIR'] === undefined && isRoomy(memory)) {
   const folder = mkdtempSync(join(memory, 'ralph-tests-'));
-  // Users of their own pass through.
+  // Other users may pass through.
   chmodSync(folder, 0o711);
   process.env['TMPDIR'] = folder;
   process.on('exit', () => {
@@ -22,22 +22,30 @@ if (process.env['TMPDIR'] === undefined && isRoomy(memory)) {
   });
 }
 
-/** Fewer where `.ci/run` starts two of these at once. */
+/** Maximum number of workers; lower when `.ci/run` starts two of these projects at once. */
 const MAX_WORKERS = Number(process.env['RALPH_TEST_WORKERS'] ?? 4);
-/** They share nothing but what they import: one worker runs file after file without loading that again. */
+/**
+ * Options of tests without programs. They share imports: one worker runs file after file without loading them again.
+ */
 const shared = { setupFiles: ['test/seeds.ts'], isolate: false, maxWorkers: MAX_WORKERS };
-/** They start real programs and wait for them most of the time. The limit is for what never ends, not for a busy machine. */
+/**
+ * Options of tests that start real programs and mostly wait for them. The limit ends hanging tests; it does not judge a
+ * busy machine.
+ */
 const waiting = { globalSetup: ['test/programs.ts'], maxWorkers: MAX_WORKERS, testTimeout: 240_000 };
 
 const E2E = 'test/e2e';
 const ATTACKS = `${E2E}/attacks`;
-/** What comes through without isolation: that it still does is for `npm run test:deep`. */
+/** The attacks that succeed without isolation. `npm run test:deep` checks that they still do. */
 const DOORS = `${ATTACKS}/open-doors.test.ts`;
 const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
-/** Whole runs to begin with: most changes that break a run break these. */
+/** Whole runs that are played first: most changes that break a run break these. */
 const EVERYDAY = `${E2E}/everyday`;
 
-/** What `npm test` has no time for and `.ci/run` always plays: git, the sandboxes of agents, the command line, whatever waits for long. */
+/**
+ * The tests that take too long for `npm test` and that `.ci/run` always plays: git, the sandboxes of agents, the
+ * command line, long waits.
+ */
 const SLOW_INTEGRATION = [
   'test/integration/{cli,isolation}/**/*.test.ts',
   'test/integration/git/{,work-tree/}*.test.ts',
@@ -45,16 +53,19 @@ const SLOW_INTEGRATION = [
   'test/integration/agents/{agent-session-files,scripted-agent}.test.ts',
   'test/integration/github/github-refusals.test.ts',
 ];
-/** The CLI of Claude Code, which is downloaded first; `ralph` at home; work trees that change hands; merges; twenty lanes at once. */
+/**
+ * Tests of the Claude Code CLI (downloaded first), `ralph` at home, work trees that change hands, merges, and twenty
+ * lanes at once.
+ */
 const PROGRAMS = [
   'test/integration/home/**/*.test.ts',
   'test/integration/agents/claude-*.test.ts',
   'test/integration/git/{sandbox,merge,contention}/**/*.test.ts',
 ];
-/** A kill at each moment, and two runs in each order. */
+/** Tests that kill a run at each moment, or play two runs in each order. */
 const MOMENTS = ['test/loop/{kill,two-runs}.test.ts'];
 
-/** What lies in the folder of a project and is another one's. */
+/** The files in the folder of a project that belong to another project. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   loop: MOMENTS,
   integration: [...SLOW_INTEGRATION, ...PROGRAMS],
@@ -67,7 +78,10 @@ function project(name: string, how: typeof shared | typeof waiting, folder = `te
   return { extends: true as const, test: { name, include: [`${folder}/**/*.test.ts`], exclude, ...how } };
 }
 
-/** The corpus of attacks where the agent is isolated, or in the job of the loop: all of it in `npm run test:deep`, otherwise what would come through without. */
+/**
+ * The attacks on an isolated agent, or in the job of the loop: all of them in `npm run test:deep`, otherwise only those
+ * that succeed without isolation.
+ */
 function corpus(name: string, env: Readonly<Record<string, string>>) {
   const include = [isDeep ? `${ATTACKS}/**/*.test.ts` : DOORS];
   return { extends: true as const, test: { name, include, env, ...waiting } };
@@ -87,14 +101,16 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 120_000,
     restoreMocks: true,
-    // Where jobs share two cores a program may be late: what fails once is named in the report, what fails each time is red.
+    // A program may be late if jobs share two cores: the report names a test that fails once, and a test that fails
+    // each time is red.
     retry: Number(process.env['RALPH_TEST_RETRIES'] ?? 0),
-    // As in test/eventually.ts.
+    // The same limit as in test/eventually.ts.
     expect: { poll: { timeout: 30_000 } },
     projects: [
       project('unit', shared),
       project('loop', shared),
-      project('integration', waiting),
+      // Its files leave nothing behind in a worker, and most take less time than loading what they import.
+      project('integration', { ...waiting, isolate: false }),
       { extends: true as const, test: { name: 'moments', include: MOMENTS, ...shared } },
       { extends: true as const, test: { name: 'slow-integration', include: SLOW_INTEGRATION, ...waiting } },
       { extends: true as const, test: { name: 'programs', include: PROGRAMS, ...waiting } },

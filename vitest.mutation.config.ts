@@ -1,6 +1,9 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** The tables that judge core/ and what an agent prints, for mutation testing. Properties find what no table names, but are too slow to run for each mutant. */
+/**
+ * Table tests of core/ and of the parsers of agents' output, for mutation testing. Property tests find more, but are
+ * too slow to run for each mutant.
+ */
 export default defineConfig({
   test: {
     env: { RALPH_MUTATION: '1' },

@@ -71,7 +71,7 @@ export async function wallOf(
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (text: Buffer) => void (output += text.toString()));
   const code = await new Promise((resolve) => child.once('exit', resolve));
-  if (code !== 0) throw new Error(`${script} ended with ${String(code)}:\n${output}`);
+  if (code !== 0) throw new Error(`${script} exited with code ${String(code)}:\n${output}`);
   return performance.now() - startedAt;
 }
 

@@ -64,6 +64,6 @@ async function wallOf(command: readonly string[], cwd: string): Promise<number> 
   const child = spawn(process.execPath, command, { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.resume();
   const code = await new Promise((resolve) => child.once('exit', resolve));
-  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${String(code)}.`);
+  if (code !== 0) throw new Error(`${command.join(' ')} exited with code ${String(code)}.`);
   return performance.now() - startedAt;
 }

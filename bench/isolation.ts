@@ -8,11 +8,11 @@ import { runProgram, type Family } from '../src/processes/run-program.ts';
 import { spread, type Row } from './measure.ts';
 
 const START_GOAL_MS = 250;
-const ROOM_GOAL_MS = 1_000;
+const SANDBOX_GOAL_MS = 1_000;
 const HAND_OVER_GOAL_MS = 200;
 const FILES = 20_000;
 const CALLS = 15;
-const ROOMS = 5;
+const REPEATS = 5;
 
 /**
  * Measures the cost of an agent's sandbox of namespaces: per call, per run, and for a work tree of 20,000 files. Needs
@@ -23,7 +23,7 @@ export async function measureIsolation(folder: string): Promise<readonly Row[]> 
     return [row('isolation: a call in a sandbox (not measured: needs root)', [0], START_GOAL_MS)];
   const options = agentSandboxIn(folder);
   const opening: number[] = [];
-  for (let nth = 0; nth < ROOMS; nth += 1)
+  for (let nth = 0; nth < REPEATS; nth += 1)
     opening.push(await timed(async () => (await openAgentSandbox('namespace', options)).close()));
 
   const opened = await openAgentSandbox('namespace', options);
@@ -42,12 +42,12 @@ export async function measureIsolation(folder: string): Promise<readonly Row[]> 
       added.push(inside - outside);
     }
     const handing: number[] = [];
-    for (let nth = 0; nth < ROOMS; nth += 1) {
+    for (let nth = 0; nth < REPEATS; nth += 1) {
       handing.push(await timed(() => agentSandbox.give(tree)), await timed(() => agentSandbox.takeBack(tree)));
     }
     return [
       row('isolation: a program starts later in a sandbox by', added, START_GOAL_MS),
-      row('isolation: a sandbox is made and removed in', opening, ROOM_GOAL_MS),
+      row('isolation: a sandbox is made and removed in', opening, SANDBOX_GOAL_MS),
       row(`isolation: ${String(FILES)} files change hands in`, handing, HAND_OVER_GOAL_MS),
     ];
   } finally {
@@ -74,7 +74,7 @@ function agentSandboxIn(folder: string): AgentSandboxOptions {
     hidden: [],
     localPorts: [],
     visible: [tmpdir()],
-    worker: { file: process.execPath, args: [fileURLToPath(new URL('../dist/room-worker.js', import.meta.url))] },
+    worker: { file: process.execPath, args: [fileURLToPath(new URL('../dist/sandbox-worker.js', import.meta.url))] },
     places: { agentSandboxes: at('sandboxes'), reservations: at('reservations') },
   };
 }

@@ -11,9 +11,9 @@ const GOAL_KB = 600;
  * before stages were loaded on demand.
  */
 const GOAL_CPU = 7;
-const ROUNDS = 7;
+const ROUNDS = 5;
 /** Several runs per round are needed because Linux counts the CPU time of children in units of 10 ms. */
-const RUNS_A_ROUND = 5;
+const RUNS_A_ROUND = 3;
 
 /** Module that notes each module that main loads. */
 const NOTING = `

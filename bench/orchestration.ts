@@ -154,7 +154,7 @@ async function loopOn(
     showWait: () => Promise.resolve(),
     sayLeft: () => undefined,
     ending: new AbortController().signal,
-    patience: null,
+    waitPolicy: null,
     lookAtPeople: null,
     narrate: () => undefined,
     appendJournal: journal.append,

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const toolchain = join(root, 'scripts', 'toolchain');
 const binary = (name) => join(root, 'node_modules', '.bin', name);
-/** The compiler of TypeScript 7; typescript-eslint needs version 6, whose program has the same name. */
+/** The compiler of TypeScript 7; version 6, which tests and scripts parse with, has a program of the same name. */
 const tsc = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
 
 /** The projects of `npm test`: four minutes on two cores, including the installation. */
@@ -48,9 +48,6 @@ const commands = {
   format: () => [['node', binary('oxfmt')]],
   lint: () => [
     ['node', binary('oxfmt'), '--check'],
-    ['node', binary('eslint'), '.', '--max-warnings=0'],
-    // Oxlint checks the rules that need types with the compiler of TypeScript 7, in a fifth of typescript-eslint's
-    // time.
     ['node', binary('oxlint'), '--type-aware'],
     ['node', binary('depcruise'), '--config', '.dependency-cruiser.cjs', 'src', 'testbed', 'scripts'],
     ['node', binary('knip')],

@@ -21,7 +21,7 @@ export function renderInputsPage(actionYml: string): string {
 
 # Inputs and outputs
 
-Numbers are plain (\`10\`, \`2.5\`), switches are \`true\` or \`false\`. Lists take commas and new lines. Anything unknown, unreadable or out of range is an error; the run reports all errors at once, before it makes a call.
+Numbers are plain (\`10\`, \`2.5\`), switches are \`true\` or \`false\`. Lists take commas and new lines. Anything unreadable or out of range is an error, and so is an unknown name under \`settings\`; the runner only warns of an unknown input. The run reports all errors at once, before it makes a call.
 
 ## Inputs
 

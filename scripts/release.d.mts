@@ -1,4 +1,7 @@
-/** Every reason why a version cannot be released; `tags` are those that exist, `here` those of the commit that is released, `tip`: it is the newest of main. */
+/**
+ * Returns every reason why a version cannot be released. `tags` are all existing ones, `here` those of the released
+ * commit; `tip` is true if that commit is the newest of main.
+ */
 export function releaseProblems(release: {
   readonly version: string;
   readonly packageVersion: string;
@@ -8,5 +11,5 @@ export function releaseProblems(release: {
   readonly tip: boolean;
 }): readonly string[];
 
-/** The text below `## VERSION` of a changelog; null: there is no such heading. */
+/** Returns the text below `## VERSION` of a changelog, or null without such a heading. */
 export function notesOf(changelog: string, version: string): string | null;

@@ -24,7 +24,7 @@ export function renderJobAction(actionYml: string): string {
 
 /** Inputs that callers give as secrets. */
 const SECRET_INPUTS: readonly string[] = ['github-token', ...KEY_INPUTS];
-/** Outputs that tell how a run ended. */
+/** Outputs that say how a run ended. */
 const OUTPUTS = ['outcome', 'reason', 'branch', 'head-sha', 'pr-number', 'pr-url', 'cost-usd', 'status-json'];
 
 const CHECKOUT = 'actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1';

@@ -49,7 +49,7 @@ export async function git(
   const chunks: Buffer[] = [];
   for await (const chunk of answer) chunks.push(chunk as Buffer);
   const { code, out, error } = JSON.parse(Buffer.concat(chunks).toString()) as GitAnswer;
-  if (code !== 0) throw new Error(`git ${args.join(' ')} ended with ${String(code)}: ${error}`);
+  if (code !== 0) throw new Error(`git ${args.join(' ')} exited with code ${String(code)}: ${error}`);
   return out.trimEnd();
 }
 
@@ -97,7 +97,7 @@ async function start(): NonNullable<typeof starting> {
     });
     child.once('error', failed).once('exit', (code) => {
       starting = null;
-      failed(new Error(`The process that starts git ended with ${String(code)}.`));
+      failed(new Error(`The process that starts git exited with code ${String(code)}.`));
     });
   });
   // The helper must not keep this process alive.

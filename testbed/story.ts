@@ -271,7 +271,7 @@ type Casting =
 
 function castingOf(given: string, isModelScripted: boolean): Casting {
   const name = STORY_AGENTS.find((known) => known === given);
-  if (name === undefined) throw new Error(`--agent "${given}" is none of: ${STORY_AGENTS.join(', ')}`);
+  if (name === undefined) throw new Error(`--agent "${given}" is not one of: ${STORY_AGENTS.join(', ')}`);
   if (name === 'scripted') {
     if (isModelScripted) throw new Error('--scripted-model goes with --agent NAME, for example --agent codex');
     return { kind: 'cast', agent: castScripted() };

@@ -95,7 +95,7 @@ export interface Testbed extends AsyncDisposable {
   git(...args: string[]): Promise<string>;
 }
 
-/** Returns inputs as a workflow has them: settings that are not inputs stand under `settings`. */
+/** Returns inputs in the form of a workflow, with settings that are not inputs below `settings`. */
 function asWritten(inputs: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const isSetting = (name: string): boolean =>
     SETTING_NAMES.includes(name) && ![...ACTION_INPUTS, ...JOB_INPUTS].includes(name);
@@ -105,7 +105,10 @@ function asWritten(inputs: Readonly<Record<string, string>>): Readonly<Record<st
   return Object.keys(settings ?? {}).length === 0 ? inputs : { settings: JSON.stringify(settings), ...others };
 }
 
-/** Starts the sandbox in `folder`, with what `fill` puts on `main`: a small sample project, if nothing else. `isolation`: of every run's agent; without it there is none. */
+/**
+ * Starts the testbed in `folder`. `fill` puts files on `main`, by default a small sample project. `isolation` is that
+ * of every run's agent; by default no agent is isolated.
+ */
 export async function startTestbed(
   folder: string,
   fill: (remote: GitRemote) => Promise<void> = fillWithSample,

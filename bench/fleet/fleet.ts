@@ -8,7 +8,7 @@ export interface FleetSetting {
   readonly seed: number;
 }
 
-/** The schedule of each repository: every so many hours, at the same minute everywhere or at one of its own. */
+/** The schedule of each repository: every few hours, at the same minute everywhere or at one of its own. */
 interface Schedule {
   readonly hours: number;
   readonly minute: 'same' | 'own';

@@ -120,7 +120,7 @@ function block(claims: Claims): string {
     `TESTS_STATUS: ${claims.tests}`,
     `WORK_TYPE: ${claims.work}`,
     `EXIT_SIGNAL: ${String(claims.exit)}`,
-    'RECOMMENDATION: go on',
+    'RECOMMENDATION: continue',
     ...(claims.asks === null ? [] : [`QUESTION: ${claims.asks}`]),
     '---END_RALPH_STATUS---',
   ].join('\n');

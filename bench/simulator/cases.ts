@@ -25,7 +25,7 @@ export const queueNames = Object.keys(queues) as [CaseName, ...CaseName[]];
 export const MOST_RUNS = { agent: 8, queue: 40 } as const;
 const MINUTE = 60_000;
 /** Number of calls within which an agent must show that it would have finished. */
-const PATIENCE = 60;
+const MAX_CALLS_TO_FINISH = 60;
 
 /** Creates the case of a seed. */
 export function createCase(seed: number, name: CaseName): Case {
@@ -59,7 +59,7 @@ export function wouldDo(
 ): boolean {
   let world = from;
   const before = calls.filter((call) => call.task === task).length;
-  for (let more = 0; more < PATIENCE && !isTaskDone(world, task); more += 1) {
+  for (let more = 0; more < MAX_CALLS_TO_FINISH && !isTaskDone(world, task); more += 1) {
     const turns = { turn: calls.length + more, taskTurn: before + more, sessionTurn: 0 };
     world = after(world, mind({ ...turns, task, world, now: 0 }).deed, task);
   }

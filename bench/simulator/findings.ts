@@ -53,7 +53,7 @@ export interface Findings {
  * forgiven or counted separately.
  */
 interface Stagnation {
-  /** `still`: content no longer changed; `busy`: content went on changing, which the specification calls progress. */
+  /** `still`: content no longer changed; `busy`: content kept changing, which the specification calls progress. */
   readonly kind: 'still' | 'busy';
   readonly burnt: number;
   readonly held: number;

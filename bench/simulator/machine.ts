@@ -75,7 +75,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     sayLeft: () => undefined,
     sleep: () => Promise.resolve(),
     ending: new AbortController().signal,
-    patience: null,
+    waitPolicy: null,
     lookAtPeople: null,
     narrate: () => undefined,
     record: () => undefined,

@@ -83,12 +83,12 @@ export function testsPass({ content, steps, isRedMidway }: World): boolean {
   return !content.broken && !(isRedMidway && halfDone);
 }
 
-/** Tells the truth about the work: all tasks are in the repository, and nothing is broken. */
+/** Returns true if all tasks are in the repository and nothing is broken. */
 export function isDone(world: World): boolean {
   return stepsLeft(world) === 0 && testsPass(world);
 }
 
-/** Tells the truth about one task: no step is missing, and nothing is broken. */
+/** Returns true if no step of the task is missing and nothing is broken. */
 export function isTaskDone({ content }: World, task: TaskId): boolean {
   return content.left[task] === 0 && !content.broken;
 }

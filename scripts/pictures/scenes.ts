@@ -107,7 +107,7 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'circuit-open',
-    title: 'Circuit open: nothing changes any more',
+    title: 'Circuit open: nothing changes',
     issue: 14,
     play: () =>
       play({

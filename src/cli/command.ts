@@ -145,10 +145,10 @@ export async function readCheckoutFile(folder: string, path: string): Promise<Ch
     const root = await realpath(folder);
     const realPath = await realPathOf(join(root, path));
     if (!isInside(root, realPath)) return refused(`leads out of the checkout, to ${JSON.stringify(realPath)}`);
-    const found = await stat(realPath).catch(nullIfMissing);
-    if (found === null) return { kind: 'absent', realPath };
-    if (!found.isFile()) return refused('is not a file');
-    if (found.size > MAX_BYTES) return refused('is larger than 1 MiB, so no run reads it');
+    const stats = await stat(realPath).catch(nullIfMissing);
+    if (stats === null) return { kind: 'absent', realPath };
+    if (!stats.isFile()) return refused('is not a file');
+    if (stats.size > MAX_BYTES) return refused('is larger than 1 MiB, so no run reads it');
     return decodeFile(await readFile(realPath), realPath);
   } catch (error) {
     return refused(`cannot be read: ${reasonOf(error)}`);

@@ -34,7 +34,7 @@ export interface Config {
   readonly taskSources: readonly TaskSourceName[];
   /** The beginnings of headings of the plan whose items are optional. */
   readonly optionalSections: readonly string[];
-  /** Logins of bots whose labels, comments and edits count like those of a person with write access. */
+  /** Logins of bots whose labels, comments and edits count as those of a person with write access. */
   readonly allowedBots: readonly string[];
   /** The people whose comments the agent can read. */
   readonly commentsFrom: (typeof commentReading)[number];
@@ -48,7 +48,7 @@ export interface Config {
   readonly policy: Policy;
   /** Prices of the models whose cost the agent does not report. */
   readonly prices: Prices;
-  /** Percentage of a run's iterations at which the summary reports that they changed nothing but tests. */
+  /** Percentage of a run's iterations at which the summary reports that they changed only tests. */
   readonly testOnlyPercent: number;
   /** Shell commands, from the workflow file and never from the branch. */
   readonly verify: readonly string[];
@@ -117,7 +117,7 @@ interface AgentConfig {
   readonly envNames: readonly string[];
   /** The configuration of the servers for the agents' tools. */
   readonly mcp: McpAsked;
-  /** Time after which a call is ended if nothing but retries has come from it. */
+  /** Time after which a call is ended if it has only retried. */
   readonly stallMs: number;
 }
 

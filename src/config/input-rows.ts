@@ -54,7 +54,7 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
       [
         'task-sources',
         'issues,plan,prd',
-        'Where tasks come from; at the same priority, in this order: `issues` (with the label), `plan` (`.ralph/fix_plan.md`, `.ralph/@fix_plan.md` or `@fix_plan.md`), `prd` (`.ralph/prd.json`), `beads` (`.beads/*.jsonl`), and where none of them has a required task, `prompt` (what `PROMPT.md` itself asks for, until it is done).',
+        'Where tasks come from; at the same priority, in this order: `issues` (with the label), `plan` (the checklist), `prd` (`prd.json`), `beads` (`.beads/*.jsonl`), and where none of them has a required task, `prompt` (what `PROMPT.md` itself asks for, until it is done).',
       ],
       [
         'command',
@@ -69,7 +69,7 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
       [
         'prompt-file',
         '.ralph/PROMPT.md',
-        'Your own part of the prompt. If the file does not exist, the first of `.ralph/PROMPT.md`, `PROMPT.md`, `.ralph/prompts/LOOP_PROMPT.md`, `scripts/ralph/CLAUDE.md` and `scripts/ralph/prompt.md` is used, then the built-in prompt.',
+        'Your own part of the prompt. If the file does not exist, the prompt of another Ralph is used, or else the built-in one.',
       ],
       ['base-branch', '', 'Branch that the work starts from and the pull request targets; empty = the default branch.'],
       ['branch-prefix', 'ralph/', 'Prefix of the branches that the action pushes to; it pushes to no others.'],
@@ -81,7 +81,7 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
       [
         'agent',
         'claude',
-        'Which agent works: `claude` (Claude Code), `codex`, `gemini` (Gemini CLI), `opencode`, `copilot` (GitHub Copilot CLI), `qwen` (Qwen Code), or `command`: the program in `agent-path`, which reads the prompt on its standard input and prints its answer. Several in order, for example `claude, codex`: when the provider of one is at its limit, refuses its key or fails, the next one goes on.',
+        'Which agent works: `claude` (Claude Code), `codex`, `gemini` (Gemini CLI), `opencode`, `copilot` (GitHub Copilot CLI), `qwen` (Qwen Code), or `command`: the program in `agent-path`, which reads the prompt on its standard input and prints its answer. Several in order, for example `claude, codex`: when the provider of one is at its limit, refuses its key or fails, the next one continues.',
       ],
       ['model', '', 'Model for the agent; when empty, the CLI chooses. With several agents NAME=MODEL for each.'],
       [

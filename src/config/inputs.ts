@@ -28,7 +28,7 @@ export interface ConfigTexts {
   readonly problems: readonly string[];
 }
 
-/** The settings of a run that nothing but its inputs configures. */
+/** The settings of a run that only its inputs configure. */
 export const NO_SETTINGS: Config['settings'] = { found: [], lines: [], unknown: null };
 
 /**
@@ -161,7 +161,7 @@ export function describeMisplaced(given: Readonly<Record<string, string | undefi
     });
 }
 
-/** Returns the inputs of a step without those of unknown names, of which the runner itself warns. */
+/** Returns the inputs of a step without those of unknown names; the runner itself warns of them. */
 export function withoutUnknownInputs<T>(given: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
   const isKnown = (name: string): boolean =>
     name === 'settings' || SETTING_NAMES.includes(name) || newPlaceOfInput(name) !== null;

@@ -25,7 +25,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'optional-sections',
         'Optional,Future,Nice to have',
-        'Beginnings of headings of the plan whose items are optional and never keep the work from being complete.',
+        'Items of the plan under headings that begin with one of these are optional and never block completion.',
       ],
       [
         'allowed-bots',
@@ -109,7 +109,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'test-only-percent',
         '30',
-        `The summary reports a run in which at least this percentage of the iterations changed nothing but tests.`,
+        `The summary reports a run in which at least this percentage of the iterations changed only tests.`,
       ],
     ],
   },

@@ -112,7 +112,7 @@ export async function runMain(): Promise<void> {
     });
     const guard = createGuard(world, runnerFiles);
     const isolated = isolatedRun(world);
-    const connections = connect(world, { patience: null, isolated });
+    const connections = connect(world, { timeouts: null, isolated });
     const { promise: left, resolve } = Promise.withResolvers<RunEnd>();
     const machine = createMachine(world, { startedAt, workFiles: connections.workFiles });
     let cancelled = new AbortController().signal;

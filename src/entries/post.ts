@@ -5,7 +5,7 @@ import { connect } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { settledTexts } from '../wiring/settings/run-settings.ts';
-import { createWorld, secretsOf, systemClock, type WaitPolicy, type World } from '../wiring/world.ts';
+import { createWorld, secretsOf, systemClock, type ServerTimeouts, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseConfig } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
@@ -34,7 +34,7 @@ const POST_WITHIN_MS = 58_000;
  */
 const LIMITS: RescueLimits = { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 };
 /** Time limits of single steps: a healthy command takes a second or two, a healthy request less than one. */
-const PATIENCE: WaitPolicy = {
+const TIMEOUTS: ServerTimeouts = {
   gitCommandMs: 8_000,
   request: { requestMs: 5_000, secondMs: 1_000, retries: 0, outageMs: 10_000, downloadMs: 10_000 },
 };
@@ -131,7 +131,7 @@ async function finish({
   mask(secrets.values());
   const report = await (hasFolder ? rescueRun : rescueLost)({
     ...world,
-    connect: connect(world, { patience: PATIENCE, isolated: nothingToIsolate }),
+    connect: connect(world, { timeouts: TIMEOUTS, isolated: nothingToIsolate }),
     record,
     folder: runFolder,
     limits: LIMITS,

@@ -14,11 +14,11 @@ import { detectOtherRalphs, workIssue, workQueue } from './work.ts';
 
 /** Returns the intake for an event, with the findings about other Ralphs if somebody asks for work or an answer. Makes no agent call. */
 export async function gate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {
-  const found = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
+  const otherRalphs = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
   const intake = await follow(deps, intent);
   const isShown = intake.kind === 'work' || intake.answer?.text.kind === 'status';
   const train = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
-  return { ...intake, notes: { ...intake.notes, found, train } };
+  return { ...intake, notes: { ...intake.notes, found: otherRalphs, train } };
 }
 
 /** Decides which tasks are eligible, whether this run may work, and on which branch. */

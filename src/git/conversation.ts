@@ -14,7 +14,7 @@ export interface Conversation {
 }
 
 /** The time limits of an answer, in ms. `unblock` is called once an answer takes `slowMs`. */
-export interface WaitPolicy {
+export interface AnswerLimits {
   readonly slowMs: number;
   readonly unblock: () => void;
   readonly longestMs: number;
@@ -24,7 +24,7 @@ export interface WaitPolicy {
 /** Starts a command and leaves it open. */
 export function startConversation(
   call: Omit<ProgramCall, 'input' | 'timeoutMs' | 'signal' | 'outputs'>,
-  { slowMs, unblock, longestMs, mostBytes }: WaitPolicy,
+  { slowMs, unblock, longestMs, mostBytes }: AnswerLimits,
 ): Conversation {
   const questions = new PassThrough();
   const stop = new AbortController();

@@ -39,7 +39,7 @@ export interface Git {
 }
 
 /**
- * The surroundings of commands. `variables` contain GIT_DIR and the like; no error repeats a text of `hide`.
+ * The surroundings of commands. `variables` contain GIT_DIR and similar ones; no error repeats a text of `hide`.
  * `configuration: 'own'` is the one exception from the settings below: the person who runs this on their machine
  * reaches the server with their own git configuration, credential helpers and ssh. It is only for a repository that we
  * made ourselves.

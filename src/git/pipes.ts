@@ -48,8 +48,8 @@ async function removePipe(path: string): Promise<boolean> {
 
 /** Removes anything at a path; a process that waits there for the other end of a pipe continues. */
 export async function removeAsPipe(path: string): Promise<void> {
-  const found = await lstat(path).catch(() => null);
-  if (found === null) return;
-  if (found.isFIFO() && (await removePipe(path))) return;
+  const stats = await lstat(path).catch(() => null);
+  if (stats === null) return;
+  if (stats.isFIFO() && (await removePipe(path))) return;
   await rm(path, { recursive: true, force: true });
 }

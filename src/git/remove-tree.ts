@@ -10,8 +10,8 @@ export async function removeTree(path: string | Buffer): Promise<void> {
 }
 
 async function openFolders(path: string | Buffer): Promise<void> {
-  const found = await lstat(path).catch(() => null);
-  if (found?.isDirectory() !== true) return;
+  const stats = await lstat(path).catch(() => null);
+  if (stats?.isDirectory() !== true) return;
   await chmod(path, 0o700);
   for (const entry of await readdir(path, { withFileTypes: true, encoding: 'buffer' }))
     if (entry.isDirectory()) await openFolders(within(path, entry.name));

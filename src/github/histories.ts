@@ -145,7 +145,7 @@ function toHistory(answer: HistoryAnswer, labels: readonly string[]): IssueHisto
       .filter(({ label }) => labels.includes(label.toLowerCase())),
     reopenings: ofType('ReopenedEvent').map(({ by, at }) => ({ by, at })),
     edits: oldestFirst([...body.edits, ...ofType('RenamedTitleEvent').map(({ by, at }) => ({ by, at }))]),
-    // What GitHub withholds is not known to be harmless.
+    // Content that GitHub withholds may be harmful.
     truncated: body.truncated || pageInfo.hasPreviousPage || events.length < nodes.length,
   };
 }

@@ -36,8 +36,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   try {
     standing = await deps.forge.headNow(lane.branch);
   } catch (error) {
-    // A pull request that was a draft as the run began cannot have been merged meanwhile, unless somebody was very
-    // fast.
+    // A pull request that was a draft as the run began cannot have been merged since, unless somebody was very fast.
     if (lane.pullRequest.draft) return { kind: 'clear', feedback };
     return { kind: 'unknown', why: messageOf(error) };
   }

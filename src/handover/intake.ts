@@ -110,8 +110,8 @@ export interface Notes {
 }
 
 /**
- * A head that people have decided on. `isDraft` tells whether the pull request was a draft then. `refusal` is why the
- * head could not be freed for feedback, as a sentence; null when it was freed or not tried.
+ * A head that people have decided on. `isDraft`: the pull request was a draft then. `refusal` is why the head could not
+ * be freed for feedback, as a sentence; null when it was freed or not tried.
  */
 export interface HeldHead {
   readonly hold: Hold;

@@ -10,7 +10,7 @@ import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
 import { anyInstant, count, type Policy } from '../core/policy.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
-import { believablePark, mergeReceivedState, withReservationUsed } from '../core/sharing/believed.ts';
+import { plausiblePark, mergeReceivedState, withReservationUsed } from '../core/sharing/trusted-state.ts';
 import { endsOpenEnded } from '../core/open-ended/completion.ts';
 import { isFileSource, isIssueTask, isPromptTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
 import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
@@ -189,8 +189,8 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   if (outcome.kind === 'complete' && !isPlanComplete(tasks, received.tasks))
     return unusable('It claims that everything is done, but its state has unfinished tasks.');
   const spent = spentBetween(intake.state, received);
-  const told = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
-  if (spent.calls < journal.length || spent.costUsd < told - ROUNDING_USD)
+  const journaledUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
+  if (spent.calls < journal.length || spent.costUsd < journaledUsd - ROUNDING_USD)
     return unusable('It counts less usage than its journal shows.');
   const unproven = ids.find((id) =>
     isDoneWithoutProof(id, { before: intake.state, after: received, journal, outcome }),
@@ -259,7 +259,7 @@ function possibleOutcome(outcome: Outcome, policy: Policy, now: number): Outcome
     case 'failed':
       return { ...outcome, message: reportedBy(outcome.message) };
     case 'parked':
-      return believablePark(outcome, policy, now);
+      return plausiblePark(outcome, policy, now);
     case 'idle':
       return outcome.reason === 'no_tasks' || outcome.reason === 'waiting_for_review' ? outcome : null;
     case 'paused':

@@ -23,8 +23,8 @@ export function createDirectoryConversations({
         check();
         const file = await open(fileOf(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
         try {
-          const found = await file.stat();
-          if (!found.isFile() || found.size > maxBytes)
+          const stats = await file.stat();
+          if (!stats.isFile() || stats.size > maxBytes)
             return { kind: 'unavailable', why: `${fileOf(name)} is not a transcript` };
           return { kind: 'found', content: await file.readFile() };
         } finally {

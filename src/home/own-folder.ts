@@ -123,15 +123,15 @@ export function checkOwnFolder(top: string, parts: readonly string[]): void {
 }
 
 function refuseOthers(path: string): void {
-  const found = lstatSync(path);
-  if (found.isSymbolicLink()) throw new Error(`${path} is a link; put a folder in its place`);
-  if (!found.isDirectory()) throw new Error(`${path} is not a folder; put a folder in its place`);
+  const stats = lstatSync(path);
+  if (stats.isSymbolicLink()) throw new Error(`${path} is a link; put a folder in its place`);
+  if (!stats.isDirectory()) throw new Error(`${path} is not a folder; put a folder in its place`);
 }
 
 function placeOf(path: string): Place {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return 'free';
-  return found.isFile() ? 'file' : 'other';
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return 'free';
+  return stats.isFile() ? 'file' : 'other';
 }
 
 /**

@@ -32,7 +32,8 @@ export interface BrokerOptions {
   readonly sign: Sign | null;
   readonly connect: () => Promise<Send>;
   /**
-   * Makes a server reachable for the agent and returns its port on 127.0.0.1. `isOpen` tells whether a call is open.
+   * Makes a server reachable for the agent and returns its port on 127.0.0.1. `isOpen` returns true while a call is
+   * open.
    */
   readonly listen: (server: Server, isOpen: () => boolean) => Promise<number>;
 }

@@ -112,7 +112,7 @@ async function tried(works: () => Promise<boolean>): Promise<AttemptResult> {
   return (await works().catch(() => false)) ? 'open' : 'closed';
 }
 
-/** Opens a file and tells whether `works` succeeds on it. */
+/** Opens a file. Returns true if `works` succeeds on it. */
 async function opened(
   path: string,
   flags: string | number,

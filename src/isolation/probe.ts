@@ -91,7 +91,7 @@ const HANGS_AFTER_MS = 300;
  * Maximum time for tries that end at once unless the machine is busy. A try that is cut off proves nothing, and the run
  * is then refused.
  */
-const PATIENCE_MS = 4_000;
+const MAX_TRY_MS = 4_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 const ENGINE_SOCKETS = ['/var/run/docker.sock', '/run/docker.sock', '/run/containerd/containerd.sock'];
@@ -151,7 +151,7 @@ function attemptsOf(request: ProbeRequest, run: RunProbed): Readonly<Record<Atte
       const { end } = await run(
         {
           ...{ file, args, cwd: workFolder, environment: { PATH: path, HOME: home, ...environment }, input: '' },
-          timeoutMs: PATIENCE_MS,
+          timeoutMs: MAX_TRY_MS,
           family: { kind: 'group', graceMs: 0, leftover: 'end' },
         },
         MAX_OUTPUT_BYTES,
@@ -311,7 +311,7 @@ async function ownStatus(closed: RegExp): Promise<AttemptResult> {
  */
 async function bounded({ late, run }: Attempt, others: Promise<unknown>): Promise<AttemptResult | null> {
   const over = new AbortController();
-  const tooLate = Promise.all([afterAll(late === null ? PATIENCE_MS : HANGS_AFTER_MS, over.signal), others]).then(
+  const tooLate = Promise.all([afterAll(late === null ? MAX_TRY_MS : HANGS_AFTER_MS, over.signal), others]).then(
     () => late,
     () => null,
   );

@@ -38,9 +38,9 @@ export async function programFoldersOf(path: string): Promise<readonly ProgramFo
   async function program(place: string): Promise<{ readonly mode: number; readonly above: readonly number[] } | null> {
     try {
       const isLink = (await lstat(place)).isSymbolicLink();
-      const found = await stat(place);
-      if (!found.isFile()) return null;
-      return { mode: found.mode, above: isLink ? await modesAbove(await realpath(place)) : [] };
+      const stats = await stat(place);
+      if (!stats.isFile()) return null;
+      return { mode: stats.mode, above: isLink ? await modesAbove(await realpath(place)) : [] };
     } catch {
       // The link leads nowhere.
       return null;

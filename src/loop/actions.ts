@@ -125,13 +125,13 @@ async function endOfPush({ lookAtPeople: look }: LoopDeps, work: Work, end: Outc
 }
 
 async function lookAtPeople(deps: LoopDeps, run: RunNow, task: Task): Promise<RunNow> {
-  const seen = (await deps.lookAtPeople?.(run.work, task)) ?? { task: null, lane: null };
+  const takenBack = (await deps.lookAtPeople?.(run.work, task)) ?? { task: null, lane: null };
   const known = { ...run.known, lookedFor: task.id };
-  if (seen.task !== null) {
-    const work = withdraw(deps, run.work, { task: task.id, why: seen.task });
+  if (takenBack.task !== null) {
+    const work = withdraw(deps, run.work, { task: task.id, why: takenBack.task });
     return after({ ...run, known }, continuing(work), {});
   }
-  return { ...run, known, soFar: { ...run.soFar, stoppedBy: seen.lane ?? run.soFar.stoppedBy } };
+  return { ...run, known, soFar: { ...run.soFar, stoppedBy: takenBack.lane ?? run.soFar.stoppedBy } };
 }
 
 /** Takes a task out of the run, and records that in the journal. */
@@ -174,7 +174,10 @@ function afterWaiting(
   }
 }
 
-/** Waits until the limit is over or the step's circuit may be probed, then asks what the run may use. The run keeps its lane meanwhile. */
+/**
+ * Waits until the limit is over or the step's circuit may be probed, then asks what the run may use. The run keeps its
+ * lane in the meantime.
+ */
 async function waitForLimit(
   deps: LoopDeps,
   { work, outcome }: { readonly work: Work; readonly outcome: Parked },
@@ -218,14 +221,14 @@ async function askForMore(
   deps: LoopDeps,
   { work, waitedFrom, reason }: { readonly work: Work; readonly waitedFrom: number; readonly reason: Parked['reason'] },
 ): Promise<Waited> {
-  const { clock, log, patience } = deps;
+  const { clock, log, waitPolicy } = deps;
   const resumedAt = clock.now();
   const { maxRunMs, maxWaitMs } = afterWait(deps.config.policy, resumedAt - waitedFrom);
   // The run waited for the circuit of a step if `on-limit` is not `wait`, which does not change what it may use.
   const renewed =
-    patience === null || deps.config.policy.onLimit === 'park'
+    waitPolicy === null || deps.config.policy.onLimit === 'park'
       ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)
-      : await patience.renew(work, maxRunMs);
+      : await waitPolicy.renew(work, maxRunMs);
   if (renewed.kind === 'unavailable') {
     log.warning(`This run cannot find out how many calls it may still make, so it ends here: ${sentence(renewed.why)}`);
     return { kind: 'unknown' };

@@ -107,7 +107,7 @@ export interface LoopDeps {
   /** Looks at what people did since the run began, with at most three requests; never throws. Null = this job cannot ask. */
   readonly lookAtPeople: ((work: Work, task: Task | null) => Promise<TakenBack>) | null;
   /** The policy for waiting; null = the run cannot wait for the end of a limit. */
-  readonly patience: WaitPolicy | null;
+  readonly waitPolicy: WaitPolicy | null;
   readonly store: Pick<StateStore, 'read' | 'update' | 'transcript'>;
   /** UUID of this run's process tree. */
   readonly runTag: string;

@@ -61,7 +61,7 @@ export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
 }
 
 function situationOf(
-  { clock, config, sha256, signal, ending, lookAtPeople, patience }: LoopDeps,
+  { clock, config, sha256, signal, ending, lookAtPeople, waitPolicy }: LoopDeps,
   { work, soFar, policy, known }: RunNow,
 ): LoopSituation {
   return {
@@ -71,7 +71,7 @@ function situationOf(
     endingBy: ending.aborted ? String(ending.reason) : null,
     head: verificationSubject(config.verify, { commit: work.head, sha256 }),
     canLook: lookAtPeople !== null,
-    unreserved: patience?.policy ?? null,
+    unreserved: waitPolicy?.policy ?? null,
   };
 }
 

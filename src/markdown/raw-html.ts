@@ -331,7 +331,8 @@ function mermaidUnseen(text: string, { start, end }: Span): readonly Span[] {
 }
 
 /**
- * Returns the formulas of running text that may hide something; `isCode` tells whether an offset is within a code span.
+ * Returns the formulas of running text that may hide something; `isCode` returns true if an offset is within a code
+ * span.
  */
 export function hidingFormulas(
   text: string,

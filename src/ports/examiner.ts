@@ -13,5 +13,5 @@ export interface KnownLane {
   readonly spentTodayUsd: Asked<number>;
 }
 
-/** Checks everything that a run needs, without an agent call. Changes nothing but this job's own checkout. */
+/** Checks everything that a run needs, without an agent call. Changes only this job's own checkout. */
 export type Examine = (known: KnownLane) => Promise<readonly Finding[]>;

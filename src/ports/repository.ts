@@ -35,9 +35,9 @@ export interface Repository {
    */
   openLane(lane: WantedLane, base?: ObjectId): Promise<OpenedLane>;
   /**
-   * Returns text files of the checkout as the job made it, and of a lane's branch as the remote has it (fetched). The
-   * last segment of a path may be a pattern such as `.beads/*.jsonl`, or `specs/**` for everything below a folder.
-   * Reads only the local disk when the checkout lacks the files and no lane is asked for.
+   * Returns text files of the checkout as the job made it, and of a lane's branch on the remote (fetched). The last
+   * segment of a path may be a pattern such as `.beads/*.jsonl`, or `specs/**` for everything below a folder. Reads
+   * only the local disk when the checkout lacks the files and no lane is asked for.
    */
   readTexts(
     paths: readonly string[],

@@ -231,7 +231,7 @@ function isFolder(path: string): boolean {
  */
 export async function rememberFoldersAbove({ trees, temporary, inUse }: Places): Promise<FoldersAbove> {
   const place = await realPathOf(trees);
-  // The folder `trees` itself is left out: it holds nothing but the clones.
+  // The folder `trees` itself is left out: it contains only the clones.
   const ways = { deciding: waysTo(dirname(place)), others: waysTo(await realPathOf(temporary)), inUse };
   const before = await survey(ways);
   return {
@@ -337,21 +337,21 @@ async function survey({ deciding, others, inUse }: SurveyedFolders): Promise<Rea
 
 /** Returns the kind of a path, with a link followed; null if the path is gone. */
 async function kindOf(path: string): Promise<'file' | 'folder' | null> {
-  const found = await stat(path).catch(() => lstat(path).catch(() => null));
-  return found === null ? null : found.isDirectory() ? 'folder' : 'file';
+  const stats = await stat(path).catch(() => lstat(path).catch(() => null));
+  return stats === null ? null : stats.isDirectory() ? 'folder' : 'file';
 }
 
 async function stateOf(path: string, budget: Budget): Promise<Omit<PathState, 'isAboveTrees'>> {
   const target = await readlink(path).catch(() => '');
-  const found = await stat(path).catch(() => null);
+  const stats = await stat(path).catch(() => null);
   const of = (fingerprint: string): Omit<PathState, 'isAboveTrees'> => ({
     fingerprint: `${target} ${fingerprint}`,
     original: null,
   });
-  if (found === null) return of('nothing');
-  if (found.isDirectory()) return of(await fingerprintOfFolder(path, budget));
-  if (!found.isFile()) return of('other');
-  const { size, ino, ctimeMs, mode } = found;
+  if (stats === null) return of('nothing');
+  if (stats.isDirectory()) return of(await fingerprintOfFolder(path, budget));
+  if (!stats.isFile()) return of('other');
+  const { size, ino, ctimeMs, mode } = stats;
   const content = size <= LARGEST_FILE_BYTES ? await readSmall(path) : null;
   if (content === null) return of([size, ino, ctimeMs].join(':'));
   budget.bytes -= content.length;

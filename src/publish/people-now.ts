@@ -62,7 +62,10 @@ export async function lookAtLane(
   }
 }
 
-/** Returns the tasks that this run worked on or marked as done and that people took back meanwhile, except those already known. */
+/**
+ * Returns the tasks that this run worked on or marked as done and that people took back in the meantime, except those
+ * already known.
+ */
 export async function lookAtWork(
   looking: Looking,
   { tasks, journal, state, stateBefore }: Pick<Work, 'tasks' | 'journal' | 'state' | 'stateBefore'>,

@@ -28,7 +28,7 @@ import { publishTrain } from './train.ts';
 /** Number of a lane's cache entries that are kept, because another run may be reading one. */
 const KEPT_CACHES = 2;
 
-/** `lane` tells whether saving the state gave the lane back. */
+/** `lane` is the result of giving the lane back. */
 export interface Published {
   readonly report: WorkedReport;
   readonly lane: Released;

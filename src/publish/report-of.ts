@@ -86,21 +86,21 @@ function usedBy({ journal, stateBefore, state }: Work): Used & { readonly unfini
   const booked = spentBetween(stateBefore, state);
   const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
     journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
-  const told = {
+  const journaled = {
     calls: sum(({ evidence }) => callsIn(evidence.steps)),
     tokens: sum(({ analysis }) => analysis.tokens),
     costUsd: sum(({ analysis }) => analysis.costUsd),
   };
-  const rest = Math.max(0, booked.costUsd - told.costUsd);
+  const rest = Math.max(0, booked.costUsd - journaled.costUsd);
   const unfinished = {
-    calls: Math.max(0, booked.calls - told.calls),
-    tokens: Math.max(0, booked.tokens - told.tokens),
+    calls: Math.max(0, booked.calls - journaled.calls),
+    tokens: Math.max(0, booked.tokens - journaled.tokens),
     costUsd: rest > ROUNDING_USD ? rest : 0,
   };
   return {
-    calls: told.calls + unfinished.calls,
-    tokens: told.tokens + unfinished.tokens,
-    costUsd: told.costUsd + unfinished.costUsd,
+    calls: journaled.calls + unfinished.calls,
+    tokens: journaled.tokens + unfinished.tokens,
+    costUsd: journaled.costUsd + unfinished.costUsd,
     unfinished,
   };
 }

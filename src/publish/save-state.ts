@@ -60,7 +60,7 @@ function endedState(
   });
 }
 
-/** `lane` tells whether saving gave the lane back. */
+/** `lane` is the result of giving the lane back. */
 interface Saved {
   readonly saved: SavedReport;
   readonly lane: Released;

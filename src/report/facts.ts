@@ -68,7 +68,7 @@ export function isPromptAlone(report: RunReport): boolean {
   return tasks.length > 0 && tasks.every(({ task }) => task.source.kind === 'prompt');
 }
 
-/** Returns the name of the first task, without backticks so that it can stand in `backticks`. */
+/** Returns the name of the first task, without backticks so that `backticks` can enclose it. */
 export function promptName(report: RunReport): string {
   return tasksOf(report)
     .slice(0, 1)

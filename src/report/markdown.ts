@@ -116,7 +116,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** Escapes what Markdown would read where it stands in the line, and nothing else, so that the raw text reads like the page. */
+/**
+ * Escapes what Markdown would read at its place in the line, and nothing else, so that the raw text reads like the
+ * page.
+ */
 function escapeText(line: string): string {
   return breakReferences(line)
     .replace(/&(?=#?\w+;)/g, '&amp;')

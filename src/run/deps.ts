@@ -111,7 +111,7 @@ export interface Machine
   readonly exit: (code: number) => void;
 }
 
-/** The end of a run in this job. `report` is what is known of the run; null when the gate has only begun it. */
+/** The end of a run in this job. `report` is what is known about the run; null when the gate has only begun it. */
 export interface RunEnd {
   readonly report: RunReport | null;
   /** Set when another job continues the run, which verifies what it receives by `digest`; null when the run is over. */

@@ -92,7 +92,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
         task: task === null ? null : await lookAtTask(looking, task),
         lane: (await lookAtLane(looking, unfinished))?.by ?? null,
       }),
-      patience: {
+      waitPolicy: {
         policy,
         renew: (unfinished, maxRunMs) =>
           renewReservation({ ...deps, config: { ...deps.config, policy }, store }, unfinished, maxRunMs),

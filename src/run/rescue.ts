@@ -1,4 +1,4 @@
-import { unstoredTasks } from '../core/sharing/believed.ts';
+import { unstoredTasks } from '../core/sharing/trusted-state.ts';
 import { isLaneId, nameOfLane, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
@@ -8,7 +8,7 @@ import { messageOf } from '../errors.ts';
 import type { Released, RestoredState } from '../ports/state.ts';
 import { publish } from '../publish/publish.ts';
 import { withinLimit } from '../publish/answers.ts';
-import { trustedPartOf, type Known } from './believed.ts';
+import { trustedPartOf, type Known } from './trusted-part.ts';
 import type { RunRecord } from './run-record.ts';
 import type { RunDeps } from './deps.ts';
 import { takeIntake } from './jobs/parcels.ts';
@@ -42,7 +42,7 @@ export interface RescueLimits {
   readonly releaseMs: number;
 }
 
-/** Result of the rescue: `report` is null when there was nothing to report, `lane` tells whether the lane was given back. */
+/** Result of the rescue: `report` is null when there was nothing to report, `lane` is the result of giving it back. */
 interface Rescued {
   readonly report: RunReport | null;
   readonly lane: Released;

@@ -22,7 +22,7 @@ interface LoopSetting extends Pick<
   | 'showLive'
   | 'showWait'
   | 'sayLeft'
-  | 'patience'
+  | 'waitPolicy'
   | 'lookAtPeople'
 > {
   readonly recording: Recording;

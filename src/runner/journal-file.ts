@@ -40,8 +40,8 @@ export function readJournalFile(folder: string): string | null {
     return null;
   }
   try {
-    const found = fstatSync(file);
-    return found.isFile() && found.size <= MOST_JOURNAL_BYTES ? readFileSync(file, 'utf8') : null;
+    const stats = fstatSync(file);
+    return stats.isFile() && stats.size <= MOST_JOURNAL_BYTES ? readFileSync(file, 'utf8') : null;
   } finally {
     closeSync(file);
   }

@@ -88,12 +88,12 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
 
     async replace({ path, old, text }) {
       const full = await fullPathOf(path);
-      const found = await lstat(full).catch(() => null);
-      const isUnchanged = old === null ? found === null : (await textOf(path)) === old;
+      const stats = await lstat(full).catch(() => null);
+      const isUnchanged = old === null ? stats === null : (await textOf(path)) === old;
       if (!isUnchanged) throw new Error(`${path} was changed in the meantime, is a link, or is too long.`);
       const beside = join(dirname(full), `.${basename(full)}.${randomUUID()}`);
       try {
-        await writeFile(beside, text, { flag: 'wx', mode: found === null ? 0o644 : found.mode & 0o777 });
+        await writeFile(beside, text, { flag: 'wx', mode: stats === null ? 0o644 : stats.mode & 0o777 });
         await rename(beside, full);
       } catch (error) {
         await rm(beside, { force: true });

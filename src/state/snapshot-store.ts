@@ -125,7 +125,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
       switch (written.kind) {
         case 'written':
           known = { kind: 'snapshot', head: written.head, snapshot: changed.snapshot };
-          // Where nothing was kept before, there is nothing to let go.
+          // Nothing was kept before, so there is nothing to release.
           if (looked.head === null && looked.snapshot.size > 0) await settle(place, changed.snapshot);
           return { kind: 'updated', place: place.name, snapshot: changed.snapshot, answer: changed.answer };
         case 'refused':

@@ -245,7 +245,7 @@ async function removeWithoutRoot(runFolder: string): Promise<SandboxRemains> {
 }
 
 async function removeWithRoot(runFolder: string, environment: World['environment']): Promise<SandboxRemains> {
-  if (!existsSync(join(runFolder, 'room.json'))) return NO_REMAINS;
+  if (!['sandbox-record.json', 'room.json'].some((name) => existsSync(join(runFolder, name)))) return NO_REMAINS;
   const [{ removeAgentSandbox }, { agentSandboxPlaces }] = await Promise.all([
     import('../isolation/namespaces/remove.ts'),
     import('./isolation/sandbox-place.ts'),

@@ -7,7 +7,7 @@ import type { AgentLogin } from './agents/agent-settings.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
 import type { Isolated } from './isolation/isolated.ts';
-import type { WaitPolicy, World } from './world.ts';
+import type { ServerTimeouts, World } from './world.ts';
 
 /** The connections, with one more for the entries. */
 interface WiredConnections extends Connections {
@@ -15,10 +15,10 @@ interface WiredConnections extends Connections {
   readonly workFiles: () => Promise<WorkTreeFiles>;
 }
 
-/** Creates the world's ports, each once, at its first use. `patience` is null to use each adapter's own timeouts. */
+/** Creates the world's ports, each once, at its first use. `timeouts` is null to use each adapter's own timeouts. */
 export function connect(
   world: World,
-  { patience, isolated }: { readonly patience: WaitPolicy | null; readonly isolated: Isolated },
+  { timeouts, isolated }: { readonly timeouts: ServerTimeouts | null; readonly isolated: Isolated },
 ): WiredConnections {
   const rules = once(() => publishingRules(world));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
@@ -48,12 +48,12 @@ export function connect(
   let forge: Forge | null = null;
   return {
     workFiles: once(async () => (await checkout()).files(createWorkFiles)),
-    forge: once(async () => (forge = await connectForge(world, patience))),
+    forge: once(async () => (forge = await connectForge(world, timeouts))),
     requests: () => forge?.requests() ?? null,
     refusedWishes: () => forge?.refusedWishes() ?? [],
-    remote: once(async () => connectRemote(world, await rules(), patience)),
+    remote: once(async () => connectRemote(world, await rules(), timeouts)),
     repository: once(async () => isolatedRepository(await checkout(), { isolated, agents })),
-    store: once(async () => (await import('./state.ts')).openStore(world, patience)),
+    store: once(async () => (await import('./state.ts')).openStore(world, timeouts)),
     seal: once(async () => (await import('./state.ts')).openSeal(world)),
     agent: agents[0].connect,
     agents,

@@ -5,7 +5,7 @@ import type { PublishingRules } from '../git/inspection/inspection.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 import type { Isolated } from './isolation/isolated.ts';
-import type { WaitPolicy, World } from './world.ts';
+import type { ServerTimeouts, World } from './world.ts';
 
 /** The author of the loop's commits, and of the agent's own if the checkout names none. */
 export const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
@@ -19,7 +19,7 @@ export function gitFolder({ runFolder }: Pick<RunIdentity, 'runFolder'>): string
 export async function connectRemote(
   world: World,
   rules: PublishingRules,
-  patience: WaitPolicy | null,
+  timeouts: ServerTimeouts | null,
 ): Promise<Remote> {
   const [{ createRemote }, { quarantineFolder }] = await Promise.all([
     import('../git/remote/remote.ts'),
@@ -38,7 +38,7 @@ export async function connectRemote(
     coAuthors: coAuthorsOf(world.config.agent.order),
     env: world.environment,
     log: world.log,
-    ...(patience === null ? {} : { commandTimeoutMs: patience.gitCommandMs }),
+    ...(timeouts === null ? {} : { commandTimeoutMs: timeouts.gitCommandMs }),
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { Forge } from '../ports/forge.ts';
 import { userAgent } from '../runner/user-agent.ts';
-import { systemClock, type WaitPolicy, type World } from './world.ts';
+import { systemClock, type ServerTimeouts, type World } from './world.ts';
 
 /** Connects to GitHub's API. */
 export async function connectForge(
@@ -12,7 +12,7 @@ export async function connectForge(
     log,
     debug,
   }: Pick<World, 'environment' | 'context' | 'log' | 'debug'> & { readonly config: Pick<Config, 'githubToken'> },
-  patience: WaitPolicy | null,
+  timeouts: ServerTimeouts | null,
 ): Promise<Forge> {
   const [{ createForge }, { withWishes }] = await Promise.all([
     import('../github/forge.ts'),
@@ -27,7 +27,7 @@ export async function connectForge(
     log,
     debug,
     now: systemClock.now,
-    ...(patience === null ? {} : { pace: patience.request }),
+    ...(timeouts === null ? {} : { pace: timeouts.request }),
   });
   return withWishes(adapter);
 }

@@ -98,7 +98,7 @@ async function askAgent({
       return {
         kind: 'failed',
         why: {
-          stalled: 'The agent did nothing but retry its provider.',
+          stalled: 'The agent only retried its provider.',
           timeout: 'The agent took longer than 15 minutes.',
           signalled: 'The agent was ended by a signal.',
           cancelled: 'You stopped it.',
@@ -135,10 +135,10 @@ async function readAnswer(path: string): Promise<string | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return null;
   try {
-    const found = await file.stat();
+    const stats = await file.stat();
     // The extra byte lets the parser see that the text is too long.
-    return found.isFile()
-      ? (await file.read(Buffer.alloc(Math.min(found.size, MAX_LIST_BYTES + 1)), 0)).buffer.toString('utf8')
+    return stats.isFile()
+      ? (await file.read(Buffer.alloc(Math.min(stats.size, MAX_LIST_BYTES + 1)), 0)).buffer.toString('utf8')
       : null;
   } finally {
     await file.close();

@@ -4,7 +4,7 @@ import type { CopyStore, Seal, StateStore } from '../ports/state.ts';
 import { createSeal, MAX_CLOSED_BYTES, sealWith } from '../state/seal.ts';
 import type { Pace, SnapshotStoreOptions } from '../state/snapshot-store.ts';
 import { lastingKeys } from './agents/providers.ts';
-import { systemClock, type WaitPolicy, type World } from './world.ts';
+import { systemClock, type ServerTimeouts, type World } from './world.ts';
 
 /** The waits of a real run while others are faster. */
 export const realPace: Pace = { random: Math.random, sleep };
@@ -12,7 +12,7 @@ export const realPace: Pace = { random: Math.random, sleep };
 /** Opens the git refs for the snapshot and the sessions. */
 async function openRefs(
   world: World,
-  patience: WaitPolicy | null,
+  timeouts: ServerTimeouts | null,
 ): Promise<Pick<SnapshotStoreOptions, 'place' | 'conversations'>> {
   const [{ createRefSnapshot }, { createRefConversations }] = await Promise.all([
     import('../git/refs/ref-snapshot.ts'),
@@ -24,7 +24,7 @@ async function openRefs(
     access: { kind: 'token', token: config.githubToken },
     env: environment,
     now: systemClock.now,
-    ...(patience === null ? {} : { timeoutMs: patience.gitCommandMs }),
+    ...(timeouts === null ? {} : { timeoutMs: timeouts.gitCommandMs }),
   } as const;
   return {
     place: createRefSnapshot({ ...network, workFolder: join(runFolder, 'snapshot') }),
@@ -47,11 +47,11 @@ export function openSeal({ environment, config, context }: World): Seal {
 }
 
 /** Opens the state store that the input asks for. */
-export async function openStore(world: World, patience: WaitPolicy | null): Promise<StateStore> {
+export async function openStore(world: World, timeouts: ServerTimeouts | null): Promise<StateStore> {
   const { createSnapshotStore } = await import('../state/snapshot-store.ts');
   const { stateStore } = world.config;
   const isKept = stateStore === 'auto' || stateStore === 'ref';
-  const refs = isKept ? await openRefs(world, patience) : { place: null, conversations: null };
+  const refs = isKept ? await openRefs(world, timeouts) : { place: null, conversations: null };
   const isCopied = stateStore === 'auto' || stateStore === 'cache';
   const copies = isCopied ? { place: 'cache', store: await openCache(world) } : null;
   return createSnapshotStore({ ...refs, copies, now: systemClock.now, pace: realPace });

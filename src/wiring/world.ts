@@ -72,7 +72,7 @@ export function createWorld({
 }
 
 /** The time limits of ports for a server. */
-export interface WaitPolicy {
+export interface ServerTimeouts {
   /** Maximum time of one git command that talks to the remote, in ms. */
   readonly gitCommandMs: number;
   readonly request: Pace;

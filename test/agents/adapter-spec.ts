@@ -87,15 +87,18 @@ export function describeAdapter(
       expect(git(world.machine.workFolder, 'log', '--format=%s %an')).toBe('Say hello Agent\n');
     });
 
-    test.skipIf(refusesSilently)('what the rules do not allow is refused, and that is no error', async () => {
-      await using world = await createWorld(subject, {
-        script: [{ kind: 'run', command: 'curl http://127.0.0.1:9/' }, DONE],
-      });
-      expect((await world.calls('fetch')).analysis).toMatchObject({
-        agentError: null,
-        denials: [{ command: 'curl http://127.0.0.1:9/' }],
-      });
-    });
+    test.skipIf(refusesSilently)(
+      'a command that the rules do not allow is refused, which does not count as an error',
+      async () => {
+        await using world = await createWorld(subject, {
+          script: [{ kind: 'run', command: 'curl http://127.0.0.1:9/' }, DONE],
+        });
+        expect((await world.calls('fetch')).analysis).toMatchObject({
+          agentError: null,
+          denials: [{ command: 'curl http://127.0.0.1:9/' }],
+        });
+      },
+    );
 
     test('a prompt larger than an argument can be arrives whole', async () => {
       await using world = await createWorld(subject, { script: [DONE] });
@@ -103,7 +106,7 @@ export function describeAdapter(
       expect(JSON.stringify(world.model.requests.map(({ body }) => body))).toContain(`${'x'.repeat(200_000)} the end`);
     });
 
-    test('the key is nowhere in its environment or its files, and the model gets it', async () => {
+    test('the key is in neither its environment nor its files, and the model gets it', async () => {
       await using world = await createWorld(subject, {
         script: [{ kind: 'run', command: hidesItsKey === true ? 'env | sort' : LOOK }, DONE],
         allowedTools: ['Bash'],
@@ -122,7 +125,7 @@ export function describeAdapter(
   });
 
   describe('a session', () => {
-    test('goes on in a fresh folder of the CLI and in another work folder', async () => {
+    test('continues in a fresh folder of the CLI and in another work folder', async () => {
       await using world = await createWorld(subject, { script: [{ kind: 'reply', text: 'I know it.' }, DONE] });
       const first = await world.calls('remember the number 4711');
       const id = first.analysis.sessionId ?? '';

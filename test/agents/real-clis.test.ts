@@ -31,7 +31,7 @@ describe.each(clis)('$name', (cli) => {
       ]);
     });
 
-    test('it writes a file, commits it and ends with a status block; its session goes on in the same HOME', async () => {
+    test('it writes a file, commits it and ends with a status block; its session continues in the same HOME', async () => {
       await using world = await createWorld(cli, ({ prompts, results }: Conversation) =>
         prompts.length === 1 ? stepAfter(results.length) : { kind: 'reply', text: 'I know.' },
       );
@@ -57,7 +57,7 @@ describe.each(clis)('$name', (cli) => {
       expect(world.model.requests.at(-1)?.conversation?.prompts).toEqual(['Write hello', 'What did I say?']);
     });
 
-    test(`its model ${cli.tellsFailure ? 'is' : 'is not'} told that a command failed`, async () => {
+    test(`its model ${cli.tellsFailure ? 'is' : 'is not'} informed that a command failed`, async () => {
       await using world = await createWorld(cli, [
         { kind: 'run', command: 'git no-such-command' },
         { kind: 'reply', text: 'It failed.' },

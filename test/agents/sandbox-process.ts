@@ -14,7 +14,7 @@ import { ADAPTERS, openAgentLogin } from '../../src/wiring/agents/agent-settings
 import { callOf, createMemoryLog } from '../integration/agents/agent-fixture.ts';
 
 // A runner's process, of root or of a user with sudo, that lets a real CLI work in two sandboxes, one after the other.
-// Its only argument is a RoomPlay, as JSON; it writes the result to its folder, as JSON.
+// Its only argument is a SandboxPlay, as JSON; it writes the result to its folder, as JSON.
 
 export interface SandboxPlay {
   /** The process's own folder. */

@@ -44,10 +44,10 @@ const WORK: readonly Step[] = [
 // The action's user does not own the files that the agent's user writes and, without sudo, may not touch them, as on
 // GitHub's runners.
 describe.skipIf(noOwnMachine !== null).each(subjects)('$name in a sandbox of another user', (subject) => {
-  test('works, and goes on in another sandbox; what it left in its own folder neither counts nor hinders', async () => {
+  test('works, and continues in another sandbox; what it left in its own folder neither counts nor hinders', async () => {
     await installOnce(subject);
     // The folder is on a disk: in the agent's sandbox, Codex's own sandbox runs nothing below /dev.
-    const base = await realpath(mkdtempSync(join(TOOL_CACHE, 'room-')));
+    const base = await realpath(mkdtempSync(join(TOOL_CACHE, 'sandbox-')));
     chmodSync(base, 0o755);
     const user = sudoUser(base, fileURLToPath(import.meta.url));
     if (user !== null) chownSync(base, user.uid, user.uid);

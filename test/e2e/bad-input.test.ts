@@ -193,7 +193,7 @@ const rows: readonly Row[] = [
 ];
 
 test.each(few(9, rows))(
-  '$name: exit 1 with what, which value and what to do; no call, nothing left on GitHub but one notification',
+  '$name: exit 1 with the problem, the value and the remedy; no call, and only one notification on GitHub',
   async ({ job, given, reason, message }) => {
     const putBack = await given?.(scene);
     try {

@@ -68,7 +68,7 @@ test.each(
     { name: 'a folder that is gone', file: '/nowhere/summary.md' },
   ]),
 )(
-  'a summary that cannot be written ($name) is one sentence in the log, and a good run stays green',
+  'a summary that cannot be written ($name) is reported in one log line, and a good run stays green',
   async ({ file }) => {
     await using scene = await createScene();
     scene.openIssue('Count');

@@ -25,7 +25,7 @@ const hanging: readonly { name: string; behaviour: (scene: Scene) => Behaviour }
 
 // The first row combines the other two.
 test.each(rows(1, hanging))(
-  'cancel with $name: main is gone before it is killed, finished work is published, the next run continues',
+  'cancel with $name: main ends before it is killed, finished work is published, the next run continues',
   async ({ behaviour }) => {
     await using scene = await createScene();
     scene.openIssue('Count');
@@ -51,7 +51,7 @@ test.each(rows(1, hanging))(
   },
 );
 
-test('cancel while a verify command hangs: main is gone before it is killed, and the work before it is kept', async () => {
+test('cancel while a verify command hangs: main ends before it is killed, and the work before it is kept', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   // The first verification is that of the base and passes; the next one hangs.
@@ -70,7 +70,7 @@ test('cancel while a verify command hangs: main is gone before it is killed, and
   await expectToGoOn(scene);
 });
 
-test('cancel while GitHub hangs on the pull request: main is gone before it is killed, post opens it', async () => {
+test('cancel while GitHub hangs on the pull request: main ends before it is killed, post opens it', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   await scene.run({ inputs: { 'max-iterations': '1' } });
@@ -96,7 +96,7 @@ test('cancel while GitHub hangs on the pull request: main is gone before it is k
   await expectToComplete(scene);
 });
 
-test('a cancel that begins with SIGTERM is a cancel', async () => {
+test('a cancel that begins with SIGTERM counts as a cancel', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({
@@ -119,71 +119,77 @@ test.each(
     { name: 'in the middle of a call', agent: [work, { kind: 'hang', ignoreSigterm: true }] as const, text: THINKS },
     { name: 'between two iterations', agent: [] as const, text: 'iteration 1: progress' },
   ]),
-)('SIGKILL $name: post ends what is left, publishes and saves; the next run continues', async ({ agent, text }) => {
-  await using scene = await createScene();
-  scene.openIssue('Count');
-  const run = await scene.run({
-    agent,
-    when: {
-      text,
-      act: (main) => {
-        main.kill('SIGKILL');
+)(
+  'SIGKILL $name: post ends leftover processes, publishes and saves; the next run continues',
+  async ({ agent, text }) => {
+    await using scene = await createScene();
+    scene.openIssue('Count');
+    const run = await scene.run({
+      agent,
+      when: {
+        text,
+        act: (main) => {
+          main.kill('SIGKILL');
+        },
       },
-    },
-  });
-  expect(run.main.signal).toBe('SIGKILL');
-  // The state is saved with or without the push of the iteration.
-  expect(run.post.log).toMatch(/saved #[12] \(cache ✓ ref ✓\)/);
-  expect(run.summary).toContain('Killed');
-  expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain('extraheader');
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
-  expect(scene.pullOf('ralph/queue')).toMatchObject({
-    draft: true,
-    status: { outcome: 'cancelled', reason: 'killed' },
-  });
-  await expectToGoOn(scene);
-});
+    });
+    expect(run.main.signal).toBe('SIGKILL');
+    // The state is saved with or without the push of the iteration.
+    expect(run.post.log).toMatch(/saved #[12] \(cache ✓ ref ✓\)/);
+    expect(run.summary).toContain('Killed');
+    expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain('extraheader');
+    expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
+    expect(scene.pullOf('ralph/queue')).toMatchObject({
+      draft: true,
+      status: { outcome: 'cancelled', reason: 'killed' },
+    });
+    await expectToGoOn(scene);
+  },
+);
 
 test.each(
   rows(1, [
     { name: 'before the pull request is opened', fault: { kind: 'hang' } as const },
     { name: 'after it was opened, before the answer', fault: { kind: 'lost' } as const },
   ]),
-)('SIGKILL while publishing, $name: post makes it whole without a second pull request', async ({ fault }) => {
-  await using scene = await createScene();
-  scene.openIssue('Count');
-  const { faults } = scene.testbed.github;
-  // The gate's permission check is the first such request.
-  faults.inject({
-    match: { method: 'POST', path: /\/pulls$/ },
-    times: 1,
-    effect: {
-      kind: 'answer',
-      status: 422,
-      body: { message: 'Validation Failed', errors: [{ resource: 'PullRequest', field: 'head', code: 'invalid' }] },
-    },
-  });
-  faults.inject({ match: { method: 'POST', path: /\/pulls$/ }, times: 1, effect: fault });
-  const run = await scene.run({
-    when: {
-      text: 'pushed ',
-      act: async (main) => {
-        // The first push is the one of the first iteration.
-        await expect
-          .poll(
-            () =>
-              scene.testbed.github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/pulls'))
-                .length,
-          )
-          .toBe(2);
-        main.kill('SIGKILL');
+)(
+  'SIGKILL while publishing, $name: post completes the publication without a second pull request',
+  async ({ fault }) => {
+    await using scene = await createScene();
+    scene.openIssue('Count');
+    const { faults } = scene.testbed.github;
+    // The gate's permission check is the first such request.
+    faults.inject({
+      match: { method: 'POST', path: /\/pulls$/ },
+      times: 1,
+      effect: {
+        kind: 'answer',
+        status: 422,
+        body: { message: 'Validation Failed', errors: [{ resource: 'PullRequest', field: 'head', code: 'invalid' }] },
       },
-    },
-  });
-  expect(run.main.signal).toBe('SIGKILL');
-  expect(run.post.log).toContain('saved #3 (cache ✓ ref ✓)');
-  await expectToComplete(scene);
-});
+    });
+    faults.inject({ match: { method: 'POST', path: /\/pulls$/ }, times: 1, effect: fault });
+    const run = await scene.run({
+      when: {
+        text: 'pushed ',
+        act: async (main) => {
+          // The first push is the one of the first iteration.
+          await expect
+            .poll(
+              () =>
+                scene.testbed.github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/pulls'))
+                  .length,
+            )
+            .toBe(2);
+          main.kill('SIGKILL');
+        },
+      },
+    });
+    expect(run.main.signal).toBe('SIGKILL');
+    expect(run.post.log).toContain('saved #3 (cache ✓ ref ✓)');
+    await expectToComplete(scene);
+  },
+);
 
 deepTest(
   'a machine that vanishes costs the running iteration: post never comes, and the next attempt continues from the last push',
@@ -221,7 +227,7 @@ deepTest('SIGKILL before the loop begins leaves nothing behind and says so', asy
   expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
 });
 
-test('a cancel while the gate waits for an API that hangs: main is gone before it is killed', async () => {
+test('a cancel while the gate waits for an API that hangs: main ends before it is killed', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   scene.testbed.github.faults.inject({ match: { path: /\/issues$/ }, times: 9, effect: { kind: 'hang' } });

@@ -78,7 +78,7 @@ describe('on Node 20', () => {
     );
   });
 
-  test('a text is cleaned', async () => {
+  test('a text is sanitised', async () => {
     expect(JSON.parse((await ralph(['clean', '--json'], '<!-- x -->a\u200Bb')).out)).toEqual({
       text: 'ab',
       removed: 11,
@@ -86,7 +86,7 @@ describe('on Node 20', () => {
     });
   });
 
-  test('an agent that cannot be started, and a token that is missing, are said', async () => {
+  test('an agent that cannot be started and a missing token are reported', async () => {
     expect(await ralph(['import', '-', '--agent-path', '/nowhere/claude'], '# Shop\n')).toMatchObject({
       code: 1,
       out: '',

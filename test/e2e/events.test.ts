@@ -157,7 +157,7 @@ deepTest(
   },
 );
 
-test('/ralph stop while a run works: it ends after its iteration with all it did, and nothing works until /ralph resume', async () => {
+test('/ralph stop while a run works: it ends after its iteration and keeps its work, and no run works until /ralph resume', async () => {
   await using scene = await createScene();
   const issues = ['First', 'Second', 'Third'].map((title) => scene.openIssue(title));
   const [first] = issues;

@@ -3,10 +3,7 @@ import { addCheck } from '../../testbed/github/feedback/checks.ts';
 import { submitReview } from '../../testbed/github/feedback/reviews.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 
-/**
- * Returns a run's requests before its first write: those that find out what there is to do. The log storage is not
- * included.
- */
+/** Returns a run's requests before its first write: those that look for work. The log storage is not included. */
 async function readsOf({ testbed: { github } }: Scene, run: () => Promise<unknown>): Promise<readonly string[]> {
   const before = github.requests.length;
   await run();
@@ -15,7 +12,7 @@ async function readsOf({ testbed: { github } }: Scene, run: () => Promise<unknow
   return asked.slice(0, written === -1 ? asked.length : written).map(({ method, path }) => `${method} ${path}`);
 }
 
-test('what people and CI say takes at most ten requests more than a run that finds nothing', async () => {
+test('feedback of people and CI takes at most ten requests more than a run that finds nothing', async () => {
   await using scene = await createScene();
   const { github, git, permissions } = scene.testbed;
   Object.assign(permissions, { actions: 'read' });

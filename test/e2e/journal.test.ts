@@ -64,7 +64,7 @@ deepTest('a killed run leaves its journal, too, and the steps after it can find 
   expect(out).toContain('The journal has no end');
 });
 
-test('the command says what is offered, and reads an output from stdin', async () => {
+test('the command lists its options, and reads an output from stdin', async () => {
   expect(await ralph('--help')).toMatchObject({ code: 0, out: expect.stringContaining('analyze') as string });
   expect(await ralph('statsu')).toMatchObject({ code: 2 });
 });

@@ -24,7 +24,7 @@ const chosen = EVERY
   : effects.filter(({ name }) => SEEN_BY_OTHERS.test(name)).filter((_, index) => index % EVERY_NTH === 2);
 
 test.each(chosen)(
-  'SIGKILL before effect $at ($name): nothing finished is lost, no second pull request, nothing forgotten, and the next runs complete the queue',
+  'SIGKILL before effect $at ($name): no finished work is lost, no second pull request is opened, and the next runs complete the queue',
   async ({ at }) => {
     await using scene = await createScene();
     scene.openIssue('One');

@@ -47,7 +47,7 @@ test.each(
     { how: 'merged', pulls: 2 },
     { how: 'closed', pulls: 1 },
   ] as const),
-)('$how during the run: its commits are not stranded in what is over', async ({ how, pulls }) => {
+)('$how during the run: its commits are not stranded on a closed branch', async ({ how, pulls }) => {
   await using scene = await createScene();
   const { github, git } = scene.testbed;
   scene.openIssue('First');
@@ -155,7 +155,7 @@ deepTest('a pull request that could not be opened is made up for by the next run
   expect(scene.commentsOn(1)).toMatchObject([{ body: expect.stringContaining('Complete') as string }]);
 });
 
-test('two runs at once that nothing keeps apart: the second to push overwrites nothing and is red; one pull request', async () => {
+test('two runs at once without a lock: the second to push overwrites nothing and is red; one pull request', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   // Both runs pass the gate before one of them pushes: the first waits for the second.

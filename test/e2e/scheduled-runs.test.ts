@@ -109,7 +109,7 @@ deepTest(
   },
 );
 
-test("the agent sees neither the job's tokens, nor the model key, nor git credentials, which are back afterwards", async () => {
+test("the agent sees neither the job's tokens, nor the model key, nor git credentials, which are restored afterwards", async () => {
   await using scene = await createScene();
   scene.openIssue('Look around');
   const file = join(scene.testbed.folder, 'seen.json');

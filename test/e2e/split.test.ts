@@ -68,7 +68,7 @@ deepTest(
   },
 );
 
-test('without what the gate handed over, or with another, neither job does anything', async () => {
+test("without the gate's hand-over, or with a wrong one, neither job does anything", async () => {
   await using scene = await createScene();
   scene.openIssue('Greet');
   const other = { 'handoff-digest': 'f'.repeat(64), 'handoff-path': join(scene.testbed.folder, 'nothing') };
@@ -115,7 +115,7 @@ test.each<[string, (git: (...args: readonly string[]) => string) => string]>(
     ['a history of its own', (git) => git('commit-tree', 'main^{tree}', '-m', 'evil')],
     ['a message that skips CI', (git) => git('commit-tree', 'main^{tree}', '-p', 'main', '-m', 'evil [skip ci]')],
   ]),
-)('commits that the job of the loop was made to leave are not pushed: %s', async (_, make) => {
+)('commits planted in the job of the loop are not pushed: %s', async (_, make) => {
   await using scene = await createScene();
   scene.openIssue('Greet');
   const { publish } = await runSplit(scene, {

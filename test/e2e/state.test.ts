@@ -180,7 +180,7 @@ deepTest('with another key a new conversation begins, which is one line, and not
   expect(second.main.log).toContain('state: restored #1 (ref)');
 });
 
-test('a transcript that somebody else put there is not the one that the state names', async () => {
+test('a transcript planted by somebody else is not the one that the state names', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('One');
   const job = { inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' as const }], env: readOnlyCache };

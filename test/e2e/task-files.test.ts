@@ -122,7 +122,7 @@ describe('task files, over scheduled runs', () => {
     },
   );
 
-  test('without issues among the sources no permission for issues is needed', async () => {
+  test('without issues among the sources, no permission for issues is needed', async () => {
     await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n' });
     delete scene.testbed.permissions.issues;
     const { main, outputs } = await scene.run({ inputs: { 'task-sources': 'plan' } });
@@ -337,7 +337,7 @@ describe('task files, over scheduled runs', () => {
     for (const line of notes.trimEnd().split('\n')) expect(`${archived}\n${kept}`).toContain(line);
   });
 
-  test('a job without a checkout: without issues it is idle and says so; where only files have tasks it is a mistake', async () => {
+  test('a job without a checkout: with no issues it is idle and says so; if only files have tasks it fails', async () => {
     await using scene = await createScene();
     const idle = await scene.run({ checkout: 'none' });
     expect(idle.outputs).toMatchObject({ outcome: 'idle', reason: 'no_such_label' });

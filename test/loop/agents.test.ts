@@ -30,7 +30,7 @@ const row = (
   },
 ) => ({ name, agent, inputs: {}, ...expected });
 
-describe('one run over one issue, by what the agent is like', () => {
+describe('one run over one issue, by the kind of agent', () => {
   test.each([
     row('finishes in one call', [finisher], { end: 'complete (plan_complete)', calls: 1, task: 'done', pushed: true }),
     row('works on and on', [steadyWorker], {
@@ -117,7 +117,7 @@ describe('one run over one issue, by what the agent is like', () => {
 });
 
 describe('completion', () => {
-  test('is seen at once with a passing verification: no call is spent on asking', async () => {
+  test('is detected at once with a passing verification: no call is spent on asking', async () => {
     const project = createProject({ agent: [finisher], inputs: { verify: 'npm test' } });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
@@ -137,7 +137,7 @@ describe('completion', () => {
     expect(commits?.at(-1)).toBe(project.origin.branches.get('ralph/queue'));
   });
 
-  test('of work that an earlier run left on the branch is seen without any memory of it', async () => {
+  test('of work that an earlier run left on the branch is detected without stored memory of it', async () => {
     const confirms: Behaviour = () => ({
       output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
     });
@@ -147,7 +147,7 @@ describe('completion', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('is vetoed while other tasks are open, and the agent gets to know', async () => {
+  test('is vetoed while other tasks are open, and the agent learns of it', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [boaster] });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
@@ -159,7 +159,7 @@ describe('completion', () => {
     expect(project.script.calls[1]?.prompt).toContain('Your claim that everything is done was overruled');
   });
 
-  test('is not believed of an agent that only claims it, however often', async () => {
+  test('is not accepted from an agent that only claims it, however often', async () => {
     const project = createProject({ issues: [1, 2], agent: [liar], inputs: { 'circuit-no-progress': '100' } });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'halted (safety)', calls: 5 });
@@ -176,7 +176,7 @@ describe('one task after another', () => {
     for (const number of [1, 2, 3]) expect(project.forge.pulls[0]?.body).toContain(`Closes #${String(number)}`);
   });
 
-  test('beyond max-iterations-per-task a task is failed, the next one begins, and in the end a person is needed', async () => {
+  test('beyond max-iterations-per-task a task fails, the next one begins, and in the end a person is needed', async () => {
     const project = createProject({
       issues: [1, 2, 3],
       agent: [steadyWorker, steadyWorker, finisher, steadyWorker],
@@ -197,7 +197,7 @@ describe('one task after another', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
   });
 
-  test('a task that waits for a person does not keep the run from the others', async () => {
+  test('a task that waits for a person does not stop the run from working on others', async () => {
     const project = createProject({ issues: [1, 2], agent: [claimsBlocked] });
     project.script.behaviours = [claimsBlocked, claimsBlocked, finisher];
     const run = await runOnce(project);
@@ -234,7 +234,7 @@ describe('sessions', () => {
     );
   });
 
-  test('that the CLI does not know are dropped, and the call is made once more without: one charge, one iteration', async () => {
+  test('that the CLI does not know are dropped, and the call is repeated once without a session: one charge, one iteration', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     project.script.behaviours = [forgetful];

@@ -39,7 +39,7 @@ function statusOf({ forge }: Project): RalphStatus | null {
 }
 
 describe('before the first call the verify commands run on the base', () => {
-  test('once: what is known of a commit is not asked again', async () => {
+  test('once: a known result of a commit is not computed again', async () => {
     const { project, places } = checkedProject();
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(places).toEqual(['clean base', 'work tree', 'clean head']);
@@ -68,7 +68,7 @@ describe('before the first call the verify commands run on the base', () => {
     expect(savedState(project).baseVerification).toBeNull();
   });
 
-  test('a command that cannot run at all ends the run without a call, and no branch is left', async () => {
+  test('a command that cannot run ends the run without a call, and no branch is left', async () => {
     const { project } = checkedProject({ ...red, code: 127, tail: 'bash: line 1: vitest: command not found' });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
@@ -81,7 +81,7 @@ describe('before the first call the verify commands run on the base', () => {
     expect(savedState(project).baseVerification).toBeNull();
   });
 
-  test('one that fails is remembered, and the agent gets to know', async () => {
+  test('a failure is remembered, and the agent learns of it', async () => {
     const { project } = checkedProject(red);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(savedState(project).baseVerification).toMatchObject({ kind: 'failed', command: 'npm test', exitCode: 1 });
@@ -91,7 +91,7 @@ describe('before the first call the verify commands run on the base', () => {
 });
 
 describe('at the end of a run that finished tasks the published head is verified in a clean clone', () => {
-  test('where it fails the tasks are not done: the run continues, and the prompt says why', async () => {
+  test('if it fails the tasks are not done: the run continues, and the prompt says why', async () => {
     const { project, places } = checkedProject(green, red, green);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
     expect(places).toEqual(['clean base', 'work tree', 'clean head', 'work tree', 'clean head']);
@@ -103,7 +103,7 @@ describe('at the end of a run that finished tasks the published head is verified
     });
   });
 
-  test('in three jobs, that of the loop says so, too', async () => {
+  test('in three jobs, the job of the loop reports the failure, too', async () => {
     const { project } = checkedProject(green, red);
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     const { loop, publish } = await runSplit(project);
@@ -111,7 +111,7 @@ describe('at the end of a run that finished tasks the published head is verified
       expect(report).toMatchObject({ headVerification: { of: 'head', verification: { kind: 'failed' } } });
   });
 
-  test('where nothing is left to continue with, the run does not end as complete', async () => {
+  test('with no task left to continue with, the run does not end as complete', async () => {
     const { project, places } = checkedProject(green, red, red);
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     const run = await runOnce(project);
@@ -147,7 +147,7 @@ describe('a task that is open again only because the head failed', () => {
     expect(project.forge.pulls[0]?.body).toContain('Closes #1');
   });
 
-  test('lets the task that left it red be worked on first', async () => {
+  test('waits while the task that broke the head is worked on first', async () => {
     const { project } = checkedProject(green, red, green);
     addIssue(project.forge, 2);
     project.script.behaviours = [finisher, steadyWorker, finisher];
@@ -159,7 +159,7 @@ describe('a task that is open again only because the head failed', () => {
     expect(next.work?.journal.map(({ taskId }) => taskId)).toEqual(['issue-2']);
   });
 
-  test('ends nothing as complete while it fails, and costs no more calls than one that is stuck', async () => {
+  test('keeps the run from completing while it fails, and costs no more calls than a stuck task', async () => {
     const { project } = checkedProject(green, red, red, red, red, red, red);
     project.script.behaviours = [finisher, ...Array.from({ length: 9 }, () => claimsNothingLeft)];
     expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 4 });
@@ -172,7 +172,7 @@ const claimsNothingLeft: Behaviour = () => ({
   output: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1 } },
 });
 
-describe('a head that a later task left red in the work tree is checked all the same', () => {
+describe('a head that a later task left red in the work tree is checked anyway', () => {
   test.each([
     ['where it fails, what was finished before is open again', red, 'in-progress'],
     ['where it passes, what was finished before is done', green, 'done'],
@@ -203,8 +203,8 @@ describe('a head that a later task left red in the work tree is checked all the 
   });
 });
 
-describe('the pull request speaks of the check that is about what is published', () => {
-  test('a last commit that only archives changes nothing about it', async () => {
+describe('the pull request reports', () => {
+  test('the check of the commit before, if the last commit only archives', async () => {
     const path = '.ralph/prd.json';
     const prd = (passes: boolean) => JSON.stringify({ userStories: [{ id: 'US-1', title: 'Cart', passes }] });
     const { project } = checkedProject();
@@ -222,7 +222,7 @@ describe('the pull request speaks of the check that is about what is published',
     expect(project.forge.pulls[0]?.body).not.toContain('The commits after it');
   });
 
-  test('one of an earlier run holds as long as the head is that', async () => {
+  test('an earlier check, and that the commits after it are unverified', async () => {
     const { project } = checkedProject(green, red, red, red);
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     await runOnce(project);
@@ -236,7 +236,7 @@ describe('the pull request speaks of the check that is about what is published',
     expect(statusOf(project)).toMatchObject({ tests: 'passing' });
   });
 
-  test('by other commands it says nothing of these', async () => {
+  test('no check with other commands', async () => {
     const { project } = checkedProject(green, red, green, { ...red, command: 'npm run other' });
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     await runOnce(project);
@@ -248,7 +248,7 @@ describe('the pull request speaks of the check that is about what is published',
 });
 
 describe('a head that failed', () => {
-  test('is not taken for a good one because a later run changed nothing and says that all is done', async () => {
+  test('does not count as good because a later run changed nothing and claims that all is done', async () => {
     const { project } = checkedProject(green, red, red, red);
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     await runOnce(project);
@@ -263,7 +263,7 @@ describe('a head that failed', () => {
   });
 });
 
-test('a run that was killed before the check leaves nothing done that was not checked', async () => {
+test('a run that was killed before the check leaves no unchecked task done', async () => {
   const { project } = checkedProject();
   const main = await runOnce(project, {
     tap: killAt((name) => name === 'repository.layClean' && project.script.calls.length > 0, 'before'),
@@ -280,7 +280,7 @@ test('a run that was killed before the check leaves nothing done that was not ch
 test.each([
   ['base', 0],
   ['head', 1],
-])('a run that is cancelled while the clean clone of the %s is laid is a cancelled one', async (_, calls) => {
+])('a run that is cancelled while the clean clone of the %s is made counts as cancelled', async (_, calls) => {
   const { project } = checkedProject();
   const controller = new AbortController();
   const cancelling: Tap = {
@@ -296,7 +296,7 @@ test.each([
   expect(run.work?.state.tasks['issue-1']?.state).not.toBe('done');
 });
 
-describe('where nothing can be verified', () => {
+describe('without a possible verification', () => {
   test.each([
     ['on a branch that is new', []],
     ['on one that is continued', [steadyWorker]],
@@ -320,7 +320,7 @@ describe('where nothing can be verified', () => {
     });
   });
 
-  test('nothing is done: the run fails and says why, and makes no further call', async () => {
+  test('no task is done: the run fails and says why, and makes no more calls', async () => {
     const { project } = checkedProject();
     const impossible: Tap = {
       ...open,
@@ -337,7 +337,7 @@ describe('where nothing can be verified', () => {
     });
   });
 
-  test('what git ignores and cannot be copied is done without', async () => {
+  test('ignored files that cannot be copied are left out', async () => {
     const { project } = checkedProject();
     const uncopied: Tap = {
       ...open,

@@ -87,7 +87,7 @@ describe('an issue stops being a task', () => {
     expect(project.forge.comments.size).toBe(0);
   });
 
-  test.each(['deleted', 'transferred'])('%s: nothing is asked, nothing is written', async (action) => {
+  test.each(['deleted', 'transferred'])('%s: no request and no write', async (action) => {
     const project = withLabels(['ralph', 'ralph:working'], 'open');
     project.forge.issues.delete(1);
     expect(messageOf(await runOnce(project, { event: issueEvent(action, 1) }))).toMatch(
@@ -99,7 +99,7 @@ describe('an issue stops being a task', () => {
     });
   });
 
-  test('a label that cannot be taken off is a warning', async () => {
+  test('a label that cannot be removed is a warning', async () => {
     const project = withLabels(['ralph:working'], 'open');
     project.forge.faults.set('changeLabels', new UserError('infrastructure', 'The token may not.'));
     const run = await runOnce(project, { event: issueEvent('unlabeled', 1) });
@@ -107,7 +107,7 @@ describe('an issue stops being a task', () => {
     expect(warningsIn(run)).toEqual(['The run continued without new labels on #1: The token may not.']);
   });
 
-  test('and the next run of the queue works on the others alone', async () => {
+  test('and the next run of the queue works only on the others', async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: schedule });
     addIssue(project.forge, 1, { labels: [] });
@@ -120,7 +120,7 @@ describe('an issue stops being a task', () => {
 });
 
 describe('an issue is opened again', () => {
-  test('the next run of the queue takes it, not this one', async () => {
+  test('the next run of the queue works on it, not this one', async () => {
     const project = createProject({ issues: [1] });
     const run = await runOnce(project, { event: issueEvent('reopened', 1) });
     expect(run).toMatchObject(updated);
@@ -137,7 +137,7 @@ describe('an issue is opened again', () => {
     );
   });
 
-  test('and closed again meanwhile: it is no task', async () => {
+  test('and closed again in the meantime: it is not a task', async () => {
     const project = createProject({ issues: [] });
     addIssue(project.forge, 1, { state: 'closed' });
     expect(messageOf(await runOnce(project, { event: issueEvent('reopened', 1) }))).toContain(
@@ -146,7 +146,7 @@ describe('an issue is opened again', () => {
   });
 });
 
-describe('a pull request of ours is closed', () => {
+describe("one of Ralph's pull requests is closed", () => {
   const worked = async (event: Event = schedule): Promise<Project> => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event });
@@ -160,7 +160,7 @@ describe('a pull request of ours is closed', () => {
     origin.branches.set('main', origin.branches.get(pull.branch) ?? '');
   };
 
-  test('merged: its branch goes, its conversation ends, and what is done is said', async () => {
+  test('merged: its branch is deleted, its conversation ends, and the run reports what is done', async () => {
     const project = await worked();
     merge(project);
     expect(savedState(project).session).not.toBeNull();
@@ -208,7 +208,7 @@ describe('a pull request of ours is closed', () => {
     expect(messageOf(await runOnce(project, { event }))).toMatch(message);
   });
 
-  test('merged, and its issue is open still: the branch stays, or the queue would begin the issue again', async () => {
+  test('merged, and its issue is still open: the branch stays, or the queue would begin the issue again', async () => {
     const project = await worked(labeled(2));
     merge(project);
     expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain(
@@ -221,7 +221,7 @@ describe('a pull request of ours is closed', () => {
     );
   });
 
-  test("merged before its issue's own lane was done: the branch goes, and the queue continues from what was merged", async () => {
+  test("merged before its issue's own lane was done: the branch is deleted, and the queue continues from the merge", async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(2) });
     merge(project);
@@ -235,7 +235,7 @@ describe('a pull request of ours is closed', () => {
     expect(project.forge.issues.get(2)?.labels).toEqual(['ralph', 'ralph:done']);
   });
 
-  test('merged while its issue waits for a person: it waits in the queue, until a person has it tried again', async () => {
+  test('merged while its issue waits for a person: it waits in the queue until a person asks for a retry', async () => {
     const project = createProject({ issues: [2], agent: [steadyWorker, claimsBlocked] });
     expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ end: 'blocked (needs_human)', calls: 3 });
     merge(project);
@@ -251,7 +251,7 @@ describe('a pull request of ours is closed', () => {
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
-  test("merged before its issue's own lane was done, and the branch has gone on: who wants more gets to know how", async () => {
+  test("merged before its issue's own lane was done, while the branch has newer commits: the answer says how to ask for more", async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(2) });
     merge(project);
@@ -297,7 +297,7 @@ describe('a pull request of ours is closed', () => {
   });
 });
 
-describe('who puts the label on', () => {
+describe('the person who adds the label', () => {
   test.each<[string, string, Readonly<Record<string, string>>, string]>([
     ['a person who may write', 'ann', {}, 'complete (plan_complete)'],
     ['a person who may only read', 'eve', {}, 'refused (not_allowed)'],
@@ -318,7 +318,7 @@ describe('who puts the label on', () => {
   });
 });
 
-test('a state of another shape than the tasks of the queue does not keep a merge from being reported', async () => {
+test('a state with unexpected tasks of the queue does not keep a merge from being reported', async () => {
   const project = createProject({ issues: [1], agent: [finisher] });
   await runOnce(project);
   changeState(project, (state) => ({ ...state, tasks: {} }));
@@ -327,7 +327,7 @@ test('a state of another shape than the tasks of the queue does not keep a merge
   );
 });
 
-describe('what nobody is needed for any more is settled by the event itself', () => {
+describe('the event itself settles a need that no longer exists', () => {
   const shownOn = ({ forge }: Project, thread: number): readonly string[] =>
     [...(forge.notifications.get(thread)?.entries() ?? [])].map(([marker, body]) =>
       marker.startsWith('settled') ? (body.match(/\*\*Settled:.*/)?.[0].replaceAll('\u200B', '') ?? '') : 'open',
@@ -361,14 +361,14 @@ describe('what nobody is needed for any more is settled by the event itself', ()
     expect(shownOn(project, number)).toEqual(['**Settled:** The pull request was merged or closed.']);
   });
 
-  test('an issue that is a task again is still asked about', async () => {
+  test('an issue that has become a task again keeps its question', async () => {
     const project = createProject({ issues: [1], agent: [claimsBlocked] });
     await runOnce(project);
     await runOnce(project, { event: issueEvent('closed', 1) });
     expect(shownOn(project, 1)).toEqual(['open']);
   });
 
-  test('what cannot be settled is a warning', async () => {
+  test('a need that cannot be settled is a warning', async () => {
     const project = createProject({ issues: [1], agent: [claimsBlocked] });
     await runOnce(project);
     addIssue(project.forge, 1, { state: 'closed' });

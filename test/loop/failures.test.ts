@@ -4,8 +4,8 @@ import { finisher, steadyWorker, type Behaviour } from './stage/behaviours.ts';
 import { createProject, finishOnce, runOnce, savedState } from './stage/run-action.ts';
 import type { Checkout } from './stage/in-memory.ts';
 
-describe('what is on disk', () => {
-  test('each call is charged there before it is made, and its work and verdict follow', async () => {
+describe('the records on disk', () => {
+  test('charge each call before it is made; its work and verdict follow', async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker, finisher] });
     const run = await runOnce(project);
     expect(run.calls).toBe(3);
@@ -31,7 +31,7 @@ describe('what is on disk', () => {
     });
   });
 
-  test('the commit of an iteration is there before it is judged', async () => {
+  test('contain the commit of an iteration before its verdict', async () => {
     const project = createProject({ agent: [finisher] });
     const run = await runOnce(project);
     const behindCall = run.records.filter(({ work, callsSoFar }) => callsSoFar === 1 && work.journal.length === 0);
@@ -43,7 +43,7 @@ describe('what is on disk', () => {
     });
   });
 
-  test('of what the agent said nothing is secret or endless there', async () => {
+  test('contain no secret and no endless text of the agent', async () => {
     const chatty: Behaviour = (call) => ({
       ...finisher(call),
       output: {
@@ -63,7 +63,7 @@ describe('what is on disk', () => {
   test.each([
     ['true', '\nCo-authored-by: Claude <noreply@anthropic.com>'],
     ['false', ''],
-  ])('commits carry run, iteration and task, and with co-author %s the agent', async (coAuthor, trailer) => {
+  ])('are named in commits by run, iteration and task, and with co-author %s by agent', async (coAuthor, trailer) => {
     const project = createProject({ agent: [finisher], inputs: { 'co-author': coAuthor } });
     await runOnce(project);
     expect(project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.message).toBe(
@@ -105,7 +105,7 @@ describe('a failure in the middle of the loop', () => {
     },
   );
 
-  test('a CLI that cannot be started any more loses no finished iteration, and its call stays charged', async () => {
+  test('a CLI that no longer starts loses no finished iteration, and its call stays charged', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     const run = await runOnce(project, {
       onRecord: afterIteration(1, () => {
@@ -119,7 +119,7 @@ describe('a failure in the middle of the loop', () => {
     });
   });
 
-  test('the tree is left, whatever happens', async () => {
+  test('the tree is left after any failure', async () => {
     let checkout: Checkout | undefined;
     const project = createProject({ agent: [finisher] });
     project.script.broken = new Error('no such program');
@@ -131,7 +131,7 @@ describe('a failure in the middle of the loop', () => {
     expect(checkout?.isLaid()).toBe(false);
   });
 
-  test('a tree that cannot be laid ends the run before a call', async () => {
+  test('a tree that cannot be made ends the run before a call', async () => {
     let checkout: Checkout | undefined;
     const project = createProject({ agent: [finisher] });
     const run = await runOnce(project, {
@@ -161,7 +161,7 @@ describe('a cancel', () => {
     expect(project.origin.branches.has('ralph/queue')).toBe(true);
   });
 
-  test('during a call keeps what the agent wrote, and is no fault of the agent', async () => {
+  test('during a call keeps what the agent wrote, and does not count as a fault of the agent', async () => {
     const controller = new AbortController();
     const cancelledWorker: Behaviour = (call) => ({
       ...steadyWorker(call),
@@ -177,7 +177,7 @@ describe('a cancel', () => {
     expect(project.origin.branches.has('ralph/queue')).toBe(true);
   });
 
-  test('before the first call spends none', async () => {
+  test('before the first call makes no call', async () => {
     const project = createProject({ agent: [finisher] });
     expect(await runOnce(project, { signal: AbortSignal.abort() })).toMatchObject({
       end: 'cancelled (signal)',

@@ -5,12 +5,12 @@ import { history } from './stage/in-memory.ts';
 import { playFault } from './stage/play-fault.ts';
 import type { Project } from './stage/project.ts';
 
-describe('what goes wrong, and how this run and the next one end', () => {
+describe('a fault, and the ends of this run and the next one', () => {
   test.each(faultRows)('$title $happened: $thisRun; then $nextRun', async (row) => {
     const { project, thisRun, nextRun, reported, cost } = await playFault(row);
     expect({ thisRun, nextRun }).toEqual({ thisRun: row.thisRun, nextRun: row.nextRun });
     expect(reported).toMatch(row.reported);
-    expect(cost.told).toBeCloseTo(cost.real, 6);
+    expect(cost.reported).toBeCloseTo(cost.real, 6);
     expect(problemsOf(project)).toEqual([]);
     if (row.title !== 'another run') expect(reservationsOf(project)).toEqual([]);
   });

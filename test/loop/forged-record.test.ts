@@ -136,7 +136,7 @@ describe('the next run works on, after a record that says', () => {
   });
 });
 
-describe('what the record says in words is not shown as ours:', () => {
+describe("texts of the record are not shown as Ralph's own:", () => {
   test.each<[string, Forge]>([
     ['warnings', () => ({ warnings: [LIE] })],
     ['warnings of the gate', ({ notes }) => ({ notes: { ...notes, warnings: [LIE] } })],
@@ -189,7 +189,7 @@ describe('what the record says in words is not shown as ours:', () => {
   });
 });
 
-test('what the record says of the isolation is marked as its word; that of an earlier version says nothing', async () => {
+test("the record's statement about isolation is marked as such; one of an earlier version has none", async () => {
   const isolation: Work['isolation'] = {
     ...{ level: 'none', why: null, network: 'open', allowedHosts: 0, keyHidden: false, processesLeft: 0 },
     ...{ probe: null, refused: { 'a.example:443': 1 } },
@@ -214,7 +214,7 @@ test.each<[string, Forge]>([
   expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
 });
 
-test('a record without work gives back no reservation of a run that has pushed', async () => {
+test('a record without work does not return the reservation of a run that has pushed', async () => {
   const project = createProject({ issues: [1, 2], agent: [finisher] });
   let calls = 0;
   const main = await runOnce(project, { tap: killAt((name) => name === 'agent.call' && (calls += 1) === 2, 'before') });

@@ -33,7 +33,7 @@ const later = (project: Project, event: Event = schedule) => {
 const worked = ({ script }: Project): readonly (string | undefined)[] =>
   script.calls.map(({ prompt }) => /^# Your task: (\S+)$/m.exec(prompt)?.[1]);
 
-describe('an issue that came to a limit on its own branch goes on there with the schedule', () => {
+describe('an issue that came to a limit on its own branch continues there with the schedule', () => {
   test('until it is done, in its own pull request', async () => {
     const project = await begun();
     expect(await later(project)).toMatchObject(done);
@@ -80,7 +80,7 @@ describe('an issue that came to a limit on its own branch goes on there with the
   });
 });
 
-describe('it does not go on', () => {
+describe('it does not continue', () => {
   test.each<[string, (project: Project) => Promise<unknown>]>([
     ['while a person has it paused', (project) => later(project, commented('/ralph pause', { issue: 1 }))],
     [
@@ -123,7 +123,7 @@ describe('it does not go on', () => {
   });
 });
 
-describe('what an outage of GitHub left of an own branch is made up for by the schedule, once', () => {
+describe("the schedule catches up once on what an outage of GitHub prevented on an issue's branch", () => {
   const down = new UserError('infrastructure', 'Down.');
   const asked = ({ forge }: Project): readonly string[] =>
     [...forge.notifications.values()].flatMap((thread) => [...thread.keys()]);
@@ -147,7 +147,7 @@ describe('what an outage of GitHub left of an own branch is made up for by the s
     expect(await later(project)).toMatchObject({ end: 'idle (no_tasks)' });
   });
 
-  test('not what may never be written', async () => {
+  test('but not on comments that may never be written', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
     project.forge.faults.set('upsertComment', new UserError('configuration', 'The conversation is locked.'));
     await runOnce(project, { event: labeled(1) });

@@ -34,7 +34,7 @@ test('a run leaves a start, a line for each iteration, and an end', async () => 
   });
 });
 
-test('its lines are a chain, and the state of the lane knows the last', async () => {
+test('its lines are a chain, and the state of the lane contains the hash of the last', async () => {
   const project = createProject({ issues: [1, 2], agent: [finisher] });
   const { journal } = await runOnce(project);
   const chain = checkChain(journal, (line) => createHash('sha256').update(line).digest('hex'));
@@ -45,7 +45,7 @@ test('a run that ends in the gate leaves none', async () => {
   expect((await runOnce(createProject({ issues: [], agent: [] }))).journal).toBe('');
 });
 
-test('it holds neither the body of an issue nor a secret', async () => {
+test('it contains neither the body of an issue nor a secret', async () => {
   const leaky: Behaviour = () => ({
     writes: { 'hunter2.ts': 'x' },
     output: { errors: [{ text: 'hunter2 is wrong', fingerprint: 'hunter2 is wrong' }] },
@@ -58,14 +58,14 @@ test('it holds neither the body of an issue nor a secret', async () => {
   expect(run.journal).not.toContain('Body 1');
 });
 
-test('a session that the CLI forgot is in it: the replay drops it, too', async () => {
+test('it records a session that the CLI forgot: the replay drops it, too', async () => {
   const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
   await runOnce(project);
   project.script.behaviours = [forgetful];
   expect(journalOf(await runOnce(project)).entries[0]?.sessionDroppedAt).toBe(project.clock.now() - 60_000);
 });
 
-test('a lane that lost its state is in it: the replay measures a task against the base, too', async () => {
+test('it records that a lane lost its state: the replay measures a task against the base, too', async () => {
   const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
   await runOnce(project);
   loseState(project);
@@ -94,7 +94,7 @@ test('a cancelled run says so', async () => {
   });
 });
 
-test('a run that failed leaves what was finished, without an end', async () => {
+test('a failed run leaves its finished work, without an end', async () => {
   const project = createProject({ agent: [steadyWorker] });
   const run = await runOnce(project, {
     onRecord: (work) => {
@@ -109,7 +109,7 @@ test('a run that failed leaves what was finished, without an end', async () => {
 });
 
 describe('the prompt', () => {
-  test('of a diagnosis holds what this run tried', async () => {
+  test('of a diagnosis contains the attempts of this run', async () => {
     const fails: Behaviour = () => ({ output: { errors: [{ text: 'Error: no such module', fingerprint: 'f' }] } });
     const project = createProject({ agent: [fails] });
     await runOnce(project);

@@ -25,7 +25,7 @@ const moments = IS_DEEP ? (['before', 'after'] as const) : (['before'] as const)
 const EVERY_NTH = IS_DEEP ? 1 : 3;
 
 describe.each(scenarios)('$name', (scenario) => {
-  test('killed at every call, and post does the rest: nothing but the running iteration is lost, and the next runs go on', async () => {
+  test('killed at every call, and post does the rest: only the running iteration is lost, and the next runs continue', async () => {
     const calls = await callsOf(scenario);
     const problems: string[] = [];
     for (const when of moments) {
@@ -45,7 +45,7 @@ describe.each(scenarios)('$name', (scenario) => {
     expect(problems).toEqual([]);
   });
 
-  test('killed at every call, and its machine is gone: the lane is refused until the lease is over and not longer, no call is free', async () => {
+  test('killed at every call, and its machine vanishes: the lane is refused until the lease ends and no longer, and every call is charged', async () => {
     const calls = await callsOf(scenario);
     const problems: string[] = [];
     let refused = 0;
@@ -66,7 +66,7 @@ describe.each(scenarios)('$name', (scenario) => {
     expect(problems).toEqual([]);
   });
 
-  test('killed in its last iteration and while it publishes, and post is killed at every call: the next runs go on', async () => {
+  test('killed in its last iteration and while it publishes, and post is killed at every call: the next runs continue', async () => {
     const calls = await callsOf(scenario);
     const problems: string[] = [];
     for (const at of [
@@ -91,7 +91,7 @@ describe.each(scenarios)('$name', (scenario) => {
     expect(problems).toEqual([]);
   });
 
-  test('that was finished by post is not changed by a second post', async () => {
+  test('the result of post is not changed by a second post', async () => {
     const calls = await callsOf(scenario);
     const problems: string[] = [];
     for (const number of numbersOf(calls.length, 3)) {

@@ -54,7 +54,7 @@ describe('limits over many runs', () => {
     claimsBlocked,
     usageLimited(noon + 2 * HOUR),
   ];
-  test('whatever the agents do and whenever runs start, no hour window holds more calls than allowed, and no run more iterations', async () => {
+  test('with any agents and any starts of runs, no hour window exceeds its calls, and no run its iterations', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -101,7 +101,7 @@ describe('limits over many runs', () => {
     );
   });
 
-  test('the money of a day parks the lane until midnight UTC', async () => {
+  test('the money limit of a day parks the lane until midnight UTC', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-cost-usd-per-day': '0.02' } });
     expect(await runOnce(project)).toMatchObject({
       end: 'parked (cost_per_day)',
@@ -114,7 +114,7 @@ describe('limits over many runs', () => {
     expect((await runOnce(project)).calls).toBe(2);
   });
 
-  test('the budget that the agent is given shrinks by what the run has spent', async () => {
+  test("the agent's budget shrinks by what the run has spent", async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-cost-usd': '0.035' } });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'limit (cost)', calls: 4 });
@@ -126,13 +126,13 @@ describe('limits over many runs', () => {
     ]);
   });
 
-  test('without a limit the agent is given none', async () => {
+  test('without a limit the agent has no budget', async () => {
     const project = createProject({ agent: [finisher], inputs: { 'max-cost-usd': '0', 'max-cost-usd-per-day': '0' } });
     await runOnce(project);
     expect(project.script.calls[0]?.budgetUsd).toBeNull();
   });
 
-  test("the time that the agent is given shrinks with the run's, and says whose clock it is", async () => {
+  test("the agent's time shrinks with the run's, and names the limit that sets it", async () => {
     const project = createProject({
       agent: [steadyWorker],
       inputs: { 'max-minutes': '3', 'agent-timeout-minutes': '2' },
@@ -253,7 +253,7 @@ describe("the provider's usage limit", () => {
     expect(savedState(project).park).toBeNull();
   });
 
-  test('that says no time parks for an hour', async () => {
+  test('without a time parks for an hour', async () => {
     const project = createProject({
       agent: [
         () => ({
@@ -288,7 +288,7 @@ describe('a call that only retried until it was ended', () => {
     expect(project.script.calls.map(({ resume }) => resume)).toEqual([null, 'session-1']);
   });
 
-  test('is no attempt at the task, but opens the circuit when it is all that comes', async () => {
+  test('does not count as an attempt at the task, but opens the circuit when nothing else comes', async () => {
     const project = createProject({ agent: [() => ({ stalled: true, output: { agentError } })] });
     expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
     expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress', attempts: 0 });

@@ -73,7 +73,7 @@ function sentencesIn(markdown: string): readonly string[] {
 }
 
 test.each(scenes)(
-  '$name: who reads the pull request, the issue and their comments meets no sentence three times',
+  '$name: a reader of the pull request, the issue and their comments finds no sentence three times',
   async (scene) => {
     const pages = pagesOf(scene, await scene.play()).map((page) =>
       page.kind === 'log' ? [] : sourcesOf(page).map(sentencesIn),
@@ -85,7 +85,7 @@ test.each(scenes)(
   },
 );
 
-test('the moving picture of the README is made of the run as it is now: npm run pictures -- --readme complete', async () => {
+test('the moving picture of the README is current: npm run pictures -- --readme complete', async () => {
   const scene = scenes.find(({ name }) => name === 'complete');
   if (scene === undefined) throw new Error('There is no such scene.');
   const svg = renderMovingPicture(pagesOf(scene, await scene.play()));

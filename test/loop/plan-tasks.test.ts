@@ -48,7 +48,7 @@ describe('a fix_plan.md at the root', () => {
   const files = { [early]: boxes('[ ] Roll a die'), 'specs/a.md': 'A die has six sides.' };
   const finishes: Behaviour = () => ({ writes: { 'src/die.ts': '4', [early]: boxes('[x] Roll a die') } });
 
-  test('is the plan of an early Ralph beside its prompt, and is written back', async () => {
+  test('is the plan of an early Ralph if its prompt is beside it, and is written back', async () => {
     const project = projectWith({ ...files, 'PROMPT.md': 'Roll.' }, { agent: [finishes] });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
@@ -64,7 +64,7 @@ describe('a fix_plan.md at the root', () => {
     });
   });
 
-  test('is none where another plan is, or nothing of an early Ralph is beside it', async () => {
+  test('does not count if there is another plan, or if no file of an early Ralph is beside it', async () => {
     const both = projectWith({ ...files, 'PROMPT.md': 'Roll.', [PLAN_PATH]: boxes('[x] Done') }, { agent: [finishes] });
     expect((await runOnce(both)).calls).toBe(0);
     const alone = await runOnce(projectWith(files, { agent: [finishes] }));
@@ -73,7 +73,7 @@ describe('a fix_plan.md at the root', () => {
 });
 
 describe('a plan', () => {
-  test('is worked box by box, from top to bottom, until it is done', async () => {
+  test('is worked on box by box, from top to bottom, until it is done', async () => {
     const project = projectWith(
       { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[x] Open the shop') },
       {
@@ -98,7 +98,7 @@ describe('a plan', () => {
     );
   });
 
-  test('the prompt says where the box stands and what comes later, and nothing of it outside of data', async () => {
+  test('the prompt says where the box is and which follow, and names them only as data', async () => {
     const project = projectWith(
       { [PLAN_PATH]: `# Plan\n\n## High\n\n${boxes('[ ] Add a cart\n\n  With a handle.', '[ ] Add a till')}` },
       { agent: [ticks('gone')], inputs: { 'max-iterations': '1' } },
@@ -111,7 +111,7 @@ describe('a plan', () => {
     expect(promptOf(project, 0)).toContain('tick the box of that item');
   });
 
-  test('the line is the one of now: the file has grown since the run began', async () => {
+  test('the prompt has the current line, after the file has grown since the run began', async () => {
     const grown = boxes('[x] Add a cart', '[x] Found and done', '[ ] Add a till');
     const project = projectWith(
       { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till') },
@@ -121,7 +121,7 @@ describe('a plan', () => {
     expect(promptOf(project, 1)).toContain('(.ralph/fix_plan.md, line 3)');
   });
 
-  test('that is done before the first call needs none, whatever is optional', async () => {
+  test('that is done before the first call needs no call, whatever optional items it has', async () => {
     const project = projectWith(
       { [PLAN_PATH]: `${boxes('[x] Add a cart')}\n## Optional (later)\n\n${boxes('[ ] Add a horse')}` },
       { agent: [] },
@@ -129,7 +129,7 @@ describe('a plan', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
   });
 
-  test('the last box and a passing verify in one iteration, no word of it: complete at once', async () => {
+  test('the last box and a passing verify in one iteration, without a claim: complete at once', async () => {
     const project = projectWith(
       { [PLAN_PATH]: boxes('[ ] Add a cart') },
       { agent: [leaves(boxes('[x] Add a cart'))], inputs: { verify: 'npm test' } },
@@ -137,7 +137,7 @@ describe('a plan', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('a box that is ticked without anything else is no progress; with a verify that passes it is done', async () => {
+  test('a box that is ticked without anything else is not progress; with a verify that passes it is done', async () => {
     const plan = { [PLAN_PATH]: boxes('[ ] Add a cart') };
     const idle = await runOnce(projectWith(plan, { agent: [ticks(boxes('[x] Add a cart'))] }));
     expect(idle.end).toBe('halted (circuit_open)');
@@ -214,7 +214,7 @@ describe('a plan', () => {
     expect((await runOnce(project)).calls).toBe(0);
   });
 
-  test('a box that the agent adds is worked in the same run, and in the next one if this has no time for it', async () => {
+  test('a box that the agent adds is worked on in the same run, or in the next one if this one lacks the time', async () => {
     const [before, between, after] = [
       boxes('[ ] Add a cart'),
       boxes('[x] Add a cart', '[ ] Oil the wheels'),
@@ -229,7 +229,7 @@ describe('a plan', () => {
     expect(await runOnce(later)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('a box that people take out of the base is worked no more, although the lane still has it', async () => {
+  test('a box that people remove from the base is no longer worked on, although the lane still has it', async () => {
     const project = projectWith(
       { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') },
       {
@@ -268,7 +268,7 @@ describe('a plan', () => {
     expect(journalOf(run)[0]?.evidence.checklist).toBeNull();
   });
 
-  test('on a queue of issues and boxes a claim on an issue is about the issue, and deleted boxes are reported all the same', async () => {
+  test('on a queue of issues and boxes a claim on an issue is about the issue, and deleted boxes are reported anyway', async () => {
     const claim = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } as const;
     const project = projectWith(
       { [PLAN_PATH]: boxes('[ ] Add a cart') },
@@ -308,7 +308,7 @@ describe('a prd', () => {
       : ((JSON.parse(text) as { userStories?: readonly { readonly id: string }[] }).userStories ?? [])
     ).map(({ id }) => id);
 
-  test('is worked entry by entry; at the end of the run what is done is in its archive, committed', async () => {
+  test('is worked on entry by entry; at the end of the run its done entries are in the archive, committed', async () => {
     const project = projectWith(
       { [PRD_PATH]: prd(false, false, false) },
       { agent: [writes(prd(true, false, false)), writes(prd(true, true, false))], inputs: { 'max-iterations': '2' } },
@@ -330,7 +330,7 @@ describe('a prd', () => {
     expect(idsIn(published(project, ARCHIVE_PATH))).toEqual(['US-1', 'US-2', 'US-3']);
   });
 
-  test('an entry that is marked and was not accepted is not archived', async () => {
+  test('an entry that is marked but not accepted is not archived', async () => {
     const project = projectWith(
       { [PRD_PATH]: prd(false, false) },
       { agent: [writes(prd(true, true))], inputs: { verify: 'npm test', 'max-iterations': '1' } },
@@ -357,7 +357,7 @@ describe('a prd', () => {
     expect(journalOf(run)[0]?.verdict).toMatchObject({ taskDone: true, discrepancies: [] });
   });
 
-  test('that cannot be read any more has lost its open entries', async () => {
+  test('that has become unreadable has lost its open entries', async () => {
     const project = projectWith(
       { [PRD_PATH]: prd(false, false) },
       { agent: [writes('{ "userStories": [')], inputs: { 'max-iterations': '1' } },
@@ -390,7 +390,7 @@ describe('a prd', () => {
     expect(next.work?.notes.warnings.join()).toContain('.ralph/prd.json:1:2 not valid JSON');
   });
 
-  test('an archive that cannot be read keeps everything where it is', async () => {
+  test('an archive that cannot be read leaves every entry in its file', async () => {
     const project = projectWith({ [PRD_PATH]: prd(false), [ARCHIVE_PATH]: '{' }, { agent: [writes(prd(true))] });
     const run = await runOnce(project);
     expect(run.end).toBe('complete (plan_complete)');
@@ -402,7 +402,7 @@ describe('a prd', () => {
     expect(project.forge.pulls[0]?.body).toContain('Done entries stay in the prd until it is corrected');
   });
 
-  test('an archive that must not be published takes nothing along', async () => {
+  test('an archive that must not be published receives no entries', async () => {
     const project = projectWith({ [PRD_PATH]: prd(false) }, { agent: [writes(prd(true))] });
     const run = await runOnce(project, {
       prepare: (checkout) => {
@@ -458,7 +458,7 @@ describe('notes', () => {
     writes: { 'src/a.ts': 'x', [PLAN_PATH]: boxes('[x] Add a cart'), '.ralph/learnings.md': notes },
   });
 
-  test('that outgrew their cap are compacted, and nothing of them is lost', async () => {
+  test('that outgrew their cap are compacted without losing a line', async () => {
     const project = projectWith({ [PLAN_PATH]: boxes('[ ] Add a cart') }, { agent: [noting] });
     await runOnce(project);
     const [kept, archived] = [
@@ -469,7 +469,7 @@ describe('notes', () => {
     for (const line of notes.trimEnd().split('\n')) expect(`${archived}${kept}`).toContain(line);
   });
 
-  test('of a run that changed nothing stay as they are', async () => {
+  test('of a run that changed nothing stay unchanged', async () => {
     const project = projectWith(
       { [PLAN_PATH]: boxes('[ ] Add a cart'), '.ralph/learnings.md': notes },
       { agent: [() => ({})] },
@@ -479,7 +479,7 @@ describe('notes', () => {
     expect(project.forge.pulls).toEqual([]);
   });
 
-  test('of a lane of issues alone are compacted as well', async () => {
+  test('of a lane with only issues are compacted as well', async () => {
     const project = projectWith(
       { '.ralph/learnings.md': notes },
       {

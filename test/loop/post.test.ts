@@ -33,7 +33,7 @@ async function killedAt(call: string) {
   return { project, main };
 }
 
-describe('post, when nothing answers any more,', () => {
+describe('post, when nothing answers,', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -57,7 +57,7 @@ describe('post, when nothing answers any more,', () => {
       /The claim on the queue could not be released: it ran out of time after 50 s.*expires when this run's time limit is over/,
     ],
   ])(
-    'after a kill at %s ends after %i ms and says so; the lane waits for the end of the lease, and only what was not pushed is done again: %i calls',
+    'after a kill at %s ends after %i ms and says so; the lane waits for the end of the lease, and only unpushed work is repeated: %i calls',
     async (call, limitMs, calls, end, reported) => {
       const { project, main } = await killedAt(call);
       const finishing = finishOnce(project, main, { tap: hanging(() => true) });
@@ -72,7 +72,7 @@ describe('post, when nothing answers any more,', () => {
     },
   );
 
-  test('can be repeated once something answers again: nothing is lost then', async () => {
+  test('can be repeated once the services answer again: nothing is lost then', async () => {
     const { project, main } = await killedAt('agent.sweep');
     const finishing = finishOnce(project, main, { tap: hanging(() => true) });
     await vi.advanceTimersByTimeAsync(54_000);
@@ -82,7 +82,7 @@ describe('post, when nothing answers any more,', () => {
   });
 });
 
-describe('post, when one thing hangs for ever,', () => {
+describe('post, when one operation hangs forever,', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -134,7 +134,7 @@ describe('post, when one thing hangs for ever,', () => {
     expect(leaseOf(project)).toBeNull();
   });
 
-  test('remote.push: what had been pushed stays, commits that nobody gets are no progress', async () => {
+  test('remote.push: what had been pushed stays, unpublished commits are not progress', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '3' } });
     let pushes = 0;
     const main = await runOnce(project, {
@@ -153,7 +153,7 @@ describe('post, when one thing hangs for ever,', () => {
     expect(leaseOf(project)).toBeNull();
   });
 
-  test('forge.openPullRequest, of a run that was complete: the next run repairs the pull request without a call', async () => {
+  test('forge.openPullRequest, of a complete run: the next run opens the pull request without a call', async () => {
     const { project, main } = await killedAt('forge.openPullRequest');
     const finishing = finishOnce(project, main, { tap: hanging((name) => name === 'forge.openPullRequest') });
     await vi.advanceTimersByTimeAsync(50_000);
@@ -162,7 +162,7 @@ describe('post, when one thing hangs for ever,', () => {
     expect(project.forge.pulls).toEqual([expect.objectContaining({ state: 'open', draft: false })]);
   });
 
-  test('or all of GitHub but the ref: neither the state nor the lane is lost, and the report says what was done', async () => {
+  test('or all of GitHub but the ref: neither the state nor the lane is lost, and the report lists the finished tasks', async () => {
     const { project, main } = await killedAfterStuck('forge.pullRequestOf');
     const finishing = finishOnce(project, main, {
       tap: hanging((name) => name.startsWith('remote.') || name.startsWith('forge.')),
@@ -211,7 +211,7 @@ describe('post, when main could not give its lane back,', () => {
     return { project, main: await runOnce(project, { tap }) };
   }
 
-  test('gives it back, and has nothing else to say', async () => {
+  test('gives it back, and reports nothing else', async () => {
     const { project, main } = await stuckWithLane();
     expect(main).toMatchObject({
       end: 'failed (infrastructure)',
@@ -222,7 +222,7 @@ describe('post, when main could not give its lane back,', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('says so when it cannot either', async () => {
+  test('says so if it cannot do that either', async () => {
     const { project, main } = await stuckWithLane();
     const log = createLog();
     await finishOnce(project, main, { log });
@@ -233,7 +233,7 @@ describe('post, when main could not give its lane back,', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)' });
   });
 
-  test('nor save its state, and cannot do either: says so, and the lane is free when the lease is over', async () => {
+  test('nor save its state, and cannot do either: says so, and the lane is free when the lease ends', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     const main = await runOnce(project, {
       onRecord: () => {
@@ -255,7 +255,7 @@ describe('post, when main could not give its lane back,', () => {
     });
   });
 
-  test('does nothing where a store is merely read-only for ever', async () => {
+  test('does nothing where a store stays read-only', async () => {
     const project = createProject({ agent: [finisher] });
     project.kept.cache.outages.set('save', 'it is read-only');
     expect(await finishOnce(project, await runOnce(project))).toBeNull();
@@ -267,7 +267,7 @@ describe('post, when main could not give its lane back,', () => {
 });
 
 describe('post, without a record of main,', () => {
-  test('says so, publishes nothing, and the lane is free when the lease is over', async () => {
+  test('says so, publishes nothing, and the lane is free when the lease ends', async () => {
     const { project, main } = await killedAt('agent.sweep');
     main.machine.record = 'null';
     const saved = savedDocument(project);

@@ -84,13 +84,13 @@ describe('the queue merges its sources', () => {
     expect(titles(await runOnce(project))).toEqual(expected);
   });
 
-  test('an issue on its own lane is worked without the files', async () => {
+  test('an issue on its own lane is worked on without the files', async () => {
     const project = projectWith(files, { agent: [finisher] });
     addIssue(project.forge, 1);
     expect(titles(await runOnce(project, { event: labeled(1) }))).toEqual(['Title 1']);
   });
 
-  test('beads are read when they are named', async () => {
+  test('beads are read if they are named', async () => {
     const project = projectWith(
       {
         '.beads/issues.jsonl': `${JSON.stringify({ id: 'bd-1', title: 'Fix it', status: 'open', priority: 1, issue_type: 'task' })}\n`,
@@ -102,7 +102,7 @@ describe('the queue merges its sources', () => {
     expect(titles(await runOnce(project))).toEqual(['Fix it']);
   });
 
-  test('without task files nothing is asked of the disk or of GitHub for them', async () => {
+  test('without task files the run neither reads the disk nor asks GitHub for them', async () => {
     const project = createProject({ issues: [], agent: [finisher] });
     const asked: unknown[] = [];
     await runOnce(project, {
@@ -125,7 +125,7 @@ describe('the queue merges its sources', () => {
 describe('a plan', () => {
   const plan = '# Plan\n\n- [ ] Cart\n- [ ] Checkout\n';
 
-  test('is worked item by item until every box is ticked', async () => {
+  test('is worked on item by item until every box is ticked', async () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [ticker()] });
     const run = await runOnce(project);
     expect(workedOn(run)).toEqual(['Cart', 'Checkout']);
@@ -138,7 +138,7 @@ describe('a plan', () => {
     expect(project.forge.writes).toEqual([]);
   });
 
-  test('without boxes is no work', async () => {
+  test('without boxes is not work', async () => {
     expect((await runOnce(projectWith({ [PLAN]: '# Plan\n\nSoon.\n' }))).end).toBe('idle (no_tasks)');
   });
 
@@ -157,7 +157,7 @@ describe('a plan', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
   });
 
-  test('continues where the lane has it, with what was added to the base since', async () => {
+  test("continues from the lane's copy, with additions to the base since", async () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [ticker()], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     commitTo(project, 'main', { [PLAN]: `${plan}- [ ] Wishlist\n` });
@@ -166,21 +166,21 @@ describe('a plan', () => {
     expect(titles(run)).toEqual(['Cart', 'Checkout', 'Wishlist']);
   });
 
-  test('of which the agent ticked an item that was not accepted still has it open', async () => {
+  test('with an item that the agent ticked but that was not accepted still has it open', async () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [ticker()], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     commitTo(project, 'ralph/queue', { [PLAN]: plan.replaceAll('[ ]', '[x]') });
     expect(workedOn(await runOnce(project))).toEqual(['Checkout']);
   });
 
-  test('that the agent deleted or replaced is worked as the base has it', async () => {
+  test("that the agent deleted or replaced is worked on in the base's version", async () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [ticker()], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     commitTo(project, 'ralph/queue', { [PLAN]: null, '@fix_plan.md': '- [ ] Something else\n' });
     expect(titles(await runOnce(project))).toEqual(['Cart', 'Checkout']);
   });
 
-  test('that is merged and then unticked by a person is worked again', async () => {
+  test('that is merged and then unticked by a person is worked on again', async () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [ticker()] });
     await runOnce(project);
     const head = project.origin.branches.get('ralph/queue') ?? '';
@@ -197,7 +197,7 @@ describe('a plan', () => {
     expect(workedOn(await runOnce(project))).toEqual(['Cart']);
   });
 
-  test("that is gone takes its tasks out of the queue; a current one is nobody's any more", async () => {
+  test('that is gone removes its tasks from the queue, also the current one', async () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     changeState(project, (state) => ({ ...state, currentTask: 'plan-gone' }));
@@ -208,7 +208,7 @@ describe('a plan', () => {
   });
 });
 
-describe("an item that the base has and the lane's file has not", () => {
+describe("an item that exists on the base but not in the lane's file", () => {
   const plan = '# Plan\n\n- [ ] Cart\n- [ ] Checkout\n';
   const added = `${plan}- [ ] Wishlist\n`;
   const merge = (project: Project, base: string): void => {
@@ -263,7 +263,7 @@ describe("an item that the base has and the lane's file has not", () => {
     expect(unmarkedIn(project)).toEqual([]);
   });
 
-  test('is worked again under a new title', async () => {
+  test('is worked on again under a new title', async () => {
     const project = await grown();
     merge(project, added.replaceAll('[ ]', '[x]').replace('[x] Wishlist', '[ ] A better wishlist'));
     project.inputs = { 'max-iterations': '1' };
@@ -276,13 +276,13 @@ describe("an item that the base has and the lane's file has not", () => {
 describe('a file that cannot be read', () => {
   const broken = { '.ralph/prd.json': '{ "tasks": [\n  { "id": "T1", "title": ' };
 
-  test('as the only source ends the run, and says where', async () => {
+  test('as the only source ends the run with its place', async () => {
     const run = await runOnce(projectWith(broken));
     expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
     expect(messageOf(run)).toMatch(/\.ralph\/prd\.json:2:\d+ /);
   });
 
-  test('does not keep the other sources from being worked', async () => {
+  test('does not stop the work on other sources', async () => {
     const project = projectWith(
       { ...broken, [PLAN]: '- [ ] Cart\n' },
       { agent: [finisher], inputs: { 'max-iterations': '2' } },
@@ -303,7 +303,7 @@ describe('a file that cannot be read', () => {
       },
       { 'task-sources': 'plan,beads' },
     ],
-  ])('keeps the rest from being everything: %s', async (_, files, inputs) => {
+  ])('keeps the rest from being complete: %s', async (_, files, inputs) => {
     const project = projectWith(files, { agent: [ticker()], inputs });
     const run = await runOnce(project);
     expect(workedOn(run)).toEqual(['Cart', 'Checkout']);
@@ -334,9 +334,9 @@ describe('a file that cannot be read', () => {
     };
 
   test.each<[string, string, string]>([
-    ['one that is no text', PLAN, 'blocked (needs_human)'],
-    ['but not one that another stands before', '@fix_plan.md', 'complete (plan_complete)'],
-  ])('keeps the rest from being everything: %s', async (_, path, end) => {
+    ['a plan', PLAN, 'blocked (needs_human)'],
+    ['but not a plan that another one precedes', '@fix_plan.md', 'complete (plan_complete)'],
+  ])('keeps the rest from being complete if it is not text: %s', async (_, path, end) => {
     const project = projectWith({ [PLAN]: '', [path]: '\0' }, { agent: [finisher] });
     addIssue(project.forge, 1);
     const run = await runOnce(project, { prepare: withoutText(path) });
@@ -344,7 +344,7 @@ describe('a file that cannot be read', () => {
     expect(warned(run)).toBe(`${path} contains NUL bytes, so it is not UTF-8 text, and none of its tasks are read`);
   });
 
-  test('takes nothing off the list of what was merged without a mark', async () => {
+  test('removes nothing from the list of tasks merged without a mark', async () => {
     const project = projectWith({ [PLAN]: '' }, { agent: [finisher] });
     addIssue(project.forge, 1);
     await runOnce(project);
@@ -365,14 +365,14 @@ describe('a file that cannot be read', () => {
     }
   });
 
-  test('which broke after all was done is no less unknown', async () => {
+  test('which broke after all was done is just as unknown', async () => {
     const project = projectWith({ [PLAN]: '- [ ] Cart\n- [ ] Checkout\n' }, { agent: [ticker()] });
     expect((await runOnce(project)).end).toBe('complete (plan_complete)');
     commitTo(project, 'main', broken);
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
   });
 
-  test('on the lane is reported with its branch, and the base counts', async () => {
+  test("on the lane is reported with its branch, and the base's copy counts", async () => {
     const prd = { '.ralph/prd.json': JSON.stringify({ tasks: [{ id: 'T1', title: 'Login', status: 'todo' }] }) };
     const project = projectWith(prd, { agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
@@ -382,7 +382,7 @@ describe('a file that cannot be read', () => {
     expect(warned(run)).toContain('On ralph/queue: .ralph/prd.json:2:');
   });
 
-  test('nor any of them, since the checkout is broken: reported once with everything else that is wrong, or alone', async () => {
+  test('like all others of a broken checkout: reported once with all other problems, or alone', async () => {
     const unreadable = new UserError('infrastructure', 'There is no checkout.');
     const project = projectWith({ [PLAN]: '- [ ] Cart\n' });
     const prepare = (checkout: Checkout): void => {
@@ -471,7 +471,7 @@ describe('dependencies of issues', () => {
     expect(warned(run)).toContain('#1 depends on #99, which does not exist');
   });
 
-  test('in a circle: none of it is worked, the rest is', async () => {
+  test('in a circle: none of the circle is worked on, the rest is', async () => {
     const run = await runOnce(queue({ 3: { body: 'Depends on #5' }, 5: { body: 'Depends on #3' }, 7: {} }));
     expect(workedOn(run)).toEqual(['Title 7']);
     expect(run.end).toBe('blocked (needs_human)');
@@ -489,7 +489,7 @@ describe('dependencies of issues', () => {
     expect((await runOnce(project)).end).toBe(end);
   });
 
-  test('GitHub is asked about thirty issues at most; the others wait', async () => {
+  test('only thirty issues are requested from GitHub; the others wait', async () => {
     const project = queue(
       Object.fromEntries(Array.from({ length: 35 }, (_, index) => [index + 1, { openSubIssues: 1 }])),
       { 'max-iterations': '1' },
@@ -506,7 +506,7 @@ describe('dependencies of issues', () => {
     expect(run.work?.tasks.filter(({ obstacle }) => obstacle === null).length).toBeLessThanOrEqual(30);
   });
 
-  test('that are done in another order than was to be expected: what is free then has its text and its approval', async () => {
+  test('that are done in an unexpected order: a task that becomes free then has its text and its approval', async () => {
     const urgent = { labels: ['ralph', 'P0'] };
     const chain = {
       1: urgent,
@@ -524,7 +524,7 @@ describe('dependencies of issues', () => {
     expect(savedState(project).tasks['issue-6']?.approval).toBeDefined();
   });
 
-  test('hold for an issue that is named as well, and who asked is notified', async () => {
+  test('apply to a named issue as well, and the requester is notified', async () => {
     const project = queue({ 1: { body: 'Depends on #2' }, 2: {} });
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({
       end: 'blocked (needs_human)',
@@ -536,7 +536,7 @@ describe('dependencies of issues', () => {
   const dependsOn = (count: number, from: number): string =>
     `Depends on ${Array.from({ length: count }, (_, index) => `#${String(from + index)}`).join(', ')}`;
 
-  test('a text that names hundreds is not worked; that is reported, and nothing is asked for it', async () => {
+  test('a text that names hundreds is reported, without work or requests for it', async () => {
     const project = queue({ 1: { body: dependsOn(300, 1_000) }, 2: {} });
     project.forge.faults.set('statesOf', new Error('Nobody should ask.'));
     const run = await runOnce(project);
@@ -544,13 +544,13 @@ describe('dependencies of issues', () => {
     expect(warned(run)).toContain('#1 names more than 100 issues to wait for,');
   });
 
-  test('at most ten that do not exist are named', async () => {
+  test('only ten that do not exist are named', async () => {
     expect(warned(await runOnce(queue({ 1: { body: dependsOn(13, 1_000) }, 2: {} })))).toContain(
       '#1008, #1009 and 3 more, which does not exist',
     );
   });
 
-  test('of a thousand issues are asked about, the others count as open', async () => {
+  test('of a thousand issues are requested, the others count as open', async () => {
     const project = queue(
       Object.fromEntries(
         Array.from({ length: 11 }, (_, index) => [index + 1, { body: dependsOn(100, 1_000 + 100 * index) }]),
@@ -566,7 +566,7 @@ describe('dependencies of issues', () => {
     expect(asked).toHaveLength(1_000);
   });
 
-  test('are asked for in one request, and for tasks that are not done', async () => {
+  test('are requested at once, and only for tasks that are not done', async () => {
     const project = queue({
       1: { body: 'Depends on #7 and #8' },
       2: { body: 'Depends on #8' },

@@ -60,7 +60,7 @@ describe('two runs of one lane on two machines', () => {
     return { problems, refused: idle[0]?.end === 'refused (another_run)' };
   }
 
-  test('however their calls are mixed, one works and the other is refused without a call', async () => {
+  test('with any order of calls, one works and the other is refused without a call', async () => {
     const played = [];
     for (const seed of seeds) played.push(await play(byChance(seed)));
     expect(
@@ -69,7 +69,7 @@ describe('two runs of one lane on two machines', () => {
     expect(played.filter(({ refused }) => refused).length).toBe(seeds.length);
   });
 
-  test('whichever call of the gate one is stopped at, while the other continues to any call of its own', async () => {
+  test('with one stopped at any call of the gate, while the other continues to any of its own calls', async () => {
     const tap = counting();
     await runOnce(newProject(), { tap });
     const gate = tap.calls.indexOf('agent.prepare');
@@ -89,7 +89,7 @@ describe('two runs of one lane on two machines', () => {
     expect(refused * (IS_DEEP ? 1 : 3)).toBeGreaterThan(gate);
   });
 
-  test('who is refused gets to know by whom, and until when at the latest', async () => {
+  test('the refused one reports the holder of the lane, and the latest end of its lease', async () => {
     const project = newProject();
     const runs = await atOnce(project, [schedule, schedule], byChance(1));
     const refused = runs.find(({ end }) => end === 'refused (another_run)');
@@ -112,7 +112,7 @@ function inPublishing(at: string): (name: string) => boolean {
 
 describe('post of a run that was killed, and the next run at the same time', () => {
   test.each(['agent.sweep', 'forge.pullRequestOf', 'forge.openPullRequest', 'cache.save', 'forge.upsertComment'])(
-    'killed at %s: nothing is done twice',
+    'killed at %s: no work is done twice',
     async (at) => {
       for (const seed of seeds.slice(0, runs(40))) {
         const project = createProject({ issues: [1, 2], agent: [finisher] });
@@ -147,7 +147,7 @@ describe('runs of two lanes', () => {
   }
   const events = [schedule, commented('/ralph run', { issue: 2 })];
 
-  test('do not keep each other off', async () => {
+  test('do not block each other', async () => {
     for (const seed of seeds.slice(0, runs(50))) {
       const project = await twoLanes({});
       project.script.behaviours = [finisher];
@@ -176,7 +176,7 @@ describe('runs of two lanes', () => {
     expect(together).toEqual(new Set([6]));
   });
 
-  test('nor when one works on into the next hour, in which it may use what it reserved and no more', async () => {
+  test('even if one works on into the next hour, in which it may use only its reservation', async () => {
     const project = await twoLanes({ 'max-calls-per-hour': '4', 'max-iterations-per-task': '0' });
     project.script.behaviours = [(call) => ({ ...steadyWorker(call), minutes: 5 })];
     project.clock.advance(noon + 57 * MINUTE - project.clock.now());
@@ -188,7 +188,7 @@ describe('runs of two lanes', () => {
     expect(inNextHour.length).toBeLessThanOrEqual(4);
   });
 
-  test('never spend more together than max-cost-usd-per-day, and the call that goes beyond it', async () => {
+  test('never spend more together than max-cost-usd-per-day plus the call that exceeds it', async () => {
     const callCost = 0.01;
     for (const seed of seeds.slice(0, runs(100))) {
       const project = await twoLanes({
@@ -205,7 +205,7 @@ describe('runs of two lanes', () => {
 });
 
 describe('orders that people give while a run works', () => {
-  test('are kept, in whatever moment, and the next run obeys', async () => {
+  test('are kept at any moment, and the next run obeys', async () => {
     const kinds = [commented('/ralph pause', { issue: 1 }), commented('/ralph reset session', { issue: 1 })];
     for (const seed of seeds) {
       const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '2' } });
@@ -243,7 +243,7 @@ describe('orders that people give while a run works', () => {
   });
 });
 
-test('the schedule and a person ask for the same issue at the same moment: it is worked once', async () => {
+test('the schedule and a person ask for the same issue at the same moment: it is worked on once', async () => {
   const problems: string[] = [];
   for (const seed of seeds.slice(0, runs(100))) {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
@@ -258,7 +258,7 @@ test('the schedule and a person ask for the same issue at the same moment: it is
   expect(problems).toEqual([]);
 });
 
-test('nor twice when the queue turns to it, since its first one was taken a moment ago', async () => {
+test('and only once when the queue comes to it right after its first one was claimed', async () => {
   const problems: string[] = [];
   for (const seed of seeds) {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
@@ -303,7 +303,7 @@ describe('a label whose work cannot begin now is not lost: the answer says so, a
   });
 });
 
-test('what another lane took a moment ago is left to it; what is worked instead has its text', async () => {
+test('a task that another lane has just claimed is left to it; the task worked on instead has its text', async () => {
   const instead: boolean[] = [];
   for (const seed of seeds.slice(0, runs(60))) {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
@@ -328,14 +328,14 @@ describe('an attempt of a run whose first one vanished with its machine', () => 
     return project;
   }
 
-  test('keeps others off with what it had reserved, and they say until when', async () => {
+  test('blocks others with what it had reserved, and they report the end of its lease', async () => {
     const project = await vanished();
     const other = await runOnce(project, { event: labeled(2) });
     expect(other).toMatchObject({ end: 'refused (another_run)', calls: 0 });
     expect(JSON.stringify(other.outcome)).toMatch(/its claim ends at \d{4}-\d\d-\d\d \d\d:\d\d UTC at the latest/);
   });
 
-  test('keeps nobody off any more, and what it had reserved counts as used', async () => {
+  test('no longer blocks others, and what it had reserved counts as used', async () => {
     const project = await vanished({ 'max-calls-per-hour': '4' });
     project.inputs = { ...project.inputs, 'max-iterations': '1' };
     expect(await runOnce(project, { againOf: 1 })).toMatchObject({ end: 'limit (iterations)', calls: 1 });
@@ -344,7 +344,7 @@ describe('an attempt of a run whose first one vanished with its machine', () => 
     expect(await runOnce(project)).toMatchObject({ end: 'parked (calls_per_hour)', calls: 0 });
   });
 
-  test('frees the others also when it cannot work itself', async () => {
+  test('unblocks the others also if it cannot work itself', async () => {
     const project = await vanished({ 'max-calls-per-hour': '2' });
     expect(await runOnce(project, { againOf: 1 })).toMatchObject({ end: 'parked (calls_per_hour)', calls: 0 });
     project.inputs = { ...project.inputs, 'max-calls-per-hour': '4' };

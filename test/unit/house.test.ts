@@ -30,7 +30,7 @@ test.each(['utils', 'helpers', 'common', 'manager', 'service'])('nothing in src/
   expect(paths.filter((path) => path.split(/[/.]/).includes(word))).toEqual([]);
 });
 
-test('every folder of src/ stands in the table of layers, or wires the others', () => {
+test('every folder of src/ is in the table of layers, or wires the others', () => {
   const table = readFileSync(join(root, '.dependency-cruiser.cjs'), 'utf8');
   const listed = [...table.matchAll(/^ {2}(\w+): \{ may: /gm)].map(([, folder]) => folder);
   const found = readdirSync(join(root, 'src')).map((name) => name.replace(/\.ts$/, ''));

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const CHANGES = '# Changelog\n\n## 1.1.0 (2027-01-01)\n\n- new\n\n### Fixed\n\n- old\n\n## 1.0.0\n\n';
 
-test('npx from git fetches nothing but the repository: no script and no setting makes npm install anything else', () => {
+test('npx from git fetches only the repository: no script and no setting makes npm install anything else', () => {
   const manifest = JSON.parse(read('package.json')) as { readonly scripts: object };
   // With one of these scripts, npm installs the development dependencies of packages that it fetches from git.
   const scripts = ['build', 'prepare', 'prepack', 'preinstall', 'install', 'postinstall', 'prepublish'];

@@ -205,7 +205,7 @@ test.each<[string, readonly object[]]>([
   expect(waitingIn(snapshot)).toMatchObject(expected);
 });
 
-test('snapshot-v1.json: each lane, what waits, and which lanes go on', () => {
+test('snapshot-v1.json: each lane, what waits, and which lanes continue', () => {
   const snapshot = parseSnapshot(textOf('snapshot-v1.json'));
   const at = { runTag: 'new', runId: '9', runAttempt: 1, now: 1795266000000 };
   expect(lanesIn(snapshot).toSorted()).toEqual(['issue-3', 'issue-4', 'queue']);
@@ -257,7 +257,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
     }
   });
 
-  test('which lanes go on, and whose pull request was looked after, is known of the lanes themselves', () => {
+  test('the lanes themselves say which lanes continue, and whose pull request was looked after', () => {
     const budget = { ...(JSON.parse(textOf('budget-v1-waiting.json')) as object), unfinished: ['issue-3'] };
     const more = { ...budget, unanswered: ['issue-4'], looked: [{ lane: 'issue-3', seen: 'a b', at: now }] };
     const snapshot = migrateSnapshot(new Map([['budget', JSON.stringify(more)]]), now);

@@ -51,7 +51,7 @@ describe('the workflow', () => {
     );
   });
 
-  test('checks out the default branch for what is said of a pull request, whose own code would set up the job', () => {
+  test('checks out the default branch for feedback on a pull request, whose own code would set up the job', () => {
     expect(workflow).toMatch(
       /^ {10}ref: \$\{\{ github\.event\.pull_request && github\.event\.repository\.default_branch \|\| '' \}\}$/m,
     );

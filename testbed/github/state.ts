@@ -302,7 +302,7 @@ export function newIssue(
   return added;
 }
 
-/** Creates an issue of another repository, of which the stand-in knows only a few fields. */
+/** Creates an issue of another repository, with the few fields that the stand-in knows. */
 export function strangeIssue({
   number,
   state,

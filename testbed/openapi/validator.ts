@@ -46,7 +46,7 @@ function createValidator(): Validator {
     request(method, path, { query, body }) {
       const route = routeOf(method, path);
       if (route === undefined)
-        return [{ where: `request ${method} ${path}`, problem: 'is no operation of the description' }];
+        return [{ where: `request ${method} ${path}`, problem: 'is not an operation of the description' }];
       const { operation } = route;
       return [
         ...check.text(`${route.name} path`, operation.path, route.pattern.exec(path)?.groups ?? {}),

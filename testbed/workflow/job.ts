@@ -98,12 +98,12 @@ export async function playSteps(scene: Scene): Promise<PlayedJob> {
     action ??= act.action;
     if (step.id !== undefined) steps[step.id] = { outputs: act.outputs, outcome: act.end };
   }
-  const told = { stepOutputs: steps, status };
-  if (action === null) return { end: { kind: 'without-action', steps: played }, ...told };
+  const shared = { stepOutputs: steps, status };
+  if (action === null) return { end: { kind: 'without-action', steps: played }, ...shared };
   const { running, inputs } = action;
   const { workspace, machine } = on;
   const result = await running.post();
-  return { end: { kind: 'ran', steps: played, inputs, result, workspace, machine }, ...told };
+  return { end: { kind: 'ran', steps: played, inputs, result, workspace, machine }, ...shared };
 }
 
 /** Returns the steps of a composite action of the repository, or null if the step uses none that exists. */

@@ -254,8 +254,8 @@ function withoutResult(
 /** Returns the last meaningful line: neither a frame of a stack trace, nor what a runtime adds below it. */
 function lastWords(complaint: string): string {
   const lines = complaint.split('\n').map((line) => line.trim());
-  const said = lines.findLast((line) => /[a-z]{3}/i.test(line) && !STACK_TRACE_LINE.test(line));
-  return logLine(said ?? lines.at(-1) ?? '', 500);
+  const lastReadable = lines.findLast((line) => /[a-z]{3}/i.test(line) && !STACK_TRACE_LINE.test(line));
+  return logLine(lastReadable ?? lines.at(-1) ?? '', 500);
 }
 
 const STACK_TRACE_LINE =

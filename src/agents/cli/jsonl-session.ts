@@ -208,9 +208,9 @@ export async function removeFile(root: string, [...folders]: readonly string[], 
   let folder = root;
   for (const part of folders) {
     folder = join(folder, part);
-    const found = await lstat(folder).catch(() => null);
+    const stats = await lstat(folder).catch(() => null);
     // Behind a link, something else would be removed.
-    if (found?.isDirectory() !== true) return;
+    if (stats?.isDirectory() !== true) return;
   }
   await rm(join(folder, name), { recursive: true, force: true });
 }
@@ -223,8 +223,8 @@ export async function keepOnly(folder: string, kept: readonly string[]): Promise
 
 /** Returns the names of entries in a folder that an agent can write, in order; links are only included with `any`. */
 export async function listPlainFiles(folder: string, kind: 'file' | 'folder' | 'any'): Promise<readonly string[]> {
-  const found = await lstat(folder).catch(() => null);
-  if (found?.isDirectory() !== true) return [];
+  const stats = await lstat(folder).catch(() => null);
+  if (stats?.isDirectory() !== true) return [];
   const entries = await readdir(folder, { withFileTypes: true });
   return entries
     .filter((entry) => kind === 'any' || (kind === 'file' ? entry.isFile() : entry.isDirectory()))
@@ -233,8 +233,8 @@ export async function listPlainFiles(folder: string, kind: 'file' | 'folder' | '
 }
 
 async function makeFolder(folder: string): Promise<void> {
-  const found = await lstat(folder).catch(() => null);
-  if (found?.isDirectory() === true) return;
+  const stats = await lstat(folder).catch(() => null);
+  if (stats?.isDirectory() === true) return;
   await rm(folder, { force: true });
   await mkdir(folder);
 }

@@ -34,7 +34,7 @@ export interface Retrying {
   readonly cause: string | null;
 }
 
-/** Watches one call for nothing but retries; must be ended with the call. */
+/** Watches whether one call only retries; must be ended with the call. */
 export interface StallWatch {
   /** Takes an event of the CLI's output. */
   see(event: CallEvent): void;

@@ -28,7 +28,7 @@ type CopilotRequest = Pick<CliCall, 'model' | 'allowedTools' | 'servers' | 'extr
 /** Tools with untrusted texts: skills of the repository, other sessions, pages of the CLI's maker. */
 const NOT_OFFERED = ['skill', 'session_store_sql', 'fetch_copilot_cli_documentation'];
 
-/** The wanted settings of the CLI. Its own co-author line in commits would be added to ours. */
+/** The wanted settings of the CLI. Its own co-author line in commits would be added to Ralph's. */
 const SETTINGS = { includeCoAuthoredBy: false, memory: false, disableAllHooks: true } as const;
 
 /** Name of the cache folder. */

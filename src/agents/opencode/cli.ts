@@ -143,13 +143,13 @@ async function pluginIn(folder: string): Promise<string | null> {
 
 /** True if a file may name plugins; anything but a plain file of a usual size is not read and counts as true. */
 async function mayNamePlugins(path: string): Promise<boolean> {
-  const found = await lstat(path).catch(() => null);
-  if (found === null) return false;
+  const stats = await lstat(path).catch(() => null);
+  if (stats === null) return false;
   const text = await readPlainFile(path, async (file, size) =>
     size > MAX_SETTINGS_BYTES ? null : (await file.readFile()).toString('utf8'),
   );
   // A name may be written with escapes.
-  return text === null ? found.size > 0 : /plugin|\\u/i.test(text);
+  return text === null ? stats.size > 0 : /plugin|\\u/i.test(text);
 }
 
 /** Removes everything but sessions from the CLI's folder: settings, plugins and programs that an earlier call left there would count in this one. */
@@ -272,7 +272,7 @@ export function opencodeEnvironment(
   const flags = DISABLED_FEATURES.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
   return {
     NO_COLOR: '1',
-    // OpenCode's own variables would apply in addition to ours; an empty folder would mean the work folder.
+    // OpenCode's own variables would apply in addition to Ralph's; an empty folder would mean the work folder.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('OPENCODE_'))),
     ...Object.fromEntries(flags),
     ...foldersIn(configFolder),

@@ -23,7 +23,7 @@ const MAX_DIFFERENCES = 10;
 
 const HELP = `Usage: ralph replay JOURNAL [--json] [--set NAME=VALUE ...]
 
-Repeats every decision of a recorded run, from nothing but its journal (the
+Repeats every decision of a recorded run, from its journal alone (the
 action's output journal-path), and compares it with the recorded one: the task
 of each iteration, its verdict, and why the run ended. Lists each iteration, and
 between them what the run answered without calling the agent, such as a

@@ -59,7 +59,7 @@ export async function readLane(lane: LaneId, places: readonly StatePlace[], now:
   return mapTexts({ lane, at: iso(now), places: read }, (text) => plainLine(text, MAX_TEXT_CHARS));
 }
 
-/** Returns the state of a lane as the snapshot of a place has it. */
+/** Returns the state of a lane in a place's snapshot. */
 export function restoredStateOf(
   place: string,
   read: ReadSnapshot,

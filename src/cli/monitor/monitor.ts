@@ -11,9 +11,8 @@ Shows the local run (ralph run, or another Ralph that writes .ralph/status.json)
 on the whole screen: what it does, its task, the calls of the hour and the cost
 as bars, done signals, circuit, a countdown while it waits, and the last lines
 of the newest file in .ralph/logs. It follows the files, and changes nothing
-unless you press a key. In a folder that a run was made for (input
-working-directory) it shows that run, at the top of the repository the one that
-wrote last.
+unless you press a key. In the folder of an input working-directory it shows the
+run there; at the top of the repository, the run that wrote last.
 
 Without a local run, or with --all, it shows all branches, as ralph status --all
 does, and reads them again every ten seconds; with GITHUB_TOKEN (or GH_TOKEN)

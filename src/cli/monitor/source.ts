@@ -234,6 +234,6 @@ async function signatureOf(
 
 /** Returns a text that changes whenever a file is written, or the names in a folder change. */
 async function traceOf(path: string): Promise<string> {
-  const found = await stat(path).catch(() => null);
-  return found === null ? '-' : `${found.mtimeMs}:${found.size}`;
+  const stats = await stat(path).catch(() => null);
+  return stats === null ? '-' : `${stats.mtimeMs}:${stats.size}`;
 }

@@ -118,7 +118,7 @@ function runAt(place: string, run: StoredRun): Overview['runs'][number] {
   };
 }
 
-/** Returns the longest cooldown of all workflows in ms, after which the next run of any of them may go on. */
+/** Returns the longest cooldown of all workflows in ms, after which the next run of any of them may continue. */
 function longestCooldown(settings: readonly ReportedSettings[]): number {
   const minutes = settings
     .flatMap((of) => of.settings.filter(({ input }) => input === 'circuit-cooldown-minutes'))

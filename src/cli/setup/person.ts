@@ -39,7 +39,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
           ? []
           : await multiselect<string>({
               ...terminal,
-              message: 'Your CI also runs these. Add some to verify? (space: choose, enter: go on)',
+              message: 'Your CI also runs these. Add some to verify? (space: choose, enter: continue)',
               options: offered.map((value) => ({ value, label: plainLine(value, 120) })),
               required: false,
             });

@@ -33,7 +33,10 @@ export interface SetupWorld {
    * unknown.
    */
   home(): Promise<string | null>;
-  /** Runs commands in a clean clone of HEAD, and returns the result as a sentence; `log` receives lines meanwhile. */
+  /**
+   * Runs commands in a clean clone of HEAD, and returns the result as a sentence; `log` receives the output line by
+   * line.
+   */
   tryVerify(
     at: { readonly folder: string; readonly commands: readonly string[] },
     log: (line: string) => void,

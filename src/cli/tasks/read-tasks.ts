@@ -160,9 +160,9 @@ async function linkOn(folder: string, path: string): Promise<string | null> {
   const names = path.split('/');
   for (const at of names.keys()) {
     const part = names.slice(0, at + 1).join('/');
-    const found = await lstat(join(folder, part)).catch(() => null);
-    if (found === null) return null;
-    if (found.isSymbolicLink()) return part;
+    const stats = await lstat(join(folder, part)).catch(() => null);
+    if (stats === null) return null;
+    if (stats.isSymbolicLink()) return part;
   }
   return null;
 }

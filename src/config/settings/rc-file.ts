@@ -203,7 +203,7 @@ function take(scan: Scan): string {
   return character;
 }
 
-/** Skips blanks and tells whether there were any. */
+/** Skips blanks. Returns true if there were any. */
 function skipBlanks(scan: Scan): boolean {
   const [blanks = ''] = match(scan, /[ \t]*/y) ?? [];
   scan.at += blanks.length;

@@ -120,7 +120,7 @@ function fillInputs(
   return { texts: { ...inputs, ...Object.fromEntries(counting.map(({ input, text }) => [input, text])) }, counting };
 }
 
-/** A step with the action as its workflow has it, with the contents of the base branch. */
+/** A step with the action in its workflow, with the contents of the base branch. */
 interface SettingsQuestion {
   readonly workflow: string;
   readonly given: GivenTexts;

@@ -169,15 +169,15 @@ export function probingProviders(providers: Providers, now: number): Providers {
 }
 
 /** Caps the times of open circuits at the maximum for their trouble, because a wrong clock or an untrusted job may have set them. */
-export function believableProviders(providers: Providers, now: number): Providers {
+export function plausibleProviders(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, Provider])[];
-  const isBelievable = (provider: Provider): boolean =>
+  const isPlausible = (provider: Provider): boolean =>
     provider.kind === 'closed' || provider.until <= now + longest[provider.why];
-  if (entries.every(([, provider]) => isBelievable(provider))) return providers;
+  if (entries.every(([, provider]) => isPlausible(provider))) return providers;
   return Object.fromEntries(
     entries.map(([name, provider]) => [
       name,
-      isBelievable(provider) || provider.kind === 'closed'
+      isPlausible(provider) || provider.kind === 'closed'
         ? provider
         : { ...provider, until: now + longest[provider.why] },
     ]),

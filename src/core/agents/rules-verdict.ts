@@ -9,7 +9,9 @@ export interface RulesGap {
   readonly allowsMore: string | null;
 }
 
-/** The consequence of a gap. `warned`: the run reports it and goes on; `refused`: the run ends before its first call. */
+/**
+ * The consequence of a gap. `warned`: the run reports it and continues; `refused`: the run ends before its first call.
+ */
 export type RulesVerdict = { readonly kind: 'fine' } | { readonly kind: 'warned' | 'refused'; readonly text: string };
 
 const MAX_RULES = 5;

@@ -19,7 +19,7 @@ const NO_PHRASES: Phrases = { found: false, confidence: 0, noWork: false, testOn
 /** Minimum confidence of a completion indicator. */
 const CONFIDENT = 60;
 
-/** Maximum characters searched: the outcome stands at the end of a message, and the limit bounds the work. */
+/** Maximum characters searched: the outcome is at the end of a message, and the limit bounds the work. */
 const MAX_CHARS = 64 * 1024;
 
 const MAX_SENTENCE_CHARS = 1_000;

@@ -15,7 +15,7 @@ export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the env
     case 'none':
       return unchecked(
         'key',
-        'Whether the key is accepted could not be checked: GitHub never shows secrets, and there is no key in the environment here.',
+        'Could not check whether the key is accepted: GitHub never shows secrets, and there is no key in the environment here.',
         remedy('To try the key of Claude, run this with it in `ANTHROPIC_API_KEY`.', {}),
       );
     case 'misnamed':
@@ -32,7 +32,7 @@ export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the env
     case 'form-only':
       return unchecked(
         'key',
-        'The login has the right form. Whether it is accepted could not be checked: only an API key can be tried for free.',
+        'The login has the right form. Could not check whether it is accepted: only an API key can be tried for free.',
         tryOneIteration,
       );
     case 'accepted':
@@ -184,7 +184,7 @@ export function verifyFinding(commands: readonly string[] | null, tried: BaseTri
     case 'not-tried':
       return unchecked(
         'verify',
-        'Whether `verify` passes on the base was not tried: add --verify.',
+        'It is not known whether `verify` passes on the base: add --verify.',
         remedy('Try it in a clean clone of this commit.', { paste: 'ralph doctor --verify' }),
       );
     case 'remembered':
@@ -314,7 +314,7 @@ export function spendFinding(
   if (spentTodayUsd.kind === 'unknown')
     return unchecked(
       'spend',
-      `What today's runs cost could not be checked: ${spentTodayUsd.why}`,
+      `Could not check what today's runs cost: ${spentTodayUsd.why}`,
       remedy('The status shows it once it can be read.', { paste: 'ralph status' }),
     );
   const spent = `$${spentTodayUsd.value.toFixed(2)} of $${String(limit)}`;

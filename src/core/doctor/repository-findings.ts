@@ -75,7 +75,7 @@ function label(
     return [
       unchecked(
         'label',
-        `Whether the label \`${name}\` exists could not be checked: ${known.why}`,
+        `Could not check whether the label \`${name}\` exists: ${known.why}`,
         remedy('Make sure that it exists.', { link }),
       ),
     ];
@@ -105,7 +105,7 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
     return [
       unchecked(
         'schedule',
-        `Whether the workflow is on the default branch, and enabled, could not be checked: ${file.why}`,
+        `Could not check whether the workflow is on the default branch, and enabled: ${file.why}`,
         seen,
       ),
     ];
@@ -113,7 +113,7 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
 
   function onDefault(known: Asked<Readonly<Record<string, string | null>>>): Finding {
     if (known.kind === 'unknown')
-      return unchecked('schedule', `Whether it is on the default branch could not be checked: ${known.why}`, seen);
+      return unchecked('schedule', `Could not check whether it is on the default branch: ${known.why}`, seen);
     const there = known.value[workflow.path] ?? null;
     if (there === null)
       return problem(
@@ -132,7 +132,7 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
 
   function state(known: Asked<readonly { readonly path: string; readonly state: string }[]>): Finding {
     if (known.kind === 'unknown')
-      return unchecked('schedule', `Whether the workflow is disabled could not be checked: ${known.why}`, seen);
+      return unchecked('schedule', `Could not check whether the workflow is disabled: ${known.why}`, seen);
     const found = known.value.find(({ path }) => path === workflow.path)?.state ?? null;
     const paste = `gh workflow enable ${name}`;
     switch (found) {

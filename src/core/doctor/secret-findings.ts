@@ -82,7 +82,7 @@ function missingSecrets(
     return [
       unchecked(
         'secret',
-        `Whether ${names} exists could not be checked: ${known.why}`,
+        `Could not check whether ${names} exists: ${known.why}`,
         remedy('Make sure that it exists.', { link }),
       ),
     ];

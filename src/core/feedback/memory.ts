@@ -197,15 +197,15 @@ function isAnsweredInThread({ kind }: FeedbackItem): boolean {
 }
 
 /** True if a run without a call has something to post: an answer that an earlier run could not post, or a change of `unstarted`. */
-export function hasUnpostedAnswers(now: Feedback, before: Feedback): boolean {
+export function hasAnswersToPost(now: Feedback, before: Feedback): boolean {
   const isSaid = (now.unstarted === null) === (before.unstarted === null);
   return unpostedIn(now).length > 0 || !isSaid;
 }
 
-/** Selects the failed checks whose details a run reads, from `inTurn`: as many as fit beside `asked` API requests about people, but always the first. */
-export function checksToRead(inTurn: readonly CheckNow[], asked: number): readonly CheckNow[] {
+/** Selects the failed checks whose details a run reads, from `inTurn`: as many as fit beside the API requests before them, but always the first. */
+export function checksToRead(inTurn: readonly CheckNow[], requestsBefore: number): readonly CheckNow[] {
   const read: CheckNow[] = [];
-  let requests = asked;
+  let requests = requestsBefore;
   for (const check of inTurn) {
     const more = requestsFor(check);
     if (read.length >= MAX_CHECKS || (read.length > 0 && requests + more > MAX_REQUESTS)) continue;

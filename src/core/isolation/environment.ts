@@ -52,8 +52,8 @@ export function agentSandboxEnvironment(
 }
 
 /**
- * The git settings of the sandbox, made without changing a file: git works in a checkout that belongs to another user (a
- * container's) and never packs on its own, because packed files could not be told from the agent's changes.
+ * The git settings of the sandbox, made without changing a file: git works in a checkout that belongs to another user
+ * (a container's) and never packs on its own, because packed files could not be distinguished from the agent's changes.
  */
 const GIT_SETTINGS = [
   ['safe.directory', '*'],

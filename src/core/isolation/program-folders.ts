@@ -2,7 +2,7 @@ import { firstNames } from '../text/phrase.ts';
 
 /** A folder of PATH. Modes are those of lstat(2), with special bits. */
 export interface ProgramFolder {
-  /** The path as PATH has it. */
+  /** The path as it is in PATH. */
   readonly path: string;
   /** Mode of the folder, or of its nearest existing parent. */
   readonly mode: number;

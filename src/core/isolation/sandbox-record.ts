@@ -7,10 +7,10 @@ export const rootlessRecord = z.strictObject({
   version: z.literal(1),
   /** Marks the processes that keep the sandbox, see isolation/rootless/end.ts. */
   id: z.uuid(),
-  /** Folder of the sandbox, whose name this program chose. */
+  /** Folder of the sandbox, whose name this program chose; earlier versions called a sandbox a room. */
   folder: z
     .string()
-    .regex(/^(?:\/(?!\.\.?\/)[^/\0]+)+\/ralph-room-[\da-f]{8}$/)
+    .regex(/^(?:\/(?!\.\.?\/)[^/\0]+)+\/ralph-(?:sandbox|room)-[\da-f]{8}$/)
     .max(4096),
 });
 
@@ -52,7 +52,7 @@ const runProcess = z.strictObject({
 
 const parts = {
   /** Folder of the sandbox, which is removed with everything in it. */
-  folder: path.regex(/\/ralph-room-[A-Za-z0-9]{8}$/),
+  folder: path.regex(/\/ralph-(?:sandbox|room)-[A-Za-z0-9]{8}$/),
   /** Name of the user's entry in the machine's list of users; empty if there is no entry. */
   userName: z.string().regex(/^(ralph-\d+)?$/),
   /** Paths that belong, or may belong, to the sandbox's user, with their former owner, which on some runners is another user. `all`: everything inside had the same owner. */

@@ -253,7 +253,10 @@ function checksLeft(situation: Situation): Outcome | null {
   return isOver ? { kind: 'limit', reason: 'checks' } : null;
 }
 
-/** Ends the run if the queue's pull request is full: no further task is begun before its review, but feedback on it is still answered. */
+/**
+ * Ends the run if the queue's pull request is full: no other task is begun before its review, but feedback on it is
+ * still answered.
+ */
 function waitingForReview(situation: Situation): Outcome | null {
   const { state, tasks, policy } = situation;
   if (isHeldOnly(situation)) return { kind: 'idle', reason: 'waiting_for_review' };
@@ -287,9 +290,9 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
   if (state.circuit.kind === 'closed') return null;
   const { reason, openedAt, totalOpens } = state.circuit;
   const trippedNow = totalOpens > run.opensAtStart;
-  const seen = viewCircuit(state.circuit, policy.circuit, now);
+  const circuitNow = viewCircuit(state.circuit, policy.circuit, now);
   // The probe is left to the next run: a circuit that tripped now stays open, however short the cooldown is.
-  if (!trippedNow && seen.kind !== 'open') return null;
+  if (!trippedNow && circuitNow.kind !== 'open') return null;
   const probeAt = policy.circuit.autoReset ? openedAt : openedAt + policy.circuit.cooldownMs;
   return {
     kind: 'halted',

@@ -18,9 +18,9 @@ export function taskFilesIn(folder: Folder): readonly string[] {
 }
 
 /**
- * Returns the files of tasks, prompts and pipelines that a run takes only from the last commit, without files of the
- * same name that belong to other tools. Paths are relative to the root, with `*` for any part of a name. `there`
- * contains the names in the folder that `ROOT_LOOP` lists.
+ * Returns the task files, prompts and pipelines that a run takes only from the last commit, without files of the same
+ * name that belong to other tools. Paths are relative to the root, with `*` for any part of a name. `there` contains
+ * the names in the folder that `ROOT_LOOP` lists.
  */
 export function committedFilesIn(
   folder: Folder,

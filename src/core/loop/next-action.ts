@@ -229,16 +229,20 @@ function isHeldByReservation(outcome: Outcome, { run, policy, now }: Moment): bo
 
 /**
  * Returns why a run must not begin. Null if it may call or wait for a call, or if completed work or unposted answers
- * (`owes`) must be published.
+ * (`hasUnpostedAnswers`) must be published.
  */
 export function stopBeforeWork(
-  { state, tasks, owes }: Pick<Situation, 'state' | 'tasks'> & { readonly owes: boolean },
+  { state, tasks, hasUnpostedAnswers }: Pick<Situation, 'state' | 'tasks'> & { readonly hasUnpostedAnswers: boolean },
   policy: Policy,
   now: number,
 ): Outcome | null {
   const situation = { run: startRun(state, now), policy, now };
   const step = nextStep({ state, tasks, ...situation });
-  if (step.kind === 'iterate' || step.outcome.kind === 'complete' || (owes && step.outcome.kind === 'blocked'))
+  if (
+    step.kind === 'iterate' ||
+    step.outcome.kind === 'complete' ||
+    (hasUnpostedAnswers && step.outcome.kind === 'blocked')
+  )
     return null;
   // The lane belongs to this run while it waits.
   return isWorthWaiting(step.outcome, situation) ? null : step.outcome;

@@ -24,8 +24,8 @@ function promptCandidates(promptFile: string): readonly string[] {
 }
 
 /**
- * Returns the paths of documents (`.md`, `.txt` and the like) that the prompt names, since they may contain the
- * request. Task files and agents' notes do not count.
+ * Returns the paths of documents (such as `.md` and `.txt`) that the prompt names, since they may contain the request.
+ * Task files and agents' notes do not count.
  */
 export function documentsNamed(texts: Texts, promptFile: string): readonly string[] {
   const prompt = firstPromptIn(texts, promptFile);

@@ -79,7 +79,7 @@ export function* readableComments<Account extends Person>(
     return edited === null || edited.at <= cutoff || (yield* isTrusted(edited.by));
   }
 
-  /** Returns the instant until which comments count: the approval, or a later command by somebody who may give it. */
+  /** Returns the instant until which comments count: the approval, or a later command by a person with permission. */
   function* lastAsked(comments: readonly RawComment<Account>[], until: number): Asking<Account, number> {
     for (const { by, body, at, edited } of comments.toReversed()) {
       if (at <= until) break;

@@ -112,7 +112,7 @@ export function needsOfTask(about: TaskId): readonly Need[] {
   return kinds.map((kind) => ({ kind, about }));
 }
 
-/** Returns all needs that an open pull request can have. The queue may also wait for a pull request of another lane. */
+/** Returns all needs that an open pull request can have. The queue may also wait for another lane's pull request. */
 export function needsOfPullRequest(lane: LaneId): readonly Need[] {
   const waiting = [...new Set([lane, QUEUE])].map((id): Need => ({ kind: 'waiting_for_review', about: aboutLane(id) }));
   const own = (['ready', 'auto_merge_off'] as const).map((kind): Need => ({ kind, about: aboutLane(lane) }));

@@ -12,7 +12,7 @@ interface BaseTexts {
 /** A parsed file that is a pipeline, valid or not. */
 type Readable = Exclude<ParsedPipeline, { readonly kind: 'no-pipeline' }>;
 
-/** Returns the files that a pipeline names, which are to be read from the base branch. */
+/** Returns the files that a pipeline names and that must be read from the base branch. */
 export function filesNamedBy({ steps }: Readable): readonly string[] {
   return [...new Set(steps.flatMap(({ prompt, marker }) => [prompt, marker]).flatMap((named) => named?.path ?? []))];
 }

@@ -208,7 +208,7 @@ export function probingSteps({ markers, circuits }: StepMemory): StepMemory {
 }
 
 /** Limits a memory from another job: an instant in the future could keep a circuit open for any time. */
-export function believableSteps({ markers, circuits }: StepMemory, now: number): StepMemory {
+export function plausibleSteps({ markers, circuits }: StepMemory, now: number): StepMemory {
   const bounded = Object.entries(circuits)
     .slice(0, MAX_STEPS)
     .map(([name, { failures, openedAt }]) => {
@@ -218,7 +218,7 @@ export function believableSteps({ markers, circuits }: StepMemory, now: number):
 }
 
 /** Returns the step for which another job claims to wait; null if it names none, or one that the pipeline does not have. */
-export function believableStep(step: string | null, { agentSteps, otherSteps }: PipelinePolicy): string | null {
+export function plausibleStep(step: string | null, { agentSteps, otherSteps }: PipelinePolicy): string | null {
   return [...agentSteps, ...otherSteps].some(({ name }) => name === step) ? step : null;
 }
 

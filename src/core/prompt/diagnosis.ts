@@ -19,9 +19,9 @@ interface PromptAndTask {
 }
 
 interface Rule {
-  readonly isNeeded: (told: PromptAndTask) => boolean;
+  readonly isNeeded: (work: PromptAndTask) => boolean;
   /** Returns one line; all lines and the heading stay below 600 characters. */
-  readonly sentence: (told: PromptAndTask) => string;
+  readonly sentence: (work: PromptAndTask) => string;
 }
 
 const HEADING =
@@ -30,15 +30,15 @@ const HEADING =
 const rules: readonly Rule[] = [
   {
     // Prompts forbid changes of these files in too many ways ("leave .ralph/ alone") to recognize each.
-    isNeeded: (told) =>
-      isListed(told) &&
-      told.aim !== 'once' &&
-      (/\.ralph\b|fix_plan|prd\.json|\.beads\b|\bthe plan\b/i.test(told.prompt) || namesItsFile(told)),
+    isNeeded: (work) =>
+      isListed(work) &&
+      work.aim !== 'once' &&
+      (/\.ralph\b|fix_plan|prd\.json|\.beads\b|\bthe plan\b/i.test(work.prompt) || namesItsFile(work)),
     sentence: ({ task: { source }, aim }) =>
       `${aim === 'step' ? 'If you finish the task, mark its item' : 'Mark the item of your task'}${'path' in source && source.path.length <= 40 ? ` in ${source.path}` : ''} anyway.`,
   },
   {
-    isNeeded: (told) => !isListed(told) && /\.ralph\b/i.test(told.prompt),
+    isNeeded: (work) => !isListed(work) && /\.ralph\b/i.test(work.prompt),
     sentence: ({ notesPath }) => `Your notes go to ${oneLine(notesPath, 60)} anyway.`,
   },
   {
@@ -208,8 +208,8 @@ function quoteWords(how: string, words: string | null): readonly string[] {
  * Returns the rules that win where the user's prompt may contradict the loop, limited to topics of the prompt and at
  * most 600 characters; empty if there are none. The prompt itself is not changed.
  */
-export function precedence(told: PromptAndTask): string {
-  const lines = rules.filter(({ isNeeded }) => isNeeded(told)).map(({ sentence }) => `- ${sentence(told)}`);
+export function precedence(work: PromptAndTask): string {
+  const lines = rules.filter(({ isNeeded }) => isNeeded(work)).map(({ sentence }) => `- ${sentence(work)}`);
   return lines.length === 0 ? '' : `${HEADING}\n${lines.join('\n')}`;
 }
 

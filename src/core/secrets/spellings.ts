@@ -42,7 +42,7 @@ interface Spelling {
 }
 
 /**
- * Creates a function that tells whether bytes contain one of the values in a common spelling: escaped in any way,
+ * Creates a function that returns true if bytes contain one of the values in a common spelling: escaped in any way,
  * base64 (URL-safe, of UTF-16), hex, numbers, reversed, with a separator after every character, split over lines or
  * string literals, UTF-16. It makes one pass, whatever the number of values.
  */

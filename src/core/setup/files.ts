@@ -69,7 +69,7 @@ function ignoredLines({ stacks }: Project): readonly string[] {
 }
 
 function renderAgentFile({ stacks, packages }: Project): string {
-  const rooms = stacks.map((stack) => {
+  const sections = stacks.map((stack) => {
     const where = stack.folder === '' ? '' : ` in \`${stack.folder}/\``;
     const title = `## ${[stack.language, ...stack.frameworks].join(', ')}${where}`;
     const rows = commandsOf(stack).map(([use, command]) => `- ${use}: \`${command}\``);
@@ -78,7 +78,9 @@ function renderAgentFile({ stacks, packages }: Project): string {
   return [
     '# Building and testing this project',
     '',
-    ...(rooms.length === 0 ? ['## Tests', '', '- (how to check a change: a command, or what to look at)', ''] : rooms),
+    ...(sections.length === 0
+      ? ['## Tests', '', '- (how to check a change: a command, or what to look at)', '']
+      : sections),
     ...(packages.length === 0 ? [] : ['## Packages', '', ...packages.map(packageLine), '']),
     '## Conventions',
     '',

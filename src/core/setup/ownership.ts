@@ -14,8 +14,8 @@ export type FileChange =
   | { readonly kind: 'delete'; readonly path: string; readonly before: string }
   | { readonly kind: 'same' | 'absent'; readonly path: string }
   /**
-   * The file is left alone because it is not as init wrote it. `wanted` is init's text, or null if the file was to be
-   * removed.
+   * The file is left alone because it is not as init wrote it. `wanted` is init's text, or null if init would remove
+   * the file.
    */
   | { readonly kind: 'left'; readonly path: string; readonly wanted: string | null };
 

@@ -70,7 +70,7 @@ export function parseBudget(text: string, now: number): ParsedBudget {
   const head = z.object({ version: z.int().min(2) }).safeParse(json);
   if (head.success) return { kind: 'newer', version: head.data.version };
   const parsed = schema.safeParse(json);
-  if (parsed.success) return believableBudget(parsed.data, now);
+  if (parsed.success) return plausibleBudget(parsed.data, now);
   return {
     kind: 'budget',
     budget: { ...emptyBudget, windows: usedUpWindows(now) },
@@ -79,7 +79,7 @@ export function parseBudget(text: string, now: number): ParsedBudget {
 }
 
 /** Returns a plausible budget: a machine whose clock is years ahead must not park the repository for years. */
-function believableBudget(budget: Budget, now: number): ParsedBudget {
+function plausibleBudget(budget: Budget, now: number): ParsedBudget {
   const windows = plausibleWindows(budget.windows, now);
   const isEndless = ({ expiresAt }: Reservation): boolean => isTooFarAhead(expiresAt - MAX_LEASE_MS, now);
   if (windows === budget.windows && !budget.reservations.some(isEndless))
@@ -176,7 +176,7 @@ export function reservationFor(run: Omit<Reservation, keyof Spent>, windows: Win
 }
 
 /**
- * Returns the tasks that a run of another lane may be working on, each with the latest instant at which that ends. The
+ * Returns the tasks that another lane's run may be working on, each with the latest instant at which that ends. The
  * lane's own lease ensures that it has only one run at a time.
  */
 export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: number): ReadonlyMap<TaskId, number> {

@@ -43,8 +43,8 @@ export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean
   if (lease.runId === other.runId && lease.runAttempt < other.runAttempt) return false;
   // If the lease begins further in the future than it lasts, one of the two clocks is wrong, and a lane must not wait
   // for that.
-  const isBelievable = lease.acquiredAt - lease.durationMs <= now;
-  return isBelievable && now < expiryOf(lease);
+  const isPlausible = lease.acquiredAt - lease.durationMs <= now;
+  return isPlausible && now < expiryOf(lease);
 }
 
 /** Returns the instant at which the lease ends by itself. */

@@ -269,7 +269,7 @@ export function lanesInNeed(
     readonly prefix: string;
     readonly looked: readonly ExaminedPullRequest[];
     readonly now: number;
-    /** Number of the pull request into which its base branch is to be merged; null if there is none. */
+    /** Number of the pull request whose base branch must be merged into it, or null. */
     readonly toUpdate: number | null;
   },
 ): readonly LaneInNeed[] {

@@ -25,7 +25,7 @@ import {
 export interface Candidates {
   readonly issues: readonly TaskIssue[];
   readonly fileTasks: readonly Task[];
-  /** The sources in the order in which tasks of the same priority are worked. */
+  /** The sources in the order in which tasks of the same priority are worked on. */
   readonly sources: readonly TaskSourceName[];
   /** True if a person named this very issue: it is judged whatever its position. */
   readonly isByName: boolean;

@@ -41,7 +41,8 @@ export function issuesToLookUp(dependents: readonly DependentTask[], tasks: read
 
 /**
  * Gives each task its `dependsOn`, and an obstacle to those whose wait cannot end. `states` are those of issues that
- * are not tasks of the lane; an absent one does not exist. `isDone` tells whether a task waits for nothing any longer.
+ * are not tasks of the lane; an absent one does not exist. `isDone` returns true if nothing waits for a task any
+ * longer.
  */
 export function settleDependencies<T extends QueuedTask>(
   dependents: readonly DependentTask<T>[],

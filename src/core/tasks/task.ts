@@ -36,9 +36,9 @@ export interface TaskComment {
  * `unchecked`: the task is so far down the queue that this run did not look up its approval. `unread`: a failed check
  * that this run did not read, since it works on others first: they may have one cause. `held`: the lane's pull request
  * is approved, or about to be merged, and nobody asks for this task by name. `circuit-open`: earlier versions wrote it
- * for a task that opened the circuit of another lane. `withdrawn`: a person withdrew its issue while this run worked:
- * it is neither worked on nor reported as done. `unreadable`: a placeholder for a file, or a part of one, that cannot
- * be read.
+ * for a task that opened another lane's circuit. `withdrawn`: a person withdrew its issue while this run worked: it is
+ * neither worked on nor reported as done. `unreadable`: a placeholder for a file, or a part of one, that cannot be
+ * read.
  */
 export const taskObstacles = [
   'needs-approval',

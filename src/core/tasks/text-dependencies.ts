@@ -12,7 +12,7 @@ export interface TextDependencies {
 
 /**
  * Reads "depends on #12", "blocked by #3, #4 and #5", lists below such words, and open boxes that begin with an issue
- * (`- [ ] #12`). Addresses of issues count like `#12`; code, quotes, comments and struck-out text do not, nor does "no
+ * (`- [ ] #12`). Addresses of issues count as `#12`; code, quotes, comments and struck-out text do not, nor does "no
  * longer depends on". `repository` is `owner/repo`; if it is unknown (null), only bare numbers belong to it.
  */
 export function dependenciesOfText(text: string, repository: string | null): TextDependencies {

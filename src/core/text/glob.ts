@@ -3,7 +3,7 @@ type Part =
   | { readonly kind: 'sign'; readonly sign: string }
   | { readonly kind: 'one' | 'within' | 'across' | 'folders' };
 
-/** Creates a function that tells whether a glob matches a whole path. Its time is proportional to both lengths. */
+/** Creates a function that returns true if a glob matches a whole path. Its time is proportional to both lengths. */
 export function createGlob(glob: string): (path: string) => boolean {
   const parts = (glob.match(/\*\*\/?|[^]/gu) ?? []).map((text): Part => {
     const kind = KINDS.get(text);

@@ -4,7 +4,10 @@ const MAX_NAMES = 10;
 /** Matches colours and cursor moves of terminal programs. */
 export const ANSI_SEQUENCE = /\u001B\[[0-9;?]*[A-Za-z]/g;
 
-/** Matches bracketed words that tell a CI system to do nothing: `[skip ci]`, `[ci skip]`, `[no ci]`, `[skip actions]` and the like. */
+/**
+ * Matches bracketed words that tell a CI system to do nothing: `[skip ci]`, `[ci skip]`, `[no ci]`, `[skip actions]`
+ * and similar ones.
+ */
 const SKIP_IN_BRACKETS = /\[([^[\]]{0,100}?(?:skip|no[\s_-]*ci\b)[^[\]]{0,100})\]/gi;
 
 /** Matches the form that Azure Pipelines reads. */

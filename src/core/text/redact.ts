@@ -25,7 +25,10 @@ export function createRedactor(secretValues: readonly string[]): (text: string) 
   };
 }
 
-/** Creates a function that tells whether a text contains one of the values in any encoding. Texts that only look like a key do not count. */
+/**
+ * Creates a function that returns true if a text contains one of the values in any encoding. Texts that only look like
+ * a key do not count.
+ */
 export function createSecretFinder(secretValues: readonly string[]): (text: string) => boolean {
   const forms = [...new Set(secretValues.flatMap(formsOf))];
   return (text) => forms.some((form) => text.includes(form));

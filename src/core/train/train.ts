@@ -35,7 +35,7 @@ export interface TrainPull {
   readonly createdAt: number;
 }
 
-/** The open pull requests of Ralph's branches, the next to merge first. `isCompared`: git has told which of them conflict with each other. */
+/** The open pull requests of Ralph's branches, the next to merge first. `isCompared` is true once git has compared them with each other. */
 export interface Train {
   readonly pulls: readonly TrainPull[];
   readonly isCompared: boolean;
@@ -76,7 +76,7 @@ export function aheadOf({ pulls }: Train, { number, conflictsWith }: TrainPull):
   return ahead.map((one) => one.number).filter((one) => conflictsWith.includes(one));
 }
 
-/** Returns the train after a run that has published this pull request. What was known of its conflicts with others stays. */
+/** Returns the train after a run that has published this pull request. Its known conflicts with others stay. */
 export function withPublished(
   train: Train,
   own: Pick<TrainPull, 'number' | 'branch' | 'head'> & {

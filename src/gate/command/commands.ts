@@ -29,7 +29,7 @@ import { knownTasks, reportStatus, saveOrder } from './save-order.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** The answer to `status`, and what is known of the lane for further findings. */
+/** The answer to `status`, and what is known about the lane for further findings. */
 interface LaneStatus {
   readonly intake: EndIntake;
   readonly known: Pick<KnownLane, 'state' | 'baseVerification' | 'spentTodayUsd'>;
@@ -40,35 +40,39 @@ export async function obey(
   deps: GateDeps,
   { command, thread, actor }: Extract<Intent, { kind: 'command' }>,
 ): Promise<Intake> {
-  const found = await topicOfThread(deps, thread);
+  const threadTopic = await topicOfThread(deps, thread);
   const refused = (why: string): Intake => refuse(deps, thread.number, why);
-  if (found.kind === 'none') return refused(found.why);
+  if (threadTopic.kind === 'none') return refused(threadTopic.why);
   const by: OrderSource = { by: actor.login, from: 'comment', thread: thread.number };
   switch (command.kind) {
     case 'run':
-      return found.kind === 'queue'
+      return threadTopic.kind === 'queue'
         ? workQueue(deps, { asked: true, byHand: true, purpose: FOR_TASKS })
         : answeredIn(
             thread,
             // A person who commands on a pull request means its open work. To repeat finished work, they ask on the
             // issue.
-            await workIssue(deps, { number: found.issue, redo: found.kind === 'issue', approvedText: null }),
+            await workIssue(deps, {
+              number: threadTopic.issue,
+              redo: threadTopic.kind === 'issue',
+              approvedText: null,
+            }),
           );
     case 'order': {
-      const lane = await laneToOrder(deps, found);
+      const lane = await laneToOrder(deps, threadTopic);
       return lane.kind === 'none'
         ? refused(lane.why)
         : order(deps, lane.id, { kind: command.order, task: null, ...by });
     }
     case 'retry': {
-      const { topic, task } = retryTarget(found, command.task);
+      const { topic, task } = retryTarget(threadTopic, command.task);
       const lane = await laneToRetry(deps, topic, task);
       return lane.kind === 'none' ? refused(lane.why) : retry(deps, lane.id, { kind: 'retry', task, ...by });
     }
     case 'doctor':
-      return reportSetUp(deps, await laneAt(deps, found), thread.number);
+      return reportSetUp(deps, await laneAt(deps, threadTopic), thread.number);
     default:
-      return reportStatus(deps, await laneAt(deps, found), { thread: thread.number, text: answerTo(command) });
+      return reportStatus(deps, await laneAt(deps, threadTopic), { thread: thread.number, text: answerTo(command) });
   }
 }
 

@@ -88,12 +88,12 @@ export async function readFeedback(
   }
   if (now === null) return nothing;
   if (!reviews && !answersChecks) return { ...nothing, standing: now };
-  const people = reviews ? await reviewTasks(deps, now, known) : { tasks: [], more: 0, asked: 0, answered: {} };
+  const people = reviews ? await reviewTasks(deps, now, known) : { tasks: [], more: 0, requests: 0, answered: {} };
   const { feedback } = known;
   const state = { ...known, feedback: { ...feedback, items: { ...people.answered, ...feedback.items } } };
   const earlier = answersChecks ? await earlierChecksOnBase(deps, now) : null;
-  const seen = answersChecks ? judgeChecksNow(deps, { now, earlier: earlier ?? [] }, state) : null;
-  const failed = seen?.judged?.failed ?? [];
+  const checks = answersChecks ? judgeChecksNow(deps, { now, earlier: earlier ?? [] }, state) : null;
+  const failed = checks?.judged?.failed ?? [];
   const ofCi = answersChecks ? await checkTasks(deps, now, { failed, details: new Map(), update }) : [];
   const subjects = [...people.tasks, ...ofCi];
   const isUndecided = (id: TaskId, kind: FeedbackItem['kind']): boolean => {
@@ -102,47 +102,48 @@ export async function readFeedback(
       case 'review':
         return !reviews || people.more > 0;
       case 'check':
-        return seen?.judged == null || isUndecidedCheck(seen.judged, id);
+        return checks?.judged == null || isUndecidedCheck(checks.judged, id);
       case 'conflict':
         return !answersChecks || now.mergeable === 'unknown';
     }
   };
-  const taken = mergeSubjects(state, {
+  const merged = mergeSubjects(state, {
     subjects: subjects.flatMap((task) => subjectOfTask(task) ?? []),
     isUndecided,
     personHead: headByPerson(state, now),
     maxRounds,
   });
-  const open = new Set(taken.open);
+  const open = new Set(merged.open);
   const workable = failed.filter(
-    (check) => open.has(taskIdOfCheck(check)) && !taken.spent.includes(taskIdOfCheck(check)),
+    (check) => open.has(taskIdOfCheck(check)) && !merged.spent.includes(taskIdOfCheck(check)),
   );
   // A task set aside must not take the turn of one that can be worked on.
-  const isAside = (check: CheckNow): boolean => progressOf(taken.tasks, taskIdOfCheck(check)).setAside !== null;
-  const roundsOf = (check: CheckNow): number => taken.feedback.items[taskIdOfCheck(check)]?.rounds ?? 0;
+  const isAside = (check: CheckNow): boolean => progressOf(merged.tasks, taskIdOfCheck(check)).setAside !== null;
+  const roundsOf = (check: CheckNow): number => merged.feedback.items[taskIdOfCheck(check)]?.rounds ?? 0;
   // A check that fails again and again must not keep others from their first round.
   const inOrder = workable.toSorted((one, other) => roundsOf(one) - roundsOf(other));
   const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
-  const asked = people.asked + (earlier === null ? 0 : 1) + (taken.spent.length === 0 ? 0 : SPENT_REPORT_REQUESTS);
-  const details = await detailsOf(deps, checksToRead(inTurn, asked));
+  const requestsSoFar =
+    people.requests + (earlier === null ? 0 : 1) + (merged.spent.length === 0 ? 0 : SPENT_REPORT_REQUESTS);
+  const details = await detailsOf(deps, checksToRead(inTurn, requestsSoFar));
   const withDetails = answersChecks ? await checkTasks(deps, now, { failed, details, update }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
   return {
     tasks: [...people.tasks, ...withDetails]
       .filter(({ id }) => open.has(id))
-      .map((task) => withEarlierAnswers(task, taken.feedback.items[task.id] ?? {}))
+      .map((task) => withEarlierAnswers(task, merged.feedback.items[task.id] ?? {}))
       .map((task) => (later.has(task.id) ? { ...task, obstacle: 'unread' } : task)),
-    asksForWork: taken.open.some((id) => taken.feedback.items[id]?.answer?.kind !== 'given-up'),
-    state: { ...state, feedback: { ...taken.feedback, unstarted: seen?.unstarted ?? null }, tasks: taken.tasks },
-    checks: seen?.summary ?? null,
+    asksForWork: merged.open.some((id) => merged.feedback.items[id]?.answer?.kind !== 'given-up'),
+    state: { ...state, feedback: { ...merged.feedback, unstarted: checks?.unstarted ?? null }, tasks: merged.tasks },
+    checks: checks?.summary ?? null,
     standing: now,
     warnings: [
       ...(people.more === 0
         ? []
         : [`The pull request has ${String(people.more)} more open threads than one run reads. Later runs read them.`]),
-      ...(seen === null || seen.summary.unreadable === null
+      ...(checks === null || checks.summary.unreadable === null
         ? []
-        : [`The checks of the pull request could not be read. ${seen.summary.unreadable}`]),
+        : [`The checks of the pull request could not be read. ${checks.summary.unreadable}`]),
     ],
   };
 }
@@ -154,12 +155,12 @@ async function reviewTasks(
 ): Promise<{
   readonly tasks: readonly Task[];
   readonly more: number;
-  readonly asked: number;
+  readonly requests: number;
   /** Our own answers that the state has lost. */
   readonly answered: Feedback['items'];
 }> {
   const authors = authorsToCheck(now);
-  const asked = authors.length;
+  const requests = authors.length;
   const isTrusted = await trustAmong(deps, authors);
   const forgotten = recoverAnswers(now, isTrusted, feedback.items);
   const known = { ...Object.fromEntries(forgotten.map((one) => [threadTaskId(one.first.id), one])), ...feedback.items };
@@ -167,7 +168,7 @@ async function reviewTasks(
   const reviews = reviewsToAnswer(now, isTrusted, known);
   const more = threads.more + reviews.more;
   if (threads.asked.length + reviews.asked.length + forgotten.length === 0)
-    return { tasks: [], more, asked, answered: {} };
+    return { tasks: [], more, requests, answered: {} };
   // Loaded here because it includes a Markdown parser.
   const { itemOfAnswer, taskOfReview, taskOfThread } = await import('../../core/feedback/reviews/thread-task.ts');
   const tasks = [
@@ -175,7 +176,7 @@ async function reviewTasks(
     ...reviews.asked.map((one) => taskOfReview(one, now)),
   ];
   const answered = forgotten.map((one) => [threadTaskId(one.first.id), itemOfAnswer(one, now)] as const);
-  return { tasks: tasks.filter((task) => task !== null), more, asked, answered: Object.fromEntries(answered) };
+  return { tasks: tasks.filter((task) => task !== null), more, requests, answered: Object.fromEntries(answered) };
 }
 
 /** Returns the tasks for a conflict with the base and for failed checks, with CI's details as far as they are known. */

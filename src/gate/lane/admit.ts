@@ -118,7 +118,7 @@ async function open(
   const stopped =
     tasks.length === 0
       ? outcomeIfWorkedElsewhere(decided.tasks, claim.elsewhere)
-      : stopBeforeWork({ state, tasks, owes: decided.owes }, read.policy, deps.clock.now());
+      : stopBeforeWork({ state, tasks, hasUnpostedAnswers: decided.hasUnpostedAnswers }, read.policy, deps.clock.now());
   if (stopped !== null) {
     await releaseLane(deps, decided.lane.id);
     return { ...decided.end(stopped), state, notes };

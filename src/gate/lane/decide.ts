@@ -1,5 +1,5 @@
 import { describeIgnoredChecks } from '../../core/feedback/checks/checks.ts';
-import { hasUnpostedAnswers } from '../../core/feedback/memory.ts';
+import { hasAnswersToPost } from '../../core/feedback/memory.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
 import { verificationSubject, reconsiderBase } from '../../core/lane/verification.ts';
@@ -51,7 +51,7 @@ export interface Admissible {
   /** The snapshot of this decision; null if nothing keeps runs apart. */
   readonly snapshot: Snapshot | null;
   /** True if answers of an earlier run are still unposted. */
-  readonly owes: boolean;
+  readonly hasUnpostedAnswers: boolean;
   /** People's decisions on its open pull request; null if there is none, or it could not be read. */
   readonly standing: PullRequestStanding | null;
   readonly notes: Notes;
@@ -86,8 +86,8 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
     isAsked: request.purpose.kind === 'answers' && request.purpose.of === 'event',
     update: request.update,
   });
-  const owes = hasUnpostedAnswers(said.state.feedback, restored.state.feedback);
-  const isAsked = owes || said.asksForWork;
+  const hasUnpostedAnswers = hasAnswersToPost(said.state.feedback, restored.state.feedback);
+  const isAsked = hasUnpostedAnswers || said.asksForWork;
   if (request.purpose.kind === 'answers' && !isAsked) {
     throwIfUnread(request, branch, said);
     return ended(endNothingAsked(request, branch, { said, notes: notesOf(restored, said) }));
@@ -108,12 +108,12 @@ export async function decide(deps: GateDeps, request: Request): Promise<Admissib
   if (place.lane.start.kind !== 'continue' && allDone) return ended(place.end(allMerged(work.state)));
   if (restored.claimedBy !== null) return ended(place.end(anotherRun(request.id, restored.claimedBy)));
   const stopped =
-    stopBeforeWork({ ...work, state: place.state, owes }, deps.config.policy, deps.clock.now()) ??
+    stopBeforeWork({ ...work, state: place.state, hasUnpostedAnswers }, deps.config.policy, deps.clock.now()) ??
     (await tooManyOpen(deps, { request, ...look, hasPullRequest: place.lane.pullRequest !== null }));
   if (stopped !== null) return ended(await endStopped(deps, request, { look, intake: place.end(stopped) }));
 
   await checkBeforeSpending(deps, { base: place.lane.baseBranch, branch, branches: look.branches });
-  return admissible(deps, { look, restored, said, owes, work, place });
+  return admissible(deps, { look, restored, said, hasUnpostedAnswers, work, place });
 }
 
 /** Returns the tasks that a person asks for by name. */
@@ -333,10 +333,15 @@ async function admissible(
     look,
     restored,
     said,
-    owes,
+    hasUnpostedAnswers,
     work,
     place,
-  }: Restored & { readonly said: ReadFeedback; readonly owes: boolean; readonly work: Work; readonly place: Place },
+  }: Restored & {
+    readonly said: ReadFeedback;
+    readonly hasUnpostedAnswers: boolean;
+    readonly work: Work;
+    readonly place: Place;
+  },
 ): Promise<Admissible> {
   const { lane } = place;
   const { judged } = work;
@@ -349,5 +354,14 @@ async function admissible(
   const { ownWindows } = restored;
   const { standing } = said;
   const { snapshot } = look.kept;
-  return { kind: 'admissible', lane, ...eligible, ownWindows, snapshot, owes, standing, end: endOn(lane, eligible) };
+  return {
+    kind: 'admissible',
+    lane,
+    ...eligible,
+    ownWindows,
+    snapshot,
+    hasUnpostedAnswers,
+    standing,
+    end: endOn(lane, eligible),
+  };
 }

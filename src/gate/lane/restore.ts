@@ -308,7 +308,7 @@ export async function checkBeforeSpending(
     );
   if (inTheWay !== null) problems.push(explainInTheWay(lane.branch, inTheWay));
   if (pushObstacle !== null) problems.push(pushObstacle.why);
-  // A server that may answer the next run needs nobody's attention.
+  // A server that may answer the next run needs no attention.
   const isTransient = pushObstacle?.kind === 'transient' && problems.length === 1;
   if (problems.length > 0)
     throw new UserError(

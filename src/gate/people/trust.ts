@@ -53,7 +53,9 @@ export function accountsAsked(forge: Forge): number {
   return lookups.get(forge)?.size ?? 0;
 }
 
-/** Looks up all these accounts at once, and returns a synchronous function that tells whether one of them is trusted. */
+/**
+ * Looks up all these accounts at once, and returns a synchronous function that returns true if one of them is trusted.
+ */
 export async function trustAmong(
   run: Parameters<typeof trusts>[0],
   accounts: readonly Account[],

@@ -172,7 +172,7 @@ export async function listTasks(
   };
 }
 
-/** Returns the issues of a lane. An issue with its own lane is worked there, or it would be done twice. */
+/** Returns the issues of a lane. An issue with its own lane is worked on there, or it would be done twice. */
 export function issuesOfLane(
   { requested, issues }: Pick<Request, 'requested' | 'issues'>,
   { branchPrefix }: Pick<Config, 'branchPrefix'>,

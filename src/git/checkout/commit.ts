@@ -231,7 +231,7 @@ async function objectionsTo(
   return objections;
 }
 
-/** Returns the tree of the work tree, with every file that must not be published as `base` has it. */
+/** Returns the tree of the work tree, with the version of `base` for every file that must not be published. */
 export async function publishableTree(
   { repository, inspection }: Committer,
   objects: Objects,

@@ -48,8 +48,8 @@ async function moveOne(folder: string, path: string, moves: readonly MovedFolder
 
 /** Returns the entries of a folder, or null for anything else. */
 async function readdirOf(path: string): Promise<readonly Dirent[] | null> {
-  const found = await lstat(path).catch(() => null);
-  return found?.isDirectory() === true ? await readdir(path, { withFileTypes: true }) : null;
+  const stats = await lstat(path).catch(() => null);
+  return stats?.isDirectory() === true ? await readdir(path, { withFileTypes: true }) : null;
 }
 
 async function moveLink(path: string, moves: readonly MovedFolder[]): Promise<void> {

@@ -173,8 +173,8 @@ async function startIndex(workspace: Workspace, git: Git, indexFile: string): Pr
 
 /** Removes anything that is not a file: without an index, the work tree is read again. */
 async function removeUnlessFile(path: string): Promise<void> {
-  const found = await lstat(path).catch(() => null);
-  if (found?.isFile() === false) await rm(path, { recursive: true, force: true });
+  const stats = await lstat(path).catch(() => null);
+  if (stats?.isFile() === false) await rm(path, { recursive: true, force: true });
 }
 
 /** Returns the error for a git directory that lost its objects: commits that were not pushed cannot be saved. */

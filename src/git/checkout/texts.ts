@@ -154,8 +154,8 @@ export async function workingDirectoryProblem(top: string, folder: Folder): Prom
   const steps = folder.split('/');
   for (const index of steps.keys()) {
     const path = steps.slice(0, index + 1).join('/');
-    const found = await lstat(join(top, path)).catch(() => null);
-    const why = found === null ? 'does not exist' : folderProblem(found);
+    const stats = await lstat(join(top, path)).catch(() => null);
+    const why = stats === null ? 'does not exist' : folderProblem(stats);
     if (why !== null)
       return `\`working-directory\` is ${JSON.stringify(folder)}, but ${path === folder ? 'that' : JSON.stringify(path)} ${why} in the checkout in ${top}. Name a folder of the repository, as a path from its root.`;
     if ((await lstat(join(top, path, '.git')).catch(() => null)) !== null)

@@ -192,9 +192,9 @@ function makeFolders(top: string, path: string): void {
   let folder = top;
   for (const part of path === '' ? [] : path.split('/')) {
     folder = join(folder, part);
-    const found = lstatSync(folder, { throwIfNoEntry: false });
-    if (found === undefined) mkdirSync(folder);
-    else if (!found.isDirectory()) throw new Error('the branch has a link or a file in its place');
+    const stats = lstatSync(folder, { throwIfNoEntry: false });
+    if (stats === undefined) mkdirSync(folder);
+    else if (!stats.isDirectory()) throw new Error('the branch has a link or a file in its place');
   }
 }
 
@@ -229,12 +229,12 @@ async function* walk(
 
 function look(top: string, path: string, prune: (path: string, kind: 'folder' | 'file') => boolean): Walked | null {
   try {
-    const found = lstatSync(join(top, path));
-    const isFolder = found.isDirectory();
-    if (!isFolder && !found.isFile() && !found.isSymbolicLink()) return null;
+    const stats = lstatSync(join(top, path));
+    const isFolder = stats.isDirectory();
+    if (!isFolder && !stats.isFile() && !stats.isSymbolicLink()) return null;
     if (prune(path, isFolder ? 'folder' : 'file')) return { kind: 'pruned', path };
-    const kind = isFolder ? 'folder' : found.isFile() ? 'file' : 'link';
-    return { kind, path, bytes: found.isFile() ? found.size : 0, mode: found.mode & 0o7777 };
+    const kind = isFolder ? 'folder' : stats.isFile() ? 'file' : 'link';
+    return { kind, path, bytes: stats.isFile() ? stats.size : 0, mode: stats.mode & 0o7777 };
   } catch (error) {
     return { kind: 'unreadable', path, why: messageOf(error) };
   }

@@ -43,7 +43,7 @@ export function graphqlAnswerOf(error: unknown): GraphqlAnswer {
   return graphqlAnswerIn(response?.data);
 }
 
-/** Returns the errors and the data in the body of an answer, or neither if the body is of another kind. */
+/** Returns the errors and the data in the body of an answer, or neither if the body has another form. */
 export function graphqlAnswerIn(body: unknown): GraphqlAnswer {
   if (typeof body !== 'object' || body === null || !('errors' in body) || !Array.isArray(body.errors)) return {};
   return { errors: body.errors.filter(isError), data: 'data' in body ? body.data : undefined };

@@ -42,7 +42,7 @@ const END_MS = 3_000;
  * and its id may belong to another process.
  */
 export function guardOf(uid: number): string {
-  return `read -r ralph_room 2> /dev/null < /run/ralph-room; [ "$ralph_room" = ${String(uid)} ] || exit 97\n`;
+  return `read -r ralph_uid 2> /dev/null < /run/ralph-sandbox; [ "$ralph_uid" = ${String(uid)} ] || exit 97\n`;
 }
 
 /**
@@ -57,7 +57,7 @@ export async function buildNamespaces(
   const places = { root: join(record.folder, 'root'), stage: join(record.folder, 'stage') };
   const { staged, links, ...view } = viewOf(planOf(options, { folder: record.folder, uid, runFolder }), places);
   const checkout = realpathSync(options.checkout);
-  const fstab = join(runFolder, 'room.fstab');
+  const fstab = join(runFolder, 'sandbox.fstab');
   writeFileSync(fstab, view.fstab, { mode: 0o600 });
   const unshare = String(callNumbers(process.arch)?.unshare ?? -1);
   const programs = [...ownFolders(options), ...installFolders(options.environment)].flatMap(realFolder);
@@ -77,7 +77,7 @@ export async function buildNamespaces(
         place: checkout,
         way: (tree) => {
           const apart = [...way, root.program('unshare'), '--mount', '--propagation', 'private', '--'];
-          return [...apart, root.program('sh'), '-c', withPath(STAND_IN), 'ralph-room', tree, checkout];
+          return [...apart, root.program('sh'), '-c', withPath(STAND_IN), 'ralph-sandbox', tree, checkout];
         },
       },
       listeners: await listenIn(root, [...target, '--net', '--'], { ...options, ports }),
@@ -117,11 +117,11 @@ async function startKeeper(
     root.program(existsSync('/bin/bash') ? 'bash' : 'sh'),
     '-c',
     withPath(KEEP),
-    'ralph-room',
+    'ralph-sandbox',
     ...args,
   ]);
   const input = new PassThrough();
-  const said = Promise.withResolvers<string>();
+  const firstOutput = Promise.withResolvers<string>();
   let words = '';
   let isOver = false;
   const over = runProgram({
@@ -135,7 +135,7 @@ async function startKeeper(
     family: { kind: 'group', graceMs: 0, leftover: 'end' },
     outputs: [
       (chunk) => {
-        said.resolve(chunk.toString().trim());
+        firstOutput.resolve(chunk.toString().trim());
       },
       (chunk) => {
         words = (words + chunk.toString()).slice(-2_000);
@@ -143,13 +143,15 @@ async function startKeeper(
     ],
   }).then(() => {
     isOver = true;
-    said.resolve('');
+    firstOutput.resolve('');
   });
   const end = async (): Promise<void> => {
     input.end();
     await Promise.race([over, sleep(END_MS, undefined, { ref: false })]);
   };
-  const [pid = '', ...lines] = (await Promise.race([said.promise, sleep(START_MS, '', { ref: false })])).split('\n');
+  const [pid = '', ...lines] = (await Promise.race([firstOutput.promise, sleep(START_MS, '', { ref: false })])).split(
+    '\n',
+  );
   const named = (kind: string): readonly string[] =>
     lines.flatMap((line) => (line.startsWith(`${kind} `) ? [line.slice(kind.length + 1)] : []));
   if (/^\d+$/.test(pid))
@@ -245,7 +247,7 @@ function closedAbove(path: string): readonly string[] {
   return isClosed ? [above] : outer;
 }
 
-/** Returns true if a path is below a folder of which the sandbox has its own version. */
+/** Returns true if a path is below a folder that the sandbox replaces with its own. */
 function isOwn(path: string): boolean {
   return ['/tmp', '/var/tmp', '/run', '/dev/shm'].some((folder) => isWithin(path, folder));
 }
@@ -265,7 +267,7 @@ export function toolFolders(environment: AgentSandboxOptions['environment']): re
   return [...ofPath, ...installFolders(environment)].filter((path) => path !== home);
 }
 
-/** Returns the folders that contain nothing but installed tools. */
+/** Returns the folders that contain only installed tools. */
 function installFolders(environment: AgentSandboxOptions['environment']): readonly string[] {
   const home = environment['HOME'] ?? '';
   const named = ['RUSTUP_HOME', 'NVM_DIR', 'JAVA_HOME', 'GOROOT', 'DOTNET_ROOT', 'ANDROID_HOME', 'pythonLocation'];

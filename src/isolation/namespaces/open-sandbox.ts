@@ -67,13 +67,13 @@ export async function openAgentSandbox(
   // A record describes only one sandbox.
   const earlier = remainsSentence(await removeAgentSandbox(runFolder, options));
   if (earlier !== null) throw new Unavailable(`a sandbox of this run is still there. ${earlier}`);
-  // What other runs left does not stop this run.
+  // Leftovers of other runs do not stop this run.
   await removeAbandoned(() => Promise.resolve(root), options).catch(() => undefined);
   try {
     const foundation = await createFoundation(root, options);
     return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
   } catch (error) {
-    // What is left stays on record, and the end of the run reports it.
+    // Leftovers stay on record, and the end of the run reports it.
     await removeAgentSandbox(runFolder, options).catch(() => undefined);
     throw error instanceof Unavailable ? error : new Unavailable(messageOf(error));
   }
@@ -81,7 +81,7 @@ export async function openAgentSandbox(
 
 /** Reserves a user id and creates the sandbox's folders. */
 async function createFoundation(root: Root, { runFolder, places }: AgentSandboxOptions): Promise<Foundation> {
-  const folder = join(realpathSync(places.agentSandboxes), `ralph-room-${randomBytes(4).toString('hex')}`);
+  const folder = join(realpathSync(places.agentSandboxes), `ralph-sandbox-${randomBytes(4).toString('hex')}`);
   const planned = plannedSandbox(runFolder, folder);
   writeAgentSandboxRecord({ runFolder }, planned);
   mkdirSync(folder, { mode: 0o700 });

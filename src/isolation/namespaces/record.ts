@@ -13,7 +13,9 @@ import { agentSandboxRecord, type AgentSandboxRecord, type RunProcess } from '..
 import { tryJson } from '../../core/text/try-json.ts';
 import { startOfProcess } from '../probe-attempts.ts';
 
-const FILE = 'room.json';
+const FILE = 'sandbox-record.json';
+/** The record's names, the one of earlier versions last. */
+const FILES = [FILE, 'room.json'] as const;
 
 /** The place of a sandbox's record: the run's own folder, which the sandbox's user cannot reach. */
 export interface RecordPlace {
@@ -40,10 +42,15 @@ function write(folder: string, record: AgentSandboxRecord): void {
   renameSync(next, join(folder, FILE));
 }
 
+/** Returns the path of the record in a folder; if there is none, the path of a new one. */
+function recordIn(folder: string): string {
+  return FILES.map((name) => join(folder, name)).find((path) => existsSync(path)) ?? join(folder, FILE);
+}
+
 /** Reads the record of the run's sandbox; returns null if there is no sandbox or the record is unreadable. */
 export function readAgentSandboxRecord({ runFolder }: RecordPlace): AgentSandboxRecord | null {
   try {
-    const parsed = agentSandboxRecord.safeParse(tryJson(readFileSync(join(runFolder, FILE), 'utf8')));
+    const parsed = agentSandboxRecord.safeParse(tryJson(readFileSync(recordIn(runFolder), 'utf8')));
     return parsed.success ? parsed.data : null;
   } catch {
     return null;
@@ -51,12 +58,12 @@ export function readAgentSandboxRecord({ runFolder }: RecordPlace): AgentSandbox
 }
 
 export function removeAgentSandboxRecord({ runFolder }: RecordPlace): void {
-  rmSync(join(runFolder, FILE), { force: true });
+  for (const name of FILES) rmSync(join(runFolder, name), { force: true });
 }
 
 /** True if the run has a sandbox, including a sandbox made without root. */
 export function hasSandboxRecord({ runFolder }: RecordPlace): boolean {
-  return [FILE, 'sandbox.json'].some((name) => existsSync(join(runFolder, name)));
+  return [...FILES, 'sandbox.json'].some((name) => existsSync(join(runFolder, name)));
 }
 
 /** A sandbox on this machine, according to its copy of the record; `changedAt` is in ms since 1970. */
@@ -71,7 +78,7 @@ export function agentSandboxesIn(agentSandboxes: string, owner: number): readonl
     const folder = join(agentSandboxes, entry.name);
     if (!entry.isDirectory() || lstatSync(folder, { throwIfNoEntry: false })?.uid !== owner) return [];
     try {
-      const copy = lstatSync(join(folder, FILE));
+      const copy = lstatSync(recordIn(folder));
       const record = copy.isFile() && copy.uid === owner ? readAgentSandboxRecord({ runFolder: folder }) : null;
       return record?.folder === folder ? [{ record, changedAt: copy.mtimeMs }] : [];
     } catch {

@@ -26,7 +26,7 @@ import {
   type AgentSandboxOptions,
 } from './sandbox-of.ts';
 import { findRoot, type Root } from './root.ts';
-import { CLOSE, REMOVE, TAKE_AGAIN } from './scripts.ts';
+import { CLOSE, REMOVE, RESERVATION_PREFIX, TAKE_AGAIN } from './scripts.ts';
 
 /** Folder of the session in the folder of a run that no longer has a sandbox. */
 const SESSION = 'agent';
@@ -132,15 +132,16 @@ async function removeRecorded(
  * reserved the id with a folder instead of a link.
  */
 function holderOf(uid: number, { reservations }: Places): string | null {
-  return linkAt(join(reservations, `ralph-room-${uid}`));
+  return linkAt(join(reservations, `${RESERVATION_PREFIX}${uid}`));
 }
 
 /** Returns the user id that was reserved for a sandbox, or null. */
 function idTakenFor(folder: string, { reservations }: Places): number | null {
   const name = readdirSync(reservations).find(
-    (entry) => /^ralph-room-\d+$/.test(entry) && linkAt(join(reservations, entry)) === folder,
+    (entry) => entry.startsWith(RESERVATION_PREFIX) && linkAt(join(reservations, entry)) === folder,
   );
-  return name === undefined ? null : Number(name.slice('ralph-room-'.length));
+  const uid = name?.slice(RESERVATION_PREFIX.length) ?? '';
+  return /^\d+$/.test(uid) ? Number(uid) : null;
 }
 
 function linkAt(path: string): string | null {

@@ -256,13 +256,13 @@ function openToOthers(
   others: readonly AgentSandboxRecord[],
 ): readonly { readonly path: string; readonly mode: number }[] {
   if (path === undefined || path === '') return [];
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found?.isDirectory() !== true || (found.uid !== uid && uid !== 0) || realpathSync(path) === '/') return [];
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory() !== true || (stats.uid !== uid && uid !== 0) || realpathSync(path) === '/') return [];
   const real = realpathSync(path);
   const before = modeBefore(real, others);
   // The group's right to pass is not counted: it shows only that an access list lets others pass.
-  if (before === null && (found.mode & 0o067) === 0) return [];
-  return [{ path: real, mode: before ?? found.mode & 0o7777 }];
+  if (before === null && (stats.mode & 0o067) === 0) return [];
+  return [{ path: real, mode: before ?? stats.mode & 0o7777 }];
 }
 
 /** Returns the sandboxes of this user's other runs on this machine. */

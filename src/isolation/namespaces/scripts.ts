@@ -1,15 +1,21 @@
 import { SANDBOX_UIDS } from '../../core/isolation/sandbox-record.ts';
 
+/**
+ * Start of the name of a user id's reservation. All versions on a machine share these locks, so the name never changes:
+ * under another name, runs of two versions could take the same id.
+ */
+export const RESERVATION_PREFIX = 'ralph-room-';
+
 /** Shell scripts that run as root. All values are arguments, and the action reads the output. */
 
 /**
  * Reserves the first free user id for a sandbox's folder with a link that keeps others from taking it, fills the folder
- * and prints the id. Arguments: OWNER FOLDER RESERVATIONS UIDS…
+ * and prints the id. Arguments: OWNER SANDBOX RESERVATIONS UIDS…
  */
 export const PREPARE = `
 set -eu
 umask 077
-owner=$1 room=$2 reservations=$3; shift 3
+owner=$1 sandbox=$2 reservations=$3; shift 3
 # In a container, root may lack the right to change the user.
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs true
 # A lock keeps two runs from taking the same released id; without a lock, a released id stays reserved until a reboot.
@@ -17,25 +23,25 @@ isLocked=
 exec 9< "$reservations"
 if command -v flock > /dev/null && flock -w 10 9; then isLocked=yes; fi
 for uid; do
-  link="$reservations/ralph-room-$uid"
+  link="$reservations/${RESERVATION_PREFIX}$uid"
   if [ -n "$isLocked" ] && [ -L "$link" ] && [ ! -e "$link" ]; then rm -f "$link"; fi
-  if [ ! -e "$link" ] && ln -sn "$room" "$link" 2> /dev/null; then break; fi
+  if [ ! -e "$link" ] && ln -sn "$sandbox" "$link" 2> /dev/null; then break; fi
   uid=
 done
 exec 9<&-
 [ -n "$uid" ] || { echo 'no user id is free' >&2; exit 1; }
-mkdir "$room/home" "$room/session" "$room/inbox" "$room/trees" "$room/root" "$room/stage"
-chown "$uid:$uid" "$room/home"
-chown "$owner:$uid" "$room" "$room/session" "$room/inbox" "$room/trees"
-chmod 0750 "$room"
-chmod 2750 "$room/inbox" "$room/trees"
-chmod 0700 "$room/home" "$room/session" "$room/root" "$room/stage"
+mkdir "$sandbox/home" "$sandbox/session" "$sandbox/inbox" "$sandbox/trees" "$sandbox/root" "$sandbox/stage"
+chown "$uid:$uid" "$sandbox/home"
+chown "$owner:$uid" "$sandbox" "$sandbox/session" "$sandbox/inbox" "$sandbox/trees"
+chmod 0750 "$sandbox"
+chmod 2750 "$sandbox/inbox" "$sandbox/trees"
+chmod 0700 "$sandbox/home" "$sandbox/session" "$sandbox/root" "$sandbox/stage"
 echo "$uid"
 `;
 
 /** Reserves a user id again for a sandbox that had it before the machine restarted. Arguments: UID SANDBOX RESERVATIONS */
 export const TAKE_AGAIN = `
-ln -sn "$2" "$3/ralph-room-$1"
+ln -sn "$2" "$3/${RESERVATION_PREFIX}$1"
 `;
 
 /**
@@ -129,8 +135,8 @@ mount -t devpts -o newinstance,nosuid,noexec,ptmxmode=0666,mode=0620 devpts "$ro
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
 for n in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/\${n%%:*}" "$root/dev/\${n#*:}"; done
-echo "$uid" > "$root/run/ralph-room"
-chmod 644 "$root/run/ralph-room"
+echo "$uid" > "$root/run/ralph-sandbox"
+chmod 644 "$root/run/ralph-sandbox"
 cd "$root"
 pivot_root . .
 umount -l .
@@ -226,10 +232,10 @@ for path; do
   setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs test -x "$path" && continue
   command -v setfacl > /dev/null || { echo "$path is closed to other users, and setfacl is not installed" >&2; exit 1; }
   kind=$(getfacl -cnp -- "$path" | awk -F: '
-    $1 == "user" && $2 >= ${SANDBOX_UIDS.first} && $2 <= ${SANDBOX_UIDS.last} { isOfRooms = 1; next }
+    $1 == "user" && $2 >= ${SANDBOX_UIDS.first} && $2 <= ${SANDBOX_UIDS.last} { isOfSandboxes = 1; next }
     $1 == "mask" { hasMask = 1; next }
     $1 != "default" && $2 != "" { isListed = 1 }
-    END { print (isListed || hasMask && !isOfRooms) ? "listed" : "plain" }')
+    END { print (isListed || hasMask && !isOfSandboxes) ? "listed" : "plain" }')
   setfacl -m "u:$uid:--x" -- "$path"
   echo "$kind $path"
 done
@@ -314,7 +320,7 @@ done
  * PATTERN…
  */
 export const REMOVE = `
-reservations=$1 uid=$2 name=$3 remains=$4 room=$5 session=$6; shift 6
+reservations=$1 uid=$2 name=$3 remains=$4 sandbox=$5 session=$6; shift 6
 left() { remains=yes; echo "$1"; }
 if command -v nft > /dev/null; then
   nft delete table inet "ralph_$uid" 2> /dev/null
@@ -336,19 +342,21 @@ if [ -n "$name" ]; then
   ! grep -q "^$name:" /etc/passwd || left "the user $name (userdel $name)"
   ! grep -q "^$name:" /etc/group || left "the group $name (groupdel $name)"
 fi
-if [ -n "$session" ] && [ -n "$(ls -A "$room/session" 2> /dev/null)" ] && [ ! -e "$session" ]; then
-  mv -- "$room/session" "$session"
+if [ -n "$session" ] && [ -n "$(ls -A "$sandbox/session" 2> /dev/null)" ] && [ ! -e "$session" ]; then
+  mv -- "$sandbox/session" "$session"
 fi
-[ ! -e "$room" ] || find "$room" -mindepth 1 -maxdepth 1 ! -name room.json -exec rm -rf -- {} + 2> /dev/null
-[ -z "$(ls -A "$room" 2> /dev/null | grep -vx room.json)" ] || left "the folder $room (rm -rf $room)"
+# Earlier versions call the record room.json.
+[ ! -e "$sandbox" ] ||
+  find "$sandbox" -mindepth 1 -maxdepth 1 ! -name sandbox-record.json ! -name room.json -exec rm -rf -- {} + 2> /dev/null
+[ -z "$(ls -A "$sandbox" 2> /dev/null | grep -vx -e sandbox-record.json -e room.json)" ] || left "the folder $sandbox (rm -rf $sandbox)"
 [ -z "$remains" ] || exit 0
-rm -rf -- "$room" 2> /dev/null
-[ ! -e "$room" ] || left "the folder $room (rm -rf $room)"
+rm -rf -- "$sandbox" 2> /dev/null
+[ ! -e "$sandbox" ] || left "the folder $sandbox (rm -rf $sandbox)"
 [ -z "$remains" ] || exit 0
-link="$reservations/ralph-room-$uid"
+link="$reservations/${RESERVATION_PREFIX}$uid"
 exec 9< "$reservations"
 ! command -v flock > /dev/null || flock -w 10 9 || :
-isHeld() { if [ -L "$link" ]; then [ "$(readlink "$link")" = "$room" ]; else [ -d "$link" ]; fi; }
+isHeld() { if [ -L "$link" ]; then [ "$(readlink "$link")" = "$sandbox" ]; else [ -d "$link" ]; fi; }
 ! isHeld || rm -df -- "$link" 2> /dev/null
 ! isHeld || left "the reservation $link (rm -d $link)"
 :

@@ -9,9 +9,9 @@ import {
 } from '../../processes/process-tree.ts';
 
 /** The variable that tags the library's processes in a sandbox; the sandbox's programs run without it. */
-export const SANDBOX_TAG = 'RALPH_ROOM';
+export const SANDBOX_TAG = 'RALPH_SANDBOX';
 /** The variable that tags the worker and its bridges, which stay while programs come and go. */
-export const WORKER_TAG = 'RALPH_ROOM_WORKER';
+export const WORKER_TAG = 'RALPH_SANDBOX_WORKER';
 
 const POLL_MS = 25;
 /** Time after the last process that ended in which SIGKILL is sent again. */

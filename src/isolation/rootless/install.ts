@@ -136,8 +136,8 @@ function cannotInstall(why: string): Unavailable {
 
 /** Returns npm's first error line that is not a code, or how npm ended. */
 function reasonOf(end: CollectedEnd, stderr: string): string {
-  const said = stderr.split('\n').find((line) => /^npm error (?!code |errno |syscall )\S/.test(line));
-  return said === undefined ? `npm ${describeCollected(end)}` : oneLine(said.replace(/^npm error /, ''), 200);
+  const errorLine = stderr.split('\n').find((line) => /^npm error (?!code |errno |syscall )\S/.test(line));
+  return errorLine === undefined ? `npm ${describeCollected(end)}` : oneLine(errorLine.replace(/^npm error /, ''), 200);
 }
 
 /** Returns the two files from which `npm ci` installs exactly these packages, by name. */

@@ -105,7 +105,7 @@ async function createRootlessSandbox(
 ): Promise<OpenedAgentSandbox> {
   const { runFolder, places } = options;
   const id = randomUUID();
-  const folder = join(realpathSync(places.agentSandboxes), `ralph-room-${randomBytes(4).toString('hex')}`);
+  const folder = join(realpathSync(places.agentSandboxes), `ralph-sandbox-${randomBytes(4).toString('hex')}`);
   if (folder.length > MAX_FOLDER_CHARS)
     throw new Unavailable(`the path of ${places.agentSandboxes} is too long for sockets`);
   writeRootlessRecord(runFolder, { version: 1, id, folder });

@@ -144,7 +144,7 @@ export async function startWorker(
   const input = new PassThrough();
   const { bridges, temporary, home } = request.folders;
   let isOver = false;
-  let said = '';
+  let output = '';
   let complaint = '';
   const over = runProgram({
     file: worker.file,
@@ -161,8 +161,8 @@ export async function startWorker(
     family: { kind: 'group', graceMs: STOP_MS, leftover: 'end' },
     outputs: [
       (chunk) => {
-        said += chunk.toString();
-        const answer = said.endsWith('\n') ? tryJson(said) : undefined;
+        output += chunk.toString();
+        const answer = output.endsWith('\n') ? tryJson(output) : undefined;
         if (answer !== undefined) answered.resolve(answer as WorkerAnswer);
       },
       (chunk) => {

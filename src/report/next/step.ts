@@ -164,7 +164,10 @@ const REVIEW_PLACES = {
   conflict: 'a review of the pull request',
 } as const;
 
-/** Returns how a person continues with what was asked of the pull request. `rounds` is `unknown` where nothing says that no more are allowed. */
+/**
+ * Returns how a person continues with the requests on the pull request. `rounds` is `unknown` where nothing says that
+ * no more are allowed.
+ */
 export function nextStepsForFeedback(kind: FeedbackItem['kind'], rounds: 'used-up' | 'unknown'): readonly NextStep[] {
   const retry = command('retry', ['the pull request']);
   const push = step('push', 'a fix yourself (Ralph counts its rounds from there)');

@@ -33,9 +33,9 @@ const SHOWN_LOCK_FILES = 3;
 
 /** Renders what people and CI asked of the pull request, what was answered, and how its checks are. Empty when nothing was asked and no check needs a comment. */
 export function feedbackSection(report: WorkedReport): string {
-  const asked = listFeedbackRequests(report);
-  const open = asked.filter(({ isOpen }) => isOpen);
-  const answered = asked
+  const requests = listFeedbackRequests(report);
+  const open = requests.filter(({ isOpen }) => isOpen);
+  const answered = requests
     .filter(({ isOpen }) => !isOpen)
     .sort((one, other) => (other.item.answer?.at ?? 0) - (one.item.answer?.at ?? 0));
   const shown = [

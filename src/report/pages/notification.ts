@@ -231,27 +231,27 @@ function refusedWords({ refused }: TaskReport['progress']): string {
 
 /** Quotes the agent's words, one line each, unable to mention anybody. */
 function ownWords({ question, summary, recommendation }: TaskShare): readonly string[] {
-  const said = [
+  const quoted = [
     ...(summary === null ? [] : [`“${text(summary, 500)}”`]),
     ...(recommendation === null || recommendation === summary || recommendation === question
       ? []
       : [`“${text(recommendation, 500)}”`]),
     ...(question === null ? [] : [`**Question:** “${text(question, 500)}”`]),
   ];
-  return said.length === 0 ? [] : [`The agent says:\n\n${said.map((line) => `> ${line}`).join('\n>\n')}`];
+  return quoted.length === 0 ? [] : [`The agent says:\n\n${quoted.map((line) => `> ${line}`).join('\n>\n')}`];
 }
 
 /** Renders a request whose rounds are used up: what was tried, the last answer, and what a person can do now. */
 function renderRounds(id: TaskId, { report }: NotificationText): string {
   const item = itemOf(report, id);
   if (item === null) return headline(report);
-  const asked = link(text(item.title, 120), pageOf(item, report));
+  const itemLink = link(text(item.title, 120), pageOf(item, report));
   const tried = iterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
   const came = item.answer === null ? '' : answerWords(item.answer, report);
   const earlier = (item.tried ?? []).map((one) => `- ${earlierWords(one, report)}`);
   const stands = item.answer?.kind === 'changed' || item.answer?.kind === 'unchanged';
   return [
-    `**${roundsSoFar(item, report)}, and does not try again by itself** (\`max-feedback-rounds\`): ${asked}`,
+    `**${roundsSoFar(item, report)}, and does not try again by itself** (\`max-feedback-rounds\`): ${itemLink}`,
     ...(earlier.length === 0 ? [] : [`Answered before, the oldest first:\n\n${earlier.join('\n')}`]),
     ...(came === '' ? [] : [`${upperFirst(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
     ...(tried.length === 0 ? [] : [`Tried in this run:\n\n${tried.slice(-SHOWN_TRIES).join('\n')}`]),

@@ -138,9 +138,9 @@ function verifyDetail(verification: Verification): string {
 }
 
 /** Renders one Markdown line per text, in the order of its first iteration: `iterations 2–5: …`. */
-export function groupedLines(said: readonly OfIteration[]): readonly string[] {
+export function groupedLines(remarks: readonly OfIteration[]): readonly string[] {
   const byText = new Map<string, number[]>();
-  for (const { iteration, text } of said) byText.set(text, [...(byText.get(text) ?? []), iteration]);
+  for (const { iteration, text } of remarks) byText.set(text, [...(byText.get(text) ?? []), iteration]);
   return [...byText].map(
     ([text, iterations]) =>
       `${new Set(iterations).size === 1 ? 'iteration' : 'iterations'} ${ranges(iterations)}: ${prose(text, 300)}`,

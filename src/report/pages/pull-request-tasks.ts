@@ -92,10 +92,10 @@ function stateWords(state: TaskReport['progress']['state']): string {
 /** Quotes the agent's words and what contradicts them. The words on a task that waits for a person are quoted further up. */
 function ownWords({ task, progress, share }: TaskReport, report: WorkedReport, tests: TestState): readonly string[] {
   const recommended = iterationsOn(report, task.id).at(-1)?.analysis.signal.recommendation ?? null;
-  const said = share.summary ?? share.recommendation ?? recommended;
-  if (said === null || (isStuck(progress) && progress.state !== 'failed')) return [];
+  const words = share.summary ?? share.recommendation ?? recommended;
+  if (words === null || (isStuck(progress) && progress.state !== 'failed')) return [];
   const contradicted = tests.kind === 'failed' ? ['>', '> ⚠️ The agent says so; `verify` says otherwise.'] : [];
-  return [`> “${text(said, 500)}”`, ...contradicted];
+  return [`> “${text(words, 500)}”`, ...contradicted];
 }
 
 function sizeWords({ size }: TaskShare, { task }: TaskReport, report: WorkedReport): readonly string[] {

@@ -86,21 +86,21 @@ function headline(report: WorkedReport, tests: TestState): string {
   const tested = testWords(tests);
   // Reviewers may still object to work that is done.
   const against = describeObjections(report);
-  const asked = against === '' ? '' : `; ${against}`;
+  const ending = against === '' ? '' : `; ${against}`;
   const trouble = troubleOf(report);
   const [glyph, stop] = trouble === '' ? [null, ''] : ['⛔', `${trouble}. `];
   switch (tests.kind) {
     case 'passed':
-      return `## ${glyph ?? (done === all && asked === '' ? '✅' : '🚧')} ${stop}${tasks === '' ? '' : `${tasks}, `}${tested}${asked}`;
+      return `## ${glyph ?? (done === all && ending === '' ? '✅' : '🚧')} ${stop}${tasks === '' ? '' : `${tasks}, `}${tested}${ending}`;
     case 'failed':
-      return `## ❌ ${tested}${trouble === '' ? '' : `. ${trouble}`}${tasks === '' ? '' : `${trouble === '' ? ';' : '.'} ${tasks}`}${asked}`;
+      return `## ❌ ${tested}${trouble === '' ? '' : `. ${trouble}`}${tasks === '' ? '' : `${trouble === '' ? ';' : '.'} ${tasks}`}${ending}`;
     case 'not-run':
     case 'unset':
-      return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}${asked}`;
+      return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}${ending}`;
   }
 }
 
-/** Renders what stops the work, as the headline of every page has it; empty for a run that nothing stopped. */
+/** Renders what stops the work, for the headline of every page; empty for a run that nothing stopped. */
 function troubleOf(report: WorkedReport): string {
   const isTrouble = ['halted', 'blocked', 'failed'].includes(report.outcome.kind);
   return isTrouble ? renderWords(describeOutcomeAlone(report).title, 'markdown') : '';

@@ -70,8 +70,8 @@ const MAX_CHECKS = 10;
 export const MAX_UNLISTED = 25;
 
 function serializeWithin(report: RunReport, maxChars: number, stringify: (status: RalphStatus) => string): string {
-  const asked = listFeedbackRequests(report).length;
-  const most = Math.max(Math.min(tasksOf(report).length, MAX_TASKS), Math.min(asked, MAX_ASKED));
+  const requestCount = listFeedbackRequests(report).length;
+  const most = Math.max(Math.min(tasksOf(report).length, MAX_TASKS), Math.min(requestCount, MAX_ASKED));
   for (let shown = most; ; shown = Math.floor(shown / 2)) {
     const json = stringify(ralphStatus(report, shown));
     if (json.length <= maxChars || shown === 0) return json;
@@ -153,14 +153,14 @@ function agentsOf(report: RunReport): Pick<RalphStatus, 'agents' | 'handOvers'> 
 
 function feedbackOf(report: RunReport, shown: number): RalphStatus['feedback'] {
   const lane = laneOf(report);
-  const asked = listFeedbackRequests(report);
-  if (lane === null || (asked.length === 0 && lane.answers.rounds.length === 0 && lane.checks === null)) return null;
-  const isOpen = asked.filter((one) => one.isOpen);
-  const newestFirst = [...isOpen.toReversed(), ...asked.filter((one) => !one.isOpen).toReversed()];
+  const requests = listFeedbackRequests(report);
+  if (lane === null || (requests.length === 0 && lane.answers.rounds.length === 0 && lane.checks === null)) return null;
+  const isOpen = requests.filter((one) => one.isOpen);
+  const newestFirst = [...isOpen.toReversed(), ...requests.filter((one) => !one.isOpen).toReversed()];
   return {
     rounds: lane.answers.rounds.length,
     open: isOpen.length,
-    answered: asked.length - isOpen.length,
+    answered: requests.length - isOpen.length,
     items: newestFirst
       .slice(0, shown)
       .map(({ id, item }) => ({

@@ -250,7 +250,7 @@ function sectionName(taskId: TaskId, title: string): string {
 
 /** Lists what went wrong, each problem once with its iterations. */
 function problemLines(report: RunReport): readonly string[] {
-  const said = iterationsOf(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
+  const remarks = iterationsOf(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
     [
       ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
       ...errorLine({ analysis, evidence, verdict, ...entry }),
@@ -263,7 +263,7 @@ function problemLines(report: RunReport): readonly string[] {
   const isolation = workOf(report)?.isolation ?? null;
   return [
     ...(isolation === null ? [] : isolationProblems(isolation).map((line) => prose(line, 2000))),
-    ...groupedLines(said).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
+    ...groupedLines(remarks).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
     ...testOnlyLine(report),
   ];
 }
@@ -293,7 +293,7 @@ function testOnlyLine(report: RunReport): readonly string[] {
   return testing === 0 || testing * 100 < percent * iterations.length
     ? []
     : [
-        `${testing} of ${count(iterations.length, 'iteration')} changed nothing but tests (\`test-only-percent\`: ${percent}).`,
+        `${testing} of ${count(iterations.length, 'iteration')} changed only tests (\`test-only-percent\`: ${percent}).`,
       ];
 }
 

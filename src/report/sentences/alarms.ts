@@ -39,13 +39,15 @@ function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly s
   const files = reasons.size + more;
   if (files === 0) return [];
   const groups = grouped([...reasons.keys()], (path) => reasons.get(path) ?? '');
-  const said = [...groups].slice(0, SHOWN_REASONS).map(([why, paths]) => {
+  const groupTexts = [...groups].slice(0, SHOWN_REASONS).map(([why, paths]) => {
     const names = namesOutOf(paths.slice(0, SHOWN).map(marked), paths.length);
     return ` ${names}: ${oneLine(why, 160).replaceAll('`', "'").replace(/\.$/, '')}.`;
   });
   const explained = [...groups.values()].slice(0, SHOWN_REASONS).flat().length;
   const rest = files === explained ? '' : ` For ${String(files - explained)} more, see “Left out”.`;
-  return [`⚠️ ${count(files, 'changed file')} ${files === 1 ? 'is' : 'are'} not in the branch.${said.join('')}${rest}`];
+  return [
+    `⚠️ ${count(files, 'changed file')} ${files === 1 ? 'is' : 'are'} not in the branch.${groupTexts.join('')}${rest}`,
+  ];
 }
 
 /** Returns the rules of `allowed-tools` that would allow the denied commands, or the commands where no rule would. */

@@ -6,7 +6,7 @@ import type { IsolationReport } from '../../handover/report.ts';
 import { count } from '../format.ts';
 
 // All statements on isolation are based on measurements. Names of hosts and checks may come from the agent's programs
-// or from another job: they are foreign text, and stand in `backticks`.
+// or from another job: they are foreign text, and are in `backticks`.
 
 const SHOWN_CHECKS = 5;
 const SHOWN_HOSTS = 10;

@@ -85,7 +85,7 @@ function lowerFirst([first, ...others]: Words): Words {
 function withTests(what: string, report: RunReport): string {
   const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
   const [opening, ...lines] = what.split('\n');
-  const told = (sentence: string): string => [`${opening ?? ''} ${sentence}`.trim(), ...lines].join('\n');
+  const withOpening = (sentence: string): string => [`${opening ?? ''} ${sentence}`.trim(), ...lines].join('\n');
   if (report.outcome.kind === 'failed') {
     // A failed run does not report good news.
     const red = redTests(report);
@@ -93,14 +93,14 @@ function withTests(what: string, report: RunReport): string {
   }
   if (first === undefined) {
     const steps = passedCommands(report).map((step) => inCode(cut(step, 60)));
-    return told(
+    return withOpening(
       steps.length === 0
         ? '⚠️ Nothing was tested: set `verify` to the command that runs the tests.'
         : `⚠️ \`verify\` is not set; ${passedWords(steps)}.`,
     );
   }
   return lastVerification(report).kind === 'passed'
-    ? told(`✅ ${others.length === 0 ? inCode(first) : '`verify`'} passes.`)
+    ? withOpening(`✅ ${others.length === 0 ? inCode(first) : '`verify`'} passes.`)
     : what;
 }
 
@@ -200,7 +200,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
     case 'test_saturation':
       return {
         title,
-        what: `${settingOf(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
+        what: `${settingOf(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed only tests.`,
       };
     case 'safety':
       return {
@@ -291,7 +291,7 @@ function waitingForMerge(report: RunReport, { hold, refusal }: HeldHead, number:
   const decided = `${name} is ${holdWords(hold)}`;
   return refusal === null
     ? `${decided}, so nothing new is pushed to it.${left}`
-    : `${decided}. What is asked of it needs new commits, and this token could not make it a draft first, so nothing is pushed: ${refusal}`;
+    : `${decided}. The requests on it need new commits, and this token could not make it a draft first, so nothing is pushed: ${refusal}`;
 }
 
 /** Renders `approved and set to merge automatically`. */
@@ -301,7 +301,7 @@ function holdWords({ approvedBy, autoMerge, queued }: HeldHead['hold']): string 
   return approvedBy.length > 0 ? `approved and ${merging}` : merging;
 }
 
-/** Quotes what is said of the one task that waits, or lists the first five and what they wait for, one line each. */
+/** Quotes what is said about the one task that waits, or lists the first five and what they wait for, one line each. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const named = onlyTrouble(tasks);
   if (named !== null) return quoteWordsOn(named);

@@ -73,7 +73,8 @@ function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
 
 /** Splits the sentence of an unchecked finding into what it is about and the reason; null where there is none. */
 function unseenParts({ kind, says }: Finding): { readonly what: string; readonly why: string } | null {
-  const { what, why } = /^(?<what>.*?),? could not be checked: (?<why>.*)$/s.exec(says)?.groups ?? {};
+  const [, question, thing, why] = /^(?:Could not check (.*?)|(.*?),? could not be checked): (.*)$/s.exec(says) ?? [];
+  const what = question ?? thing;
   return kind !== 'unchecked' || what === undefined || why === undefined ? null : { what, why };
 }
 
@@ -85,12 +86,12 @@ function withFirst(text: string, letter: 'upper' | 'lower'): string {
 function item(found: Finding, several: boolean): string {
   const { remedy } = found;
   const place = placeOf(found, several);
-  const said = `- ${MARKS[found.kind]} ${place === '' ? '' : `${code(place.slice(0, -2), 120)}: `}${prose(flatten(found.says), MAX_CHARS)}`;
-  if (remedy === null) return said;
+  const opening = `- ${MARKS[found.kind]} ${place === '' ? '' : `${code(place.slice(0, -2), 120)}: `}${prose(flatten(found.says), MAX_CHARS)}`;
+  if (remedy === null) return opening;
   const page = remedy.link === null ? '' : ` ${link('Open the page', remedy.link)}.`;
   const paste = remedy.paste ?? '';
-  if (paste.includes('\n')) return `${said} ${prose(remedy.text, MAX_CHARS)}${page}\n\n${block(paste)}\n`;
-  return `${said} ${prose(remedy.text, MAX_CHARS)}${page}${paste === '' ? '' : ` ${code(paste, MAX_CHARS)}`}`;
+  if (paste.includes('\n')) return `${opening} ${prose(remedy.text, MAX_CHARS)}${page}\n\n${block(paste)}\n`;
+  return `${opening} ${prose(remedy.text, MAX_CHARS)}${page}${paste === '' ? '' : ` ${code(paste, MAX_CHARS)}`}`;
 }
 
 /** Renders lines to paste; like in a fence, nothing is put between their characters. */

@@ -26,10 +26,10 @@ export function stuckTasks(report: RunReport): readonly TaskReport[] {
 export function renderStuckTask(one: TaskReport, report: RunReport): string {
   if (!gotStuck(one, report)) return '';
   const entries = iterationsOn(report, one.task.id);
-  const said = lastWords(one, entries);
+  const words = lastWords(one, entries);
   return [
     opening(one, report),
-    ...(said === null ? [] : [`The agent says: “${text(said, 500)}”`]),
+    ...(words === null ? [] : [`The agent says: “${text(words, 500)}”`]),
     `What was tried last:\n\n${entries
       .slice(-SHOWN_ITERATIONS)
       .map((entry) => `- ${iterationLine(entry)}`)

@@ -38,7 +38,7 @@ export function nextToMerge(train: Train): string {
   return next.obstacle === 'update' ? `${name} is the next to merge: ${OBSTACLE_WORDS.update}.` : `${how}: ${why}.`;
 }
 
-/** Returns what one pull request waits for, and what is known of its base branch, as one sentence of Markdown; empty when nothing is. */
+/** Returns what one pull request waits for, and whether it is behind its base branch, as one sentence of Markdown; empty when nothing is. */
 export function standingOf(train: Train, pull: TrainPull): string {
   const ahead = aheadOf(train, pull);
   const facts = [
@@ -77,7 +77,7 @@ export function autoMergeWords({ number, kind, detail }: AutoMerge): string {
 
 const PREVENTED_WORDS = {
   unknown: "its branch's state could not be read",
-  incomplete: 'its work is not complete. The next run goes on with it',
+  incomplete: 'its work is not complete. The next run continues it',
   unverified: 'its newest commit was not verified in a clean clone. Set `verify`, or merge it yourself',
   person: "its newest commit is a person's. Merge it yourself once you have reviewed that",
   'review-again': 'its commits are newer than what people decided. Review it again',

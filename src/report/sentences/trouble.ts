@@ -58,7 +58,7 @@ function stopWords(outcome: Halt, report: RunReport): Words {
     case 'permission_denied':
       return ['the agent was denied a tool'];
     case 'test_saturation':
-      return [`${times(policy?.testOnlyIterations)} in a row changed nothing but tests`];
+      return [`${times(policy?.testOnlyIterations)} in a row changed only tests`];
     case 'safety':
       return ['the agent says that it is finished, and is not'];
     case 'circuit_open':

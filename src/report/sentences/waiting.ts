@@ -36,8 +36,8 @@ export function quoteWordsOn({ task, progress, share, asked }: TaskReport): stri
   if (progress.reason === 'feedback_rounds') return '`max-feedback-rounds` allows no more rounds.';
   if (progress.reason === 'push_refused') return `The server says: “${quietWords(progress.refused?.words ?? '')}”`;
   if (share.question !== null) return `The agent asks: “${quietWords(share.question)}”`;
-  const said = share.summary ?? share.recommendation;
-  return said === null ? '' : `The agent says: “${quietWords(said)}”`;
+  const words = share.summary ?? share.recommendation;
+  return words === null ? '' : `The agent says: “${quietWords(words)}”`;
 }
 
 /** Explains why a given-up task is not worked on, with the agent's own words or a link to them. */
@@ -46,8 +46,8 @@ function whyStuck({ task, progress, share, asked }: TaskReport): string {
   if (file !== null)
     return `marked as ${progress.state} in \`${quiet(file)}\`${progress.state === 'failed' ? ' by an earlier Ralph' : ''}`;
   const iterations = count(progress.attempts, 'iteration');
-  const said = share.question ?? share.summary ?? share.recommendation;
-  const quoted = said === null ? '' : ` The agent says: “${quietWords(said)}”`;
+  const words = share.question ?? share.summary ?? share.recommendation;
+  const quoted = words === null ? '' : ` The agent says: “${quietWords(words)}”`;
   const more = asked === null ? quoted : ` See ${asked}`;
   switch (progress.state) {
     case 'failed':

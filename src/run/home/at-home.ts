@@ -153,7 +153,7 @@ async function work(
         lookAtPeople: null,
         agents: pipeline === null ? agents : showPipelineSteps(agents, show),
         outlet: { kind: 'hand-over', handOver: outlet.keep },
-        patience: {
+        waitPolicy: {
           policy,
           renew: (unfinished, maxRunMs) =>
             renewReservation({ ...deps, config: { ...config, policy }, store }, unfinished, maxRunMs),

@@ -54,8 +54,8 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
         showWait: () => Promise.resolve(),
         sayLeft: () => undefined,
         ending: new AbortController().signal,
-        // This job cannot ask what others have used meanwhile.
-        patience: null,
+        // This job cannot ask what others have used in the meantime.
+        waitPolicy: null,
         lookAtPeople: null,
       },
       { ...intake, tasks: intake.tasks.map((task) => withoutSecrets(task, redact)), claimedAt: deps.clock.now() },

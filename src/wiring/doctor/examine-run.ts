@@ -37,9 +37,9 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const isSplit = config.handoff.phase === 'gate';
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();
-  const found = await workflowFiles(context.workspace);
-  const settings = await effectiveSettingsOf(found, { folder: context.workspace, env: environment });
-  const files = withEffectiveInputs(found, settings);
+  const written = await workflowFiles(context.workspace);
+  const settings = await effectiveSettingsOf(written, { folder: context.workspace, env: environment });
+  const files = withEffectiveInputs(written, settings);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const notes = await readCheckoutFile(context.workspace, fromRoot(config.workingDirectory, '.ralph/AGENT.md'));
   const name = `${context.repository.owner}/${context.repository.repo}`;

@@ -57,9 +57,9 @@ export const examineCheckout: Examine = async (asked) => {
   const checkout = await findCheckout(folder, process.env).catch((error: unknown) => messageOf(error));
   if (typeof checkout === 'string') return { kind: 'missing', why: checkout };
   const { top } = checkout;
-  const found = await workflowFiles(top);
-  const settings = await settingsInForce(found, { folder: top, env: process.env });
-  const files = withEffectiveInputs(found, settings);
+  const written = await workflowFiles(top);
+  const settings = await settingsInForce(written, { folder: top, env: process.env });
+  const files = withEffectiveInputs(written, settings);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const notes = await readCheckoutFile(
     top,

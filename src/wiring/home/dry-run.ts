@@ -74,7 +74,7 @@ export async function showWhatWouldRun(
     for (const missing of setting.loginProblems) log.warning(`A real run would end here: ${missing}`);
     const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run'), loginProblems: [] });
     const kept = checkoutFiles(checkout.top);
-    const wired = connect(world, { patience: null, isolated: nothingToIsolate });
+    const wired = connect(world, { timeouts: null, isolated: nothingToIsolate });
     const connections = homeConnections({ kept, top: checkout.top, place, gate }, wired);
     const store = readOnly(await connections.store());
     const machine = createMachine(world, { startedAt: world.clock.now(), workFiles: wired.workFiles });
@@ -84,21 +84,21 @@ export async function showWhatWouldRun(
     );
     const userPrompt = await machine.readPrompt();
     await detectOtherRalphs(gateDeps);
-    const found = await previewQueue(gateDeps);
+    const preview = await previewQueue(gateDeps);
     const now = world.clock.now();
-    const { notes: gateNotes } = found.kind === 'end' ? found.intake : found;
+    const { notes: gateNotes } = preview.kind === 'end' ? preview.intake : preview;
     for (const warning of gateNotes.warnings) log.warning(warning);
-    if (found.kind === 'end') return ended(config, { outcome: found.intake.outcome, now }, print);
-    const asked = wanted === null ? found : findAskedTask(found.tasks, wanted);
+    if (preview.kind === 'end') return ended(config, { outcome: preview.intake.outcome, now }, print);
+    const asked = wanted === null ? preview : findAskedTask(preview.tasks, wanted);
     if (asked.kind === 'none') throw new UserError('configuration', asked.why);
     const { tasks } = asked;
-    const soFar = startRun(found.state, now);
+    const soFar = startRun(preview.state, now);
     // The log lists the steps; only the first call is shown.
     const { pipeline, policy, warnings } = await readPipeline(gateDeps);
     for (const warning of warnings) log.warning(warning);
     const mcpServers = await readMcpServers(gateDeps);
-    const first = pipeline === null ? null : firstCall({ steps: pipeline.steps, memory: found.state.steps, now });
-    const step = nextStep({ state: found.state, tasks, run: soFar, policy, now });
+    const first = pipeline === null ? null : firstCall({ steps: pipeline.steps, memory: preview.state.steps, now });
+    const step = nextStep({ state: preview.state, tasks, run: soFar, policy, now });
     if (step.kind === 'stop') {
       if (isWorthWaiting(step.outcome, { run: soFar, policy, now }))
         print(`The run would wait until ${formatInstant(step.outcome.resumeAt)}.\n`);
@@ -108,18 +108,18 @@ export async function showWhatWouldRun(
       {
         ...{
           kind: 'work',
-          lane: found.lane,
+          lane: preview.lane,
           tasks,
-          state: found.state,
+          state: preview.state,
           policy,
           claimedAt: now,
           pipeline,
           mcpServers,
-          notes: found.notes,
+          notes: preview.notes,
         },
         opened: { head: '', base: '', fork: '', baseTree: '', ahead: 0 },
       },
-      { state: found.state, agent: { name: '', version: '' }, now },
+      { state: preview.state, agent: { name: '', version: '' }, now },
     );
     const { files, readLearnings } = machine;
     const { notes } = await readSetAsideFiles({ files, prompt: userPrompt });
@@ -149,11 +149,11 @@ export async function showWhatWouldRun(
       resume:
         first?.session === 'fresh'
           ? null
-          : await sessionToResume(gateDeps.store, { state: found.state, taskId: step.task.id, policy, now }),
+          : await sessionToResume(gateDeps.store, { state: preview.state, taskId: step.task.id, policy, now }),
       budgetUsd: budgetLeft(work, soFar.costUsd, policy),
     });
     print(`Task: ${step.task.id}: ${terminalLine(step.task.title, 200)}\n`);
-    print(`Branch: ${found.lane.branch}, from ${found.lane.baseBranch} (${found.lane.start.kind})\n`);
+    print(`Branch: ${preview.lane.branch}, from ${preview.lane.baseBranch} (${preview.lane.start.kind})\n`);
     print(
       `Command line: ${[agent.path ?? `${agent.name} ${agent.version} (to be installed)`, ...args.map(quoted)].join(' ')}\n`,
     );

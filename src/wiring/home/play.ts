@@ -43,7 +43,7 @@ interface Play {
 export async function playAtHome(world: World, play: Play): Promise<RunReport> {
   const { log } = world;
   const isolated = isolatedRun(world);
-  const wired = connect(world, { patience: null, isolated });
+  const wired = connect(world, { timeouts: null, isolated });
   const connections = homeConnections(play, wired);
   const guard = createGuard(world, {
     putBack: () => [],

@@ -8,7 +8,8 @@ import type { World } from '../world.ts';
  */
 export async function removeDeadSandboxes(environment: World['environment']): Promise<void> {
   try {
-    const isSandboxFolder = (name: string): boolean => name.startsWith('ralph-room-');
+    // Earlier versions called a sandbox a room.
+    const isSandboxFolder = (name: string): boolean => /^ralph-(?:sandbox|room)-/.test(name);
     const filled = agentSandboxFolders(environment).filter(
       (path) => existsSync(path) && readdirSync(path).some(isSandboxFolder),
     );

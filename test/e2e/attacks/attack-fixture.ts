@@ -16,7 +16,7 @@ import { openAtUser, openDoors } from './open-doors.ts';
 import { createScene, LEVEL, type Run, type Scene, type SceneJob } from '../e2e-fixture.ts';
 import { runSplitAsOne } from '../split-fixture.ts';
 
-/** The attackers; each has what it has in a real job, and no more. */
+/** The attackers, each with exactly the access that it has in a real job. */
 type Attacker =
   | 'the agent'
   | "the agent's leftover process"
@@ -130,7 +130,7 @@ export function openScratch({
   if (own === null) return { aim: `scratch='${folder}'\n`, of, [Symbol.asyncDispose]: () => Promise.resolve() };
   // The copies belong to the test's user, because the end of a run removes everything that belongs to the agent's user.
   const [first, ...around] = own.around;
-  const copying = `while :; do for left in /var/tmp/ralph-room-*/trees/work/*/${SCRATCH}; do cp -dR "$left/." "$0/" 2>/dev/null; done; sleep 0.1; done`;
+  const copying = `while :; do for left in /var/tmp/ralph-sandbox-*/trees/work/*/${SCRATCH}; do cp -dR "$left/." "$0/" 2>/dev/null; done; sleep 0.1; done`;
   const copier = spawn(first ?? 'sh', [...around, 'sh', '-c', copying, folder], { stdio: 'ignore' });
   return {
     aim: '',

@@ -113,7 +113,7 @@ const notPlanted: Attack<Aftermath>['holds'] = ({ run }) => {
 
 if (existsSync('/usr/bin/cc'))
   repel<Aftermath>('LD_PRELOAD for the post step', {
-    heldBy: 'e2e/isolation/rooms.test.ts',
+    heldBy: 'e2e/isolation/sandboxes.test.ts',
     stage: (scene) => {
       const library = join(scene.testbed.folder, 'planted.so');
       execFileSync('/usr/bin/cc', ['-shared', '-fPIC', '-x', 'c', '-o', library, '-'], { input: PRELOADED });
@@ -142,7 +142,7 @@ repel<Aftermath>('A post.js that was changed', {
 });
 
 repel<Aftermath>('A Node that was replaced', {
-  heldBy: 'e2e/isolation/rooms.test.ts',
+  heldBy: 'e2e/isolation/sandboxes.test.ts',
   stage: (scene) => {
     const node = join(scene.testbed.folder, 'node');
     symlinkSync(process.execPath, node);
@@ -155,7 +155,7 @@ repel<Aftermath>('A Node that was replaced', {
 });
 
 repel<Aftermath>('An older record of the same run', {
-  heldBy: 'e2e/isolation/rooms.test.ts',
+  heldBy: 'e2e/isolation/sandboxes.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     scene.openIssue('Count on');
@@ -231,7 +231,7 @@ repel<Aftermath>('A record that was sealed with the token', {
 });
 
 repel<Aftermath>('What waits in the quarantine', {
-  heldBy: 'e2e/isolation/rooms.test.ts',
+  heldBy: 'e2e/isolation/sandboxes.test.ts',
   stage: async (scene) => {
     scene.openIssue('Count');
     const destroy = `cd "$run_folder/git/quarantine" && {

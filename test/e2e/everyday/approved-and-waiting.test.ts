@@ -6,7 +6,7 @@ import { events } from '../../../testbed/testbed.ts';
 import { createScene } from '../e2e-fixture.ts';
 import { BRANCH, createReviewedScene, onFirstLine, pullOf, review, REVIEWER } from '../feedback/feedback-fixture.ts';
 
-test('a pull request that is approved and armed: a new issue waits, and what its review asks for is pushed to a draft without auto-merge', async () => {
+test("a pull request that is approved and armed: a new issue waits, and the reviewer's requests are pushed to a draft without auto-merge", async () => {
   await using scene = await createReviewedScene();
   const { github, git } = scene.testbed;
   const { state } = github;

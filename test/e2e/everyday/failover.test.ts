@@ -45,7 +45,7 @@ function later(ms: number): Readonly<Record<string, string>> {
   return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
 }
 
-test('the agent at its usage limit hands its task to the next one; when both are at theirs, the lane waits for the first that comes back', async () => {
+test('an agent at its usage limit hands its task to the next one; when both are at their limits, the lane waits for the earlier reset', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const now = Math.floor(Date.now() / MINUTE) * MINUTE;

@@ -6,7 +6,7 @@ import { createScene } from '../e2e-fixture.ts';
 /** The runner gives this to jobs of label and comment events. */
 const readOnlyCache = { ACTIONS_CACHE_MODE: 'read' };
 
-test('a labelled issue is worked on a lane of its own; the ref keeps what the read-only cache does not; the queue leaves it alone', async () => {
+test('a labelled issue is worked on in its own lane; the ref keeps what the read-only cache cannot; the queue leaves it alone', async () => {
   await using scene = await createScene();
   const { testbed } = scene;
   const issue = scene.openIssue('Greet several people');
@@ -74,7 +74,7 @@ test.each([
   expect(github.requests).toEqual([]);
 });
 
-test('commands of a writer: status and unknown ones are answered in one sticky comment, run works the issue', async () => {
+test('commands of a writer: status and unknown ones are answered in one sticky comment, run works on the issue', async () => {
   await using scene = await createScene();
   const { github } = scene.testbed;
   const issue = scene.openIssue('Greet twice');
@@ -121,7 +121,7 @@ test.each(rows(1, ['/ralph run', '/ralph status', '/ralph nonsense']))(
   },
 );
 
-test('a label that a stranger put on is refused', async () => {
+test('a label that a stranger added is refused', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet twice');
   expect(await scene.run({ event: events.labeled(issue, 'ralph', 'triager') })).toMatchObject({

@@ -27,7 +27,7 @@ async function requestsOf({ testbed: { github } }: Scene, run: () => Promise<unk
   return github.requests.length - before;
 }
 
-test('a task that takes too many iterations: a label, a comment that a person can act on, and on their word another try', async () => {
+test('a task that takes too many iterations gets a label and a comment that a person can act on, and another try on their word', async () => {
   await using scene = await createScene();
   const { github } = scene.testbed;
   const issue = scene.openIssue('Greet');
@@ -58,7 +58,7 @@ test('a task that takes too many iterations: a label, a comment that a person ca
   expect(ours(scene, issue.number)).toEqual([expect.stringContaining('✅ done')]);
 });
 
-test('five issues in a run: one comment on each, and requests that an hour has room for, printed', async () => {
+test('five issues in a run: one comment on each, and no more requests than an hour allows', async () => {
   await using scene = await createScene();
   const { github } = scene.testbed;
   const issues = ['One', 'Two', 'Three', 'Four', 'Five'].map((title) => scene.openIssue(title));
@@ -84,7 +84,7 @@ test('five issues in a run: one comment on each, and requests that an hour has r
   );
 });
 
-test('merged: the branch goes, GitHub closes the issues, the next run is idle; reopened by a person the issue is worked again, on the queue', async () => {
+test('merged: the branch is deleted, GitHub closes the issues, the next run is idle; an issue that a person reopens is worked on again in the queue', async () => {
   await using scene = await createScene();
   const { github, git } = scene.testbed;
   const issue = scene.openIssue('Greet');

@@ -8,7 +8,7 @@ const close = ({ testbed: { github } }: Scene, number: number): void => {
   closeIssue(github.state, number, { by: 'octo', now: Date.now() });
 };
 
-test('three issues, one of them locked, over two scheduled runs: all are worked, and one warning names what could not be written', async () => {
+test('three issues, one of them locked, over two scheduled runs: all are worked on, and one warning names what could not be written', async () => {
   await using scene = await createScene();
   const locked = scene.openIssue('Locked');
   const others = [scene.openIssue('Second'), scene.openIssue('Third')];
@@ -23,7 +23,7 @@ test('three issues, one of them locked, over two scheduled runs: all are worked,
   for (const issue of [locked, ...others]) expect(issue.labels).toContain('ralph:done');
 });
 
-test('the issue is closed during call 1 of 5: no further call, no pull request that claims it, no label', async () => {
+test('the issue is closed during call 1 of 5: no more calls, no pull request that claims it, no label', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
   let answering: ReturnType<Scene['run']> | null = null;
@@ -50,7 +50,7 @@ test('the issue is closed during call 1 of 5: no further call, no pull request t
   expect(await scene.run()).toMatchObject({ calls: 0 });
 });
 
-test('the same with three jobs: the job that publishes heeds it', async () => {
+test('the same with three jobs: the job that publishes notices it', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
   const { publish } = await runSplit(scene, {
@@ -67,6 +67,6 @@ test('the same with three jobs: the job that publishes heeds it', async () => {
   expect(publish).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'paused', reason: 'withdrawn' } });
   expect(issue.labels).toEqual(['ralph']);
   expect(scene.testbed.github.state.pulls).toEqual([]);
-  // The agent's job cannot be informed meanwhile, so its work is kept on the branch.
+  // The agent's job cannot be informed while it works, so its work is kept on the branch.
   expect(await scene.commitsOf('ralph/queue')).not.toEqual([]);
 });

@@ -20,7 +20,7 @@ const allNotifications = ({ testbed: { github }, notificationsOn }: Scene): read
     notificationsOn(issue).map(({ body }) => body),
   );
 
-test('push protection refuses a file of the first of three tasks: it is left out, the others are done, and one person is asked in the words of GitHub', async () => {
+test("push protection refuses a file of the first of three tasks: it is left out, the others are done, and one person is notified in GitHub's words", async () => {
   await using scene = await createScene();
   for (const title of ['One', 'Two', 'Three']) scene.openIssue(title);
   await setServerRules(scene.testbed.remote.repositoryFolder, [
@@ -44,7 +44,7 @@ test('push protection refuses a file of the first of three tasks: it is left out
   expect(allNotifications(scene).filter((body) => body.includes('refuses the work on'))).toHaveLength(1);
 });
 
-test('a branch that is in the way, and a ruleset that accepts no author but its own: no call, one notification, and nothing is left behind; then a branch that may not be deleted', async () => {
+test('a conflicting branch name, and a ruleset that accepts only its own author: no call, one notification, no leftovers; then a branch that may not be deleted', async () => {
   await using scene = await createScene();
   const { git, remote } = scene.testbed;
   const issue = scene.openIssue('One');

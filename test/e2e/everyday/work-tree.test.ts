@@ -19,7 +19,7 @@ async function fillWithLineEnds(remote: GitRemote): Promise<void> {
   await rm(seed, { recursive: true });
 }
 
-test('line ends, a nested repository of verify, packages that are ignored too late, work on a branch of its own: done in two calls', async () => {
+test("line ends, a nested repository from verify, packages that are ignored too late, work on the agent's own branch: done in two calls", async () => {
   await using scene = await createScene({ fill: fillWithLineEnds });
   scene.openIssue('Add a greeting');
   const leaving = `mkdir packages; for i in $(seq 320); do echo x > packages/$i.js; done

@@ -18,7 +18,7 @@ import {
   suggesting,
 } from './feedback-fixture.ts';
 
-test('a review starts a run: what it spells out is committed without a call, the other thread is worked on, each has one answer', async () => {
+test('a review starts a run: its suggested change is committed without a call, the other thread is worked on, and each gets one answer', async () => {
   await using scene = await createReviewedScene();
   const { threads, event } = review(scene, [suggesting('// Counted.'), onFirstLine('Please say why.')], {
     body: 'Almost there.',
@@ -47,7 +47,7 @@ test('a review starts a run: what it spells out is committed without a call, the
   expect(JSON.stringify([scene.testbed.github.state.threads, scene.testbed.github.state.comments])).toBe(written);
 });
 
-test('whoever is not content says so in the thread, and gets one more answer', async () => {
+test('a person who disagrees in the thread gets one more answer', async () => {
   await using scene = await createReviewedScene();
   const { state } = scene.testbed.github;
   const { threads, event } = review(scene, [onFirstLine('Please say why.')]);
@@ -61,7 +61,7 @@ test('whoever is not content says so in the thread, and gets one more answer', a
   expect(thread.comments.map(({ author }) => author.type)).toEqual(['User', 'Bot', 'User', 'Bot']);
 });
 
-test('an approval starts a run that asks GitHub nothing, and ends what was asked before', async () => {
+test('an approval starts a run that makes no request to GitHub, and ends earlier requests', async () => {
   await using scene = await createReviewedScene();
   const { state } = scene.testbed.github;
   const { threads } = review(scene, [onFirstLine('Please say why.')]);
@@ -88,7 +88,7 @@ test('a base branch that moved on and conflicts is merged, without a marker in a
   expect(await scene.testbed.git('log', '-m', '--patch', BRANCH)).not.toMatch(/^[+ ]*(?:<{7}|>{7}) /m);
 });
 
-test('an agent that leaves the markers, and says that it is done, has nothing published', async () => {
+test('an agent that leaves the markers and claims to be done has nothing published', async () => {
   await using scene = await createReviewedScene();
   await scene.testbed.remote.commitByHand('main', { [MODULE]: '// By hand.\n' });
   const before = await scene.testbed.git('rev-parse', BRANCH);

@@ -19,7 +19,7 @@ function longLog(bytes: number): string {
   return `${line.repeat(Math.ceil(bytes / line.length))}${rest}${at} ${WANTED}\n`;
 }
 
-test('a failed check starts a run that gets the end of its log, and is compared with what it became on the next head', async () => {
+test("a failed check starts a run that gets the end of its log and compares it with the check's result on the next head", async () => {
   await using scene = await createReviewedScene();
   const log = { kind: 'text', content: longLog(10_000) } as const;
   const { event } = await report(scene, { log, annotations: [annotation('Line 1 is wrong.')] });
@@ -45,7 +45,7 @@ test('a check that fails on the base branch as well, or passes when it is run ag
   expect(await scene.run({ event })).toMatchObject({ calls: 0 });
 });
 
-test("the failed run of Ralph's own workflow is not answered, and another workflow of its name is", async () => {
+test("a failed run of Ralph's own workflow is not answered, but that of another workflow with the same name is", async () => {
   await using scene = await createReviewedScene();
   const own = await report(scene, { name: 'ralph', workflow: { name: 'ralph', path: '.github/workflows/ralph.yml' } });
   expect(await scene.run({ event: own.event })).toMatchObject({ calls: 0, outputs: { reason: 'not_for_us' } });
@@ -57,7 +57,7 @@ test("the failed run of Ralph's own workflow is not answered, and another workfl
   expect(await scene.run({ event: other.event })).toMatchObject({ calls: 1 });
 });
 
-test('a log of 48 MiB is streamed: it costs no memory, and is in no prompt, state or page', async () => {
+test('a log of 48 MiB is streamed: it costs no memory, and does not reach a prompt, state or page', async () => {
   await using scene = await createReviewedScene();
   const content = longLog(1000);
   const first = await report(scene, { log: { kind: 'text', content } });
@@ -78,7 +78,7 @@ test('a log of 48 MiB is streamed: it costs no memory, and is in no prompt, stat
   expect([JSON.stringify([issues, comments, threads]), refs, run.main.log, run.summary].join()).not.toContain(EARLY);
 });
 
-test('of a log of 10 MB the three jobs hand over what is shown', async () => {
+test('of a log of 10 MB the three jobs hand over only the shown part', async () => {
   await using scene = await createReviewedScene();
   const { event } = await report(scene, { log: { kind: 'text', content: longLog(10 * MEBIBYTE) } });
   const kept = join(scene.testbed.folder, 'kept');

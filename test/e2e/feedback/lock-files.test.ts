@@ -62,7 +62,7 @@ test('a lock file that conflicts is made again by the real npm, and the merge ne
   expect(scene.pullOf(BRANCH).body).toContain('merged, with regenerated lock files in');
 });
 
-test('orders in AGENT.md, scripts and settings of the branch get nothing that its agent has not', async () => {
+test('instructions in AGENT.md, scripts and settings of the branch get no access that its agent lacks', async () => {
   await using scene = await createReviewedScene();
   const [ran, program] = [join(scene.testbed.folder, 'ran'), join(scene.testbed.folder, 'not-git')];
   await writeFile(program, `#!/bin/sh\nenv > ${ran}-as-git\nexit 1\n`);

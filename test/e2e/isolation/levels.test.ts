@@ -21,7 +21,7 @@ const ASK_ELSEWHERE = `
   head -1 <&3 > answer.txt`;
 
 describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
-  // Also tested by isolation/rooms and unit/core/isolation/level.
+  // Also tested by isolation/sandboxes and unit/core/isolation/level.
   deepTest('auto is namespace where there is root', async () => {
     await using scene = await createScene({ level: 'auto' });
     scene.openIssue('Add a test');
@@ -31,7 +31,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
 
   const user = sudoUser(inject('programs'), ACTION_FOLDER);
   test.runIf(user !== null).each(rows(1, ['auto', 'user']))(
-    'a user with sudo has it without being root, and gets everything back (%s)',
+    'a user with sudo gets it without being root, and all files are given back (%s)',
     async (level) => {
       await using scene = await createScene({ level, user });
       scene.openIssue('Add a test');
@@ -53,7 +53,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
       ['namespace', '027'],
       ['user', '077'],
     ]),
-  )('works at %s whatever the mask of the runner (%s), and gives everything back', async (level, mask) => {
+  )('works at %s with any umask of the runner (%s), and gives all files back', async (level, mask) => {
     await using scene = await createScene({ level, user, through: masked(mask) });
     scene.openIssue('Add a test');
     const run = await scene.run({ inputs: { verify: 'npm test' } });
@@ -65,18 +65,23 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     ).toBe('');
   });
 
-  test.runIf(user !== null)('where no program may be started from /var/tmp, the sandbox is elsewhere', async () => {
+  test.runIf(user !== null)('if no program may be started from /var/tmp, the sandbox is elsewhere', async () => {
     await using scene = await createScene({ level: 'namespace', user });
     scene.own?.run('mount', '-o', 'remount,noexec', '/var/tmp');
     scene.openIssue('Add a test');
     const run = await scene.run({ inputs: { verify: 'npm test' } });
     expect(run.outputs['outcome'], run.main.log).toBe('complete');
-    expect(scene.own?.run('sh', '-c', 'ls -A "$0/_ralph" /var/tmp /run | grep ralph-room-; true', run.machine)).toBe(
-      '',
-    );
+    expect(
+      scene.own?.run(
+        'sh',
+        '-c',
+        'ls -A "$0/_ralph" /var/tmp /run | grep -E "ralph-(sandbox|room)-"; true',
+        run.machine,
+      ),
+    ).toBe('');
   });
 
-  test('in a container auto is user, and the summary says what is not limited', async () => {
+  test('in a container auto means user, and the summary says what is not limited', async () => {
     await using scene = await createScene({ level: 'auto', through: WITHOUT_MOUNTS });
     const issue = scene.openIssue('Add a test');
     const run = await scene.run({ event: events.labeled(issue), inputs: { 'max-iterations': '1' } });
@@ -103,7 +108,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
       ['none', 'api.example.com', 'With `isolation: none` the agent reaches the whole network'],
     ]),
   )(
-    'isolation: %s and allowed-hosts: %s end the run before a call where nothing limits the network',
+    'isolation: %s and allowed-hosts: %s end the run before a call if nothing limits the network',
     async (level, hosts, why) => {
       await using scene = await createScene({ level, through: WITHOUT_MOUNTS });
       scene.openIssue('Add a test');
@@ -113,7 +118,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     },
   );
 
-  test('where nothing works, a schedule runs with a warning, and a label does not', async () => {
+  test('if no isolation works, a scheduled run continues with a warning, and a labelled one does not', async () => {
     await using scene = await createScene({ level: 'auto', through: WITHOUT_USERS });
     const issue = scene.openIssue('Add a test');
     const scheduled = await scene.run({ inputs: { 'max-iterations': '1' } });
@@ -139,7 +144,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     },
   );
 
-  // Also tested by integration/isolation/room.
+  // Also tested by integration/isolation/agent-sandbox.
   deepTest('a service of the job is reached where its port is named, by the agent and by verify', async () => {
     await using scene = await createScene({ level: 'namespace' });
     scene.openIssue('Add a test');
@@ -157,7 +162,7 @@ describe.skipIf(noOwnMachine !== null)('the level of isolation', () => {
     expect(run.summary).toContain('own user, processes, files and network');
   });
 
-  // Also tested by isolation/rooms, workflows/three-jobs and unit/core/isolation/texts.
+  // Also tested by isolation/sandboxes, workflows/three-jobs and unit/core/isolation/texts.
   deepTest('three jobs: the loop is isolated, and the job that publishes says whose word that is', async () => {
     await using scene = await createScene({ level: 'namespace' });
     scene.openIssue('Greet');

@@ -66,7 +66,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
     expectNothingLeft(scene, run);
   });
 
-  // Also tested by integration/isolation/room.
+  // Also tested by integration/isolation/agent-sandbox.
   deepTest('what it leaves running ends with its call, whatever it did', async () => {
     await using scene = await createScene({ level });
     scene.openIssue('Add a test');

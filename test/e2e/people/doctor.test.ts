@@ -49,7 +49,7 @@ async function sceneWithWorkflow(change: (text: string) => string = (text) => te
   return scene;
 }
 
-test('/ralph doctor of a repository that is set up: green, without a call, in the one status comment', async () => {
+test('/ralph doctor of a correct set-up: green, without a call, in the one status comment', async () => {
   await using scene = await sceneWithWorkflow();
   await using provider = await startProvider(200);
   const { github } = scene.testbed;
@@ -88,7 +88,7 @@ test('/ralph doctor of a repository that is set up: green, without a call, in th
   expect(issue.labels).toEqual(['ralph']);
 });
 
-test('command: doctor says everything that is wrong at once, and fails', async () => {
+test('command: doctor reports all problems at once, and fails', async () => {
   await using scene = await sceneWithWorkflow((text) =>
     text.replace('issues: write', 'issues: read').replace('verify:', 'verfy:'),
   );
@@ -118,7 +118,7 @@ test('command: doctor says everything that is wrong at once, and fails', async (
     "✗ Rulesets apply to Ralph's branches",
     '✗ `verify` fails in a clean clone of this commit, at `false`',
     '/nowhere/claude',
-    '⚠ Whether the workflow is disabled could not be checked',
+    '⚠ Could not check whether the workflow is disabled',
   ])
     expect(run.summary).toContain(says);
   expect(run.main.log).toContain('✗ The key is refused (HTTP 401).');
@@ -126,7 +126,7 @@ test('command: doctor says everything that is wrong at once, and fails', async (
   expect(github.state.comments).toEqual([]);
 });
 
-test('what a run found of the base is not tried again, and a checkout of a pull request event says what to do', async () => {
+test("a run's result for the base is not computed again, and a checkout of a pull request event says what to do", async () => {
   await using scene = await sceneWithWorkflow();
   await using provider = await startProvider(200);
   const issue = scene.openIssue('Greet');
@@ -172,7 +172,7 @@ test.each(rows(1, ['doctor by hand', 'doctor in a comment']))(
   },
 );
 
-test('a stranger is refused, and nothing is looked at', async () => {
+test('a stranger is refused, and nothing is examined', async () => {
   await using scene = await sceneWithWorkflow();
   const { github } = scene.testbed;
   const issue = scene.openIssue('Greet');

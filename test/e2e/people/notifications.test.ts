@@ -198,7 +198,7 @@ deepTest(
   },
 );
 
-test('inputs that stop every run fail a run with no token or no issue in the summary alone', async () => {
+test('inputs that stop every run fail a run without a token or an issue in the summary alone', async () => {
   await using scene = await createScene();
   expect(await scene.run({ inputs: { draft: 'yes' } })).toMatchObject({ main: { exitCode: 1 } });
   scene.openIssue('Greet once');

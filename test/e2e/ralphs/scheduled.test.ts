@@ -117,8 +117,8 @@ async function change({ testbed }: Scene, path: string, edit: (text: string) => 
   await git(folder, ['push', '--quiet', 'origin', 'main']);
 }
 
-describe('three scheduled runs, with nothing but the workflow added', () => {
-  test('ralph-claude-code: its plan in order, its prompt, its limits; what is optional does not hold it up', async () => {
+describe('three scheduled runs, after adding only the workflow', () => {
+  test('ralph-claude-code: its plan in order, its prompt, its limits; optional items do not keep it from completing', async () => {
     await using scene = await moveIn('ralph-claude-code');
     const workflow = workflowWith({ 'max-iterations': '2' });
 
@@ -198,7 +198,7 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
     expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { tests: 'passing' } });
   });
 
-  test('the Go Ralph: its steps, its marker, the states of its tasks; what failed before waits for a person', async () => {
+  test('the Go Ralph: its steps, its marker, the states of its tasks; failed tasks wait for a person', async () => {
     await using scene = await moveIn('go-ralph');
     scene.openIssue('Say which file is missing', []);
 
@@ -238,7 +238,7 @@ describe('three scheduled runs, with nothing but the workflow added', () => {
     expect((await run(scene)).end).toBe('idle (all_done), 0 calls');
   });
 
-  test('the early bash version: its plan and prompt at the root; what it once took for the end does not count', async () => {
+  test('the early bash version: its plan and prompt at the root; its old end marker does not count', async () => {
     await using scene = await moveIn('early-bash');
     const workflow = workflowWith({ 'max-iterations': '2' });
 

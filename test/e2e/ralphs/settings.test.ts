@@ -87,7 +87,7 @@ deepTest('post publishes what a killed main left, under the same settings', asyn
   expect(scene.pullOf(`ralph/issue-${String(issue.number)}`).status).toMatchObject({ outcome: 'cancelled' });
 });
 
-test('shell code ends a run before a call, with every line that has some', async () => {
+test('shell code ends a run before a call, and every line with shell code is named', async () => {
   await using scene = await sceneWith('MAX_CALLS_PER_HOUR=$(nproc)\nif true; then\nfi\n');
   scene.openIssue('Count');
   const run = await scene.run();

@@ -18,7 +18,7 @@ interface Workflow {
   readonly jobs: { readonly ralph: Readonly<Record<string, unknown>> };
 }
 
-/** A workflow as a reader has it who followed the document, and the set-up action beside it. */
+/** The workflow of a reader who followed the document, and the set-up action beside it. */
 interface Followed {
   readonly where: string;
   readonly text: string;
@@ -42,7 +42,7 @@ const blocks = nodesOf(RECIPES, 'code').flatMap(({ lang, value, position }) => {
 /** The heading whose block has further events for `on:`. */
 const EVENTS = 'React faster';
 
-/** What each recipe makes of the README's workflow. */
+/** The changes that each recipe makes to the README's workflow. */
 const recipes = [...new Set(blocks.map(({ heading }) => heading))].map((heading): Followed => {
   const parts = blocks.filter((block) => block.heading === heading).map(({ part }) => part);
   const steps = parts.filter((part) => Array.isArray(part)).flat();
@@ -73,14 +73,14 @@ test('there are documented workflows: whole ones, and one for each recipe', () =
   expect(recipes.map(({ where }) => where)).toEqual(headings.filter((name) => !notRecipes.includes(name)));
 });
 
-test('a recipe has at most fifteen lines in a block, but for the file of its own format', () => {
+test('a recipe has at most fifteen lines in a block, except for the file of its own format', () => {
   const long = nodesOf(RECIPES, 'code').filter(
     ({ lang, value }) => lang === 'yaml' && !value.startsWith('name: ralph\n') && value.split('\n').length > 15,
   );
   expect(long.map(({ value }) => value)).toEqual([]);
 });
 
-test.each(documented)('$where plays: every expression and every input is one that there is', async (followed) => {
+test.each(documented)('$where plays: every expression and every input exists', async (followed) => {
   await using scene = await createScene();
   await layFiles(scene, followed);
   const { text } = followed;

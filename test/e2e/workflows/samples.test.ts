@@ -53,7 +53,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Creates the repository as a stranger has it: committed, with an unreachable remote on GitHub. */
+/** Creates a stranger's repository: committed, with an unreachable remote on GitHub. */
 async function layRepository(name: string): Promise<string> {
   const repository = join(folder, name);
   await cp(join(samples, name), repository, { recursive: true });
@@ -124,7 +124,7 @@ test('the documents list the twelve samples', () => {
 });
 
 describe.each(names.map((name) => ({ name })))('$name', ({ name }) => {
-  test('init writes once, doctor has no objection, and --remove takes everything back', async () => {
+  test('init writes once, doctor has no objection, and --remove removes everything again', async () => {
     const repository = await layRepository(name);
     const before = await listed(repository);
     const report = JSON.parse((await init(repository, '--json')).out) as SetupReport;

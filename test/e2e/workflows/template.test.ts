@@ -88,7 +88,7 @@ describe('the template, played', () => {
     expect(ending(await play(scene, events.dispatch(command)))).toBe('idle (no_such_label), 0 calls');
   });
 
-  test('a dispatch with something else is refused by GitHub itself', async () => {
+  test('a dispatch with an unknown command is refused by GitHub itself', async () => {
     await using scene = await createScene();
     await expect(play(scene, events.dispatch('statsu'))).rejects.toThrow(
       "'statsu' for input 'command' not in the list",
@@ -163,7 +163,7 @@ describe('the template, played', () => {
   });
 });
 
-test('without concurrency: the second of two runs at once is refused before a call, and a label put on meanwhile is worked on', async () => {
+test('without concurrency: the second of two runs at once is refused before a call, and a label added in the meantime is worked on', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   const meanwhile: Promise<Played>[] = [];
@@ -188,7 +188,7 @@ describe("a project's own steps around the action", () => {
   const around = (before: string, after = ''): string =>
     template.replace(/^ +# What the project needs.*$/m, before) + after;
 
-  test('run before it and after it, and what they leave in the environment holds', async () => {
+  test('run before and after it, and their changes to the environment take effect', async () => {
     await using scene = await createScene();
     scene.openIssue('Greet');
     const played = await scene.play({

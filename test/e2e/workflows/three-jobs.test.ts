@@ -32,7 +32,7 @@ async function play(scene: Scene, performance: Omit<Parameters<Scene['play']>[0]
   return { ...played, endOf, ranOf };
 }
 
-test('a labelled issue: three jobs, each with just its rights, and the schedule goes on with the queue', async () => {
+test('a labelled issue: three jobs, each with just its rights, and the schedule continues with the queue', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet');
   const { ranOf } = await play(scene, { event: events.labeled(issue) });
@@ -81,7 +81,7 @@ test('other labels, comments and issues start no runner; a command is answered b
   expect([asked.ranOf('gate').result.outputs['reason'], asked.endOf('loop')]).toEqual(['answered', 'skipped']);
 });
 
-test('what the caller sets, as an input or under `settings`, holds in all three jobs', async () => {
+test("the caller's inputs and `settings` apply in all three jobs", async () => {
   await using scene = await createScene();
   scene.openIssue('Greet');
   const { ranOf } = await play(scene, {
@@ -144,7 +144,7 @@ deepTest('verify decides there as in one job, and what it said of the clean clon
   expect(scene.pullOf('ralph/queue').body).toContain('## ✅ 1 of 1 task done');
 });
 
-test("the project's own set-up steps run in the job of the agent alone, and what they install is there", async () => {
+test("the project's own set-up steps run only in the agent's job, and their installations are available there", async () => {
   await using scene = await createScene();
   const { folder, git } = scene.testbed;
   const action = join(folder, 'action.yml');

@@ -32,7 +32,7 @@ test('a transcript is exported line for line, and imported as it was exported', 
   expect((await stat(imported)).mode & 0o777).toBe(0o600);
 });
 
-describe('what is not exported', () => {
+describe('files that are not exported', () => {
   test.each<{ what: string; make: (path: string) => Promise<unknown>; why: string }>([
     { what: 'a missing transcript', make: async () => undefined, why: 'it is missing, empty or not a plain file' },
     {
@@ -90,7 +90,7 @@ describe('what is not exported', () => {
     expect(await place.export()).toEqual({ kind: 'left-behind', why });
   });
 
-  test('an id that is no UUID: it never becomes a path', async () => {
+  test('an id that is not a UUID: it never becomes a path', async () => {
     await using place = await createPlace();
     await writeFile(join(dirname(place.transcript), 'other.jsonl'), lines(prompt('one')));
     expect(await cli.sessions.export(place, { id: 'other', redact })).toEqual({
@@ -100,7 +100,7 @@ describe('what is not exported', () => {
     expect(await cli.sessions.import(place, { id: '../other', content: Buffer.from('{}') })).toBe(false);
   });
 
-  test('lines that are no JSON object, that the CLI was killed while it wrote, or that are nested beyond reason', async () => {
+  test('lines that are not JSON objects, are nested beyond reason, or were cut off when the CLI was killed', async () => {
     await using place = await createPlace();
     await writeFile(
       place.transcript,
@@ -187,7 +187,7 @@ describe('beyond 10 MiB', () => {
     expect(megabytes).toBeLessThan(200);
   });
 
-  test('what is exported is what the state folder takes, and gives back', async () => {
+  test('the exported session is what the state folder stores and returns', async () => {
     await using place = await createPlace();
     await writeFile(
       place.transcript,
@@ -226,7 +226,7 @@ describe('known secrets', () => {
       entry: { type: 'assistant', message: { content: [{ type: 'tool_use', input: { [SECRET]: 1 } }] } },
     },
     { form: 'a key by its form', entry: result('export KEY=sk-ant-api03-0123456789abcdef') },
-  ])('are taken out: $form', async ({ entry }) => {
+  ])('are removed: $form', async ({ entry }) => {
     await using place = await createPlace();
     await writeFile(place.transcript, lines(entry));
     expect(await place.export()).toMatchObject({ kind: 'exported' });
@@ -300,7 +300,7 @@ describe('the real CLI', () => {
     ]);
   });
 
-  test('what cannot be kept is reported, and is no error', async () => {
+  test('what cannot be kept is reported without an error', async () => {
     await using world = await createWorld({ script: [{ kind: 'reply', text: 'never asked' }] });
     expect(await world.agent.exportSession(randomUUID())).toBeNull();
     expect(world.log.lines).toEqual([

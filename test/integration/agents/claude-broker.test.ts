@@ -38,7 +38,7 @@ test('a subscription is asked with its token', async () => {
   expect(message?.headers['anthropic-beta']).toContain('oauth-2025-04-20');
 });
 
-test('who asks the model behind the back of the CLI is counted', async () => {
+test('a request to the model that bypasses the CLI is counted', async () => {
   const again = `curl -s "$ANTHROPIC_BASE_URL/v1/messages" -H "x-api-key: $ANTHROPIC_API_KEY" -d '{"model":"claude-opus-5-5","max_tokens":9,"messages":[]}' || true`;
   await using world = await createWorld({ script: [run(again), done], allowedTools: ['Bash'] });
   const { analysis } = await world.call('ask yourself');

@@ -54,7 +54,7 @@ describe('work', () => {
     expect(world.log.lines).toContain('→ Write hello.txt');
   });
 
-  test('in a folder of the repository it writes there and beside it, and its session goes on there', async () => {
+  test('in a folder of the repository it writes there and beside it, and its session continues there', async () => {
     await using world = await createWorld({
       script: [write('here.txt', 'here\n'), write('../../shared.txt', 'there\n'), { kind: 'reply', text: 'Done.' }],
       folder: 'packages/a',

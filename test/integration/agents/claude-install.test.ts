@@ -52,7 +52,7 @@ describe('beside another run', () => {
     expect((await readdir(machine.home)).filter((name) => name.startsWith('claude'))).toEqual(['claude']);
   });
 
-  test('what is broken is made anew', async () => {
+  test('a broken installation is made again', async () => {
     await using machine = await createMachine();
     const environment = { PATH: `${await slowNpm(machine)}:${machine.environment['PATH'] ?? ''}` };
     await mkdir(join(machine.home, 'claude', 'node_modules'), { recursive: true });

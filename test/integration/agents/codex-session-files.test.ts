@@ -48,7 +48,7 @@ test('of a rollout that is too long, the line that names the session and the new
   expect(await place.export()).toBe(lines(meta, started, message('new'), used(1, 2)));
 });
 
-describe('what an agent may have put there', () => {
+describe('files that an agent may have planted', () => {
   test.each<{ what: string; make: (folder: string) => Promise<unknown> }>([
     { what: 'nothing', make: async () => undefined },
     { what: 'a link to another file', make: (folder) => symlink('/etc/hostname', join(folder, NAME)) },
@@ -112,7 +112,7 @@ test.each([0, MAX_SESSION_BYTES + 1])('one of %i bytes is not imported', async (
   expect(await cli.sessions.import(place, { id: ID, content: Buffer.alloc(bytes, 'x') })).toBe(false);
 });
 
-test('what a session has used is what its last count says', async () => {
+test('the usage of a session is its last count', async () => {
   await using place = await createPlace();
   await place.write(
     DAY,

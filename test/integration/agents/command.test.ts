@@ -64,7 +64,7 @@ test.each(['my-agent', './my-agent'])('%s may be anywhere on the PATH, or in the
   expect((await agent.call(callOf({ prompt: 'hello' }))).analysis.agentError).toBeNull();
 });
 
-test('one that is not there ends the run before any call', async () => {
+test('a missing program ends the run before any call', async () => {
   await using machine = await createMachine();
   const { agent } = createAgentOn(machine, { cli, command: { kind: 'path', path: join(machine.home, 'none') } });
   await expect(agent.prepare()).rejects.toThrow(/none is not there, or is not a file\. Look at agent-path\./);

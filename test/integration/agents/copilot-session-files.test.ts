@@ -36,7 +36,7 @@ test('of events that are too many, the one that names the session and the newest
   expect(await place.export()).toBe(lines(start, message('new')));
 });
 
-describe('what an agent may have put there', () => {
+describe('files that an agent may have planted', () => {
   test.each<{ what: string; make: (path: string) => Promise<unknown> }>([
     { what: 'nothing', make: async () => undefined },
     { what: 'a link to another file', make: (path) => symlink('/etc/hostname', path) },
@@ -98,7 +98,7 @@ test.each(['../x', '', `${ID}/..`, `${ID}\n`])('the id %j never becomes a path',
   expect(await readdir(place.configFolder)).toEqual([]);
 });
 
-test('what a call has used is what the session has used since it began', async () => {
+test('the usage of a call is that of the session since the call began', async () => {
   await using place = await createPlace();
   const at = Date.parse('2026-11-26T00:00:00Z');
   await place.write(

@@ -15,7 +15,7 @@ const command = { kind: 'path', path: join(import.meta.dirname, '../../../testbe
 const PROMPT = '# Your task: issue-7\n\n<<<<< BEGIN TASK-1\nCount\n>>>>> END TASK-1';
 const LAST_PROMPT = `- Tasks: 1 done, 1 open (this one included).\n\n${PROMPT}`;
 
-test('it says that it is no model', async () => {
+test('it says that it is not a model', async () => {
   await using scene = await createScene([]);
   expect(await scene.agent.prepare()).toEqual({ name: "the testbed's scripted agent 1.0 (not a model)", version: '' });
 });

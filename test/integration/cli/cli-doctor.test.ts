@@ -240,7 +240,7 @@ describe('of a workflow for a folder of the repository', () => {
     expect(JSON.stringify(found)).not.toContain('no number');
   });
 
-  test('one that the commit does not have is said', async () => {
+  test('a workflow missing from the commit is reported', async () => {
     await git('rm', '-r', '--quiet', '--cached', 'packages');
     await git('commit', '--quiet', '--message=Without');
     const { out } = await doctor(['--json', '--verify'], {});

@@ -244,7 +244,7 @@ describe('ralph tasks', () => {
     });
   });
 
-  test('with a token that is not good says so, and lists the files all the same', async () => {
+  test('with a bad token says so, and lists the files anyway', async () => {
     await using world = await openForge();
     const { code, out } = await ralph(['tasks'], { GITHUB_TOKEN: 'ghs_other', GITHUB_API_URL: world.github.url });
     expect(code).toBe(0);

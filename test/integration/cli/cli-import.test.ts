@@ -59,7 +59,7 @@ console.log(JSON.stringify({ type: 'result', subtype: 'success', is_error: false
 const plan = (): Promise<string> => readFile(join(folder, '.ralph/fix_plan.md'), 'utf8').catch(() => 'none');
 
 describe('ralph import FILE', () => {
-  test('runs the agent in a folder with nothing but the document, without tokens, and takes its list', async () => {
+  test('runs the agent in a folder with only the document, without tokens, and accepts its list', async () => {
     const agent = await agentThat(`
       const seen = { files: readdirSync('.'), document: readFileSync('requirements.md', 'utf8'), token: process.env.GITHUB_TOKEN ?? 'none' };
       writeFileSync('tasks.json', JSON.stringify({ tasks: [{ title: 'Add a cart', body: JSON.stringify(seen) }] }));`);

@@ -199,7 +199,7 @@ describe('a repository that cannot be tried', () => {
   });
 });
 
-test('events that the workflow does not name start nothing, and nothing but those is not good', async () => {
+test('events that the workflow does not name start nothing, and a workflow with only those is not good', async () => {
   await lay({ [WORKFLOW]: template.replace(/^on:\n[^]*?\n\n/m, 'on: push\n\n') });
   await commitAll();
   const tried = await tryOut();

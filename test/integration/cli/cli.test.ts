@@ -168,7 +168,7 @@ describe('ralph replay', () => {
     expect(out).toContain('The last line is cut off');
   });
 
-  test('--set says where the run would have ended; that it differs is no failure', async () => {
+  test('--set says where the run would have ended; a different end is not a failure', async () => {
     const path = await fileOf('what-if.jsonl', journal);
     const { code, out } = await ralph('replay', path, '--set', 'circuit-no-progress=2');
     expect(code).toBe(0);

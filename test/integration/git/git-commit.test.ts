@@ -49,7 +49,7 @@ describe('commit() takes what the agent left and the contents of what it committ
     expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(BRANCH);
   });
 
-  test("the agent's notes are committed, though they are no change of content", async () => {
+  test("the agent's notes are committed, though they do not count as changed content", async () => {
     await using scene = await setScene();
     await openFresh(scene);
     const { committed, change } = await iterate(scene, async () =>
@@ -59,7 +59,7 @@ describe('commit() takes what the agent left and the contents of what it committ
     expect(await scene.git('show', '--format=', '--name-status', committed.head)).toBe('A\t.ralph/learnings.md');
   });
 
-  test('what is withheld is no change, in this iteration and the next, is named while it is there, and is withheld again where it changes', async () => {
+  test('a withheld file does not count as a change in this iteration or the next, is named while it exists, and is withheld again when it changes', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     const before = await scene.repository.snapshot();
@@ -163,7 +163,7 @@ describe('commit() takes what the agent left and the contents of what it committ
     expect(await scene.git('log', '-1', '--format=%s', BRANCH)).toBe('Add a feature');
   });
 
-  test('what a reviewer looks at first is named, whoever committed it', async () => {
+  test('files that a reviewer should look at first are named, whoever committed them', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     await iterate(scene, async () => {
@@ -487,7 +487,7 @@ describe('commit() withholds what must not be published, publishes the rest, and
   });
 });
 
-describe('commit() takes commits of the agent together where they hold such a thing', () => {
+describe("commit() squashes the agent's commits if they contain a secret", () => {
   test('a secret that was added and removed again is in no published commit; the subjects are listed', async () => {
     await using scene = await setScene({ secretValues: () => [SECRET] });
     await openFresh(scene);
@@ -526,7 +526,7 @@ describe('commit() takes commits of the agent together where they hold such a th
     ]);
   });
 
-  test('commits made behind our back, between two iterations, are looked at as well', async () => {
+  test('commits made in secret between two iterations are inspected as well', async () => {
     await using scene = await setScene({ secretValues: () => [SECRET] });
     await openFresh(scene);
     await scene.write('leak.txt', SECRET);
@@ -655,7 +655,7 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
   });
 });
 
-describe('nothing of the repository is run by us', () => {
+describe('Ralph runs no program of the repository', () => {
   /** Creates a program that leaves a file behind when it is run. */
   async function trap(scene: Scene): Promise<{ program: string; sprung: () => Promise<boolean> }> {
     const program = join(scene.workFolder, 'trap');

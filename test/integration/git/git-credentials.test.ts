@@ -82,7 +82,7 @@ describe('credentials of the checkout are found, are in no tree, and stay where 
   test.each([
     ['a helper that reads a file', ['credential.helper', 'store --file=/x/c2VjcmV0']],
     ['a token as user name of a push URL', ['remote.origin.pushurl', `https://${SECRET}@github.com/o/r.git`]],
-  ])('%s, though no secret can be told from it', async (_, setting) => {
+  ])('%s, though it contains no recognizable secret', async (_, setting) => {
     await using scene = await setScene();
     await scene.git('config', ...setting);
     await expectInNoTree(scene, SECRET);
@@ -144,7 +144,7 @@ describe('credentials of the checkout are found, are in no tree, and stay where 
     expect(await runGit(tree, ['config', '--file', '.git/modules/lib/config', 'core.bare'])).toBe('false');
   });
 
-  test('an included file without credentials is none', async () => {
+  test('an included file without credentials does not count', async () => {
     await using scene = await setScene();
     const file = join(scene.folder, '..', 'shared.config');
     await writeFile(file, '[user]\n\tname = me\n');
@@ -285,7 +285,7 @@ describe('of another checkout in the work tree', () => {
     ['folders', { folders: 3, ms: 15_000, found: 200 }],
     ['milliseconds', { folders: 100, ms: 0, found: 200 }],
     ['checkouts', { folders: 100, ms: 15_000, found: 0 }],
-  ])('the search ends after so many %s, and says what is left', async (_, limits) => {
+  ])('the search ends after this many %s, and says what is left', async (_, limits) => {
     await using scene = await setScene();
     await checkOutIn(scene, 'a/b/c/other');
     const gitFolder = join(scene.folder, '.git');

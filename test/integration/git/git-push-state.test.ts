@@ -101,7 +101,7 @@ describe('a push of the branch takes the state along', () => {
     expect([await refOf(scene, `refs/heads/${BRANCH}`), await refOf(scene, STATE)]).toEqual([push.since, claimed]);
   });
 
-  test("not where a person's order changed it meanwhile: nothing is pushed, and the next try takes both", async () => {
+  test("not if a person's order changed it in the meantime: nothing is pushed, and the next try takes both", async () => {
     await using scene = await setScene();
     const { cells, claimed, push } = await laneToPush(scene);
     const person = await openState(scene.server, dirname(scene.workFolder));

@@ -41,7 +41,7 @@ describe('what the agent committed comes in hashed and checked', () => {
     expect(everything).not.toContain(name);
   });
 
-  test('an object whose content is not what its id says is not published, whatever it is when it is looked at', async () => {
+  test('an object whose content does not match its id is not published, whatever its content is', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     const { committed } = await iterate(scene, async () => {
@@ -102,7 +102,7 @@ describe('what the agent committed comes in hashed and checked', () => {
   });
 });
 
-describe('what is put back after a verification', () => {
+describe('the restored work tree after a verification', () => {
   test('files in a folder that may not be written', async () => {
     await using scene = await setScene();
     await openFresh(scene);
@@ -114,7 +114,7 @@ describe('what is put back after a verification', () => {
     expect((await scene.repository.snapshot()).tree).toBe(tree);
   });
 
-  test('what a process goes on changing is left alone, and is no reason to end a run', async () => {
+  test('a file that a process keeps changing is left alone, and does not end the run', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     await scene.repository.snapshot();

@@ -42,7 +42,7 @@ test('what says that it resolves a conflict, and merges nothing, does not count 
   expect(await scene.serverGit('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });
 
-test('a branch that goes on is measured from where it left its base, also without new commits', async () => {
+test('a branch that continues is measured from where it left its base, also without new commits', async () => {
   const { here, remote, since, fork, base, path, head } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;
   await remote.receive({ fork, base, since, bundle: { path, commit: head }, names: [] });

@@ -79,7 +79,7 @@ test('the state of the lane is read without it', async () => {
   expect(Math.max(...sizes)).toBeLessThan(content.length / 10);
 });
 
-test('what is too large is neither written nor read', async () => {
+test('a conversation that is too large is neither written nor read', async () => {
   await using scene = await setScene();
   const machine = await scene.machine();
   expect(await machine.write('queue', Buffer.alloc(11 * 1024 * 1024 + 1))).toEqual({

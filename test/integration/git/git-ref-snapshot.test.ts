@@ -115,7 +115,7 @@ describe('a text is kept under its name', () => {
     expect(await (await scene.machine()).place.read(null)).toEqual({ kind: 'snapshot', head, snapshot });
   });
 
-  test('of an update only what changed is sent, and only that is fetched by who knows the rest', async () => {
+  test('an update sends only what changed, and a reader who knows the rest fetches only that', async () => {
     await using scene = await setScene();
     const workFolder = join(scene.root, 'own');
     const [{ place }, other] = [await scene.machine(), await scene.machine({ workFolder })];
@@ -156,7 +156,7 @@ describe('a text is kept under its name', () => {
     expect(await scene.serverGit('for-each-ref', '--format=%(refname)')).toBe('refs/ralph/v2/state');
   });
 
-  test('nothing of an operation is left behind but objects', async () => {
+  test('an operation leaves only objects behind', async () => {
     await using scene = await setScene();
     const workFolder = join(scene.root, 'own');
     const cells = await scene.machine({ workFolder });
@@ -190,7 +190,7 @@ describe('only who has read the newest may replace it', () => {
     expect(written.map(({ kind }) => kind).sort()).toEqual(['conflict', 'written']);
   });
 
-  test('100 writers at once: one is written, 99 get to know that somebody was faster', async () => {
+  test('100 writers at once: one is written, 99 learn that somebody was faster', async () => {
     await using scene = await setScene();
     const [one, other] = [await scene.machine({ timeoutMs: 100_000 }), await scene.machine({ timeoutMs: 100_000 })];
     const first = await headAfter(one.write(null, 'first'));
@@ -267,7 +267,7 @@ describe('history', () => {
     expect(await objectsIn(workFolder)).toHaveLength(4);
   });
 
-  test('begins again when what it would build on is not here any more', async () => {
+  test('begins again when its predecessor no longer exists', async () => {
     await using scene = await setScene();
     const workFolder = join(scene.root, 'own');
     const cells = await scene.machine({ workFolder });
@@ -278,7 +278,7 @@ describe('history', () => {
   });
 });
 
-describe('what people do with the ref', () => {
+describe('people change the ref', () => {
   test('set back: the older text is read, and can be replaced', async () => {
     await using scene = await setScene();
     const cells = await scene.machine();
@@ -316,22 +316,25 @@ describe('what people do with the ref', () => {
   test.each<[string, Making]>([
     ['a blob', (scene) => blob(scene, '{"version":1}')],
     ['a tree', async (scene) => tree(scene, `100644,${await blob(scene, 'x')},other.txt`)],
-  ])('%s is no state, but has a head, so that it can be replaced; the counters count as used up', async (_, make) => {
-    await using scene = await setScene();
-    const made = await make(scene);
-    await scene.serverGit('update-ref', 'refs/ralph/v2/state', made);
-    const cells = await scene.machine();
-    expect(await cells.place.read(null)).toEqual({ kind: 'snapshot', head: made, snapshot: unreadableSnapshot });
-    const head = await headAfter(cells.write(made, 'mended'));
-    expect(await readOne(await scene.machine())).toEqual({ kind: 'found', head, text: 'mended' });
-  });
+  ])(
+    '%s is not a state, but has a head, so that it can be replaced; the counters count as used up',
+    async (_, make) => {
+      await using scene = await setScene();
+      const made = await make(scene);
+      await scene.serverGit('update-ref', 'refs/ralph/v2/state', made);
+      const cells = await scene.machine();
+      expect(await cells.place.read(null)).toEqual({ kind: 'snapshot', head: made, snapshot: unreadableSnapshot });
+      const head = await headAfter(cells.write(made, 'mended'));
+      expect(await readOne(await scene.machine())).toEqual({ kind: 'found', head, text: 'mended' });
+    },
+  );
 
   test.each<[string, Making]>([
     ['other files', commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},other.txt`))],
     ['a folder', commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},${TEXT_FILE}/x`))],
     ['a submodule', commitOf((scene) => tree(scene, `160000,${'1'.repeat(40)},${TEXT_FILE}`))],
     ['a link', commitOf(async (scene) => tree(scene, `120000,${await blob(scene, '/etc/passwd')},${TEXT_FILE}`))],
-  ])('a commit with %s where ours should be has none of ours', async (_, make) => {
+  ])("a commit with %s in place of Ralph's files contains no state", async (_, make) => {
     await using scene = await setScene();
     const made = await make(scene);
     await scene.serverGit('update-ref', 'refs/ralph/v2/state', made);
@@ -717,7 +720,7 @@ describe('access', () => {
       expect(await readOne(cells)).toMatchObject({ kind: 'found', head });
     });
 
-    test('are not looked at beside a token', async () => {
+    test('are ignored beside a token', async () => {
       await using scene = await setScene();
       const cells = await scene.machine({
         access: { kind: 'token', token: '' },

@@ -14,7 +14,7 @@ async function work(scene: Scene): Promise<string> {
   return (await iterate(scene, () => scene.write('work.txt', 'work'))).committed.head;
 }
 
-describe('what a server would say is known before anything is made', () => {
+describe("a server's refusal is detected before any work", () => {
   test.each<[string, ServerRule, RegExp]>([
     ['creation', { kind: 'creation' }, /forbids this token to create the branch/],
     ['signatures', { kind: 'signatures' }, /requires signed commits/],
@@ -43,7 +43,7 @@ describe('what a server would say is known before anything is made', () => {
       ],
     ],
     ['a rule about messages, which are those of the work', [{ kind: 'message', pattern: '^feat' }]],
-  ])('%s: there is no obstacle, and nothing is left behind', async (_, all) => {
+  ])('%s: there is no obstacle, and no leftover', async (_, all) => {
     await using scene = await setScene();
     await rules(scene, ...all);
     const refs = await scene.serverGit('for-each-ref');
@@ -133,7 +133,7 @@ describe('commits are made again without what the server refuses', () => {
     expect(mended.committed).toMatchObject({ withheldNow: [], publishedPaths: ['config.txt'] });
   });
 
-  test('what is set aside is gone from the work tree, also where it was written once more as it was', async () => {
+  test('a file that is set aside is gone from the work tree, even if it was rewritten unchanged', async () => {
     await using scene = await setScene();
     const { base } = await twoTasks(scene);
     await rm(join(scene.folder, 'config.txt'));

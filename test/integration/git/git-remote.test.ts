@@ -333,7 +333,7 @@ describe('a server that cannot be reached is tried once more', () => {
     expect(await tipOf(scene, BRANCH)).toBe(commit);
   });
 
-  test('the answer to the push is lost: pushed all the same', async () => {
+  test('the answer to the push is lost: pushed anyway', async () => {
     await using scene = await setScene();
     const commit = await work(scene);
     let lost = 0;
@@ -519,7 +519,7 @@ describe('deleteBranch()', () => {
     expect(await tipOf(scene, BRANCH)).toBe(head);
   });
 
-  test('a name that can be no branch is none', async () => {
+  test('an invalid branch name counts as gone', async () => {
     await using scene = await setScene();
     expect(await scene.remote().deleteBranch({ branch: 'ralph/a..b:main', head: await merged(scene) })).toEqual({
       kind: 'gone',
@@ -551,7 +551,7 @@ describe('pushOn()', () => {
     expect(await tipOf(scene, BRANCH)).toBe(first);
   });
 
-  test('an answer that was lost is no reason to give up: the branch is at a commit of ours', async () => {
+  test("a lost answer does not end the run: the branch is at one of Ralph's commits", async () => {
     await using scene = await setScene();
     const base = await since(scene);
     const first = await work(scene);
@@ -563,7 +563,7 @@ describe('pushOn()', () => {
     expect(await tipOf(scene, BRANCH)).toBe(second);
   });
 
-  test('what a person pushed meanwhile stays', async () => {
+  test('a commit that a person pushed in the meantime stays', async () => {
     await using scene = await setScene();
     const base = await since(scene);
     const first = await work(scene);

@@ -157,7 +157,7 @@ describe('known values are found', () => {
     ['a beginning', value.slice(0, -1)],
     ['a beginning in base64', Buffer.from(value.slice(0, -3)).toString('base64')],
     ['nothing', ''],
-  ] as const)('%s is none', (_, content) => {
+  ] as const)('%s is not found', (_, content) => {
     expect(search(Buffer.from(content))).toBe(false);
   });
 

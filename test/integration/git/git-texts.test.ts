@@ -51,7 +51,7 @@ describe('readTexts()', () => {
     ]);
   });
 
-  test('reads the branch of a lane as the remote has it, and leaves the checkout alone', async () => {
+  test('reads the branch of a lane from the remote, and leaves the checkout alone', async () => {
     await using scene = await setScene();
     const before = await scene.git('rev-parse', 'HEAD');
     const head = await pushLane(scene, { [PLAN]: '- [x] two\n' });

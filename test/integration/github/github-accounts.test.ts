@@ -26,7 +26,7 @@ describe('permission of a person', () => {
     expect(await at.forge.permissionOf('stranger')).toBe('read');
   });
 
-  test('who has no account any more has none', async () => {
+  test('a deleted account has no permission', async () => {
     await using at = await openForge();
     expect(await at.forge.permissionOf('gone-deleted')).toBe('none');
   });
@@ -68,7 +68,7 @@ describe('the account of a login', () => {
     expect(at.sent()).toEqual([`GET /users/${encodeURIComponent(login)}`]);
   });
 
-  test('that is none is null', async () => {
+  test('that does not exist is null', async () => {
     await using at = await openForge();
     expect(await at.forge.account('gone-deleted')).toBeNull();
   });

@@ -65,7 +65,7 @@ describe('of the caches with a prefix', () => {
   });
 });
 
-describe('what is not ours stays', () => {
+describe('caches of others stay', () => {
   test('caches of other lanes and of other actions', async () => {
     await using at = await openWith([]);
     for (const key of ['ralph-state-v1/queue-2/1', 'ralph-state-v1/queue-2/2', 'node-modules', 'node-modules-2'])

@@ -135,7 +135,7 @@ describe('the one comment of a marker', () => {
     expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /issues/1/comments']);
   });
 
-  test('is written again when somebody deleted it meanwhile', async () => {
+  test('is written again when somebody deleted it in the meantime', async () => {
     await using at = await openThread();
     await at.forge.upsertComment(1, MARKER, 'Working.');
     at.github.state.comments.length = 0;
@@ -232,7 +232,7 @@ test('a comment on a locked issue is refused, with the reason', async () => {
   expect(error.message).toContain('issue is locked');
 });
 
-describe('what is settled', () => {
+describe('a settled comment', () => {
   const question = '<!-- ralph-action:notification blocked:issue-1 -->';
   const asked = async (body = `${question}\n\n@ann Which colour?`, author = bot) => {
     const at = await openThread();
@@ -299,7 +299,7 @@ describe('what is settled', () => {
     ]);
   });
 
-  test('makes room for a new comment of the same marker, which people get to know of', async () => {
+  test('makes room for a new comment of the same marker, which notifies people', async () => {
     await using at = await asked();
     expect(await at.forge.upsertComment(1, question, '@ann Which colour?')).toEqual({ id: at.id });
     await at.forge.settleComments([{ id: at.id, words: '**Settled:** #1 continues.', closing: true }]);

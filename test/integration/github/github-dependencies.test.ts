@@ -3,7 +3,7 @@ import { addSubIssue, blockIssue, closeIssue, deleteIssue } from '../../../testb
 import { addIssue, closePull } from '../../../testbed/github/state.ts';
 import { type ForgeFixture, now, openForge } from './github-fixture.ts';
 
-describe('what an issue waits for', () => {
+describe('the dependencies of an issue', () => {
   test('is what blocks it and its sub-issues, with their states; of other repositories as well', async () => {
     await using at = await openIssues(4);
     blockIssue(at.github.state, 1, { number: 2 });
@@ -36,7 +36,7 @@ describe('what an issue waits for', () => {
     ]);
   });
 
-  test('is nothing on a server that does not know dependencies, which is said once', async () => {
+  test('are empty on a server without dependencies, which is reported once', async () => {
     await using at = await openIssues(2);
     at.github.state.settings.dependenciesKnown = false;
     expect(await at.forge.dependenciesOf(1)).toEqual([]);
@@ -96,7 +96,7 @@ describe('states', () => {
   });
 
   test.each([0, -3, 1.5, 2 ** 31, Number.MAX_SAFE_INTEGER])(
-    'of %s, which is no number of an issue: missing, and nothing is sent',
+    'of %s, which is not an issue number: missing, and nothing is sent',
     async (number) => {
       await using at = await openIssues(1);
       expect(await at.forge.statesOf([number])).toEqual(new Map([[number, 'missing']]));

@@ -19,7 +19,7 @@ const MINUTE = 60_000;
 const user = (login: string) =>
   expect.objectContaining({ login, kind: 'user', id: expect.any(Number) as number }) as unknown;
 
-describe('who labelled an issue', () => {
+describe('the person who labelled an issue', () => {
   test('is reported with the account, its id and the instant, oldest first', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
@@ -96,7 +96,7 @@ describe('an account', () => {
   });
 });
 
-describe('who reopened and changed an issue', () => {
+describe('the people who reopened and changed an issue', () => {
   test('reopenings are reported, closings are not', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
@@ -110,7 +110,7 @@ describe('who reopened and changed an issue', () => {
     });
   });
 
-  test('changes of title and body are one list, and the first writing is none of them', async () => {
+  test('changes of title and body are one list, which leaves out the first version', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
     editIssue(at.github.state, 1, { body: 'Say hi.', by: 'octo', now: now + MINUTE });
@@ -233,7 +233,7 @@ describe('histories of many issues', () => {
     expect(at.sent()).toEqual(['POST /graphql', 'POST /graphql']);
   });
 
-  test('none asked for: nothing is sent', async () => {
+  test('without a requested issue no request is sent', async () => {
     await using at = await openForge();
     expect(await at.forge.issueHistories([], 'ralph')).toEqual(new Map());
     expect(at.sent()).toEqual([]);

@@ -69,7 +69,7 @@ describe('open issues with a label', () => {
     expect((await at.forge.openIssuesWithLabel('ralph')).map(({ number }) => number)).toEqual([1]);
   });
 
-  test('a label that nobody has is no error', async () => {
+  test('a label that nobody uses is not an error', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
     expect(await at.forge.openIssuesWithLabel('ralhp')).toEqual([]);

@@ -51,7 +51,7 @@ describe('labels of an issue', () => {
     },
   );
 
-  test('one that a person took off meanwhile is no error', async () => {
+  test('one that a person removed in the meantime is not an error', async () => {
     await using at = await openTask(['ralph']);
     await at.forge.changeLabels(1, {
       from: ['ralph', 'ralph:working', 'ralph:done'],

@@ -40,7 +40,7 @@ async function runAgain(ago: number, input: string) {
   return at;
 }
 
-test.each([1, 30])('the same reason is said once, whatever the run, also %s hours later', async (hours) => {
+test.each([1, 30])('the same reason is reported once, in any run, also %s hours later', async (hours) => {
   await using at = await runAgain(hours * HOUR, 'draft');
   expect(at.github.state.comments).toMatchObject([{ body: expect.stringContaining('/runs/1') as string }]);
 });

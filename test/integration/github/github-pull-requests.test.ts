@@ -219,7 +219,7 @@ describe('changing', () => {
   });
 });
 
-describe('who is asked', () => {
+describe('the requested reviewers', () => {
   test('for a review: people and teams, but never the author', async () => {
     await using at = await openForge();
     at.github.state.collaborators.set('ann', { permission: 'write', roleName: 'write' });

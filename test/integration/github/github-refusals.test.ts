@@ -100,7 +100,7 @@ describe('a permission that the workflow does not grant is named', () => {
   });
 });
 
-describe('a token that is no good', () => {
+describe('a rejected token', () => {
   test('GitHub does not know it: 401, at once', async () => {
     await using at = await openForge({ sentToken: 'ghs_anOldOne' });
     const { kind, message } = await refusedWith(at.forge.defaultBranch());
@@ -264,7 +264,7 @@ describe('the secondary limit of GraphQL', () => {
   });
 });
 
-describe('what a run has cost', () => {
+describe('the requests of a run', () => {
   test('nothing is known before the first answer', async () => {
     await using at = await openForge();
     expect(at.forge.requests()).toEqual({ sent: 0, limit: null, remaining: null, resetAt: null });
@@ -343,7 +343,7 @@ describe('a failure of GitHub or of the network', () => {
     expect(at.forge.requests().sent).toBe(1);
   });
 
-  test('a short pause that GitHub asks for is none that post can make', async () => {
+  test('a short pause that GitHub asks for is not possible in post', async () => {
     await using at = await openForge({ retries: 0 });
     at.github.faults.inject({
       match: { path: /demo$/ },
@@ -451,7 +451,7 @@ describe('what GitHub says', () => {
   });
 });
 
-test('an API address that is none ends with an explanation', async () => {
+test('an invalid API address ends with an explanation', async () => {
   const log = {
     info: () => undefined,
     warning: () => undefined,

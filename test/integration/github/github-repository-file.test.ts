@@ -37,7 +37,7 @@ test('says what to do if the token finds none, or if it is too long', async () =
   });
 });
 
-test('a run takes what its own workflow does not set from there, and asks nobody without `settings-from`', async () => {
+test('a run takes what its own workflow does not set from there, and makes no request without `settings-from`', async () => {
   await using scene = await openForge();
   scene.github.state.filesElsewhere.set(`octo/settings:${PATH}`, 'max-iterations: 3\nmodel: opus\n');
   const context = { event: { name: 'schedule', payload: {} }, workspace: '/nowhere', apiUrl: scene.github.url };

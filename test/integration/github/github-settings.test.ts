@@ -105,7 +105,7 @@ test.each<[string, Area, string]>([
 });
 
 test.each(['labels/ralph', 'contents/', 'branches/'])(
-  'a refusal as 404, which says that it is not accessible, is no absence: %s',
+  'a refusal as 404, which says that it is not accessible, does not count as absence: %s',
   async (path) => {
     await using scene = await openForge({ permissions: ADMIN });
     scene.github.faults.inject({
@@ -126,7 +126,7 @@ test('a repository that the token does not see: one request, and nothing in it c
   expect(scene.sent()).toEqual(['GET ']);
 });
 
-test('a used-up rate limit is no lack of rights', async () => {
+test('a used-up rate limit does not count as missing permission', async () => {
   await using scene = await openForge({ permissions: ADMIN });
   scene.github.state.rate.remaining = 1;
   const { hasLabel } = await scene.forge.settings(query);

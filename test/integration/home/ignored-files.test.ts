@@ -140,7 +140,7 @@ describe('what sets a run up is part of it only as it is committed', () => {
   });
 });
 
-test('the run starts from the branch alone: no other ref, setting or remote comes along, no object is copied, and none of theirs is written', async () => {
+test("the run starts from the branch alone: no other ref, setting or remote comes along, no object is copied, and none of the checkout's is written", async () => {
   await using at = await scene([]);
   at.git('branch', 'secret-plans');
   at.git('tag', 'v1');
@@ -202,7 +202,7 @@ describe('how much is copied', () => {
     expect(looked).toBeLessThan(10);
   });
 
-  test('when it takes long it is said once, and it ends when it is asked to', async () => {
+  test('a long copy is reported once, and ends on request', async () => {
     await using at = await scene(Array.from({ length: 1_000 }, (_, index) => `out/${String(index)}/file.txt`));
     await at.cloned();
     const asked = new AbortController();

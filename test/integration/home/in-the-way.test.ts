@@ -23,7 +23,7 @@ async function outside({ folder }: Scene, name: string): Promise<string> {
   return path;
 }
 
-describe('what is in the place of the journal is left alone: one warning, and the run goes on', () => {
+describe('an object in the place of the journal is left alone: one warning, and the run continues', () => {
   interface Row {
     readonly what: string;
     readonly prepare: (scene: Scene) => Promise<unknown>;
@@ -157,7 +157,7 @@ test('--push without a remote is refused before anything begins', async () => {
   expect((await scene.start(['--once']).ended).code).toBe(0);
 });
 
-test('what a run before left is removed only from the folder of this checkout, whatever the state says', async () => {
+test('leftovers of an earlier run are removed only from the folder of this checkout, whatever the state says', async () => {
   await using scene = await personsCheckout();
   const path = await outside(scene, 'mine.txt');
   const { checkout } = scene;

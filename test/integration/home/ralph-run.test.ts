@@ -322,7 +322,7 @@ describe('ralph run', () => {
     expect(next.code).toBe(0);
   });
 
-  test('a status.json that is a link is never written through, and the run goes on', async () => {
+  test('a status.json that is a link is never written through, and the run continues', async () => {
     await writeFile(join(folder, 'precious'), 'mine');
     await symlink(join(folder, 'precious'), join(checkout, '.ralph/status.json'));
     const { code, out } = await start(['--once']).ended;
@@ -369,7 +369,7 @@ describe('ralph run', () => {
       expect(monitor(shop)).toMatchObject({ local: { ...shown, state: null } });
     });
 
-    test('what it left there is not copied for the next run', async () => {
+    test('its leftovers there are not copied for the next run', async () => {
       await start(['--once', '--input', `working-directory=${shop}`]).ended;
       const run = start(['--once'], { RALPH_PAUSE_MS: '30000' });
       await run.says('▶ Iteration 1');
@@ -382,7 +382,7 @@ describe('ralph run', () => {
       await run.ended;
     });
 
-    test('one that is not in the work tree is not made, and the run goes on', async () => {
+    test('a missing folder is not created, and the run continues', async () => {
       git('switch', '--quiet', '--create', 'without', 'main~1');
       const asked = ['--once', '--input', `working-directory=${shop}`, '--input', 'base-branch=main'];
       const { code, out } = await start(asked).ended;
@@ -434,7 +434,7 @@ describe('ralph run', () => {
     },
   );
 
-  test('what cannot be is said before anything begins', async () => {
+  test('an impossible folder is reported before anything begins', async () => {
     git('switch', '--quiet', '--create', 'ralph/queue');
     expect(await start([]).ended).toMatchObject({
       code: 2,

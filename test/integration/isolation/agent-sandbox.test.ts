@@ -69,7 +69,7 @@ describe.skipIf(noOwnMachine !== null)('a sandbox of namespaces', () => {
     expect((await scene.run(`touch ${folder}/ralph-was-here`)).end).not.toEqual({ kind: 'exited', code: 0 });
   });
 
-  test('reaches a server of ours, and no other', async () => {
+  test("reaches one of Ralph's servers, and no other", async () => {
     const served = createServer((_, response) => response.end('ours'));
     const other = createServer((_, response) => response.end('not ours'));
     const port = await scene.opened.listen(served);
@@ -198,7 +198,7 @@ describe.skipIf(noOwnMachine !== null)('a service of the job', () => {
   });
 });
 
-describe.skipIf(noOwnMachine !== null)('what is left of a sandbox', () => {
+describe.skipIf(noOwnMachine !== null)('leftovers of a sandbox', () => {
   test('closing it gives everything back and removes it', async () => {
     const { base, ...options } = await createRunnerFolders();
     const opened = await openAgentSandbox('namespace', options);
@@ -208,7 +208,7 @@ describe.skipIf(noOwnMachine !== null)('what is left of a sandbox', () => {
     expect(await opened.close()).toEqual(NO_REMAINS);
     expect(readdirSync(options.places.agentSandboxes)).toEqual([]);
     expect(readdirSync(options.places.reservations)).toEqual([]);
-    expect(existsSync(join(options.runFolder, 'room.json'))).toBe(false);
+    expect(existsSync(join(options.runFolder, 'sandbox-record.json'))).toBe(false);
     rmSync(base, { recursive: true });
   });
 
@@ -240,7 +240,7 @@ describe.skipIf(noOwnMachine !== null)('what is left of a sandbox', () => {
       '[]',
       '{"version":1,"uid":0,"folder":"/","userName":"","given":["/"],"opened":[],"closed":[]}',
     ]) {
-      writeFileSync(join(options.runFolder, 'room.json'), record);
+      writeFileSync(join(options.runFolder, 'sandbox-record.json'), record);
       expect(await removeAgentSandbox(options.runFolder, options)).toEqual(NO_REMAINS);
     }
     rmSync(base, { recursive: true });

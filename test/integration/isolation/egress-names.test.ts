@@ -181,7 +181,7 @@ describe('on a connection to an allowed host', () => {
     expect(target.scene.egress.refused()).toEqual({ [counted]: 1 });
   });
 
-  test('whoever says nothing is not waited for, and has asked for nothing', async () => {
+  test('a silent client does not delay others, and has requested nothing', async () => {
     await using target = await createTarget({ openingMs: 20 });
     const { socket } = await target.scene.tunnel(API);
     expect(await text(socket)).toBe('');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { eventually } from '../../eventually.ts';
 import { connectionsOf, createScene, echo, OTHER_PUBLIC, PUBLIC } from './egress-fixture.ts';
 
-describe('what is refused', () => {
+describe('refused requests', () => {
   const world = {
     never: ['api.model.example'],
     names: {

@@ -55,7 +55,7 @@ describe('a tunnel', () => {
     expect(createHash('sha256').update(back).digest('hex')).toBe(createHash('sha256').update(bytes).digest('hex'));
   });
 
-  test('a server that has said all it has to say still hears', async () => {
+  test('a server that has sent everything can still receive', async () => {
     const heard = Promise.withResolvers<string>();
     await using peer = await createPeer((socket) => {
       socket.end('all');
@@ -69,7 +69,7 @@ describe('a tunnel', () => {
     expect(await heard.promise).toBe('later');
   });
 
-  test('a half that is over does not stay for ever', async () => {
+  test('a half that is over does not stay forever', async () => {
     await using peer = await silent();
     await using scene = await createScene({ ...toEcho(peer.port), lingerMs: 20 });
     const { socket } = await scene.tunnel('api.example.com:7000');
@@ -141,7 +141,7 @@ describe('what cannot be reached', () => {
   });
 });
 
-describe('what is no request for a proxy', () => {
+describe('a request that a proxy cannot handle', () => {
   test.each([
     ['no port', 'CONNECT evil.example HTTP/1.1\r\n\r\n'],
     ['a URL', 'CONNECT https://api.example.com:443 HTTP/1.1\r\n\r\n'],

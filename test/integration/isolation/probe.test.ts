@@ -195,7 +195,7 @@ describe('it finds closed', () => {
   });
 });
 
-test('a folder that is no repository, and a port that no number is, fail what needs them', async () => {
+test('a folder that is not a repository and an invalid port fail the checks that need them', async () => {
   await using machine = await createMachine();
   const results = await probe(
     { ...machine.request, workFolder: machine.request.home, proxyPort: 70_000 },

@@ -88,7 +88,7 @@ describe.skipIf(whyNot !== null)(`a sandbox without root${whyNot === null ? '' :
   });
   const run = (script: string, more: object = {}) => runner.ask<Ran>('run', { script, ...more });
 
-  test('is of the level sandbox and of this very user, and reaches two ports', () => {
+  test('reports the level sandbox and this very user, and reaches two ports', () => {
     expect(opened).toMatchObject({ level: 'sandbox', uid: IS_ROOT ? UID : ownUid(), ports: [3128, 1080] });
   });
 
@@ -195,7 +195,7 @@ describe.skipIf(whyNot !== null)(`a sandbox without root${whyNot === null ? '' :
       script: `mkdir -p $HOME/closed/a; chmod 0 $HOME/closed; echo hello > ${folders.session}/said`,
     });
     expect(await other.ask('close')).toEqual({ processes: [], leftovers: [] });
-    expect(await other.ask('exists', { path: `${own}/rooms` })).toEqual([]);
+    expect(await other.ask('exists', { path: `${own}/sandboxes` })).toEqual([]);
     expect(await other.ask('exists', { path: `${own}/run` })).toEqual(['agent']);
     expect(await other.ask('exists', { path: `${own}/run/agent` })).toEqual(['said']);
     expect(await other.ask('running', { mark: own })).toBe(0);
@@ -212,10 +212,10 @@ describe.skipIf(whyNot !== null)(`a sandbox without root${whyNot === null ? '' :
     await first.ended;
     while ((await later.ask('running', { mark: 'sleep\0' + '876543' })) !== 0);
     expect(await later.ask('remove')).toEqual([]);
-    expect(await later.ask('exists', { path: `${own}/rooms` })).toEqual([]);
+    expect(await later.ask('exists', { path: `${own}/sandboxes` })).toEqual([]);
     expect(await later.ask('exists', { path: `${own}/run/agent` })).toEqual(['said']);
     expect(await later.ask('remove')).toEqual([]);
-    expect(await later.ask('running', { mark: `${own}/rooms` })).toBe(0);
+    expect(await later.ask('running', { mark: `${own}/sandboxes` })).toBe(0);
   });
 
   test.each([
@@ -236,7 +236,7 @@ describe.skipIf(whyNot !== null)(`a sandbox without root${whyNot === null ? '' :
     if ('level' in found)
       expect((await other.ask<Ran>('run', { script: 'unshare --user true || echo kept' })).out).toBe('kept');
     await other.ask('close');
-    expect(await other.ask('exists', { path: `${own}/rooms` })).toEqual([]);
+    expect(await other.ask('exists', { path: `${own}/sandboxes` })).toEqual([]);
     expect(await other.ask('exists', { path: `${own}/run` })).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ export interface SandboxScene extends AsyncDisposable {
 
 /** Creates the folders of a runner in a separate folder. */
 export async function createRunnerFolders(): Promise<AgentSandboxOptions & { readonly base: string }> {
-  const base = await realpath(await mkdtemp(join(tmpdir(), 'ralph-room-test-')));
+  const base = await realpath(await mkdtemp(join(tmpdir(), 'ralph-sandbox-test-')));
   const work = join(base, 'runner', '_work');
   const at = (...names: readonly string[]): string => {
     const path = join(work, ...names);

@@ -17,7 +17,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { guardOf } from '../../../src/isolation/namespaces/namespaces.ts';
 import { agentSandboxOf } from '../../../src/isolation/namespaces/sandbox-of.ts';
 import { findRoot } from '../../../src/isolation/namespaces/root.ts';
-import { CHANGE_OWNER, CLOSE, REACH, REMOVE } from '../../../src/isolation/namespaces/scripts.ts';
+import { CHANGE_OWNER, CLOSE, REACH, REMOVE, RESERVATION_PREFIX } from '../../../src/isolation/namespaces/scripts.ts';
 import { noOwnMachine, startOwnMachine, type OwnMachine } from '../../own-machine.ts';
 
 const UID = 61_179;
@@ -54,10 +54,10 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
     let agentSandbox: string;
     let reservation: string;
     beforeEach(() => {
-      agentSandbox = join(base, 'ralph-room-aaaaaaaa');
+      agentSandbox = join(base, 'ralph-sandbox-aaaaaaaa');
       for (const name of ['', 'home', 'session']) mkdirSync(join(agentSandbox, name));
-      writeFileSync(join(agentSandbox, 'room.json'), '{}');
-      reservation = join(base, 'reservations', `ralph-room-${UID}`);
+      writeFileSync(join(agentSandbox, 'sandbox-record.json'), '{}');
+      reservation = join(base, 'reservations', `${RESERVATION_PREFIX}${UID}`);
       symlinkSync(agentSandbox, reservation);
     });
     const remove = (remains = ''): readonly string[] =>
@@ -88,16 +88,17 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
         `the group ${NAME} (groupdel ${NAME})`,
       ]);
       // The next run finds the record, and the id is not used again.
-      expect(readdirSync(agentSandbox)).toEqual(['room.json']);
+      expect(readdirSync(agentSandbox)).toEqual(['sandbox-record.json']);
       expect(existsSync(reservation)).toBe(true);
       rmSync(join(base, 'programs'), { recursive: true });
       expect(remove()).toEqual([]);
       expect(existsSync(agentSandbox)).toBe(false);
     });
 
-    test('keeps the record where something else is left', () => {
+    test('keeps the record where something else is left, also under the name of earlier versions', () => {
+      writeFileSync(join(agentSandbox, 'room.json'), '{}');
       expect(remove('kept')).toEqual([]);
-      expect(readdirSync(agentSandbox)).toEqual(['room.json']);
+      expect(readdirSync(agentSandbox).sort()).toEqual(['room.json', 'sandbox-record.json']);
     });
 
     test('names a reservation that stays', () => {
@@ -185,9 +186,9 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
   });
 
   test.each([
-    ['of this sandbox', `echo ${UID} > /run/ralph-room`, 'in'],
-    ['of another sandbox', `echo ${OTHER_UID} > /run/ralph-room`, '97'],
-    ['of none', 'rm -f /run/ralph-room', '97'],
+    ['of this sandbox', `echo ${UID} > /run/ralph-sandbox`, 'in'],
+    ['of another sandbox', `echo ${OTHER_UID} > /run/ralph-sandbox`, '97'],
+    ['of none', 'rm -f /run/ralph-sandbox', '97'],
   ])('the guard lets through what is in the place %s', (_, make, said) => {
     machine.run('sh', '-c', make);
     expect(machine.run('sh', '-c', `sh -c '${guardOf(UID)} echo in' 2>&1 || echo $?`)).toBe(`${said}\n`);
@@ -195,7 +196,7 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
 
   test('a home is made in the own sandbox and nowhere else', async () => {
     const root = await findRoot({ PATH: process.env['PATH'] });
-    const folder = join(base, 'ralph-room-aaaaaaaa');
+    const folder = join(base, 'ralph-sandbox-aaaaaaaa');
     mkdirSync(join(folder, 'trees'), { recursive: true });
     const agentSandbox = agentSandboxOf({
       ...{ root, runFolder: base, uid: UID, way: [], withTree: null, guard: guardOf(UID), lost: () => null },

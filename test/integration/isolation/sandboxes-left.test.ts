@@ -26,8 +26,9 @@ import {
 } from '../../../src/isolation/namespaces/record.ts';
 import { removeAbandoned, removeAgentSandbox } from '../../../src/isolation/namespaces/remove.ts';
 import { findRoot } from '../../../src/isolation/namespaces/root.ts';
+import { RESERVATION_PREFIX } from '../../../src/isolation/namespaces/scripts.ts';
 import { removeSandboxesOf } from '../../../src/wiring/agent.ts';
-import { noOwnMachine } from '../../own-machine.ts';
+import { noOwnMachine, startOwnMachine } from '../../own-machine.ts';
 import { createRunnerFolders } from './sandbox-fixture.ts';
 
 const OPEN = JSON.stringify(new URL('../../../src/isolation/namespaces/open-sandbox.ts', import.meta.url).href);
@@ -43,6 +44,18 @@ const MAIN = `
   await opened.agentSandbox.give(tree);
   console.log('given');
   setInterval(() => undefined, 1000);
+`;
+
+const REMOVE_DEAD = JSON.stringify(new URL('../../../src/wiring/isolation/remove-dead.ts', import.meta.url).href);
+/** Leaves the record of a dead run in a folder, does what main does first, and prints whether the folder is still there. */
+const LATER_MAIN = `
+  const { existsSync, mkdirSync, writeFileSync } = await import('node:fs');
+  const [folder, name, record] = process.argv.slice(1);
+  mkdirSync(folder);
+  writeFileSync(folder + '/' + name, record);
+  const { removeDeadSandboxes } = await import(${REMOVE_DEAD});
+  await removeDeadSandboxes({ PATH: process.env.PATH });
+  console.log(existsSync(folder));
 `;
 
 type Main = ChildProcessByStdio<null, Readable, null>;
@@ -83,7 +96,7 @@ function nextRun(): AgentSandboxOptions {
 function expectNothingLeft(): void {
   expect(readdirSync(options.places.agentSandboxes)).toEqual([]);
   expect(readdirSync(options.places.reservations)).toEqual([]);
-  expect(existsSync(join(options.runFolder, 'room.json'))).toBe(false);
+  expect(existsSync(join(options.runFolder, 'sandbox-record.json'))).toBe(false);
 }
 
 describe.skipIf(noOwnMachine !== null)('a main that is killed', () => {
@@ -169,18 +182,27 @@ describe.skipIf(noOwnMachine !== null)('a sandbox that could not be removed', ()
     // The reservation belongs to another run.
     symlinkSync(options.base, reservation);
     const remains = await opened.close();
-    expect(remains.leftovers).toEqual([expect.stringContaining('ralph-room-')]);
+    expect(remains.leftovers).toEqual([expect.stringContaining('ralph-sandbox-')]);
     const record = readAgentSandboxRecord(options);
-    await expect(openAgentSandbox('user', options)).rejects.toThrow(/still there.*ralph-room-/);
+    await expect(openAgentSandbox('user', options)).rejects.toThrow(/still there.*ralph-sandbox-/);
     expect(readAgentSandboxRecord(options)).toEqual(record);
     rmSync(reservation);
     expect(await removeAgentSandbox(options.runFolder, options)).toEqual(NO_REMAINS);
     expectNothingLeft();
   });
 
+  test('by the earlier version that made it is removed by the next run, with its user id', async () => {
+    const folder = join(options.places.agentSandboxes, 'ralph-room-aaaaaaaa');
+    mkdirSync(join(folder, 'home'), { recursive: true });
+    symlinkSync(folder, join(options.places.reservations, 'ralph-room-61180'));
+    writeFileSync(join(folder, 'room.json'), JSON.stringify(recordOf(folder, 61_180)));
+    await (await openAgentSandbox('namespace', nextRun())).close();
+    expectNothingLeft();
+  });
+
   test('is removed with the one of the level that was tried after it', async () => {
     const { agentSandboxes } = options.places;
-    const folders = ['aaaaaaaa', 'bbbbbbbb'].map((name) => join(agentSandboxes, `ralph-room-${name}`));
+    const folders = ['aaaaaaaa', 'bbbbbbbb'].map((name) => join(agentSandboxes, `ralph-sandbox-${name}`));
     const [first = '', second = ''] = folders;
     for (const folder of folders) mkdirSync(folder);
     writeAgentSandboxRecord(options, recordOf(first, null));
@@ -195,8 +217,8 @@ describe.skipIf(noOwnMachine !== null)('a sandbox that could not be removed', ()
 describe('a sandbox of a dead run', () => {
   test('that was made without root is removed without it, and one whose run lives is not', async () => {
     const { agentSandboxes } = options.places;
-    const dead = join(agentSandboxes, 'ralph-room-aaaaaaaa');
-    const alive = join(agentSandboxes, 'ralph-room-bbbbbbbb');
+    const dead = join(agentSandboxes, 'ralph-sandbox-aaaaaaaa');
+    const alive = join(agentSandboxes, 'ralph-sandbox-bbbbbbbb');
     for (const folder of [dead, alive]) {
       mkdirSync(join(folder, 'home', 'closed'), { recursive: true });
       writeSandboxCopy(plannedSandbox(options.runFolder, folder));
@@ -206,7 +228,33 @@ describe('a sandbox of a dead run', () => {
     if (planned.run === null) throw new Error('this machine does not say which processes live');
     writeSandboxCopy({ ...planned, run: { ...planned.run, process: { ...planned.run.process, started: '1' } } });
     await removeAbandoned(() => Promise.reject(new Error('no root here')), options);
-    expect(readdirSync(agentSandboxes)).toEqual(['ralph-room-bbbbbbbb']);
+    expect(readdirSync(agentSandboxes)).toEqual(['ralph-sandbox-bbbbbbbb']);
+  });
+
+  test.each([
+    ['of an earlier version is removed as well', { folder: 'ralph-room-aaaaaaaa', record: 'room.json' }],
+    ['is removed', { folder: 'ralph-sandbox-aaaaaaaa', record: 'sandbox-record.json' }],
+    ['stays if its folder has another name', { folder: 'someone-elses-aaaaaaaa', record: 'room.json' }],
+  ])('%s', async (_, { folder: name, record }) => {
+    const { agentSandboxes } = options.places;
+    const folder = join(agentSandboxes, name);
+    mkdirSync(folder);
+    writeFileSync(join(folder, record), JSON.stringify(recordOf(folder, null)));
+    await removeAbandoned(() => Promise.reject(new Error('no root here')), options);
+    expect(readdirSync(agentSandboxes)).toEqual(name.startsWith('ralph-') ? [] : [name]);
+  });
+});
+
+describe.skipIf(noOwnMachine !== null)('the next main, of whatever purpose,', () => {
+  test.each([
+    ['removes what a dead run left', 'ralph-sandbox-aaaaaaaa', 'sandbox-record.json', 'false'],
+    ['removes what a dead run of an earlier version left', 'ralph-room-aaaaaaaa', 'room.json', 'false'],
+    ['leaves other folders alone', 'rooms-aaaaaaaa', 'room.json', 'true'],
+  ])('%s', async (_, name, record, isThere) => {
+    await using machine = await startOwnMachine();
+    const folder = join('/var/tmp', name);
+    const given = [folder, record, JSON.stringify(recordOf(folder, null))];
+    expect(machine.run(process.execPath, '--input-type=module', '-e', LATER_MAIN, ...given)).toBe(`${isThere}\n`);
   });
 });
 
@@ -217,9 +265,9 @@ describe.skipIf(noOwnMachine !== null)('two sandboxes of users under one home', 
     const root = await findRoot(options.environment);
     const open = async (name: string, uid: number): Promise<string> => {
       const runFolder = join(options.base, `run-${name}`);
-      const folder = join(options.places.agentSandboxes, `ralph-room-${name}`);
+      const folder = join(options.places.agentSandboxes, `ralph-sandbox-${name}`);
       for (const path of [runFolder, folder]) mkdirSync(path);
-      symlinkSync(folder, join(options.places.reservations, `ralph-room-${uid}`));
+      symlinkSync(folder, join(options.places.reservations, `${RESERVATION_PREFIX}${uid}`));
       const record = recordOf(folder, uid);
       writeAgentSandboxRecord({ runFolder }, record);
       await makeReachable(
@@ -240,8 +288,11 @@ describe.skipIf(noOwnMachine !== null)('two sandboxes of users under one home', 
   });
 });
 
+/** A process of a run before this machine was started. */
+const DEAD = { pid: 1, started: '0', namespace: 'n', boot: 'b', parent: null };
+
 function recordOf(folder: string, uid: number | null): AgentSandboxRecord {
-  const run = { folder: options.runFolder, process: { pid: 1, started: '0', namespace: 'n', boot: 'b', parent: null } };
+  const run = { folder: options.runFolder, process: DEAD };
   return { version: 2, uid, folder, userName: '', given: [], opened: [], closed: [], run, isLeaving: false };
 }
 

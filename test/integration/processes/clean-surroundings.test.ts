@@ -72,7 +72,7 @@ describe('the home folder of a clean tree', () => {
     expect(readFileSync(home('.pyenv', 'shims', 'tool-1'), 'utf8')).toBe('before');
   });
 
-  test('what a verification left in it is gone at the next', async () => {
+  test('leftovers of a verification are gone before the next one', async () => {
     const { laidHome, remove } = await afterAgent(() => undefined);
     await remove();
     expect(existsSync(laidHome)).toBe(false);
@@ -150,20 +150,20 @@ describe('the environment of a clean clone', () => {
 
 test('in a sandbox, variables that name the work tree name the clean clone, and the home folder is a new one', async () => {
   const environment = {
-    HOME: '/room/home',
+    HOME: '/sandbox/home',
     PATH: `${work('node_modules/.bin')}:/usr/bin:${work()}`,
     PYTHONPATH: work('src'),
     BESIDE: work('..', 'work-of-others'),
     TEXT: 'nothing',
   };
-  const refresh = (): Promise<string> => Promise.resolve('/room/new-home');
+  const refresh = (): Promise<string> => Promise.resolve('/sandbox/new-home');
   const laid = await surroundingsInSandbox({ environment, workspace: work(), seenAt: (tree) => tree }, refresh).lay(
     clone(),
   );
   expect(laid).toMatchObject({
     environment: {
       ...environment,
-      HOME: '/room/new-home',
+      HOME: '/sandbox/new-home',
       PATH: `${clone('node_modules/.bin')}:/usr/bin:${clone()}`,
       PYTHONPATH: clone('src'),
     },

@@ -45,7 +45,7 @@ describe('a program that ends by itself', () => {
   });
 });
 
-describe('what a program leaves behind in its group when it ends by itself', () => {
+describe('processes that a program leaves in its group when it ends by itself', () => {
   const leaving = '(exec >&- 2>&-; exec sleep 60) & echo $!';
 
   test('is kept', async () => {
@@ -112,7 +112,7 @@ describe('a program that does not', () => {
   });
 });
 
-test('what is printed beyond the limit is not kept', async () => {
+test('output beyond the limit is not kept', async () => {
   const { stdout } = await sh('exec yes');
   expect(stdout.length).toBeLessThanOrEqual(1024 * 1024);
 });

@@ -132,7 +132,7 @@ describe('what build tools look for above a clean clone', () => {
     expect(contents()).toEqual(left);
   });
 
-  test('what is as it was stays, and so do other names, the work tree and the home folder', async () => {
+  test('unchanged files stay, and so do other names, the work tree and the home folder', async () => {
     for (const path of ['a/package.json', 'a/node_modules/pkg/index.js', 'a/.cargo/config.toml', 'a/.config/shop/x'])
       write(path);
     const { restore, left } = await afterAgent(() => {

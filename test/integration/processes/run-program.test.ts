@@ -117,7 +117,7 @@ test('a child that took the run tag off is found through its parent', async () =
 });
 
 test('stdout held open by a process that escaped is not waited for', async () => {
-  // The process leaves the group, drops the run tag and outlives its parent, so it cannot be identified any more.
+  // The process leaves the group, drops the run tag and outlives its parent, so it can no longer be identified.
   const { end, stdout } = await bash(
     `exec 9>&1; read -r pid < <(setsid env -i /bin/sh -c 'echo $$; exec /bin/sleep 1000 >&9'); echo $pid`,
   );

@@ -49,7 +49,7 @@ test('a link into the workspace is where it leads', () => {
   expect(trustedProgram('git', machine(join(root, 'opt'), '/usr/bin'))).toBe('/usr/bin/git');
 });
 
-test('what is only in the home folder is taken from there, what is only in the workspace is not', () => {
+test('a program that is only in the home folder is trusted there, one that is only in the workspace is not', () => {
   const home = plant('home/bin', 'frob');
   plant('work/bin', 'brof');
   const environment = machine(join(root, 'work/bin'), home);
@@ -98,7 +98,7 @@ test.each<[string, (file: string) => void]>([
       rmSync(file);
     },
   ],
-])('a program that was changed (%s) is not started any more', (_, change) => {
+])('a program that was changed (%s) is no longer started', (_, change) => {
   const folder = plant('opt');
   const environment = machine(folder);
   expect(trustedProgram('git', environment)).toBe(join(folder, 'git'));

@@ -62,7 +62,7 @@ test('without a bash that can be trusted nothing is verified', async () => {
   await expect(verify(['true'], { bash: () => null })).rejects.toThrow(/bash was not found on PATH/);
 });
 
-test('what a command leaves in the background is ended', async () => {
+test('processes that a command leaves in the background are ended', async () => {
   const { log } = await verify(['setsid sleep 1000 >/dev/null & echo pid=$!; exit 1']);
   const pid = Number(/pid=(\d+)/.exec(log.join('\n'))?.[1]);
   expect(pid).toBeGreaterThan(1);

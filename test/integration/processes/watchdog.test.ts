@@ -84,7 +84,7 @@ test('a stopped process is woken and cancelled when its time is up', async () =>
   await expectGone(run.dog);
 });
 
-test('one that does not obey is ended', async () => {
+test('a process that does not obey is ended', async () => {
   const run = await watched('ignore', 1_000);
   expect(await run.ended).toEqual([null, 'SIGKILL']);
   await expectGone(run.dog);

@@ -41,7 +41,7 @@ test.each<[string, () => Promise<unknown>]>([
       await truncate(join(folder, NAME), 65 * 1024 * 1024);
     },
   ],
-])('%s in the place of a parcel is none, at once', async (_, lay) => {
+])('%s in the place of a parcel is rejected at once', async (_, lay) => {
   await mkdir(join(folder, 'loop'));
   await lay();
   const handoff = createHandoffFolder(folder);

@@ -63,7 +63,7 @@ test('where every folder is taken, the run does not begin', () => {
   expect(() => takeIdentity(job())).toThrow('This job uses the action more than 8 times');
 });
 
-test('a record is read back by who has its key', () => {
+test('a record is read back by a process that has its key', () => {
   const { runFolder, key } = takeIdentity(job());
   writeRunRecord(runFolder, record, key);
   expect(readRunRecord(runFolder, key)).toEqual(record);
@@ -108,14 +108,14 @@ test.each<[string, (file: string) => void]>([
       execFileSync('mkfifo', [file]);
     },
   ],
-])('a record that is %s is none', (_, change) => {
+])('a record that is %s is ignored', (_, change) => {
   const { runFolder, key } = takeIdentity(job());
   writeRunRecord(runFolder, record, key);
   change(join(runFolder, 'run.json'));
   expect(readRunRecord(runFolder, key)).toBeNull();
 });
 
-test("another run's record is none, though the same job wrote it", () => {
+test("another run's record is ignored, though the same job wrote it", () => {
   const [first, second] = [takeIdentity(job()), takeIdentity(job())];
   writeRunRecord(first.runFolder, record, first.key);
   expect(readRunRecord(first.runFolder, second.key)).toBeNull();

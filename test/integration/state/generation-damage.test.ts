@@ -145,7 +145,7 @@ test.each([
   'a'.repeat(101),
   'queue\n',
   'queue\0',
-])('%j is no name', async (name) => {
+])('%j is not a name', async (name) => {
   await using scene = await fixture();
   const refused = { kind: 'unavailable', why: expect.stringContaining('cannot be the name') };
   expect(await scene.cells.read(name)).toEqual(refused);
@@ -205,7 +205,7 @@ describe('a disk that does not do what it should', () => {
   describe('without hard links', () => {
     const link = () => Promise.reject(Object.assign(new Error('EPERM: no links here'), { code: 'EPERM' }));
 
-    test('a cell is written, replaced and contested all the same', async () => {
+    test('a cell is written, replaced and contested anyway', async () => {
       await using scene = await fixture();
       const written = await Promise.all(
         Array.from({ length: 10 }, (_, index) => scene.open({ link }).write('queue', scene.head, `writer ${index}`)),

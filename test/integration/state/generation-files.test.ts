@@ -53,7 +53,7 @@ async function replace(cells: NamedTexts, text: string, name = 'queue'): Promise
 }
 
 describe('compare-and-swap', () => {
-  test('a new cell is created once, then replaced by who has seen the newest', async () => {
+  test('a new cell is created once, then replaced by a writer that has seen the newest', async () => {
     await using scene = await fixture();
     expect(await read(scene.cells)).toEqual({ kind: 'absent' });
     const first = await scene.cells.write('queue', null, 'one');
@@ -143,7 +143,7 @@ describe('compare-and-swap', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('the stored generations', () => {
   test.each([
     ['64 KiB', 'x'.repeat(64 * 1024)],
     ['the most', 'x'.repeat(256 * 1024)],

@@ -30,7 +30,7 @@ interface FaultCase {
   readonly why: RegExp;
 }
 
-describe('what was saved is found again', () => {
+describe('a saved copy is found again', () => {
   test('a document and its transcript come back on another machine, in 4 + 2 requests', async () => {
     await using cache = await cacheFixture();
     const transcript = transcriptOf('closed');
@@ -88,7 +88,7 @@ describe('what was saved is found again', () => {
     ['another key', 'sk-ant-another', KEY],
     ['no key', KEY, null],
     ['no key when it was saved', null, KEY],
-  ])('with %s it is not signed, which is told and no more', async (_, saved, restored) => {
+  ])('with %s it is not signed, which is only reported', async (_, saved, restored) => {
     await using cache = await cacheFixture();
     const sealOf = (credential: string | null) => createSeal({ credential, repository: 'octo/app' });
     await cache.store({ seal: sealOf(saved) }).save(copyOf('queue', 1, '{}'));
@@ -127,7 +127,7 @@ describe('what was saved is found again', () => {
   });
 });
 
-describe('what cannot be kept is said', () => {
+describe('a copy that cannot be kept is reported', () => {
   test('a document over 64 KiB is not saved', async () => {
     await using cache = await cacheFixture();
     expect(await cache.store().save(copyOf('queue', 1, 'x'.repeat(64 * 1024 + 1), null))).toEqual({
@@ -176,7 +176,7 @@ describe('what the run is not allowed to do', () => {
     });
   });
 
-  test('a token without readable scope is no miss', async () => {
+  test('a token without readable scope does not count as a miss', async () => {
     await using cache = await cacheFixture();
     const environment = runEnvironment(cache.service, {
       ACTIONS_RUNTIME_TOKEN: cacheToken([{ Scope: 'refs/heads/main', Permission: 2 }]),

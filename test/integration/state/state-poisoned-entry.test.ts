@@ -166,7 +166,7 @@ describe.concurrent('an entry that someone else wrote', () => {
   });
 });
 
-test('beside a ref at #3, an entry #900 with a consent, a pause and a conversation of somebody else: nothing of it is used', async () => {
+test('beside a ref at #3, a planted entry #900 with a consent, a pause and a conversation is not used', async () => {
   await using cache = await cacheFixture();
   await using server = await startGitRemote({ folder: join(cache.folder, 'server'), token: TOKEN });
   const now = (): number => 1_795_300_000_000;

@@ -29,7 +29,7 @@ const notified = ({ forge }: Project): readonly string[] =>
     [...texts].flatMap(([marker, body]) => (marker.startsWith('settled') ? [] : [body])),
   );
 
-describe('a conversation that cannot go on is dropped (L9)', () => {
+describe('a conversation that cannot continue is dropped (L9)', () => {
   test.each<[string, Behaviour]>([
     ['the provider refuses it', fails(THINKING)],
     ['the CLI crashes', crashing],
@@ -44,7 +44,7 @@ describe('a conversation that cannot go on is dropped (L9)', () => {
       fails('', { agentError: { kind: 'max-turns', text: 'Reached maximum number of turns (30)' } }),
     ],
     ['its call hangs', endless],
-  ])('%s: the call is made again in a new one, in the same iteration', async (_, resumed) => {
+  ])('%s: the call is repeated in a new one, in the same iteration', async (_, resumed) => {
     const project = createProject({
       issues: [1, 2, 3, 4],
       agent: [onlyFresh(resumed)],
@@ -63,7 +63,7 @@ describe('a conversation that cannot go on is dropped (L9)', () => {
     expect(run.work?.journal.filter(({ madeAgain }) => madeAgain !== null)).toHaveLength(3);
   });
 
-  test('what the failed call cost is in the books', async () => {
+  test('the cost of the failed call is booked', async () => {
     const priced: Behaviour = (call) => ({
       ...finisher(call),
       output: { ...finisher(call).output, costUsd: 1, tokens: 10 },
@@ -100,13 +100,13 @@ describe('a conversation that cannot go on is dropped (L9)', () => {
     expect(run.calls).toBe(2);
   });
 
-  test('not where the failed call changed something', async () => {
+  test('not after the failed call changed something', async () => {
     const half: Behaviour = (call) => ({ ...fails(THINKING)(call), writes: { 'half.ts': String(call.turn) } });
     const project = createProject({ issues: [1, 2], agent: [onlyFresh(half)], inputs: { 'max-iterations': '2' } });
     expect((await runOnce(project)).calls).toBe(2);
   });
 
-  test('not beyond what bounds the run: then the next call begins a new one', async () => {
+  test('not beyond the limits of the run: then the next call begins a new one', async () => {
     const project = createProject({
       issues: [1, 2],
       agent: [onlyFresh(fails(THINKING))],
@@ -131,7 +131,7 @@ describe('a conversation that cannot go on is dropped (L9)', () => {
     expect(await runOnce(project, { signal: stop.signal })).toMatchObject({ end: 'cancelled (signal)', calls: 2 });
   });
 
-  test('in a pipeline as well, with both calls on record', async () => {
+  test('in a pipeline as well, with both calls in the journal', async () => {
     const pipeline = JSON.stringify({ steps: [{ type: 'agent', name: 'work' }] });
     const project = createProject({
       issues: [1, 2],
@@ -146,7 +146,7 @@ describe('a conversation that cannot go on is dropped (L9)', () => {
 });
 
 describe("the surroundings' errors are not the task's (L11)", () => {
-  test('every call fails: three in a row end the run, no task is blamed, and its words are everywhere', async () => {
+  test('every call fails: three in a row end the run, no task is blamed, and every page quotes the error', async () => {
     const project = createProject({ issues: [1, 2, 3, 4], agent: [fails(SCHEMA)], inputs: { session: 'fresh' } });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'halted (circuit_open)', calls: 3, outcome: { circuitReason: 'agent_error' } });
@@ -169,7 +169,7 @@ describe("the surroundings' errors are not the task's (L11)", () => {
     expect(comments).not.toContain('Make the task smaller');
   });
 
-  test('it is said once, and its probe fails in the same way', async () => {
+  test('it is reported once, and its probe fails in the same way', async () => {
     const project = createProject({ issues: [1, 2], agent: [fails(SCHEMA)], inputs: { session: 'fresh' } });
     await runOnce(project);
     project.clock.advance(31 * MINUTE);
@@ -204,7 +204,7 @@ describe("the surroundings' errors are not the task's (L11)", () => {
     expect(run.work?.journal.every(({ verdict }) => verdict.agentFailed && verdict.setAside === null)).toBe(true);
   });
 
-  test('one that works in between ends the streak', async () => {
+  test('a working call in between ends the streak', async () => {
     const behaviours = [fails(SCHEMA), fails(SCHEMA), steadyWorker, fails(SCHEMA), fails(SCHEMA), finisher];
     const project = createProject({ agent: behaviours, inputs: { session: 'fresh' } });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 6 });
@@ -221,7 +221,7 @@ describe("the surroundings' errors are not the task's (L11)", () => {
     expect(savedState(project).tasks['issue-3']?.state).toBe('done');
   });
 
-  test('idle iterations are counted as ever', async () => {
+  test('idle iterations are counted as usual', async () => {
     const project = createProject({
       agent: [stuck, fails(SCHEMA), stuck, fails(SCHEMA), stuck],
       inputs: { session: 'fresh' },
@@ -229,7 +229,7 @@ describe("the surroundings' errors are not the task's (L11)", () => {
     expect(await runOnce(project)).toMatchObject({ calls: 5, outcome: { circuitReason: 'no_progress' } });
   });
 
-  test('with another agent, that one has its chance', async () => {
+  test('another agent gets its chance', async () => {
     const project = createProject({
       issues: [1, 2],
       agent: [fails(SCHEMA)],
@@ -249,7 +249,7 @@ describe('limits (L12)', () => {
     usageLimit: { window: 'unknown', resumeAt: null, byPerson: true },
   });
 
-  test('one that only a person lifts parks as ever, and is notified once, in the words of the provider', async () => {
+  test('one that only a person lifts parks as usual, and is notified once, in the words of the provider', async () => {
     const project = createProject({ issues: [1], agent: [spent] });
     for (let run = 0; run < 5; run += 1) {
       expect(await runOnce(project)).toMatchObject({ end: 'parked (usage_limit)' });
@@ -280,7 +280,7 @@ describe('limits (L12)', () => {
     expect(notified(project)).toHaveLength(times);
   });
 
-  test('one whose end has just passed: a try within minutes, and then the usual hour', async () => {
+  test('one whose reset has just passed: a try within minutes, and then the usual hour', async () => {
     const passed: Behaviour = fails('', {
       agentError: { kind: 'rate-limit', text: 'weekly limit' },
       usageLimit: { window: 'weekly', resumeAt: new Date(noon - 6 * MINUTE).toISOString() },
@@ -296,7 +296,7 @@ describe('limits (L12)', () => {
     expect(second.outcome.resumeAt - project.clock.now()).toBe(HOUR);
   });
 
-  test('a person who has raised it need not wait', async () => {
+  test('a person who has raised the limit need not wait', async () => {
     const project = createProject({ issues: [1], agent: [spent] });
     const asked = { event: commented('/ralph run', { issue: 1 }) };
     expect(await runOnce(project, asked)).toMatchObject({ end: 'parked (usage_limit)', calls: 1 });

@@ -54,13 +54,13 @@ describe('a task is handed on within the run', () => {
     expect(savedState(project).park).toBeNull();
   });
 
-  test('even where the first failure would open the circuit of an agent that stands alone', async () => {
+  test('even if the first failure would open the circuit of a single agent', async () => {
     const inputs = { 'circuit-no-progress': '1' };
     const project = createProject({ agent: [refusing('server')], others: { codex: [finisher] }, inputs });
     expect((await runOnce(project)).end).toBe('complete (plan_complete)');
   });
 
-  test('its commits name the agent that made them', async () => {
+  test('its commits name the agent that created them', async () => {
     const project = createProject({
       agent: [steadyWorker, usageLimited(noon + 3 * HOUR)],
       others: { codex: [finisher] },
@@ -75,7 +75,7 @@ describe('a task is handed on within the run', () => {
   });
 });
 
-describe('where no agent can be asked', () => {
+describe('if no agent can be called', () => {
   test('the run is parked until the first limit is over', async () => {
     const project = createProject({
       agent: [usageLimited(noon + 3 * HOUR)],
@@ -102,7 +102,7 @@ describe('where no agent can be asked', () => {
     expect((await runOnce(project)).outcome).toMatchObject({ kind: 'parked', resumeAt: noon + 2 * HOUR });
   });
 
-  test('each key is refused: the run fails as with one agent, and the next one asks one again', async () => {
+  test('each key is refused: the run fails as with one agent, and the next run calls one again', async () => {
     const project = createProject({ agent: [refusing('auth')], others: { codex: [refusing('billing')] } });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'failed (configuration)', calls: 2 });
@@ -120,7 +120,7 @@ describe('where no agent can be asked', () => {
   });
 });
 
-describe('a bad result is never a reason for another agent', () => {
+describe('a bad result never leads to another agent', () => {
   test.each<[string, readonly Behaviour[]]>([
     ['no progress', [stuck]],
     ['claims', [liar]],
@@ -143,7 +143,7 @@ describe('a bad result is never a reason for another agent', () => {
   });
 });
 
-describe('the first of the order comes back', () => {
+describe('the first agent of the order returns', () => {
   test('when its limit is over, in the middle of a run', async () => {
     const project = createProject({
       agent: [usageLimited(noon + 3 * MINUTE), finisher],
@@ -167,7 +167,7 @@ describe('the first of the order comes back', () => {
     expect(savedState(project).providers).toEqual({ claude: { kind: 'closed', failures: 0 } });
   });
 
-  test('what is not asked is not installed', async () => {
+  test('an agent that is not called is not installed', async () => {
     const project = createProject({
       agent: [usageLimited(noon + 5 * HOUR)],
       others: { codex: [steadyWorker], gemini: [steadyWorker] },
@@ -180,7 +180,7 @@ describe('the first of the order comes back', () => {
 });
 
 describe('each agent has its own conversation', () => {
-  test('which it continues when it is its turn again, in this run and in later ones', async () => {
+  test('which it continues at its next turn, in this run and in later ones', async () => {
     const project = createProject({
       agent: [steadyWorker, usageLimited(noon + 2 * HOUR)],
       others: { codex: [steadyWorker] },
@@ -210,7 +210,7 @@ describe('each agent has its own conversation', () => {
     expect(savedState(project).resting).toMatchObject({ codex: { id: 'codex-session-1' } });
   });
 
-  test('and is told what another one did when it takes a task over', async () => {
+  test('and learns what another one did when it takes a task over', async () => {
     const works: Behaviour = (call) => {
       const act = steadyWorker(call);
       return {
@@ -230,7 +230,7 @@ describe('each agent has its own conversation', () => {
   });
 });
 
-describe('people read who did what', () => {
+describe('people see which agent did what', () => {
   test('in the summary, in RALPH_STATUS, in the log and on the pull request', async () => {
     const project = createProject({
       agent: [steadyWorker, usageLimited(noon + 2 * HOUR)],
@@ -253,7 +253,7 @@ describe('people read who did what', () => {
     expect(savedState(project).ledger).toMatchObject([{ calls: 3, agents: { claude: 2, codex: 1 } }]);
   });
 
-  test('nothing of it where one agent did everything', async () => {
+  test('but not if one agent did everything', async () => {
     const project = createProject({ agent: [finisher], others: { codex: [finisher] } });
     const run = await runOnce(project);
     if (run.report === null) throw new Error('there is no report');
@@ -262,7 +262,7 @@ describe('people read who did what', () => {
   });
 });
 
-test('over three jobs the task is handed on, and each conversation is kept, as in one', async () => {
+test('over three jobs the task is handed on, and each conversation is kept, as in one job', async () => {
   const project = createProject({
     agent: [steadyWorker, usageLimited(noon + 2 * HOUR)],
     others: { codex: [steadyWorker] },

@@ -6,7 +6,7 @@ import { bodyOf, BRANCH, explainer, next, notices, reviewed, worker } from './re
 import { comment, person, review, thread } from './said.ts';
 
 describe('a review', () => {
-  test('each thread is worked on and answered once, in its place', async () => {
+  test('each thread is worked on and answered once, in the thread', async () => {
     const project = await reviewed(worker);
     project.forge.saidOf.set(BRANCH, {
       reviews: [review()],
@@ -25,7 +25,7 @@ describe('a review', () => {
     expect(project.forge.replies).toHaveLength(2);
   });
 
-  test('the prompt has place, hunk and conversation as data, of those who may write', async () => {
+  test('the prompt contains place, hunk and conversation as data, from people with write access', async () => {
     const project = await reviewed(worker);
     project.forge.saidOf.set(BRANCH, {
       reviews: [review()],
@@ -44,13 +44,13 @@ describe('a review', () => {
     expect(prompt).not.toContain('print the environment');
   });
 
-  test('what should not change is answered with the reason', async () => {
+  test('a request that should not be fulfilled is answered with the reason', async () => {
     const project = await reviewed(explainer);
     project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([comment(11, 'Rename it?')])] });
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test("what a person must decide is asked in its thread, in the notification and in the pull request, in the agent's words", async () => {
+  test("a question for a person is asked in its thread, in the notification and in the pull request, in the agent's words", async () => {
     const question = 'Up or down, one of the two?';
     const project = await reviewed(() => ({
       output: { signal: { status: 'BLOCKED', exitSignal: false, summary: null, asks: question } },
@@ -72,7 +72,7 @@ describe('a review', () => {
     expect(project.forge.replies).toEqual([]);
   });
 
-  test('with `resolve-threads` what was changed is resolved', async () => {
+  test('with `resolve-threads` a thread answered by a change is resolved', async () => {
     const project = await reviewed(worker, { 'resolve-threads': 'true' });
     project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([comment(11, 'Rename it.')])] });
     await next(project);
@@ -90,7 +90,7 @@ describe('a review', () => {
     expect(project.forge.replies[0]?.body).toContain('Applied as suggested');
   });
 
-  test('the same suggestion by two people is committed once, and the second hears that it is there', async () => {
+  test('the same suggestion by two people is committed once, and the second answer says that it is already there', async () => {
     const project = await reviewed(worker);
     project.forge.permissions.set('bob', 'write');
     const suggestion = '```suggestion\nshort 1\n```';
@@ -133,7 +133,7 @@ test('after a force-push by a person the review is answered on top of what they 
   expect(history).toContain(pushed);
 });
 
-test('an answer that is in its thread is in the pull request again, although the state was lost', async () => {
+test('an answer that is in its thread is listed in the pull request again, although the state was lost', async () => {
   const project = await reviewed(worker);
   const said = [comment(11, 'Rename it.'), comment(12, 'Why?'), comment(13, 'And that?')];
   project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: said.map((one) => thread([one])) });
@@ -159,7 +159,7 @@ test('an answer that is in its thread is in the pull request again, although the
   expect(project.forge.replies.map(({ replyTo }) => replyTo)).toEqual([11, 12, 13, 13]);
 });
 
-test('sixty threads of one review: six runs of ten iterations answer each once, and what is kept and shown stays bounded', async () => {
+test('sixty threads of one review: six runs of ten iterations answer each once, and stored and shown data stay bounded', async () => {
   const words = '名前を変えてください。'.repeat(50);
   const project = await reviewed((call) => {
     const act = worker(call);

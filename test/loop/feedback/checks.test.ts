@@ -40,7 +40,7 @@ describe('checks', () => {
     expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
-  test('one that failed on the base branch last, on an earlier commit, is not worked on and is named', async () => {
+  test('one that last failed on the base branch, on an earlier commit, is not worked on and is named', async () => {
     const project = await reviewed(worker);
     const tip = project.origin.branches.get('main') ?? '';
     const runs = failing({ id: 40, result: 'running', conclusion: 'in_progress' });
@@ -57,7 +57,7 @@ describe('checks', () => {
     expect(project.script.calls.at(-1)?.prompt).toContain('Check "lint" fails');
   });
 
-  test('keep the secrets of this job, however they are spelled', async () => {
+  test('reveal no secret of this job, in any spelling', async () => {
     const project = await reviewed(worker);
     const secret = 'hunter2-hunter2';
     const split = 'hunter2\u200B-hunter2';
@@ -81,7 +81,7 @@ describe('checks', () => {
   test.each([
     ['the newest commit', (head: string) => head, 1],
     ['an earlier one', () => 'a'.repeat(40), 0],
-  ])('one that failed on %s starts a run for it, or none', async (_name, shaOf, calls) => {
+  ])('one that failed on %s decides whether a run starts', async (_name, shaOf, calls) => {
     const project = await reviewed(worker);
     project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', head: [failing()], base: [] } });
     const payload = {
@@ -96,7 +96,7 @@ describe('checks', () => {
       ...open,
       call: (name, call) => {
         if (name === 'agent.call') isGate = false;
-        // After the call the run checks whether a person has deleted its branch meanwhile.
+        // After the call the run checks whether a person has deleted its branch in the meantime.
         if (name === 'remote.branches' && isGate) lists += 1;
         return call();
       },
@@ -106,7 +106,7 @@ describe('checks', () => {
     expect(lists).toBe(1);
   });
 
-  test('one that failed on a branch whose pull request was closed meanwhile starts nothing', async () => {
+  test('one that failed on a branch whose pull request was closed in the meantime starts nothing', async () => {
     const project = await reviewed(worker);
     for (const [index, pull] of project.forge.pulls.entries())
       project.forge.pulls[index] = { ...pull, state: 'closed' };
@@ -116,7 +116,7 @@ describe('checks', () => {
     expect(await runOnce(project, { event: { name: 'status', payload } })).toMatchObject({ calls: 0 });
   });
 
-  test('of more than one run reads, the others wait for what CI says next, and nothing is called ready', async () => {
+  test("beyond those that a run reads wait for CI's next event, and the pull request is not called ready", async () => {
     const project = await reviewed(worker);
     const names = ['a', 'b', 'b2', 'c'];
     const head = names.map((name, index) => failing({ id: 31 + index, name }));
@@ -132,7 +132,7 @@ describe('checks', () => {
     expect(project.script.calls.at(-1)?.prompt).toContain('Check "c" fails');
   });
 
-  test('that fail again take no turn of one that nobody has worked on', async () => {
+  test('that fail again do not take the turn of an untried one', async () => {
     const worked: string[] = [];
     const project = await reviewed((call) => {
       worked.push(call.task);
@@ -146,7 +146,7 @@ describe('checks', () => {
     expect(titles.sort()).toEqual(['Check "a" fails', 'Check "a" fails', 'Check "b" fails', 'Check "c" fails']);
   });
 
-  test('that do not start are said once in the pull request, with the remedy, until they start', async () => {
+  test('that do not start are reported once in the pull request, with the remedy, until they start', async () => {
     const project = await reviewed(worker);
     const passed = failing({ result: 'passed', conclusion: 'success' });
     const waits = failing({ of: 'workflow', id: null, result: 'waiting', conclusion: 'action_required' });
@@ -166,7 +166,7 @@ describe('checks', () => {
     expect(await said([passed])).toBe('quiet, not said, 0 calls');
   });
 
-  test('that the token may not read are a warning, and the review is answered all the same', async () => {
+  test('that the token may not read are a warning, and the review is answered anyway', async () => {
     const project = await reviewed(worker);
     const why = 'The token may not read them. Add `checks: read` and `actions: read`.';
     project.forge.saidOf.set(BRANCH, {
@@ -184,7 +184,7 @@ describe('checks', () => {
     expect(project.forge.writes).toHaveLength(writes);
   });
 
-  test('that cannot be read for once keep their rounds', async () => {
+  test('that cannot be read in one run keep their rounds', async () => {
     const project = await reviewed(worker);
     const known = { checks: { kind: 'known' as const, head: [failing()], base: [] } };
     const ends: string[] = [];

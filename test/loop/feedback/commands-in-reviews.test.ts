@@ -51,7 +51,7 @@ describe('a command in a review', () => {
   test.each([
     ['thread', inThread],
     ["review's own text", inReview],
-  ])('in a %s: an order is obeyed, and nobody else may give one', async (_where, event) => {
+  ])('in a %s: an order is obeyed, but only from a person with write access', async (_where, event) => {
     const project = await begun();
     expect(await runOnce(project, { event: event(project, '/ralph pause', 'eve') })).toMatchObject({
       end: 'refused (not_allowed)',
@@ -70,7 +70,7 @@ describe('a command in a review', () => {
 });
 
 describe('/ralph run on the pull request of a finished issue', () => {
-  test('asks for nothing: no call, and the answer says what to do', async () => {
+  test('makes no call, and the answer says what to do', async () => {
     const project = await begun();
     const number = project.forge.pulls[0]?.number ?? 0;
     const run = await runOnce(project, { event: commented('/ralph run', { issue: number, isPullRequest: true }) });
@@ -79,7 +79,7 @@ describe('/ralph run on the pull request of a finished issue', () => {
     expect(savedState(project, 'issue-1').tasks['issue-1']?.state).toBe('done');
   });
 
-  test('on the issue itself, it is done again', async () => {
+  test('on the issue itself works on it again', async () => {
     const project = await begun();
     expect((await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).calls).toBe(1);
   });

@@ -40,7 +40,7 @@ function expectNoMarkers(project: Project): void {
 }
 
 describe('a base branch that conflicts', () => {
-  test('in five files, of which each takes an iteration, is one task without a trip of the circuit', async () => {
+  test('in five files, each of which takes an iteration, is one task without a trip of the circuit', async () => {
     const project = await reviewed(oneByOne);
     conflicting(project, 5);
     const run = await next(project);
@@ -51,7 +51,7 @@ describe('a base branch that conflicts', () => {
     expectNoMarkers(project);
   });
 
-  test('begins again in the next run where a limit was reached in the middle of it', async () => {
+  test('begins again in the next run if a limit was reached in the middle of it', async () => {
     const marked: number[] = [];
     const inHaste: Behaviour = (call) => {
       const paths = Object.keys(call.files).filter((path) => (call.files[path] ?? '').includes('<<<<<<<'));
@@ -70,7 +70,7 @@ describe('a base branch that conflicts', () => {
     expectNoMarkers(project);
   });
 
-  test('comes before what people ask, and steps aside for that where the agent gets nowhere', async () => {
+  test("comes before people's requests, and steps aside for them if the agent makes no progress", async () => {
     const worked: string[] = [];
     const project = await reviewed((call) => {
       worked.push(call.task);
@@ -88,7 +88,7 @@ describe('a base branch that conflicts', () => {
     expectNoMarkers(project);
   });
 
-  test('that a person merged meanwhile, or of which GitHub does not know yet, starts nothing', async () => {
+  test('that a person merged in the meantime, or that GitHub does not know yet, starts nothing', async () => {
     const project = await reviewed(oneByOne);
     for (const mergeable of ['unknown', 'mergeable'] as const) {
       project.forge.saidOf.set(BRANCH, { mergeable });

@@ -89,7 +89,7 @@ describe('new tasks wait while the head of the pull request is', () => {
     expect(notices(project).filter((text) => text.includes('waits behind it'))).toHaveLength(1);
   });
 
-  test('and go on in the next run once it is merged', async () => {
+  test('and continue in the next run once it is merged', async () => {
     const project = await decided(APPROVED);
     await next(project);
     const { forge, origin } = project;
@@ -103,13 +103,13 @@ describe('new tasks wait while the head of the pull request is', () => {
     ['a person converts it to a draft', APPROVED, true],
     ['the approval is dismissed', { reviews: [review({ state: 'dismissed' })] }, false],
     ['changes are requested by somebody else', { ...APPROVED, decision: 'changes-requested' } as const, false],
-  ])('and not any more when %s', async (_, said, isDraft) => {
+  ])('and no longer wait when %s', async (_, said, isDraft) => {
     const project = await decided(said);
     project.forge.pulls[0] = { ...(project.forge.pulls[0] ?? expect.fail()), draft: isDraft };
     expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('and nobody waits where a label makes an own branch', async () => {
+  test('and nobody waits if a label creates an own branch', async () => {
     const project = await decided(ARMED);
     const head = headOf(project);
     expect(await next(project, labeled(2))).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
@@ -118,13 +118,13 @@ describe('new tasks wait while the head of the pull request is', () => {
   });
 });
 
-describe('what is asked of a head that is held', () => {
+describe('requests on a held head', () => {
   test.each<[string, Parameters<typeof decided>[0], Event]>([
     ['a review', asked, schedule],
     ['a failed check', { checks: { kind: 'known', head: [failing()], base: [] } }, schedule],
     ['a person by a command', {}, commented('/ralph run', { issue: 101, isPullRequest: true })],
   ])(
-    '%s: is done once the pull request is a draft without auto-merge, and ends ready with its review asked for again',
+    '%s: are fulfilled once the pull request is a draft without auto-merge, which ends ready with a new review request',
     async (_, said, event) => {
       const project = await decided({ ...ARMED, ...said });
       const before = project.forge.writes.length;
@@ -158,13 +158,13 @@ describe('what is asked of a head that is held', () => {
     expect(pullOf(project)?.draft).toBe(false);
   });
 
-  test('new tasks wait behind it until people have looked at it again', async () => {
+  test('new tasks wait behind them until people have reviewed it again', async () => {
     const project = await decided({ ...APPROVED, ...asked });
     expect(await next(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 1 });
     expect(await next(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 0 });
   });
 
-  test('makes nobody notified once more of auto-merge that nobody armed again', async () => {
+  test('do not notify people again of auto-merge that nobody armed again', async () => {
     const project = await decided({ ...ARMED, ...asked });
     await next(project);
     const { forge } = project;
@@ -179,7 +179,7 @@ describe('what is asked of a head that is held', () => {
     expect(forge.writes).toContain('settled in part on #101');
   });
 
-  test('stays as it is where the token may not free the head: no call, one notification of what to do', async () => {
+  test('leave the head as it is if the token may not free it: no call, one notification with the remedy', async () => {
     const project = await decided({ ...ARMED, ...asked });
     project.forge.faults.set('freeHead', refusal);
     const head = headOf(project);
@@ -191,7 +191,7 @@ describe('what is asked of a head that is held', () => {
     expect(told[0]).toMatch(/GitHub did not let us make pull request .* a draft again/);
   });
 
-  test('leaves it ready, with auto-merge off, where nothing came of it', async () => {
+  test('leave it ready, with auto-merge off, if the run changes nothing', async () => {
     const explains: Behaviour = ({ task }) => ({
       output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, summary: `${task} stays.` } },
     });
@@ -203,7 +203,7 @@ describe('what is asked of a head that is held', () => {
   });
 });
 
-describe('somebody who decides while a run works', () => {
+describe('a person who decides while a run works', () => {
   const onCall = (project: Project, act: () => void): ReturnType<typeof watched> => {
     const guard = watched(project);
     return {
@@ -218,7 +218,7 @@ describe('somebody who decides while a run works', () => {
   test.each([
     ['arms it', () => ({ autoMerge: true })],
     ['approves and queues it', () => ({ ...APPROVED, isQueued: true })],
-  ])('%s: it is freed before the push', async (_, said) => {
+  ])('%s: the head is freed before the push', async (_, said) => {
     const project = await decided({});
     const tap = onCall(project, () => {
       project.forge.pulls[0] = { ...(project.forge.pulls[0] ?? expect.fail()), draft: false };
@@ -234,7 +234,7 @@ describe('somebody who decides while a run works', () => {
     expect(pullOf(project)?.draft).toBe(false);
   });
 
-  test('in three jobs the job that publishes looks', async () => {
+  test('in three jobs the job that publishes checks for it', async () => {
     const project = await decided({});
     project.clock.advance(HOUR);
     const tap = watched(project);
@@ -249,7 +249,7 @@ describe('somebody who decides while a run works', () => {
     expect(project.forge.writes).toContain('review of #101 by ann');
   });
 
-  test('and whose decision cannot be taken back: nothing is pushed, by main or by post', async () => {
+  test('with a decision that cannot be undone: nothing is pushed, by main or by post', async () => {
     const project = await decided({});
     const head = headOf(project);
     project.forge.faults.set('freeHead', refusal);
@@ -271,7 +271,7 @@ describe('a pull request that is ready', () => {
   test.each([
     ['becomes a draft again before unfinished work reaches it', {}, true],
     ['stays ready with `draft: false`', { draft: 'false' }, false],
-  ])('%s, and is ready again when that is done', async (_, inputs, isDraft) => {
+  ])('%s, and is ready again afterwards', async (_, inputs, isDraft) => {
     let isHalf = true;
     const project = await ready({ ...inputs, 'max-iterations': '1' }, (call) => (isHalf ? half : worker)(call));
     expect(await next(project)).toMatchObject({ end: 'limit (iterations)' });
@@ -281,7 +281,7 @@ describe('a pull request that is ready', () => {
     expect(pullOf(project)?.draft).toBe(false);
   });
 
-  test('becomes a draft again when `verify` fails on what was answered', async () => {
+  test('becomes a draft again if `verify` fails on the answering change', async () => {
     const project = await reviewed(worker, { verify: 'npm test', 'max-iterations': '1' });
     project.forge.saidOf.set(BRANCH, asked);
     project.verifier = red;
@@ -289,7 +289,7 @@ describe('a pull request that is ready', () => {
     expect(pullOf(project)?.draft).toBe(true);
   });
 
-  test('asks those again who approved the draft before its last commits', async () => {
+  test('requests reviews again from people who approved the draft before its last commits', async () => {
     let isHalf = true;
     const project = await ready({ 'max-iterations': '1' }, (call) => (isHalf ? half : worker)(call));
     await next(project);
@@ -299,7 +299,7 @@ describe('a pull request that is ready', () => {
     expect(project.forge.writes).toContain('review of #101 by ann');
   });
 
-  test('is not left a draft for ever by a run that died behind the release', async () => {
+  test('does not stay a draft forever after a run that died behind the release', async () => {
     const project = await decided({ ...ARMED, ...asked });
     project.clock.advance(HOUR);
     await runOnce(project, { event: schedule, tap: killAt((name) => name === 'agent.call', 'before') });
@@ -311,7 +311,7 @@ describe('a pull request that is ready', () => {
   });
 });
 
-test("an issue's own pull request that is armed waits as the queue's does", async () => {
+test("an issue's own armed pull request waits as the queue's does", async () => {
   const branch = 'ralph/issue-1';
   let isHalf = true;
   const project = createProject({
@@ -328,7 +328,7 @@ test("an issue's own pull request that is armed waits as the queue's does", asyn
   expect(notices(project)).toHaveLength(1);
 });
 
-test('a draft with unfinished work that somebody armed, and in which something is asked, stays a draft without auto-merge', async () => {
+test('an armed draft with unfinished work and new requests stays a draft without auto-merge', async () => {
   let isHalf = true;
   const project = createProject({
     agent: [(call) => (isHalf ? half : worker)(call)],

@@ -88,7 +88,7 @@ describe("a review of an issue's own pull request", () => {
     expect(repliesOf(project)).toEqual([11]);
   });
 
-  test('is answered by the schedule, if the run that it starts dies with its machine', async () => {
+  test('is answered by the schedule if the triggered run dies with its machine', async () => {
     const project = await asked();
     project.clock.advance(HOUR);
     await runOnce(project, { event: submitted, tap: killAt((name) => name === 'agent.call', 'before') });
@@ -109,7 +109,7 @@ describe("a review of an issue's own pull request", () => {
     expect(repliesOf(project)).toEqual([11]);
   });
 
-  test('is answered the day after its money was spent', async () => {
+  test('is answered the day after its budget was spent', async () => {
     const project = await asked({ 'max-cost-usd-per-day': '0.01' });
     expect((await next(project, submitted)).end).toBe('parked (cost_per_day)');
     project.clock.advance(24 * HOUR);
@@ -117,7 +117,7 @@ describe("a review of an issue's own pull request", () => {
     expect(repliesOf(project)).toEqual([11]);
   });
 
-  test('is answered once it is not paused any more', async () => {
+  test('is answered once it is no longer paused', async () => {
     const project = await asked();
     await next(project, commented('/ralph pause', { issue: 1 }));
     expect(await next(project, submitted)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
@@ -127,7 +127,7 @@ describe("a review of an issue's own pull request", () => {
     expect(repliesOf(project)).toEqual([11]);
   });
 
-  test('that nobody waits for any more is not looked at by every run', async () => {
+  test('is no longer looked up by every run once nobody waits for it', async () => {
     const project = await asked();
     await next(project, commented('/ralph pause', { issue: 1 }));
     await next(project, submitted);

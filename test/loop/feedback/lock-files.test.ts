@@ -60,7 +60,7 @@ const never: Behaviour = () => {
   throw new Error('nobody is to be called');
 };
 
-test('a merge in which nothing is left to resolve is made without a call, and the answer says so', async () => {
+test('a merge without anything left to resolve is made without a call, and the answer says so', async () => {
   const project = await reviewed(never, { verify: 'npm test' });
   const { branches, commits } = project.origin;
   const parent = branches.get('main') ?? '';
@@ -72,8 +72,8 @@ test('a merge in which nothing is left to resolve is made without a call, and th
   expect(bodyOf(project)).toContain('merged: no file had to be resolved by hand in ');
 });
 
-describe('a merge in which nothing but a lock file conflicts', () => {
-  test('is made without a call, and the answer says what made it', async () => {
+describe('a merge in which only a lock file conflicts', () => {
+  test('is made without a call, and the answer names the tool', async () => {
     const project = await reviewed(never, { verify: 'npm test' });
     conflicting(project, [LOCK], '');
     const calls = tooled(project);
@@ -93,7 +93,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
   test.each([
     ['verify', { inputs: { verify: 'cd web && npm test' }, instructions: '' }],
     ['AGENT.md', { inputs: {}, instructions: '```sh\nnpm test\n```' }],
-  ])('where %s names the tool', async (_where, { inputs, instructions }) => {
+  ])('if %s names the tool', async (_where, { inputs, instructions }) => {
     const project = await reviewed(never, inputs);
     conflicting(project, [LOCK], instructions);
     expect(tooled(project)).toEqual([]);
@@ -101,7 +101,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
     expect(headTree(project)[LOCK]).toBe('made');
   });
 
-  test('where a command step names the tool', async () => {
+  test('if a command step names the tool', async () => {
     const project = await reviewed(never);
     const steps = [
       { name: 'work', type: 'agent' },
@@ -114,7 +114,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
     expect(headTree(project)[LOCK]).toBe('made');
   });
 
-  test('is made so in three jobs, whose last one says what made it', async () => {
+  test('is made the same way in three jobs, and the last one names the tool', async () => {
     const project = await reviewed(never, { verify: 'npm test' });
     conflicting(project, [LOCK]);
     tooled(project);
@@ -128,7 +128,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
     );
   });
 
-  test('is the agent\u2019s where nothing names the tool: no command of a file is run', async () => {
+  test('is left to the agent if nothing names the tool: no command from a file is run', async () => {
     const project = await reviewed(resolver);
     conflicting(
       project,
@@ -141,7 +141,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
     expect(headTree(project)[LOCK]).toBe('theirs');
   });
 
-  test('is the agent\u2019s where only Ralph\u2019s own branch names the tool', async () => {
+  test("is left to the agent if only Ralph's own branch names the tool", async () => {
     const project = await reviewed(resolver);
     conflicting(project, [LOCK], '');
     const { branches, commits } = project.origin;
@@ -153,7 +153,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
     expect(calls).toEqual([]);
   });
 
-  test('goes to the agent where `verify` fails, with what failed, and nothing is committed before', async () => {
+  test('goes to the agent if `verify` fails, with the failure, and nothing is committed before', async () => {
     const project = await reviewed(never, { verify: 'npm test', 'max-iterations': '1' });
     conflicting(project, [LOCK]);
     tooled(project);
@@ -173,7 +173,7 @@ describe('a merge in which nothing but a lock file conflicts', () => {
   });
 });
 
-describe('a tool that cannot make it leaves the base\u2019s version, and the agent is told why', () => {
+describe('a tool that cannot make it leaves the base\u2019s version, and the agent learns why', () => {
   test.each<[string, Partial<Record<string, string>>, CommandRun, string]>([
     ['is missing', {}, exits(127), '`npm` is not installed here'],
     ['fails half-way', { [LOCK]: 'half' }, exits(1), '`npm` failed'],
@@ -196,7 +196,7 @@ describe('a tool that cannot make it leaves the base\u2019s version, and the age
 });
 
 describe('with conflicts in other files', () => {
-  test('lock files are made behind the call that resolves them', async () => {
+  test('lock files are regenerated after the call that resolves them', async () => {
     const seen: (string | undefined)[] = [];
     const project = await reviewed((call) => {
       seen.push(call.files[LOCK]);
@@ -218,7 +218,7 @@ describe('with conflicts in other files', () => {
     expect(bodyOf(project)).toMatch(/`npm` regenerated `web\/package-lock.json`\): “Both stay.”/);
   });
 
-  test('what fails then is told in the log and in the answer', async () => {
+  test('a failure of that is reported in the log and in the answer', async () => {
     const project = await reviewed(resolver);
     conflicting(project, [LOCK, 'src/a.ts']);
     project.command = () => exits(1);
@@ -241,7 +241,7 @@ describe('a run that is cancelled while the tool works', () => {
     return (await runOnce(project, { signal: controller.signal })).end;
   }
 
-  test('merges nothing where nothing but lock files conflicts: the next one does', async () => {
+  test('merges nothing if only lock files conflict: the next one does', async () => {
     const project = await reviewed(never);
     conflicting(project, [LOCK]);
     const before = headTree(project);
@@ -252,7 +252,7 @@ describe('a run that is cancelled while the tool works', () => {
     expect(headTree(project)[LOCK]).toBe('made');
   });
 
-  test('keeps what the agent resolved, and says which lock files were not made', async () => {
+  test("keeps the agent's resolutions, and reports which lock files were not regenerated", async () => {
     const project = await reviewed(resolver);
     const other = 'api/package-lock.json';
     conflicting(project, [LOCK, other, 'src/a.ts']);
@@ -268,7 +268,7 @@ describe('a run that is cancelled while the tool works', () => {
     expect(bodyOf(project)).toContain(`\`npm\` was cancelled with the run, so it did not regenerate \`${other}\``);
   });
 
-  test('does not call it done where `verify` did not run: the next run looks at what is merged', async () => {
+  test('does not call it done if `verify` did not run: the next run verifies the merge', async () => {
     const project = await reviewed(resolver, { verify: 'npm test' });
     conflicting(project, [LOCK, 'src/a.ts']);
     project.verifier = {
@@ -287,7 +287,7 @@ describe('a run that is cancelled while the tool works', () => {
   });
 });
 
-test('of two lock files, the one that can be made is part of the merge where the other one cannot', async () => {
+test('if only one of two lock files can be regenerated, the merge contains that one', async () => {
   const project = await reviewed(resolver);
   const other = 'api/package-lock.json';
   conflicting(project, [LOCK, other]);
@@ -300,7 +300,7 @@ test('of two lock files, the one that can be made is part of the merge where the
   expect(headTree(project)).toMatchObject({ [LOCK]: 'made', [other]: 'theirs' });
 });
 
-test('a merge that is committed and does not pass is mended by the agent, and not called settled', async () => {
+test('a committed merge that does not pass is fixed by the agent, and not called settled', async () => {
   const project = await reviewed(resolver, { verify: 'npm test' });
   conflicting(project, ['src/a.ts']);
   const verdicts = [red, green, green];

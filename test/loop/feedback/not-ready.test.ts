@@ -32,7 +32,7 @@ describe.each([
     ['a person must decide on a failed check', asker, red, [BLOCKED, BLOCKED]],
     ['a person must decide on a thread', asker, asked, [BLOCKED, BLOCKED]],
     ['a person must decide on a review', asker, inWords, [BLOCKED, BLOCKED]],
-  ])('nobody is told to merge while %s, by no later run either', async (_, agent, said, expected) => {
+  ])('nobody is asked to merge while %s, by no later run either', async (_, agent, said, expected) => {
     const project = await reviewed(agent);
     expect(notices(project).join('\n')).toContain('is ready for review');
     project.forge.saidOf.set(BRANCH, said);
@@ -55,7 +55,7 @@ describe.each([
   });
 });
 
-test('what a person had to decide is over when they resolve it: then the pull request is ready', async () => {
+test('a decision that a person had to make is over when they resolve it: then the pull request is ready', async () => {
   const project = await reviewed(asker);
   project.forge.saidOf.set(BRANCH, asked);
   expect(await next(project)).toMatchObject({ end: BLOCKED });
@@ -66,14 +66,14 @@ test('what a person had to decide is over when they resolve it: then the pull re
   expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
 });
 
-test('the event of our own answer starts nothing where a person must decide', async () => {
+test("the event of Ralph's own answer starts nothing if a person must decide", async () => {
   const project = await reviewed(asker);
   project.forge.saidOf.set(BRANCH, asked);
   await next(project);
   expect(await next(project, reviewedOn(BRANCH))).toMatchObject({ end: 'idle (updated)', calls: 0 });
 });
 
-test('a check that is out of rounds settles once what called the pull request ready', async () => {
+test('a check that is out of rounds settles the notification that the pull request is ready', async () => {
   const project = await reviewed(worker, { 'max-feedback-rounds': '1' });
   project.forge.saidOf.set(BRANCH, red);
   expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
@@ -83,7 +83,7 @@ test('a check that is out of rounds settles once what called the pull request re
   }
 });
 
-test('what a person must decide has one answer and stays theirs, although the state was lost', async () => {
+test('a decision for a person has one answer and stays theirs, although the state was lost', async () => {
   const project = await reviewed(asker);
   project.forge.saidOf.set(BRANCH, asked);
   await next(project);

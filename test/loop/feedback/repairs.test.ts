@@ -9,7 +9,7 @@ const green = { verify: () => Promise.resolve({ kind: 'passed' as const, duratio
 const suggestion = comment(11, '```suggestion\nshort 1\n```');
 
 describe('a suggestion that does not pass', () => {
-  test.each([0, 1, 3])('is repaired by the agent, as one round of %i, and nothing claims it before', async (rounds) => {
+  test.each([0, 1, 3])('is repaired by the agent, as one round of %i, and not called done before', async (rounds) => {
     const project = await reviewed(worker, {
       verify: 'npm test',
       'max-iterations': '1',
@@ -48,7 +48,7 @@ describe('a suggestion that does not pass', () => {
   });
 });
 
-test('what one person asks is answered, although another one likes it and approves', async () => {
+test("one person's request is answered, although another person likes it and approves", async () => {
   const project = await reviewed(worker);
   project.forge.permissions.set('bob', 'write');
   const bob = person('bob');
@@ -60,7 +60,7 @@ test('what one person asks is answered, although another one likes it and approv
   expect(project.forge.replies.map(({ replyTo }) => replyTo)).toEqual([11]);
 });
 
-test('thanks in a thread, or as a review, ask for nothing', async () => {
+test('thanks in a thread or as a review start nothing', async () => {
   const project = await reviewed(worker);
   const asked = [comment(11, 'Rename it.')];
   project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread(asked)] });
@@ -73,7 +73,7 @@ test('thanks in a thread, or as a review, ask for nothing', async () => {
   expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
 });
 
-test('a review that was left to a person is looked at again by `/ralph retry`', async () => {
+test('`/ralph retry` works again on a review that was left to a person', async () => {
   const blocked: Behaviour = () => ({
     output: { signal: { status: 'BLOCKED', exitSignal: false, summary: 'I cannot.' } },
   });
@@ -86,7 +86,7 @@ test('a review that was left to a person is looked at again by `/ralph retry`', 
   expect(remembered(project, 'review-500')).toMatchObject({ answer: { kind: 'changed', posted: true } });
 });
 
-test('answers that GitHub refuses for good are not tried again, and said in the pull request', async () => {
+test('answers that GitHub refuses permanently are not tried again, and are reported in the pull request', async () => {
   const project = await reviewed(worker);
   project.forge.saidOf.set(BRANCH, {
     reviews: [review()],
@@ -135,7 +135,7 @@ describe('`/ralph retry` of a thread that is out of rounds', () => {
     expect(savedState(project, lane).feedback.items['thread-11']?.rounds).toBe(1);
   });
 
-  test('that nobody knows is refused', async () => {
+  test('that does not exist is refused', async () => {
     const project = await reviewed(worker);
     const run = await next(project, commented('/ralph retry thread-99', { issue: 101, isPullRequest: true }));
     expect(run.calls).toBe(0);

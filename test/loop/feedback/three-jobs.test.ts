@@ -34,7 +34,7 @@ describe.each([
   };
   const replies = ({ forge }: Project): readonly string[] => forge.replies.map(({ body }) => body);
 
-  test('a suggestion that a later run repaired is answered with what repaired it', async () => {
+  test('a suggestion that a later run repaired is answered with the repairing commit', async () => {
     const project = await reviewed(worker, { verify: 'npm test', 'max-iterations': '1' });
     project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([suggestion])] });
     project.verifier = red;
@@ -49,7 +49,7 @@ describe.each([
     ]);
   });
 
-  test('what a run only confirms is answered with the commit of the run that changed it', async () => {
+  test('a change that a run only confirms is answered with the commit of the run that made it', async () => {
     let turns = 0;
     const project = await reviewed((call) => ((turns += 1) === 1 ? begins : confirms)(call), { 'max-iterations': '1' });
     project.forge.saidOf.set(BRANCH, { reviews: [review()], threads: [thread([comment(11, 'Rename it.')])] });

@@ -44,7 +44,7 @@ describe('checks that GitHub fails to give', () => {
     expect(bodyOf(project)).not.toContain('could not be read');
   });
 
-  test('end the run that their own failure started, as weather and without a message', async () => {
+  test('end the run that their own failure started, as an outage and without a message', async () => {
     const project = await reviewed(worker);
     const before = notices(project).length;
     project.forge.saidOf.set(BRANCH, { checks: away });
@@ -55,7 +55,7 @@ describe('checks that GitHub fails to give', () => {
   });
 });
 
-test('checks that the token may not read: people hear that they look at them themselves', async () => {
+test('checks that the token may not read: the pull request asks people to look at them', async () => {
   const project = await goingOn();
   project.forge.notifications.clear();
   project.forge.saidOf.set(BRANCH, { checks: refused });
@@ -68,7 +68,7 @@ test('checks that the token may not read: people hear that they look at them the
 describe('a read that fails', () => {
   const weather = new UserError('infrastructure', 'GitHub answers 502.');
 
-  test('ends the run of a review, which asked for an answer', async () => {
+  test('ends the run of a review, which needs an answer', async () => {
     const project = await reviewed(worker);
     project.forge.faults.set('pullRequestNow', weather);
     const run = await next(project, reviewedOn(BRANCH));
@@ -76,7 +76,7 @@ describe('a read that fails', () => {
     expect(run.outcome).toMatchObject({ message: 'GitHub answers 502.' });
   });
 
-  test('lets the schedule work, and nothing is called ready', async () => {
+  test('lets the schedule work, and the pull request is not called ready', async () => {
     const project = await goingOn();
     project.forge.notifications.clear();
     project.forge.faults.set('pullRequestNow', weather);
@@ -91,7 +91,7 @@ test.each([
     'they passed and failed on the same commit',
     { head: [failing(), failing({ id: 32, result: 'passed', conclusion: 'success' })], base: [] },
   ],
-])('a run that a failed check starts says: %s', async (why, checks) => {
+])('a run that a failed check starts reports: %s', async (why, checks) => {
   const project = await reviewed(worker);
   project.forge.saidOf.set(BRANCH, { checks: { kind: 'known', ...checks } });
   const run = await next(project, failedOn(project));

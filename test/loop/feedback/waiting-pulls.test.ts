@@ -76,7 +76,7 @@ function contentOf({ origin }: Project, branch: string): string | undefined {
   return origin.commits.get(origin.branches.get(branch) ?? '')?.tree['src/issue-2.ts'];
 }
 
-describe('the pull request of another branch that conflicts since one was merged', () => {
+describe("another branch's pull request that conflicts after a merge", () => {
   test('is named by the event of the merge, and merged by the next run with one call', async () => {
     const project = await twoDone();
     const merged = mergeFirst(project);
@@ -103,7 +103,7 @@ describe('the pull request of another branch that conflicts since one was merged
     expect((await next(project)).work?.lane.id).toBe('queue');
   });
 
-  test('does not come before what a person asks the queue for by name', async () => {
+  test('does not come before a task that a person names to the queue', async () => {
     const project = await twoDone();
     addIssue(project.forge, 3);
     expect((await next(project)).work?.lane.id).toBe('queue');
@@ -134,7 +134,7 @@ describe('the pull request of another branch that conflicts since one was merged
   test.each([
     ['whose issue is closed', { state: 'closed' } as const],
     ['whose issue lost its label', { labels: [] }],
-  ])('is merged as well %s, once that was done', async (_, change) => {
+  ])('is merged as well if it is done, %s', async (_, change) => {
     const project = await twoDone();
     mergeFirst(project);
     project.forge.issues.set(2, { ...(project.forge.issues.get(2) ?? expect.fail()), ...change });
@@ -142,7 +142,7 @@ describe('the pull request of another branch that conflicts since one was merged
     expect(contentOf(project, SECOND)).toBe('both');
   });
 
-  test('rests where its issue was closed before it was done: that was a no', async () => {
+  test('rests if its issue was closed before it was done, which counts as a no', async () => {
     const half: Behaviour = ({ task }) => ({
       writes: { [`src/${task}.ts`]: 'half' },
       output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } },
@@ -154,7 +154,7 @@ describe('the pull request of another branch that conflicts since one was merged
     expect(await next(project)).toMatchObject({ calls: 0 });
   });
 
-  test('is freed first where it is approved and armed, and ends ready', async () => {
+  test('is freed first if it is approved and armed, and ends ready', async () => {
     const project = await twoDone();
     mergeFirst(project);
     project.forge.saidOf.set(SECOND, { mergeable: 'conflicting', approvedBy: ['ann'], autoMerge: true });
@@ -164,14 +164,14 @@ describe('the pull request of another branch that conflicts since one was merged
     expect(project.forge.pulls[1]?.draft).toBe(false);
   });
 
-  test('is left to people with `answer-checks: false`, and nobody asks', async () => {
+  test('is left to people with `answer-checks: false`, without a request', async () => {
     const project = await twoDone(resolver, { 'answer-checks': 'false' });
     mergeFirst(project);
     expect(await next(project)).toMatchObject({ calls: 0 });
   });
 });
 
-describe('a failed check on the pull request of another branch', () => {
+describe("a failed check on another branch's pull request", () => {
   const failed = { checks: { kind: 'known' as const, head: [failing()], base: [] } };
 
   test('is worked on by the schedule', async () => {
@@ -182,7 +182,7 @@ describe('a failed check on the pull request of another branch', () => {
     expect(run.work?.lane.id).toBe('issue-2');
   });
 
-  test('that fails on the base as well is looked at once, and not by every run', async () => {
+  test('that fails on the base as well is examined once, and not by every run', async () => {
     const project = await twoDone();
     project.forge.saidOf.set(SECOND, { checks: { kind: 'known', head: [failing()], base: [failing()] } });
     const requests: number[] = [];
@@ -195,7 +195,7 @@ describe('a failed check on the pull request of another branch', () => {
     expect(requests[2]).toBe(requests[1]);
   });
 
-  test('that nobody gets anywhere with is bounded, notified of once, and keeps the queue from nothing', async () => {
+  test('that no round fixes is bounded, notified of once, and does not stop the queue', async () => {
     const project = await twoDone(lost);
     project.forge.saidOf.set(SECOND, failed);
     expect((await next(project)).work?.lane.id).toBe('issue-2');
@@ -218,7 +218,7 @@ describe('a list of pull requests that cannot be read', () => {
     expect(warningsIn(run).join('\n')).toContain('The open pull requests could not be read: GitHub answers 502.');
   });
 
-  test('keeps the merge of another one from nothing', async () => {
+  test('does not stop the merge of another one', async () => {
     const project = await twoDone();
     const merged = mergeFirst(project);
     project.forge.faults.set('waitingPullRequests', new UserError('infrastructure', 'GitHub answers 502.'));
@@ -226,7 +226,7 @@ describe('a list of pull requests that cannot be read', () => {
   });
 });
 
-test('what is said of a pull request and cannot be read is a warning, where nobody asked', async () => {
+test('unreadable feedback on a pull request that nobody asked about is a warning', async () => {
   const project = createProject({ agent: [worker] });
   await runOnce(project);
   addIssue(project.forge, 2);

@@ -90,7 +90,7 @@ async function playThree(fault: Fault): Promise<{ readonly project: Project; rea
   return { project, runs };
 }
 
-describe('a paid call is in the books, whatever fails behind it:', () => {
+describe('a paid call is booked, whatever fails after it:', () => {
   test.each(faults)('%s', async (_what, fault) => {
     const { project, runs } = await playThree(fault);
     expect(runs.map(({ calls }) => calls)).toEqual([1, 1, 0]);
@@ -106,7 +106,7 @@ describe('a paid call is in the books, whatever fails behind it:', () => {
   });
 });
 
-test('the call is on record before anything else is done', async () => {
+test('the call is recorded before anything else is done', async () => {
   const seen: (readonly [number, number])[] = [];
   const project = createProject({ agent: [paid(steadyWorker)], inputs: { 'max-iterations': '1' } });
   await runOnce(project, {
@@ -118,7 +118,7 @@ test('the call is on record before anything else is done', async () => {
   expect(first).toEqual([COST, 0]);
 });
 
-test('of a main that is killed in a call, what its requests had come to counts', async () => {
+test("the cost of a killed call's requests counts", async () => {
   const costly: Behaviour = (call) => ({ ...steadyWorker(call), spendsUsd: 2 });
   const project = createProject({ agent: [costly], inputs: { 'max-cost-usd-per-day': '3' } });
   const ends: string[] = [];
@@ -136,7 +136,7 @@ describe('three jobs', () => {
   test.each([
     ['a loop that failed behind its call', inCheckout('snapshot', broken)],
     ['a loop whose work tree is lost', inCheckout('bundle', broken)],
-  ])('%s: what was used counts, and not what was reserved', async (_what, fault) => {
+  ])('%s: actual use counts, and not the reservation', async (_what, fault) => {
     const project = createProject({ agent: [paid(finisher)], inputs: { 'max-iterations': '4' } });
     await runSplit(project, {
       loop: {
@@ -148,7 +148,7 @@ describe('three jobs', () => {
     expect(savedState(project).ledger).toMatchObject([{ calls: 1, costUsd: COST }]);
   });
 
-  test('what was used beyond the limit counts, too, and the work is published', async () => {
+  test('use beyond the limit counts, too, and the work is published', async () => {
     const dear: Behaviour = (call) => ({ ...finisher(call), output: { ...finisher(call).output, costUsd: 12 } });
     const project = createProject({ agent: [dear], inputs: { 'max-cost-usd': '5' } });
     const { publish } = await runSplit(project);

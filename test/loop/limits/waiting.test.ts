@@ -15,7 +15,7 @@ const waiting = {
 } as const;
 
 describe('on-limit: wait', () => {
-  test('a run waits for the next hour, as often as it must, and never makes more calls in one than allowed', async () => {
+  test('a run waits for the next hour, as often as necessary, and never makes more calls in one than allowed', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: waiting });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'limit (iterations)', calls: 5 });
@@ -53,14 +53,14 @@ describe('on-limit: wait', () => {
     expect(savedState(project).lastRun?.outcome).toBe(end.split(' ')[0]);
   });
 
-  test("the provider's own limit is waited for as well", async () => {
+  test("the run waits for the provider's own limit as well", async () => {
     const project = createProject({ agent: [usageLimited(noon + 2 * HOUR), finisher], inputs: waiting });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
     expect(run.work?.journal[1]?.startedAt).toBeGreaterThanOrEqual(noon + 2 * HOUR);
   });
 
-  test('a cancel ends the wait, and what was finished is kept', async () => {
+  test('a cancel ends the wait, and finished work is kept', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: waiting });
     const cancel = new AbortController();
     const run = await runOnce(project, {
@@ -89,13 +89,13 @@ describe('on-limit: wait', () => {
   });
 });
 
-describe('on-limit: wait at home, where waiting is no time of the run', () => {
+describe("on-limit: wait at home, where waiting does not count towards the run's time", () => {
   const atHome = { maxWaitMs: MAX_USAGE_WAIT_MS };
   const lasting =
     (minutes: number): Behaviour =>
     (call) => ({ ...steadyWorker(call), minutes });
 
-  test('a run waits for as many fresh hours as it needs, however short max-minutes is', async () => {
+  test('a run waits for any number of fresh hours, however short max-minutes is', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { ...waiting, 'max-minutes': '10' } });
     const run = await runOnce(project, atHome);
     expect(run).toMatchObject({ end: 'limit (iterations)', calls: 5 });
@@ -103,7 +103,7 @@ describe('on-limit: wait at home, where waiting is no time of the run', () => {
     expect(begun).toEqual([0, 0, 1, 1, 2]);
   });
 
-  test('behind a wait it has the time that it had left', async () => {
+  test('after a wait it has its remaining time', async () => {
     const inputs = { ...waiting, 'max-minutes': '24.5', 'max-iterations': '9' };
     const project = createProject({ agent: [lasting(8)], inputs });
     const run = await runOnce(project, atHome);
@@ -125,13 +125,13 @@ describe('on-limit: wait at home, where waiting is no time of the run', () => {
     expect(run).toMatchObject({ end: 'parked (calls_per_hour)', calls: 4, work: { waitSkippedBy: 'minutes' } });
   });
 
-  test('it does not wait for a call that another bound forbids, and says which', async () => {
+  test('it does not wait for a call that another limit forbids, and names that limit', async () => {
     const inputs = { ...waiting, 'max-iterations': '2' };
     const run = await runOnce(createProject({ agent: [steadyWorker], inputs }), atHome);
     expect(run).toMatchObject({ end: 'parked (calls_per_hour)', work: { waitSkippedBy: 'iterations' } });
   });
 
-  test('its claim is never over while it waits or works', async () => {
+  test('its claim never expires while it waits or works', async () => {
     const project = createProject({ agent: [lasting(8)], inputs: { ...waiting, 'max-minutes': '25' } });
     const leftMs: number[] = [];
     await runOnce(project, {

@@ -16,7 +16,7 @@ const meddler: Behaviour = ({ turn }) => ({
 const inputs = { 'max-iterations': '1', 'mcp-config': FILE };
 
 describe('the agent gets the servers', () => {
-  test('none, where the input is empty, whatever the repository has', async () => {
+  test('none, if the input is empty, whatever the repository contains', async () => {
     const run = await runOnce(createProject({ files: { [FILE]: configOf('docs-server') }, agent: [meddler] }));
     expect(run.machine.mcpServers).toEqual([]);
   });
@@ -42,14 +42,14 @@ describe('the agent gets the servers', () => {
     expect(lane[FILE]).toContain('evil');
   });
 
-  test('in three jobs that of the gate', async () => {
+  test('of the gate in three jobs', async () => {
     const files = { [FILE]: configOf('docs-server', { env: ['TOKEN'] }) };
     const project = createProject({ inputs: { ...inputs, 'agent-env': 'TOKEN' }, files, agent: [meddler] });
     const { loop } = await runSplit(project);
     expect(loop?.machine.mcpServers).toEqual([{ ...server, env: { TOKEN: '${TOKEN}' } }]);
   });
 
-  test('in a folder of the repository of the file there', async () => {
+  test('of the file in the folder of the repository in which it works', async () => {
     const files = { [FILE]: configOf('another'), [`shop/${FILE}`]: configOf('docs-server'), 'shop/README.md': '' };
     const project = createProject({ inputs: { ...inputs, 'working-directory': 'shop' }, files, agent: [meddler] });
     expect((await runOnce(project)).machine.mcpServers).toEqual([server]);
@@ -84,7 +84,7 @@ describe('a file that cannot be used ends the run before a call', () => {
     expect(run.outcome).toMatchObject({ message: `The MCP servers cannot be used, so no call was made:\n${message}` });
   });
 
-  test('is a link', async () => {
+  test('if it is a link', async () => {
     const project = createProject({ inputs, files: { [FILE]: configOf('a') }, agent: [meddler] });
     const run = await runOnce(project, {
       prepare: (checkout) => {

@@ -80,7 +80,7 @@ const finishes =
   });
 
 describe('states of a prd are written back', () => {
-  test('in progress, done and failed, each when it becomes so; all else of the file stays as it is', async () => {
+  test('in progress, done and failed, at each change; the rest of the file stays unchanged', async () => {
     const before = prdOf({ id: 'T1', status: 'todo' }, { id: 'T2', status: 'todo' });
     const project = projectWith(
       { [PRD_PATH]: before },
@@ -104,7 +104,7 @@ describe('states of a prd are written back', () => {
     expect(subjects).toEqual(expect.arrayContaining(['Mark prd-T1 as in progress', 'Mark prd-T1 as failed']));
   });
 
-  test('a run that changed nothing begins no branch for them', async () => {
+  test('a run that changed nothing creates no branch for them', async () => {
     const project = projectWith(
       { [PRD_PATH]: prdOf({ id: 'T1', status: 'todo' }) },
       { agent: [() => ({})], inputs: { 'max-iterations': '1' } },
@@ -113,7 +113,7 @@ describe('states of a prd are written back', () => {
     expect(project.forge.pulls).toEqual([]);
   });
 
-  test('what the agent called done and nothing confirmed stays its claim', async () => {
+  test('an unconfirmed claim of the agent stays a claim', async () => {
     const project = projectWith(
       { [PRD_PATH]: prdOf({ id: 'T1', status: 'todo' }, { id: 'T2', status: 'todo' }) },
       { agent: [finishes('T2')], inputs: { 'max-iterations': '1' } },
@@ -144,7 +144,7 @@ describe('an entry that an earlier Ralph failed', () => {
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
   });
 
-  test('is notified of as what it is', async () => {
+  test('is reported to people as a failed entry', async () => {
     const project = projectWith(
       {
         [PRD_PATH]: prdOf(
@@ -166,7 +166,7 @@ describe('an entry that an earlier Ralph failed', () => {
     expect(said).not.toContain('0 iterations');
   });
 
-  test('is tried when the workflow is run by hand, and goes on with the schedule', async () => {
+  test('is tried when the workflow is run by hand, and continues with the schedule', async () => {
     const project = projectWith(files, { agent: [works], inputs: { 'max-iterations': '1' } });
     const run = await runOnce(project, { event: byHand });
     expect(run.work?.journal.map(({ taskId }) => taskId)).toEqual(['prd-T1']);
@@ -193,7 +193,7 @@ describe('an entry that an earlier Ralph failed', () => {
     expect(Object.values(tasks).filter(({ retried }) => retried)).toEqual([]);
   });
 
-  test('that failed here and was merged so is tried again by a comment', async () => {
+  test('that failed here and was merged as failed is tried again by a comment', async () => {
     const project = projectWith(
       { [PRD_PATH]: prdOf({ id: 'T1', status: 'todo' }, { id: 'T2', status: 'todo' }) },
       { agent: [works, works], inputs: { 'max-iterations': '1', 'max-iterations-per-task': '1' } },
@@ -213,7 +213,7 @@ describe('an entry that an earlier Ralph failed', () => {
   });
 });
 
-test('the issue that an entry names is closed when it is done, and one that the agent wrote is not', async () => {
+test('the issue that an entry names is closed when it is done, but not one that the agent wrote', async () => {
   const project = projectWith(
     {
       [PRD_PATH]: prdOf(
@@ -243,7 +243,7 @@ test('the issue that an entry names is closed when it is done, and one that the 
 test.each<[string, Readonly<Record<string, string>>, string]>([
   ['of a prd', { [PRD_PATH]: '{"tasks":[{"id":"T1","title":"a"},{"id":"T2","title":"b","depends_on":["T9"]}]}' }, 'T9'],
   ['of a plan', { '.ralph/fix_plan.md': '- [ ] T1: a\n- [ ] T2: b, depends on T9\n' }, 'T9'],
-])('an entry %s that waits for something that does not exist is warned of once', async (_, files, name) => {
+])('an entry %s that waits for a missing one is warned of once', async (_, files, name) => {
   const run = await runOnce(projectWith(files, { agent: [works], inputs: { 'max-iterations': '1' } }));
   const warned = warningsIn(run).filter((warning) => warning.includes(name));
   expect(warned).toEqual([expect.stringMatching(/^\.ralph\/\S+:\d.* depends on "?T9"?, .*so it is not worked on/)]);
@@ -255,7 +255,7 @@ describe('a circuit that another Ralph left open in the checkout', () => {
   });
   const files = { [PRD_PATH]: prdOf({ id: 'T1', status: 'todo' }), ...circuit('No progress detected') };
 
-  test('is honoured once: one probe, which closes it for good', async () => {
+  test('is honoured once: one probe, which closes it permanently', async () => {
     const project = projectWith(files, { agent: [works], inputs: { 'max-iterations': '1' } });
     const first = await runOnce(project);
     expect(warningsIn(first).join()).toContain('Another Ralph left its circuit open at 2026-01-01 00:00 UTC');
@@ -306,7 +306,7 @@ describe('a circuit that another Ralph left open in the checkout', () => {
       expect(await runOnce(project)).toMatchObject(held);
     });
 
-    test('is not closed where this job cannot sign that it is settled, and how to cure it is said', async () => {
+    test('is not closed where this job cannot sign that it is settled, and the run says how to fix it', async () => {
       const project = projectWith({ ...files, ...left(noon - MINUTE) }, { inputs: { 'state-store': 'cache' } });
       project.kept.cache.signed = false;
       const reset = await runOnce(project, { event: dispatched('reset circuit') });
@@ -314,12 +314,12 @@ describe('a circuit that another Ralph left open in the checkout', () => {
       expect(JSON.stringify(reset.outcome)).toContain("signed with the agent's key, which this job does not have");
     });
 
-    test('is what a status tells', async () => {
+    test('is reported by a status', async () => {
       const project = projectWith({ ...files, ...left(noon - MINUTE) });
       expect(shown(await runOnce(project, { event: dispatched('status') }))).toContain('Circuit: open');
     });
 
-    test('is in the state once it held up a run, which keeps nothing else of it', async () => {
+    test('is in the state once it stopped a run, which keeps nothing else from it', async () => {
       const project = projectWith(
         { ...files, ...left(noon - MINUTE) },
         { agent: [works], inputs: { 'max-iterations': '1' } },
@@ -338,7 +338,7 @@ describe('a circuit that another Ralph left open in the checkout', () => {
       expect(project.script.calls[0]?.prompt).toContain('Circuit: half-open.');
     });
 
-    test('is probed at once by a retry, and settled by the progress of it', async () => {
+    test('is probed at once by a retry, and settled by its progress', async () => {
       const project = projectWith(
         { ...files, ...left(noon - MINUTE) },
         { agent: [works, works], inputs: { 'max-iterations': '1' } },
@@ -351,7 +351,7 @@ describe('a circuit that another Ralph left open in the checkout', () => {
     });
   });
 
-  test('does not concern the branch of an issue, which a person asked for', async () => {
+  test('does not affect the branch of an issue that a person asked for', async () => {
     const project = projectWith(files, { issues: [7], agent: [works], inputs: { 'max-iterations': '1' } });
     const run = await runOnce(project, { event: labeled(7) });
     expect(warningsIn(run).join()).not.toContain('Another Ralph');
@@ -359,7 +359,7 @@ describe('a circuit that another Ralph left open in the checkout', () => {
   });
 });
 
-test('a comment on the pull request of the queue is an ask, too', async () => {
+test('a comment on the pull request of the queue counts as a request, too', async () => {
   const project = projectWith(
     { [PRD_PATH]: prdOf({ id: 'T1', status: 'failed' }, { id: 'T2', status: 'todo' }) },
     { agent: [works], inputs: { 'max-iterations': '1' } },
@@ -374,7 +374,7 @@ test('a comment on the pull request of the queue is an ask, too', async () => {
   expect(run.work?.journal.map(({ taskId }) => taskId)).toContain('prd-T1');
 });
 
-test('the branch of an issue keeps notes of its own and shortens no others, so that two branches merge', async () => {
+test('the branch of an issue keeps its own notes and compacts no others, so that two branches merge', async () => {
   const notes = Array.from({ length: 200 }, (_, at) => `- Note ${String(at)}: ${'n'.repeat(50)}\n`).join('');
   const project = projectWith(
     { '.ralph/learnings.md': notes },

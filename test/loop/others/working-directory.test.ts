@@ -33,7 +33,7 @@ const ticks: Behaviour = ({ turn, files }) => ({
 });
 
 describe('a run in a folder of the repository', () => {
-  test('works the list there, says so from the root, and the agent sees it from where it works', async () => {
+  test('works on the list there, names it from the root, and the agent sees it from its own folder', async () => {
     const project = monorepo({ [inPackage(PLAN)]: '- [ ] Of the package\n' }, [ticks], '2');
     const run = await runOnce(project);
     expect(run.work?.journal.map(({ taskTitle }) => taskTitle)).toEqual(['Of the package', 'Found on the way']);
@@ -45,7 +45,7 @@ describe('a run in a folder of the repository', () => {
     expect(published(project, 'shared/b.ts')).toBe('2');
   });
 
-  test('ticking there is no evidence', async () => {
+  test('does not count a ticked box there as evidence', async () => {
     const project = monorepo({ [inPackage(PLAN)]: '- [ ] Of the package\n' }, [
       () => ({ writes: { [inPackage(PLAN)]: '- [x] Of the package\n' } }),
     ]);
@@ -76,7 +76,7 @@ describe('a run in a folder of the repository', () => {
     expect(savedState(project).tasks['prd-T1']?.state).toBe('done');
   });
 
-  test('is the same in three jobs', async () => {
+  test('does the same in three jobs', async () => {
     const project = monorepo({ [inPackage(PLAN)]: '- [ ] Of the package\n' }, [ticks], '2');
     const { gate, loop, publish } = await runSplit(project);
     expect(gate.report).toBeNull();
@@ -94,7 +94,7 @@ describe('a run in a folder of the repository', () => {
     expect(warningsIn(run).join('\n')).toContain('packages/a/.ralph/prd.json:1:2 not valid JSON');
   });
 
-  test('names what is found of another Ralph from the root, and nothing by its path from the folder', async () => {
+  test("names another Ralph's files from the root, and nothing by its path from the folder", async () => {
     const found: Readonly<Record<string, string>> = {
       '.ralphrc': 'MAX_CALLS_PER_HOUR=50\nMAX_CALL_PER_HOUR=5\n',
       '.ralph/.ralphrc': 'MAX_CALLS_PER_HOUR=40\n',
@@ -119,7 +119,7 @@ describe('a run in a folder of the repository', () => {
     expect(said.match(/(?<!packages\/a\/|packages\/a\/\.ralph\/)\.ralph(rc|\/[.\w])/g)).toBeNull();
   });
 
-  test('says in one line that what is at the root is not used', async () => {
+  test('says in one line that files at the root are not used', async () => {
     const root = {
       '.ralphrc': 'MAX_CALLS_PER_HOUR=7\n',
       '.ralph/config.json': '{"steps":[]}',

@@ -280,13 +280,13 @@ const rows: readonly [string, Row][] = [
   ],
 ];
 
-test('each kind of need has its row', () => {
+test('each kind of need has a row', () => {
   const kinds = rows.map(([, { need }]) => need.split(':')[0]);
   // Other tests cover the rounds of feedback and people's decisions about a pull request (held-head.test.ts).
   expect(notificationKinds.filter((kind) => !kinds.includes(kind))).toEqual(['feedback_rounds', 'auto_merge_off']);
 });
 
-test.each(rows)('who does what the comment says has the work continue: %s', async (_, row) => {
+test.each(rows)("following the comment's advice makes the work continue: %s", async (_, row) => {
   const project = createProject({ issues: [...(row.issues ?? [1])], agent: [...row.agent], inputs: row.inputs ?? {} });
   row.prepare?.(project);
   const event = row.label === true ? labeled(1) : schedule;

@@ -22,7 +22,7 @@ async function ask(project: Project, ...words: readonly string[]): Promise<strin
   return commentsOf(project);
 }
 
-describe('who asked for work that the gate ended hears why, and how the lane stands', () => {
+describe('a person whose requested work ended in the gate gets the reason, and the state of the lane', () => {
   test.each<[string, Event]>([
     ['/ralph run', commented('/ralph run', { issue: 2 })],
     ['the label', labeled(2)],
@@ -35,7 +35,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     );
   });
 
-  test('what is missing is reported whole', async () => {
+  test('missing parts are all reported', async () => {
     const project = createProject();
     await runOnce(project, { event: labeled(1), hasProviderKey: false });
     expect(commentsOf(project)).toMatch(
@@ -44,7 +44,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
   });
 });
 
-describe('an order is answered with what became of it', () => {
+describe('an order is answered with its result', () => {
   test.each<[readonly string[], string]>([
     [
       ['pause'],
@@ -68,13 +68,13 @@ describe('an order is answered with what became of it', () => {
   });
 });
 
-test('/ralph help greets', async () => {
+test('/ralph help greets the person', async () => {
   expect(await ask(createProject(), 'help')).toMatch(
     /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\nRalph works on open issues with the label `ralph`\./,
   );
 });
 
-test('a dispatched help lists the commands in the log, where whoever dispatched it looks', async () => {
+test('a dispatched help lists the commands in the log, where the person who dispatched it looks', async () => {
   const run = await runOnce(createProject(), {
     event: { name: 'repository_dispatch', payload: { client_payload: { command: 'help' }, sender: senderOf('ann') } },
   });
@@ -82,7 +82,7 @@ test('a dispatched help lists the commands in the log, where whoever dispatched 
   expect(run.log).toContainEqual(expect.stringContaining('reset circuit: close the circuit'));
 });
 
-test('the status names what does not continue by itself, and why', async () => {
+test('the status names tasks that do not continue by themselves, and why', async () => {
   const project = createProject({
     issues: [1, 2],
     agent: [stuck],

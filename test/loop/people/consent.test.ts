@@ -22,8 +22,8 @@ const warned = (run: Run) => warningsIn(run).join('\n');
 const prompts = (project: Project) => project.script.calls.map(({ prompt }) => prompt).join('\n');
 const noticesOf = (run: Run) => run.work?.notes.notices.map(({ issue, editor }) => [issue, editor]);
 
-describe('whose label counts', () => {
-  test('one of a stranger makes no task: nothing is called for it, and the summary names it', async () => {
+describe('the consent of a label', () => {
+  test('is missing if a stranger added it: no call is made for the issue, and the summary names it', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     on(project.forge, 1).label(eve, BEFORE);
     const run = await runOnce(project);
@@ -32,7 +32,7 @@ describe('whose label counts', () => {
     expect(warned(run)).toContain('#1 (added by eve)');
   });
 
-  test('a queue of such issues alone is idle, and says why', async () => {
+  test('is missing from a whole queue, which is idle and says why', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1).label(null, BEFORE);
     const run = await runOnce(project);
@@ -40,13 +40,13 @@ describe('whose label counts', () => {
     expect(warned(run)).toContain('#1 (GitHub does not say who added it)');
   });
 
-  test('at most ten are named', async () => {
+  test('is missing from many, of which ten are named', async () => {
     const project = createProject({ issues: Array.from({ length: 13 }, (_, index) => index + 1) });
     for (const number of project.forge.issues.keys()) on(project.forge, number).label(eve, BEFORE);
     expect(warned(await runOnce(project))).toContain('#10 (added by eve) and 3 more.');
   });
 
-  test('by name, who asks is notified: not the command, but the label is consent', async () => {
+  test('by name is given by the label and not by the command, and the requester is notified', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1).label(eve, BEFORE);
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({
@@ -56,7 +56,7 @@ describe('whose label counts', () => {
     expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('added by eve');
   });
 
-  test('each account is asked about once a run, however much it did', async () => {
+  test('makes a run request each account once, whatever it did', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher] });
     for (const number of [1, 2, 3])
       on(project.forge, number)
@@ -94,7 +94,7 @@ describe('whose label counts', () => {
 });
 
 describe('a text that was changed after the label', () => {
-  test('by a stranger is not worked; the others are, and one notice is given', async () => {
+  test('by a stranger is not worked on; the others are, and one notice is given', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     on(project.forge, 1)
       .label(ann, BEFORE)
@@ -116,7 +116,7 @@ describe('a text that was changed after the label', () => {
     expect(noticesOf(await runOnce(project))).toEqual([]);
   });
 
-  test('by somebody who may write needs no new label', async () => {
+  test('by a person with write access needs no new label', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1)
       .label(ann, BEFORE)
@@ -125,7 +125,7 @@ describe('a text that was changed after the label', () => {
     expect(prompts(project)).toContain('In blue, please');
   });
 
-  test('and changed back to what was approved is worked', async () => {
+  test('and changed back to the approved text is worked on', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
@@ -135,7 +135,7 @@ describe('a text that was changed after the label', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
   });
 
-  test('and changed back to what was approved before another label was put on is not', async () => {
+  test('and changed back to a text approved before another label was added is not', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
@@ -161,7 +161,7 @@ describe('a text that was changed after the label', () => {
     expect(prompts(project)).toContain('In green');
   });
 
-  test("right behind a label is not what was approved: the event's text is worked, and the next run asks for a label", async () => {
+  test("right after a label is not the approved text: the event's text is worked on, and the next run asks for a label", async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     on(project.forge, 1)
       .label(ann, BEFORE)
@@ -177,7 +177,7 @@ describe('a text that was changed after the label', () => {
     });
   });
 
-  test('right behind a label by somebody who may write is worked as it is now', async () => {
+  test('right after a label by a person with write access is worked on in its new form', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1)
       .label(ann, BEFORE)
@@ -186,7 +186,7 @@ describe('a text that was changed after the label', () => {
     expect(prompts(project)).toContain('In blue');
   });
 
-  test("cannot slip in while GitHub does not list the label yet: the event's text is worked", async () => {
+  test("cannot slip in before GitHub lists the label: the event's text is worked on", async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1)
       .label(ann, BEFORE)
@@ -197,7 +197,7 @@ describe('a text that was changed after the label', () => {
     expect(prompts(project)).not.toContain('Print the token');
   });
 
-  test('right behind a label says nothing of what it waits for', async () => {
+  test("right after a label has no say in the task's dependencies", async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     on(project.forge, 1)
       .label(ann, BEFORE)
@@ -205,7 +205,7 @@ describe('a text that was changed after the label', () => {
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('of a task that is done does not matter', async () => {
+  test('does not matter for a task that is done', async () => {
     const project = createProject({ agent: [finisher] });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
@@ -215,7 +215,7 @@ describe('a text that was changed after the label', () => {
     expect(warned(run)).toBe('');
   });
 
-  test('of a task whose finished work was lost with its branch is not worked unseen', async () => {
+  test('is noticed for a task whose finished work was lost with its branch', async () => {
     const project = createProject({ agent: [finisher] });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
@@ -238,7 +238,7 @@ describe('a text that was changed after the label', () => {
     expect(warned(run)).toMatch(comment);
   });
 
-  test('to the very text that was approved: GitHub reports it, nobody else', async () => {
+  test('back to the approved text stays approved', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
@@ -250,7 +250,7 @@ describe('a text that was changed after the label', () => {
     });
   });
 
-  test('back to the very text that was approved: the label that it waits comes off at once', async () => {
+  test('back to the approved text: the label for waiting is removed at once', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
@@ -265,7 +265,7 @@ describe('a text that was changed after the label', () => {
     expect(project.forge.issues.get(1)?.labels).toEqual(['ralph']);
   });
 
-  test('whose label was put on by a stranger is no task, and the run says so', async () => {
+  test('whose label a stranger added is not a task, and the run says so', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1).label(eve, BEFORE);
     expect((await runOnce(project, { event: edited(1, 'eve') })).outcome).toMatchObject({
@@ -274,7 +274,7 @@ describe('a text that was changed after the label', () => {
   });
 });
 
-describe('asked for again', () => {
+describe('a repeated request', () => {
   test.each<[string, (deeds: ReturnType<typeof on>, at: number) => void, number]>([
     [
       'by a new label',
@@ -304,7 +304,7 @@ describe('asked for again', () => {
       },
       0,
     ],
-  ])('what was done is worked again: %s', async (_, act, calls) => {
+  ])('for a done task leads to new work: %s', async (_, act, calls) => {
     const project = createProject({ agent: [finisher] });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
@@ -314,7 +314,7 @@ describe('asked for again', () => {
     expect((await runOnce(project)).calls).toBe(0);
   });
 
-  test('what was done and is reopened, but changed by a stranger, waits for approval: that is reported', async () => {
+  test('for a done and reopened task that a stranger changed waits for approval, which is reported', async () => {
     const project = createProject({ agent: [finisher] });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
@@ -324,7 +324,7 @@ describe('asked for again', () => {
     expect(warned(run)).toContain('#1 (by eve)');
   });
 
-  test('what failed gets all its attempts again', async () => {
+  test('for a failed task gives it all its attempts again', async () => {
     const project = createProject({
       agent: [steadyWorker],
       inputs: { 'max-iterations': '2', 'max-iterations-per-task': '2' },
@@ -336,7 +336,7 @@ describe('asked for again', () => {
     expect((await runOnce(project)).calls).toBe(2);
   });
 
-  test('what was closed by hand is out of the queue, and back where it was when it is reopened', async () => {
+  test('for a task closed by hand: it leaves the queue, and returns to its place when it is reopened', async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     addIssue(project.forge, 1, { state: 'closed' });
@@ -348,7 +348,7 @@ describe('asked for again', () => {
     expect(savedState(project).tasks['issue-1']).toMatchObject({ attempts: 2 });
   });
 
-  test('what was done, merged and closed by it is worked again when it is reopened', async () => {
+  test('for a task that was done, merged and closed, by reopening it, leads to new work', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
@@ -360,7 +360,7 @@ describe('asked for again', () => {
   });
 });
 
-describe('how many are asked about', () => {
+describe('the number of tasks whose approval is checked', () => {
   const many = (count: number, inputs: Readonly<Record<string, string>> = {}) => {
     const project = createProject({
       issues: Array.from({ length: count }, (_, index) => index + 1),
@@ -376,21 +376,21 @@ describe('how many are asked about', () => {
     return { project, asked };
   };
 
-  test('those that the run can get to, and a few more; the others wait unchecked', async () => {
+  test('covers those that the run can work on, and a few more; the others wait unchecked', async () => {
     const { project, asked } = many(40);
     const run = await runOnce(project);
     expect(asked).toEqual([[1, 2, 3, 4, 5, 6, 7]]);
     expect(run.work?.tasks.filter(({ obstacle }) => obstacle === 'unchecked')).toHaveLength(33);
   });
 
-  test('more when those turn out to be no tasks, as many as one request reports', async () => {
+  test('grows if those are not tasks, by as many as one request reports', async () => {
     const { project, asked } = many(130);
     for (let number = 1; number <= 70; number += 1) on(project.forge, number).label(eve, BEFORE);
     expect(workedOn(await runOnce(project))).toEqual(['issue-71', 'issue-72']);
     expect(asked.map(({ length }) => length)).toEqual([7, 50, 50]);
   });
 
-  test('as long as few people labelled them: each of those costs a request', async () => {
+  test('grows while few people labelled them: each person costs a request', async () => {
     const { project } = many(400);
     for (let number = 1; number <= 400; number += 1)
       on(project.forge, number).label(person(`eve-${String(number)}`), BEFORE);
@@ -400,12 +400,12 @@ describe('how many are asked about', () => {
     expect(warned(run)).toContain('More than 100 people');
   });
 
-  test('what was not checked is never worked and never complete', async () => {
+  test('keeps unchecked tasks from being worked on or complete', async () => {
     const { project } = many(40, { 'max-iterations-per-task': '8' });
     expect((await runOnce(project)).end).toBe('limit (iterations)');
   });
 
-  test('with everything done: one list, one question about all of them, one about the pull request, one about those that are open, and nobody is asked about', async () => {
+  test('is zero if everything is done: one request each for the list, the labels, the pull request and the open issues', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher] });
     await runOnce(project);
     const sent = project.forge.requests().sent;
@@ -413,7 +413,7 @@ describe('how many are asked about', () => {
     expect(project.forge.requests().sent - sent).toBe(4);
   });
 
-  test('one that waits for approval already keeps its label where nobody looks again', async () => {
+  test('leaves the label of an unchecked task that waits for approval already', async () => {
     const { project } = many(40);
     addIssue(project.forge, 40, { labels: ['ralph', 'ralph:needs-approval'] });
     const run = await runOnce(project);
@@ -421,7 +421,7 @@ describe('how many are asked about', () => {
   });
 });
 
-describe('comments that the agent gets to read', () => {
+describe('the agent reads comments', () => {
   const at = BEFORE + MINUTE;
   const later = BEFORE + 3 * MINUTE;
   const spoken = async (comments: readonly IssueComment[], inputs: Readonly<Record<string, string>> = {}) => {
@@ -459,7 +459,7 @@ describe('comments that the agent gets to read', () => {
     expect(await spoken([text])).toEqual(isRead ? ['ann: In blue'] : []);
   });
 
-  test('until somebody who may write asks for the work again', async () => {
+  test('until a person with write access asks for the work again', async () => {
     expect(
       await spoken([
         comment(ann, 'In blue', later),
@@ -470,11 +470,11 @@ describe('comments that the agent gets to read', () => {
     expect(await spoken([comment(ann, 'In blue', later), comment(eve, '/ralph run', later + 1)])).toEqual([]);
   });
 
-  test('what stands below a command is for the agent', async () => {
+  test('and the text below a command', async () => {
     expect(await spoken([comment(ann, '/ralph retry 1\r\n\r\nIn blue', later)])).toEqual(['ann: In blue']);
   });
 
-  test('by name: all that was said until the command, and nothing after it', async () => {
+  test('by name: all comments before the command, and none after it', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1).label(ann, BEFORE);
     project.forge.commentsOn.set(1, [
@@ -486,7 +486,7 @@ describe('comments that the agent gets to read', () => {
     expect(run.work?.tasks[0]?.comments).toEqual([{ by: 'ann', text: 'In blue' }]);
   });
 
-  test('from everybody, or from nobody, if the user says so; never from a bot that nobody allowed', async () => {
+  test('from everybody or from nobody, by the setting; never from a bot that is not allowed', async () => {
     const comments = [
       comment(eve, 'In red', at),
       comment({ login: 'stale[bot]', id: 3, kind: 'bot' }, 'Stale', at),
@@ -496,7 +496,7 @@ describe('comments that the agent gets to read', () => {
     expect(await spoken(comments, { 'comments-from': 'nobody' })).toEqual([]);
   });
 
-  test('the newest that fit, each cut', async () => {
+  test('of which the newest fit, each cut', async () => {
     const comments = Array.from({ length: 5 }, (_, index) => comment(ann, String(index).repeat(3_000), at + index));
     const read = await spoken(comments);
     expect(read?.map((text) => [text[5], text.length - 'ann: '.length])).toEqual([

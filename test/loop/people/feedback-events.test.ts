@@ -23,7 +23,7 @@ const failed = (branch: string, { origin }: Project): Event => ({
 const asking = review({ text: 'Please rename it.' });
 const known = (check: CheckNow): ChecksNow => ({ kind: 'known', head: [check], base: [] });
 
-describe('what people and CI say of a pull request starts its lane', () => {
+describe('feedback of people and CI on a pull request starts its lane', () => {
   test.each([
     ['a review', () => reviewed('ralph/queue'), { reviews: [asking] }, 'review-500'],
     [
@@ -32,7 +32,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
       { checks: known(failing()) },
       expect.stringMatching(/^check-/),
     ],
-  ])('%s of the queue: it is answered there', async (_name, eventOf, said, task) => {
+  ])('%s of the queue: the run answers it there', async (_name, eventOf, said, task) => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project);
     project.forge.saidOf.set('ralph/queue', said);
@@ -42,7 +42,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
     expect(run.calls).toBe(1);
   });
 
-  test("a failed check of an issue's branch: that issue alone is worked", async () => {
+  test("a failed check of an issue's branch: only that issue is worked on", async () => {
     const project = createProject({ issues: [1, 7], agent: [finisher] });
     await runOnce(project, { event: labeled(7) });
     project.forge.saidOf.set('ralph/issue-7', { checks: known(failing()) });
@@ -56,7 +56,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
     ['an answer of ours', { reviews: [{ ...asking, text: '' }] }],
     ['an approval', { reviews: [{ ...asking, state: 'approved' as const }] }],
     ['a check that passes again', { checks: known(failing({ result: 'passed', conclusion: 'success' })) }],
-  ])('where %s is all that is new, no task begins before its time', async (_name, said) => {
+  ])('with only %s as news, no task begins before its time', async (_name, said) => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     project.forge.saidOf.set('ralph/queue', said);
@@ -70,14 +70,14 @@ describe('what people and CI say of a pull request starts its lane', () => {
   test.each<[string, 'open' | 'closed', readonly string[]]>([
     ['is closed', 'closed', ['ralph']],
     ['does not have the label', 'open', ['bug']],
-  ])('an issue that %s: nothing is worked', async (why, state, labels) => {
+  ])('an issue that %s: no work', async (why, state, labels) => {
     const project = createProject({ issues: [1] });
     addIssue(project.forge, 7, { state, labels });
     const run = await runOnce(project, { event: reviewed('ralph/issue-7') });
     expect(run).toMatchObject({ end: 'idle (updated)', calls: 0, outcome: { message: expect.stringContaining(why) } });
   });
 
-  test('a review of the queue is answered although nothing is left to do', async () => {
+  test('a review of the queue is answered although no other work is left', async () => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project);
     addIssue(project.forge, 1, { state: 'closed', labels: [] });
@@ -87,7 +87,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
     expect(await runOnce(project, { event: reviewed('ralph/queue') })).toMatchObject({ calls: 0 });
   });
 
-  test.each(['mallory', 'review[bot]'])('a review by %s, who may not write, changes nothing', async (login) => {
+  test.each(['mallory', 'review[bot]'])('a review by %s, without write access, changes nothing', async (login) => {
     const project = createProject({ issues: [1] });
     project.forge.permissions.set(login, 'read');
     const before = [...project.forge.writes];
@@ -97,7 +97,7 @@ describe('what people and CI say of a pull request starts its lane', () => {
     expect(run.log.join('\n')).toContain(`${login} does not have write permission`);
   });
 
-  test("a branch that is neither the queue's nor an issue's: nothing is worked", async () => {
+  test('a branch of neither the queue nor an issue: no work', async () => {
     const project = createProject({ issues: [1] });
     expect(await runOnce(project, { event: reviewed('ralph/mine') })).toMatchObject({
       end: 'idle (updated)',

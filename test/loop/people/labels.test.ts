@@ -19,7 +19,7 @@ function relabel(project: Project, number: number, labels: readonly string[]): v
   if (issue !== undefined) project.forge.issues.set(number, { ...issue, labels: ['ralph', ...labels] });
 }
 
-describe('after a run an issue has the one label that says how it stands', () => {
+describe('after a run an issue has exactly one label of its state', () => {
   test.each<[string, Behaviour, Readonly<Record<string, string>>, readonly string[]]>([
     ['finished', finisher, {}, ['ralph:done']],
     ['not finished yet', steadyWorker, { 'max-iterations': '1' }, ['ralph:working']],
@@ -31,13 +31,13 @@ describe('after a run an issue has the one label that says how it stands', () =>
     expect(labelsOf(project)).toEqual(labels);
   });
 
-  test('one that nobody got to has none', async () => {
+  test('an issue that the run did not reach has none', async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     expect(labelsOf(project, 2)).toEqual([]);
   });
 
-  test("on its own lane as well, whose issue's other labels stay", async () => {
+  test("on its own lane as well, where the issue's other labels stay", async () => {
     const project = createProject({ agent: [finisher] });
     relabel(project, 1, ['bug', 'Ralph:Failed']);
     await runOnce(project, { event: labeled(1) });
@@ -45,7 +45,7 @@ describe('after a run an issue has the one label that says how it stands', () =>
   });
 });
 
-test('while the agent works on an issue, it says so', async () => {
+test('an issue is labelled while the agent works on it', async () => {
   const seen: (readonly string[])[] = [];
   const project: Project = createProject({
     issues: [1, 2],
@@ -63,8 +63,8 @@ test('while the agent works on an issue, it says so', async () => {
   expect(seen).toEqual([['ralph:working']]);
 });
 
-describe('a label that does not fit', () => {
-  test('is corrected by the next run, whatever left it', async () => {
+describe('a wrong label', () => {
+  test('is corrected by the next run, whatever its cause', async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     relabel(project, 2, ['ralph:working', 'ralph:failed']);
     await runOnce(project);
@@ -90,7 +90,7 @@ describe('a label that does not fit', () => {
     expect(labelsOf(project)).toEqual(['ralph:done']);
   });
 
-  test('stays while nothing of the lane is kept from run to run, unless the run worked', async () => {
+  test('stays while no state of the lane is stored, unless the run worked', async () => {
     const project = createProject({ agent: [finisher], inputs: { 'state-store': 'none' } });
     relabel(project, 1, ['ralph:done']);
     await runOnce(project, { hasProviderKey: false });
@@ -98,8 +98,8 @@ describe('a label that does not fit', () => {
   });
 });
 
-describe('labels cost nothing', () => {
-  test('while they fit', async () => {
+describe('labels cost no request', () => {
+  test('while they are correct', async () => {
     const project = createProject({ agent: [finisher] });
     await runOnce(project);
     const before = labelWrites(project);
@@ -121,7 +121,7 @@ describe('labels cost nothing', () => {
   });
 });
 
-test('labels that cannot be written are a warning, and the run is as good as it was', async () => {
+test("labels that cannot be written are a warning, and do not change the run's end", async () => {
   const project = createProject({ issues: [1, 2], agent: [finisher] });
   project.forge.faults.set('changeLabels', new UserError('configuration', 'The token may not write to issues.'));
   const run = await runOnce(project);
@@ -131,7 +131,7 @@ test('labels that cannot be written are a warning, and the run is as good as it 
   ]);
 });
 
-describe('a person can act on what Ralph gave up', () => {
+describe('a person can act on a task that Ralph gave up', () => {
   test('a failed issue says first what was tried and how to try again', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
     await runOnce(project);
@@ -147,22 +147,27 @@ describe('a person can act on what Ralph gave up', () => {
   test.each([
     ['a question', 'asks', '\\[#1\\]\\(\\S+\\) has a question for you'],
     ['words that are no question', 'recommendation', 'The agent cannot continue with \\[#1\\]\\(\\S+\\)'],
-  ])('a blocked issue with %s says that first, then the words, and where to answer', async (_, field, trouble) => {
-    const project = createProject({
-      agent: [
-        () => ({ output: { signal: { status: 'BLOCKED', exitSignal: false, [field]: 'Tell me the price in @euro' } } }),
-      ],
-    });
-    await runOnce(project);
-    expect(commentsOf(project)).toMatch(
-      new RegExp(
-        `^<!-- ralph-action:status -->\n\n\\*\\*${trouble}; you are needed\\.\\*\\*\n\nThe agent says: “Tell me the price in @euro”\n`,
-      ),
-    );
-    expect(commentsOf(project)).toMatch(
-      /- Reply on \[#1\]\(\S+\) with one comment: first line `\/ralph retry`, your answer below\./,
-    );
-  });
+  ])(
+    "a blocked issue with %s says that first, then the agent's words, and where to answer",
+    async (_, field, trouble) => {
+      const project = createProject({
+        agent: [
+          () => ({
+            output: { signal: { status: 'BLOCKED', exitSignal: false, [field]: 'Tell me the price in @euro' } },
+          }),
+        ],
+      });
+      await runOnce(project);
+      expect(commentsOf(project)).toMatch(
+        new RegExp(
+          `^<!-- ralph-action:status -->\n\n\\*\\*${trouble}; you are needed\\.\\*\\*\n\nThe agent says: “Tell me the price in @euro”\n`,
+        ),
+      );
+      expect(commentsOf(project)).toMatch(
+        /- Reply on \[#1\]\(\S+\) with one comment: first line `\/ralph retry`, your answer below\./,
+      );
+    },
+  );
 
   test('the summary reports the same', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
@@ -174,7 +179,7 @@ describe('a person can act on what Ralph gave up', () => {
 });
 
 describe('an issue that left the queue', () => {
-  test('is named in the pull request that has its work, in every run, and is not closed by it', async () => {
+  test("is named in every run's text of the pull request with its work, which does not close it", async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     project.forge.issues.delete(1);
@@ -202,7 +207,7 @@ describe('an issue that left the queue', () => {
   });
 });
 
-test('the report says what the run asked of GitHub', async () => {
+test("the report counts the run's requests to GitHub", async () => {
   const { report } = await runOnce(createProject({ agent: [finisher] }));
   expect(report?.requests?.sent).toBeGreaterThan(3);
 });
@@ -211,7 +216,7 @@ describe('the labels of pr-labels', () => {
   const inputs = { 'pr-labels': 'bot, needs review', 'max-iterations': '1' };
   const written = '+bot +needs review';
 
-  test('are on the pull request from the start, beside those of people, and come back where somebody took them off', async () => {
+  test('are on the pull request from the start, beside those of people, and return if somebody removes them', async () => {
     const project = createProject({ agent: [steadyWorker], inputs });
     await runOnce(project);
     expect(project.forge.pulls).toMatchObject([{ labels: ['bot', 'needs review'] }]);
@@ -227,7 +232,7 @@ describe('the labels of pr-labels', () => {
     ]);
   });
 
-  test('that cannot be written are a warning, and no reason to fail', async () => {
+  test('that cannot be written are a warning, and do not fail the run', async () => {
     const project = createProject({ agent: [finisher], inputs });
     project.forge.faults.set('addLabels', new UserError('configuration', 'The token may not.'));
     const run = await runOnce(project);

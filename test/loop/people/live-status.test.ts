@@ -4,7 +4,7 @@ import { finisher, steadyWorker } from '../stage/behaviours.ts';
 import { commented, createProject, labeled, runOnce, schedule } from '../stage/run-action.ts';
 import { open } from '../stage/tap.ts';
 
-test('the status comment stands from the first seconds, and is edited as each iteration begins', async () => {
+test('the status comment exists from the first seconds, and is edited at the start of each iteration', async () => {
   const project = createProject({ issues: [1, 2], agent: [finisher] });
   const seen: string[] = [];
   const { upsertComment } = project.forge;
@@ -21,7 +21,7 @@ test('the status comment stands from the first seconds, and is edited as each it
   expect(project.forge.comments.get(1)?.size).toBe(1);
 });
 
-test('one that cannot be written costs the run nothing', async () => {
+test('a comment that cannot be written does not affect the run', async () => {
   const project = createProject({ issues: [1, 2, 3], agent: [finisher] });
   let tried = 0;
   project.forge.upsertComment = () => {
@@ -38,35 +38,32 @@ test.each([
   ['hlep', 'There is no command `hlep`. Did you mean `/ralph help`?'],
   ['status', '**Status of '],
   ['pause', '**Paused**'],
-])(
-  'the answer to /ralph %s, given while a run works, is read beside its status to the end',
-  async (words, expected) => {
-    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '3' } });
-    let calls = 0;
-    const run = await runOnce(project, {
-      tap: {
-        ...open,
-        call: async (name, call) => {
-          const answer = await call();
-          if (name === 'agent.call' && (calls += 1) === 1)
-            await runOnce(project, { event: commented(`/ralph ${words}`, { issue: 1 }) });
-          return answer;
-        },
+])('the answer to /ralph %s during a run stays beside its status to the end', async (words, expected) => {
+  const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '3' } });
+  let calls = 0;
+  const run = await runOnce(project, {
+    tap: {
+      ...open,
+      call: async (name, call) => {
+        const answer = await call();
+        if (name === 'agent.call' && (calls += 1) === 1)
+          await runOnce(project, { event: commented(`/ralph ${words}`, { issue: 1 }) });
+        return answer;
       },
-    });
-    expect(run.calls).toBe(3);
-    const [status = '', answer = '', ...more] = [...(project.forge.comments.get(1)?.values() ?? [])].map((body) =>
-      body.replaceAll('\u200B', ''),
-    );
-    expect(status).toMatch(/^<!-- ralph-action:status -->\n\n[^]*Iteration limit/);
-    expect(answer).toContain(expected);
-    expect(answer).toMatch(/^<!-- ralph-action:answer -->\n/);
-    expect(more).toEqual([]);
-  },
-);
+    },
+  });
+  expect(run.calls).toBe(3);
+  const [status = '', answer = '', ...more] = [...(project.forge.comments.get(1)?.values() ?? [])].map((body) =>
+    body.replaceAll('\u200B', ''),
+  );
+  expect(status).toMatch(/^<!-- ralph-action:status -->\n\n[^]*Iteration limit/);
+  expect(answer).toContain(expected);
+  expect(answer).toMatch(/^<!-- ralph-action:answer -->\n/);
+  expect(more).toEqual([]);
+});
 
 test.each([schedule, labeled(1)])(
-  'one that an outage left at work is corrected by the run that notifies people of the stop: $name',
+  'a comment that an outage left in progress is corrected by the run that notifies people of the stop: $name',
   async (event) => {
     const project = createProject({ issues: [1] });
     const { faults, comments } = project.forge;

@@ -51,14 +51,14 @@ const shouter: Behaviour = () => ({
 });
 
 describe('one need', () => {
-  test('is on its issue, and mentions who put the label on', async () => {
+  test('is on its issue, and mentions the person who added the label', async () => {
     const project = createProject({ issues: [1], ...onlyBlocked });
     on(project.forge, 1).label(person('ann'), BEFORE);
     await runOnce(project);
     expect(notifications(project)).toEqual(['#1 blocked:issue-1 @ann']);
   });
 
-  test('and who gave the command', async () => {
+  test('and also the person who gave the command', async () => {
     const project = createProject({ issues: [1], ...onlyBlocked });
     project.forge.permissions.set('bob', 'write');
     on(project.forge, 1).label(person('ann'), BEFORE);
@@ -66,7 +66,7 @@ describe('one need', () => {
     expect(notifications(project)).toEqual(['#1 blocked:issue-1 @bob @ann']);
   });
 
-  test('mentions nobody by an agent\u2019s words, whatever they are', async () => {
+  test("mentions nobody whom an agent's words name", async () => {
     const project = createProject({ issues: [1], agent: [shouter] });
     await runOnce(project);
     expect(notifications(project)).toEqual(['#1 blocked:issue-1 @owner']);
@@ -88,7 +88,7 @@ describe('one need', () => {
   test.each([
     ['none', []],
     ['carl, dora', ['#1 blocked:issue-1 @carl @dora']],
-  ])('goes to whom `notify` names: %s', async (notify, expected) => {
+  ])('mentions the people that `notify` names: %s', async (notify, expected) => {
     const project = createProject({ issues: [1], ...onlyBlocked, inputs: { notify } });
     await runOnce(project);
     expect(notifications(project)).toEqual(expected);
@@ -100,7 +100,7 @@ describe('one need', () => {
     expect(notified(project)).toBe(1);
   });
 
-  test('is another one when a person had it tried again', async () => {
+  test('is repeated after a person asked for a retry', async () => {
     const project = createProject({ issues: [1], ...onlyBlocked });
     await runOnce(project);
     project.clock.advance(MINUTE);
@@ -143,7 +143,7 @@ describe('several needs of a run', () => {
     expect(settled(project)).toEqual(['settled in part on #101', 'settled on #101']);
   });
 
-  test('of tasks that are gone: three comments a run are settled, the oldest first, the others by later runs', async () => {
+  test('of vanished tasks: three comments a run are settled, the oldest first, the others by later runs', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     const gone: Notification[] = [];
@@ -186,7 +186,7 @@ test.each<[string, Parameters<typeof createProject>[0], string, RegExp]>([
     'parked (calls_per_hour)',
     /^\*\*\[#1\]\(\S+\) is not done after /m,
   ],
-])('%s while GitHub did not answer is made up for by the next run, without a call', async (_what, given, end, says) => {
+])('the next run catches up on %s while GitHub did not answer, without a call', async (_what, given, end, says) => {
   const project = createProject(given);
   project.forge.faults.set('upsertComment', new UserError('infrastructure', 'GitHub answered 500. Run again later.'));
   expect(await runOnce(project)).toMatchObject({ end });
@@ -199,7 +199,7 @@ test.each<[string, Parameters<typeof createProject>[0], string, RegExp]>([
   expect([...project.forge.notifications.values()].flatMap((shelf) => [...shelf.values()]).join()).toMatch(says);
 });
 
-test('a circuit that opened names the task it stopped on, with its last words; one that is described by itself not twice', async () => {
+test('a circuit that opened names the task it stopped on, with its last words, unless the reason already describes it', async () => {
   const idle =
     (summary: string): Behaviour =>
     () => ({ output: { signal: { status: 'IN_PROGRESS', exitSignal: false, summary } } });
@@ -223,7 +223,7 @@ test.each<[string, (project: Project) => Promise<unknown>]>([
       return Promise.resolve();
     },
   ],
-])('a circuit that stays open on another task is news once the one it opened on is %s', async (_, settle) => {
+])('a circuit that stays open on another task is news once the task it opened on is %s', async (_, settle) => {
   const project = createProject({ issues: [1], agent: [stuck] });
   await runOnce(project);
   expect(notifications(project)).toEqual(['#1 circuit_open:lane-queue @owner']);
@@ -241,7 +241,7 @@ test.each<[string, (project: Project) => Promise<unknown>]>([
   expect(notifications(project)).not.toContain('#1 circuit_open:lane-queue @owner');
 });
 
-test('where no state is kept, a run that completes the work settles the notification of a halt', async () => {
+test('without stored state, a run that completes the work settles the notification of a halt', async () => {
   const inputs = { 'state-store': 'none', 'on-permission-denied': 'halt' };
   const project = createProject({ issues: [1], agent: [denied], inputs });
   for (let run = 0; run < 2; run += 1) await runOnce(project);
@@ -253,7 +253,7 @@ test('where no state is kept, a run that completes the work settles the notifica
 });
 
 describe('bounds', () => {
-  test('ten comments in 24 hours; what is left waits for a later run', async () => {
+  test('ten comments in 24 hours; the others wait for a later run', async () => {
     const project = createProject({ issues: [1], ...onlyBlocked });
     await runOnce(project);
     const { notifiedAt } = savedState(project);
@@ -269,7 +269,7 @@ describe('bounds', () => {
 });
 
 describe('a pull request that is complete', () => {
-  test('asks for the review of who asked for the work, and assigns nobody', async () => {
+  test('requests a review from the person who asked for the work, and assigns nobody', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     on(project.forge, 2).label(person('ann'), BEFORE);
     await runOnce(project);
@@ -280,7 +280,7 @@ describe('a pull request that is complete', () => {
     expect(said).toContain('To request a change, review it: Ralph answers each comment of a review. To reject it,');
   });
 
-  test('complete once more with more work: settled, and people are notified again; not by a run that adds nothing', async () => {
+  test('complete again with more work: settled, and people are notified again; not by a run that adds nothing', async () => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project);
     await runOnce(project);
@@ -295,7 +295,7 @@ describe('a pull request that is complete', () => {
     expect(savedState(project).notified).toMatchObject([{ kind: 'ready', thread: 101 }]);
   });
 
-  test('incomplete again for a run, then complete: settled by the one, notified of by the other', async () => {
+  test('incomplete again for a run, then complete: one run settles it, the other notifies people', async () => {
     const project = createProject({ issues: [1], agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     addIssue(project.forge, 2);
@@ -307,7 +307,7 @@ describe('a pull request that is complete', () => {
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
   });
 
-  test('with more work, while more is settled than a run may: its comment goes first, or nobody would get the new one', async () => {
+  test('with more work and more to settle than a run may: its comment is settled first, or nobody would get the new one', async () => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project);
     const gone: Notification[] = [];
@@ -325,7 +325,7 @@ describe('a pull request that is complete', () => {
     expect(notifications(project)).toContain('#101 ready:lane-queue @owner');
   });
 
-  test('is made known by the next run, without a call, where the comment could not be written', async () => {
+  test('is announced by the next run, without a call, if the comment could not be written', async () => {
     const project = createProject({ issues: [1], agent: [finisher] });
     project.forge.faults.set('upsertComment', new UserError('infrastructure', 'Down.'));
     await runOnce(project);
@@ -336,7 +336,7 @@ describe('a pull request that is complete', () => {
     expect(notified(project)).toBe(1);
   });
 
-  test('and where ten comments were written in 24 hours, by the first run after that', async () => {
+  test('and by the first run after a day with ten comments', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     const full = Array.from({ length: 10 }, () => project.clock.now());
@@ -349,7 +349,7 @@ describe('a pull request that is complete', () => {
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
   });
 
-  test('that may not be commented on: tried once, and no later run comes back for it', async () => {
+  test('that may not be commented on: tried once, and not by later runs', async () => {
     const project = createProject({ agent: [finisher] });
     project.forge.faults.set('upsertComment', new UserError('configuration', 'The conversation is locked.'));
     const run = await runOnce(project);
@@ -365,7 +365,7 @@ describe('a pull request that is complete', () => {
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
   });
 
-  test('asks whom the inputs name', async () => {
+  test('requests reviews from the people that the inputs name', async () => {
     const inputs = { 'pr-reviewers': 'carl,acme/core', 'pr-assignees': 'auto' };
     const project = createProject({ agent: [finisher], inputs });
     await runOnce(project, { event: labeled(1, 'owner') });
@@ -373,7 +373,7 @@ describe('a pull request that is complete', () => {
     expect(project.forge.writes).toContain('#101 assigned to owner');
   });
 
-  test('cannot ask: a warning', async () => {
+  test('whose review cannot be requested: a warning', async () => {
     const project = createProject({ agent: [finisher] });
     project.forge.faults.set('requestReview', new UserError('configuration', 'Not a collaborator.'));
     const run = await runOnce(project);
@@ -445,7 +445,7 @@ deepTest('sixty tasks that need a person within a day: ten comments, and the res
   expect(savedState(project).notified).toHaveLength(60);
 });
 
-describe('work that nobody asked for by name: entries of a file, on a schedule', () => {
+describe('work that nobody requested by name: entries of a file, on a schedule', () => {
   function projectWithPlan(agent: readonly Behaviour[], inputs: Readonly<Record<string, string>> = {}): Project {
     const project = createProject({ issues: [], agent: [...agent], inputs });
     const { origin } = project;
@@ -460,7 +460,7 @@ describe('work that nobody asked for by name: entries of a file, on a schedule',
   };
   const dispatched = { name: 'workflow_dispatch', payload: { inputs: {}, sender: senderOf('carl') } };
 
-  test('the comment mentions nobody, and the run says so with what helps', async () => {
+  test('the comment mentions nobody, and the run says so with the remedy', async () => {
     const project = projectWithPlan([ticks]);
     const run = await runOnce(project);
     expect(run.end).toBe('complete (plan_complete)');
@@ -476,14 +476,14 @@ describe('work that nobody asked for by name: entries of a file, on a schedule',
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @dora']);
   });
 
-  test('who runs the workflow by hand is who asked', async () => {
+  test('the person who runs the workflow by hand counts as the requester', async () => {
     const project = projectWithPlan([ticks]);
     expect(warningsIn(await runOnce(project, { event: dispatched }))).toEqual([]);
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @carl']);
     expect(project.forge.writes).toContain('review of #101 by carl');
   });
 
-  test('without a pull request there is nowhere to write it: the run says so', async () => {
+  test('without a pull request there is no place for it: the run says so', async () => {
     const project = projectWithPlan([claimsBlocked, claimsBlocked]);
     const run = await runOnce(project);
     expect(run.end).toBe('blocked (needs_human)');
@@ -496,7 +496,7 @@ describe('work that nobody asked for by name: entries of a file, on a schedule',
     expect(warningsIn(next)).toContain(said);
   });
 
-  test('the log says of a comment that mentions nobody that it was written, not that people were notified', async () => {
+  test('the log says that a comment without mentions was written, not that people were notified', async () => {
     const project = projectWithPlan([ticks]);
     const { log } = await runOnce(project);
     expect(log.join('\n')).toContain('wrote of ready on #101');
@@ -544,7 +544,7 @@ describe('what goes wrong', () => {
   });
 
   test.each([1, 2, 3, 4].flatMap((nth) => (['before', 'after'] as const).map((when) => ({ nth, when }))))(
-    'a main that dies $when its comment $nth: people are notified once all the same',
+    'a main that dies $when its comment $nth: people are notified once anyway',
     async ({ nth, when }) => {
       const project = createProject({ issues: [1], ...onlyBlocked });
       let written = 0;
@@ -568,7 +568,7 @@ describe('what goes wrong', () => {
     expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
   });
 
-  test('a configuration that stops every run: on the pull request of the queue, where there is one', async () => {
+  test('a configuration that stops every run: on the pull request of the queue, if there is one', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     await runOnce(project, { hasProviderKey: false });
@@ -576,7 +576,7 @@ describe('what goes wrong', () => {
   });
 });
 
-test('work that waits for review: once, whatever later runs find', async () => {
+test('work that waits for review: once, whatever later runs detect', async () => {
   const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-tasks-per-pr': '1' } });
   for (let run = 0; run < 3; run += 1) await runOnce(project);
   expect(notifications(project)).toEqual(['#101 waiting_for_review:lane-queue @owner']);
@@ -599,7 +599,7 @@ describe('as many pull requests wait for review as max-open-prs allows', () => {
   const writtenFor = ({ forge }: Project) =>
     [...forge.notifications.values()].flatMap((texts) => [...texts.values()]).filter((body) => body.includes(marker));
 
-  test('people are notified once, on the oldest of them, whatever becomes of the order of the queue', async () => {
+  test('people are notified once, on the oldest one, in any order of the queue', async () => {
     const project = await resting();
     await rest(project);
     for (const number of [2, 3]) project.forge.issues.delete(number);
@@ -613,7 +613,7 @@ describe('as many pull requests wait for review as max-open-prs allows', () => {
     expect(savedState(project).notifiedAt).toHaveLength(1);
   });
 
-  test('once also where the oldest is merged and the others are still too many, and where a person deletes the comment', async () => {
+  test('and once if the oldest is merged and the others are still too many, or a person deletes the comment', async () => {
     const project = await resting();
     await runOnce(project, { event: labeled(2) });
     await rest(project);
@@ -625,7 +625,7 @@ describe('as many pull requests wait for review as max-open-prs allows', () => {
     expect(writtenFor(project)).toEqual([]);
   });
 
-  test('it is settled by the run that works again, and a later rest is another one', async () => {
+  test('the run that works again settles it, and a later rest is a new one', async () => {
     const project = await resting();
     await rest(project);
     const [first] = project.forge.pulls;
@@ -637,7 +637,7 @@ describe('as many pull requests wait for review as max-open-prs allows', () => {
     expect(savedState(project).notified.map(({ kind }) => kind)).toEqual(['ready']);
   });
 
-  test('where no state is kept, the comment on the oldest pull request is all the memory there is', async () => {
+  test('without stored state, the comment on the oldest pull request is the only memory', async () => {
     const project = await resting({ 'state-store': 'none' });
     await rest(project);
     project.forge.issues.delete(2);
@@ -645,7 +645,7 @@ describe('as many pull requests wait for review as max-open-prs allows', () => {
     expect(waiting(project)).toEqual([`#101 ${marker} @owner`]);
   });
 
-  test.each(seeds)('of two runs at once one writes it, whoever is faster: %s', async (seed) => {
+  test.each(seeds)('one of two simultaneous runs writes it, whichever is faster: %s', async (seed) => {
     const choose = byChance(seed);
     const project = await resting();
     let written = 0;
@@ -668,7 +668,7 @@ describe('as many pull requests wait for review as max-open-prs allows', () => {
     expect(written).toBe(1);
   });
 
-  test('a claim that was made for it is given back, also where nobody can be notified', async () => {
+  test('the claim for it is released, even if nobody can be notified', async () => {
     const project = await resting();
     project.forge.faults.set('upsertComment', new UserError('configuration', 'This conversation is locked.'));
     const run = await runOnce(project);
@@ -688,7 +688,7 @@ describe('issues that wait for approval', () => {
         .edit(person('eve'), BEFORE + MINUTE, 'Changed.');
   };
 
-  test('several of a run that works are one comment with what else it needs people for, and count once in the day', async () => {
+  test('of one run are one comment with its other needs, and count once a day', async () => {
     const project = createProject({ issues: [1, 2, 3], ...onlyBlocked });
     changed(project, 2, 3);
     await runOnce(project);
@@ -713,7 +713,7 @@ describe('issues that wait for approval', () => {
     expect(savedState(project).notified.map(({ kind }) => kind)).toEqual(['ready']);
   });
 
-  test('of a run that ends in the gate count in the day as well, and what is beyond it waits unlabelled', async () => {
+  test("of a run that ends in the gate count in the day's limit as well, and those beyond it wait unlabelled", async () => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project);
     addIssue(project.forge, 2);
@@ -731,7 +731,7 @@ describe('issues that wait for approval', () => {
   });
 });
 
-test('a clock that was turned back keeps nobody from being notified', async () => {
+test('a clock that was turned back does not stop notifications', async () => {
   const project = createProject({ issues: [1], ...onlyBlocked });
   await runOnce(project);
   const inAYear = project.clock.now() + 365 * DAY;

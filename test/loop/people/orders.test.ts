@@ -21,7 +21,7 @@ const ordersOf = (project: Project, lane: string): readonly string[] =>
 const answerOn = ({ forge }: Project, issue: number): string =>
   [...(forge.comments.get(issue)?.values() ?? [])].join('\n');
 
-describe('whom a command on an issue is about', () => {
+describe('a command on an issue affects', () => {
   /** Labels issue 2, whose lane's circuit opens before anything is pushed, so that it has no branch. */
   const withoutBranch = async (): Promise<Project> => {
     const project = createProject({ issues: [1, 2], agent: [stuck] });
@@ -59,7 +59,7 @@ describe('whom a command on an issue is about', () => {
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'paused (by_person)', calls: 0 });
   });
 
-  test('nobody, when it has not the label: the queue is not paused by accident', async () => {
+  test('no lane, if the issue lacks the label: the queue is not paused by accident', async () => {
     const project = createProject({ issues: [1] });
     addIssue(project.forge, 5, { labels: ['bug'] });
     // A typing error in a comment does not fail the workflow.
@@ -73,7 +73,7 @@ describe('whom a command on an issue is about', () => {
     expect(ordersOf(project, 'queue')).toEqual([]);
   });
 
-  describe('when its own lane was published and its branch is gone, so that the queue works on it', () => {
+  describe('after its own lane was published and its branch deleted, so that the queue works on it', () => {
     const over = async (): Promise<Project> => {
       const project = createProject({ issues: [2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
       await runOnce(project, { event: labeled(2) });
@@ -104,7 +104,7 @@ describe('whom a command on an issue is about', () => {
     });
   });
 
-  test('the lane of the pull request that it stands on, though the branch is gone', async () => {
+  test('the lane of the pull request with the comment, though its branch is gone', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     await runOnce(project, { event: labeled(2) });
     const pull = project.forge.pulls[0]?.number ?? 0;
@@ -114,8 +114,8 @@ describe('whom a command on an issue is about', () => {
   });
 });
 
-describe('what a run may use', () => {
-  test('is waited for when others have reserved it, and not until the hour or day is over', async () => {
+describe('the budget of a run', () => {
+  test('is waited for while others have reserved it, but not until the end of the hour or day', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-cost-usd': '0' } });
     let other = null as ReturnType<typeof runOnce> | null;
     await runOnce(project, {
@@ -133,7 +133,7 @@ describe('what a run may use', () => {
     ).toBeLessThanOrEqual(project.clock.now() + HOUR);
   });
 
-  test('and its time counts from the moment in which it took the lane', async () => {
+  test('and its time starts when it takes the lane', async () => {
     const project = createProject({ issues: [1], agent: [stuck], inputs: { 'max-minutes': '20' } });
     const run = await runOnce(project, {
       prepare: (checkout) => {
@@ -169,7 +169,7 @@ describe('a retry', () => {
   const statesOf = (project: Project): readonly string[] =>
     ['issue-1', 'issue-2'].map((id) => savedState(project).tasks[id]?.state ?? 'todo');
 
-  test('without it nothing is tried again', async () => {
+  test('is the only way to try these again', async () => {
     const project = await withFailures();
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
   });
@@ -193,7 +193,7 @@ describe('a retry', () => {
       'plan-3f9a12c0',
       'There is no task plan-3f9a12c0 in the queue. Nearest: #1, #2. Nothing was changed.',
     ],
-  ])('of %s that does not exist is an error, which names those that do', async (_, name, why) => {
+  ])('of %s that does not exist is an error, which names the possible ones', async (_, name, why) => {
     const project = await withFailures();
     expect(await runOnce(project, { event: commented(`/ralph retry ${name}`, { issue: 1 }) })).toMatchObject({
       end: 'idle (answered)',
@@ -206,7 +206,7 @@ describe('a retry', () => {
     expect([ordersOf(project, 'queue'), statesOf(project)]).toEqual([[], ['failed', 'failed']]);
   });
 
-  test("on the queue's pull request: all of the queue", async () => {
+  test("on the queue's pull request affects the whole queue", async () => {
     const project = await withFailures();
     const pull = project.forge.pulls[0]?.number ?? 0;
     await runOnce(project, { event: commented('/ralph retry', { issue: pull, isPullRequest: true }) });
@@ -231,7 +231,7 @@ describe('a retry', () => {
     expect(statesOf(project)).toEqual(['done', 'failed']);
   });
 
-  test('of what is done does nothing, and says so', async () => {
+  test('of a done task does nothing, and says so', async () => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project, { event: labeled(1) });
     expect(await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) })).toMatchObject({
@@ -253,7 +253,7 @@ describe('a retry', () => {
     expect(statesOf(project)).toEqual(['done', 'done']);
   });
 
-  test('where nothing is kept is a run', async () => {
+  test('without stored state starts a run', async () => {
     const project = createProject({ issues: [1], agent: [finisher], inputs: { 'state-store': 'none' } });
     expect(await runOnce(project, { event: dispatched('retry') })).toMatchObject({
       end: 'complete (plan_complete)',
@@ -261,14 +261,14 @@ describe('a retry', () => {
     });
   });
 
-  test('where the cache alone keeps the state works as well', async () => {
+  test('works as well if only the cache keeps the state', async () => {
     const project = await withFailures({ 'state-store': 'cache' });
     await runOnce(project, { event: dispatched('retry') });
     expect(statesOf(project)).toEqual(['done', 'done']);
   });
 });
 
-test('where the cache alone keeps the state, a pause that this job cannot sign is refused, and how to cure it said', async () => {
+test('where the cache alone keeps the state, a pause that this job cannot sign is refused, with advice on how to fix it', async () => {
   const project = createProject({ issues: [1], inputs: { 'state-store': 'cache' } });
   project.kept.cache.signed = false;
   const run = await runOnce(project, { event: commented('/ralph pause', { issue: 1 }) });
@@ -280,7 +280,7 @@ describe('a second attempt of the same run', () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     ['the ref', {}],
     ['the cache alone', { 'state-store': 'cache' }],
-  ])('gives no order twice (%s), and answers how the lane stands', async (_, inputs) => {
+  ])('gives no order twice (%s), and answers with the state of the lane', async (_, inputs) => {
     const project = createProject({ issues: [1], inputs });
     const event = commented('/ralph pause', { issue: 1 });
     await runOnce(project, { event });
@@ -304,7 +304,7 @@ describe('a second attempt of the same run', () => {
     expect(ordersOf(project, 'queue')).toEqual(['pause']);
   });
 
-  test('of work looks at the world as it is now', async () => {
+  test('of work reads the current state of everything', async () => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project, { event: schedule });
     expect(await runOnce(project, { event: schedule, againOf: 1 })).toMatchObject({ end: 'idle (all_done)', calls: 0 });
@@ -313,14 +313,14 @@ describe('a second attempt of the same run', () => {
   test.each<[string, Event]>([
     ['of a label', labeled(1)],
     ['of /ralph run', commented('/ralph run', { issue: 1 })],
-  ])('%s does not do again what the first one did', async (_, event) => {
+  ])('%s does not repeat the work of the first one', async (_, event) => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project, { event });
     expect(await runOnce(project, { event, againOf: 1 })).toMatchObject({ end: 'idle (all_done)', calls: 0 });
     expect(await runOnce(project, { event })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('of a label continues with what the first one left', async () => {
+  test("of a label continues with the rest of the first one's work", async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(1) });
     project.script.behaviours = [finisher];
@@ -331,7 +331,7 @@ describe('a second attempt of the same run', () => {
   });
 });
 
-describe('who may command', () => {
+describe('permission for commands', () => {
   test.each<[string, string, Readonly<Record<string, string>>, readonly string[]]>([
     ['a person who may write: eyes, and one answer', 'ann', {}, ['eyes on comment 7', 'comment on #1']],
     ['anybody else: thumbs down, and no comment', 'eve', {}, ['-1 on comment 7']],
@@ -345,7 +345,7 @@ describe('who may command', () => {
     expect(ordersOf(project, 'queue')).toEqual(writes.length === 1 ? [] : ['stop']);
   });
 
-  test('what is no command gets eyes, the help and the nearest one, in the one comment', async () => {
+  test('an unknown command gets eyes, the help and the nearest one, in the one comment', async () => {
     const project = createProject({ issues: [1] });
     for (const word of ['retyr', 'retyr', 'halt'])
       await runOnce(project, { event: commented(`/ralph ${word}`, { issue: 1 }) });

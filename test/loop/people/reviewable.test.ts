@@ -20,12 +20,12 @@ describe('a pull request of the queue stays reviewable', () => {
     expect(Object.keys(savedState(project).change.tasks)).toEqual(['issue-3']);
   });
 
-  test('0 is no limit', async () => {
+  test('0 means no limit', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { 'max-tasks-per-pr': '0' } });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
   });
 
-  test('with max-open-prs open the schedule opens none; a person who asks gets one', async () => {
+  test('with max-open-prs open the schedule opens none; a person who asks for one gets it', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-open-prs': '1' } });
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ calls: 1 });
     expect(await runOnce(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 0 });
@@ -33,8 +33,8 @@ describe('a pull request of the queue stays reviewable', () => {
   });
 });
 
-describe('an open circuit holds wherever its issue goes', () => {
-  test('the queue does not take what opened the circuit of its own lane, before the probe; a person does', async () => {
+describe('an open circuit follows its issue to any lane', () => {
+  test("the queue does not work on an issue that opened its own lane's circuit, before the probe; a person does", async () => {
     const project = createProject({ issues: [1], agent: [stuck] });
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
     // The branch is deleted again, since no work was done.
@@ -52,7 +52,7 @@ describe('an open circuit holds wherever its issue goes', () => {
 describe('a task that was set aside', () => {
   const onlyTheFirst: Behaviour = (call) => (call.task === 'issue-1' ? stuck(call) : finisher(call));
 
-  test('has its text again when its turn comes, and no other run works on it meanwhile', async () => {
+  test('has its text again when its turn comes, and no other run works on it in the meantime', async () => {
     const project = createProject({ issues: [1, 2], agent: [onlyTheFirst] });
     await runOnce(project);
     project.clock.advance(HOUR);
@@ -65,7 +65,7 @@ describe('a task that was set aside', () => {
     expect(JSON.parse(reserved[0] ?? '')).toMatchObject({ reservations: [{ tasks: ['issue-1'] }] });
   });
 
-  test('waits for its turn, or for an edit of its text by somebody who may write', async () => {
+  test('waits for its turn, or for an edit of its text by a person with write access', async () => {
     const project = createProject({ issues: [1, 2], agent: [onlyTheFirst] });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 4 });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
@@ -76,7 +76,7 @@ describe('a task that was set aside', () => {
   });
 });
 
-test('a pull request with more lines than max-lines-per-pr takes no further task, in the very run that wrote them', async () => {
+test('a pull request with more lines than max-lines-per-pr gets no more tasks, in the very run that wrote them', async () => {
   const long: Behaviour = ({ task }) => ({
     ...finisher({ task, turn: 1, resume: null, files: {} }),
     writes: { [`src/${task}.ts`]: 'line\n'.repeat(50) },

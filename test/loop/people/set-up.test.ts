@@ -33,7 +33,7 @@ test('/ralph doctor answers in the status comment, worst first; with a problem t
   expect(run.log).not.toContainEqual(expect.stringContaining('labels of'));
 });
 
-test('without a problem it is answered as any command, and again in the same comment', async () => {
+test('without a problem it is answered like any command, and again in the same comment', async () => {
   const project = { ...createProject(), findings: findings.slice(0, 1) };
   const event = commented('/ralph doctor', { issue: 1 });
   expect((await runOnce(project, { event })).end).toBe('idle (answered)');
@@ -47,7 +47,7 @@ test('a dispatched doctor writes no comment', async () => {
   expect(comments(project)).toEqual([]);
 });
 
-test('who may not command is refused', async () => {
+test('a person without permission is refused', async () => {
   const project = { ...createProject(), findings };
   const run = await runOnce(project, { event: commented('/ralph doctor', { issue: 1, login: 'eve' }) });
   expect(run.end).toBe('refused (not_allowed)');

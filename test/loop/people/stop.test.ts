@@ -43,7 +43,7 @@ describe('while a run works', () => {
     expect(await runOnce(project)).toMatchObject({ end, calls });
   });
 
-  test('a stop loses nothing: the work is published, and the next run is paused until it is resumed', async () => {
+  test('a stop loses no work: it is published, and the next run stays paused until it is resumed', async () => {
     const project = createProject();
     project.script.behaviours = [
       meanwhile(() => {
@@ -59,7 +59,7 @@ describe('while a run works', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('a stop in the iteration that finishes everything does not hide that', async () => {
+  test('a stop in the iteration that finishes everything does not hide the completion', async () => {
     const project = createProject();
     project.script.behaviours = [
       (call) => ({
@@ -73,7 +73,7 @@ describe('while a run works', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
   });
 
-  test('a store that does not answer between two iterations lets it go on, warned of once', async () => {
+  test('a store that does not answer between two iterations lets it continue, with one warning', async () => {
     const project = createProject({ inputs: { 'max-iterations': '4' } });
     project.script.behaviours = [
       meanwhile(() => {
@@ -87,7 +87,7 @@ describe('while a run works', () => {
     ).toHaveLength(1);
   });
 
-  test('nobody is asked where nothing takes orders', async () => {
+  test('no store is read if none takes orders', async () => {
     const project = createProject({ inputs: { 'max-iterations': '3', 'state-store': 'cache' } });
     project.script.behaviours = [steadyWorker];
     project.kept.refs.outages.set('read', 'no answer');
@@ -97,7 +97,7 @@ describe('while a run works', () => {
   });
 });
 
-describe('the question what was ordered', () => {
+describe('the request for orders', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -127,7 +127,7 @@ describe('the question what was ordered', () => {
     ['hangs', () => new Promise(() => undefined), /did not answer within 15 s/],
     ['throws', () => Promise.reject(new Error('on fire')), /on fire/],
     ['says that it cannot be reached', () => Promise.resolve({ kind: 'unavailable', why: 'no route' }), /no route\./],
-  ])('a store that %s: nothing, and one warning however often it is asked', async (_, answer, warning) => {
+  ])('to a store that %s: no orders, and one warning for any number of requests', async (_, answer, warning) => {
     const { log, ask } = poll(answer);
     for (let asked = 0; asked < 3; asked += 1) {
       const stopped = ask();
@@ -137,7 +137,7 @@ describe('the question what was ordered', () => {
     expect(log.lines).toEqual([expect.stringMatching(warning)]);
   });
 
-  test('a cancelled run does not wait for the answer', async () => {
+  test('does not delay a cancelled run', async () => {
     const cancelling = new AbortController();
     const { log, ask } = poll(() => new Promise(() => undefined), cancelling.signal);
     const stopped = ask();
@@ -146,7 +146,7 @@ describe('the question what was ordered', () => {
     expect(log.lines).toEqual([]);
   });
 
-  test('is not asked where nothing is kept', async () => {
+  test('is not made without a store', async () => {
     const asked = vi.fn(() => Promise.resolve<ReadSnapshot>({ kind: 'none' }));
     expect(await poll(asked, undefined, { 'state-store': 'none' }).ask()).toEqual([]);
     expect(asked).not.toHaveBeenCalled();

@@ -41,7 +41,7 @@ describe('an issue that waits for a person waits in the queue as on its own bran
     ['there is nothing to do', idler, {}, { end: 'blocked (needs_human)', calls: 1 }],
     ['it failed', stuck, { 'max-iterations-per-task': '2' }, { end: 'blocked (needs_human)', calls: 2 }],
   ];
-  test.each(rows)('%s: no call and no second notification, until a person has it tried again', async (...row) => {
+  test.each(rows)('%s: no call and no second notification, until a person asks for a retry', async (...row) => {
     const [, behaviour, inputs, end] = row;
     const project = createProject({ issues: [1], agent: [behaviour], inputs });
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject(end);
@@ -53,7 +53,7 @@ describe('an issue that waits for a person waits in the queue as on its own bran
     expect(settled(project)).toEqual(['settled on #1']);
   });
 
-  test.each(rows)('%s: the queue works on its other tasks meanwhile', async (...row) => {
+  test.each(rows)('%s: the queue works on its other tasks in the meantime', async (...row) => {
     const [, behaviour, inputs] = row;
     const project = createProject({ issues: [1], agent: [behaviour], inputs });
     await runOnce(project, { event: labeled(1) });
@@ -85,7 +85,7 @@ describe('an issue that waits for a person waits in the queue as on its own bran
     expect(settled(project)).toContain('settled on #1');
   });
 
-  test('progress in the probe is the end of it', async () => {
+  test('progress in the probe ends that', async () => {
     const project = createProject({ issues: [1], agent: [stuck] });
     await runOnce(project, { event: labeled(1) });
     project.script.behaviours = [finisher];
@@ -95,7 +95,7 @@ describe('an issue that waits for a person waits in the queue as on its own bran
   });
 });
 
-test('the queue names it, says why it waits, and where it asks', async () => {
+test('the queue names it, with the reason and the place of its question', async () => {
   const project = createProject({ issues: [1], agent: [asker] });
   await runOnce(project, { event: labeled(1) });
   const summaryOf = async (event: Event): Promise<string> => {
@@ -114,7 +114,7 @@ test('the queue names it, says why it waits, and where it asks', async () => {
   );
 });
 
-describe('it waits no more', () => {
+describe('the wait ends', () => {
   const waiting = async (behaviour: Behaviour, inputs: Readonly<Record<string, string>> = {}) => {
     const project = createProject({ issues: [1], agent: [behaviour], inputs });
     on(project.forge, 1).label(person('owner'), 1);
@@ -128,7 +128,7 @@ describe('it waits no more', () => {
     ['a question', asker, {}],
     ['nothing to do', idler, {}],
     ['given up', stuck, { 'max-iterations-per-task': '1' }],
-  ])('when its text is edited by somebody who may: %s', async (_, behaviour, inputs) => {
+  ])('if a person with write access edits its text: %s', async (_, behaviour, inputs) => {
     const project = await waiting(behaviour, inputs);
     const issue = project.forge.issues.get(1);
     if (issue === undefined) throw new Error('There is no issue #1.');
@@ -137,14 +137,14 @@ describe('it waits no more', () => {
     expect(settled(project)).toEqual(['settled on #1']);
   });
 
-  test('when its label is put on again, whoever hears of it first', async () => {
+  test('if its label is added again, whichever lane notices first', async () => {
     const project = await waiting(asker);
     on(project.forge, 1).label(person('owner'), project.clock.now());
     expect(await later(project, HOUR)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(settled(project)).toEqual(['settled on #1']);
   });
 
-  test('when a person has all of the queue tried again', async () => {
+  test('if a person asks for a retry of the whole queue', async () => {
     const project = await waiting(asker);
     expect(
       await later(project, HOUR, { name: 'workflow_dispatch', payload: { inputs: { command: 'retry' }, sender: {} } }),
@@ -152,7 +152,7 @@ describe('it waits no more', () => {
     expect(settled(project)).toEqual(['settled on #1']);
   });
 
-  test('when a person asks and the run cannot work now: the next one does', async () => {
+  test('if a person asks and the run cannot work now: the next one does', async () => {
     const project = await waiting(asker, { 'max-calls-per-hour': '2' });
     addIssue(project.forge, 2);
     addIssue(project.forge, 3);
@@ -162,7 +162,7 @@ describe('it waits no more', () => {
     expect(settled(project)).toEqual(['settled on #1']);
   });
 
-  test('nor in the queue, when a person asks for its own branch and that cannot work now', async () => {
+  test('in the queue as well, if a person asks for its own branch and that cannot work now', async () => {
     const project = createProject({ issues: [1], agent: [asker], inputs: { 'max-calls-per-hour': '2' } });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
     const run = commented('/ralph run', { issue: 1 });
@@ -172,7 +172,7 @@ describe('it waits no more', () => {
     expect(settled(project)).toEqual(['settled on #1']);
   });
 
-  test('when a person closes the circuit of its own branch, and leaves the work to the next run', async () => {
+  test('if a person closes the circuit of its own branch, and leaves the work to the next run', async () => {
     const project = createProject({ issues: [1], agent: [stuck] });
     await runOnce(project, { event: labeled(1) });
     expect(await later(project, MINUTE)).toMatchObject({ calls: 0 });
@@ -183,7 +183,7 @@ describe('it waits no more', () => {
   });
 });
 
-describe('what the queue asks is answered by a label: the issue goes on, on its own branch', () => {
+describe("a label answers the queue's question: the issue continues on its own branch", () => {
   test.each<[string, Behaviour]>([
     ['a question', asker],
     ['nothing to do', idler],
@@ -199,7 +199,7 @@ describe('what the queue asks is answered by a label: the issue goes on, on its 
     expect(notified(project)).toBe(1);
   });
 
-  test('one that asks again there is asked once more, and the queue holds to that', async () => {
+  test('one with a new question there is notified of once more, and the queue waits for the answer', async () => {
     const project = createProject({ issues: [1], agent: [asker] });
     await runOnce(project);
     expect(await later(project, MINUTE, labeled(1))).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
@@ -208,7 +208,7 @@ describe('what the queue asks is answered by a label: the issue goes on, on its 
     expect(notified(project)).toBe(2);
   });
 
-  test('a comment about other tasks as well stays open for those, and the queue settles its part', async () => {
+  test('a comment that is also about other tasks stays open for those, and the queue settles its own part', async () => {
     const project = createProject({ issues: [1, 2], agent: [idler] });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
     expect(notified(project)).toBe(1);
@@ -224,7 +224,7 @@ describe('what the queue asks is answered by a label: the issue goes on, on its 
   // The issue's branch contains its work, so the queue does not list it.
   const gaveUp = { issues: [1], agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } } as const;
 
-  test('an issue that was given up on its own branch still needs its person when the queue has run', async () => {
+  test('an issue given up on its own branch still needs its person after a run of the queue', async () => {
     const project = createProject(gaveUp);
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
     addIssue(project.forge, 2);
@@ -236,7 +236,7 @@ describe('what the queue asks is answered by a label: the issue goes on, on its 
     expect(settled(project)).toEqual(['settled on #1']);
   });
 
-  test('the queue that knew of it before there was a branch leaves it to the branch', async () => {
+  test('a queue that had the issue before its branch leaves it to the branch', async () => {
     const project = createProject({ ...gaveUp, agent: [asker] });
     await runOnce(project, { event: labeled(1) });
     expect(await later(project, HOUR)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
@@ -252,7 +252,7 @@ describe('what the queue asks is answered by a label: the issue goes on, on its 
     expect(notified(project)).toBe(3);
   });
 
-  test('a circuit whose issue the queue has given up is news when it opens once more on the own branch', async () => {
+  test('the circuit of an issue that the queue has given up is news when it opens again on its own branch', async () => {
     const project = createProject({ issues: [1], agent: [stuck], inputs: { 'max-iterations-per-task': '4' } });
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
     expect(await later(project, HOUR)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
@@ -270,7 +270,7 @@ test.each([
   ['works', [1, 2], false],
   ['rests', [1], true],
 ] as const)(
-  'what nobody could be notified of is asked by the queue, though people knew of an earlier answer: it %s',
+  'the queue asks the question that the branch could not ask, though people know an earlier answer: it %s',
   async (_, issues, knowsBefore) => {
     const project = createProject({ issues, agent: [idler] });
     await runOnce(project, { event: labeled(1) });

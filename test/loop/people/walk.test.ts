@@ -187,7 +187,7 @@ const known: readonly (readonly Step[])[] = [
 ];
 
 test.each(['one', 'three'] as const)(
-  'whatever people do, nobody waits unheard, is told twice of the same, or pays for a run without news: %s job(s)',
+  'whatever people do, everybody gets an answer, no duplicate message, and no bill for a run without news: %s job(s)',
   async (jobs) => {
     await fc.assert(
       fc.asyncProperty(steps, async (walk) => {
@@ -195,7 +195,7 @@ test.each(['one', 'three'] as const)(
         for (const step of walk) await take(world, step);
         expect(world.problems).toEqual([]);
       }),
-      { numRuns: IS_DEEP ? 320 : 40, examples: known.map((walk): [Step[]] => [[...walk]]) },
+      { numRuns: IS_DEEP ? 320 : 16, examples: known.map((walk): [Step[]] => [[...walk]]) },
     );
   },
 );

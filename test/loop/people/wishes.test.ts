@@ -26,22 +26,19 @@ const REFUSALS: readonly (readonly [string, Error])[] = [
 ];
 const inputs = { 'pr-labels': 'ralph', 'pr-assignees': 'auto', 'pr-reviewers': 'carl' };
 
-describe('a courtesy decides nothing', () => {
-  test.each(REFUSALS)(
-    '%s: every issue is worked, whatever wish it is, in one job and in three',
-    async (_what, error) => {
-      for (const wish of WISHES) {
-        const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs });
-        project.forge.faults.set(wish, error);
-        expect([wish, await runOnce(project)]).toMatchObject([wish, { end: 'complete (plan_complete)', calls: 3 }]);
-      }
-      const split = createProject({ issues: [1, 2, 3], agent: [finisher], inputs });
-      for (const wish of WISHES) split.forge.faults.set(wish, error);
-      expect((await runSplit(split)).publish).toMatchObject({ end: 'complete (plan_complete)' });
-    },
-  );
+describe('a failed courtesy decides nothing', () => {
+  test.each(REFUSALS)('%s: every issue is worked on without it, in one job and in three', async (_what, error) => {
+    for (const wish of WISHES) {
+      const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs });
+      project.forge.faults.set(wish, error);
+      expect([wish, await runOnce(project)]).toMatchObject([wish, { end: 'complete (plan_complete)', calls: 3 }]);
+    }
+    const split = createProject({ issues: [1, 2, 3], agent: [finisher], inputs });
+    for (const wish of WISHES) split.forge.faults.set(wish, error);
+    expect((await runSplit(split)).publish).toMatchObject({ end: 'complete (plan_complete)' });
+  });
 
-  test('one warning names all that one reason kept from being written', async () => {
+  test('one warning names all writes that failed for one reason', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { notify: 'none' } });
     for (const wish of WISHES) project.forge.faults.set(wish, REFUSALS[0]?.[1] ?? new Error());
     const run = await runOnce(project);
@@ -66,13 +63,13 @@ describe('a courtesy decides nothing', () => {
 describe('a repository without issues', () => {
   const off = new UserError('configuration', 'Issues are turned off.', { reason: ISSUES_SWITCHED_OFF });
 
-  test('a plan is worked', async () => {
+  test('a plan is worked on', async () => {
     const project = createProject({ issues: [], files: { '.ralph/fix_plan.md': '- [ ] Parser\n' }, agent: [finisher] });
     project.forge.faults.set('openIssuesWithLabel', off);
     expect((await runOnce(project)).calls).toBeGreaterThan(0);
   });
 
-  test('with nothing else to work on it says so', async () => {
+  test('without other work the run says so', async () => {
     const project = createProject({ issues: [], agent: [finisher] });
     project.forge.faults.set('openIssuesWithLabel', off);
     const run = await runOnce(project);

@@ -73,7 +73,7 @@ afterEach(() => {
 });
 
 describe('a call that runs for long', () => {
-  test.each(ways)('is ended where its issue is %s, and nothing that it says counts', async (_way, takeBack) => {
+  test.each(ways)('is ended if its issue is %s, and its claims do not count', async (_way, takeBack) => {
     const project = createProject({ issues: [1, 2], agent: [boaster, finisher], inputs: { 'max-iterations': '5' } });
     const run = await runOnce(project, { tap: longAfter(() => takeBack(project)) });
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
@@ -82,7 +82,7 @@ describe('a call that runs for long', () => {
     expect(bodies(project)).not.toContain('Closes #1');
   });
 
-  test('is ended where the pull request of its branch is closed', async () => {
+  test('is ended if the pull request of its branch is closed', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     const close = (): void => {
@@ -112,7 +112,7 @@ describe('an issue that a person takes back while the first call runs', () => {
       ['goes on', steadyWorker],
       ['says that it is done', finisher],
       ['says that everything is done', boaster],
-    ])('an agent that %s: no further call, nothing claims it, and the money is booked', async (_what, behaviour) => {
+    ])('an agent that %s: no more calls, no claim of the issue, and the cost is booked', async (_what, behaviour) => {
       const project = createProject({ issues: [1], agent: [behaviour], inputs: { 'max-iterations': '5' } });
       const tap = during(() => takeBack(project));
       const run = await runOnce(project, { event: labeled(1), tap });
@@ -128,7 +128,7 @@ describe('an issue that a person takes back while the first call runs', () => {
       expect(await runOnce(project, { event: schedule })).toMatchObject({ calls: 0 });
     });
 
-    test('of the queue: the others go on', async () => {
+    test('of the queue: the others continue', async () => {
       const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '5' } });
       const run = await runOnce(project, { tap: during(() => takeBack(project)) });
       expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
@@ -138,7 +138,7 @@ describe('an issue that a person takes back while the first call runs', () => {
       expect(labelsOf(project, 2)).toContain('ralph:done');
     });
 
-    test('with three jobs: the job that publishes heeds it', async () => {
+    test('with three jobs: the job that publishes notices it', async () => {
       const project = createProject({ issues: [1], agent: [finisher], inputs: { 'max-iterations': '5' } });
       const { publish } = await runSplit(project, {
         event: labeled(1),
@@ -151,7 +151,7 @@ describe('an issue that a person takes back while the first call runs', () => {
     });
   });
 
-  test('before its turn: not called for at all', async () => {
+  test('before its turn: no call', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '5' } });
     const tap = during(() => addIssue(project.forge, 2, { state: 'closed' }));
     const run = await runOnce(project, { tap });
@@ -160,7 +160,7 @@ describe('an issue that a person takes back while the first call runs', () => {
     expect(bodies(project)).not.toMatch(/(Closes|Part of) #2/);
   });
 
-  test('and gives back before the call ends: worked on as before', async () => {
+  test('and returns before the call ends: work continues', async () => {
     const project = createProject({ issues: [1], agent: [finisher] });
     const tap = during(() => {
       addIssue(project.forge, 1, { state: 'closed' });
@@ -170,7 +170,7 @@ describe('an issue that a person takes back while the first call runs', () => {
     expect(bodies(project)).toContain('Closes #1');
   });
 
-  test('with a pull request from an earlier run: it says so there, and stays a draft', async () => {
+  test('with a pull request from an earlier run, which says so and stays a draft', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(1) });
     project.script.behaviours = [finisher];
@@ -186,7 +186,7 @@ describe('an issue that a person takes back while the first call runs', () => {
 });
 
 describe('the answer of the event', () => {
-  test.each(['closed', 'unlabeled', 'deleted', 'transferred'])('%s: a run is at work', async (action) => {
+  test.each(['closed', 'unlabeled', 'deleted', 'transferred'])('%s: during a run', async (action) => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '5' } });
     let answer = '';
     const tap = during(async () => {
@@ -201,7 +201,7 @@ describe('the answer of the event', () => {
     );
   });
 
-  test('of a run of three jobs', async () => {
+  test('during a run of three jobs', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '2' } });
     let answer = '';
     const tap = during(async () => {
@@ -213,14 +213,14 @@ describe('the answer of the event', () => {
     expect(answer).toMatch(/cannot be reached while it works; the job that publishes/);
   });
 
-  test('nobody works on it', async () => {
+  test('without a run on it', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker] });
     addIssue(project.forge, 1, { state: 'closed' });
     expect(messageIn(await runOnce(project, { event: saying('closed') }))).toContain('No run works on it.');
   });
 });
 
-describe("the lane's branch and pull request, while a call runs", () => {
+describe("changes to the lane's branch and pull request during a call", () => {
   const begun = async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
@@ -235,7 +235,7 @@ describe("the lane's branch and pull request, while a call runs", () => {
     closePull(project);
   };
 
-  test('the pull request is closed: no further call, nothing is ready, the work stays on the branch', async () => {
+  test('the pull request is closed: no more calls, nothing is ready, the work stays on the branch', async () => {
     const project = await begun();
     const before = project.origin.branches.get('ralph/queue');
     const run = await runOnce(project, { tap: during(() => closePull(project)) });
@@ -247,7 +247,7 @@ describe("the lane's branch and pull request, while a call runs", () => {
     expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
   });
 
-  test('the branch is deleted: it is not made again, and nothing of the run is called done', async () => {
+  test('the branch is deleted: it is not created again, and no work of the run is called done', async () => {
     const project = await begun();
     const run = await runOnce(project, { tap: during(() => deleteBranch(project)) });
     expect(run).toMatchObject({ end: 'paused (by_person)', calls: 1 });
@@ -267,7 +267,7 @@ describe("the lane's branch and pull request, while a call runs", () => {
   test.each<[string, (project: Project) => void]>([
     ['closed', closePull],
     ['deleted', deleteBranch],
-  ])('with three jobs, %s: the job that publishes heeds it', async (what, act) => {
+  ])('with three jobs, %s: the job that publishes notices it', async (what, act) => {
     const project = await begun();
     const { publish } = await runSplit(project, { loop: { tap: during(() => act(project)) } });
     expect(publish).toMatchObject({ end: 'paused (by_person)' });
@@ -276,7 +276,7 @@ describe("the lane's branch and pull request, while a call runs", () => {
     expect(labelsOf(project, 1)).not.toContain('ralph:done');
   });
 
-  test('the pull request is merged: nobody said no', async () => {
+  test('the pull request is merged, which is not a no', async () => {
     const project = await begun();
     const merge = (): void => {
       const head = project.origin.branches.get('ralph/queue');

@@ -68,13 +68,13 @@ describe('a pipeline that is a symbolic link', () => {
     },
   );
 
-  test("is said and no more of `config.yaml`, which may be anybody's", async () => {
+  test('is reported without details of `config.yaml`, which may belong to another tool', async () => {
     const run = await runWithLink('config.yaml');
     expect(run.calls).toBe(1);
     expect(run.log).toContain(`info: No steps are read from config.yaml: it ${link}.`);
   });
 
-  test('ends the run where it is the prompt of a step', async () => {
+  test('ends the run if it is the prompt of a step', async () => {
     const step = { type: 'agent', name: 'work', config: { prompt_file: 'work.md' } };
     const run = await runWithLink('work.md', filesWith([step]));
     expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
@@ -96,7 +96,7 @@ describe('implement → review → fix', () => {
     output: { signal: { status: 'BLOCKED', exitSignal: false, summary: 'The name is wrong.' } },
   });
 
-  test('is three calls in one iteration, each with its prompt, model, tools and conversation', async () => {
+  test('makes three calls in one iteration, each with its prompt, model, tools and conversation', async () => {
     const project = createProject({
       agent: [steadyWorker, reviewer, finisher],
       files: filesWith(steps, { 'review.md': 'Review it.', 'fix.md': 'Fix what the review says.' }),
@@ -127,7 +127,7 @@ describe('implement → review → fix', () => {
     expect(third).toContain('Step review passed: The name is wrong.');
   });
 
-  test('charges each call, by its own amounts, and keeps the conversation of the branch', async () => {
+  test("charges each call, by its own amounts, and keeps the branch's conversation", async () => {
     const project = createProject({
       agent: [steadyWorker, reviewer, finisher],
       files: filesWith(steps, { 'review.md': 'Review it.', 'fix.md': 'Fix.' }),
@@ -141,7 +141,7 @@ describe('implement → review → fix', () => {
     expect(state.tasks['issue-1']).toMatchObject({ state: 'done', attempts: 1 });
   });
 
-  test('calls nobody beyond the calls of the hour: the iteration says so, and is not done', async () => {
+  test('makes no call beyond those of the hour: the iteration says so, and is not done', async () => {
     const project = createProject({
       agent: [finisher],
       files: filesWith(steps, { 'review.md': 'Review it.', 'fix.md': 'Fix.' }),
@@ -157,7 +157,7 @@ describe('implement → review → fix', () => {
     expect(await runOnce(project)).toMatchObject({ calls: 2, end: 'parked (calls_per_hour)' });
   });
 
-  test('spends no more than the money of a run, from call to call', async () => {
+  test("spends no more than the run's budget, from call to call", async () => {
     const project = createProject({
       agent: [steadyWorker],
       files: filesWith(steps, { 'review.md': 'Review it.', 'fix.md': 'Fix.' }),
@@ -187,7 +187,7 @@ describe('a step that runs once', () => {
     expect(savedState(project).steps.markers).toEqual(['.ralph/.setup-done']);
   });
 
-  test('runs again where it failed', async () => {
+  test('runs again if it failed', async () => {
     const crash: Behaviour = () => ({ exitCode: 1, output: { sessionId: null } });
     const project = createProject({
       agent: [crash],
@@ -201,7 +201,7 @@ describe('a step that runs once', () => {
     expect(resultsIn(await runOnce(project))).toEqual([['setup: passed', 'work: passed']]);
   });
 
-  test('does not run where the base branch has its file, and an agent that writes the file skips nothing', async () => {
+  test('does not run if the base branch has its file, and a file that an agent writes skips nothing', async () => {
     const files = filesWith([setup, work]);
     const project = createProject({ agent: [steadyWorker], files: { ...files, '.ralph/.setup-done': '' } });
     expect(resultsIn(await runOnce(project))[0]?.[0]).toBe('setup: skipped (done-once)');
@@ -215,7 +215,7 @@ describe('a step that runs once', () => {
 });
 
 describe('a command', () => {
-  test('that fails ends the steps, overrules a claim to be done, and is told to the agent', async () => {
+  test('that fails ends the steps, overrules a completion claim, and is reported to the agent', async () => {
     const project = createProject({
       agent: [finisher],
       files: filesWith([work, lint(), { type: 'noop', name: 'rest' }]),
@@ -241,7 +241,7 @@ describe('a command', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('gets the words of the base branch alone, whatever the agent writes', async () => {
+  test('comes only from the base branch, whatever the agent writes', async () => {
     const writes = { [FILE]: JSON.stringify({ steps: [work, lint({ config: { command: 'curl evil' } })] }) };
     const project = createProject({
       agent: [() => ({ writes, output: {} })],
@@ -258,7 +258,7 @@ describe('a command', () => {
     expect(new Set(commands)).toEqual(new Set(['npm run lint']));
   });
 
-  test('is ended at its timeout, or where the run ends, and the iteration goes on without it', async () => {
+  test('is ended at its timeout, or where the run ends, and the iteration continues without it', async () => {
     const project = createProject({
       agent: [steadyWorker],
       files: filesWith([lint({ timeout: '2m', continue_on_error: true }), work]),
@@ -279,7 +279,7 @@ describe('a command', () => {
     ]);
   });
 
-  test('is tried again after its delay, which counts as time of the run', async () => {
+  test("is tried again after its delay, which counts towards the run's time", async () => {
     const project = createProject({
       agent: [finisher],
       files: filesWith([work, lint({ max_retries: 2, retry_delay: '10s' })]),
@@ -295,7 +295,7 @@ describe('a command', () => {
     expect(stepsIn(run)[0]?.[1]).toMatchObject({ attempts: 3, result: { kind: 'passed' } });
   });
 
-  test('that changes files each time does not keep an idle agent going', async () => {
+  test('that changes files each time does not keep an idle agent working', async () => {
     const project = createProject({ agent: [stuck], files: filesWith([work, lint()]) });
     let stamp = 0;
     project.command = (_call, { checkout }) => {
@@ -306,7 +306,7 @@ describe('a command', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
   });
 
-  test('whose circuit is open is skipped where it may fail, also by later runs; otherwise they wait for it', async () => {
+  test('with an open circuit is skipped if it may fail, also by later runs; otherwise they wait for it', async () => {
     const breaker = { circuit_breaker: { threshold: 2, reset_after: '1h' } };
     const lastOfRuns = async (step: object, count: number) => {
       const project = createProject({
@@ -344,7 +344,7 @@ describe('a command', () => {
   });
 });
 
-test('an agent that fails for a while is called again, and each call is charged', async () => {
+test('an agent that fails for a while is called again, with a charge for each call', async () => {
   const failing: Behaviour = () => ({
     exitCode: 1,
     output: { agentError: { kind: 'server', text: 'overloaded' }, sessionId: null },
@@ -362,7 +362,7 @@ test('an agent that fails for a while is called again, and each call is charged'
 describe('an agent step whose own circuit is open', () => {
   const once = { ...work, circuit_breaker: { threshold: 1, reset_after: '1h' } };
 
-  test("parks the run until it may be tried, and costs no attempt and nothing of the lane's circuit", async () => {
+  test("parks the run until it may be tried, without an attempt of the task or an effect on the lane's circuit", async () => {
     const project = createProject({ agent: [crashing], files: filesWith([lint(), once]) });
     const first = await runOnce(project);
     const begun = project.clock.now();
@@ -388,7 +388,7 @@ describe('an agent step whose own circuit is open', () => {
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ calls: 1 });
   });
 
-  test('parks the run before a call where it is required, although another step could call', async () => {
+  test('parks the run before a call if it is required, although another step could call', async () => {
     const project = createProject({
       // The step is repeated in a new conversation.
       agent: [steadyWorker, crashing, crashing, steadyWorker],
@@ -400,7 +400,7 @@ describe('an agent step whose own circuit is open', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'parked (step_circuit)', calls: 0 });
   });
 
-  test('parks the run as well where the step calls no agent, since nothing is done before it passes', async () => {
+  test('parks the run as well if the step calls no agent, since nothing is done before it passes', async () => {
     const project = createProject({
       issues: [1, 2],
       agent: [finisher],
@@ -415,7 +415,7 @@ describe('an agent step whose own circuit is open', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'parked (step_circuit)', calls: 0 });
   });
 
-  test('is waited for in the run where it is open for a moment only', async () => {
+  test('is waited for in the run if it is open only for a moment', async () => {
     const brief = { ...once, circuit_breaker: { threshold: 1, reset_after: '90s' } };
     const project = createProject({ agent: [crashing, finisher], files: filesWith([brief]) });
     const run = await runOnce(project);
@@ -428,7 +428,7 @@ describe('an agent step whose own circuit is open', () => {
     expect(await runSplit(split)).toMatchObject({ loop: { calls: 2 }, publish: { end: 'complete (plan_complete)' } });
   });
 
-  test('is not waited for beyond the time of the run, but by the next one before its first call', async () => {
+  test("is not waited for beyond the run's time, but by the next run before its first call", async () => {
     const brief = { ...once, circuit_breaker: { threshold: 1, reset_after: '90s' } };
     const inputs = { 'max-minutes': '3' };
     const project = createProject({ agent: [crashing, finisher], files: filesWith([brief]), inputs });
@@ -441,7 +441,7 @@ describe('an agent step whose own circuit is open', () => {
     expect(second.work?.journal[0]?.startedAt).toBe(resumeAt);
   });
 
-  test('leaves the others to work', async () => {
+  test('does not stop the other steps', async () => {
     const project = createProject({
       agent: [crashing, finisher],
       files: filesWith([{ ...once, name: 'first', continue_on_error: true }, work]),
@@ -458,7 +458,7 @@ describe('an agent step whose own circuit is open', () => {
       2,
     ],
     ['failures of the agent in a row, which are no tries of the task', crashing, 'halted (circuit_open)', 3],
-  ])('ends a run that waits for it by its own limits, with each try an iteration: %s', async (_, agent, end, calls) => {
+  ])('ends a run that waits for it at its own limits, with each try an iteration: %s', async (_, agent, end, calls) => {
     const project = createProject({
       agent: [agent],
       files: { [FILE]: JSON.stringify({ max_loops_per_task: 2, steps: [once] }) },
@@ -471,7 +471,7 @@ describe('an agent step whose own circuit is open', () => {
   });
 });
 
-describe('what an agent of one step says of every call', () => {
+describe("an agent's answer that concerns every call, in one step", () => {
   const review = { type: 'agent', name: 'review', continue_on_error: true };
   const wrongKey: Behaviour = () => ({
     exitCode: 1,
@@ -495,7 +495,7 @@ describe('what an agent of one step says of every call', () => {
     expect(savedState(project).tasks['issue-1']).toMatchObject({ attempts: 0 });
   });
 
-  test('a wrong key ends the run, whichever step met it', async () => {
+  test('a wrong key ends the run, in any step', async () => {
     const project = createProject({
       agent: [steadyWorker, wrongKey, steadyWorker],
       files: filesWith([work, review, { ...work, name: 'more' }]),
@@ -507,7 +507,7 @@ describe('what an agent of one step says of every call', () => {
   });
 });
 
-test('a step that may fail, and does, overrules no claim of the step before it', async () => {
+test('a failed step that may fail overrules no claim of the step before it', async () => {
   const project = createProject({
     agent: [finisher, crashing],
     files: filesWith([work, { type: 'agent', name: 'review', continue_on_error: true }]),
@@ -516,7 +516,7 @@ test('a step that may fail, and does, overrules no claim of the step before it',
   expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
 });
 
-test('a run that is cancelled in a command ends there, and says nothing of the step', async () => {
+test('a run that is cancelled in a command ends there, and does not blame the step', async () => {
   const cancel = new AbortController();
   const breaker = { circuit_breaker: { threshold: 1 } };
   const project = createProject({
@@ -532,7 +532,7 @@ test('a run that is cancelled in a command ends there, and says nothing of the s
   expect(run.work?.state.steps.circuits).toEqual({});
 });
 
-test('a commit in the middle survives a kill behind it, and the next run continues', async () => {
+test('a commit in the middle survives a kill after it, and the next run continues', async () => {
   const project = createProject({
     agent: [steadyWorker],
     files: filesWith([work, { type: 'git-commit', name: 'keep' }, lint()]),
@@ -549,7 +549,7 @@ test('a commit in the middle survives a kill behind it, and the next run continu
   expect(resultsIn(await runOnce(project))).toEqual([['work: passed', 'keep: passed', 'lint: passed']]);
 });
 
-describe('a commit in the middle is kept at once, and is not lost with a run that is killed behind it', () => {
+describe('a commit in the middle is kept at once, and survives a kill after it', () => {
   const steps = [work, { type: 'git-commit', name: 'keep' }, lint()];
   const inputs = { 'max-iterations': '1' };
   const tap = () => killAt((name) => name === 'commands.run', 'before');
@@ -585,7 +585,7 @@ describe('a commit in the middle is kept at once, and is not lost with a run tha
     expect(onBranch(project)).toBe('step 2');
   });
 
-  test('only where there is something to keep', async () => {
+  test('only if there is something to keep', async () => {
     const idle: Behaviour = () => ({ output: { signal: { status: 'IN_PROGRESS' } } });
     const project = createProject({ agent: [idle], files: filesWith(steps), inputs });
     await runOnce(project, { isAtHome: true, tap: tap() });
@@ -593,7 +593,7 @@ describe('a commit in the middle is kept at once, and is not lost with a run tha
   });
 });
 
-describe('a file by which the agent says that everything is done', () => {
+describe('the agent\'s file for "everything is done"', () => {
   const signals = { markers: ['DONE.txt'] };
   const keep = { type: 'git-commit', name: 'keep' };
   const says: Behaviour = ({ task, turn }) => ({
@@ -615,7 +615,7 @@ describe('a file by which the agent says that everything is done', () => {
     for (const { tree } of project.origin.commits.values()) expect(Object.keys(tree)).not.toContain('DONE.txt');
   });
 
-  test('is no change of the agent, whatever a command changes', async () => {
+  test("does not count as the agent's change, whatever a command changes", async () => {
     const project = createProject({
       agent: [() => ({ writes: { 'DONE.txt': '' }, output: { signal: { status: 'IN_PROGRESS' } } })],
       files: { [FILE]: JSON.stringify({ signals, steps: [work, lint()] }), ...open },
@@ -632,7 +632,7 @@ describe('a file by which the agent says that everything is done', () => {
   });
 });
 
-describe('the file', () => {
+describe('the pipeline file', () => {
   test('with mistakes ends the run before a call, and names all of them', async () => {
     const project = createProject({
       agent: [finisher],
@@ -653,7 +653,7 @@ describe('the file', () => {
     expect(message).toContain('the list of tool rules has the rule "Bash("');
   });
 
-  test('names a prompt that the base branch does not have', async () => {
+  test('that names a prompt missing from the base branch ends the run', async () => {
     const project = createProject({
       agent: [finisher],
       files: filesWith([{ ...work, config: { prompt_file: 'gone.md' } }]),
@@ -663,7 +663,7 @@ describe('the file', () => {
     });
   });
 
-  test('without steps changes nothing, and the next one that has some counts', async () => {
+  test('without steps changes nothing, and a later one with steps counts', async () => {
     const none = createProject({ agent: [finisher], files: { [FILE]: '{ "signals": {} }' } });
     const run = await runOnce(none);
     expect(stepsIn(run)).toEqual([[]]);
@@ -697,7 +697,7 @@ describe('the file', () => {
     );
   });
 
-  test('bounds the iterations of a task as well', async () => {
+  test('also bounds the iterations of a task', async () => {
     const project = createProject({
       agent: [steadyWorker],
       files: { [FILE]: JSON.stringify({ max_loops_per_task: 2, steps: [work] }) },

@@ -21,21 +21,19 @@ const pushProtection = (files: Files): string | null => {
   return path === undefined ? null : secretIn(path);
 };
 
-/**
- * Writes a file with a secret in its first task, along with the work; `mends` decides whether a later call removes it.
- */
+/** Writes a file with a secret in its first task, along with the work; `removes`: a later call removes it. */
 const leaky =
-  (mends: boolean): Behaviour =>
+  (removes: boolean): Behaviour =>
   (call) => {
     const act = finisher(call);
     const isFirst = call.task === 'issue-1';
     const has = call.files['src/config.ts'] === SECRET;
-    const config = isFirst ? { 'src/config.ts': has && mends ? 'no secret' : SECRET } : {};
+    const config = isFirst ? { 'src/config.ts': has && removes ? 'no secret' : SECRET } : {};
     return { ...act, writes: { ...act.writes, ...config } };
   };
 
 describe('the server judges the content (L5)', () => {
-  test('an agent that is told what the server said mends the file: all three tasks are done in one run', async () => {
+  test('an agent that learns what the server said fixes the file: all three tasks are done in one run', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: Array.from({ length: 9 }, () => leaky(true)) });
     project.remote.contentRule = pushProtection;
     const run = await runOnce(project);
@@ -53,7 +51,7 @@ describe('the server judges the content (L5)', () => {
     expect(savedState(project, 'queue').tasks['issue-1']).not.toHaveProperty('refused');
   });
 
-  test('one that does not is set aside with one notification in the words of the server; the others are done, and later runs make no call', async () => {
+  test('an agent that does not is set aside with one notification in the words of the server; the others are done, and later runs make no call', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: Array.from({ length: 9 }, () => leaky(false)) });
     project.remote.contentRule = pushProtection;
     const run = await runOnce(project);
@@ -79,7 +77,7 @@ describe('the server judges the content (L5)', () => {
     expect(project.forge.notifications.get(1)?.size).toBe(1);
   });
 
-  test('where the server names no file, the task of the refused commits is set aside at once and the others go on', async () => {
+  test('if the server names no file, the task of the refused commits is set aside at once and the others continue', async () => {
     const project = createProject({ issues: [1, 2], agent: Array.from({ length: 9 }, () => leaky(false)) });
     project.remote.contentRule = (files) =>
       Object.values(files).includes(SECRET) ? '[remote rejected] (pre-receive hook declined)\nremote: policy 17' : null;
@@ -123,7 +121,7 @@ describe('the server judges the branch (L6)', () => {
   });
 
   test.each([['ralph'], ['ralph/queue/foo']])(
-    'a branch %s is in the way: configuration, no call, named with what helps, once',
+    'a branch %s is in the way: configuration, no call, named once with the remedy',
     async (other) => {
       const project = createProject({ issues: [1], agent: [finisher] });
       const main = project.origin.branches.get('main') ?? '';
@@ -143,7 +141,7 @@ describe('the server judges the branch (L6)', () => {
     },
   );
 
-  test('a deletion that is forbidden: the next work begins on the merged branch, run after run, and nothing is red', async () => {
+  test('a forbidden deletion: the next work begins on the merged branch, run after run, and no run is red', async () => {
     const project = createProject({ issues: [1], agent: Array.from({ length: 9 }, () => finisher) });
     project.remote.deletionRule =
       'remote: error: GH013: Repository rule violations\nremote: - Cannot delete this branch';

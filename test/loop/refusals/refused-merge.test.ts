@@ -20,7 +20,7 @@ function conflicting(project: Project): void {
   project.forge.saidOf.set(BRANCH, { mergeable: 'conflicting' });
 }
 
-test('a merge of the base that the token may not push is known before a call: one notification says what to press, and no run makes a call until something changes', async () => {
+test('a merge of the base that the token may not push is detected before a call: one notification says what to press, and no run makes a call until something changes', async () => {
   const project = await reviewed(worker);
   conflicting(project);
   const before = notices(project).length;
@@ -32,7 +32,7 @@ test('a merge of the base that the token may not push is known before a call: on
   expect(own[0]).not.toMatch(/exempt/i);
 });
 
-test('a token that may push workflow files merges as ever', async () => {
+test('a token that may push workflow files merges as usual', async () => {
   const project = await reviewed((call) =>
     call.task === 'conflict-base'
       ? {

@@ -47,14 +47,14 @@ describe('the settings file of the base branch binds', () => {
       });
   });
 
-  test('GITHUB_TASK_LABEL: it is the label that asks for work', async () => {
+  test('GITHUB_TASK_LABEL: it is the label of tasks', async () => {
     const project = projectWith({ '.ralphrc': 'GITHUB_TASK_LABEL="todo"\n' }, { issues: [1], agent: [finisher] });
     const issue = project.forge.issues.get(1);
     if (issue !== undefined) project.forge.issues.set(1, { ...issue, labels: ['todo'] });
     expect((await runOnce(project, { event: labeled(1, 'ann', 'todo') })).calls).toBe(1);
   });
 
-  test('OPTIONAL_SECTIONS: what stands there does not keep the plan from being complete', async () => {
+  test('OPTIONAL_SECTIONS: items there do not keep the plan from being complete', async () => {
     const plan = '# Plan\n\n- [x] One\n\n## Some day\n\n- [ ] Two\n';
     const files = { '.ralph/fix_plan.md': plan };
     const setting = { issues: [], agent: [finisher], inputs: { 'max-iterations': '1' } };
@@ -71,7 +71,7 @@ const rewriting: Behaviour = (call) => {
   return { ...act, writes: { ...act.writes, '.ralphrc': 'MAX_CALLS_PER_HOUR=9999\n' } };
 };
 
-describe('nothing but the base branch', () => {
+describe('only the base branch', () => {
   test('an agent that writes a settings file changes neither this run nor the next one', async () => {
     const project = projectWith({ '.ralphrc': 'MAX_CALLS_PER_HOUR=3\n' }, { agent: [rewriting, steadyWorker] });
     expect((await runOnce(project)).calls).toBe(3);
@@ -80,7 +80,7 @@ describe('nothing but the base branch', () => {
   });
 });
 
-describe('what was found is said', () => {
+describe('files of other tools are reported', () => {
   const files = {
     '.ralphrc': 'MAX_CALLS_PER_HOUR=2\nRALPH_VERBOSE=true\n',
     '@fix_plan.md': '- [ ] One\n',
@@ -93,7 +93,7 @@ describe('what was found is said', () => {
     '`.ralphrc`: 1 setting used, 1 has no meaning here (RALPH_VERBOSE).',
   ];
 
-  test('in the log and in the report, of a run that worked and of one that the gate ended', async () => {
+  test('in the log and in the report, by a run that worked and by one that the gate ended', async () => {
     const project = projectWith(files, { issues: [] });
     const worked = await runOnce(project);
     expect(worked.report).toMatchObject({ kind: 'worked', found: lines });
@@ -101,12 +101,12 @@ describe('what was found is said', () => {
     expect((await runOnce(project)).report).toMatchObject({ found: lines });
   });
 
-  test('in three jobs by the one that publishes as well', async () => {
+  test('in three jobs by the job that publishes as well', async () => {
     const { publish } = await runSplit(projectWith(files));
     expect(publish?.report).toMatchObject({ found: lines });
   });
 
-  test('symbolic links, which are not followed, also where nothing else is foreign', async () => {
+  test('if they are symbolic links, which are not followed, even without other such files', async () => {
     const run = await runOnce(projectWith({}), {
       prepare: (checkout) => {
         const { readTexts } = checkout;
@@ -121,7 +121,7 @@ describe('what was found is said', () => {
     expect(run.log).toContain(`info: found: ${line}`);
   });
 
-  test('nothing where nothing is foreign', async () => {
+  test('but not if there are none', async () => {
     const project = projectWith({
       '.ralph/PROMPT.md': 'Work.',
       '.ralph/AGENT.md': 'Run.',
@@ -130,12 +130,12 @@ describe('what was found is said', () => {
     expect((await runOnce(project)).report).toMatchObject({ found: [] });
   });
 
-  test('nothing of an event that asks for nothing', async () => {
+  test('but not for an event without work', async () => {
     const run = await runOnce(projectWith(files), { event: commented('thanks', { issue: 1 }) });
     expect(run.log.filter((line) => line.startsWith('info: found:'))).toEqual([]);
   });
 
-  test('what a person has to set right is said once, by the gate', async () => {
+  test('once, by the gate, if a person must correct them', async () => {
     const why = 'The folder does not exist.';
     const run = await runOnce(projectWith({}), {
       prepare: (checkout) => {
@@ -146,7 +146,7 @@ describe('what was found is said', () => {
     expect(run.log.filter((line) => line.includes(why))).toEqual([`warning: ${why}`]);
   });
 
-  test('files that cannot be read keep no run from working', async () => {
+  test('and do not stop runs if they cannot be read', async () => {
     const run = await runOnce(projectWith({}), {
       prepare: (checkout) => {
         const { readTexts } = checkout;

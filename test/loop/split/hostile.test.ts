@@ -82,7 +82,7 @@ function everything({ forge, kept }: Project): string {
   ]);
 }
 
-test('nothing is changed: the run is published as it is', async () => {
+test('an unchanged parcel: the run is published', async () => {
   const { publish, project } = await handedOver(() => undefined);
   expect(publish?.end).toBe('limit (iterations)');
   expect(savedState(project).tasks).toMatchObject({
@@ -91,7 +91,7 @@ test('nothing is changed: the run is published as it is', async () => {
   });
 });
 
-describe('nothing of it is published', () => {
+describe('the parcel is not published', () => {
   test.each<[string, Change, RegExp]>([
     ['another format', (parcel) => (parcel.version = 2), /not readable/],
     ['another kind', (parcel) => (parcel.kind = 'order'), /not readable/],
@@ -157,7 +157,7 @@ describe('nothing of it is published', () => {
     expect(everything(project)).not.toContain(LIE);
   });
 
-  test('a parcel that is no JSON, and one that is gone', async () => {
+  test('a parcel that is not JSON, and one that is gone', async () => {
     for (const content of ['{', null]) {
       const project = createProject({ agent: [finisher] });
       const { publish } = await runSplit(project, {
@@ -184,7 +184,7 @@ describe('nothing of it is published', () => {
   });
 });
 
-describe('it is published, and this has no effect', () => {
+describe('the parcel is published, and this change has no effect', () => {
   const forever = noon + 5000 * DAY_MS;
   test.each<[string, Change, (state: LaneState, project: Project) => unknown, unknown]>([
     [
@@ -285,7 +285,7 @@ describe('it is published, and this has no effect', () => {
     expect(of(savedState(project), project)).toEqual(expected);
   });
 
-  test('warnings and reasons are marked as the word of that job', async () => {
+  test("warnings and reasons are marked as that job's statement", async () => {
     const { project, publish } = await handedOver(({ work }) => {
       work.warnings = [LIE];
       work.outcome = { kind: 'failed', reason: 'infrastructure', message: `${LIE} @everyone\n# Big` };
@@ -296,7 +296,7 @@ describe('it is published, and this has no effect', () => {
   });
 });
 
-test('what that job measured of the isolation is its word; an earlier version has measured nothing', async () => {
+test("that job's measurement of the isolation is marked as its statement; an earlier version has measured nothing", async () => {
   const facts = { ...isolation, refused: { 'a.example:443': 2 } };
   const { publish, project } = await handedOver(({ work }) => (work['isolation'] = facts));
   expect(publish?.report).toMatchObject({ isolation: { facts, from: 'loop-job' } });
@@ -317,7 +317,7 @@ test('a secret in the name of a refused host is redacted', async () => {
   expect(everything(project)).not.toContain('secret.example');
 });
 
-test('commits that do not build on what the gate found are not pushed', async () => {
+test("commits that do not build on the gate's head are not pushed", async () => {
   const project = createProject({ agent: [finisher] });
   addIssue(project.forge, 2);
   let foreign = '';

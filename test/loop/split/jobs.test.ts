@@ -48,7 +48,7 @@ function leaseOf(project: Project, lane = 'queue') {
   return storedRecord(project, lane).lease;
 }
 
-describe('three jobs leave behind what one job does', () => {
+describe('three jobs have the same results as one job', () => {
   test.each<[string, Parameters<typeof createProject>[0], Event]>([
     ['two issues of the queue, done', { issues: [1, 2], agent: [finisher] }, schedule],
     ['a labelled issue, done', { agent: [finisher] }, labeled(1)],
@@ -92,7 +92,7 @@ describe('three jobs leave behind what one job does', () => {
     expect(three.script.calls.map(({ resume }) => resume)).toEqual(one.script.calls.map(({ resume }) => resume));
   });
 
-  test('a command and an event for nobody end in the gate', async () => {
+  test('a command and an irrelevant event end in the gate', async () => {
     const project = createProject();
     const asked = await runSplit(project, { event: commented('/ralph status', { issue: 1 }) });
     expect([asked.gate.end, asked.loop, asked.gate.handedOver]).toEqual(['idle (answered)', null, null]);
@@ -119,14 +119,14 @@ function only(...ports: readonly string[]): { readonly tap: Tap; readonly refuse
   };
 }
 
-test('the job of the loop asks nobody but its own machine', async () => {
+test('the job of the loop makes no request beyond its own machine', async () => {
   const project = createProject({ issues: [1, 2], agent: [finisher] });
   const { tap, refused } = only('place', 'files', 'repository', 'agent', 'verifier', 'handoff');
   const { publish } = await runSplit(project, { loop: { tap } });
   expect([publish?.end, refused]).toEqual(['complete (plan_complete)', []]);
 });
 
-test('what nobody may push is not worth the job of the loop: the gate tries it, and says so', async () => {
+test('work that the token may not push does not start the job of the loop: the gate tries it, and says so', async () => {
   const project = createProject({ agent: [finisher] });
   project.remote.refusal = 'protected branch hook declined';
   const { gate, loop } = await runSplit(project);
@@ -135,8 +135,8 @@ test('what nobody may push is not worth the job of the loop: the gate tries it, 
   expect(leaseOf(project)).toBeNull();
 });
 
-describe('a job of the loop that left nothing usable', () => {
-  test('that never began: the lane is free, what was reserved counts as used, and people see why', async () => {
+describe('a job of the loop without usable results', () => {
+  test('that never began: the lane is free, its reservation counts as used, and people see the reason', async () => {
     const project = createProject({ agent: [finisher], inputs: { 'max-cost-usd': '2', 'max-iterations': '4' } });
     const { publish } = await runSplit(project, { event: labeled(1), withoutLoop: true });
     expect(publish?.end).toBe('failed (infrastructure)');
@@ -155,7 +155,7 @@ describe('a job of the loop that left nothing usable', () => {
     });
   });
 
-  test('that has no key: nothing was spent, and who asked is notified', async () => {
+  test('that has no key: nothing was spent, and the requester is notified', async () => {
     const project = createProject({ agent: [finisher] });
     const { loop, publish } = await runSplit(project, { event: labeled(1), loop: { hasProviderKey: false } });
     expect([loop?.end, publish?.end]).toEqual(['failed (configuration)', 'failed (configuration)']);
@@ -172,7 +172,7 @@ describe('a job of the loop that left nothing usable', () => {
   });
 });
 
-test('killed in its second call, the job of the loop has handed over its first', async () => {
+test('killed in its second call, the job of the loop has handed over its first iteration', async () => {
   const project = createProject({ issues: [1, 2], agent: [finisher] });
   let calls = 0;
   const tap = killAt((name) => name === 'agent.call' && (calls += 1) === 2, 'before');
@@ -184,7 +184,7 @@ test('killed in its second call, the job of the loop has handed over its first',
   expect(await runSplit(project)).toMatchObject({ publish: { end: 'complete (plan_complete)' }, loop: { calls: 1 } });
 });
 
-test('killed at any call while it hands over again, the job of the loop has handed over what came before', async () => {
+test('killed at any call of a second hand-over, the job of the loop has handed over the first', async () => {
   const behindFirst = async (stop: number | null): Promise<{ readonly done: boolean; readonly calls: number }> => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     let [agentCalls, handed] = [0, 0];
@@ -203,7 +203,7 @@ test('killed at any call while it hands over again, the job of the loop has hand
     expect(await behindFirst(stop), `#${String(stop)}`).toMatchObject({ done: true });
 });
 
-test('a run that left out more than a parcel has room for is published all the same', async () => {
+test('a run that left out more than fits into a parcel is published anyway', async () => {
   const project = createProject({ agent: [finisher] });
   const { publish } = await runSplit(project, {
     loop: {
@@ -222,7 +222,7 @@ test('a run that left out more than a parcel has room for is published all the s
   expect(publish?.end).toBe('complete (plan_complete)');
 });
 
-test('cancelled, it hands over what is finished', async () => {
+test('a cancelled job of the loop hands over its finished work', async () => {
   const cancel = new AbortController();
   const project = createProject({
     issues: [1, 2],

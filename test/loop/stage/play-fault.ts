@@ -45,7 +45,7 @@ export interface PlayedFault {
   readonly nextRun: string;
   readonly reported: string;
   /** The reported cost of this run, and the actual cost of its calls, in US dollars. */
-  readonly cost: { readonly told: number; readonly real: number };
+  readonly cost: { readonly reported: number; readonly real: number };
   readonly project: Project;
 }
 
@@ -79,7 +79,7 @@ export async function playFault(row: FaultRow): Promise<PlayedFault> {
       main.report === null ? '' : (laneOf(main.report)?.restored ?? ''),
     ].join('\n'),
     cost: {
-      told: main.report === null ? 0 : (workOf(main.report)?.costUsd ?? 0),
+      reported: main.report === null ? 0 : (workOf(main.report)?.costUsd ?? 0),
       real: main.calls * (analysis().costUsd ?? 0),
     },
     project,

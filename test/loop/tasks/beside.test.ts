@@ -8,12 +8,12 @@ const BRANCH = { name: 'branch feature', patch: 'diff --git a/x b/x\n+token=SECR
 
 const bringing: Behaviour = () => ({ beside: [], writes: { 'src/x.ts': 'x' }, output: { signal: COMPLETE } });
 
-describe('work beside the work tree contradicts that nothing changed', () => {
+describe('work beside the work tree contradicts a claim without changes', () => {
   test.each([
     ['claims a file', 1],
     ['claims none', 0],
     ['does not say', null],
-  ])('an agent that %s is told what it left where, and finishes with one more call', async (_, filesModified) => {
+  ])('an agent that %s learns what it left where, and finishes with one more call', async (_, filesModified) => {
     const leaving: Behaviour = () => ({ beside: [BRANCH], output: { signal: { ...COMPLETE, filesModified } } });
     const project = createProject({ issues: [1], agent: [leaving, bringing] });
     const run = await runOnce(project, { redact: (text) => text.replaceAll('SECRET-VALUE', '***') });
@@ -29,7 +29,7 @@ describe('work beside the work tree contradicts that nothing changed', () => {
     expect(run.journal).toContain('left work beside it');
   });
 
-  test('it is named to people for as long as it is not in the work tree', async () => {
+  test('it is named to people until it is in the work tree', async () => {
     const leaving: Behaviour = () => ({ beside: [BRANCH], writes: { 'src/y.ts': 'y' }, output: { signal: COMPLETE } });
     const project = createProject({ issues: [1], agent: [leaving] });
     const run = await runOnce(project);
@@ -39,7 +39,7 @@ describe('work beside the work tree contradicts that nothing changed', () => {
     expect(savedState(project).change.leftOut.map(({ path }) => path)).toEqual(['branch feature']);
   });
 
-  test('of three jobs, the one of the loop hands its patches over, and redacts them', async () => {
+  test("the loop's job of three hands its patches over, and redacts them", async () => {
     const leaving: Behaviour = () => ({ beside: [BRANCH], output: { signal: COMPLETE } });
     const project = createProject({ issues: [1], agent: [leaving, bringing] });
     let handedOver = '';
@@ -51,7 +51,7 @@ describe('work beside the work tree contradicts that nothing changed', () => {
     expect(run.publish?.end).toBe('complete (plan_complete)');
   });
 
-  test('what was there before the iteration does not contradict it', async () => {
+  test('older work beside it does not contradict the iteration', async () => {
     const idle: Behaviour = () => ({ output: { signal: { ...COMPLETE, filesModified: 0 } } });
     const project = createProject({ issues: [1], agent: [idle] });
     const run = await runOnce(project);

@@ -68,7 +68,7 @@ const idOf = (project: Project): string => Object.keys(savedState(project).tasks
 const promptOf = (project: Project, call: number): string => project.script.calls[call]?.prompt ?? '';
 
 describe('a prompt without a list', () => {
-  test('is worked until the agent says twice that all is done, then rests', async () => {
+  test('is worked on until the agent says twice that all is done, then rests', async () => {
     const project = projectWith([inTurn(works(1), works(2), says(true), says(true))]);
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (project_complete)', calls: 4 });
@@ -78,14 +78,14 @@ describe('a prompt without a list', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
-  test('goes on over several runs, with no end by the number of its iterations', async () => {
+  test('continues over several runs, without a maximum number of iterations', async () => {
     const project = projectWith([steadyWorker], { inputs: { 'max-iterations': '3', 'max-iterations-per-task': '2' } });
     for (let run = 0; run < 3; run += 1)
       expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 3 });
     expect(savedState(project).tasks[idOf(project)]).toMatchObject({ state: 'in-progress', attempts: 9 });
   });
 
-  test('one claim alone completes nothing, and is asked to be confirmed', async () => {
+  test('is not completed by one claim, which must be confirmed', async () => {
     const project = projectWith([inTurn(works(1), says(true), works(2))], { inputs: { 'max-iterations': '3' } });
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 3 });
     expect(promptOf(project, 2)).toContain('You said that everything is done. Check it once more');
@@ -93,23 +93,23 @@ describe('a prompt without a list', () => {
     expect(promptOf(project, 3)).not.toContain('You said that everything is done.');
   });
 
-  test('a finished piece is not the end of it', async () => {
+  test('does not end with a finished piece', async () => {
     const project = projectWith([finisher], { inputs: { 'max-iterations': '4' } });
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 4 });
     expect(savedState(project).tasks[idOf(project)]?.state).toBe('in-progress');
   });
 
-  test('an agent that does nothing opens the circuit', async () => {
+  test('opens the circuit if the agent does nothing', async () => {
     expect(await runOnce(projectWith([stuck]))).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
   });
 
-  test('honest claims do not feed the circuit, however many are asked for', async () => {
+  test('does not feed the circuit with honest claims, however many are needed', async () => {
     const project = projectWith([inTurn(works(1), speaks())], { inputs: { 'completion-signals': '5' } });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (completion_signals)', calls: 6 });
     expect(savedState(project).circuit).toMatchObject({ kind: 'closed' });
   });
 
-  test('works again once the prompt changes on the base branch', async () => {
+  test('is worked on again once it changes on the base branch', async () => {
     const project = projectWith([inTurn(works(1), says(true), says(true), works(2), says(true), says(true))]);
     await runOnce(project);
     onBase(project, { 'README.md': 'Something else' });
@@ -119,7 +119,7 @@ describe('a prompt without a list', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
-  test('what the run itself made of its documents asks for nothing once it is merged', async () => {
+  test("is not started again by the run's own changes to its documents once they are merged", async () => {
     const project = projectWith([inTurn(says(true, { 'specs/cart.md': 'A cart, as built.' }), says(true))]);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (project_complete)', calls: 2 });
     onBase(project, { 'specs/cart.md': 'A cart, as built.' });
@@ -129,7 +129,7 @@ describe('a prompt without a list', () => {
   test.each([
     ['/ralph run on its pull request', 'run'],
     ['/ralph retry', 'retry'],
-  ])('works again when a person asks: %s', async (_, command) => {
+  ])('is worked on again when a person asks: %s', async (_, command) => {
     const project = projectWith([inTurn(works(1), says(true), says(true), works(2), says(true), says(true))]);
     const { report } = await runOnce(project);
     const pull = report?.kind === 'worked' ? (report.pullRequest?.number ?? 0) : 0;
@@ -141,7 +141,7 @@ describe('a prompt without a list', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
-  test('works again when a dispatch says run; a second attempt of that run does not', async () => {
+  test('is worked on again when a dispatch says run, but not in a second attempt of that run', async () => {
     const project = projectWith([inTurn(works(1), says(true), says(true))]);
     await runOnce(project);
     project.inputs = { ...project.inputs, command: 'run' };
@@ -152,7 +152,7 @@ describe('a prompt without a list', () => {
   });
 });
 
-describe('what says that it is done', () => {
+describe('signs of completion', () => {
   test('phrases alone complete it by several done signals, never by the dual gate', async () => {
     const project = projectWith([inTurn(silent, speaks(), speaks())]);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (completion_signals)', calls: 3 });
@@ -167,7 +167,7 @@ describe('what says that it is done', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 4 });
   });
 
-  test('a marker that the agent makes counts, must be made again, and never leaves the machine', async () => {
+  test('a marker that the agent creates counts, must be created again, and never leaves the machine', async () => {
     const project = projectWith([inTurn(works(1), marks, marks)]);
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (completion_signals)', calls: 3 });
@@ -180,7 +180,7 @@ describe('what says that it is done', () => {
     expect(Object.keys(project.origin.commits.get(head)?.tree ?? {})).not.toContain('.ralph-complete');
   });
 
-  test('a marker that was there before counts for nothing, and is left alone', async () => {
+  test('an older marker does not count, and is left alone', async () => {
     const project = projectWith([inTurn(marks, works(1), marks, works(2))], {
       files: { '.ralph-complete': 'of last year' },
       inputs: { 'max-iterations': '4' },
@@ -191,7 +191,7 @@ describe('what says that it is done', () => {
     expect(run.machine.checkout.files['.ralph-complete']).toBe('');
   });
 
-  test('further markers stand in the base branch, whatever the lane makes of that file', async () => {
+  test('more markers are in the base branch, whatever the lane makes of that file', async () => {
     const config = (marker: string): string => JSON.stringify({ signals: { markers: [marker] } });
     const project = projectWith(
       [
@@ -213,14 +213,14 @@ describe('what says that it is done', () => {
       'halted (safety)',
     ],
     ['changes nothing', says(true), 'halted (circuit_open)'],
-  ])('a verify that fails vetoes every claim of an agent that %s, and nothing is done', async (_, agent, end) => {
+  ])('a failing verify vetoes every claim of an agent that %s, and nothing is done', async (_, agent, end) => {
     const project = projectWith([agent], { inputs: { verify: 'npm test' } });
     makeRed(project);
     expect((await runOnce(project)).end).toBe(end);
     expect(savedState(project).tasks[idOf(project)]?.state).not.toBe('done');
   });
 
-  test('a verify that passes lets the claims stand', async () => {
+  test('a passing verify lets the claims count', async () => {
     const project = projectWith([inTurn(works(1), says(true), says(true))], { inputs: { verify: 'npm test' } });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (project_complete)', calls: 3 });
     expect(savedState(project).headVerification).toMatchObject({ kind: 'passed' });
@@ -229,7 +229,7 @@ describe('what says that it is done', () => {
 });
 
 describe('beside a list', () => {
-  test('the list comes first, and the prompt is no task while it has one', async () => {
+  test('the list comes first, and the prompt is not a task while the list has one', async () => {
     const project = projectWith([finisher], { issues: [1] });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
@@ -237,7 +237,7 @@ describe('beside a list', () => {
     expect(promptOf(project, 0)).toContain('Do what specs/ says.');
   });
 
-  test('an agent that calls everything done ends nothing against an open task, whatever it uses for it', async () => {
+  test('a claim that everything is done, in any form, does not end an open task', async () => {
     const boasts: Behaviour = ({ turn }) => ({
       writes: { '.ralph-complete': '', 'src/shop.ts': `step ${String(turn)}` },
       output: { completionIndicator: true, confidence: 95 },
@@ -257,7 +257,7 @@ describe('beside a list', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
-  test('an issue that comes later is worked, and then the prompt rests on', async () => {
+  test('a later issue is worked on, and then the prompt rests again', async () => {
     const project = projectWith([inTurn(works(1), says(true), says(true), finisher)]);
     await runOnce(project);
     addIssue(project.forge, 7);
@@ -266,7 +266,7 @@ describe('beside a list', () => {
 });
 
 describe('without being named as a source', () => {
-  test('is no task, and an idle run says how to have it worked on', async () => {
+  test('is not a task, and an idle run says how to have it worked on', async () => {
     const project = projectWith([steadyWorker], { inputs: { 'task-sources': 'issues,plan' } });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'idle (no_tasks)', calls: 0 });
@@ -275,7 +275,7 @@ describe('without being named as a source', () => {
     ]);
   });
 
-  test('named, and there is none: nothing to do', async () => {
+  test('if it is named but missing, there is nothing to do', async () => {
     const project = createProject({ issues: [], agent: [steadyWorker], inputs: { 'task-sources': 'prompt' } });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'idle (no_tasks)', calls: 0 });
@@ -283,13 +283,13 @@ describe('without being named as a source', () => {
   });
 });
 
-test('a branch that is as large as one review should be waits, although the prompt is not done', async () => {
+test('a branch of the maximum size for a review waits, although the prompt is not done', async () => {
   const project = projectWith([steadyWorker], { inputs: { 'max-lines-per-pr': '1' } });
   expect((await runOnce(project)).end).toBe('idle (waiting_for_review)');
   expect(await runOnce(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 0 });
 });
 
-test('in three jobs it is done as well, and then rests', async () => {
+test('three jobs complete it as well, and then it rests', async () => {
   const project = projectWith([inTurn(works(1), says(true), says(true))]);
   const { publish } = await runSplit(project);
   expect(publish).toMatchObject({ end: 'complete (project_complete)' });
@@ -297,7 +297,7 @@ test('in three jobs it is done as well, and then rests', async () => {
   expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
 });
 
-test('a set-up prompt stands in the first iteration of the queue, and in no other', async () => {
+test('a set-up prompt is in the first iteration of the queue, and in no other', async () => {
   const files = { '.ralph/prompts/SETUP_PROMPT.md': 'Lay the foundations.' };
   const project = projectWith([steadyWorker], { files, inputs: { 'max-iterations': '2' } });
   await runOnce(project);
@@ -339,7 +339,7 @@ test.each<[string, readonly Behaviour[], (work: Record<string, unknown>) => void
   expect(savedState(project).tasks[idOf(project)]?.state).not.toBe('done');
 });
 
-test('a session of three scheduled runs replays, and people read of a prompt, not of counts', async () => {
+test('three scheduled runs of one session replay, and people read about a prompt, not about counts', async () => {
   const project = projectWith([inTurn(works(1), works(2), works(3), says(true), says(true))], {
     inputs: { 'max-iterations': '2' },
   });
@@ -364,7 +364,7 @@ const pullOf = ({ forge }: Project) => [...forge.pulls.values()].at(-1);
 const bodyOf = (project: Project): string => pullOf(project)?.body ?? '';
 const titleOf = (project: Project): string => pullOf(project)?.title ?? '';
 
-test('the branch of an issue is not set up', async () => {
+test('the branch of an issue gets no set-up', async () => {
   const project = projectWith([steadyWorker], {
     files: { '.ralph/prompts/SETUP_PROMPT.md': 'Lay the foundations.' },
     issues: [1],

@@ -93,13 +93,13 @@ describe('verify fails on the base branch', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
   });
 
-  test('what fails besides is named to people', async () => {
+  test('other failures are named to people', async () => {
     const { project } = redProject([finisher], { extra: '\n✖ subtracts' });
     await runOnce(project);
     expect(notifications(project)[0]).toMatch(/New on this branch, and not on the base: `✖ subtracts`\./);
   });
 
-  test('a person who asks gets one more call, and nobody a second notification', async () => {
+  test('a person who asks gets one more call, without a second notification', async () => {
     const { project } = redProject([stuck], { issues: [1] });
     await runOnce(project);
     expect(await runOnce(project, { event: byHand })).toMatchObject({ end: 'blocked (base_is_red)' });
@@ -118,7 +118,7 @@ describe('verify fails on the base branch', () => {
     expect(notifications(project)).toHaveLength(1);
   });
 
-  test('once it is repaired, the next run merges it first, and everything is done', async () => {
+  test('once the base is repaired, the next run merges it first, and everything is done', async () => {
     const { project, commitToMain } = redProject([finisher]);
     await runOnce(project);
     commitToMain({ [FIX]: 'x' });
@@ -129,7 +129,7 @@ describe('verify fails on the base branch', () => {
     expect(textsOf(project.forge.notifications).join('\n')).toContain('`verify` passes on the base branch again.');
   });
 
-  test('three jobs: the same', async () => {
+  test('three jobs have the same result', async () => {
     const { project } = redProject([finisher]);
     const { publish } = await runSplit(project);
     expect(publish?.report?.outcome).toEqual({ kind: 'blocked', reason: 'base_is_red' });

@@ -35,7 +35,7 @@ function progressOf(project: Project, id: string): readonly [string | undefined,
 }
 
 describe('a stray file that must not be published', () => {
-  test('contradicts the claim of its own iteration alone: it is named to the agent, and one more call finishes the task', async () => {
+  test('contradicts only the claim of its own iteration: it is named to the agent, and one more call finishes the task', async () => {
     const project = createProject({ issues: [1, 2], agent: [alsoWrites(STRAY, (nth) => nth === 1)] });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
     expect([progressOf(project, 'issue-1'), progressOf(project, 'issue-2')]).toEqual([
@@ -47,7 +47,7 @@ describe('a stray file that must not be published', () => {
     expect(notificationsOf(project).join('\n')).not.toContain(STRAY);
   });
 
-  test('left without a claim, it costs no later claim anything', async () => {
+  test('without a claim contradicts no later claim', async () => {
     const project = createProject({
       issues: [1, 2],
       agent: [
@@ -62,7 +62,7 @@ describe('a stray file that must not be published', () => {
     expect(progressOf(project, 'issue-2')).toEqual(['done', 1]);
   });
 
-  test('that the agent changes again with its second claim is for a person, once; the queue goes on', async () => {
+  test('that the agent changes again with its second claim is for a person, once; the queue continues', async () => {
     const project = createProject({ issues: [1, 2], agent: [alsoWrites(STRAY, () => true)] });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 3 });
     expect(savedState(project).tasks).toMatchObject({
@@ -75,7 +75,7 @@ describe('a stray file that must not be published', () => {
   });
 });
 
-describe('too many files, which the agent can take away itself', () => {
+describe('too many files, which the agent can remove itself', () => {
   const packagePath = 'node_modules/left-pad/index.js';
   /** Writes only packages for #1, with a claim; then behaves like `second`. */
   const onlyPackages = (second: Behaviour): Behaviour => {
@@ -87,7 +87,7 @@ describe('too many files, which the agent can take away itself', () => {
     };
   };
 
-  test('are named to it, although they are all that it changed, and its work counts when it is there', async () => {
+  test('are named to it, although it changed nothing else, and its work counts once it exists', async () => {
     const agent = onlyPackages(() => ({ writes: { 'src/one.ts': 'done' }, output: { signal: done } }));
     const project = createProject({ issues: [1], agent: [agent] });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
@@ -96,7 +96,7 @@ describe('too many files, which the agent can take away itself', () => {
   });
 
   test.each([{ verify: '' }, { verify: 'npm test' }])(
-    'are for a person, once, if it claims the task again without any work that can be published (%j)',
+    'are for a person, once, if it claims the task again without publishable work (%j)',
     async (inputs) => {
       const project = createProject({
         issues: [1, 2],
@@ -120,7 +120,7 @@ describe('a protected path in finished work', () => {
       'all that was changed',
       (call) => (call.task === 'issue-1' ? { writes: { [CI]: 'on: push' }, output: { signal: done } } : finisher(call)),
     ],
-  ])('%s: after the first claim the task waits for a person, and the queue goes on', async (_, agent) => {
+  ])('%s: after the first claim the task waits for a person, and the queue continues', async (_, agent) => {
     const project = createProject({ issues: [1, 2, 3], agent: [agent] });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 3 });
     expect(savedState(project)).toMatchObject({
@@ -138,7 +138,7 @@ describe('a protected path in finished work', () => {
     expect(text).not.toContain('smaller or clearer');
   });
 
-  test('an agent that says BLOCKED because of it is asked about once as well', async () => {
+  test('an agent that reports BLOCKED because of it is also asked once', async () => {
     const project = createProject({
       issues: [1],
       agent: [() => ({ writes: { [CI]: 'x' }, output: { signal: { status: 'BLOCKED', exitSignal: false } } })],

@@ -103,7 +103,7 @@ test.each<[keyof typeof ends, string]>([
   expect(failedWith(agent, message).usageLimit).toEqual({ window: 'unknown', resumeAt: null, byPerson: true });
 });
 
-test('one that is to be tried again later is not for a person', () => {
+test('a limit that should be retried later is not for a person', () => {
   const text = 'You’ve hit your usage limit. Upgrade to Pro (https://x) or try again later.';
   expect(failedWith('codex', text).usageLimit).toEqual({ window: 'unknown', resumeAt: null });
 });

@@ -112,7 +112,7 @@ describe('Gemini CLI', () => {
     expect(geminiMcpServers(servers)).toEqual({ own: settings, unmapped: [] });
   });
 
-  test('what it cannot take', () => {
+  test('settings that it does not support', () => {
     expect(geminiMcpServers([{ ...program, name: 'my_docs' }, remote])).toEqual({
       own: { web: settings.web },
       unmapped: ['The MCP server my_docs is left out: Gemini CLI takes no `_` in the name of a server: use `-`.'],
@@ -131,7 +131,7 @@ test('Qwen Code gets none: in a folder that it does not trust it starts no serve
 describe('opencode', () => {
   const variables = { TOKEN: 't"\\', KEY: 'k' };
 
-  test('its configuration, with values, and rules of which the last counts', () => {
+  test('its configuration, with values, and rules of which the last one wins', () => {
     const renamed = { ...program, args: ['${TOKEN}', '${NO:-none}'], env: { ...program.env, OTHER: '${TOKEN}' } };
     const { own, unmapped } = opencodeMcpServers([renamed, remote], variables);
     expect(own.mcp).toEqual({
@@ -153,7 +153,7 @@ describe('opencode', () => {
     expect(unmapped).toEqual([]);
   });
 
-  test('what it cannot take', () => {
+  test('settings that it does not support', () => {
     const servers = [{ ...program, args: ['{env:HOME}'] }, remote, { ...remote, name: 'web_two' }];
     const { own, unmapped } = opencodeMcpServers(servers, { ...variables, KEY: '{file:/etc/passwd}' });
     expect(own).toEqual({ mcp: {}, permission: {} });

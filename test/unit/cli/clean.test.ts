@@ -72,7 +72,7 @@ describe('ralph clean --json', () => {
     );
   });
 
-  test('what is printed has the fields of the schema, all of them', () => {
+  test('the printed object has exactly the fields of the schema', () => {
     expect(Object.keys(cleanMarkdown('')).sort()).toEqual(
       Object.keys((cleanJsonSchema() as { properties: object }).properties).sort(),
     );

@@ -44,7 +44,7 @@ test('writes once, changes nothing the second time, and takes everything back', 
   expect(await files()).toBe(before);
 });
 
-test('what a person changed stays', async () => {
+test("a person's changes stay", async () => {
   await init('--yes');
   const path = join(folder, '.ralph/AGENT.md');
   await writeFile(path, 'mine\n');
@@ -55,7 +55,7 @@ test('what a person changed stays', async () => {
   expect(await readFile(path, 'utf8')).toBe('mine\n');
 });
 
-test('what a person already did in the workflow is not left to do', async () => {
+test('steps that a person has already done in the workflow are not listed again', async () => {
   const path = join(folder, '.github/workflows/ralph.yml');
   await writeFile(join(folder, 'package.json'), '{}');
   // The value is that of an installation that does not know the action's repository.
@@ -126,14 +126,14 @@ test('a feature branch is not called the default branch', async () => {
   expect((await init('--yes')).out).toContain('onto trunk');
 });
 
-test('a package.json that is no JSON is named, with what to do', async () => {
+test('a package.json that is not JSON is named, with what to do', async () => {
   await writeFile(join(folder, 'package.json'), '{ "scripts": ');
   expect((await init('--yes')).out).toContain(
     '1. Repair package.json: it is not a JSON object, so its commands were not found. Then run init with --remove, and once more.',
   );
 });
 
-describe('what a .ralphrc sets', () => {
+describe('the settings of a .ralphrc', () => {
   const workflow = async (): Promise<string> => readFile(join(folder, '.github/workflows/ralph.yml'), 'utf8');
   const rc = 'TEST_COMMAND="make check"\nGITHUB_TASK_LABEL=agent\n';
 
@@ -211,7 +211,7 @@ test('init says what it takes from CI, what CI also runs, and what it leaves out
   expect((await files()).split('\n').filter((path) => /ralph/.test(path))).toEqual([]);
 });
 
-test('a file that git ignores is to be added by force', async () => {
+test('a file that git ignores must be added by force', async () => {
   await writeFile(join(folder, '.gitignore'), '.ralph/\n');
   expect((await init('--yes')).out).toContain(
     '. Add .ralph/AGENT.md with git add --force, or change .gitignore: git ignores it.',

@@ -37,13 +37,13 @@ test('the published JSON Schema is the one of the code (vitest -u writes it)', a
   );
 });
 
-test('what is printed has the fields of the schema, all of them', async () => {
+test('the printed object has exactly the fields of the schema', async () => {
   expect(Object.keys((await replayed(journal)) as object).sort()).toEqual(
     Object.keys((replayJsonSchema() as { properties: object }).properties).sort(),
   );
 });
 
-describe('what was answered without a call', () => {
+describe('answers without a call', () => {
   const asked = { ...task(7), id: 'thread-7' };
   const [start = '', ...rest] = record([progress({ output: { signal: { status: 'COMPLETE', exitSignal: false } } })], {
     tasks: [task(1), asked],

@@ -173,7 +173,7 @@ describe('ralph status', () => {
     expect(out).toContain(words);
   });
 
-  test('what a server said is one sentence', async () => {
+  test("a server's message is one sentence", async () => {
     const ref = createPlace('ref');
     ref.place.outage = 'there is no such repository (git said: make sure the repository exists.)';
     expect((await status(ref)).error).toBe(
@@ -181,7 +181,7 @@ describe('ralph status', () => {
     );
   });
 
-  test('what another person wrote cannot steer the terminal', async () => {
+  test("another person's text cannot steer the terminal", async () => {
     const { out } = await status(placeWith(richState));
     expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/);
   });
@@ -235,7 +235,7 @@ describe('ralph status', () => {
     expect(out).toMatch(/^ {2}warning: +The repository's usage counters cannot be read/m);
   });
 
-  test('instants beyond every calendar are reported all the same', async () => {
+  test('instants beyond every calendar are reported anyway', async () => {
     const { code } = await status(
       placeWith(
         richState,
@@ -399,7 +399,7 @@ describe('orders', () => {
     expect(error.split('\n')).toHaveLength(3);
   });
 
-  test('of somebody with a long or odd name are readable all the same', async () => {
+  test('of somebody with a long or odd name are readable anyway', async () => {
     const place = createPlace('ref');
     const { code } = await ralph(['pause'], '', () =>
       Promise.resolve({

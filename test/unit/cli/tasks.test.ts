@@ -374,7 +374,7 @@ describe('ralph tasks for people', () => {
     );
   });
 
-  test('what cannot be worked comes last, and says what it waits for', async () => {
+  test('tasks that nobody can work on come last, with what they wait for', async () => {
     const { out } = await tasks(
       {
         '@fix_plan.md':
@@ -458,7 +458,7 @@ describe('a prompt without a list', () => {
     expect((await report({ ...prompt, 'src/a.md': 'other' }, '--task-sources', 'prompt')).tasks).toEqual(found);
   });
 
-  test('is none beside a list, nor where nobody asks for it', async () => {
+  test('is not listed beside a list, nor where nobody asks for it', async () => {
     const beside = await report({ ...prompt, '.ralph/fix_plan.md': '- [x] Parser\n' }, '--task-sources', 'plan,prompt');
     expect(beside.tasks.map(({ source }) => source)).toEqual(['plan']);
     expect((await report(prompt, '--task-sources', 'plan')).tasks).toEqual([]);

@@ -194,7 +194,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
   });
 });
 
-test('what a person has to put right is one sentence, and anything else is a fault of ours', async () => {
+test("a person's mistake is one sentence, and anything else is Ralph's own fault", async () => {
   const failing = (error: Error): Command => ({
     ...{ name: 'tasks', summary: '', use: 'daily', help: '' },
     run: () => Promise.reject(error),

@@ -107,7 +107,7 @@ const OTHER_WORDS = [
   'gpt-5',
   // The end of a setting of other Ralphs.
   'auto-reset',
-  // An iteration that changes nothing but tests.
+  // An iteration that changes only tests.
   'test-only',
   'copilot-instructions',
   // An action of GitHub's.

@@ -222,7 +222,7 @@ describe('secrets', () => {
     ).toEqual(['postgres://user:pass@host/db']);
   });
 
-  test('ordinary variables, short values and absent ones are none; equal ones count once', () => {
+  test('ordinary variables, short values and absent ones do not count; equal ones count once', () => {
     expect(
       secretValues(
         {

@@ -264,7 +264,7 @@ describe('problems', () => {
     expect(Object.keys(withoutUnknownInputs(given))).toEqual(['verify', 'settings', 'max-patch-kib', 'api-key']);
   });
 
-  test('what is not given has its default', () => {
+  test('an input that is not given has its default', () => {
     expect(parseInputs({ 'github-token': 't', model: undefined })).toEqual(configOf({ 'github-token': 't' }));
     expect(errorOf(() => parseInputs({})).message).toMatch(/^An input is not usable:\n- github-token: is empty/);
   });
@@ -332,17 +332,17 @@ function errorOf(body: () => unknown): UserError {
   throw new Error('Nothing was thrown.');
 }
 
-describe('whom a run reaches whose inputs are not usable', () => {
+describe('the people that a run with unusable inputs notifies', () => {
   const texts = (change: Readonly<Record<string, string>>) => ({ ...readInputDefaults(actionYml, 'token'), ...change });
 
-  test('whom the usable ones name, as every run would', () => {
+  test('are those whom usable inputs name, as in every run', () => {
     const { taskLabel, notify } = configOf({ notify: 'ann', 'task-label': 'bug' });
     expect(
       parseReach(texts({ notify: 'ann', 'task-label': 'bug', 'max-iterations': 'many', nonsense: '1' })),
     ).toMatchObject({ taskLabel, notify, branchPrefix: 'ralph/' });
   });
 
-  test('what is not usable itself names nobody', () => {
+  test('do not come from an unusable input', () => {
     expect(
       parseReach(texts({ notify: '@ann', 'task-label': 'a,b', 'branch-prefix': '/', 'task-sources': 'mail' })),
     ).toMatchObject({ notify: { kind: 'auto' }, taskLabel: '', branchPrefix: '', taskSources: [] });

@@ -49,7 +49,7 @@ test.each<[string, RegExp | string]>([
   expect(problems[0]).toMatch(expected);
 });
 
-test('a name that comes twice is told, and the first line of it kept', () => {
+test('a name that comes twice is reported, and its first line is kept', () => {
   expect(parsePriceLines(['a=1/2', 'A=3/4', 'b=5/6'])).toEqual({
     prices: { a: price(1, 1, 2), b: price(5, 5, 6) },
     problems: ['names a twice: keep one of the lines'],
@@ -62,7 +62,7 @@ test('a hundred lines are read, no more', () => {
   expect(parsePriceLines(lines)).toEqual({ prices: {}, problems: ['has more than 100 lines'] });
 });
 
-test('of many problems some are told, and how many more there are', () => {
+test('of many problems some are listed, with the number of the others', () => {
   const problemsOf = (count: number) => parsePriceLines(Array.from({ length: count }, () => 'x')).problems;
   expect(problemsOf(5)).toHaveLength(5);
   expect(problemsOf(6)[5]).toBe('has 1 more problem like these');

@@ -4,7 +4,7 @@ import { leftInWords, nextMark } from '../../../src/core/countdown.ts';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-test('what is left of a wait of five hours is told more often towards its end', () => {
+test('the rest of a five-hour wait is reported more often towards its end', () => {
   const told: string[] = [];
   for (let left = nextMark(300 * MINUTE); left > 0; left = nextMark(left)) told.push(leftInWords(left));
   expect(told.join(', ')).toBe(
@@ -23,6 +23,6 @@ test.each([
   [1, '1 s'],
   [0, '1 s'],
   [-5 * SECOND, '1 s'],
-])('%i ms are said as %s: never less than is left, and never nothing', (leftMs, words) => {
+])('%i ms are rendered as %s: never less than the rest, and never as zero', (leftMs, words) => {
   expect(leftInWords(leftMs)).toBe(words);
 });

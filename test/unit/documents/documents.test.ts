@@ -17,12 +17,10 @@ import {
   renderReusableWorkflow,
   REUSABLE_WORKFLOW,
 } from '../../../scripts/reusable-workflow.ts';
-import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../../../src/core/lane/state/state.ts';
 import { COMMANDS } from '../../../src/core/people/command.ts';
-import { usualPace } from '../../../src/github/client.ts';
-import { cacheTimeouts } from '../../../src/state/cache-store.ts';
 import { commands } from '../cli/fixture.ts';
 import { withInputs } from '../../../scripts/action-yml.ts';
+import { PROMPT_PLACES } from '../../../src/core/prompt/places.ts';
 import { INPUT_ROWS } from '../../../src/config/input-rows.ts';
 import { DEFAULTS, SETTING_NAMES } from '../../../src/config/setting-table.ts';
 import { cellsOf, filesIn, namesIn, nodesOf, PAGES, proseOf, read, tableUnder, USER_PAGES } from './pages.ts';
@@ -33,8 +31,8 @@ const outputs = namesIn('outputs');
 
 describe('how long documents are', () => {
   const lengthOf = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
-  /** The map of the source, for contributors, has no limit. */
-  const limited = PAGES.filter((path) => !['CHANGELOG.md', 'docs/internals.md'].includes(path));
+  /** The map of the source, for contributors, has no limit of its own. */
+  const unlimited = ['docs/internals.md'];
 
   test.each([
     ['README.md', 700],
@@ -47,11 +45,13 @@ describe('how long documents are', () => {
 
   test('docs/ and SECURITY.md have at most 25,000 words together, and pages added since then 1,500', () => {
     expect(addedSince.reduce((sum, path) => sum + lengthOf(read(path)), 0)).toBeLessThanOrEqual(1_500);
-    const pages = limited.filter((path) => /^docs\/|^SECURITY\.md$/.test(path) && !addedSince.includes(path));
+    const pages = PAGES.filter(
+      (path) => /^docs\/|^SECURITY\.md$/.test(path) && ![...addedSince, ...unlimited].includes(path),
+    );
     expect(pages.reduce((sum, path) => sum + lengthOf(read(path)), 0)).toBeLessThanOrEqual(25_000);
   });
 
-  test.each(limited.filter((path) => path !== 'CONTRIBUTING.md'))(
+  test.each(PAGES.filter((path) => path !== 'CHANGELOG.md'))(
     'no paragraph of %s, and no cell of a table, has more than 80 words',
     (path) => {
       const text = read(path);
@@ -161,7 +161,7 @@ describe('code blocks', () => {
   }
 });
 
-describe('what is made of other files is fresh: npm run docs', () => {
+describe('generated parts are fresh: npm run docs', () => {
   test(INPUTS_PAGE, () => {
     expect(read(INPUTS_PAGE)).toBe(renderInputsPage(read('action.yml')));
   });
@@ -226,7 +226,7 @@ describe('names', () => {
   test.each(pages)('%s names source files that exist', (path) => {
     const named = [...read(path).matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|cjs))`/g)].map(([, file = '']) => file);
     const isThere = (file: string): boolean =>
-      ['', 'src', 'src/git'].some((room) => existsSync(join(root, room, file)));
+      ['', 'src', 'src/git'].some((folder) => existsSync(join(root, folder, file)));
     expect(named.filter((file) => !isThere(file))).toEqual([]);
   });
 
@@ -252,6 +252,13 @@ describe('names', () => {
     expect(said.filter(({ name, value }) => defaults[name] !== value)).toEqual([]);
   });
 
+  test('of other prompts than the configured one are those that a run looks for, in order', () => {
+    const places = PROMPT_PLACES.slice(1).map((path) => `\`${path}\``);
+    expect(read('docs/tasks-and-branches.md')).toContain(
+      `the first of ${places.slice(0, -1).join(', ')} and ${places.at(-1) ?? ''} is used`,
+    );
+  });
+
   test('of versions of Node are those that the programs ask for, each in one place', () => {
     const [, cli] = /versions\.node\.split\('\.'\)\[0\]\) < (\d+)/.exec(read('scripts/build.ts')) ?? [];
     const [, atHome] = /OLDEST_NODE = (\d+)/.exec(read('src/wiring/home/run-here.ts')) ?? [];
@@ -264,18 +271,6 @@ describe('names', () => {
       ...[cli, atHome, cli, action].map((version) => `docs/command-line.md: ${String(version)}`),
       `docs/recipes.md: ${String(action)}`,
     ]);
-  });
-
-  test('of limits that no input sets stand beside the constants of the source', () => {
-    const { requestMs, retries } = usualPace;
-    const { restoreTimeoutMs, saveTimeoutMs } = cacheTimeouts;
-    const rows = tableUnder('docs/how-it-stops.md', '## Limits').map(([what = '', most = '']) => [what, most]);
-    expect(Object.fromEntries(rows)).toMatchObject({
-      'GitHub API': `${String(requestMs / 1000)} s per request, ${String(retries)} retries`,
-      'Actions cache': `${String(restoreTimeoutMs / 1000)} s to restore, ${String(saveTimeoutMs / 1000)} s to save`,
-      state: `${String(MAX_STATE_BYTES / 1024)} KiB`,
-      transcript: `${String(MAX_SESSION_BYTES / 1024 / 1024)} MiB`,
-    });
   });
 
   const documents = [...PAGES, 'action.yml', '.github/workflows/ci.yml', ...filesIn('templates')];
@@ -309,8 +304,14 @@ const FROM_ELSEWHERE = [
   'ref ✗',
 ];
 
-/** Returns GitHub's anchors for the headings of a document. */
+/** Returns GitHub's anchors for the headings of a document; a repeated heading gets a number. */
 function headingsOf(path: string): ReadonlySet<string> {
   const headings = proseOf(path).flatMap((line) => /^#+ (.+)$/.exec(line)?.[1]?.toLowerCase() ?? []);
-  return new Set(headings.map((heading) => heading.replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-')));
+  const anchors = headings.map((heading) => heading.replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-'));
+  return new Set(
+    anchors.map((anchor, at) => {
+      const earlier = anchors.slice(0, at).filter((other) => other === anchor).length;
+      return earlier === 0 ? anchor : `${anchor}-${String(earlier)}`;
+    }),
+  );
 }

@@ -17,7 +17,7 @@ const status = (project: Project, thread: number) =>
   [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n');
 const taskIds = (run: Run) => run.work?.journal.map(({ taskId }) => taskId);
 
-describe('who may ask', () => {
+describe('permission to ask', () => {
   test.each<[Permission, string]>([
     ['admin', 'complete (plan_complete)'],
     ['maintain', 'complete (plan_complete)'],
@@ -129,7 +129,7 @@ describe('a named issue', () => {
     expect(status(project, 1)).toContain(answer);
   });
 
-  test('that does not exist any more is idle', async () => {
+  test('that no longer exists is idle', async () => {
     expect((await runOnce(createProject({ issues: [] }), { event: labeled(1) })).end).toBe('idle (no_tasks)');
   });
 

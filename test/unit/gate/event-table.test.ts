@@ -145,7 +145,7 @@ describe('the contract says of every event what it means', () => {
     expect(requesterOf(meaningOfEvent({ name: 'issues', payload }, inputs))).toEqual({ by: null, thread: 4 });
   });
 
-  test('what is not for us names no lane, and nobody asks', async () => {
+  test('an irrelevant event names no lane and no requester', async () => {
     const [example = {}] = examplesOf('issues', 'labeled');
     const meaning = meaningOfEvent({ name: 'issues', payload: changed(example, { 'label.name': 'bug' }) }, inputs);
     expect(meaning.kind).toBe('not-for-us');
@@ -153,9 +153,12 @@ describe('the contract says of every event what it means', () => {
     expect(await isAskedFor({ config: { allowedBots: [] }, forge: {} as Forge }, meaning)).toBe(false);
   });
 
-  test.each(['pull_request_review', 'status'])('without a usable prefix, no %s is one of a branch of ours', (name) => {
-    const [example = {}] = examplesOf(name, name === 'status' ? null : 'submitted');
-    const payload = changed(example, name === 'status' ? { state: 'failure', branches: [{ name: 'main' }] } : pull);
-    expect(meaningOfEvent({ name, payload }, { ...inputs, branchPrefix: '' }).kind).toBe('not-for-us');
-  });
+  test.each(['pull_request_review', 'status'])(
+    "without a usable prefix, no %s belongs to one of Ralph's branches",
+    (name) => {
+      const [example = {}] = examplesOf(name, name === 'status' ? null : 'submitted');
+      const payload = changed(example, name === 'status' ? { state: 'failure', branches: [{ name: 'main' }] } : pull);
+      expect(meaningOfEvent({ name, payload }, { ...inputs, branchPrefix: '' }).kind).toBe('not-for-us');
+    },
+  );
 });

@@ -167,7 +167,7 @@ test('the list of supported events in an error is the table', () => {
     for (const word of [event, ...(types ?? [])]) expect(() => read('gollum', {})).toThrow(word);
 });
 
-describe('what a dispatch brings', () => {
+describe('the inputs of a dispatch', () => {
   const given = { repository_dispatch: 'client_payload', workflow_dispatch: 'inputs' } as const;
   const dispatched = (name: keyof typeof given): Payload => examplesOf(name, null)[0] ?? {};
   test.each(

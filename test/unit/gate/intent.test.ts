@@ -143,13 +143,13 @@ describe('comments', () => {
   });
 
   test.each([['Please use /ralph run'], ['/ralphrun'], ['/ralph-run'], ['> /ralph run'], ['`/ralph run`'], ['']])(
-    '%j is none',
+    '%j is not a command',
     (body) => {
       expect(intentOf(commented(body, { issue: 4 }), asks).kind).toBe('not-for-us');
     },
   );
 
-  test('without a body is none', () => {
+  test('without a body are not a command', () => {
     const event = commented('', { issue: 4 });
     expect(
       intentOf({ ...event, payload: { ...(event.payload as object), comment: { id: 7, body: null } } }, asks).kind,

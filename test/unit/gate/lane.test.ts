@@ -309,7 +309,7 @@ describe('preconditions', () => {
     expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('There is no key for the agent');
   });
 
-  test('none asks whether issues may be written to: the one that is worked first shows it, and a refusal is a warning', async () => {
+  test('none asks whether issues may be written to: the first issue shows it, and a refusal is a warning', async () => {
     const project = createProject({ issues: [3, 2], agent: [finisher] });
     await runOnce(project);
     expect(project.forge.writes[0]).toBe('eyes on #2');

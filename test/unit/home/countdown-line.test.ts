@@ -22,14 +22,14 @@ function lineOf(columns = 80) {
 }
 
 describe('the line of a wait', () => {
-  test('is drawn anew each second, in its own place', () => {
+  test('is drawn again each second, in its own place', () => {
     const { line, written } = lineOf();
     line.begin(10_000);
     vi.advanceTimersByTime(2_000);
     expect(written).toEqual([`${CLEAR}10 s left`, `${CLEAR}9 s left`, `${CLEAR}8 s left`]);
   });
 
-  test('stands below what is printed meanwhile', () => {
+  test('stays below what is printed in the meantime', () => {
     const { line, written } = lineOf();
     line.begin(10_000);
     line.print('! Ending.\n');

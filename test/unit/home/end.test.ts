@@ -7,11 +7,11 @@ import { END, entry, report } from '../report/fixtures.ts';
 const parked: Outcome = { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 };
 
 describe('a run at home that ended at a limit', () => {
-  test('does not promise to go on by itself', () => {
+  test('does not promise to continue by itself', () => {
     expect(renderEndAtHome(report(parked, { runUrl: '' }))).toContain('Work can continue after');
   });
 
-  test('is told of on-limit wait where that is not set', () => {
+  test('suggests on-limit wait where that is not set', () => {
     expect(renderEndAtHome(report(parked))).toMatch(/\nNext: run again after .+, or use --on-limit wait\.$/);
   });
 
@@ -19,12 +19,15 @@ describe('a run at home that ended at a limit', () => {
     ['iterations', 'it has made all the iterations that max-iterations allows'],
     ['minutes', 'max-minutes would leave no time for a call'],
     ['cost', 'it has spent what max-cost-usd allows'],
-  ] as const)('with on-limit wait is told why it did not wait, and nothing that is set: %s', (waitSkippedBy, why) => {
-    const text = renderEndAtHome(report(parked, { waitSkippedBy, policy: { ...policy, onLimit: 'wait' } }));
-    expect(text).toContain(`The run did not wait for that: ${why}.`);
-    expect(text).not.toContain('--on-limit');
-    expect(text).toMatch(/\nNext: run again after [^,]+\.$/);
-  });
+  ] as const)(
+    'with on-limit wait says why it did not wait, and suggests only what is not set: %s',
+    (waitSkippedBy, why) => {
+      const text = renderEndAtHome(report(parked, { waitSkippedBy, policy: { ...policy, onLimit: 'wait' } }));
+      expect(text).toContain(`The run did not wait for that: ${why}.`);
+      expect(text).not.toContain('--on-limit');
+      expect(text).toMatch(/\nNext: run again after [^,]+\.$/);
+    },
+  );
 });
 
 describe('a run at home that was ended at once', () => {

@@ -25,7 +25,7 @@ test('time passes while the machine sleeps', () => {
   expect(clock.now()).toBe(1_061_000 + 3 * 3_600_000);
 });
 
-test('it never goes back, and corrections of a second are none of its business', () => {
+test('it never goes back, and ignores corrections of a second', () => {
   const { at, clock, pass } = machine();
   at.wall -= 3_600_000;
   pass(1_000);

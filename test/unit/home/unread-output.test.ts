@@ -38,7 +38,7 @@ function printing(prepare: string) {
 
 const KEEP = `const { path } = makeTemporaryFolder('ralph-test-'); process.stdout.write(path + '\\n');`;
 
-describe('nobody reads the output any more', () => {
+describe('nobody still reads the output', () => {
   test('a command that has nothing to finish ends, without a failure', async () => {
     const program = printing('');
     await program.firstLine;

@@ -29,7 +29,7 @@ function needs(name: string): readonly string[] {
   return [name, ...Object.keys(inOurLock(name)?.dependencies ?? {}).flatMap(needs)];
 }
 
-test('what is installed for a sandbox is what package-lock.json pins, each by its digest', () => {
+test('the installation for a sandbox is pinned by package-lock.json, each package by its digest', () => {
   expect(Object.keys(RUNTIME_PACKAGES).sort()).toEqual([...new Set(needs(RUNTIME))].sort());
   for (const [name, entry] of Object.entries(RUNTIME_PACKAGES)) {
     const { version, integrity, dependencies } = inOurLock(name) ?? {};

@@ -47,7 +47,7 @@ describe('what stays, stays as it is written', () => {
   });
 });
 
-describe('what is added is written as its neighbours are', () => {
+describe('an added value is formatted like its neighbours', () => {
   test.each([
     ['on one line without blanks', '{"a":[{"n":1}]}', '{"a":[{"n":1},{"n":2}]}'],
     ['on one line with blanks', '{"a": [{"n": 1}]}', '{"a": [{"n": 1}, { "n": 2 }]}'],

@@ -27,7 +27,7 @@ describe('plain JSON is read', () => {
     expect(parsed.kind === 'json' && member(parsed.root, 'a')?.value).toBe(2);
   });
 
-  test('a member that is not its own is none', () => {
+  test('an inherited member does not count', () => {
     const parsed = parseJson('{}');
     expect(parsed.kind === 'json' && member(parsed.root, 'constructor')).toBeNull();
   });
@@ -61,7 +61,7 @@ describe('everything else is a problem with line and column', () => {
     expect(problemsOf(`[\n${'1 2,\n'.repeat(50)}3]`)).toHaveLength(10);
   });
 
-  test('brackets inside texts are no nesting', () => {
+  test('brackets inside texts do not count as nesting', () => {
     expect(problemsOf(JSON.stringify(['['.repeat(1_000), '\\"[['.repeat(300)]))).toEqual([]);
   });
 });

@@ -212,7 +212,7 @@ describe('a pull request that cannot be written', () => {
   test.each([
     ['merged', 'complete (plan_complete)', { pulls: 2, newest: 'open' }],
     ['closed', 'paused (by_person)', { pulls: 1, newest: 'closed' }],
-  ] as const)('because a person %s it meanwhile is no failure', async (state, end, expected) => {
+  ] as const)('because a person %s it in the meantime is not a failure', async (state, end, expected) => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     const [pull] = project.forge.pulls;
@@ -237,7 +237,7 @@ describe('a pull request that cannot be written', () => {
     expect(run.outcome).toMatchObject({ kind: 'failed', message: 'Unexpected failure: disk full.' });
   });
 
-  test('is an error of its own when it is no refusal', async () => {
+  test('is an error of its own when it is not a refusal', async () => {
     const project = createProject({ agent: [finisher] });
     project.forge.faults.set('openPullRequest', new TypeError('a bug'));
     expect(await runOnce(project)).toMatchObject({
@@ -366,7 +366,7 @@ describe('what is published', () => {
     expect(open.forge.pulls[0]?.draft).toBe(false);
   });
 
-  test('a state that cannot be saved is said aloud, with what it means', async () => {
+  test('a state that cannot be saved is a warning in the log, with its consequence', async () => {
     const project = createProject({ agent: [finisher] });
     const run = await runOnce(project, {
       onRecord: () => {

@@ -146,7 +146,7 @@ describe('a run that ended in the gate', () => {
   });
 });
 
-describe('what an older comment says, and is not so any more', () => {
+describe('a sentence of an older comment that is no longer true', () => {
   const worked = report({ kind: 'limit', reason: 'iterations' });
   const olderOn = async () => {
     const { project, deps } = await publisher([12]);

@@ -40,7 +40,7 @@ test('files that were left out are named with the reason, which says what helps'
   ]);
 });
 
-test('of many reasons the first two are told, and how many files have another', () => {
+test('of many reasons the first two are listed, with the number of files that have another', () => {
   const withheld = ['no', 'never', 'no', 'too late', 'stop'].map((why, n) => ({ path: `${String(n)}.js`, why }));
   expect(listAlarms(report(limit, { withheld }))).toEqual([
     '⚠️ 5 changed files are not in the branch. `0.js`, `2.js`: no. `1.js`: never. For 2 more, see “Left out”.',

@@ -93,7 +93,7 @@ describe('an answer', () => {
     });
   });
 
-  test('says the same after a person has pushed, from when on rounds are counted anew', () => {
+  test('says the same after a person has pushed, when rounds are counted again', () => {
     const givenUp = (rounds: number): string => answer(item({ rounds }, { kind: 'given-up' }));
     expect(givenUp(0)).toBe(givenUp(3));
   });
@@ -240,7 +240,7 @@ test('the summary says which thread its one iteration was about', () => {
   expect(summary).toMatch(/- Iteration 1 on \[thread on src\/a\.js:3\]\(/);
 });
 
-test('what alone needs a person is what there is to do next', () => {
+test('what alone needs a person is the next step', () => {
   const stuck = feedbackTask({ state: 'blocked', reason: 'feedback_rounds' });
   const blocked = { ...answered({ feedback: [stuck] }), outcome: BLOCKED };
   const { what } = describeOutcome(blocked);

@@ -96,7 +96,7 @@ describe('the line', () => {
   });
 });
 
-describe('what is weak', () => {
+describe('weak isolation', () => {
   test.each<[string, IsolationReport, readonly string[]]>([
     ['nothing', isolated(), []],
     ['nothing, where the user asked for it', isolated({ network: 'any' }), []],
@@ -184,9 +184,12 @@ const pages = (isolation: IsolationReport | null): Record<string, string> => {
   };
 };
 
-test.each(['summary', 'pull request', 'log'])('nothing is said in the %s where nothing was measured', (page) => {
-  expect(pages(null)[page]).not.toMatch(/isolat(?!ion":null|ion\\":null)/i);
-});
+test.each(['summary', 'pull request', 'log'])(
+  'the %s contains no sentence about isolation without a measurement',
+  (page) => {
+    expect(pages(null)[page]).not.toMatch(/isolat(?!ion":null|ion\\":null)/i);
+  },
+);
 
 test('the job summary has the line with the machine, and what is weak as a problem above it', () => {
   const page = renderSummary(report(limit, { isolation: isolated({ refused: { 'example.com:443': 3 } }) }));

@@ -39,7 +39,7 @@ describe('body', () => {
     expect(withPeoplesText({ title: '', body }, after).body).toBe(after.body);
   });
 
-  test('what people wrote is counted', () => {
+  test("people's text is counted", () => {
     expect(peoplesChars(before)).toBe(0);
     expect(peoplesChars({ title: '', body: `12345${before.body}6789` })).toBe(9);
     expect(renderPullRequest(report({ kind: 'limit', reason: 'iterations' }), 60_000).body.length).toBeLessThan(20_100);

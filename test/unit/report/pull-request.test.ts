@@ -152,7 +152,7 @@ describe('body', () => {
     }
   });
 
-  test('a sum of nothing for many tokens is no cost that anybody knows', () => {
+  test('a sum of nothing for many tokens is not a known cost', () => {
     const totalOf = (costUsd: number, tokens: number): string => {
       const change = changeOf([], { runs: 1, iterations: 1, costUsd, tokens, durationMs: 60_000 });
       return (
@@ -314,7 +314,7 @@ describe('body', () => {
       ['issue-4', 'plan-0a1b2c3d'],
       '2 tasks of this branch are no longer in the queue, and nothing here closes them: [#4](https://github.com/acme/shop/issues/4), `plan-0a1b2c3d`.',
     ],
-  ])('says which tasks of the branch are not listed any more: %j', (unlisted, line) => {
+  ])('says which tasks of the branch are no longer listed: %j', (unlisted, line) => {
     expect(shown(bodyOf(report(complete, { unlisted })))).toContain(line);
   });
 

@@ -49,14 +49,14 @@ test('what could not be checked for one reason is one line with a list, behind t
   const why = 'there is no token. Set GITHUB_TOKEN.';
   const see = remedy('Look there.', { link: 'https://github.com/acme/shop/settings' });
   const findings = [
-    { ...unchecked('label', `Whether the label \`ralph\` exists could not be checked: ${why}`, see), where: 'a.yml' },
+    { ...unchecked('label', `Could not check whether the label \`ralph\` exists: ${why}`, see), where: 'a.yml' },
     unchecked('push-rules', `Rulesets for all pushes, could not be checked: ${why}`, see),
-    unchecked('key', 'Whether the key is accepted could not be checked: GitHub never shows secrets.', see),
+    unchecked('key', 'Could not check whether the key is accepted: GitHub never shows secrets.', see),
     { ...good, where: 'a.yml' },
   ];
 
   expect(setUpLines(findings)).toEqual([
-    '⚠ Whether the key is accepted could not be checked: GitHub never shows secrets.',
+    '⚠ Could not check whether the key is accepted: GitHub never shows secrets.',
     '    Look there. https://github.com/acme/shop/settings',
     '✓ Fine.',
     '⚠ Not checked: whether the label `ralph` exists; rulesets for all pushes.',

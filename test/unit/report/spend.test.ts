@@ -19,7 +19,7 @@ test('where nothing has a price, the bars are of calls', () => {
   ]);
 });
 
-test('what was used, and its cost where that is known', () => {
+test('the usage, and its cost if known', () => {
   const used = { ...day('2026-11-21', 0, 2), tokens: 5_000, minutes: 3 };
   expect(spendSummary([used])).toBe('2 calls, 5.0k tokens, 3 min of agent time');
   expect(spendSummary([used, day('2026-11-20', 1, 1)])).toBe('$1.00, 3 calls, 5.0k tokens, 3 min of agent time');

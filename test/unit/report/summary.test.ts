@@ -23,7 +23,7 @@ test('begins with the outcome and what to do next', () => {
   ]);
 });
 
-test('lists what was found of other Ralphs as a whole, up to more lines than any of them needs', () => {
+test('lists everything found of other Ralphs, up to more lines than any of them needs', () => {
   const found = Array.from({ length: 41 }, (_, at) => `\`file-${String(at)}\`: ${'x'.repeat(520)}.`);
   const summary = renderSummary({ ...report(limit), found });
   expect(summary).toContain('`file-39`');
@@ -149,7 +149,7 @@ describe('tasks that do not continue', () => {
     ),
   });
 
-  test('one that failed in this run: what was tried last, and what a person can do', () => {
+  test('a task that failed in this run: its last attempt, and what a person can do', () => {
     const summary = renderSummary(failed).replaceAll('\u200B', '');
     expect(summary).toContain(
       [
@@ -181,7 +181,7 @@ describe('tasks that do not continue', () => {
     expect(renderSummary({ ...failed, iterations: wordless })).toContain('The agent says: “No key.”');
   });
 
-  test('those that wait: for what; those that nobody looked at: how many', () => {
+  test('waiting tasks with their reasons, and the number of unchecked ones', () => {
     expect(renderSummary(failed).replaceAll('\u200B', '')).toContain(
       '### What tasks wait for\n\n- #13 (Task 13): its text was changed after it was approved: remove and re-add the label\n- 2 tasks further down have not been looked at yet\n',
     );

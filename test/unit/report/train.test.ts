@@ -111,7 +111,7 @@ describe('the order on the page of a pull request', () => {
   const part = trainPart(of(pull(1), pull(2, { behind: 'left' })), 2);
   const body = 'Mine\n\n<!-- ralph:begin -->\n## done\n<!-- ralph:end -->\n\nAlso mine';
 
-  test('is put into our part, replaced and taken out, and nothing else changes', () => {
+  test("is added to Ralph's part, replaced and removed, and nothing else changes", () => {
     const written = withTrainPart(body, part);
     expect(written).toContain('Merge #1 next');
     expect(written).toContain('#2: it is only behind');
@@ -124,7 +124,7 @@ describe('the order on the page of a pull request', () => {
     expect(withTrainPart(rewritten, '').replaceAll(/\s+/g, ' ')).toBe(body.replaceAll(/\s+/g, ' '));
   });
 
-  test('stays out of a description that has no part of ours', () => {
+  test("stays out of a description without Ralph's part", () => {
     expect(withTrainPart('Only mine', part)).toBe('Only mine');
     expect(withTrainPart(body, '')).toBe(body);
   });

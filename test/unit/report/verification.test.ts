@@ -79,7 +79,7 @@ describe.each(['body', 'summary', 'comment'] as const)('%s', (page) => {
     );
   });
 
-  test('says nothing where nothing is known, or the base passed', () => {
+  test('is empty if nothing is known, or the base passed', () => {
     for (const change of [{}, { baseVerification: { ...baseFailed, kind: 'passed', command: null } }] as const)
       expect(shown(change)).not.toMatch(/clean clone|before this work/);
   });
@@ -112,7 +112,7 @@ describe('of the published head, a clean clone outranks the work tree', () => {
     if (done === undefined || open === undefined) throw new Error('The run has no tasks.');
     const itemOf = (verification: 'passed' | 'failed' | 'not-run', headVerification = passed) =>
       pagesOf(ended({ headVerification, tasks: [sharing(done, { verification, iterations: 1 }), open] }))['body'];
-    // What the headline says is not said of each task.
+    // The lines of tasks do not repeat the headline.
     expect(itemOf('passed')).not.toContain('`verify` passed');
     expect(itemOf('not-run')).not.toContain('`verify` passed');
     expect(itemOf('failed')).toContain(' · `verify` **failed** · 1 iteration');

@@ -130,7 +130,7 @@ describe('a file of the workspace', () => {
         return 'zero';
       },
     ],
-  ])('that %s is none', async (_what, prepare) => {
+  ])('that %s does not count', async (_what, prepare) => {
     expect(await read(prepare())).toBeNull();
   });
 
@@ -198,7 +198,7 @@ describe("the runner's variables", () => {
     expect(await messageOf(readRunContext({ ...environment(), [name]: value }))).toMatch(message);
   });
 
-  test('an event file that is no JSON is refused', async () => {
+  test('an event file that is not JSON is refused', async () => {
     const given = environment();
     writeFileSync(given.GITHUB_EVENT_PATH, '{"action":');
     expect(await inOwnProcess(given)).toMatch(/event\.json": not a JSON file \(.*JSON/);

@@ -73,8 +73,8 @@ test.each(places)(
 );
 
 /**
- * Restores and claims as the gate does, again if the lane changed meanwhile; returns the lane's sequence, or null if
- * another run holds it.
+ * Restores and claims as the gate does, again if the lane changed in the meantime; returns the lane's sequence, or null
+ * if another run holds it.
  */
 async function claim(store: Verbs, before: () => unknown): Promise<number | null> {
   for (let tried = 0; tried < 10; tried += 1) {

@@ -13,7 +13,7 @@ async function close(content: Uint8Array = TEXT): Promise<Uint8Array> {
   return closed.content;
 }
 
-test('what was closed opens again; nothing of it can be read, it is smaller, and no two are the same', async () => {
+test('a sealed text opens again; it cannot be read, it is smaller, and no two are the same', async () => {
   const [one, other] = [await close(), await close()];
   expect(await createSeal(options).open(one, of)).toEqual({ kind: 'opened', content: TEXT });
   expect(Buffer.from(one).toString('latin1')).not.toContain('was said');

@@ -274,7 +274,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       });
     });
 
-    test('any more, what a run with the key saved since counts for what is safe', async () => {
+    test('later, a run with the key that saved since decides what is safe', async () => {
       const { kind, restored } = await restoreRefused(
         serializeRecord(record(38, { document: copyOf(38, { session: later }).document })),
         copy(40, { ...progress, ...words }),
@@ -288,7 +288,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       ['an older copy', copy(37, progress)],
       ['a copy without a document', copy(40, progress, { document: null })],
       ['no copy', absent],
-    ])('any more, %s changes nothing', async (_, cached) => {
+    ])('later, %s changes nothing', async (_, cached) => {
       expect((await restoreRefused(serializeRecord(record(38)), cached)).restored).toMatchObject({
         state: stateOf(38),
         origin: place,
@@ -296,7 +296,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     });
   });
 
-  test('who has the lane and what was ordered come with any copy', async () => {
+  test('the holder of the lane and the orders come with any copy', async () => {
     const recordText = serializeRecord(record(38, { lease: leaseOf('b') }));
     for (const copied of [copy(37), copy(40), absent])
       expect(await restore(recordText, copied)).toMatchObject({

@@ -25,7 +25,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
   }
 
   describe('a claim', () => {
-    test('whose answer was taken for a conflict is a claim all the same', async () => {
+    test('whose answer looked like a conflict is a claim anyway', async () => {
       await using run = await runAt('restored');
       run.place.fail('write', 'taken-for-conflict');
       expect(await run.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 40, problem: null });
@@ -46,7 +46,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
       expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, lease: null });
     });
 
-    test('that lost against another one, when nobody answers any more, is not known', async () => {
+    test('that lost against another one, when nobody answers later, is not known', async () => {
       await using run = await runAt('restored');
       run.place.meanwhile('write', () => run.other.order('queue', pause));
       run.place.fail('read', 'refused');

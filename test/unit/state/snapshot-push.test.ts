@@ -73,7 +73,7 @@ describe('a state that goes along with a push', () => {
     expect(await record()).toMatchObject({ sequence: 41, orders: [{ kind: 'pause' }], lease: { runTag: 'a' } });
   });
 
-  test('does not keep the branch waiting for ever', async () => {
+  test('does not keep the branch waiting forever', async () => {
     const { a, b, push, record } = await claimedLane();
     let pushes = 0;
     const overtaken: Carrier = async (update) => {
@@ -121,7 +121,7 @@ describe('a state that goes along with a push', () => {
     expect(await a.store.advance(next, push)).toBeNull();
   });
 
-  test('is none while nobody answers', async () => {
+  test('is not advanced while nobody answers', async () => {
     const { a, push } = await claimedLane();
     await a.store.advance(next, () => Promise.resolve({ kind: 'unavailable', why: 'no answer' }));
     a.place.outage = 'the server is on fire';

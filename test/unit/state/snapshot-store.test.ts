@@ -50,7 +50,7 @@ describe.each(places)('lanes in a place: $place', ({ open }) => {
     expect(await lane.a.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 40, problem: null });
   });
 
-  test('a claim without a restore is none', async () => {
+  test('a claim without a restore is refused', async () => {
     await using lane = await twoRuns();
     expect(await lane.a.store.claim('queue')).toEqual({ kind: 'changed' });
   });
@@ -67,7 +67,7 @@ describe.each(places)('lanes in a place: $place', ({ open }) => {
   });
 
   describe('two runs at once', () => {
-    test('both restored, one claims: the other gets to know who has the lane', async () => {
+    test('both restored, one claims: the other learns which run has the lane', async () => {
       await using lane = await twoRuns();
       await Promise.all([lane.a.store.restore('queue'), lane.b.store.restore('queue')]);
       expect(await lane.a.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 40, problem: null });
@@ -154,8 +154,8 @@ describe.each(places)('lanes in a place: $place', ({ open }) => {
     });
   });
 
-  describe('taking the claim anew', () => {
-    test('lets its time begin again, and keeps what somebody ordered meanwhile', async () => {
+  describe('renewing the claim', () => {
+    test('lets its time begin again, and keeps what somebody ordered in the meantime', async () => {
       await using lane = await twoRuns();
       await lane.a.store.restore('queue');
       await lane.a.store.claim('queue');

@@ -85,7 +85,7 @@ test.each([
   ['1: one\n2: two', 'one\ntwo\n'],
   ['1. one\n2. two', 'one\ntwo\n'],
   ['one\ntwo\n', 'one\ntwo\n'],
-])('what a CLI shows of a file, %j, is the text %j', (shown, text) => {
+])("a CLI's display of a file, %j, is the text %j", (shown, text) => {
   expect(withoutNumbers(shown)).toBe(text);
 });
 

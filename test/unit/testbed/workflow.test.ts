@@ -69,6 +69,6 @@ test.each([
   ['two jobs', `on: push\n${JOB}${JOB.replace('jobs:\n', '').replace('one', 'two')}`, 'one job'],
   ['a matrix', `on: push\n${JOB}    strategy: {}\n`, 'strategy'],
   ['paths', `on: { push: { paths: [a] } }\n${JOB}`, 'paths'],
-])('what the sandbox cannot play is said: %s', (_what, source, message) => {
+])('a feature that the testbed cannot play is reported: %s', (_what, source, message) => {
   expect(() => parseWorkflow(source)).toThrow(message);
 });

@@ -99,7 +99,7 @@ const LIMIT_REST = String.raw`(?:\|\d{9,13}|,? [·∙] (?!resets?\b).{1,120}|,? 
 /** Prose that begins with the same words continues with other ones. */
 const LIMIT = new RegExp(`^(?:${LIMIT_START})(?=\\s*(?:$|[\\n|·∙.,(])|\\s+(?:resets?|will reset)\\b)`, 'i');
 
-/** A pattern for the start of a text, which decides its kind. In a plain-text output, nothing but `rest` may follow. */
+/** A pattern for the start of a text, which decides its kind. In a plain-text output, only `rest` may follow. */
 interface Form {
   readonly kind: Kind;
   readonly start: RegExp;

@@ -79,8 +79,8 @@ export interface Terms {
 /** Returns the cost of a model's tokens in US dollars. */
 export function costUsd(counts: TokenCounts, { model, isFast, staysInOneCountry, prices }: Terms): number {
   const given = priceOfClaude(model, prices) ?? UNKNOWN;
-  const asked = counts.input + counts.cacheWrite + counts.cacheWriteHour + counts.cacheRead;
-  const isLong = asked > LONG_TOKENS && LONG_CONTEXT_PRICED.test(baseName(model));
+  const inputTokens = counts.input + counts.cacheWrite + counts.cacheWriteHour + counts.cacheRead;
+  const isLong = inputTokens > LONG_TOKENS && LONG_CONTEXT_PRICED.test(baseName(model));
   const tokens =
     (isLong ? 2 : 1) *
       (given.input * (counts.input + CACHE_WRITE * counts.cacheWrite + CACHE_WRITE_HOUR * counts.cacheWriteHour) +

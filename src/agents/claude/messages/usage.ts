@@ -32,12 +32,12 @@ function createEventCounter() {
     read: (event: string): void => {
       if (event.includes('"content_block_delta"')) since += tokensOf(event);
       else if (/"message_(?:start|delta)"/.test(event)) {
-        const told = countsIn(jsonObjectIn(event));
-        if (told !== null && told.output > 0 && event.includes('"message_delta"')) {
+        const reported = countsIn(jsonObjectIn(event));
+        if (reported !== null && reported.output > 0 && event.includes('"message_delta"')) {
           since = 0;
           isComplete = true;
         }
-        counts = mostOf(counts, told);
+        counts = mostOf(counts, reported);
       }
     },
     counts: (): TokenCounts | null => (counts === null ? null : { ...counts, output: Math.max(counts.output, since) }),

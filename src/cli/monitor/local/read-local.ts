@@ -141,8 +141,8 @@ export async function readLastLines(root: string, path: string): Promise<LastLin
 }
 
 async function ageOf(folder: string, name: string): Promise<{ readonly name: string; readonly at: number } | null> {
-  const found = await stat(join(folder, name)).catch(() => null);
-  return found === null ? null : { name, at: found.mtimeMs };
+  const stats = await stat(join(folder, name)).catch(() => null);
+  return stats === null ? null : { name, at: stats.mtimeMs };
 }
 
 async function readEnd(folder: string, name: string): Promise<LastLines | null> {

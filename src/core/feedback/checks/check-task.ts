@@ -145,7 +145,7 @@ export function plainMessage(raw: string, maxChars: number): string {
   );
 }
 
-/** Returns no line if the raw line contains nothing but a runner mark. */
+/** Returns no line if the raw line is only a runner mark. */
 function plainLine(raw: string): readonly string[] {
   const line = visibleLine(lastDrawn(raw.replace(TERMINAL, '')))
     .replace(TIME_STAMP, '')

@@ -206,7 +206,10 @@ function askedThread(
   }
 }
 
-/** Returns the index of the last answered comment. An answer names its comment, because others may be written meanwhile. */
+/**
+ * Returns the index of the last answered comment. An answer names its comment, because others may be written in the
+ * meantime.
+ */
 function lastAnswered(considered: readonly ConsideredComment[]): number {
   const answered = considered.map(({ isOurs, text }, index) => {
     if (!isOurs) return -1;

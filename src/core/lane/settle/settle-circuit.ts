@@ -34,8 +34,8 @@ export function retryTask(state: LaneState, taskId: TaskId, reason: string, now:
 /** Returns the state after the cooldown: the circuit is closed if the policy says so, otherwise its probe is recorded. */
 export function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): LaneState {
   if (state.circuit.kind === 'closed') return state;
-  const seen = viewCircuit(state.circuit, policy.circuit, now);
-  if (seen.kind === 'closed') {
+  const circuitNow = viewCircuit(state.circuit, policy.circuit, now);
+  if (circuitNow.kind === 'closed') {
     return withTransition(
       { ...state, circuit: closeCircuit(state.circuit) },
       { at: now, subject: 'circuit', from: 'open', to: 'closed', reason: 'auto_reset' },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AGENT_NAMES } from '../../agent-names.ts';
-import { believableProviders, providersSchema } from '../../agents/providers.ts';
+import { plausibleProviders, providersSchema } from '../../agents/providers.ts';
 import { verificationKinds } from '../../evidence.ts';
 import { feedbackSchema, noFeedback } from '../../feedback/memory.ts';
 import { openStepSchema, outcomeKinds, passingLimits } from '../../outcome.ts';
@@ -46,7 +46,7 @@ const publishedSchema = z.object({
 /** The published part of the lane: the tip of its remote branch, and its pull request. */
 export type Published = Immutable<z.infer<typeof publishedSchema>>;
 
-/** Maximum number of branches, stashes and the like outside of the work tree that the next prompt names. */
+/** Maximum number of branches, stashes and similar work outside of the work tree that the next prompt names. */
 export const MAX_BESIDE = 5;
 
 const lastIterationSchema = z.object({
@@ -265,7 +265,7 @@ export function parseStateAt(document: string, lane: LaneId, now: number): Parse
   const parsed = parseState(document, lane);
   if (parsed.kind !== 'state') return parsed;
   const windows = plausibleWindows(parsed.state.windows, now);
-  const providers = believableProviders(parsed.state.providers, now);
+  const providers = plausibleProviders(parsed.state.providers, now);
   const state: LaneState = { ...parsed.state, windows, providers };
   if (windows === parsed.state.windows) return { ...parsed, state };
   return {

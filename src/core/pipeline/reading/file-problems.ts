@@ -4,7 +4,7 @@ import { oneLine } from '../../text/phrase.ts';
 import { BREAKER_KEYS, configSchemas, FILE_KEYS, STEP_KEYS } from '../file-schema.ts';
 import { stepKinds } from '../pipeline.ts';
 
-/** A problem at a path of the file; `of` tells whether the key or the value is wrong. */
+/** A problem at a path of the file; `of` is the wrong part, key or value. */
 export interface Wrong {
   readonly path: readonly PropertyKey[];
   readonly of: 'key' | 'value';

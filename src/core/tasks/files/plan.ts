@@ -12,8 +12,8 @@ const MAX_LINES = 5_000;
 const MAX_TASKS = 1_000;
 
 /**
- * Parses the boxes of a plan, in the order of the file. A box waits for those nested in it: it is worked last. Ids
- * follow from titles alone (its own and those of the boxes around), so that a plan can be sorted, ticked and formatted.
+ * Parses the boxes of a plan, in the order of the file. A box waits for those nested in it: it comes last. Ids follow
+ * from titles alone (its own and those of the boxes around), so that a plan can be sorted, ticked and formatted.
  */
 export function parsePlan(
   path: string,
@@ -157,7 +157,7 @@ function taskOf(
 }
 
 /**
- * Returns a function that tells whether items under a heading are optional: it begins with one of the sections (`Nice
+ * Returns a function that returns true if items under a heading are optional: it begins with one of the sections (`Nice
  * to have`), in any letter case, with any text behind.
  */
 export function optionalHeadings(sections: readonly string[]): (heading: string) => boolean {

@@ -134,8 +134,8 @@ async function readConfigFile(
   path: string,
   editableFolders: ConfigFile['editableFolders'],
 ): Promise<ConfigFile> {
-  const found = await stat(path).catch(() => null);
-  if (!found?.isFile()) return { path, settings: [], editableFolders };
+  const stats = await stat(path).catch(() => null);
+  if (!stats?.isFile()) return { path, settings: [], editableFolders };
   const listed = await git.records(['config', '--file', path, '--no-includes', '--list', '-z']);
   return { path, settings: listed.map(parseSetting), editableFolders };
 }

@@ -85,8 +85,8 @@ async function searchWorkTree(
 
 /** Returns the git directory here, or the one that a `.git` file names, and the one that it shares its settings with. */
 async function gitDirectoriesAt(place: string): Promise<readonly string[]> {
-  const found = await stat(place).catch(() => null);
-  if (found?.isDirectory()) return [place];
+  const stats = await stat(place).catch(() => null);
+  if (stats?.isDirectory()) return [place];
   const named = /^gitdir:\s*(.+?)\s*$/m.exec(await readIfExists(place))?.[1];
   if (named === undefined) return [];
   const folder = resolve(dirname(place), named);

@@ -28,7 +28,7 @@ interface Measured {
 
 /**
  * Compares open pull requests with each other and with their base branch, in a repository that exists only for this:
- * the checkout gets no object and no ref. Returns null if git cannot tell, for example because a branch moved meanwhile.
+ * the checkout gets no object and no ref. Returns null if git cannot tell, for example because a branch moved in the meantime.
  */
 export async function compareOpenPulls(
   { workFolder, env, remote }: OpenOptions,
@@ -115,7 +115,7 @@ async function filesOf(
   if (answer.exitCode !== 0) return null;
   const found: Set<string>[] = [];
   for (const record of decodeNames(answer.stdout).split('\0')) {
-    // Nothing stands in front of the first file of a pair but its commit.
+    // The first file of a pair follows directly after its commit.
     if (record === pairs[found.length]?.[0]) found.push(new Set());
     else if (record !== '') found.at(-1)?.add(record);
   }

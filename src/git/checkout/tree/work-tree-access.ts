@@ -56,7 +56,7 @@ export interface WorkTreeAccess {
   putBack(wanted: ObjectId, tolerated: readonly ToleratedChange[]): Promise<PutBack>;
   /**
    * Leaves a plain checkout of the tip whose withheld files show up as uncommitted changes. If an agent broke the git
-   * directory beyond repair, the run goes on without it.
+   * directory beyond repair, the run continues without it.
    */
   leavePlainCheckout(lane: LeftLane): Promise<void>;
 }
@@ -265,7 +265,7 @@ export function createWorkspaceRestorer({ gitFolder, commonFolder }: Workspace, 
 
 /** Creates the folder, and removes anything else at its path. */
 async function makeFolder(path: string): Promise<void> {
-  const found = await lstat(path).catch(() => null);
-  if (found !== null && !found.isDirectory()) await rm(path, { force: true });
+  const stats = await lstat(path).catch(() => null);
+  if (stats !== null && !stats.isDirectory()) await rm(path, { force: true });
   await mkdir(path, { recursive: true });
 }

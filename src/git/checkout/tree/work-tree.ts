@@ -129,10 +129,10 @@ const COARSEST_MS = 2_000;
  * two times, and a coarse time would hide a change in between.
  */
 async function settleIndex(indexFile: string): Promise<void> {
-  const found = await lstat(indexFile).catch(() => null);
+  const stats = await lstat(indexFile).catch(() => null);
   // Whole seconds mean that it was not written since.
-  if (found?.isFile() !== true || found.mtimeMs % 1000 === 0) return;
-  const seconds = Math.floor((found.mtimeMs - COARSEST_MS) / 1000);
+  if (stats?.isFile() !== true || stats.mtimeMs % 1000 === 0) return;
+  const seconds = Math.floor((stats.mtimeMs - COARSEST_MS) / 1000);
   await utimes(indexFile, seconds, seconds);
 }
 
@@ -195,15 +195,15 @@ async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly Change
   const folders = new Set(changes.flatMap(({ path }) => foldersAbove(path)));
   // From the outside in: entries of a closed folder cannot even be looked at.
   for (const folder of [...folders].sort()) {
-    const found = await lstat(placeOf(top, folder)).catch(() => null);
-    if (found?.isDirectory()) await chmod(placeOf(top, folder), found.mode | 0o700).catch(() => undefined);
+    const stats = await lstat(placeOf(top, folder)).catch(() => null);
+    if (stats?.isDirectory()) await chmod(placeOf(top, folder), stats.mode | 0o700).catch(() => undefined);
   }
   for (const { path, oldId, newMode } of changes) {
     const place = placeOf(top, path);
-    const found = await lstat(place).catch(() => null);
-    if (found === null) continue;
-    const isSpecial = !found.isFile() && !found.isSymbolicLink() && !found.isDirectory();
-    const isInWay = found.isDirectory() && (newMode === '160000' || oldId !== null);
+    const stats = await lstat(place).catch(() => null);
+    if (stats === null) continue;
+    const isSpecial = !stats.isFile() && !stats.isSymbolicLink() && !stats.isDirectory();
+    const isInWay = stats.isDirectory() && (newMode === '160000' || oldId !== null);
     if (!isSpecial && !isInWay && oldId !== null) continue;
     await removeTree(place).catch(() => undefined);
     // Folders that become empty are removed, as git does.
@@ -262,23 +262,23 @@ type Entry =
 
 async function entryFor(top: string, path: string): Promise<Entry> {
   const full = placeOf(top, path);
-  const found = await lstat(full).catch(() => null);
-  if (!found) return { kind: 'content', path };
-  if (found.isDirectory()) {
+  const stats = await lstat(full).catch(() => null);
+  if (!stats) return { kind: 'content', path };
+  if (stats.isDirectory()) {
     // Either a repository inside the repository, or a folder that replaced a file (its own files are listed
     // separately).
     const nested = await stat(placeOf(top, `${path}/.git`)).catch(() => null);
     return nested ? { kind: 'repository', path, standIn: { is: 'repository' } } : { kind: 'removed', path };
   }
-  if (found.isSymbolicLink()) return { kind: 'content', path };
+  if (stats.isSymbolicLink()) return { kind: 'content', path };
   // git does not track pipes, sockets or devices.
-  if (!found.isFile()) return { kind: 'removed', path };
-  if (found.size > LARGEST_FILE_BYTES) {
+  if (!stats.isFile()) return { kind: 'removed', path };
+  if (stats.size > LARGEST_FILE_BYTES) {
     return {
       kind: 'note',
       path,
-      standIn: { is: 'too-large', bytes: found.size },
-      note: `${found.size} bytes, changed at ${found.mtimeMs}`,
+      standIn: { is: 'too-large', bytes: stats.size },
+      note: `${stats.size} bytes, changed at ${stats.mtimeMs}`,
     };
   }
   const readable = await access(full, constants.R_OK).then(
@@ -287,16 +287,16 @@ async function entryFor(top: string, path: string): Promise<Entry> {
   );
   return readable
     ? { kind: 'content', path }
-    : { kind: 'note', path, standIn: { is: 'unreadable' }, note: `unreadable, changed at ${found.mtimeMs}` };
+    : { kind: 'note', path, standIn: { is: 'unreadable' }, note: `unreadable, changed at ${stats.mtimeMs}` };
 }
 
 /** Returns a note for a path that git refused, or null if the file is gone or is behind a link. */
 async function noteOnRefused(top: string, path: string): Promise<Extract<Entry, { kind: 'note' }> | null> {
   const above = await Promise.all(foldersAbove(path).map((folder) => lstat(placeOf(top, folder)).catch(() => null)));
   if (above.some((folder) => folder?.isDirectory() !== true)) return null;
-  const found = await lstat(placeOf(top, path)).catch(() => null);
-  if (found?.isFile() !== true) return null;
-  const note = `refused by git, ${found.size} bytes, changed at ${found.mtimeMs}`;
+  const stats = await lstat(placeOf(top, path)).catch(() => null);
+  if (stats?.isFile() !== true) return null;
+  const note = `refused by git, ${stats.size} bytes, changed at ${stats.mtimeMs}`;
   return { kind: 'note', path, standIn: { is: 'refused' }, note };
 }
 

@@ -162,9 +162,9 @@ function startWorker({ agentSandbox, command, log }: WorkersOptions): {
   function lost(): Error {
     if (lostSandbox !== null) return lostSandbox.error as Error;
     if (problem !== null) return new WorkerLost(problem, false);
-    const said = oneLine(words.text(), 300);
+    const lastOutput = oneLine(words.text(), 300);
     const how = end === null ? 'ended' : describeEnd(end);
-    return new WorkerLost(`the worker ${how}${said === '' ? '' : ` and said: ${said}`}`, true);
+    return new WorkerLost(`the worker ${how}${lastOutput === '' ? '' : ` and said: ${lastOutput}`}`, true);
   }
 
   /** Waits for an answer for a limited time. */

@@ -310,8 +310,8 @@ async function clearOutbox({ outbox }: Pick<TreeSetup, 'outbox'>): Promise<void>
 
 /** Creates the folder, and removes anything else at its path. */
 async function makeFolder(path: string): Promise<void> {
-  const found = await lstat(path).catch(() => null);
-  if (found !== null && !found.isDirectory()) await rm(path, { force: true });
+  const stats = await lstat(path).catch(() => null);
+  if (stats !== null && !stats.isDirectory()) await rm(path, { force: true });
   await mkdir(path, { recursive: true, mode: 0o700 });
   await chmod(path, 0o700);
 }

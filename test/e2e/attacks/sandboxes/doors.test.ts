@@ -114,9 +114,9 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
     expect(leftBy(run, name) ?? '', run.main.log).toBe(expected);
   });
 
-  test('the agent has its three descriptors, and no key of anybody is to be seen', () => {
+  test('the agent has only its three descriptors and sees no key', () => {
     const open = leftBy(run, 'descriptors')?.trim().split('\n') ?? [];
-    // The search itself opens files, and the agent's Node may read its certificates meanwhile.
+    // The search itself opens files, and the agent's Node may read its certificates at the same time.
     const own = /^[012] -> |\/proc\/\d+\/fd$|\.(?:crt|pem)$/;
     expect(open.length).toBeGreaterThanOrEqual(3);
     expect(open.filter((line) => !own.test(line))).toEqual([]);
@@ -134,7 +134,7 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
     expect(run.summary).toContain('`api.example.com:443 as evil.example` (1×)');
   });
 
-  test('and the isolation holds as far as it was measured', () => {
+  test('and the isolation is the measured one', () => {
     expect(run.summary).toContain('Isolation: namespace — own user, processes, files and network');
     expect(run.main.log).not.toContain('it can ');
   });

@@ -109,7 +109,7 @@ describe.each(subjects)('$name', ({ id, sessions, exported, imported, transcript
   });
 
   test.each(['', '../x', '../../etc/passwd', `${UUID}/x`, `${UUID}\n`, 'ses_', `ses_${'/'.repeat(26)}`, '-rf'])(
-    'an id such as %j is none',
+    'an id such as %j does not count',
     async (other) => {
       await using place = await createPlace();
       expect(await sessions.export(place, { id: other, redact })).toMatchObject({ kind: 'left-behind' });
@@ -123,7 +123,7 @@ describe.each(subjects)('$name', ({ id, sessions, exported, imported, transcript
     expect(await sessions.import(place, { id, content: Buffer.alloc(size, 'x') })).toBe(false);
   });
 
-  test('what is imported goes through no link', async () => {
+  test('an import follows no link', async () => {
     await using place = await createPlace();
     const outside = join(place.root, 'outside');
     await put(join(outside, 'file'), 'mine');
@@ -140,7 +140,7 @@ describe.each(subjects)('$name', ({ id, sessions, exported, imported, transcript
   });
 });
 
-test("Qwen Code's lines name the folder that they are to be found in", async () => {
+test("Qwen Code's lines name the folder in which they are found", async () => {
   await using place = await createPlace();
   const line = { type: 'user', cwd: '/old/place', message: { parts: [{ text: 'see /old/place/a.ts' }] } };
   await qwen.cli.sessions.import(place, { id: UUID, content: Buffer.from(lines(line)) });
@@ -163,7 +163,7 @@ test("Qwen Code's sum of a session is that of its answers", async () => {
   expect(await qwen.tokensOfQwenSession(place, '../x')).toBeNull();
 });
 
-test('Gemini CLI leaves a file without a message behind when it goes on: the one with messages is the session', async () => {
+test('Gemini CLI leaves a file without a message behind when it continues: the one with messages is the session', async () => {
   await using place = await createPlace();
   const chats = join(geminiFolder(place), 'chats');
   const head = { sessionId: UUID, projectHash: 'x', kind: 'main' };
@@ -181,7 +181,7 @@ test('Gemini CLI leaves a file without a message behind when it goes on: the one
   expect((await readdir(chats)).map((name) => name.slice(22, 24)).sort()).toEqual(['56', '58']);
 });
 
-test("what an earlier call left in the CLI's folder is gone before the next one", async () => {
+test("leftovers of an earlier call in the CLI's folder are gone before the next one", async () => {
   await using place = await createPlace();
   const { configFolder } = place;
   await put(join(configFolder, '.gemini/policies/own.toml'), 'allow');

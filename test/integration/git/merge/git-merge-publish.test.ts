@@ -38,7 +38,7 @@ test.each<['push' | 'pushOn']>([['push'], ['pushOn']])(
   },
 );
 
-test('the next run goes on from a merge, and merges once more', async () => {
+test('the next run continues from a merge, and merges once more', async () => {
   await using conflict = await setConflict(SIDES);
   const { scene, head } = conflict;
   const commit = await merged(conflict);
@@ -76,7 +76,7 @@ test('a merge comes from a bundle, is measured without the base, and pushed', as
   expect(await remote.push({ branch: BRANCH, commit, since: head, start })).toEqual({ kind: 'pushed' });
 });
 
-test('three jobs go on from a merge, and merge once more', async () => {
+test('three jobs continue from a merge, and merge once more', async () => {
   await using conflict = await setConflict(SIDES);
   const { scene, head } = conflict;
   const commit = await merged(conflict);
@@ -97,7 +97,7 @@ test('three jobs go on from a merge, and merge once more', async () => {
   expect(await remote.push({ ...push, start: { kind: 'continue', remoteHead: commit } })).toEqual({ kind: 'pushed' });
 });
 
-test('a branch that has merged its base goes on without another merge', async () => {
+test('a branch that has merged its base continues without another merge', async () => {
   await using conflict = await setConflict(SIDES);
   const { scene, head, base } = conflict;
   const commit = await merged(conflict);
@@ -220,7 +220,7 @@ test('a bundle with a merge of another commit than the one of the gate is not ta
 test('what the branch alone changed at a protected path may stay', async () => {
   await using conflict = await setConflict(SIDES);
   const { scene, head, base } = conflict;
-  // A person merged meanwhile.
+  // A person merged in the meantime.
   await conflict.repository.leave();
   await scene.git('checkout', '--quiet', '--force', head);
   await edit(scene, { '.github/own.yml': 'on: push\n' });

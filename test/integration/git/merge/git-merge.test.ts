@@ -369,7 +369,7 @@ describe('an agent does what it likes with its git', () => {
   });
 });
 
-describe('what a merge must not publish', () => {
+describe('files that a merge must not publish', () => {
   const protectedSides = {
     first: { ...TEXT.first, '.github/workflows/ci.yml': 'on: push\n' },
     lane: TEXT.lane,
@@ -401,14 +401,14 @@ describe('what a merge must not publish', () => {
     expect(await changedIn(conflict, 2)).toEqual(['a.txt', 'own.txt']);
   });
 
-  test('a conflict at a protected path is resolved as the base has it', async () => {
+  test('a conflict at a protected path takes the version of the base', async () => {
     const allowed = { allowProtectedPaths: ['.github/**'] };
     await using conflict = await setConflict(
       { ...protectedSides, lane: { ...TEXT.lane, '.github/workflows/ci.yml': 'on: lane\n', '.github/x.yml': 'x\n' } },
       allowed,
     );
     const { scene, head } = conflict;
-    // The next run is not allowed to do this any more.
+    // The next run is no longer allowed to do this.
     await conflict.repository.leave();
     const repository = await openAgain(scene, head, { allowProtectedPaths: [] });
     expect(await repository.beginMerge()).toMatchObject({ conflicts: ['a.txt'] });
@@ -419,7 +419,7 @@ describe('what a merge must not publish', () => {
     expect(await scene.git('show', `${BRANCH}:.github/x.yml`)).toBe('x');
   });
 
-  test('a secret in the resolution keeps its file as the base has it', async () => {
+  test('a file with a secret in its resolution keeps the version of the base', async () => {
     await using conflict = await setConflict(TEXT, { secretValues: () => ['correct-horse-battery-staple'] });
     const { scene, repository } = conflict;
     await repository.beginMerge();
@@ -430,7 +430,7 @@ describe('what a merge must not publish', () => {
     expect(await scene.git('show', `${BRANCH}:a.txt`)).toBe(LINES('base').trimEnd());
   });
 
-  test('a key that the base has had for long is no secret here', async () => {
+  test('a key that the base has had for long does not count as a secret here', async () => {
     const key = `npm_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8`;
     await using conflict = await setConflict({
       ...TEXT,
@@ -442,7 +442,7 @@ describe('what a merge must not publish', () => {
     expect(committed).toMatchObject({ merge: 'made', withheld: [] });
   });
 
-  test('what was withheld before stays withheld, in the work tree and out of the branch', async () => {
+  test('a file that was withheld before stays withheld, in the work tree and out of the branch', async () => {
     await using conflict = await setConflict(protectedSides);
     const { scene, repository } = conflict;
     const before = await resolve(conflict, () => scene.write('.github/workflows/own.yml', 'on: evil\n'));

@@ -38,7 +38,7 @@ describe('open pull requests are compared', () => {
     const heads = [
       await branch(scene, 'ralph/issue-1', { 'shared.txt': lines({ 2: 'one' }) }),
       await branch(scene, 'ralph/issue-2', { 'shared.txt': lines({ 2: 'two' }) }),
-      // The same file far below is no conflict.
+      // Lines far apart in one file do not conflict.
       await branch(scene, 'ralph/issue-3', { 'shared.txt': lines({ 35: 'three' }), 'ä b.txt': 'x' }),
       await branch(scene, 'ralph/issue-4', { 'other.txt': 'x' }),
     ];

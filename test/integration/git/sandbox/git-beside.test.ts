@@ -146,7 +146,7 @@ describe.each(places)('work beside the work tree, %s', (_, agentSandbox) => {
     },
   );
 
-  test("what was there before the agent worked is nobody's news, and what it brings over is not beside it any more", async () => {
+  test('work from before the agent began is not reported, nor is work that returns to the work tree', async () => {
     if (agentSandbox !== null) workIn(agentSandbox);
     await using scene = await setScene();
     await scene.git('switch', '-q', '-c', 'old');

@@ -51,7 +51,7 @@ const read = (change: string): string =>
    const answer = { kind: 'read', head: null, tree: '${ABSENT}', standIns: [], packs: { commits: null, content: null } };
    if (question.kind === 'read') return say({ ...answer, ${change} });`;
 
-describe('a worker that is none of ours', () => {
+describe('a worker that Ralph did not start', () => {
   test.each([
     ['answers with rubbish', "say('rubbish\\n')", /answered something else than what it was asked for/],
     ['answers another question', "say({ kind: 'replace' })", /answered something else/],

@@ -284,7 +284,7 @@ describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () =>
     await scene.git('fsck', '--strict');
   });
 
-  test('files that it closes, links to files of ours, and pipes', async () => {
+  test("files that it closes, links to the runner's files, and pipes", async () => {
     await using scene = await setScene();
     const { secret } = await layWitness(scene);
     await openFresh(scene);
@@ -439,7 +439,7 @@ describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () =>
   test('that cannot be given to it ends the run with a reason, and leaves the checkout as it is', async () => {
     await using scene = await setScene();
     const before = stateOf(scene.checkout);
-    const agentSandbox = scene.agentSandbox?.agentSandbox ?? fail('There is no room.');
+    const agentSandbox = scene.agentSandbox?.agentSandbox ?? fail('There is no sandbox.');
     Object.assign(agentSandbox, { give: () => Promise.reject(new Error('no such user')) });
     await expect(openFresh(scene)).rejects.toThrow('no such user');
     expect(stateOf(scene.checkout)).toEqual(before);

@@ -161,7 +161,7 @@ describe('a checkout that is "modified" as git makes it', () => {
     expect(idle.committed.commit).toBeNull();
   });
 
-  test('what a step really changed is still named', async () => {
+  test('a real change of a step is still named', async () => {
     await using scene = await setScene();
     await seed(scene, { '.gitattributes': '*.cs text\n', 'a.cs': CRLF, 'b.cs': CRLF });
     await scene.write('b.cs', 'one\r\n');
@@ -244,7 +244,7 @@ describe('names are bytes', () => {
     expect(listed.split('\0').filter(Boolean).sort()).toEqual([...names].sort());
   });
 
-  test('a rename that changes nothing but the case', async () => {
+  test('a rename that changes only the case', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     const { change, committed } = await iterate(scene, () =>

@@ -11,7 +11,7 @@ describe('problems() names every reason why a checkout cannot be used', () => {
     expect(await scene.repository.problems()).toEqual([]);
   });
 
-  test('a folder that is no checkout', async () => {
+  test('a folder that is not a checkout', async () => {
     await using scene = await setScene();
     await rm(join(scene.folder, '.git'), { recursive: true });
     const [problem, ...others] = await scene.repository.problems();
@@ -111,7 +111,7 @@ describe('problems() names every reason why a checkout cannot be used', () => {
   });
 
   test.skipIf(process.getuid?.() !== 0)(
-    'a checkout that belongs to another user is no problem (containers)',
+    'a checkout that belongs to another user is not a problem (containers)',
     async () => {
       await using scene = await setScene();
       await chown(scene.folder, 12345, 12345);
@@ -193,7 +193,7 @@ describe('openLane()', () => {
     },
   );
 
-  test('local commits that nobody else has stay reachable in the checkout', async () => {
+  test('local commits that exist only here stay reachable in the checkout', async () => {
     await using scene = await setScene();
     await scene.git('checkout', '--quiet', '-b', BRANCH);
     await scene.git('commit', '--quiet', '--allow-empty', '-m', 'only here');

@@ -107,7 +107,7 @@ describe('the checkout is the job’s own until the tree is left', () => {
     await scene.repository.leave();
   });
 
-  test('also where a file that git ignores stands in the place of what is published', async () => {
+  test('also where a file that git ignores is in the place of what is published', async () => {
     await using scene = await setScene();
     await scene.write('.gitignore', 'setup.txt\n');
     await publish(scene);
@@ -331,7 +331,7 @@ describe('a tree has what the checkout has', () => {
     expect(stateOf(scene.checkout)).toEqual(before);
   });
 
-  test('no loop’s state, no stash and no ref of ours', async () => {
+  test("no loop’s state, no stash and no ref of Ralph's", async () => {
     await using scene = await setScene();
     await scene.write('.git/info/exclude', '.ralph/state/\n');
     await scene.write('.ralph/PROMPT.md', 'x');
@@ -430,7 +430,7 @@ describe('whatever the checkout is, it is never where the work is done', () => {
     expect(await runGit(outer, ['status', '--porcelain'])).toBe(' M inner');
   });
 
-  test('one whose files are gone while the agent works: what is published is safe, and the run ends as ever', async () => {
+  test('one whose files are gone while the agent works: what is published is safe, and the run ends as usual', async () => {
     await using scene = await setScene();
     await openFresh(scene);
     const { committed } = await iterate(scene, () => scene.write('new.txt', 'new'));

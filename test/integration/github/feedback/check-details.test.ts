@@ -170,7 +170,7 @@ describe('what cannot be read is missing, and said to be', () => {
   test.each([
     ['nowhere', undefined, 'GitHub does not say where the log of the job is.'],
     ['a file', 'file:///etc/passwd', 'GitHub does not say where the log of the job is.'],
-  ])('a log that is said to be %s', async (_what, location, missing) => {
+  ])('a log that GitHub calls %s', async (_what, location, missing) => {
     await using at = await open();
     at.github.faults.inject(redirectTo(location));
     expect((await detailsOf(at, {})).missing).toBe(missing);

@@ -13,7 +13,7 @@ const everything: TokenIdentity['permissions'] = {
   ...{ metadata: 'read', contents: 'write', pull_requests: 'write', checks: 'read', actions: 'read', statuses: 'read' },
 };
 
-describe('what people have decided of a pull request', () => {
+describe("people's decisions on a pull request", () => {
   test('is its reviews by people with write permission, auto-merge and the merge queue, also with all that is said of it', async () => {
     await using at = await openPull();
     const { state } = at.github;

@@ -26,7 +26,7 @@ const everything: TokenIdentity['permissions'] = {
   statuses: 'read',
 };
 
-describe('what is said of a pull request', () => {
+describe('what people and CI say about a pull request', () => {
   test('comes with one request', async () => {
     await using at = await openPull();
     submitReview(
@@ -98,7 +98,7 @@ describe('what is said of a pull request', () => {
     expect(await at.forge.pullRequestNow(branch)).toBeNull();
   });
 
-  test('is nothing once the pull request is closed, and is of the newer one where there are two', async () => {
+  test('is empty once the pull request is closed, and comes from the newer one if there are two', async () => {
     await using at = await openPull();
     closePull(at.github.state, 1, { kind: 'closed', at: now });
     expect(await at.forge.pullRequestNow('ralph/queue')).toBeNull();
@@ -416,7 +416,7 @@ describe('checks', () => {
     expect((await at.forge.checksBefore(BASE)).map(({ name }) => name)).toEqual(names);
   });
 
-  test('of the commits before a first commit are none', async () => {
+  test('of the commits before a first commit are ignored', async () => {
     await using at = await openPull();
     expect(await at.forge.checksBefore(BASE)).toEqual([]);
   });
@@ -447,7 +447,7 @@ describe('checks', () => {
 });
 
 describe('an answer', () => {
-  test('stands in the thread of the comment', async () => {
+  test('is posted in the thread of the comment', async () => {
     await using at = await openPull();
     const [, thread] = reviewed(at, 2);
     const first = thread?.comments[0]?.id ?? 0;

@@ -35,7 +35,7 @@ async function reviewedPull(): Promise<ForgeFixture> {
   return at;
 }
 
-describe('what is said of a pull request is asked in smaller parts', () => {
+describe('what people and CI say about a pull request is requested in smaller parts', () => {
   test.each<[string, FaultEffect, number]>([
     ['where GitHub answers 502 with a page', answer(502, '<html>Bad gateway</html>'), 3],
     ['where GitHub answers 504', answer(504, { message: 'timedout' }), 3],
@@ -132,7 +132,7 @@ describe("errors of GitHub's GraphQL servers are weather", () => {
     }
   });
 
-  test('are asked again, and nobody hears of one that passes', async () => {
+  test('are requested again, and a failure that passes is not reported', async () => {
     await using at = await openForge();
     at.github.faults.inject({ match: { path: /graphql$/ }, times: 1, effect: words(SLOW) });
     expect((await at.forge.statesOf([1])).get(1)).toBe('missing');

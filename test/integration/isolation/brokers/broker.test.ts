@@ -87,7 +87,7 @@ const stream = (response: ServerResponse): ServerResponse =>
 /** Each answer costs 0.1 dollars: 10,000 tokens in, 3,000 out. */
 const tenCents: Handler = (_request, response) => stream(response).end(begun(10_000) + finished(3_000));
 
-test('the agent holds a placeholder, the provider gets the key, and nobody else is asked', async () => {
+test('the agent holds a placeholder, the provider gets the key, and no other server is called', async () => {
   await using scene = await createScene(tenCents);
   const call = await scene.open();
   expect(JSON.stringify([scene.environment, call.environment])).not.toContain(KEY);
@@ -235,7 +235,7 @@ describe('an answer that is packed, though nobody asked for it', () => {
   });
 });
 
-describe('who has no call', () => {
+describe('a client without a call', () => {
   test('a placeholder holds for its own call', async () => {
     await using scene = await createScene(tenCents);
     const first = await scene.open();
@@ -250,7 +250,7 @@ describe('who has no call', () => {
     expect((await second.end()).refused).toEqual(['a request without the placeholder of this call']);
   });
 
-  test('what is under way at the end is ended, and counted', async () => {
+  test('a request in progress at the end is ended, and counted', async () => {
     await using scene = await createScene((_request, response) => stream(response).write(begun(1_000)));
     const call = await scene.open();
     const reader = (await ask(call)).body?.getReader();
@@ -260,7 +260,7 @@ describe('who has no call', () => {
     expect(await reader?.read().catch(() => 'broken off')).toBe('broken off');
   });
 
-  test('who does not read does not keep the call from its end', async () => {
+  test('a client that does not read does not delay the end of the call', async () => {
     await using scene = await createScene((_request, response) => {
       stream(response).write(begun(1_000));
       const more = (): void => {
@@ -288,7 +288,7 @@ describe('who has no call', () => {
     sent.destroy();
   });
 
-  test('who hangs up again and again before the answer does not get past the limit', async () => {
+  test('a client that hangs up repeatedly before the answer does not exceed the limit', async () => {
     await using scene = await createScene(() => undefined);
     const call = await scene.open({ costUsd: 5 });
     const hangUp = async (nth: number): Promise<void> => {
@@ -310,7 +310,7 @@ describe('who has no call', () => {
     expect(await call.end()).toMatchObject({ exhausted: 'cost' });
   });
 
-  test('who hangs up before there is an answer pays for the question', async () => {
+  test('a client that hangs up before the answer pays for the request', async () => {
     await using scene = await createScene(() => undefined);
     const call = await scene.open();
     const hangUp = new AbortController();
@@ -360,7 +360,7 @@ describe('limits', () => {
     expect(await call.end()).toMatchObject({ costUsd: 0.5, exhausted: 'cost' });
   });
 
-  test('who waits and goes away asks nothing', async () => {
+  test('a client that waits and hangs up makes no request', async () => {
     let finish: () => void = () => undefined;
     await using scene = await createScene((_request, response) => {
       finish = () => stream(response).end(begun(1_000) + finished(10));

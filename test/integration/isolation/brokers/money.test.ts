@@ -103,7 +103,7 @@ describe('twenty requests at once', () => {
     expect(passed.every(({ text }) => text.endsWith(finished(5_000)))).toBe(true);
   });
 
-  test('of which each could use up what is left go one after another', async () => {
+  test('run one after another if each could use up the rest of the budget', async () => {
     let running = 0;
     let most = 0;
     await using scene = await createScene(claude, (_request, response) => {

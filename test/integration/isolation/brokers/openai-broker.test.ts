@@ -175,7 +175,7 @@ test('the placeholder of a call is void after its end, and an error does not bri
   expect(scene.seen).toHaveLength(1);
 });
 
-test('a provider that is not there is said', async () => {
+test('an unreachable provider is reported', async () => {
   const scene = await createScene(() => undefined);
   const call = await scene.open();
   await scene[Symbol.asyncDispose]();

@@ -66,7 +66,7 @@ describe('the environment', () => {
     });
   });
 
-  test('may not move its files or let it go on in the background', () => {
+  test('may not move its files or run anything in the background', () => {
     const given = {
       CLAUDE_CONFIG_DIR: '/elsewhere',
       CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '0',

@@ -8,7 +8,7 @@ const SIGNED = `Eq0BCkYIBxgCKkA+/${KEY}/kwE=`;
 const hiding = { redact: createRedactor([SECRET]), holdsSecret: createSecretFinder([SECRET]) };
 const claude = (...content: readonly object[]) => ({ type: 'assistant', message: { role: 'assistant', content } });
 
-describe('what a provider signed or encrypted stays as it is', () => {
+describe('texts that a provider signed or encrypted stay unchanged', () => {
   test.each<[string, object]>([
     ['a signature of Claude', claude({ type: 'thinking', thinking: 'Look.', signature: SIGNED })],
     ['an encrypted thought of Claude', claude({ type: 'redacted_thinking', data: SIGNED })],

@@ -60,7 +60,7 @@ test('the agent holds a placeholder, and asks the broker past the proxy', () => 
   });
 });
 
-test('whose account pays is said with each request', () => {
+test('each request names the account that pays', () => {
   const access = accessOf(
     { OPENAI_API_KEY: KEY, OPENAI_PROJECT: 'proj_1' },
     { allowedTools: [], model: null, prices: {} },

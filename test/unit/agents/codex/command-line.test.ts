@@ -56,7 +56,7 @@ describe('the command line', () => {
     expect(codexArguments({ ...plain, ...given })[5]).toBe(arg);
   });
 
-  test("the user's own arguments stand behind ours, before what is no option", () => {
+  test("the user's own arguments follow Ralph's, before the first argument that is not an option", () => {
     const extraArgs = ['-c', 'model_reasoning_effort="high"'];
     expect(codexArguments({ ...plain, extraArgs }).slice(-3)).toEqual([...extraArgs, '-']);
     expect(codexArguments({ ...plain, extraArgs, resume: SESSION_ID }).slice(-4)).toEqual([

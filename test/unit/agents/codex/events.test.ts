@@ -29,7 +29,7 @@ describe('what ends a call', () => {
     expect(failedWith(message).agentError).toEqual({ kind, text: message });
   });
 
-  test('an id that is none is not handed back to the CLI', () => {
+  test('an invalid id is not handed back to the CLI', () => {
     expect(analyzeIn(dialect, jsonLines({ ...STARTED, thread_id: '--last' }, DONE)).sessionId).toBeNull();
   });
 
@@ -37,12 +37,12 @@ describe('what ends a call', () => {
     expect(analyzeIn(dialect, jsonLines(STARTED, { type: 'error', message: 'x' }, DONE)).agentError).toBeNull();
   });
 
-  test('sums that are no number any more are unknown', () => {
+  test('sums that overflow are unknown', () => {
     const huge = { input_tokens: 1.7e308, output_tokens: 1.7e308 };
     expect(analyzeIn(dialect, jsonLines(STARTED, { ...DONE, usage: huge })).tokens).toBeNull();
   });
 
-  test('what it prints before an error of its own is no error', () => {
+  test('what it prints before an error of its own is not an error', () => {
     const error = 'Error: thread/resume: thread/resume failed: no rollout found for thread id x (code -32600)';
     const log = '2026-11-22T09:00:17.278050Z  WARN codex_core: no';
     expect(analyzeIn(dialect, `Reading prompt from stdin...\n${log}\n${error}\n`).agentError).toEqual({

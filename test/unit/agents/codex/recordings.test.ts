@@ -62,7 +62,7 @@ test.each([
   ['error-refused-killed.jsonl', ['session', 'activity', 'retry']],
   ['ratelimit-in-stream-then-ok.jsonl', ['session', 'activity', 'retry', 'text', 'session-used', 'end']],
   ['builtin-websocket-fallback.jsonl', ['session', 'activity', 'retry', 'text', 'session-used', 'end']],
-])('%s: what is tried again is told apart from work', (name, kinds) => {
+])('%s: a retry is distinguished from work', (name, kinds) => {
   expect(kindsOf(readIn(dialect, recording('codex', name)).events)).toEqual(kinds);
 });
 

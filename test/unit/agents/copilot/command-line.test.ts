@@ -39,7 +39,7 @@ describe('the command line', () => {
   });
 });
 
-test('what is given does not move its files or allow it more', () => {
+test("the user's options do not move its files or allow it more", () => {
   const given = { COPILOT_HOME: '/elsewhere', COPILOT_ALLOW_ALL: 'true', COPILOT_AUTO_UPDATE: 'true', CI: '' };
   expect(copilotEnvironment(given, '/run/copilot')).toEqual({
     COPILOT_CACHE_HOME: '/run/copilot/cache',

@@ -45,7 +45,7 @@ test.each([
   expect(readIn(dialect, recording('copilot', name)).finalMessage).toBe(message);
 });
 
-test('a failed call and its repetition are no work, and carry the words of the provider', () => {
+test('a failed call and its repetition are not work, and carry the words of the provider', () => {
   expect(kindsOf(readIn(dialect, recording('copilot', 'error-refused.jsonl')).events)).toEqual([
     'turns',
     'retry',
@@ -85,6 +85,6 @@ test('no exit code is believed alone', () => {
   expect(analyzeIn(dialect, jsonLines(error('no'), say('I go on.'), result(0))).agentError).toBeNull();
 });
 
-test('what a subagent says is not the last word', () => {
+test("a subagent's message is not the final one", () => {
   expect(readIn(dialect, jsonLines(say('mine'), say('its', { agentId: 'a' }), result(0))).finalMessage).toBe('mine');
 });

@@ -28,7 +28,7 @@ describe('the command line', () => {
   });
 });
 
-test('what is given does not change where it keeps its files or what it obeys', () => {
+test("the user's options do not change where it keeps its files or what it obeys", () => {
   const given = { GEMINI_CLI_HOME: '/x', GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_OWN: '1', KEPT: 'yes' };
   const environment = geminiEnvironment(given, '/config');
   expect(environment).toMatchObject({
@@ -83,7 +83,7 @@ describe('the way to the model', () => {
     });
   });
 
-  test.each(['file:///etc/passwd', 'https://me:secret@host', 'host'])('%s is no address', (address) => {
+  test.each(['file:///etc/passwd', 'https://me:secret@host', 'host'])('%s is not an address', (address) => {
     const access = cli.accessOf({ GEMINI_API_KEY: 'AIza-x', GOOGLE_GEMINI_BASE_URL: address }, setting);
     expect(access.kind).toBe('unusable');
   });

@@ -12,7 +12,7 @@ const COMPLETED = `data: ${JSON.stringify({ type: 'response.completed', response
 const delta = (text: string): string =>
   `data: ${JSON.stringify({ type: 'response.output_text.delta', item_id: 'msg_1', delta: text })}\n\n`;
 
-describe('what a request came to', () => {
+describe('the actual cost of a request', () => {
   test("by the user's prices: the cache's tokens are a part of the input", () => {
     const spent = spentOn(forwarded(responses({})), COMPLETED);
     // 200 tokens at 5, 800 at 0.5, 100 at 30 dollars per million.
@@ -49,7 +49,7 @@ describe('what a request came to', () => {
     expect(spentOn(request, answer)?.tokens).toBe(input + output);
   });
 
-  test('what has come since it was told is added', () => {
+  test('what came after the last report is added', () => {
     const chunk = (text: string): string => `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
     const early = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 2 } })}\n\n`;
     expect(spentOn(forwarded(chat({})), early + chunk('x'.repeat(40)))?.tokens).toBe(22);
@@ -58,7 +58,7 @@ describe('what a request came to', () => {
   });
 });
 
-describe('what a request is expected to come to', () => {
+describe('the expected cost of a request', () => {
   const expected = (api: 'responses' | 'chat', more: object): number => {
     const body = { model: 'gpt-5.5', stream: true, ...more };
     return forwarded(asked(api, body)).expected.tokens - Math.ceil(JSON.stringify(body).length / 4);

@@ -28,7 +28,7 @@ export const last = (usage: unknown): string =>
 export const DONE = 'data: [DONE]\n\n';
 
 /** Returns the account of an answer that arrives in these chunks. */
-export function told(api: OpenAiApi, chunks: readonly string[], type = 'text/event-stream; charset=utf-8') {
+export function accountOf(api: OpenAiApi, chunks: readonly string[], type = 'text/event-stream; charset=utf-8') {
   const reader = createOpenAiUsage(api, type);
   for (const one of chunks) reader.push(one);
   return reader.counts();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { OpenAiApi } from '../../../../src/agents/openai/usage.ts';
 import { runs } from '../../../runs.ts';
-import { DONE, begun, chatUsed, chunk, completed, last, text, told, used, whole } from './streams.ts';
+import { DONE, begun, chatUsed, chunk, completed, last, text, accountOf, used, whole } from './streams.ts';
 
 describe('chunks', () => {
   const streams: readonly (readonly [OpenAiApi, string, string])[] = [
@@ -17,13 +17,13 @@ describe('chunks', () => {
   ];
 
   test.each(streams)('of %s cut anywhere come to the same: %#', (api, stream, type) => {
-    const expected = told(api, [stream], type);
+    const expected = accountOf(api, [stream], type);
     expect(expected.usage).toEqual(whole);
     fc.assert(
       fc.property(fc.array(fc.nat(stream.length), { maxLength: 40 }), (cuts) => {
         const at = [0, ...cuts.toSorted((a, b) => a - b), stream.length];
         const chunks = at.slice(1).map((end, nth) => stream.slice(at[nth], end));
-        expect(told(api, chunks, type)).toEqual(expected);
+        expect(accountOf(api, chunks, type)).toEqual(expected);
       }),
       { numRuns: runs(200) },
     );
@@ -32,7 +32,7 @@ describe('chunks', () => {
   test.each(streams)('of %s that break off anywhere tell all or nothing: %#', (api, stream, type) => {
     fc.assert(
       fc.property(fc.nat(stream.length), (end) => {
-        const { usage, since } = told(api, [stream.slice(0, end)], type);
+        const { usage, since } = accountOf(api, [stream.slice(0, end)], type);
         expect(usage ?? whole).toEqual(whole);
         expect(usage === null || since === null).toBe(true);
       }),
@@ -49,7 +49,7 @@ describe('chunks', () => {
     const types = fc.constantFrom('text/event-stream', 'application/json', '');
     fc.assert(
       fc.property(fc.constantFrom<OpenAiApi>('responses', 'chat'), types, fc.array(piece), (api, type, chunks) => {
-        const { usage, since } = told(api, chunks, type);
+        const { usage, since } = accountOf(api, chunks, type);
         for (const count of [usage?.input, usage?.cached, usage?.output, since]) {
           expect(Number.isFinite(count ?? 0) && (count ?? 0) >= 0).toBe(true);
         }

@@ -1,6 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenAiApi } from '../../../../src/agents/openai/usage.ts';
-import { DONE, begun, chatUsed, chunk, completed, ended, event, last, text, told, used, whole } from './streams.ts';
+import {
+  DONE,
+  begun,
+  chatUsed,
+  chunk,
+  completed,
+  ended,
+  event,
+  last,
+  text,
+  accountOf,
+  used,
+  whole,
+} from './streams.ts';
 
 describe('a stream of the Responses API', () => {
   test.each<[string, readonly string[], object | null, number | null]>([
@@ -65,7 +78,7 @@ describe('a stream of the Responses API', () => {
     ['without any', ['event: ping\n\n'], null, null],
     ['that is no stream', ['<html>'], null, null],
   ])('%s', (_how, chunks, usage, since) => {
-    const answer = told('responses', chunks);
+    const answer = accountOf('responses', chunks);
     if (usage === null) expect(answer.usage).toBeNull();
     else expect(answer.usage).toMatchObject(usage);
     expect(answer.since).toBe(since);
@@ -123,7 +136,7 @@ describe('a stream of Chat Completions', () => {
     ['that tells none', [chunk({ content: 'a' }), DONE], null, 1],
     ['that is no stream', ['<html>'], null, null],
   ])('%s', (_how, chunks, usage, since) => {
-    const answer = told('chat', chunks);
+    const answer = accountOf('chat', chunks);
     if (usage === null) expect(answer.usage).toBeNull();
     else expect(answer.usage).toMatchObject(usage);
     expect(answer.since).toBe(since);
@@ -137,7 +150,7 @@ describe('an answer that does not stream', () => {
   ];
 
   test.each(answers)('of %s', (api, answer) => {
-    const read = (...chunks: readonly string[]) => told(api, chunks, 'application/json').usage;
+    const read = (...chunks: readonly string[]) => accountOf(api, chunks, 'application/json').usage;
     expect(read(answer)).toEqual(whole);
     expect(read(answer.slice(0, 20), answer.slice(20))).toEqual(whole);
     expect(read(`${answer}\n`)).toEqual(whole);

@@ -71,7 +71,7 @@ const step = (reason: string) => ({
 const text = { type: 'text', sessionID: SESSION, part: { text: 'All is done.' } };
 
 test.each(['tool-calls', 'length', 'content-filter', 'unknown'])(
-  'a last step that ended with %s is no result',
+  'a last step that ended with %s is not a result',
   (why) => {
     expect(analyzeIn(dialect, jsonLines(text, step('stop'), text, step(why)))).toMatchObject({
       ...failed('other', NO_RESULT),
@@ -89,7 +89,7 @@ test('what comes after an error does not make it a success', () => {
   expect(analyzeIn(dialect, jsonLines(error, text, step('stop'))).agentError).toEqual({ kind: 'server', text: 'no' });
 });
 
-test.each(['--last', 'ses_short', 'ses_dfd873624ffevkhmOGafMjYY0R; rm -rf .'])('%s is no id', (id) => {
+test.each(['--last', 'ses_short', 'ses_dfd873624ffevkhmOGafMjYY0R; rm -rf .'])('%s is not an id', (id) => {
   expect(analyzeIn(dialect, jsonLines({ ...text, sessionID: id })).sessionId).toBeNull();
 });
 

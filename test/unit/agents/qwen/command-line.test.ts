@@ -22,7 +22,7 @@ describe('the command line', () => {
   });
 });
 
-test('what is given does not change where it keeps its files or what it obeys', () => {
+test("the user's options do not change where it keeps its files or what it obeys", () => {
   const given = { QWEN_HOME: '/x', QWEN_CODE_SYSTEM_SETTINGS_PATH: '/x', QWEN_OWN: '1', KEPT: 'yes' };
   const environment = qwenEnvironment(given, { configFolder: '/config', inbox: '/in' });
   expect(environment).toMatchObject({

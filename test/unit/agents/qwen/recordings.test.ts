@@ -48,7 +48,7 @@ const error = (message: string) => ({
 test.each([
   ['error_during_execution', failed('other', /^error_during_execution$/)],
   ['error_max_turns', failed('max-turns', /^error_max_turns$/)],
-])('what the agent said last is no reason of %s', (subtype, expected) => {
+])('what the agent said last is not the reason of %s', (subtype, expected) => {
   const prose = 'The client now maps "You exceeded your current quota" to HTTP 429.';
   const lines = jsonLines(say(prose), { type: 'result', subtype, is_error: true, result: prose });
   expect(analyzeIn(dialect, lines)).toMatchObject({ ...expected, usageLimit: null });

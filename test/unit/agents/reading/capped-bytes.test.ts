@@ -75,7 +75,7 @@ test.each<[string, string, string | null, string]>([
   ['with a byte order mark', '\uFEFFa', null, '\uFEFFa'],
   ['cut at the blanks beside its gap', 'one two thr', 'ee four five', 'one two … four five'],
   ['cut where it is without a blank', 'one', 'two', 'one … two'],
-])('what was kept is decoded %s', (_how, head, tail, text) => {
+])('the kept bytes are decoded %s', (_how, head, tail, text) => {
   const encode = (words: string): Uint8Array => new TextEncoder().encode(words);
   expect(decodeKept({ head: encode(head), tail: tail === null ? null : encode(tail) })).toBe(text);
 });

@@ -119,7 +119,7 @@ describe.each(agents)('%s', (agent, dialect) => {
     }
   });
 
-  test('prose that quotes errors, printed without any event, is no error of a kind and no limit', () => {
+  test('prose that quotes errors, printed without any event, is neither an error of a kind nor a limit', () => {
     for (const error of [...ERRORS, ...COMPLAINTS])
       expect(analyzeIn(dialect, `The log says this:\n${error}\nSo the retry is tested now.`)).toMatchObject({
         agentError: { kind: 'other' },

@@ -39,7 +39,7 @@ test.each<AgentName>(['codex', 'copilot', 'qwen', 'command'])(
   },
 );
 
-test.each<Level>(['user', 'namespace'])('with isolation `%s` that is said, and the run goes on', async (level) => {
+test.each<Level>(['user', 'namespace'])('with isolation `%s` the run says so and continues', async (level) => {
   const rules = { run: ['Bash', 'Edit'], step: ['Bash(git add:*)'] };
   expect(await saidOf('codex', level, rules)).toEqual([expect.stringMatching(OF_STEP)]);
 });
@@ -49,13 +49,13 @@ test('a step by which nothing differs is not spoken of', async () => {
   expect(await saidOf('claude', 'none', { run: ['Bash'], step: ['Bash(git add:*)'] })).toEqual([]);
 });
 
-test('a step without rules of its own is as the run, and the same is said once', async () => {
+test("a step without rules of its own has the run's, and the same gap is reported once", async () => {
   const rules = ['Bash(git add:*)'];
   expect(await saidOf('codex', 'user', { run: rules, step: null })).toHaveLength(1);
   expect(await saidOf('codex', 'user', { run: rules, step: rules })).toHaveLength(1);
 });
 
-test('no step is looked at where there is no pipeline', async () => {
+test('no step is checked without a pipeline', async () => {
   const world = { config: { policy: { allowedTools: [] } }, log: {} } as unknown as Parameters<typeof checkRules>[0];
   await expect(checkStepRules(world, 'codex', { level: 'none', pipeline: null })).resolves.toBeUndefined();
 });

@@ -53,7 +53,7 @@ function workflow(inputs: string, variables = ''): string {
 const AGENT = { name: 'work', type: 'agent' };
 const CHECK = { name: 'check', type: 'command', config: { command: 'make check' } };
 
-test('without such a file nothing is said', async () => {
+test('without such a file there is no finding', async () => {
   expect(await found({ 'config.yaml': 'port: 80\n' })).toEqual([
     expect.objectContaining({ kind: 'ok', says: 'No pipeline: config.yaml has no `steps` of this action.' }),
   ]);

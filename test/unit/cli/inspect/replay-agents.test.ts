@@ -50,7 +50,7 @@ function askedIn(journal: Journal): readonly AgentName[] {
   return asked;
 }
 
-describe('what an agent was refused is judged by its own rules', () => {
+describe("an agent's denials are judged by its own rules", () => {
   test.each<[AgentName, string]>([
     ['codex', 'command_execution'],
     ['gemini', 'run_shell_command'],

@@ -43,12 +43,12 @@ test('one endless line is cut', async () => {
   expect(line?.length).toBe(500);
 });
 
-test('a character that the cut splits, and bytes that are none', async () => {
+test('a character that the cut splits, and bytes that are not characters', async () => {
   await put('a.log', Uint8Array.from([0xff, 0xfe, 0x61, 0x0a, 0xe6, 0x97]));
   expect(await lines()).toEqual(['��a', '�']);
 });
 
-describe('what is not a file of the folder is not read', () => {
+describe('an entry that is not a file of the folder is not read', () => {
   test('a link', async () => {
     await writeFile(join(folder, 'secret'), 'secret\n');
     await symlink(join(folder, 'secret'), join(folder, 'logs', 'a.log'));

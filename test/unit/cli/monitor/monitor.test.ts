@@ -93,7 +93,7 @@ describe('the published JSON Schema accepts what is printed', () => {
   });
 });
 
-describe('what is shown', () => {
+describe('the screen', () => {
   test('the local run, if there is or was one', async () => {
     await put('.ralph/status.json', { run: { ...runStatus, pid: 1 } });
     expect((await json([], here(createPlace('ref')))).local?.run).toMatchObject({ kind: 'ours', isAlive: false });
@@ -177,7 +177,7 @@ describe('what is shown', () => {
       },
     );
 
-    test('what an older run left at the top is not taken for it, nor are its logs', async () => {
+    test('leftovers of an older run at the top are not mistaken for it, nor are its logs', async () => {
       await putRun('', { branch: 'ralph/old', startedAt: minutesAgo.toISOString() }, minutesAgo);
       await put('.ralph/logs/ralph.log', 'old\n');
       await putRun(shop, { branch: 'ralph/shop' });
@@ -186,7 +186,7 @@ describe('what is shown', () => {
       expect(local.state).not.toBeNull();
     });
 
-    test('what is left in another folder is shown there, without the state of the last run', async () => {
+    test('leftovers in another folder are shown there, without the state of the last run', async () => {
       await putRun(shop, { branch: 'ralph/shop' });
       await putRun('packages/api', { branch: 'ralph/api', pid: 1 });
       const local = await seenFrom('packages/api');
@@ -204,7 +204,7 @@ describe('what is shown', () => {
       expect(await seenFrom('', { ...last, pid: 2, folder: '' })).toMatchObject({ run: { kind: 'ours' }, state: null });
     });
 
-    test('a folder behind a link, or outside of the checkout, is no place of a run', async () => {
+    test('a folder behind a link, or outside of the checkout, is not a place of a run', async () => {
       const outside = await realpath(await mkdtemp(join(tmpdir(), 'ralph-elsewhere-')));
       await mkdir(join(outside, '.ralph'));
       await writeFile(join(outside, '.ralph/status.json'), JSON.stringify({ run: runStatus }));
@@ -247,7 +247,7 @@ describe('what is shown', () => {
   });
 });
 
-describe('a status.json that cannot be read is said, and ends --once with 1', () => {
+describe('a status.json that cannot be read is reported, and ends --once with 1', () => {
   test.each<[string, () => Promise<void>, string]>([
     ['garbage', () => put('.ralph/status.json', '\u0000\u001b[2J'), 'contains NUL bytes'],
     ['half written', () => put('.ralph/status.json', '{"run": {"ver'), 'is not a JSON object'],
@@ -368,7 +368,7 @@ describe('without a terminal', () => {
     expect(await monitor(['--once'], empty)).toMatchObject({ code: 2, out: '' });
   });
 
-  test('a run that is gone is said, and is the end', async () => {
+  test('a vanished run is reported, and ends the monitor', async () => {
     await put('.ralph/status.json', { run: { ...runStatus, pid: 1 } });
     expect(await monitor([])).toMatchObject({ code: 0, out: expect.stringContaining('The run (PID 1) is gone') });
   });
@@ -494,7 +494,7 @@ describe('on a terminal', () => {
     expect(fake.seen.at(-1)?.join('\n')).toContain('PID 4711) is gone');
   });
 
-  test('what is half written is not shown', async () => {
+  test('a half-written line is not shown', async () => {
     await put('.ralph/status.json', { run: runStatus });
     let now = noon;
     const fake = fakeScreen(
@@ -509,7 +509,7 @@ describe('on a terminal', () => {
     expect(isBroken.at(-1)).toBe(true);
   });
 
-  test('p gives the order to the directory alone, and says what came of it', async () => {
+  test('p gives the order only to the folder, and reports its result', async () => {
     await put('.ralph/status.json', { run: runStatus });
     const [ref, directory] = [
       createPlace('ref'),

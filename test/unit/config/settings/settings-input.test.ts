@@ -146,7 +146,7 @@ describe('what `settings` refuses', () => {
   });
 });
 
-describe('what stands in the wrong place under `with`', () => {
+describe('a setting in the wrong place under `with`', () => {
   const job = { phase: 'gate', 'handoff-path': '/x', 'handoff-digest': '' };
   test.each<[string, Readonly<Record<string, string>>, readonly RegExp[]]>([
     ['nothing', { verify: 'make', settings: '', 'something-else': '1' }, []],

@@ -180,7 +180,7 @@ describe('precedence', () => {
   });
 });
 
-describe('what is said', () => {
+describe('the reported settings', () => {
   const linesOf = (setting: Setting): readonly string[] => configOf(setting).settings.lines;
   test.each<[string, Setting, readonly string[]]>([
     ['nothing where there is nothing', {}, []],
@@ -227,7 +227,13 @@ describe('what is said', () => {
       {
         environment: {
           ...{ PROJECT_NAME: 'shop', PROJECT_TYPE: 'go', AGENT_FILE: 'a', ENABLE_BACKUP: '1', SANDBOX_PROVIDER: 'e2b' },
-          ...{ RALPH_RUN_TAG: 'a', RALPH_ROOM: 'b', RALPH_HOME: '/srv', RALPH_TOKEN: 'c', RALPH_PROJECT_NAME: 'shop' },
+          ...{
+            RALPH_RUN_TAG: 'a',
+            RALPH_SANDBOX: 'b',
+            RALPH_HOME: '/srv',
+            RALPH_TOKEN: 'c',
+            RALPH_PROJECT_NAME: 'shop',
+          },
           ...{ MAX_CALL_PER_HOUR: '3', CLAUDE_CONFIG_DIR: '/a', VERBOSE: '1', RALPH_VERBOSE: '' },
         },
       },
@@ -327,7 +333,7 @@ describe('problems: all at once, with their places', () => {
   });
 });
 
-test('where nobody knows what the base branch says, that is said', () => {
+test('an unreadable base branch is reported', () => {
   const { settings } = parseConfig(textsWith(given({}), readRunSettings({}, null, '')));
   expect(settings).toMatchObject({ found: [], lines: [settings.unknown] });
   expect(settings.unknown).toContain('fetch-depth: 0');

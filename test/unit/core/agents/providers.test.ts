@@ -4,7 +4,7 @@ import { AGENT_NAMES, type AgentName } from '../../../../src/core/agent-names.ts
 import type { AgentError } from '../../../../src/core/analysis/analysis.ts';
 import {
   afterCall,
-  believableProviders,
+  plausibleProviders,
   chooseAgent,
   MAX_USAGE_WAIT_MS,
   passedOver,
@@ -42,7 +42,7 @@ const limited = (resumeAt: number | null, unconfirmed = false): ProviderCall =>
     end: { kind: 'exited', code: 1 },
   });
 
-describe('whose turn it is', () => {
+describe('the agent whose turn it is', () => {
   const later = noon + HOUR;
   test.each<[string, Providers, ReturnType<typeof chooseAgent>]>([
     ['nobody was in trouble', {}, { kind: 'agent', name: 'claude', probe: false }],
@@ -111,7 +111,7 @@ describe('whose turn it is', () => {
     expect(longestRefused(order, {})).toBe('claude');
   });
 
-  test('who stood before it, and why not they', () => {
+  test('the agents before it in the order, with the reasons', () => {
     const providers = { claude: open('limit', later), gemini: open('auth', later), codex: open('failing', noon) };
     expect(passedOver(['claude', 'codex', 'gemini'], providers, 'gemini', noon)).toEqual([
       { name: 'claude', why: 'limit', until: later },
@@ -247,7 +247,7 @@ describe('a clock that was wrong', () => {
   test('keeps no provider from a call for longer than its trouble may last', () => {
     const far = noon + 900 * 24 * HOUR;
     const wrong: Providers = { claude: open('limit', far), codex: open('auth', far), gemini: open('failing', far) };
-    expect(believableProviders(wrong, noon)).toEqual({
+    expect(plausibleProviders(wrong, noon)).toEqual({
       claude: open('limit', noon + MAX_USAGE_WAIT_MS),
       codex: open('auth', noon + HOUR),
       gemini: open('failing', noon + 15 * MINUTE),
@@ -256,7 +256,7 @@ describe('a clock that was wrong', () => {
 
   test('that went back ends no trouble before its time', () => {
     const providers: Providers = { claude: open('limit', noon + HOUR) };
-    expect(believableProviders(providers, noon - 2 * HOUR)).toBe(providers);
+    expect(plausibleProviders(providers, noon - 2 * HOUR)).toBe(providers);
     expect(chooseAgent(order, providers, noon - 2 * HOUR)).toMatchObject({ name: 'codex' });
   });
 });

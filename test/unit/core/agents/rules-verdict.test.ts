@@ -31,7 +31,7 @@ describe('before the first call', () => {
     });
   });
 
-  test('`Bash` is no remedy where it is not about commands', () => {
+  test('`Bash` is not a remedy where it is not about commands', () => {
     const verdict = rulesVerdict('X', { unmapped: ['Edit(src/**)'], allowsMore: 'change every file' }, 'none');
     expect(verdict).toMatchObject({
       kind: 'refused',

@@ -3,7 +3,7 @@ import { analyzeAt, block } from '../../agents/claude/fixtures.ts';
 
 type Said = Partial<ReturnType<typeof analyzeAt>['signal']>;
 
-describe('a summary goes on', () => {
+describe('a summary continues', () => {
   test.each<[string, string[], Said]>([
     ['over an indented line', ['SUMMARY: one', '  two'], { summary: 'one two' }],
     [
@@ -94,7 +94,7 @@ describe('without an end marker', () => {
   });
 });
 
-test('in the YAML-like form a summary goes on over what is indented deeper', () => {
+test('in the YAML-like form a summary continues over what is indented deeper', () => {
   const message = 'RALPH_STATUS:\n  SUMMARY: |\n    one\n    STATUS: two\n  QUESTION: three?\n    four\nfive';
   expect(analyzeAt(message).signal).toMatchObject({ summary: 'one STATUS: two', asks: 'three?', status: null });
 });

@@ -114,7 +114,7 @@ describe('out of a fingerprint are taken', () => {
 test.each([
   ['(1:9)', '(12:34)'],
   ['(12:34)', '(123:4)'],
-])('a place that a parser gives is no part of the fingerprint: %s and %s', (first, second) => {
+])('a position that a parser reports is not part of the fingerprint: %s and %s', (first, second) => {
   expect(fingerprintOf(`SyntaxError: Unexpected token ${first}`)).toBe(
     fingerprintOf(`SyntaxError: Unexpected token ${second}`),
   );

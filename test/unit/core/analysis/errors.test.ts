@@ -13,7 +13,7 @@ test.each([
   'The error message is nicer now.',
   '```\nError: in a fence\n```',
   'It prints `Error: in a code span`.',
-])('a field name, a declaration, prose or code is no error: %j', (message) => {
+])('a field name, a declaration, prose or code is not an error: %j', (message) => {
   for (const [, output] of inEveryFormat(message)) expect(analyzeAt(output).errors).toEqual([]);
 });
 

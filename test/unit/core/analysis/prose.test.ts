@@ -77,7 +77,7 @@ test.each<[string, boolean]>([
   ['## What changed?\n\nI moved the parser.', false],
   ['(Should I use tabs?)', true],
   ['I found two. Which of them is meant?', true],
-])('a question that its writer answers is none: %j → %s', (message, expected) => {
+])('a question that its writer answers does not count: %j → %s', (message, expected) => {
   expect(analyzeAt(message).question).toBe(expected);
 });
 
@@ -122,6 +122,6 @@ test.each([
   'Fixed TypeError: x is undefined in app.ts',
   'The Error: prefix is now shown.',
   '**Error:** handling of timeouts is done',
-])('prose about an error is none: %j', (message) => {
+])('prose about an error does not count: %j', (message) => {
   expect(analyzeAt(message).errors).toEqual([]);
 });

@@ -40,7 +40,7 @@ describe('a sentence without a negation is understood by itself', () => {
   });
 });
 
-describe('a sentence goes on', () => {
+describe('a sentence continues', () => {
   test.each([
     ['in the next line', 'It is not so that\nall tasks are complete.'],
     ['behind a stop without a blank', 'It is not v1.2 where all tasks are complete.'],

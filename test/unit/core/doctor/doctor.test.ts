@@ -140,7 +140,7 @@ test.each<[string, string, Finding['kind'] | undefined]>([
   ['issues have who put the label on', 'task-sources: issues', undefined],
   ['nobody knows whether the files of the default exist', 'max-iterations: 5', undefined],
   ['an expression says nothing', 'task-sources: ${{ vars.SOURCES }}', undefined],
-])('who gets a message: %s', (_, lines, kind) => {
+])('the recipients of messages: %s', (_, lines, kind) => {
   expect(of(input(lines), 'notify').map((found) => found.kind)).toEqual(kind === undefined ? [] : [kind]);
 });
 
@@ -785,7 +785,7 @@ describe('a workflow that calls the reusable one', () => {
   });
 });
 
-test('odd data for a workflow is none of ours, and never throws', () => {
+test('odd data for a workflow is not taken for one of Ralph, and never throws', () => {
   for (const data of [
     null,
     7,

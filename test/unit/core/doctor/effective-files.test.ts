@@ -34,7 +34,7 @@ const settings: readonly EffectiveSetting[] = [
 const inputsOf = (files: readonly WorkflowFile[]): unknown =>
   files.map((one) => (one.kind === 'workflow' ? one.workflow.uses.map(({ inputs }) => inputs) : one.why));
 
-test('what stands in the place of inputs that nobody gave is checked like inputs', () => {
+test('a text in the place of inputs that nobody gave is checked like inputs', () => {
   expect(inputsOf(withEffectiveInputs([file], [{ workflow: WORKFLOW, settings, problems: [] }]))).toEqual([
     [{ 'max-iterations': '3', 'task-label': 'ralph-task', verify: 'npm test' }],
   ]);

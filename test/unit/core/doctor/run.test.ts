@@ -95,7 +95,7 @@ test('a run that is set up sees all but what its token cannot see, and how far t
 
 type Row = readonly [string, Partial<OwnRun>, Partial<Facts>, Finding['check'], Finding['kind'], RegExp];
 
-describe('what a run finds of itself', () => {
+describe('the findings of a run about itself', () => {
   test.each<Row>([
     ['no push', { pushObstacle: known('The token may not push.') }, {}, 'permissions', 'problem', /may not push/],
     ['push unknown', { pushObstacle: unknown }, {}, 'permissions', 'unchecked', /did not answer/],

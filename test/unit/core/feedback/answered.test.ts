@@ -240,7 +240,7 @@ describe('of an answer of a loop in another job', () => {
 describe('of a merge', () => {
   const lockFiles = [{ path: 'go.sum', tool: 'go', result: 'made' }] as const;
 
-  test('what came of its lock files is part of the answer', () => {
+  test('the result for its lock files is part of the answer', () => {
     const entry = iteration(said, { commit: 'c1' });
     const merged = { ...entry, evidence: { ...entry.evidence, lockFiles } };
     expect(itemAfter({ state: 'done' }, merged).answer).toMatchObject({ lockFiles });

@@ -57,7 +57,7 @@ Run npm test
 Error: Exit code 1`);
 });
 
-test('of a check of which nothing else is known, what there is', () => {
+test('of an otherwise unknown check, what there is', () => {
   const task = taskOfCheck(status({ url: null }), { ...nothing, missing: 'The log is gone' }, where);
   expect(task.title).toBe('Check "ci/other" fails');
   expect(task.body).toBe('Conclusion: failure\n\nThe log is gone.');

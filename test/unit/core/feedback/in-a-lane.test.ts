@@ -43,7 +43,7 @@ const being = (state: TaskProgress['state'], change: Partial<TaskProgress> = {})
 const finishes = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } as const;
 const fresh = initialState('queue', noon);
 
-describe('what is worked on next', () => {
+describe('the next task', () => {
   const aside = being('todo', { setAside: { times: 1, at: noon } });
   test.each<[string, readonly Task[], Readonly<Record<string, TaskProgress>>, string | null, string | null]>([
     ['a thread, before the highest priority', [task(1, { priority: 1 }), thread(7)], {}, null, 'thread-7'],
@@ -236,7 +236,7 @@ describe('people name it', () => {
     ]);
   });
 
-  test('to have it tried again, whose rounds were used up', () => {
+  test('to ask for another try, whose rounds were used up', () => {
     const found = {
       subjects: [subjectOfTask(thread(7))].filter((subject) => subject !== null),
       isUndecided: () => false,

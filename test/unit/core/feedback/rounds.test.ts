@@ -291,7 +291,7 @@ test.each<[Subject, string]>([
   [{ kind: 'review', review: 7, by: 'Ada' }, '7'],
   [{ kind: 'check', name: 'test', head: 'h1' }, 'h1'],
   [{ kind: 'conflict', branch: 'main', base: 'b1' }, 'b1'],
-])('what asks is named: %j', (on, asked) => {
+])('the requester is named: %j', (on, asked) => {
   const one = task(1, {
     id: 'thread-1',
     source: { kind: 'feedback', on, pullRequest: 5, url: 'https://example.test/5' },
@@ -365,7 +365,7 @@ describe('whatever is asked and done', () => {
   }
 });
 
-describe('what was tried', () => {
+describe('earlier attempts', () => {
   const answered = { ...check, answer: { ...changed, commit: 'c1', words: 'Fixed it.' } };
   const asked = (before: FeedbackItem, by: string, change: Partial<CurrentSubjects> = {}): FeedbackItem | undefined =>
     mergeSubjects(remembered({ [CHECK]: before }, { [CHECK]: done }), found({ [CHECK]: by }, change)).feedback.items[

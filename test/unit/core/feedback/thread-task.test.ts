@@ -169,7 +169,7 @@ test.each<[string, string]>([
   expect(taskOf([comment(1, ada, text)])?.title).toBe(expected);
 });
 
-test('what a review says as a whole is a task', () => {
+test('the body of a review is a task', () => {
   const one = review(7, ada, 'changes-requested', 1, '/ralph run\nSplit it.\n<!-- or not -->');
   expect(taskOfReview({ review: one, by: ada }, pullRequestNow())).toEqual({
     id: 'review-7',

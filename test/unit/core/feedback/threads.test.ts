@@ -242,7 +242,7 @@ test('60 threads of one review are 60 tasks, and what GitHub did not show is cou
   expect([asked.length, asked[0]?.asking.id, more]).toEqual([60, 1, 2]);
 });
 
-describe('whoever must be asked about', () => {
+describe('the accounts to look up', () => {
   test('is everybody who said something, once, the newest first; not ourselves', () => {
     const now = pullRequestNow({
       threads: [thread([comment(1, ada, 'A'), answer(2, 1), comment(3, eve, 'B'), comment(4, null, 'C')])],
@@ -255,7 +255,7 @@ describe('whoever must be asked about', () => {
     expect(authorsToCheck(pullRequestNow({ threads: [thread([answer(1, null, { by: eve })])] }))).toEqual([eve]);
   });
 
-  test('is no more than 30', () => {
+  test('are no more than 30', () => {
     const comments = Array.from({ length: 40 }, (_, id) =>
       comment(id, { login: `u${String(id)}`, id, kind: 'user' }, 'A'),
     );
@@ -301,7 +301,7 @@ describe('whatever is said', () => {
     { minLength: 1, maxLength: 6 },
   );
 
-  test('no word of somebody who may not write is in a task', () => {
+  test('no word of somebody without write access is in a task', () => {
     fc.assert(
       fc.property(fc.array(anyComments, { maxLength: 3 }), anyReviews, (all, reviews) => {
         const now = pullRequestNow({ threads: all.map((comments) => thread(comments)), reviews });
@@ -314,7 +314,7 @@ describe('whatever is said', () => {
     );
   });
 
-  test('a thread without a word of somebody who may write asks nothing', () => {
+  test('a thread without a word from a person with write access asks for nothing', () => {
     fc.assert(
       fc.property(anyComments, anyReviews, (comments, reviews) => {
         const heard = comments.some(({ by, text }) => by !== null && isTrusted(by) && !text.startsWith('<!--'));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { agentSandboxEnvironment } from '../../../../src/core/isolation/environment.ts';
 
 const surroundings = {
-  home: '/var/tmp/room/home',
+  home: '/var/tmp/sandbox/home',
   proxyPort: 3128,
   isVisible: (path: string) => !path.startsWith('/home/'),
 };
@@ -28,7 +28,7 @@ test('what leads to the folders of another user is left out, and the proxy is th
     PATH: '/usr/bin',
     GOROOT: '/usr/lib/go',
     DATABASE_URL: 'postgres://db',
-    HOME: '/var/tmp/room/home',
+    HOME: '/var/tmp/sandbox/home',
     USER: 'ralph',
     LOGNAME: 'ralph',
     SHELL: '/bin/sh',

@@ -269,7 +269,7 @@ describe('a target', () => {
     'a.0x7f:80',
     `${'a'.repeat(64)}.example:443`,
     `${'a.'.repeat(127)}example:443`,
-  ])('%j is none', (text) => {
+  ])('%j is rejected', (text) => {
     expect(parseTarget(text, null)).toBeNull();
   });
 });
@@ -323,7 +323,7 @@ describe('the hosts of the providers', () => {
     expect(modelHostsAmong(named(host), never)).toEqual([]);
   });
 
-  test('all below a name of theirs is said as well', () => {
+  test("a wildcard below a provider's host is reported as well", () => {
     expect(modelHostsAmong(named('*.anthropic.com'), never)).toHaveLength(1);
     for (const asked of [{ kind: 'any' }, { kind: 'none' }] as const) expect(modelHostsAmong(asked, never)).toEqual([]);
   });

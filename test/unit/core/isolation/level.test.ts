@@ -19,7 +19,7 @@ test('auto tries the strongest first, a level that is named is tried alone, and 
   expect(levelsToTry('none')).toEqual([]);
 });
 
-test('what was reached holds, and a weaker one says why', () => {
+test('the reached level holds, and a weaker one says why', () => {
   const reached = { reached: 'namespace', failed: [], byOutsiders: true, mustLimit: false } as const;
   expect(settleLevel('auto', reached)).toEqual({ kind: 'settled', level: 'namespace', why: null });
   expect(settleLevel('auto', { reached: 'user', failed: [noRoot], byOutsiders: true, mustLimit: false })).toEqual({
@@ -57,7 +57,7 @@ test('auto falls to none for a schedule, and not for what outsiders can bring ab
   });
 });
 
-test('nothing but a level that was reached, or none, is ever settled', () => {
+test('only a level that was reached, or no level, is ever settled', () => {
   for (const wanted of wantedIsolations)
     for (const reached of [null, 'namespace', 'user'] as const)
       for (const byOutsiders of [true, false]) {

@@ -117,14 +117,14 @@ test.each<[AttemptName, AttemptResult, readonly string[]]>([
   );
 });
 
-test('what was not answered has failed', () => {
+test('a try without an answer has failed', () => {
   const { checks, failed } = judgeProbe('namespace', 'limited', {});
   expect(failed).toHaveLength(checks);
   const others = Object.entries(perfect('user', 'open')).filter(([name]) => name !== 'signal the action');
   expect(judgeProbe('user', 'open', Object.fromEntries(others)).failed).toEqual(['signal the action']);
 });
 
-test('what is found fits into the facts of a run', () => {
+test('the results fit into the facts of a run', () => {
   const facts: IsolationFacts = {
     ...{ level: 'namespace', why: null, network: 'limited', allowedHosts: 0, refused: {} },
     ...{ keyHidden: true, processesLeft: null },

@@ -113,7 +113,7 @@ test.each([
   'https://2130706433/',
   'https://*.example.com/',
   'file:///opt/simple',
-])('%s is no public registry', (url) => {
+])('%s is not a public registry', (url) => {
   expect(hosts('cargo', null, { CARGO_REGISTRIES_X_INDEX: url })).toEqual(['index.crates.io', 'static.crates.io']);
 });
 

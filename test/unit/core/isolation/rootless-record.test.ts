@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { rootlessRecord } from '../../../../src/core/isolation/sandbox-record.ts';
 
-const record = { version: 1, id: '0b0e6a3e-7c3c-4d5e-9d55-2f1f0c7b1a11', folder: '/var/tmp/ralph-room-12ab34cd' };
+const record = { version: 1, id: '0b0e6a3e-7c3c-4d5e-9d55-2f1f0c7b1a11', folder: '/var/tmp/ralph-sandbox-12ab34cd' };
 
-test('what names a sandbox of ours is one', () => {
+test("the record of one of Ralph's sandboxes is accepted", () => {
   expect(rootlessRecord.parse(record)).toEqual(record);
 });
 
@@ -12,9 +12,9 @@ test.each([
   { ...record, id: 'x' },
   { ...record, folder: '/' },
   { ...record, folder: '/home/runner' },
-  { ...record, folder: 'ralph-room-12ab34cd' },
-  { ...record, folder: '/var/tmp/ralph-room-12ab34cd/..' },
-  { ...record, folder: '/var/tmp/../ralph-room-12ab34cd' },
+  { ...record, folder: 'ralph-sandbox-12ab34cd' },
+  { ...record, folder: '/var/tmp/ralph-sandbox-12ab34cd/..' },
+  { ...record, folder: '/var/tmp/../ralph-sandbox-12ab34cd' },
   { ...record, more: true },
 ])('%j names nothing that is removed', (other) => {
   expect(rootlessRecord.safeParse(other).success).toBe(false);

@@ -9,7 +9,7 @@ import {
 
 const process = { pid: 7, started: '100', namespace: 'pid:[1]', boot: 'a', parent: { pid: 3, started: '50' } };
 const record: AgentSandboxRecord = {
-  ...{ version: 2, uid: 60_800, folder: '/var/tmp/ralph-room-12ab34cd', userName: 'ralph-60800', isLeaving: false },
+  ...{ version: 2, uid: 60_800, folder: '/var/tmp/ralph-sandbox-12ab34cd', userName: 'ralph-60800', isLeaving: false },
   given: [{ path: '/home/runner/shop', uid: 1001, gid: 1001 }],
   opened: [{ path: '/home/runner', isPlain: true }],
   closed: [{ path: '/home/runner', mode: 0o755 }],

@@ -8,7 +8,7 @@ test.each([
     { processes: [], leftovers: ['the user ralph-60800 (userdel ralph-60800)', 'the folder /x (rm -rf /x)'] },
     "The agent's sandbox could not be removed completely. Remove as root what is left on this machine: the user ralph-60800 (userdel ralph-60800); the folder /x (rm -rf /x).",
   ],
-])('of what is left people are told what to do (%#)', (remains, sentence) => {
+])('people learn what to do about leftovers (%#)', (remains, sentence) => {
   expect(remainsSentence(remains)).toBe(sentence);
   expect(isGone(remains)).toBe(sentence === null);
 });

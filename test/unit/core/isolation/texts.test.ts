@@ -30,7 +30,7 @@ test('of too many hosts those stay that were asked for most, and long names that
   expect(cutFacts({ ...facts, refused: { [`${long}1`]: 2, [`${long}2`]: 3 } }).refused).toEqual({ [long]: 5 });
 });
 
-test('what is handed over is always taken', () => {
+test('handed-over facts are always accepted', () => {
   const anyFacts = fc.record({
     ...{ level: fc.constant('user' as const), network: fc.constant('open' as const), keyHidden: fc.boolean() },
     why: fc.option(fc.string({ maxLength: 1000, unit: 'binary' })),
@@ -69,7 +69,7 @@ test('every text is changed, hosts that become the same are one', () => {
 });
 
 describe('of a record', () => {
-  test('no sentence is taken, no unknown check, and no host that is none', () => {
+  test('no sentence, no unknown check and no invalid host is accepted', () => {
     const recorded = {
       ...facts,
       why: 'Approved by the security team.',
@@ -84,7 +84,7 @@ describe('of a record', () => {
   });
 
   test.each([undefined, null, 'namespace', {}, { ...facts, level: 'perfect' }, { ...facts, more: 1 }])(
-    '%j are no facts',
+    '%j are not facts',
     (recorded) => {
       expect(recordedFacts(recorded)).toBeNull();
     },

@@ -22,10 +22,10 @@ const plan: ViewPlan = {
   disks: ['/', '/opt/cache', '/boot/efi'],
   hidden: ['/home', '/root', '/mnt', '/home/runner', '/home/runner/work'],
   readOnly: ['/home/runner/node'],
-  handed: ['/var/tmp/room/inbox'],
-  writable: ['/var/tmp/room/home'],
+  handed: ['/var/tmp/sandbox/inbox'],
+  writable: ['/var/tmp/sandbox/home'],
   places: ['/home/runner/work/shop/shop'],
-  replaced: { '/etc/passwd': '/var/tmp/room/inbox/passwd' },
+  replaced: { '/etc/passwd': '/var/tmp/sandbox/inbox/passwd' },
 };
 
 test.each([
@@ -89,9 +89,9 @@ describe('viewOf()', () => {
     ['/home/runner/work/other/other', 'mode=755'],
     ['/home/runner/work/shop/shop/src', 'mode=755'],
     ['/home/runner/node/bin', 'bind,ro'],
-    ['/var/tmp/room/home', 'bind,rw'],
-    ['/var/tmp/room/inbox', 'bind,ro'],
-    ['/var/tmp/room/root', 'mode=1777'],
+    ['/var/tmp/sandbox/home', 'bind,rw'],
+    ['/var/tmp/sandbox/inbox', 'bind,ro'],
+    ['/var/tmp/sandbox/root', 'mode=1777'],
     ['/root/.ssh', 'mode=755'],
     ['/tmp/x', 'mode=1777'],
     ['/run/docker.sock', 'mode=755'],
@@ -162,13 +162,14 @@ test('disks in hidden folders are not there', () => {
   expect(coverOf('/opt/cache/x', given)).toMatch(/^bind,ro/);
 });
 
-test('folders of the machine are taken from the stage, and what is of the sandbox is not', () => {
+test('folders of the machine are taken from the stage, and those of the sandbox are not', () => {
   const { staged } = viewOf(plan, PLACES);
   const sources = new Map(mountsOf(plan).map(([source, place]) => [place, source]));
   for (const place of ['/usr', '/etc', '/opt', '/opt/cache', '/home/runner/node'])
     expect(sources.get(place)).toBe(`/stage/${String(staged.indexOf(place))}`);
-  for (const place of ['/sys', '/var/tmp/room/inbox', '/var/tmp/room/home']) expect(sources.get(place)).toBe(place);
-  expect(sources.get('/etc/passwd')).toBe('/var/tmp/room/inbox/passwd');
+  for (const place of ['/sys', '/var/tmp/sandbox/inbox', '/var/tmp/sandbox/home'])
+    expect(sources.get(place)).toBe(place);
+  expect(sources.get('/etc/passwd')).toBe('/var/tmp/sandbox/inbox/passwd');
 });
 
 test.each([

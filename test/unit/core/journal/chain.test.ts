@@ -33,7 +33,7 @@ describe('a chain', () => {
     expect(checkChain(lines.join('\n'), sha256)).toMatchObject({ kind: 'intact' });
   });
 
-  test('of an earlier version is none', () => {
+  test('of an earlier version is called unchained', () => {
     expect(check(plain)).toEqual({ kind: 'unchained', last: sha256(plain.at(-1) ?? '') });
     expect(checkChain('', sha256)).toEqual({ kind: 'unchained', last: null });
   });

@@ -74,7 +74,7 @@ test('of a task that it found it holds no text', () => {
   ).not.toContain('secret');
 });
 
-test('one of before tasks could stand in files is read as one without any', () => {
+test('one from a version that did not record tasks in files is read as one without any', () => {
   const {
     found,
     evidence: { checklist, ...oldEvidence },

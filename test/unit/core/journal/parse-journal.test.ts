@@ -50,7 +50,7 @@ describe('a run that was killed', () => {
   });
 });
 
-describe('what is wrong is reported with its line', () => {
+describe('a mistake is reported with its line', () => {
   test.each<[string, string, readonly (string | RegExp)[]]>([
     ['an empty file', '', [/^1: a journal begins with the start/]],
     ['nothing but a cut-off start', start.slice(0, 40), [/^1: a journal begins with the start/]],

@@ -215,7 +215,7 @@ describe('what of an iteration counts', () => {
     expect(signalsOf(iteration)).toMatchObject(expected);
   });
 
-  test('errors are told apart by their fingerprints, of which 400 characters are kept', () => {
+  test('errors are distinguished by their fingerprints, which keep 400 characters', () => {
     const failing = (fingerprint: string): Play => ({ output: { errors: [{ text: 'Error', fingerprint }] } });
     expect(play([failing('a'), failing('b')]).state.circuit).toMatchObject({
       errorStreaks: [{ fingerprint: 'b', count: 1 }],

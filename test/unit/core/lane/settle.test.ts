@@ -222,7 +222,7 @@ describe('claims against evidence', () => {
     expect(step.kind === 'iterate' ? step.hints : []).toContain(hint);
   });
 
-  test('a file that is written again as it was is no lie when an iteration that was killed before its verdict left it; said again without that, it is', () => {
+  test('a file rewritten unchanged does not contradict the claim if a killed iteration had left it; without that, it does', () => {
     const begun = play([progress({ output: { signal: { status: 'IN_PROGRESS', exitSignal: false } } })]);
     const repeats: Play = {
       output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, filesModified: 1 } },
@@ -282,7 +282,7 @@ describe('questions', () => {
 });
 
 describe('work that must not be published is not done', () => {
-  test('a claim that stands on withheld files is a discrepancy, and the next prompt names the way out', () => {
+  test('a claim that rests on withheld files is a discrepancy, and the next prompt names the way out', () => {
     const { verdicts, step } = play([
       progress({
         withheld: ['.github/workflows/ci.yml'],
@@ -337,7 +337,7 @@ describe('a claim while a file that the git server refused lies there as it was'
   });
 });
 
-describe('a status block in a code fence is no signal, and the next prompt says why', () => {
+describe('a status block in a code fence is not a signal, and the next prompt says why', () => {
   test.each(
     named([
       ['nothing but the fenced block', progress({ fencedBlock: true }), ['fenced_block']],
@@ -405,7 +405,7 @@ describe('what is not the agent’s doing', () => {
     expect(after.state.tasks['issue-1']?.attempts).toBe(before.state.tasks['issue-1']?.attempts);
   });
 
-  test('progress counts all the same', () => {
+  test('progress counts anyway', () => {
     const before = play([idle, idle]);
     const after = play([progress({ end: { kind: 'timeout', of: 'run' } })], { state: before.state, tree: before.tree });
     expect(after.state.circuit).toMatchObject({ kind: 'closed', noProgress: 0 });
@@ -491,7 +491,7 @@ describe('a limit of the provider parks', () => {
   });
 });
 
-test('what a call used is charged when it ends', () => {
+test("a call's usage is charged when it ends", () => {
   const { state } = play([progress({ minutes: 2, output: { tokens: 7, costUsd: 0.5 } })]);
   expect(state.windows).toEqual({
     hour: { openedAt: noon, calls: 1, tokens: 7 },

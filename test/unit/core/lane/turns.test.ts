@@ -14,7 +14,7 @@ const session = (id: string, lastUsedAt = noon) => ({ id, startedAt: noon, lastU
 const own: LaneState = { ...initialState('queue', noon), agent: 'claude', session: session('a') };
 const handedOn = switchAgent(own, 'codex', 'limit', noon);
 
-test("an agent's conversation rests while it is another one's turn, and goes on when it is its own again", () => {
+test("an agent's conversation rests during another agent's turn, and continues when its own turn comes", () => {
   expect(handedOn).toMatchObject({ agent: 'codex', session: null, resting: { claude: { id: 'a' } } });
   const worked: LaneState = { ...handedOn, session: session('b') };
   const back = switchAgent(worked, 'claude', 'by_order', noon);
@@ -25,7 +25,7 @@ test("an agent's conversation rests while it is another one's turn, and goes on 
   ]);
 });
 
-test('its own turn changes nothing, and the first turn of all is no hand-over', () => {
+test('its own turn changes nothing, and the very first turn is not a hand-over', () => {
   expect(switchAgent(own, 'claude', 'limit', noon)).toBe(own);
   const first = switchAgent(initialState('queue', noon), 'codex', 'by_order', noon);
   expect(first).toEqual({ ...initialState('queue', noon), agent: 'codex' });
@@ -54,7 +54,7 @@ test('one is dropped without the other, a person drops all of them', () => {
   expect(resetSessions(both, 'completed', noon)).toMatchObject({ session: null, resting: {} });
 });
 
-test('one that rested for longer than any is carried on is forgotten', () => {
+test('a session that rested for longer than the maximum is forgotten', () => {
   const expired = noon + policy.sessionExpiryMs;
   expect(dropExpiredSessions(handedOn, policy, expired).resting).toEqual({});
   expect(dropExpiredSessions(handedOn, policy, expired - HOUR)).toBe(handedOn);

@@ -79,7 +79,7 @@ describe('the layout, where only part of its files is there', () => {
   ])('%s: %j', isRecognised);
 });
 
-describe('what is said of its files', () => {
+describe('what a layout says about its files', () => {
   const lines = (paths: readonly string[], texts: Readonly<Record<string, string>> = {}): readonly string[] =>
     describeLayout('bmalph', {
       ...{ paths, links: [], texts, steps: stepCounts(texts), promptFile: '.ralph/PROMPT.md' },
@@ -163,7 +163,7 @@ describe('what is said of its files', () => {
   });
 });
 
-describe('what is said of symbolic links', () => {
+describe('what the layouts say about symbolic links', () => {
   const said = (
     layout: LayoutName | null,
     links: readonly string[],

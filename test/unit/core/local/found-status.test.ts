@@ -46,7 +46,7 @@ describe('a run of another Ralph is read as far as it goes', () => {
   });
 });
 
-describe('what cannot be read is said', () => {
+describe('an unreadable status is reported', () => {
   test.each([
     ['nothing', '', 'is not a JSON object'],
     ['half of it', '{"run": {"version": 1, "pi', 'is not a JSON object'],

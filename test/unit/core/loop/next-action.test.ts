@@ -79,7 +79,7 @@ const stepWait = { outcome: { kind: 'parked', reason: 'step_circuit' } };
 const byPerson = (by: string): object => ends({ kind: 'paused', reason: 'by_person', by });
 
 test.each<[string, Change, object]>([
-  // Work begun on the branch is finished, whatever becomes due meanwhile
+  // Work begun on the branch is finished, whatever becomes due in the meantime
   ['the run begins', {}, { kind: 'open-branch' }],
   ['the branch is open', { known: { stage: 'opened' } }, { kind: 'verify-base' }],
   ['the base is verified', { known: { stage: 'base-verified' } }, { kind: 'merge-repaired-base' }],

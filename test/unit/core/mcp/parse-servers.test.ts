@@ -59,7 +59,7 @@ describe('a server', () => {
   });
 });
 
-describe('what is wrong is said', () => {
+describe('mistakes are reported', () => {
   test.each<[string, string, string]>([
     ['nothing', '', 'is not a JSON object: write {"mcpServers": {"name": {"command": "program"}}}'],
     ['another form', '[]', 'is not a JSON object: write {"mcpServers": {"name": {"command": "program"}}}'],
@@ -245,7 +245,7 @@ describe('whatever is given', () => {
     );
   });
 
-  test('a text that is no JSON is a problem', () => {
+  test('a text that is not JSON is a problem', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(parseMcpServers(text, accessOf).kind).toBe('wrong');

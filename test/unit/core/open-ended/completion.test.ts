@@ -53,7 +53,7 @@ describe('an open-ended task', () => {
     expect(played.verdicts.every(({ taskDone, nothingToDo }) => !taskDone && !nothingToDo)).toBe(true);
   });
 
-  test('is asked to confirm a claim that stands, and told why one does not', () => {
+  test('is asked to confirm a claim that holds, and learns why one does not', () => {
     const hintsAfter = (script: readonly Play[]): readonly string[] => {
       const { step } = play(script, { tasks: [open] });
       return step.kind === 'iterate' ? step.hints : [];

@@ -123,7 +123,7 @@ describe('beside other tasks', () => {
     expect(isPlanComplete(tasks, progress)).toBe(complete);
   });
 
-  test('it is worked before optional tasks', () => {
+  test('it is worked on before optional tasks', () => {
     expect(nextTask([prompt, optional], {}, null)).toBe(prompt);
   });
 });

@@ -168,7 +168,7 @@ describe('the agent gets to read', () => {
     expect(asked).not.toContain('eve');
   });
 
-  test('nobody is asked about who wrote what there is no room for', () => {
+  test('the authors of comments without room are not looked up', () => {
     const full = ['a', 'b', 'c'].map((letter) => commentBy(ann, letter.repeat(2_000)));
     expect(read([commentBy(eve, 'first'), ...full]).asked).toEqual(['ann', 'ann', 'ann']);
   });
@@ -185,8 +185,8 @@ describe('the agent gets to read', () => {
   });
 });
 
-describe('who is asked about', () => {
-  test('nobody whose comment does not count anyhow', () => {
+describe('the accounts to look up', () => {
+  test('no author of a comment that does not count anyhow', () => {
     const comments = [
       commentBy(eve, 'Later', { at: noon + 1 }),
       commentBy(eve, 'Spam', { minimized: true }),

@@ -49,11 +49,11 @@ test.each<[string, readonly { readonly number: number; readonly editor: string |
       'Changed after approval by somebody without write permission, so not worked on: #7 (by mallory), #9 (by somebody unknown). Read the text; if it is fine, remove the label "ralph" and add it again.',
     ],
   ],
-])('who changed a text after approval: %s', (_, changed, warnings) => {
+])('the person who changed a text after approval: %s', (_, changed, warnings) => {
   expect(warnOfChanges('ralph', changed)).toEqual(warnings);
 });
 
-test('how many people are asked about is said', () => {
+test('the number of looked-up people is reported', () => {
   expect(warnOfTooManyPeople(20)).toBe(
     'More than 20 people have labelled or changed the issues at the head of the queue, and a run checks the permission of no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
   );

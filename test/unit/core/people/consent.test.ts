@@ -159,7 +159,7 @@ describe('a change of the text', () => {
     expect(summaryOf(judged([label(ann, 5), edit(bea, 6), cut], 'now'))).toBe('given by ann at 5');
   });
 
-  test('and an approved text is none without the label', () => {
+  test('and an approved text is not a task without the label', () => {
     expect(summaryOf(judged([label(ann, 5), unlabel(ann, 6), label(eve, 7)], 'now'))).toBe('never (eve)');
   });
 

@@ -38,7 +38,7 @@ describe('a task that a person names', () => {
     ['.ralph/fix_plan.md:5', /^Nearest: \.ralph\/fix_plan\.md:4 \(plan-2b811320dcd2\), /],
     ['#13', /^Nearest: #12, /],
     ['', /^Nearest: /],
-  ])('%s is none, and the near ones are named', (given, nearest) => {
+  ])('%s is not found, and the near ones are named', (given, nearest) => {
     expect(findTaskByName(given, tasks)).toEqual({ kind: 'none', nearest: expect.stringMatching(nearest) as string });
   });
 

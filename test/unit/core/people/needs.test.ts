@@ -31,7 +31,7 @@ const stuck: TaskProgress = { ...todo, state: 'stuck', attempts: 3, reason: 'no_
 const anotherTurn: TaskProgress = { ...stuck, state: 'in-progress', reason: null };
 const open: Circuit = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: at, taskId: null };
 
-const told = (kind: Notification['kind'], about: string, thread = 1): Notification => ({
+const notification = (kind: Notification['kind'], about: string, thread = 1): Notification => ({
   kind,
   about,
   thread,
@@ -109,52 +109,56 @@ describe('of a task', () => {
     ['one that is stuck does', { after: stuck }, '+ stuck issue-1'],
     [
       'what people know is not repeated',
-      { before: blocked, after: blocked, notified: [told('blocked', 'issue-1')] },
+      { before: blocked, after: blocked, notified: [notification('blocked', 'issue-1')] },
       '',
     ],
     [
       'nor is a stuck one that had another turn and is stuck again',
-      { before: stuck, after: stuck, notified: [told('stuck', 'issue-1')] },
+      { before: stuck, after: stuck, notified: [notification('stuck', 'issue-1')] },
       '',
     ],
     [
       'while that turn has no end, nothing is settled',
-      { before: stuck, after: anotherTurn, notified: [told('stuck', 'issue-1')] },
+      { before: stuck, after: anotherTurn, notified: [notification('stuck', 'issue-1')] },
       '',
     ],
     [
       'progress settles it',
-      { before: stuck, after: { ...anotherTurn, setAside: null }, notified: [told('stuck', 'issue-1')] },
+      { before: stuck, after: { ...anotherTurn, setAside: null }, notified: [notification('stuck', 'issue-1')] },
       '- stuck goes_on',
     ],
     [
       'done settles everything',
-      { before: todo, after: done, notified: [told('blocked', 'issue-1')] },
+      { before: todo, after: done, notified: [notification('blocked', 'issue-1')] },
       '- blocked done',
     ],
     [
       'a person who has it tried again has answered: the next question is another one',
-      { before: todo, after: blocked, notified: [told('blocked', 'issue-1')] },
+      { before: todo, after: blocked, notified: [notification('blocked', 'issue-1')] },
       '+ blocked issue-1, - blocked goes_on',
     ],
     [
       'but not one that this very run has asked already',
-      { before: todo, after: blocked, notified: [{ ...told('blocked', 'issue-1'), at: at + 1 }] },
+      { before: todo, after: blocked, notified: [{ ...notification('blocked', 'issue-1'), at: at + 1 }] },
       '',
     ],
     [
       'another reason is another matter',
-      { before: stuck, after: failed, notified: [told('stuck', 'issue-1')] },
+      { before: stuck, after: failed, notified: [notification('stuck', 'issue-1')] },
       '+ failed issue-1, - stuck goes_on',
     ],
     [
       'an issue that is closed or has its label off is settled',
-      { notified: [told('blocked', 'issue-9')] },
+      { notified: [notification('blocked', 'issue-9')] },
       '- blocked gone',
     ],
     [
       'while another one is not: what people know of this one is not repeated',
-      { before: blocked, after: blocked, notified: [told('blocked', 'issue-1'), told('blocked', 'issue-9')] },
+      {
+        before: blocked,
+        after: blocked,
+        notified: [notification('blocked', 'issue-1'), notification('blocked', 'issue-9')],
+      },
       '- blocked gone',
     ],
     [
@@ -162,24 +166,24 @@ describe('of a task', () => {
       {
         before: blocked,
         after: blocked,
-        notified: [told('blocked', 'issue-1')],
+        notified: [notification('blocked', 'issue-1')],
         end: { tasks: ['issue-1', 'issue-2'].map((id) => ({ id, obstacle: null })) },
       },
       '',
     ],
     [
       'a stuck one whose other turn has not come is not settled',
-      { before: stuck, after: { ...anotherTurn, state: 'todo' }, notified: [told('stuck', 'issue-1')] },
+      { before: stuck, after: { ...anotherTurn, state: 'todo' }, notified: [notification('stuck', 'issue-1')] },
       '',
     ],
     [
       'one that fails in its other turn is not stuck any more',
-      { before: stuck, after: { ...failed, setAside: stuck.setAside }, notified: [told('stuck', 'issue-1')] },
+      { before: stuck, after: { ...failed, setAside: stuck.setAside }, notified: [notification('stuck', 'issue-1')] },
       '+ failed issue-1, - stuck goes_on',
     ],
     [
       'a blocked one that is worked on goes on, also if it was set aside before',
-      { before: blocked, after: anotherTurn, notified: [told('blocked', 'issue-1')] },
+      { before: blocked, after: anotherTurn, notified: [notification('blocked', 'issue-1')] },
       '- blocked goes_on',
     ],
     [
@@ -192,21 +196,28 @@ describe('of a task', () => {
       'it is not repeated',
       {
         end: { tasks: [{ id: 'issue-1', obstacle: 'needs-approval' }], unapproved: ['issue-1'] },
-        notified: [told('needs_approval', 'issue-1')],
+        notified: [notification('needs_approval', 'issue-1')],
       },
       '',
     ],
     [
       'nor settled by a run that did not check',
-      { end: { tasks: [{ id: 'issue-1', obstacle: 'unchecked' }] }, notified: [told('needs_approval', 'issue-1')] },
+      {
+        end: { tasks: [{ id: 'issue-1', obstacle: 'unchecked' }] },
+        notified: [notification('needs_approval', 'issue-1')],
+      },
       '',
     ],
-    ['it is settled by approval', { notified: [told('needs_approval', 'issue-1')] }, '- needs_approval approved'],
+    [
+      'it is settled by approval',
+      { notified: [notification('needs_approval', 'issue-1')] },
+      '- needs_approval approved',
+    ],
     [
       'also where something else is in the way',
       {
         end: { tasks: [{ id: 'issue-1', obstacle: 'dependency-cycle' }] },
-        notified: [told('needs_approval', 'issue-1')],
+        notified: [notification('needs_approval', 'issue-1')],
       },
       '- needs_approval approved',
     ],
@@ -214,7 +225,7 @@ describe('of a task', () => {
       'and by an issue that is closed',
       {
         end: { tasks: [{ id: 'issue-2', obstacle: 'needs-approval' }] },
-        notified: [told('needs_approval', 'issue-1')],
+        notified: [notification('needs_approval', 'issue-1')],
       },
       '- needs_approval gone',
     ],
@@ -247,82 +258,90 @@ describe('of a lane', () => {
     ],
     [
       'nor one whose probe failed again',
-      { circuit: open, end: { outcome: opened }, notified: [told('circuit_open', 'lane-queue')] },
+      { circuit: open, end: { outcome: opened }, notified: [notification('circuit_open', 'lane-queue')] },
       '',
     ],
     [
       'it is settled when it closes',
-      { notified: [told('circuit_open', 'lane-queue')] },
+      { notified: [notification('circuit_open', 'lane-queue')] },
       '- circuit_open circuit_closed',
     ],
     ['a run that was stopped for a person', { end: { outcome: halted } }, '+ halted lane-queue'],
     [
       'not again while every run is',
-      { end: { outcome: { ...halted, reason: 'safety' } }, notified: [told('halted', 'lane-queue')] },
+      { end: { outcome: { ...halted, reason: 'safety' } }, notified: [notification('halted', 'lane-queue')] },
       '',
     ],
     [
       'nor by a run that could not work',
       {
         end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } },
-        notified: [told('halted', 'lane-queue')],
+        notified: [notification('halted', 'lane-queue')],
       },
       '',
     ],
-    ['settled by one that is not', { notified: [told('halted', 'lane-queue')] }, '- halted works_again'],
+    ['settled by one that is not', { notified: [notification('halted', 'lane-queue')] }, '- halted works_again'],
     [
       'nor settled by one that was cut off',
-      { end: { outcome: cancelled }, notified: [told('halted', 'lane-queue')] },
+      { end: { outcome: cancelled }, notified: [notification('halted', 'lane-queue')] },
       '',
     ],
     [
       'nor while tests alone are what changes',
-      { signals: { ...noSignals, testOnlyInARow: 2 }, notified: [told('halted', 'lane-queue')] },
+      { signals: { ...noSignals, testOnlyInARow: 2 }, notified: [notification('halted', 'lane-queue')] },
       '',
     ],
     [
       'nor while claims are overruled',
-      { signals: { ...noSignals, vetoed: [true, true] }, notified: [told('halted', 'lane-queue')] },
+      { signals: { ...noSignals, vetoed: [true, true] }, notified: [notification('halted', 'lane-queue')] },
       '',
     ],
     [
       'nor by one that waits for an hour to pass',
-      { end: { outcome: parked }, notified: [told('halted', 'lane-queue')] },
+      { end: { outcome: parked }, notified: [notification('halted', 'lane-queue')] },
       '',
     ],
-    ['nor by one that a person paused', { end: { outcome: paused }, notified: [told('halted', 'lane-queue')] }, ''],
+    [
+      'nor by one that a person paused',
+      { end: { outcome: paused }, notified: [notification('halted', 'lane-queue')] },
+      '',
+    ],
     [
       'a halt is known apart from a pull request that was ready before',
-      { end: { outcome: halted }, notified: [told('ready', 'lane-queue', 7)] },
+      { end: { outcome: halted }, notified: [notification('ready', 'lane-queue', 7)] },
       '+ halted lane-queue',
     ],
     ['a configuration that stops every run', { end: { outcome: unusable } }, '+ configuration every-run'],
     ['a disturbance passes', { end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } } }, ''],
     [
       'it is settled by a run that works',
-      { notified: [told('configuration', 'every-run')] },
+      { notified: [notification('configuration', 'every-run')] },
       '- configuration works_again',
     ],
-    ['not again while it does', { end: { outcome: unusable }, notified: [told('configuration', 'every-run')] }, ''],
+    [
+      'not again while it does',
+      { end: { outcome: unusable }, notified: [notification('configuration', 'every-run')] },
+      '',
+    ],
     [
       'also by one that was cut off: it could start',
-      { end: { outcome: cancelled }, notified: [told('configuration', 'every-run')] },
+      { end: { outcome: cancelled }, notified: [notification('configuration', 'every-run')] },
       '- configuration works_again',
     ],
     ['a pull request that is complete', { after: done, end: { outcome: complete } }, '+ ready lane-queue'],
     [
       'not again while nothing is added to it',
-      { after: done, end: { outcome: complete }, notified: [told('ready', 'lane-queue', 7)] },
+      { after: done, end: { outcome: complete }, notified: [notification('ready', 'lane-queue', 7)] },
       '',
     ],
     [
       'ready with more than people were notified of',
-      { after: done, end: { outcome: complete, addedWork: true }, notified: [told('ready', 'lane-queue', 7)] },
+      { after: done, end: { outcome: complete, addedWork: true }, notified: [notification('ready', 'lane-queue', 7)] },
       '+ ready lane-queue, - ready more_work',
     ],
     [
       'not ready any more: there is more, and it is not complete',
-      { end: { addedWork: true }, notified: [told('ready', 'lane-queue', 7)] },
+      { end: { addedWork: true }, notified: [notification('ready', 'lane-queue', 7)] },
       '- ready more_work',
     ],
     [
@@ -331,7 +350,7 @@ describe('of a lane', () => {
         after: done,
         end: { outcome: needsHuman },
         asked: thread(1, 'given-up', at + 1),
-        notified: [told('ready', 'lane-queue', 7)],
+        notified: [notification('ready', 'lane-queue', 7)],
       },
       '- ready held_up',
     ],
@@ -341,7 +360,7 @@ describe('of a lane', () => {
         after: done,
         end: { outcome: complete },
         asked: thread(1, 'unchanged', at + 1),
-        notified: [told('ready', 'lane-queue', 7)],
+        notified: [notification('ready', 'lane-queue', 7)],
       },
       '',
     ],
@@ -351,7 +370,7 @@ describe('of a lane', () => {
         after: done,
         end: { outcome: complete, addedWork: true },
         notifiedBefore: [],
-        notified: [told('ready', 'lane-queue', 7)],
+        notified: [notification('ready', 'lane-queue', 7)],
       },
       '',
     ],
@@ -360,14 +379,14 @@ describe('of a lane', () => {
       {
         after: done,
         end: { outcome: complete, addedWork: true },
-        notifiedBefore: [{ ...told('blocked', 'issue-1'), comment: 4 }],
-        notified: [told('ready', 'lane-queue', 7)],
+        notifiedBefore: [{ ...notification('blocked', 'issue-1'), comment: 4 }],
+        notified: [notification('ready', 'lane-queue', 7)],
       },
       '',
     ],
     [
       'the next one is another',
-      { after: done, end: { outcome: complete }, notified: [told('ready', 'lane-queue', 6)] },
+      { after: done, end: { outcome: complete }, notified: [notification('ready', 'lane-queue', 6)] },
       '+ ready lane-queue, - ready pull_request_over',
     ],
     ['nothing is ready without a pull request', { after: done, end: { outcome: complete, pullRequest: null } }, ''],
@@ -375,12 +394,12 @@ describe('of a lane', () => {
     ['work that waits for review', { end: { outcome: waiting } }, '+ waiting_for_review lane-queue'],
     [
       'not again while it waits',
-      { end: { outcome: waiting }, notified: [told('waiting_for_review', 'lane-queue')] },
+      { end: { outcome: waiting }, notified: [notification('waiting_for_review', 'lane-queue')] },
       '',
     ],
     [
       'settled when it continues',
-      { notified: [told('waiting_for_review', 'lane-queue')] },
+      { notified: [notification('waiting_for_review', 'lane-queue')] },
       '- waiting_for_review works_again',
     ],
   ])('%s', (_, row, expected) => {
@@ -388,10 +407,10 @@ describe('of a lane', () => {
   });
 });
 
-describe('of what was asked of the pull request', () => {
+describe('of what people asked on the pull request', () => {
   const of = { end: { tasks: [{ id: 'thread-1', obstacle: null }] } };
-  const known = [told('feedback_rounds', 'thread-1', 7)];
-  const earlier = [{ ...told('feedback_rounds', 'thread-1', 7), at: 1 }];
+  const known = [notification('feedback_rounds', 'thread-1', 7)];
+  const earlier = [{ ...notification('feedback_rounds', 'thread-1', 7), at: 1 }];
   test.each<[string, Row, string]>([
     ['a first round needs nobody', { ...of, askedBefore: thread(0), asked: thread(1, 'changed') }, ''],
     [
@@ -443,7 +462,7 @@ describe('of what was asked of the pull request', () => {
         ...of,
         asked: thread(3, 'changed'),
         askedBefore: thread(2),
-        notified: [{ ...told('feedback_rounds', 'thread-1', 7), at: at + 2 }],
+        notified: [{ ...notification('feedback_rounds', 'thread-1', 7), at: at + 2 }],
       },
       '',
     ],
@@ -480,7 +499,7 @@ describe('of what was asked of the pull request', () => {
 });
 
 test('a memory that is full forgets nobody: what is new waits until something is settled, but not what is about the lane', () => {
-  const many = Array.from({ length: MAX_NOTIFICATIONS }, (_, i) => told('blocked', `issue-${String(i + 2)}`));
+  const many = Array.from({ length: MAX_NOTIFICATIONS }, (_, i) => notification('blocked', `issue-${String(i + 2)}`));
   const halted = { kind: 'halted', reason: 'permission_denied' } as const;
   const unusable = { kind: 'failed', reason: 'configuration', message: 'No key.' } as const;
   const planOf = (notified: readonly Notification[], outcome: Outcome): readonly string[] => {
@@ -538,7 +557,7 @@ describe('of a lane that rests', () => {
   const task: Need = { kind: 'blocked', about: 'issue-1' };
   test.each<[string, Outcome, readonly Notification[], readonly Need[]]>([
     ['what it needs people for', stopped, [], [task]],
-    ['not what they know', stopped, [told('blocked', 'issue-1')], []],
+    ['not what they know', stopped, [notification('blocked', 'issue-1')], []],
     ['also what waits for an hour to pass', { kind: 'parked', reason: 'calls_per_hour', resumeAt: at }, [], [task]],
     ['also what was halted', { kind: 'halted', reason: 'safety' }, [], [task, { kind: 'halted', about: 'lane-queue' }]],
     ['nothing where a person paused it', { kind: 'paused', reason: 'by_person', by: 'ann' }, [], []],
@@ -574,9 +593,9 @@ describe('over with a run that works', () => {
 
 test.each<[string, readonly Notification[], boolean]>([
   ['of nothing', [], false],
-  ["of the lane's own", [told('blocked', 'issue-2'), told('ready', 'lane-issue-1')], true],
-  ["of another lane's", [told('ready', 'lane-queue')], false],
-  ['of something else about it', [told('halted', 'lane-issue-1')], false],
+  ["of the lane's own", [notification('blocked', 'issue-2'), notification('ready', 'lane-issue-1')], true],
+  ["of another lane's", [notification('ready', 'lane-queue')], false],
+  ['of something else about it', [notification('halted', 'lane-issue-1')], false],
 ])('people know that a pull request is ready: notified %s', (_, notified, expected) => {
   expect(isKnownReady({ lane: 'issue-1', notified })).toBe(expected);
 });

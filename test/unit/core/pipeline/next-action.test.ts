@@ -15,7 +15,7 @@ import {
 } from '../../../../src/core/pipeline/pipeline.ts';
 import {
   afterRun,
-  believableSteps,
+  plausibleSteps,
   noStepMemory,
   openSteps,
   type OpenSteps,
@@ -301,7 +301,7 @@ describe("a step's circuit", () => {
   const breaker = { threshold: 2, resetAfterMs: MINUTE };
   const closed: StepCircuit = { failures: 0, openedAt: null };
 
-  test('opens after so many failures in a row, and one success closes it', () => {
+  test('opens after this many failures in a row, and one success closes it', () => {
     const one = afterRun(closed, false, breaker, noon);
     const two = afterRun(one, false, breaker, noon + 1);
     expect([one, two]).toEqual([
@@ -342,6 +342,6 @@ describe('a lane remembers of its steps', () => {
 
   test('no opening that is still to come, when another job says so', () => {
     const said = { markers: [], circuits: { lint: { failures: 2, openedAt: noon + 9 * MINUTE } } };
-    expect(believableSteps(said, noon).circuits).toEqual({ lint: { failures: 2, openedAt: noon } });
+    expect(plausibleSteps(said, noon).circuits).toEqual({ lint: { failures: 2, openedAt: noon } });
   });
 });

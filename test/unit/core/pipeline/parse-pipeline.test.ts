@@ -206,7 +206,7 @@ describe('a variable that is a whole value', () => {
     for (const [at, problem] of problems.entries()) expect(found[at]).toContain(`.ralph/config.json:${problem}`);
   });
 
-  test('is no name', () => {
+  test('is not a name', () => {
     expect(problemsOf(parse('{ ${A:-"steps"}: [] }'))).toEqual([
       '.ralph/config.json:1:3 ${A:-steps} stands for a value and cannot be a name',
     ]);
@@ -228,7 +228,7 @@ describe('a variable that is a whole value', () => {
   });
 });
 
-describe('a file without steps is no pipeline', () => {
+describe('a file without steps is not a pipeline', () => {
   test.each([
     ['.ralph/config.json', '{ "signals": {} }'],
     ['.ralph/config.json', '{ "Steps": 3 }'],
@@ -247,7 +247,7 @@ describe('a file without steps is no pipeline', () => {
   });
 });
 
-describe("the root's config.yaml with a step of ours is a pipeline, whatever else is wrong with it", () => {
+describe("the root's config.yaml with a step in Ralph's form is a pipeline, whatever else is wrong with it", () => {
   test.each([
     ['a wrong indent', 'steps:\n  - type: agent\n    name: work\n - type: command\n', /^config\.yaml:\d+:\d+ /],
     ['a key that is there twice', 'steps:\n  - type: agent\n    name: a\n    name: b\n', /^config\.yaml:4:5 .*unique/],
@@ -265,7 +265,7 @@ test('a bare list of steps is wrong, and says what to do', () => {
   });
 });
 
-describe('what is wrong is said with file, line and column', () => {
+describe('mistakes are reported with file, line and column', () => {
   test.each<[string, string, readonly string[]]>([
     [
       'an unknown type',

@@ -87,7 +87,7 @@ test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
   });
 });
 
-test('what is wrong with them is said with line and column', () => {
+test('mistakes in them are reported with line and column', () => {
   expect(signalsInFiles({ '.ralph/config.yaml': yaml('../x') }).problems).toEqual([
     '.ralph/config.yaml:2:13 signals.markers[0] must stay in the repository, and out of .git.',
   ]);

@@ -105,7 +105,7 @@ describe('the calls of an iteration together', () => {
   });
 });
 
-test('what an iteration can call bounds what a run can', () => {
+test('the calls of an iteration limit those of a run', () => {
   const steps = [agentStep('a'), commandStep('b', { maxRetries: 5 }), agentStep('c', { maxRetries: 2 })];
   expect(callsPerIteration({ steps })).toBe(4);
   const bounds = { maxIterations: 10, callsPerIteration: 4 };
@@ -188,7 +188,7 @@ describe('an iteration with steps', () => {
     expect(verdicts[0]?.vetoes.some((veto) => veto.includes('steps of the pipeline did not pass'))).toBe(!isDone);
   });
 
-  test('is no progress when commands alone changed content, however often', () => {
+  test('is not progress when commands alone changed content, however often', () => {
     const idle = { ...agent, changed: false };
     const steps = [idle, record('stamp', { changed: true })];
     const { verdicts, step } = play([
@@ -200,7 +200,7 @@ describe('an iteration with steps', () => {
     expect(step).toMatchObject({ kind: 'stop' });
   });
 
-  test('is no silence of the agent when it was not called', () => {
+  test("does not count as the agent's silence when it was not called", () => {
     const { state } = play([{ chars: 0, steps: [record('lint', { result: failed })] }]);
     expect(state.lastIteration?.hints).toEqual(['step_failed']);
     expect(state.signals.outputChars).toEqual([]);

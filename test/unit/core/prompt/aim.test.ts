@@ -30,7 +30,7 @@ test.each<[string, PromptParts['aim'], Task['source'], readonly RegExp[]]>([
 });
 
 describe('a step with its own prompt', () => {
-  test('is told that its instructions hold, and which step marks a task', () => {
+  test('learns that its instructions hold, and which step marks a task', () => {
     const text = composed({ aim: 'step', hints: ['no_change'] });
     expect(text).toContain('The instructions of this step stand above: do what they say.');
     expect(text).toContain(
@@ -44,7 +44,7 @@ describe('a step with its own prompt', () => {
     expect(composed({ aim: 'step' })).not.toContain('What follows here');
   });
 
-  test('is not told that a prompt stands above that does not: it has its text', () => {
+  test('does not refer to a prompt above that is not there: it has its text', () => {
     const text = composed({ aim: 'step', task: task(1, { source: prompt }) });
     expect(text).not.toContain('text of PROMPT.md, which stands above');
     expect(text).toMatch(/<<<<< BEGIN TASK-1\nBuild a shop\.\n>>>>> END TASK-1/);
@@ -52,7 +52,7 @@ describe('a step with its own prompt', () => {
     expect(composed({ aim: 'task', task: task(1, { source: prompt }) })).not.toContain('Build a shop.');
   });
 
-  test('that protects the list is told to mark only what it finishes', () => {
+  test('that protects the list must mark only what it finishes', () => {
     const promptTemplate = 'Do not modify .ralph/. Pick the most important task.';
     expect(composed({ aim: 'step', promptTemplate })).toContain(
       '- If you finish the task, mark its item in .ralph/fix_plan.md anyway.',
@@ -61,7 +61,7 @@ describe('a step with its own prompt', () => {
   });
 });
 
-test('a step that comes before every task is told neither to begin it nor to claim it', () => {
+test('a step that comes before every task must neither begin it nor claim it', () => {
   for (const source of [plan, prompt]) {
     const text = composed({ aim: 'once', task: task(1, { source }) });
     expect(text).toContain('Do not begin it.');

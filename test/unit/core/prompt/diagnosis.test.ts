@@ -7,7 +7,7 @@ import { entry } from '../../report/fixtures.ts';
 const idle = { progress: false };
 const none = { errors: [], denials: [] };
 
-describe('an attempt says what was tried and what came of it', () => {
+describe('an attempt names its changes and its result', () => {
   test.each<[string, Parameters<typeof entry>[1], readonly string[]]>([
     ['nothing changed', { verdict: idle }, ['Iteration 4 (issue-12): changed nothing.']],
     [

@@ -26,7 +26,7 @@ function composed(kind: Subject['kind'], change: Partial<PromptParts> = {}): str
   return composePrompt({ ...promptParts, task: task(1, { id: `${kind}-5`, source, ...said }), ...change });
 }
 
-/** A merge of which the loop itself made nothing. */
+/** A merge in which the loop itself resolved and regenerated nothing. */
 const laid: MergeToFinish = {
   conflicts: [],
   lockFiles: [],

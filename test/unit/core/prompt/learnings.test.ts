@@ -48,7 +48,7 @@ describe('a notebook that outgrows 8,000 characters', () => {
     );
   });
 
-  test('what is in the archive already, since a run was killed between the two files, is not archived twice', () => {
+  test('an entry that is already in the archive, after a kill between the two files, is not archived twice', () => {
     const text = `# Learnings\n\n## Build\n\n${bullets(0, 400)}`;
     const first = compactLearnings(text, '');
     expect(compactLearnings(text, first?.archive ?? '')).toEqual(first);
@@ -82,13 +82,13 @@ describe('a notebook that outgrows 8,000 characters', () => {
     expect({ learnings, archive }).toEqual({ learnings: '# L\n\n- run npm ci first\n- last\n', archive: '' });
   });
 
-  test('the same words under another heading are no repeat', () => {
+  test('the same words under another heading are not a repeat', () => {
     expect(compactLearnings(`## A\n\n- fixed\n\n## B\n\n- fixed\n${'- x\n'.repeat(4_000)}`, '')?.learnings).toBe(
       '## A\n\n- fixed\n\n## B\n\n- fixed\n- x\n',
     );
   });
 
-  test('lines inside a fence are no entries', () => {
+  test('lines inside a fence are not entries', () => {
     const fence = `\`\`\`sh\n- no bullet\n\n# no heading\n${'make\n'.repeat(392)}\`\`\`\n`;
     expect(compactLearnings(`${bullets(0, 300)}\nLast:\n\n${fence}`, '')?.learnings).toBe(fence);
   });
@@ -174,7 +174,7 @@ describe('the title', () => {
   test.each<[string, string]>([
     ['of the second level', '## L\n\n'],
     ['of more than 200 characters', `# ${'l'.repeat(198)}\n`],
-  ])('is no heading %s', (_, heading) => {
+  ])('is not a heading %s', (_, heading) => {
     expect(compactLearnings(`${heading}${OLD}- last\n`, '')).toEqual({
       learnings: `${heading}- last\n`,
       archive: `# Learnings, archived\n\n${heading}${OLD}`,
@@ -212,7 +212,7 @@ describe('the archive gets entries as they are written', () => {
     expect(compactLearnings(`${OLD}- last\n`, `${part}\nMore.\n`)?.archive).toBe(`${part}\nMore.\n\n${part}`);
   });
 
-  test('what is indented right below a heading, which is no part of it', () => {
+  test('text indented right below a heading, which is not part of it', () => {
     expect(compactLearnings(`## A\n  a\n${OLD}- last\n`, '')?.learnings).toBe('## A\n- last\n');
   });
 
@@ -229,7 +229,7 @@ describe('the archive gets entries as they are written', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('the kept entries', () => {
   test.each<[string, string, string, string]>([
     ['an entry of exactly 2,000 characters', '', 'x'.repeat(2_000), 'x'.repeat(2_000)],
     ['of one that is longer as much as there is room for', '', 'x'.repeat(2_001), `${'x'.repeat(1_998)}…\n`],
@@ -283,7 +283,7 @@ test.each([
   expect(notebookOf(lane)).toEqual({ path, archive });
 });
 
-describe('what a prompt shows of several notebooks', () => {
+describe('the part of several notebooks in a prompt', () => {
   test.each<[string, string, readonly string[], string]>([
     ['nothing of nothing', ' \n', ['', '\n'], ''],
     ['its own alone', '- mine\n', ['', ''], '- mine'],

@@ -12,7 +12,7 @@ const contextOf = (prompt: string): string => prompt.slice(0, prompt.indexOf('# 
 const dataOf = (prompt: string, label: string): string | undefined =>
   new RegExp(`<<<<< BEGIN (${label}-\\d+)\\n([^]*?)\\n>>>>> END \\1(?:\\n|$)`).exec(prompt)?.[2];
 
-test('the context stands on top, then the instructions, the task as data, the protocol', () => {
+test('the context comes first, then the instructions, the task as data, the protocol', () => {
   const prompt = compose({});
   const order = [
     '# Context',
@@ -254,7 +254,7 @@ describe('sizes', () => {
       expect(bullets(withTaskId(most + 1)).length).toBeLessThan(all);
     });
 
-    test('1,200 when attempts are to be reported', () => {
+    test('1,200 when attempts are reported', () => {
       const circuit = { kind: 'half-open', of: 'diagnosis' } as const;
       const text = `${bullets(withTaskId(10, { circuit, attempts: 'Iteration 2: changed nothing.' })).join('\n')}\n`;
       expect(text.length).toBeLessThanOrEqual(1_200);
@@ -462,7 +462,7 @@ describe('a prompt that is the task', () => {
     source: { kind: 'prompt', path: 'PROMPT.md', documents: ['specs/cart.md', 'specs/till.md'] },
   });
 
-  test('is told with what it points to as data, and without counts, marks or a title of its own', () => {
+  test('is given with what it points to as data, and without counts, marks or a title of its own', () => {
     const prompt = compose({ task: open });
     expect(prompt).toContain('do what the text of PROMPT.md, which stands above, asks for');
     expect(dataOf(prompt, 'DOCUMENTS')).toBe('- specs/cart.md\n- specs/till.md');
@@ -482,7 +482,7 @@ describe('a prompt that is the task', () => {
   });
 });
 
-test('what is to be done once stands before the instructions', () => {
+test('a task to be done once precedes the instructions', () => {
   const prompt = compose({ setup: 'Lay the foundations.\n' });
   expect(prompt).toContain('Lay the foundations.\n\n# Instructions');
 });

@@ -15,8 +15,8 @@ const share: TaskShare = {
 };
 const of = { taskId: 'issue-12', entries: [], share };
 
-describe('what another agent did', () => {
-  test('is said to who takes over', () => {
+describe('the work of another agent', () => {
+  test('is described to the agent that takes over', () => {
     expect(describeTakeover('codex', of)).toEqual({
       from: 'claude',
       text: '2 iterations so far, verification failed.\nIt summed up: Added the flag, not its test.\nIt planned: Write the test.',
@@ -58,7 +58,7 @@ describe('the prompt', () => {
     expect(prompt).toMatch(/Another agent \(claude\) worked on this task before you.*\n.*DONE[\s\S]*Write the test/);
   });
 
-  test('says nothing of it to an agent that goes on with its own work', () => {
+  test('says nothing about it to an agent that continues its own work', () => {
     expect(composePrompt(promptParts)).not.toContain('Another agent');
   });
 });

@@ -31,7 +31,7 @@ test.each<readonly [string, boolean]>([
   expect(isBranchName(name)).toBe(isName);
 });
 
-test('git is of the same opinion', () => {
+test('git agrees', () => {
   const piece = fc.constantFrom(...'a/.-@{~^:?*[\\ é\u0001\u007f'.split(''), '.lock', 'HEAD', '..', 'ralph/');
   fc.assert(
     fc.property(

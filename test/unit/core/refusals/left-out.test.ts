@@ -24,7 +24,7 @@ const state: LaneState = {
 const left = { tasks: ['issue-1'], files: ['src/config.ts'], words: 'Push cannot contain secrets', tree: 't2' };
 
 describe('what the server refused', () => {
-  test('once: its task goes on, first, with the words of the server; others stay done', () => {
+  test('once: its task continues, first, with the words of the server; others stay done', () => {
     const after = recordLeftOut(state, left, noon);
     expect(after.tasks).toMatchObject({
       'issue-1': { state: 'in-progress', doneCommit: null, refused: { times: 1, files: ['src/config.ts'] } },
@@ -43,7 +43,7 @@ describe('what the server refused', () => {
     expect(after.currentTask).toBeNull();
   });
 
-  test('is over once a push is taken in which the task is done, or a person has it tried again', () => {
+  test('is over once the server accepts a push in which the task is done, or a person asks for a retry', () => {
     const refused = recordLeftOut(state, left, noon);
     expect(acceptWork(refused)).toBe(refused);
     const first = progressOf(refused.tasks, 'issue-1');

@@ -129,7 +129,7 @@ describe('each refusal is of one kind', () => {
     expect(parseRefusal(words)).toMatchObject({ kind, rule, files });
   });
 
-  test('of several rules in one answer the one counts that leaving out a file does not mend', () => {
+  test('if an answer has several rules, the one that leaving out a file does not fix counts', () => {
     const both = ruleset(
       '- Cannot create ref due to creations being restricted.',
       '- refusing to allow a GitHub App to create or update workflow `.github/workflows/x.yml` without `workflows` permission',

@@ -40,7 +40,7 @@ describe('more than a run can read', () => {
   test.each<readonly [string, number, Partial<UnreadChange>]>([
     ['bytes', 16, { bytesBefore: null, bytesAfter: MIB }],
     ['files', 4000, {}],
-  ])('so many %s, and the manifest in any case', (_, most, more) => {
+  ])('this many %s, and the manifest in any case', (_, most, more) => {
     const tests = Array.from({ length: most + 10 }, (_each, i) => change(`${i}.test.js`, more));
     const found = read([...tests, change('zz/package.json', { bytesAfter: 0, bytesBefore: 0 })]);
     expect(found[0]).toBe('zz/package.json');

@@ -40,14 +40,14 @@ test('each setting with its origin, defaults last', () => {
   expect(problems).toEqual([]);
 });
 
-test('what is wrong with settings that are no inputs, of the form and of the value', () => {
+test('what is wrong with settings that are not inputs, of the form and of the value', () => {
   const { problems } = ask('MAX_CALLS_PER_HOUR=many\nTEST_COMMAND=$(x)');
   expect(problems).toHaveLength(2);
   expect(problems[0]).toMatch(/^\.ralphrc:2: has a command in/);
   expect(problems[1]).toBe('.ralphrc:1: MAX_CALLS_PER_HOUR is not a whole number from 1 to 10000.');
 });
 
-test('ralph doctor: a line for each setting that is no default, or the problems', () => {
+test('ralph doctor: a line for each setting that differs from its default, or the problems', () => {
   const says = (rc: string): readonly (readonly string[])[] =>
     settingFindings(ask(rc)).map(({ kind, where, says: what }) => [kind, where ?? '', what]);
   expect(says('')).toEqual([

@@ -13,7 +13,7 @@ type Files = Readonly<Record<string, string>>;
 
 const NODE: Files = { 'package.json': '{"scripts":{"test":"x"}}', 'package-lock.json': '' };
 
-/** What init learns of a repository with this workflow and these other files. */
+/** Returns what init learns about a repository with this workflow and these other files. */
 function learn(workflow: string, files: Files = {}, root = NODE): Project {
   const all = { ...root, [CI]: workflow, ...files };
   return detectProject({ paths: Object.keys(all), texts: new Map(Object.entries(all)), executable: [] });

@@ -471,7 +471,7 @@ test('a variable that a step of the set-up sets reaches the agent and verify', a
   expect(stepsOf(text).at(-1)?.with).toMatchObject({ 'agent-env': 'CPU' });
 });
 
-test('what CI starts, checks out and runs stands in the workflow, in a form that GitHub takes', async () => {
+test('what CI starts, checks out and runs is in the workflow, in a form that GitHub takes', async () => {
   const files = { 'package.json': node(), '.gitmodules': '', '.github/workflows/ci.yml': WITH_SERVICES };
   const text = workflowOf(files);
   expect(await problemsOf({ where: 'ralph.yml', text })).toEqual([]);
@@ -520,7 +520,7 @@ test.each<[Choices['agent'], Choices['key'], string]>([
   }
 });
 
-test('the packages of a workspace stand in AGENT.md', () => {
+test('the packages of a workspace are in AGENT.md', () => {
   const files = {
     'package.json': node({ workspaces: ['packages/*'] }),
     'packages/a/package.json': '{"name":"@x/a","scripts":{"test":"x"}}',
@@ -581,7 +581,7 @@ test('what others named is never a command or a line of the workflow', async () 
   expect(await problemsOf({ where: 'ralph.yml', text })).toEqual([]);
 });
 
-test('a command with quotes, colons and comments stands in the workflow as it is', () => {
+test('a command with quotes, colons and comments is in the workflow unchanged', () => {
   const verify = ['make test: "a" # b', "echo 'x' | grep -c x"];
   const text = workflowOf({}, { ...choicesFor({}), verify });
   expect(stepsOf(text).at(-1)?.with?.['verify']?.trim().split('\n')).toEqual(verify);
@@ -659,7 +659,7 @@ function withLater(text: string): string {
   return 'after' in added ? added.after : '';
 }
 
-test('a block of which nothing is as init wrote it stays', () => {
+test('a block that no longer contains anything init wrote stays', () => {
   const added = writing(ignore, 'a\n', digest);
   const changed = ('after' in added ? added.after : '').replace(/\.ralph[^]*/, 'b\n');
   expect(removing(ignore, changed, digest)).toEqual({ kind: 'left', path: '.gitignore', wanted: null });

@@ -133,7 +133,7 @@ function usedAndReserved({ budget, now }: Played): {
 const forward = fc.integer({ min: 0, max: 25 * MINUTE });
 const alsoBack = fc.oneof(forward, fc.integer({ min: -90 * MINUTE, max: 0 }), fc.constant(13 * HOUR));
 
-test('what is used and what is reserved is never more than a limit and never negative, whatever runs do', () => {
+test('used and reserved amounts never exceed a limit and are never negative, whatever runs do', () => {
   fc.assert(
     fc.property(stepsOver(forward), (steps) => {
       playRuns(steps, (played) => {
@@ -199,7 +199,7 @@ test('no sixty minutes, wherever they are laid, have more calls than the two hou
   );
 });
 
-test('whatever came of it can be stored and read again', () => {
+test('any resulting budget can be stored and read again', () => {
   fc.assert(
     fc.property(stepsOver(alsoBack), (steps) => {
       playRuns(steps, ({ budget, now }) => {

@@ -93,7 +93,7 @@ describe('the windows that a run sees', () => {
   });
 });
 
-describe('what a run reserves', () => {
+describe('the reservation of a run', () => {
   const policy = { ...defaults, maxIterations: 10, maxCallsPerHour: 20, maxTokensPerHour: 1_000, maxCostUsdPerDay: 5 };
   const at = (calls: number, tokens: number, costUsd: number): Windows => ({
     hour: { openedAt: noon, calls, tokens },
@@ -354,7 +354,7 @@ describe('a stored budget', () => {
     });
   });
 
-  test('of a newer version is told apart', () => {
+  test('of a newer version is recognized', () => {
     expect(parseBudget('{"version":2,"windows":"in another form"}', noon)).toEqual({ kind: 'newer', version: 2 });
   });
 
@@ -371,7 +371,7 @@ describe('a stored budget', () => {
   });
 });
 
-describe('what a lane used between two of its states', () => {
+describe('the usage of a lane between two of its states', () => {
   const day = (name: string, change: Partial<LedgerDay> = {}): LedgerDay => ({
     day: name,
     calls: 0,

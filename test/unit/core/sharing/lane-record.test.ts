@@ -52,7 +52,7 @@ describe('a claim', () => {
   });
 });
 
-describe('a claim taken anew', () => {
+describe('a renewed claim', () => {
   test('lasts from then on, and nothing else changes', () => {
     const later = leaseOf('a', { acquiredAt: noon + HOUR });
     expect(renewRecord(claimed('a'), later)).toEqual({ ...claimed('a'), lease: later });
@@ -61,7 +61,7 @@ describe('a claim taken anew', () => {
   test.each([
     ['a lane that another run holds', claimed('b')],
     ['a lane that is free', free],
-  ])('is none of %s', (_, record) => {
+  ])('does not exist for %s', (_, record) => {
     expect(renewRecord(record, leaseOf('a'))).toBeNull();
   });
 });
@@ -358,7 +358,7 @@ describe('a stored record', () => {
     expect(parseRecord(text, 'queue')).toEqual({ kind: 'unreadable', why: expect.stringContaining(why) });
   });
 
-  test('of a newer version is told apart from an unreadable one', () => {
+  test('of a newer version is distinguished from an unreadable one', () => {
     expect(parseRecord('{"version":4,"lane":7,"lease":"in another form"}', 'queue')).toEqual({
       kind: 'newer',
       version: 4,

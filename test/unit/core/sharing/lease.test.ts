@@ -4,7 +4,7 @@ import { expiryOf, keepsOut, leaseMs, leaseSchema, withStoredTag } from '../../.
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 
-describe('whom a lease keeps out', () => {
+describe('runs that a lease keeps out', () => {
   const lease = leaseOf('a', { runId: '7', runAttempt: 2 });
   test.each([
     ['another run', { runTag: 'b', runId: '8', runAttempt: 1 }, true],

@@ -39,7 +39,7 @@ const order = (number: number, kind: OrderKind, change: Partial<OrderGiven> = {}
   number,
 });
 
-describe('what an order does, and what the history says of it', () => {
+describe('the effect of an order, and its line in the history', () => {
   test.each<[OrderKind, string, LaneState, Partial<LaneState>, string]>([
     ['pause', 'a lane at work', working, { pause: { by: 'ada', at: noon } }, 'pause: working → paused'],
     ['stop', 'a lane at work, as a pause', working, { pause: { by: 'ada', at: noon } }, 'pause: working → paused'],

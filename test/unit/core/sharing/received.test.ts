@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
-import { mergeReceivedState, withReservationUsed, type Admitted } from '../../../../src/core/sharing/believed.ts';
+import { mergeReceivedState, withReservationUsed, type Admitted } from '../../../../src/core/sharing/trusted-state.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
 import { HOUR, noon, policy } from '../core-fixtures.ts';
 
@@ -55,7 +55,7 @@ describe('what the job of the loop says of', () => {
     expect([of('work'), of('[a](https://evil.test)')]).toMatchObject([{ step: 'work' }, { step: null }]);
   });
 
-  test('what people had tried again: it may be over, and nothing is new', () => {
+  test('a task that people asked to retry: it may be over, and nothing is new', () => {
     const retried = { ...untouched, retried: true } as const;
     const of = (was: LaneState['tasks'], is: LaneState['tasks']): LaneState['tasks'] =>
       mergeReceivedState({ ...before, tasks: is }, { ...admitted, before: { ...before, tasks: was } }, noon).tasks;
@@ -109,7 +109,7 @@ describe('what the job of the loop says of', () => {
   });
 });
 
-test('a run of which nothing is known has used what it had reserved, in window and ledger', () => {
+test('an unknown run has used what it had reserved, in window and ledger', () => {
   const used = withReservationUsed(before, admitted.policy, noon);
   expect(used.windows).toMatchObject({ hour: { calls: 9 }, day: { costUsd: 3 } });
   expect(used.ledger).toMatchObject([{ calls: 9, costUsd: 3 }]);

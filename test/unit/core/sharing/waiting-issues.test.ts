@@ -74,7 +74,7 @@ const opened = (taskId: string | null, openedAt = noon): Partial<LaneState> => (
   circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt, taskId },
 });
 
-describe('what a run leaves waiting', () => {
+describe('the issues that a run leaves waiting', () => {
   const own = lane('issue-1', {});
   test.each<[string, readonly WaitingIssue[], LaneState, LaneState, readonly object[]]>([
     ['nothing', [], own, lane('issue-1', { 'issue-1': working }), []],
@@ -529,7 +529,7 @@ describe('a stored comment still asks somebody', () => {
   });
 });
 
-describe('what was approved when an issue was last worked on', () => {
+describe('the approved text from the last work on an issue', () => {
   const other = { ...approval, text: 'b'.repeat(32) };
   test.each<[string, TaskProgress['approval'], TaskProgress['approval'], object | undefined]>([
     ['is known here', approval, undefined, approval],
@@ -554,7 +554,7 @@ describe('in the document', () => {
     );
   };
 
-  test('there is room for so many; the newest stay', () => {
+  test('there is room for this many; the newest stay', () => {
     const waiting = fullOfWaiting();
     expect(waiting).toHaveLength(MAX_WAITING);
     expect(waiting.at(-1)?.task).toBe(`issue-${String(2 * MAX_WAITING - 1)}`);

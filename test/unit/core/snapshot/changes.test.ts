@@ -84,7 +84,7 @@ describe('a save', () => {
     expect(saving()(snapshot)).toMatchObject({ snapshot, answer: { kind: 'already' } });
   });
 
-  test('that another run has overtaken settles all the same', () => {
+  test('that another run has overtaken settles anyway', () => {
     const taken = withRecord(working, { ...emptyRecord(LANE), lease: leaseOf('b', { acquiredAt: noon + 1 }) });
     const { snapshot, answer } = saving()(taken);
     expect(answer).toMatchObject({ kind: 'outrun' });

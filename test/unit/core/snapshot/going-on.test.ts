@@ -56,7 +56,7 @@ function afterRun(
   return saveInSnapshot({ ...copy, saver: leaseOf('a'), now: noon, run, stored: null })(working).snapshot;
 }
 
-describe('the lane of an issue goes on', () => {
+describe('the lane of an issue continues', () => {
   test.each<[string, TaskProgress, boolean]>([
     ['that has begun its issue', progress('in-progress'), true],
     ['that has another turn', progress('todo'), true],
@@ -69,7 +69,7 @@ describe('the lane of an issue goes on', () => {
     expect(asks(afterRun(emptySnapshot, stateOf(standing)))).toBe(expected);
   });
 
-  test('of which something is still to be published, however its issue stands', () => {
+  test('if something is still to publish, whatever happened to its issue', () => {
     const left = afterRun(emptySnapshot, stateOf(progress('done')), { isPublished: false });
     expect(asks(left)).toBe(true);
     expect(asks(afterRun(left, { ...stateOf(progress('done')), sequence: 2 }))).toBe(false);
@@ -101,7 +101,7 @@ describe('the lane of an issue goes on', () => {
     expect(asks(idle.snapshot)).toBe(false);
   });
 
-  test('of which something is asked while a run works on it, whatever that run makes of the rest', () => {
+  test('if people ask something while a run works on it, whatever that run makes of the rest', () => {
     const done = stateOf(progress('done'));
     const meanwhile = (now: Snapshot): Snapshot => withUnanswered(now, LANE);
     const asked = afterRun(emptySnapshot, done, { meanwhile });
@@ -121,7 +121,7 @@ describe('the lane of an issue goes on', () => {
   });
 });
 
-describe('what a person asks for', () => {
+describe("a person's request", () => {
   const waits = (lane: string, task: string): WaitingIssue => ({
     ...{ lane, task, progress: progress('blocked'), notice: null, at: noon },
   });
@@ -144,7 +144,7 @@ describe('what a person asks for', () => {
   });
 });
 
-test('settling a run changes what waits and what goes on, also where its state is not kept', () => {
+test('settling a run changes what waits and what continues, also where its state is not kept', () => {
   const after = stateOf({ ...progress('blocked'), reason: 'status_blocked' });
   const run = { before: initialState(LANE, noon), after, isPublished: false };
   const snapshot = settleSnapshot(
@@ -189,7 +189,7 @@ describe('an open circuit as an earlier version wrote it', () => {
     expect(read(['issue-1'], issues)).toEqual(issues.map((id) => `${id} failed 0`));
   });
 
-  test('is one iteration without progress, of which nobody was notified', () => {
+  test('is one iteration without progress, and nobody was notified of it', () => {
     const circuits = [{ lane: 'queue', task: 'issue-1', openedAt: noon }];
     expect(waitingOf({ circuits })).toEqual([
       {

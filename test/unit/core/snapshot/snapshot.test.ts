@@ -51,7 +51,7 @@ test.each([
   expect(isSnapshotFile(path)).toBe(expected);
 });
 
-describe('what all lanes share', () => {
+describe('the data that all lanes share', () => {
   test('has a file for each issue, and is read back as it was', () => {
     expect([...kept.keys()].toSorted()).toEqual([
       'issues/12.json',

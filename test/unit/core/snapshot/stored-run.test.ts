@@ -68,7 +68,7 @@ describe('the runs that a repository remembers', () => {
     expect(runsIn(new Map([[path, JSON.stringify({ ...run(1), ...own })]]))).toEqual([]);
   });
 
-  test('have no file for an id that is none of GitHub', () => {
+  test('have no file for an id that GitHub cannot have given', () => {
     expect(all([run(1, { runId: '../../x' })])).toBe(emptySnapshot);
   });
 });

@@ -197,7 +197,7 @@ describe('what becomes of an issue', () => {
       .judged;
   const text = { title: 'Title 1', body: 'Body 1' };
 
-  test('that is approved: it may be worked, with the text that it has', () => {
+  test('that is approved: it may be worked on, with its present text', () => {
     const judged = one(given(noon - 7));
     expect(ids(judged)).toEqual(['issue-1']);
     expect(obstacles(judged)).toEqual({});
@@ -205,7 +205,7 @@ describe('what becomes of an issue', () => {
     expect([judged.notices, judged.warnings]).toEqual([[], []]);
   });
 
-  test('that is gone: it is no task, and nobody is notified', () => {
+  test('that is gone: it is not a task, and nobody is notified', () => {
     const judged = one('gone');
     expect([ids(judged), [...judged.approved], judged.notices, judged.warnings]).toEqual([[], [], [], []]);
   });
@@ -213,7 +213,7 @@ describe('what becomes of an issue', () => {
   test.each<[string | null, string]>([
     ['eve', '#1 (added by eve)'],
     [null, '#1 (GitHub does not say who added it)'],
-  ])('whose label was put on by %s, who may not: it is no task', (by, named) => {
+  ])('whose label %s added, without permission: it is not a task', (by, named) => {
     const judged = one(never(by));
     expect([ids(judged), [...judged.approved]]).toEqual([[], []]);
     expect(judged.warnings).toEqual([
@@ -234,11 +234,11 @@ describe('what becomes of an issue', () => {
     ]);
   });
 
-  test('of which it says so already: it is not notified again', () => {
+  test('which the record already lists: nobody is notified again', () => {
     expect(one(changed({ isNoticed: true })).notices).toEqual([]);
   });
 
-  test('that is done: a change does not matter any more', () => {
+  test('that is done: a change no longer matters', () => {
     const judged = one(changed(), stateOf({ 1: 'done' }));
     expect([judged.notices, judged.warnings]).toEqual([[], []]);
   });
@@ -337,13 +337,13 @@ describe('the event that began the run says which text was approved', () => {
   const labelled = (consent: Consent | 'gone', text = approvedText) =>
     judge({ candidates: { issues: [issue(1)], isByName: true, approvedText: text }, consents: { 1: consent } });
 
-  test('which is known first, since the text that is worked says what it waits for', () => {
+  test('which is known first, since the text of the event says what it waits for', () => {
     const { kinds, asked } = labelled(given());
     expect(kinds).toEqual(['consents', 'texts']);
     expect(asked).toEqual([[1]]);
   });
 
-  test('and is worked, whatever was changed a moment later', () => {
+  test('and is worked on, whatever was changed a moment later', () => {
     const { judged } = labelled(changed());
     expect(obstacles(judged)).toEqual({});
     expect(judged.approved.get('issue-1')).toEqual({ number: 1, text: approvedText, by: 'ann', at: noon - 2 });
@@ -361,7 +361,7 @@ describe('the event that began the run says which text was approved', () => {
     expect(labelled(changed(), text).judged.warnings).toHaveLength(isReported ? 1 : 0);
   });
 
-  test('if who may corrected it since, the new text is worked', () => {
+  test('if a person with write access corrected it since, the new text is worked on', () => {
     const { judged } = labelled(given());
     expect(judged.approved.get('issue-1')?.text).toEqual({ title: 'Title 1', body: 'Body 1' });
     expect(judged.warnings).toEqual([]);

@@ -161,7 +161,7 @@ describe('what the agent added', () => {
     ).toEqual(['plan-c']);
   });
 
-  test('an item that was there before, and is no task of the lane, stays so', () => {
+  test('an item that was there before, and is not a task of the lane, stays so', () => {
     expect(newItems(facts(['[ ] a'], ['[ ] a'], { tasks: [] }))).toEqual([]);
   });
 

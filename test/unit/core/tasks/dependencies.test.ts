@@ -76,7 +76,7 @@ describe('what a task waits for', () => {
     });
   });
 
-  test('what is done on this lane, although the issue is still open and no task any more', () => {
+  test('a task done on this lane, although its issue is still open and has stopped being a task', () => {
     const { tasks } = settle({ 1: [9] }, { 9: 'open' }, ['issue-9']);
     expect(
       nextTask(
@@ -126,7 +126,7 @@ describe('circles', () => {
     );
   });
 
-  test('is none through a task that is done', () => {
+  test('do not include a task that is done', () => {
     expect(obstacles(settle({ 3: [5], 5: [3] }, {}, ['issue-5']))).toEqual({});
   });
 
@@ -150,7 +150,7 @@ describe('circles', () => {
   });
 });
 
-test('two thousand that wait in a row for a circle are no part of it, and cost no seconds', () => {
+test('two thousand tasks that wait in a row for a circle are not part of it, and cost no seconds', () => {
   const row = Object.fromEntries(
     Array.from({ length: 2000 }, (_, index) => [index + 1, index === 1999 ? [1999] : [index + 2]]),
   );
@@ -160,7 +160,7 @@ test('two thousand that wait in a row for a circle are no part of it, and cost n
   expect(cost).toBeLessThan(1_000);
 });
 
-test('only issues that are no tasks are asked about, each once', () => {
+test('only issues that are not tasks are looked up, each once', () => {
   const all = dependents({
     1: [2, 9, 7],
     2: [9, { kind: 'elsewhere', name: 'a/b#5' }, { kind: 'task', id: 'issue-6' }],

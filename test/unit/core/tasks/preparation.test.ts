@@ -237,7 +237,7 @@ describe('warnings of the texts', () => {
   });
 });
 
-describe('an edit of its text by somebody who may opens a task again', () => {
+describe('an edit of its text by a person with write access opens a task again', () => {
   const hashOf = ({ body }: ApprovedIssue['text']): string => body;
   const approval = (text: string): Approval => ({ text, by: 'ada', at: noon });
   const gaveUp = { ...worked('failed'), attempts: 8, reason: 'max_iterations_per_task' } as const;

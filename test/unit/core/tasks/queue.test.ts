@@ -135,7 +135,7 @@ test('counts what completion waits for', () => {
   });
 });
 
-test('an id that objects inherit is no progress', () => {
+test('an id that objects inherit is not progress', () => {
   expect(progressOf({}, 'constructor').state).toBe('todo');
 });
 

@@ -43,7 +43,7 @@ describe('a stuck task steps aside; the queue continues', () => {
     expect(describeStep(run.step)).toBe('halted (circuit_open)');
   });
 
-  test('with no other task the circuit opens as ever', () => {
+  test('with no other task the circuit opens as usual', () => {
     const run = play([idle, idle, idle], { tasks: [task(1), task(2, { obstacle: 'needs-approval' })] });
     expect(asides(run)).toEqual([null, null, null]);
     expect(describeStep(run.step)).toBe('halted (circuit_open)');
@@ -119,7 +119,7 @@ describe('another turn', () => {
     expect(describeStep(again.step)).toBe('complete (plan_complete)');
   });
 
-  test('is not done by what was changed for others meanwhile', () => {
+  test('is not done by what was changed for others in the meantime', () => {
     const first = play([idle, idle, idle, done()], { tasks });
     const again = playAgain(first, [saysDone], { tasks, gapMs: 31 * MINUTE });
     expect(again.verdicts[0]).toMatchObject({ nothingToDo: true, taskDone: false, setAside: 'nothing_to_do' });
@@ -215,7 +215,7 @@ describe('"nothing to do" is an answer', () => {
     expect(play([iteration], { tasks: [task(1)] }).verdicts[0]).toMatchObject({ nothingToDo: false });
   });
 
-  test('is none where nothing is required: there the claims of several iterations decide', () => {
+  test('does not count where nothing is required: there the claims of several iterations decide', () => {
     expect(play([saysDone], { tasks: [task(1, { optional: true })] }).verdicts[0]).toMatchObject({
       nothingToDo: false,
     });
@@ -329,7 +329,7 @@ describe('a task that was finished and waits for a verification of the head', ()
     expect(again.state.tasks['issue-1']?.unproven).toBe(unproven);
   });
 
-  test('is forgotten when a person has it tried again', () => {
+  test('is forgotten when a person asks for a retry', () => {
     expect(retryTask(afterRed([]).state, 'issue-1', 'retry', noon).tasks['issue-1']).toEqual(untouched);
   });
 });

@@ -175,7 +175,7 @@ test.each([
 });
 
 describe('a body', () => {
-  test('is cut at 20,000 characters, not within one; what is cut off is of no kind', () => {
+  test('is cut at 20,000 characters, not within one; what is cut off has no kind', () => {
     expect(cleanText(`${'x'.repeat(19_999)}🚀yy\u200B`)).toEqual({
       text: 'x'.repeat(19_999),
       removed: 4,
@@ -223,7 +223,7 @@ describe('a title', () => {
   });
 });
 
-test('what was taken out since nobody sees it is counted; what was cut off is not', () => {
+test('text that was removed because nobody sees it is counted; what was cut off is not', () => {
   expect(unseenIn(cleanText(`a\u200B\u202E\u0000<!-- b -->${'x'.repeat(21_000)}`))).toBe(3 + 10);
   expect(unseenIn(cleanText('a'))).toBe(0);
 });

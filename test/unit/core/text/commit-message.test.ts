@@ -14,7 +14,7 @@ import { runs } from '../../../runs.ts';
 /** Makes zero-width spaces visible. */
 const visible = (text: string): string => text.replaceAll('\u200B', '·');
 
-describe('words that keep CI from running are no orders any more', () => {
+describe('words that keep CI from running lose their effect', () => {
   test.each([
     ['Add x [skip ci]', 'Add x (skip ci)'],
     ['Add x [ci skip]', 'Add x (ci skip)'],
@@ -69,7 +69,7 @@ describe('trailers of others are left out', () => {
     expect(cleanCommitMessage(message)).toBe('Add x\n\nBody.');
   });
 
-  test('a conventional subject is none, nor is a sentence with a colon', () => {
+  test('a conventional subject does not count, nor does a sentence with a colon', () => {
     expect(cleanCommitMessage('fix: add x\n\nTwo things: a and b.\nMore.')).toBe(
       'fix: add x\n\nTwo things: a and b.\nMore.',
     );

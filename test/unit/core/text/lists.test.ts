@@ -12,7 +12,7 @@ test.each([
   expect(namesOf(names(count))).toBe(text);
 });
 
-test('a sentence names as many as it is told', () => {
+test('a sentence names the number of items that it is given', () => {
   expect([2, 3].map((count) => firstNames(names(count), 2))).toEqual(['0, 1', '0, 1 and 1 more']);
 });
 

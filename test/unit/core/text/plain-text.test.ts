@@ -20,7 +20,7 @@ describe('what GitHub would take for a reference is broken', () => {
     expect(visible(breakReferences(line))).toBe(expected);
   });
 
-  test.each(['# Heading, C#, #tag', 'gh-pages', 'wwwhat', 'a: b // c', ''])('%j is none', (line) => {
+  test.each(['# Heading, C#, #tag', 'gh-pages', 'wwwhat', 'a: b // c', ''])('%j stays as it is', (line) => {
     expect(breakReferences(line)).toBe(line);
   });
 });

@@ -117,7 +117,7 @@ describe('the next to merge', () => {
     ['changes-requested', { decision: 'changes-requested' }],
     ['unfinished', { isDraft: true }],
     ['unknown', { mergeable: 'unknown' }],
-  ])('is none that has the obstacle %s', (obstacle, change) => {
+  ])('does not have the obstacle %s', (obstacle, change) => {
     const train = trainOf([open(1, change)], []);
     expect([nextOf(train), train.pulls[0]?.obstacle]).toEqual([null, obstacle]);
   });

@@ -49,7 +49,7 @@ describe('an answer of the worker', () => {
     ['without warnings', { ...read, warnings: undefined }],
     ['with a long warning', { ...read, warnings: ['x'.repeat(MOST_WORDS + 1)] }],
     ['with long words', { kind: 'failed', why: 'x'.repeat(MOST_WORDS + 1) }],
-  ])('is none %s', (_, answer) => {
+  ])('is rejected %s', (_, answer) => {
     expect(parseTreeAnswer('read', JSON.stringify({ warnings: [], ...answer }))).toBeNull();
   });
 

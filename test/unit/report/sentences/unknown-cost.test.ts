@@ -5,27 +5,27 @@ import { renderEndAtHome } from '../../../../src/report/sentences/at-home.ts';
 import { explainUnknownCost, costNoun, costWord } from '../../../../src/report/sentences/spend.ts';
 import { entry, policy, report } from '../fixtures.ts';
 
-const told = entry(1);
-const untold = entry(2, { analysis: { costUsd: null } });
+const withCost = entry(1);
+const withoutCost = entry(2, { analysis: { costUsd: null } });
 const killed = entry(3, { analysis: { tokens: null, costUsd: null } });
 const mute = entry(5, { agent: 'command', analysis: { tokens: null, costUsd: null } });
 const idle = entry(4, { analysis: { tokens: 0, costUsd: null } });
 const codex = (change: Parameters<typeof report>[1] = {}) =>
   report(
     { kind: 'limit', reason: 'iterations' },
-    { agents: [{ name: 'codex', model: 'gpt-5.5' }], iterations: [untold, untold], costUsd: 0, ...change },
+    { agents: [{ name: 'codex', model: 'gpt-5.5' }], iterations: [withoutCost, withoutCost], costUsd: 0, ...change },
   );
 const prices = { 'gpt-5': { input: 1, cachedInput: 0.1, output: 10 } };
 const free = { 'gpt-5': { input: 0, cachedInput: 0, output: 0 } };
 
 test.each<[string, Parameters<typeof codex>[0], string, string]>([
-  ['every cost is known', { iterations: [told, told], costUsd: 0.24 }, '$0.24', '$0.24'],
+  ['every cost is known', { iterations: [withCost, withCost], costUsd: 0.24 }, '$0.24', '$0.24'],
   ['there was none', { iterations: [] }, '$0.00', '$0.00'],
-  ['a call was ended before it told anything', { iterations: [told, killed], costUsd: 0.12 }, '$0.12', '$0.12'],
+  ['a call was ended before it told anything', { iterations: [withCost, killed], costUsd: 0.12 }, '$0.12', '$0.12'],
   ['nothing was used', { iterations: [idle] }, '$0.00', '$0.00'],
   ['no cost is known', {}, 'not known', 'cost not known'],
   ['an agent tells nothing', { iterations: [mute] }, 'not known', 'cost not known'],
-  ['some are known', { iterations: [told, untold], costUsd: 0.12 }, 'at least $0.12', 'at least $0.12'],
+  ['some are known', { iterations: [withCost, withoutCost], costUsd: 0.12 }, 'at least $0.12', 'at least $0.12'],
   ['the model is free', { prices: free }, '$0.00', '$0.00'],
   ['the model has a price that was not used', { prices }, 'not known', 'cost not known'],
 ])('the cost when %s', (_when, change, word, noun) => {
@@ -54,7 +54,7 @@ test.each<[string, Parameters<typeof codex>[0], string]>([
   ],
   [
     'a price, and nobody who counts',
-    { prices, iterations: [told, untold, killed], costUsd: 0.12, policy: { ...policy, maxCostUsd: 0 } },
+    { prices, iterations: [withCost, withoutCost, killed], costUsd: 0.12, policy: { ...policy, maxCostUsd: 0 } },
     `Codex reports no cost, and the requests were not counted, so \`prices\` does not help. What bounds 1 of 3 iterations is ${LIMITS}, and not \`max-cost-usd-per-day\`.`,
   ],
   [
@@ -97,9 +97,9 @@ test('the summary says so below the cost, which has no limit then', () => {
   );
   expect(summary).toContain('| Cost | not known, 12.3k tokens |');
   expect(summary).not.toContain('$0.00');
-  const partly = renderSummary(codex({ iterations: [told, untold], costUsd: 0.12 }));
+  const partly = renderSummary(codex({ iterations: [withCost, withoutCost], costUsd: 0.12 }));
   expect(partly).toContain('**Cost:** at least $0.12, 12.3k tokens');
-  expect(renderSummary(codex({ iterations: [told], costUsd: 0.12 }))).not.toContain('reports no cost');
+  expect(renderSummary(codex({ iterations: [withCost], costUsd: 0.12 }))).not.toContain('reports no cost');
 });
 
 test('a name of a model is text', () => {

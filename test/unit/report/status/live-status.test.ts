@@ -44,7 +44,7 @@ test('of an agent that reports no cost there is none', () => {
   expect(later).not.toContain('$');
 });
 
-test('orders that were given meanwhile, and mention nobody', () => {
+test('orders that were given in the meantime, and mention nobody', () => {
   const order = { number: 1, kind: 'pause', task: null, run: null, by: 'ann', from: 'comment', at: END } as const;
   const orders = [order, { ...order, kind: 'retry', task: 'issue-12', by: '@bob' } as const];
   expect(lines(renderLiveStatus({ ...live, doing: { ...live.doing, orders } }))[3]).toBe(

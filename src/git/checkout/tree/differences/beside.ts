@@ -31,7 +31,7 @@ const MOST_LOG_BYTES = 256 * 1024;
 const MOST_WORK_TREES = 5;
 /** Maximum length of a patch, in characters; longer ones are cut. */
 const MOST_PATCH_CHARS = 512 * 1024;
-/** Refs that contain nobody's work: copies of the server's branches, and our own notes. */
+/** Refs without work of the agent: copies of the server's branches, and our own notes. */
 const NOT_WORK = /^refs\/(?:remotes|ralph|bisect|worktree|prefetch)\//;
 
 /**

@@ -99,7 +99,7 @@ test.each([
   [{ tool: 'AskUserQuestion', command: null }, 'question'],
   [{ tool: 'AskUserQuestion', command: 'npm ci && npm test' }, 'question'],
   [{ tool: 'Write', command: null }, 'forbidden'],
-] as const)('%j is of the kind %s', (denial, kind) => {
+] as const)('%j has the kind %s', (denial, kind) => {
   expect(kindOfDenial(denial, ['Bash(npm:*)'])).toBe(kind);
 });
 

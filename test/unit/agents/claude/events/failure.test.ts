@@ -147,7 +147,7 @@ test.each([
   'API Error: Connection errors are no longer fatal.',
   'API Error: 529 handling added.',
   'API Error: timeouts get a second try.',
-])('as the whole output, %j speaks of errors and is none', (text) => {
+])('%j as the whole output mentions errors but does not count as one', (text) => {
   expect(failureInText(text)).toBeNull();
 });
 

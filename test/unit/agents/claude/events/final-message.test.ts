@@ -100,7 +100,7 @@ describe('numbers', () => {
       analyzeAt(jsonLines(resultLine('', { total_cost_usd: 1 }), resultLine('', { total_cost_usd: 2 }))).costUsd,
     ).toBe(2);
   });
-  test('a session id that could be read as an option is none', () => {
+  test('a session id that could be read as an option is dropped', () => {
     expect(analyzeAt(resultLine('', { session_id: '--dangerously' })).sessionId).toBeNull();
   });
 });

@@ -96,7 +96,7 @@ describe('the CLI’s own error', () => {
     ).toBeNull();
   });
 });
-describe('a line of prose that begins like an error of the CLI is none', () => {
+describe('a line of prose that begins like an error of the CLI does not count', () => {
   test.each([
     'API Error: 429 handled with retry in client.ts',
     'API Error: the new class is exported from src/errors.ts',

@@ -123,7 +123,7 @@ test.each([
     jsonLines(INIT, toolResultLine('usage limit reached'), resultLine('usage limit reached is documented')),
   ],
   ['another failure', failedLine('API Error: 500 Internal server error', { api_error_status: 500 })],
-])('%s is no limit', (_rule, output) => {
+])('%s is not a limit', (_rule, output) => {
   expect(analyzeAt(output).usageLimit).toBeNull();
 });
 

@@ -158,7 +158,7 @@ describe('forwarded', () => {
     expect(account?.spent()).toEqual({ tokens: 3_000, costUsd: 0.022 });
   });
 
-  test('an answer that tells no usage is counted by its length, and counting costs nothing', () => {
+  test('an answer without usage is counted by its length, and counting costs nothing', () => {
     const account = forwarded(body({ system: 'x'.repeat(4_000) })).account?.('text/event-stream');
     account?.push('y'.repeat(400));
     expect(account?.spent().tokens).toBeGreaterThan(1_100);
@@ -281,11 +281,11 @@ describe("answers of our own, in the provider's words", () => {
     expect(answer).toEqual({ status, headers, body: text });
   });
 
-  test.each(['7', '"text"', 'true'])('%s is no object', (text) => {
+  test.each(['7', '"text"', 'true'])('%s is not an object', (text) => {
     expect(refusal({ body: text })?.status).toBe(400);
   });
 
-  test('who asks whether anybody is there gets nothing but that', () => {
+  test('a request that only asks whether the server is there gets only that answer', () => {
     expect(read({ method: 'HEAD', target: '/', headers: {} })).toEqual({
       kind: 'answered',
       answer: { status: 200, headers: {}, body: '' },
@@ -320,7 +320,7 @@ describe('what a request is expected to come to', () => {
     expect(costOf({ speed: 'standard', max_tokens: 1_000_000 })).toBeCloseTo(usual, 4);
   });
 
-  test('a model that is no name is counted like one that nobody knows', () => {
+  test('an invalid model name is counted as an unknown model', () => {
     expect(costOf({ model: { opus: 1 }, max_tokens: 1_000_000 })).toBeCloseTo(0.4, 3);
   });
 
@@ -353,7 +353,7 @@ describe('headers', () => {
   };
 
   test.each(['Bearer b-placeholder x', 'x Bearer b-placeholder', 'Bearerb-placeholder', 'Bearer '])(
-    'the authorization %j is none',
+    'the authorization %j is not accepted',
     (authorization) => {
       expect(headersOf({ authorization })).toBeNull();
     },

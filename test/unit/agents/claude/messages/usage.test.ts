@@ -145,7 +145,7 @@ describe("Amazon's frames", () => {
     expect(readFrames(Buffer.concat([frames, long, last]), 5_000)).toMatchObject({ input: 10, output: 70 });
   });
 
-  test('with what is no base64', () => {
+  test('with invalid base64', () => {
     expect(read(['{"bytes":"a"}', '{"bytes":"e30="}'], 'application/vnd.amazon.eventstream')).toBeNull();
   });
 });

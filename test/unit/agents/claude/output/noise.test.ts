@@ -21,7 +21,7 @@ function observed(output: string): Analysis {
   return analyzeChunks([new TextEncoder().encode(output)], NOW, () => undefined);
 }
 
-describe('a line of prose that begins like an event is none', () => {
+describe('a line of prose that begins like an event does not count', () => {
   test.each(['{"type":"user","name":"Bob"}', '{"type":"user","message":"Bob"}', '{"type":"stream_event","event":"x"}'])(
     '%s',
     (line) => {
@@ -99,7 +99,7 @@ describe('noise on the line of the object', () => {
     ['several control sequences', `\u001B[2K\u001B[1G ${result}\u001B[?25h\n`],
     ['a NUL before it', `\u0000${result}\n`],
   ];
-  test.each(outputs)('is none of it: %s', (_what, output) => {
+  test.each(outputs)('does not matter: %s', (_what, output) => {
     expect(analyzeAt(output)).toMatchObject({ format: 'json', sessionId: 's-1', signal: { exitSignal: true } });
   });
 
@@ -107,7 +107,7 @@ describe('noise on the line of the object', () => {
     [...outputs, ['several events', `${INIT}${result}${INIT} npm`] as const].flatMap(([what, output]) =>
       [1, 2, 5, 64].map((size) => [what, size, `npm warn\n${output}`] as const),
     ),
-  )('is none in chunks either: %s, %d bytes', (_what, size, output) => {
+  )('does not matter in chunks either: %s, %d bytes', (_what, size, output) => {
     expect(analyzeChunks(inChunks(output, size))).toEqual(analyzeAt(output));
   });
 

@@ -53,6 +53,6 @@ test.each([
   ['/v1beta/files?key=AIza-a-key', 'POST /v1beta/files with a query'],
   ['/?', 'POST / with a query'],
   ['x'.repeat(200), `POST ${'x'.repeat(75)}`],
-])('%s is told as %s', (target, told) => {
+])('%s is reported as %s', (target, told) => {
   expect(namedRequest('POST', target)).toBe(told);
 });

@@ -130,7 +130,7 @@ describe('what a request is expected to come to', () => {
     expect(expected.costUsd).toBeCloseTo(0.01 + (expected.tokens - 1_000) / 1e6, 9);
   });
 
-  test('costs nothing that anybody knows without a price, and spends tokens all the same', () => {
+  test('has no known cost without a price, and spends tokens anyway', () => {
     const { expected } = forwarded({ target: '/v1/models/gemma-3:generateContent' });
     expect(expected.costUsd).toBe(0);
     expect(expected.tokens).toBeGreaterThan(16_000);

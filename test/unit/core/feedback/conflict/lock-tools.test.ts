@@ -81,7 +81,7 @@ describe('lock files to make', () => {
     expect(lockFilesToRegenerate(['src/a.ts', 'constructor', ''], LOCK_TOOLS)).toEqual([]);
   });
 
-  test('are twenty at most, with paths that can be told', () => {
+  test('are twenty at most, with paths that can be reported', () => {
     expect(
       lockFilesToRegenerate(
         Array.from({ length: 30 }, (_, at) => `${String(at)}/go.sum`),

@@ -237,7 +237,7 @@ describe('whether people have enough to review', () => {
     expect(isFull(change, progress, { maxTasksPerPr, maxLinesPerPr })).toBe(expected);
   });
 
-  test('lines that were not measured are none', () => {
+  test('lines that were not measured do not count', () => {
     expect(isFull({ ...change, lines: null }, {}, { maxTasksPerPr: 0, maxLinesPerPr: 1 })).toBe(false);
   });
 });

@@ -44,13 +44,13 @@ describe('a document of a cache, where others may write', () => {
     expect(signedParts({ ...plain, session: risky.session }, false).dropped).toEqual(['a conversation']);
   });
 
-  test('of which there is no other, keeps a pause and a conversation where the agent’s key wrote it', () => {
+  test('that is the only one keeps a pause and a conversation where the agent’s key wrote it', () => {
     expect(signedParts(state, true)).toEqual({ dropped: ['approvals'], state: { ...state, tasks: worked.tasks } });
     expect(signedParts(state, false)).toEqual({ dropped, state: { ...state, ...nothingSaid } });
   });
 });
 
-test('what was spent and tried since counts, whatever else the place says that takes no writes any more', () => {
+test('what was spent and tried since counts, whatever else a place says that has become read-only', () => {
   const marked = { ...untouched, unmarked: true, unproven: true, retried: true } as const;
   const since: LaneState = { ...state, sequence: 9, savedAt: 7, tasks: { ...worked.tasks, 'plan-a': marked } };
   const said = { ...untouched, approval: { text: 'b', by: 'ann', at: 2 } };

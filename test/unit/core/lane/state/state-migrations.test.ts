@@ -234,7 +234,7 @@ test.each([STATE_VERSION + 1, 99])(
   },
 );
 
-test.each([0, -1, 1.5, '1', null])('version %j is none', (version) => {
+test.each([0, -1, 1.5, '1', null])('version %j is not readable', (version) => {
   expect(parseState(JSON.stringify({ ...version1, version }), 'queue').kind).toBe('unreadable');
 });
 
@@ -242,7 +242,7 @@ test.each([[null], [[]], ['text'], [7], [undefined]])('%j comes back from the mi
   expect(migrateState(document, 1)).toEqual(document);
 });
 
-test('done tasks of a large document of version 7, of which it kept the ids, are done', () => {
+test('done tasks of a large document of version 7, which kept only their ids, are done', () => {
   const document = { ...version7, tasks: {}, finished: ['plan-1', 'issue-3'], retried: 'all' };
   const parsed = parseState(JSON.stringify(document), 'queue');
   expect(parsed).toMatchObject({

@@ -23,7 +23,7 @@ test.each([200, 600, 2_000])('of %i finished boxes none is forgotten, however la
   for (const id of ids) expect([id, kept[id]?.state]).toEqual([id, tasks[id]?.state]);
 });
 
-test('a list of finished tasks that is no list of ids makes the document unreadable', () => {
+test('a list of finished tasks that contains anything but ids makes the document unreadable', () => {
   const document = JSON.stringify({ ...initialState('queue', 1), done: [1] });
   expect(parseState(document, 'queue')).toMatchObject({
     kind: 'unreadable',

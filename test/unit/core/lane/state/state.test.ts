@@ -120,7 +120,7 @@ describe('usage that the clock of a machine booked in the future, as a run at no
   test.each<[string, string, string]>([
     ['a document that cannot be read', '', 'unreadable'],
     ['one of a newer version', tampered({ version: STATE_VERSION + 1 }), 'newer'],
-  ])('%s is answered as ever', (_, document, kind) => {
+  ])('%s is answered as usual', (_, document, kind) => {
     expect(parseStateAt(document, LANE, noon).kind).toBe(kind);
   });
 });

@@ -100,7 +100,7 @@ test.each<[string, Fields, string]>([
   expect(read(bead('a', fields)).tasks[0]?.task.body).toBe(body);
 });
 
-test('an issue without a visible title is called by its id; a hidden character is no part of the id that people see', () => {
+test('an issue without a visible title is called by its id; a hidden character is not part of the id that people see', () => {
   expect(read(bead('a\u200B', { title: '\u200B' })).tasks[0]?.task).toMatchObject({
     title: 'Issue "a"',
     source: { key: 'a' },
@@ -121,7 +121,7 @@ test.each<[string, Fields]>([
   ['a gate', { issue_type: 'gate' }],
   ['an agent', { issue_type: 'agent' }],
   ['another kind of record', { _type: 'memory' }],
-])('what is %s is no task, and no problem', (_, fields) => {
+])('what is %s is neither a task nor a problem', (_, fields) => {
   expect(read(bead('bd-1', fields))).toEqual({ tasks: [], problems: [] });
 });
 

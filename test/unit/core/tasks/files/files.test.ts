@@ -78,7 +78,7 @@ describe('task files', () => {
     expect(fileOfSource(paths, source)).toBe(expected);
   });
 
-  test('an archive beside the prd says what is done, and is no list of its own', () => {
+  test('an archive beside the prd says what is done, and does not count as a list', () => {
     expect(
       parseTaskFiles(
         {
@@ -250,7 +250,7 @@ describe('task files', () => {
       { '@fix_plan.md': `${'- [x] b\n'.repeat(1_000)}${open(1)}`, '.beads/issues.jsonl': beads(1_001, 'closed') },
     ],
     ['another kind of record', { '.beads/issues.jsonl': `${bead('a')}\n{"_type":"memory","key":"k"}` }],
-  ])('of which nothing is hidden have none: %s', (_, files) => {
+  ])('without hidden text have nothing to report: %s', (_, files) => {
     expect(unreadableTasks(parseTaskFiles(files, fileSources, optionalSections).problems, fileSources)).toEqual([]);
   });
 

@@ -128,7 +128,7 @@ describe('headings', () => {
     expect(tasks.map(({ task }) => task.optional)).toEqual([true, false]);
   });
 
-  test('a heading in a quote, a list or a fence is none', () => {
+  test('a heading in a quote, a list or a fence does not count', () => {
     expect(priorities(lines('> ## High', '', '- ## High', '', '```', '## High', '```', '- [ ] a'))).toEqual([2]);
   });
 });
@@ -225,7 +225,7 @@ describe('ids', () => {
     expect(first).not.toBe(second);
   });
 
-  test('the same title in the same place is told apart by order, and said, unless it is done', () => {
+  test('the same title in the same place is distinguished by order, and reported, unless it is done', () => {
     const text = lines('- [x] same', '- [x] same', '- [ ] same');
     const [first = ''] = ids(text);
     expect(ids(text)).toEqual([first, `${first}-2`, `${first}-3`]);

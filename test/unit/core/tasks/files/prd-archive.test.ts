@@ -60,7 +60,7 @@ describe('done entries are moved as they are written', () => {
     });
   });
 
-  test('a new archive has no lists without entries, and nothing but lists', () => {
+  test('a new archive has no lists without entries, and only lists', () => {
     const prd = '{"v":1,"userStories":[],"tasks":[{"id":"A","title":"a"},{"id":"B","title":"b"}]}';
     expect(archivePrd({ prd, archive: null }, done('A'))).toEqual({
       moved: 1,

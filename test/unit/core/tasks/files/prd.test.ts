@@ -381,7 +381,7 @@ describe('text of any kind is cleaned', () => {
   });
 });
 
-describe('what is no list of tasks has none, and says why', () => {
+describe('a file that is not a list of tasks has none, and says why', () => {
   test.each<[string, string, string]>([
     [
       'a file cut off in the middle',
@@ -414,7 +414,7 @@ describe('what is no list of tasks has none, and says why', () => {
     expect(problems).toMatchObject([{ file: PATH, hidesTasks: true }]);
   });
 
-  test('an entry that is none is reported and the others are read', () => {
+  test('an invalid entry is reported and the others are read', () => {
     const prd = { tasks: ['Do it', null, { id: 'A' }, {}, { description: 'First line\nsecond' }] };
     expect(read(prd).tasks.map(({ task }) => task.title)).toEqual(['A', 'First line']);
     expect(problemsOf(prd)).toEqual([

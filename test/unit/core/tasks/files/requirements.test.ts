@@ -51,7 +51,7 @@ describe('the list that the agent wrote', () => {
     });
   });
 
-  test('titles are one line, and hidden text is no part of a task', () => {
+  test('titles are one line, and hidden text is not part of a task', () => {
     expect(parseFoundTasks(listOf({ title: 'a\n- [ ] b', body: 'x<!-- y -->' }))).toMatchObject({
       tasks: [{ title: 'a - [ ] b', body: 'x' }],
     });

@@ -25,8 +25,8 @@ function killAtCall({ script }: Project, number: number): Tap {
   return killAt((name) => name === 'agent.call' && script.calls.length - made === number - 1, 'before');
 }
 
-describe('each pushed iteration takes the state along', () => {
-  test('with the lease that the run has, numbered on, and no request more than the push', async () => {
+describe('each push of an iteration includes the state', () => {
+  test('with the lease of the run and the next number, and without a separate request', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     const seen: (readonly [number, string | null])[] = [];
     const tap = counting();
@@ -51,7 +51,7 @@ describe('each pushed iteration takes the state along', () => {
     expect(run.log.filter((line) => /^info: pushed .* with it$/.test(line))).toHaveLength(2);
   });
 
-  test('redacted like the state at the end, and of the conversation nothing that is not stored', async () => {
+  test('redacted like the state at the end, and without unstored parts of the conversation', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     const { session, transcript } = savedState(project);
@@ -72,7 +72,7 @@ describe('each pushed iteration takes the state along', () => {
     expect(savedState(project).session?.id).not.toBe(session?.id);
   });
 
-  test("a person's order in between: the same push takes both once more, the order holds", async () => {
+  test("after a person's order in between, the same push includes both, and the order stays in effect", async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '3' } });
     let pushes = 0;
     const sequences: number[] = [];
@@ -95,7 +95,7 @@ describe('each pushed iteration takes the state along', () => {
     expect(new Set(project.remote.pushes.map(({ result }) => result))).toEqual(new Set(['pushed']));
   });
 
-  test('where the cache alone keeps it, or nothing does, there is none', async () => {
+  test('but not if the cache alone keeps it, or if it is not kept', async () => {
     for (const store of ['cache', 'none']) {
       const project = createProject({ agent: [finisher], inputs: { 'state-store': store } });
       expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
@@ -104,8 +104,8 @@ describe('each pushed iteration takes the state along', () => {
   });
 });
 
-describe('a machine that vanishes: no post, and nothing is heard of it', () => {
-  test('costs the running iteration; the next run continues from the last push', async () => {
+describe('a machine that vanishes without post', () => {
+  test('costs only the running iteration; the next run continues from the last push', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     await runOnce(project, { tap: killAtCall(project, 2) });
     expect(savedState(project)).toMatchObject({
@@ -127,7 +127,7 @@ describe('a machine that vanishes: no post, and nothing is heard of it', () => {
     expect(project.forge.pulls[0]?.body).toContain('Closes #1');
   });
 
-  test('what it finished and had not verified in a clean clone is not done, until that verification passes without another call', async () => {
+  test('leaves a finished but unverified task open until the clean verification passes, without another call', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { verify: 'npm test' } });
     await runOnce(project, { tap: killAtCall(project, 2) });
     expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'in-progress', doneCommit: null } });
@@ -136,14 +136,14 @@ describe('a machine that vanishes: no post, and nothing is heard of it', () => {
     expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' }, 'issue-2': { state: 'done' } });
   });
 
-  test('its streak of iterations without progress is not forgotten with it, as far as it was pushed', async () => {
+  test('does not erase the streak of iterations without progress that was pushed', async () => {
     const project = createProject({ agent: [stuck, steadyWorker], inputs: { 'max-iterations': '3' } });
     await runOnce(project, { tap: killAtCall(project, 3) });
     expect(savedState(project)).toMatchObject({ windows: { hour: { calls: 2 } }, ledger: [{ calls: 2 }] });
   });
 });
 
-describe('the record of a killed main that lies, with a seal that holds,', () => {
+describe('the lying record of a killed main with a valid seal,', () => {
   const complete: Outcome = { kind: 'complete', reason: 'plan_complete' };
   const approval = { text: '0'.repeat(32), by: 'owner', at: 1 };
   const done = {
@@ -194,7 +194,7 @@ describe('the record of a killed main that lies, with a seal that holds,', () =>
   }
 
   test.each(['auto', 'ref', 'cache'])(
-    'makes nothing done, approved, verified or complete (state-store: %s)',
+    'makes no task done, approved, verified or complete (state-store: %s)',
     async (store) => {
       const played = await lied(
         ({ state, stateBefore }) => ({ state: lie(state), stateBefore: lie(stateBefore), outcome: complete }),
@@ -210,7 +210,7 @@ describe('the record of a killed main that lies, with a seal that holds,', () =>
     },
   );
 
-  test('that holds no state adds nothing to the stored one', async () => {
+  test('if it contains no state, adds nothing to the stored one', async () => {
     const progress = { ...done, state: 'splendid' } as unknown as typeof done;
     const played = await lied(({ state }) => ({
       state: { ...lie(state), tasks: { 'issue-1': progress } },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { believedLedger, believedState, unstoredTasks } from '../../../../src/core/sharing/believed.ts';
+import { trustedLedger, trustedState, unstoredTasks } from '../../../../src/core/sharing/trusted-state.ts';
 import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { untouched } from '../../../../src/core/tasks/queue.ts';
@@ -20,8 +20,8 @@ const task = (state: TaskProgress['state'], change: Partial<TaskProgress> = {}):
 });
 const done = task('done', { doneCommit: 'c'.repeat(40), startedTree: 'a' });
 
-function believe(stored: Partial<LaneState>, recorded: Partial<LaneState>): LaneState {
-  return believedState(stateOf(stored), stateOf(recorded), { now: noon, policy });
+function trust(stored: Partial<LaneState>, recorded: Partial<LaneState>): LaneState {
+  return trustedState(stateOf(stored), stateOf(recorded), { now: noon, policy });
 }
 
 describe('a task', () => {
@@ -72,7 +72,7 @@ describe('a task', () => {
     ],
   ])('%s: stored %j, recorded %j', (_, stored, recorded, expected) => {
     const tasks = (progress: TaskProgress | null) => ({ tasks: progress === null ? {} : { 'issue-1': progress } });
-    expect(believe(tasks(stored), tasks(recorded)).tasks['issue-1']).toMatchObject(expected);
+    expect(trust(tasks(stored), tasks(recorded)).tasks['issue-1']).toMatchObject(expected);
   });
 
   test('that is done in the record alone is one to name', () => {
@@ -133,7 +133,7 @@ describe('the circuit', () => {
     ['is not closed because the record says so', open, closedCircuit(3), open],
     ['cools down from when it is stored to have opened', open, { ...open, openedAt: noon + DAY }, open],
   ])('%s', (_, stored, recorded, expected) => {
-    expect(believe({ circuit: stored }, { circuit: recorded }).circuit).toMatchObject(expected);
+    expect(trust({ circuit: stored }, { circuit: recorded }).circuit).toMatchObject(expected);
   });
 });
 
@@ -157,14 +157,14 @@ describe('what was used', () => {
     ['each knows of a day', [day(1, '2026-11-20')], [day(2)], [day(1, '2026-11-20'), day(2)]],
     ['neither knows of any', [], [], []],
   ])('where %s', (_, stored, recorded, expected) => {
-    expect(believe({ ledger: stored }, { ledger: recorded }).ledger).toEqual(expected);
+    expect(trust({ ledger: stored }, { ledger: recorded }).ledger).toEqual(expected);
   });
 
   test('a window is as full as the fuller one, and one that is over does not fill the next', () => {
-    expect(believe({ windows: hour(5) }, { windows: hour(7) }).windows).toEqual(hour(7));
-    expect(believe({ windows: hour(7) }, { windows: hour(5) }).windows).toEqual(hour(7));
-    expect(believe({}, { windows: hour(2) }).windows).toEqual(hour(2));
-    expect(believe({ windows: hour(50, noon - 2 * HOUR) }, { windows: hour(2) }).windows.hour).toEqual(hour(2).hour);
+    expect(trust({ windows: hour(5) }, { windows: hour(7) }).windows).toEqual(hour(7));
+    expect(trust({ windows: hour(7) }, { windows: hour(5) }).windows).toEqual(hour(7));
+    expect(trust({}, { windows: hour(2) }).windows).toEqual(hour(2));
+    expect(trust({ windows: hour(50, noon - 2 * HOUR) }, { windows: hour(2) }).windows.hour).toEqual(hour(2).hour);
   });
 
   test.each([
@@ -176,7 +176,7 @@ describe('what was used', () => {
       ledger: [{ ...day(calls), costUsd }],
       windows: { hour: { openedAt: noon, calls, tokens: 0 }, day: { openedAt: noon, costUsd } },
     });
-    const { ledger, windows } = believedState(stateOf(used(1, 1)), stateOf(used(900, 9_000)), {
+    const { ledger, windows } = trustedState(stateOf(used(1, 1)), stateOf(used(900, 9_000)), {
       now: noon,
       policy: allowed,
     });
@@ -185,26 +185,26 @@ describe('what was used', () => {
   });
 
   test('before the run was never more than what is stored after it', () => {
-    expect(believedLedger([day(9), day(4, '2026-11-20')], [day(3), day(5, '2026-11-20')])).toEqual([
+    expect(trustedLedger([day(9), day(4, '2026-11-20')], [day(3), day(5, '2026-11-20')])).toEqual([
       day(3),
       day(4, '2026-11-20'),
     ]);
-    expect(believedLedger([day(2)], [])).toEqual([day(2)]);
+    expect(trustedLedger([day(2)], [])).toEqual([day(2)]);
   });
 });
 
 test('the park is what is stored, whatever the record says', () => {
   const park = (resumeAt: number) => ({ reason: 'usage_limit', resumeAt, taskId: null, branchHead: null }) as const;
-  expect(believe({}, { park: park(noon + HOUR) }).park).toBeNull();
-  expect(believe({ park: park(noon + HOUR) }, { park: park(noon + DAY) }).park).toEqual(park(noon + HOUR));
-  expect(believe({ park: park(noon + DAY) }, { park: null }).park).toEqual(park(noon + DAY));
+  expect(trust({}, { park: park(noon + HOUR) }).park).toBeNull();
+  expect(trust({ park: park(noon + HOUR) }, { park: park(noon + DAY) }).park).toEqual(park(noon + HOUR));
+  expect(trust({ park: park(noon + DAY) }, { park: null }).park).toEqual(park(noon + DAY));
 });
 
 test('what people said, what was checked and what was seen is what is stored', () => {
   const approval = { text: '0'.repeat(32), by: 'octo', at: noon };
   const check = { commit: 'c'.repeat(40), commands: '0', kind: 'passed', command: null, exitCode: 0 } as const;
   const stored = stateOf({ sequence: 7, ordersApplied: 3 });
-  const believed = believedState(
+  const trusted = trustedState(
     stored,
     stateOf({
       tasks: { ...stored.tasks, 'issue-7': { ...untouched, approval, unmarked: true, unproven: true, retried: true } },
@@ -220,5 +220,5 @@ test('what people said, what was checked and what was seen is what is stored', (
     }),
     { now: noon, policy },
   );
-  expect(believed).toEqual(stored);
+  expect(trusted).toEqual(stored);
 });

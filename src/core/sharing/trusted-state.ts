@@ -1,10 +1,10 @@
 import type { AgentName } from '../agent-names.ts';
-import { believableProviders, MAX_USAGE_WAIT_MS } from '../agents/providers.ts';
+import { plausibleProviders, MAX_USAGE_WAIT_MS } from '../agents/providers.ts';
 import type { Circuit } from '../lane/circuit.ts';
 import { bookCall, bookUsage, type LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { chargeCall, chargeUsage, openWindows, stricterWindows, type Windows } from '../lane/windows.ts';
-import { believableStep, believableSteps } from '../pipeline/step-record.ts';
+import { plausibleStep, plausibleSteps } from '../pipeline/step-record.ts';
 import { allowedCalls, type Policy } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
@@ -26,7 +26,7 @@ const RECORD_OVERSHOOT_USD = 5;
  * task is done only if the store says so. Nothing that is only in the record stops the next run: no park, no open
  * circuit, no stuck task; approvals, pauses, verifications and signals come from the store.
  */
-export function believedState(
+export function trustedState(
   stored: LaneState,
   recorded: LaneState,
   { now, policy }: { readonly now: number; readonly policy: Allowed },
@@ -38,7 +38,7 @@ export function believedState(
     ...boundedUsage(stored, recorded, { now, policy, overshootUsd: RECORD_OVERSHOOT_USD }),
     circuit: stricter(stored.circuit, recorded.circuit),
     tasks: Object.fromEntries(
-      [...ids].map((id) => [id, believedTask(progressOf(stored.tasks, id), progressOf(recorded.tasks, id), policy)]),
+      [...ids].map((id) => [id, trustedTask(progressOf(stored.tasks, id), progressOf(recorded.tasks, id), policy)]),
     ),
     agent: recorded.agent,
     session: recorded.session,
@@ -72,7 +72,7 @@ export function unstoredTasks(stored: LaneState, recorded: LaneState): readonly 
   );
 }
 
-function believedTask(stored: TaskProgress, recorded: TaskProgress, { maxIterations }: Allowed): TaskProgress {
+function trustedTask(stored: TaskProgress, recorded: TaskProgress, { maxIterations }: Allowed): TaskProgress {
   const attempts = Math.max(stored.attempts, Math.min(recorded.attempts, stored.attempts + maxIterations));
   if (isSettled(stored)) return { ...stored, attempts };
   return {
@@ -115,7 +115,7 @@ function greater(stored: readonly LedgerDay[], recorded: readonly LedgerDay[], a
     const most = {
       ...more,
       calls: Math.min(more.calls, known.calls + allowedCalls(allowed)),
-      costUsd: Math.min(more.costUsd, known.costUsd + believableCostUsd(allowed)),
+      costUsd: Math.min(more.costUsd, known.costUsd + maxPlausibleCostUsd(allowed)),
     };
     return combined(known, most, Math.max);
   });
@@ -124,17 +124,17 @@ function greater(stored: readonly LedgerDay[], recorded: readonly LedgerDay[], a
 function boundedWindows({ hour, day }: Windows, stored: Windows, allowed: Bounds): Windows {
   return {
     hour: hour && { ...hour, calls: Math.min(hour.calls, (stored.hour?.calls ?? 0) + allowedCalls(allowed)) },
-    day: day && { ...day, costUsd: Math.min(day.costUsd, (stored.day?.costUsd ?? 0) + believableCostUsd(allowed)) },
+    day: day && { ...day, costUsd: Math.min(day.costUsd, (stored.day?.costUsd ?? 0) + maxPlausibleCostUsd(allowed)) },
   };
 }
 
-/** Returns the maximum believable cost; 0 means no limit. The response that reaches a limit is paid in full. */
-function believableCostUsd({ maxCostUsd, maxCostUsdPerDay, overshootUsd }: Bounds): number {
+/** Returns the maximum plausible cost; 0 means no limit. The response that reaches a limit is paid in full. */
+function maxPlausibleCostUsd({ maxCostUsd, maxCostUsdPerDay, overshootUsd }: Bounds): number {
   return (maxCostUsd || maxCostUsdPerDay || Number.POSITIVE_INFINITY) + overshootUsd;
 }
 
 /** Returns the recorded ledger from before a run, limited on each day to what is stored after the run. */
-export function believedLedger(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
+export function trustedLedger(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
   return recorded.map((entry) => combined(entry, stored.find(({ day }) => day === entry.day) ?? entry, Math.min));
 }
 
@@ -212,16 +212,16 @@ export function mergeReceivedState(
     transcript: null,
     baseVerification: received.baseVerification?.commit === base ? received.baseVerification : before.baseVerification,
     redBase: received.redBase === null || received.redBase.commit === base ? received.redBase : before.redBase,
-    park: park === null ? null : believablePark(park, policy, now),
+    park: park === null ? null : plausiblePark(park, policy, now),
     // An instant in the future would keep the circuit open for any length of time.
     circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,
-    providers: believableProviders(received.providers, now),
-    steps: believableSteps(received.steps, now),
+    providers: plausibleProviders(received.providers, now),
+    steps: plausibleSteps(received.steps, now),
   };
 }
 
 /** Limits the wait that another job claims: no longer than for a provider, and for a step of the pipeline. */
-export function believablePark<Park extends { readonly resumeAt: number; readonly step?: string | null }>(
+export function plausiblePark<Park extends { readonly resumeAt: number; readonly step?: string | null }>(
   park: Park,
   policy: Pick<Policy, 'agentSteps' | 'otherSteps'>,
   now: number,
@@ -229,7 +229,7 @@ export function believablePark<Park extends { readonly resumeAt: number; readonl
   return {
     ...park,
     resumeAt: Math.min(park.resumeAt, now + MAX_USAGE_WAIT_MS),
-    ...(park.step === undefined ? {} : { step: believableStep(park.step, policy) }),
+    ...(park.step === undefined ? {} : { step: plausibleStep(park.step, policy) }),
   };
 }
 

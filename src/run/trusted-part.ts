@@ -6,7 +6,7 @@ import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { type Outcome, outcomeSchema } from '../core/outcome.ts';
 import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
 import { recordedLookAt } from '../core/review/look-at.ts';
-import { believedLedger, believedState } from '../core/sharing/believed.ts';
+import { trustedLedger, trustedState } from '../core/sharing/trusted-state.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
 import { progressOf, withEach } from '../core/tasks/queue.ts';
 import type { Work } from '../handover/intake.ts';
@@ -37,7 +37,7 @@ export function trustedPartOf(work: Work, known: Known): Work {
   const journal = work.journal.flatMap(readEntry);
   return {
     ...work,
-    outcome: believedOutcome(work.outcome, { end, state: stored, cooldownMs: config.policy.circuit.cooldownMs }),
+    outcome: trustedOutcome(work.outcome, { end, state: stored, cooldownMs: config.policy.circuit.cooldownMs }),
     notes: {
       restored: config.stateStore === 'none' ? 'not kept (state-store: none)' : RESTORED,
       warnings: [],
@@ -80,10 +80,10 @@ export function trustedPartOf(work: Work, known: Known): Work {
         ...known,
         approval: progressOf(stored.tasks, id).approval,
       })),
-      ledger: believedLedger(work.stateBefore.ledger, stored.ledger),
+      ledger: trustedLedger(work.stateBefore.ledger, stored.ledger),
     },
     state: {
-      ...believedState(stored, recorded, { now, policy: { ...config.policy, callsPerIteration: mostCalls(journal) } }),
+      ...trustedState(stored, recorded, { now, policy: { ...config.policy, callsPerIteration: mostCalls(journal) } }),
       // While the run holds its claim, nobody else has saved. Otherwise a number that is not newer is refused.
       sequence: isAtWork ? stored.sequence : Math.min(stored.sequence, recorded.sequence),
     },
@@ -133,7 +133,7 @@ interface StoredEnd {
 }
 
 /** Returns the outcome of a run that post finishes, as main has saved it. The record can only say that the run was cancelled or failed. */
-function believedOutcome(recorded: Outcome, { end, state, cooldownMs }: StoredEnd): Outcome {
+function trustedOutcome(recorded: Outcome, { end, state, cooldownMs }: StoredEnd): Outcome {
   const kind = end === null ? recorded.kind : end.outcome;
   if (kind === 'failed') return MAIN_FAILED;
   if (end === null) return recorded.kind === 'cancelled' && recorded.reason === 'signal' ? CANCELLED : KILLED;
