@@ -17,6 +17,7 @@ import type { Row } from './measure.ts';
 import { measureOrchestration } from './orchestration.ts';
 import { measurePublishing } from './publishing.ts';
 import { measureRefState } from './ref-state.ts';
+import { compareManyPulls } from './counted/open-pulls.ts';
 import { countGitProcesses } from './counted/git-processes.ts';
 import { countRequests } from './counted/requests.ts';
 import { measureSeal } from './seal.ts';
@@ -30,6 +31,7 @@ const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   'command-line': measureCommandLine,
   requests: countRequests,
   'git-processes': countGitProcesses,
+  'open-pulls': compareManyPulls,
   orchestration: measureOrchestration,
   transcript: measureTranscript,
   'ci-log': measureCiLog,

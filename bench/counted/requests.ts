@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { events, startTestbed, type Testbed } from '../../testbed/testbed.ts';
+import { events, startTestbed, type Testbed, type TestbedJob } from '../../testbed/testbed.ts';
 import type { Behaviour } from '../../testbed/scripted-agent.ts';
 import type { Row } from '../measure.ts';
 
@@ -9,10 +9,11 @@ import type { Row } from '../measure.ts';
  * raises it here and gives the reason. An idle run requests the issues, all open pull requests of the lanes, and the
  * label names. When everything is done, a run reads the state's ref 3 times, its cache once, the branches twice, and
  * then makes the idle run's requests and reads the lane's own pull request. Of the first run over three issues, 40 go
- * to the API, where 45 are allowed.
+ * to the API, where 45 are allowed. A run for one issue requests all open pull requests as well, as every run does at its
+ * start, to say which one to merge next: that is one request more than before.
  */
 const MOST_OF_API = 45;
-const GOALS = { idle: 3, first: 92, done: 10, blocked: 50, stuck: 76, settling: 68 } as const;
+const GOALS = { idle: 3, asked: 58, first: 92, done: 10, blocked: 50, stuck: 76, settling: 68 } as const;
 
 /** Changes nothing and asks a question. */
 const asks: Behaviour = {
@@ -47,6 +48,7 @@ const half: Behaviour = {
 export async function countRequests(folder: string): Promise<readonly Row[]> {
   return [
     ...(await inScene(folder, 'happy', happy)),
+    ...(await inScene(folder, 'asked', asked)),
     ...(await inScene(folder, 'blocked', blocked)),
     ...(await inScene(folder, 'stuck', stuck)),
     ...(await inScene(folder, 'settling', settling)),
@@ -72,6 +74,12 @@ async function happy({ testbed, run }: Scene): Promise<readonly Row[]> {
   ];
 }
 
+/** A person labels an issue, which gets a branch of its own. */
+async function asked({ testbed, run }: Scene): Promise<readonly Row[]> {
+  const event = events.labeled(testbed.openIssue({ title: 'Add a greeting', body: 'With a test.' }));
+  return [working('requests: run for one issue', await run('complete', [], { event }), GOALS.asked)];
+}
+
 /** The agent asks a question, and a person is notified. */
 async function blocked({ testbed, run }: Scene): Promise<readonly Row[]> {
   testbed.openIssue({ title: 'Add a greeting', body: 'With a test.' });
@@ -91,7 +99,7 @@ async function stuck({ testbed, run }: Scene): Promise<readonly Row[]> {
 async function settling({ testbed, run }: Scene): Promise<readonly Row[]> {
   for (const title of ['Add a greeting', 'Add a question', 'Add an answer']) {
     testbed.openIssue({ title, body: 'With a test.' });
-    await run('blocked', [half], { 'max-iterations-per-task': '1' });
+    await run('blocked', [half], { inputs: { 'max-iterations-per-task': '1' } });
   }
   for (const issue of testbed.github.state.issues) issue.labels.length = 0;
   testbed.openIssue({ title: 'Add a farewell', body: 'With a test.' });
@@ -101,11 +109,11 @@ async function settling({ testbed, run }: Scene): Promise<readonly Row[]> {
 
 interface Scene {
   readonly testbed: Testbed;
-  /** Starts a scheduled run whose agent shows these behaviours in its first calls, and works honestly after that. */
+  /** Starts a run, scheduled by default, whose agent shows these behaviours in its first calls, and works honestly after that. */
   readonly run: (
     expected: string,
     agent: readonly Behaviour[],
-    inputs?: Readonly<Record<string, string>>,
+    job?: Partial<Pick<TestbedJob, 'event' | 'inputs'>>,
   ) => Promise<Requests>;
 }
 
@@ -117,10 +125,7 @@ async function inScene(
   const at = join(folder, name);
   await mkdir(at, { recursive: true });
   await using testbed = await startTestbed(join(at, 'sandbox'));
-  return await play({
-    testbed,
-    run: (expected, agent, inputs = {}) => requestsOf(testbed, { expected, agent, inputs, at }),
-  });
+  return await play({ testbed, run: (expected, agent, job = {}) => requestsOf(testbed, { expected, agent, job, at }) });
 }
 
 interface Requests {
@@ -135,12 +140,12 @@ async function requestsOf(
   {
     expected,
     agent,
-    inputs,
+    job: { event = events.schedule(), inputs = {} },
     at,
   }: {
     readonly expected: string;
     readonly agent: readonly Behaviour[];
-    readonly inputs: Readonly<Record<string, string>>;
+    readonly job: Partial<Pick<TestbedJob, 'event' | 'inputs'>>;
     readonly at: string;
   },
 ): Promise<Requests> {
@@ -148,7 +153,7 @@ async function requestsOf(
   await writeFile(script, JSON.stringify(agent));
   let before = requestsSoFar(testbed);
   const { outputs, main } = await testbed.run({
-    event: events.schedule(),
+    event,
     inputs: { 'agent-env': 'RALPH_SCRIPT', ...inputs },
     env: { RALPH_SCRIPT: script },
     // Requests of the checkout step do not count.

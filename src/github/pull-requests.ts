@@ -126,8 +126,9 @@ export function createPullRequests(client: Client, log: Log): PullRequestMethods
     rewriteBodies: (numbers, rewrite) =>
       ask({ doing: 'update the open pull requests', needs: ['pull-requests: write'] }, async (octokit, at) => {
         const rewritten = (await bodiesOf(octokit, at, numbers)).flatMap(({ id, number, body }) => {
-          const text = fitBody(rewrite(number, body));
-          return text === body ? [] : [{ pullRequestId: id, body: text }];
+          const text = rewrite(number, body);
+          // Cutting a description that is too long would remove what people wrote at its end.
+          return text === body || text.length > MAX_BODY_CHARS ? [] : [{ pullRequestId: id, body: text }];
         });
         if (rewritten.length === 0) return;
         const inputs = Object.fromEntries(rewritten.map((input, index) => [`input${String(index)}`, input]));

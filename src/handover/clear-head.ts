@@ -59,7 +59,9 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
 export function withOvertaken(feedback: Feedback, hold: Hold, now: number): Feedback {
   const { overtaken: known } = feedback;
   const isArmed = hold.autoMerge || hold.queued;
-  return { ...feedback, overtaken: { ...joinHolds(known, hold), at: isArmed ? now : (known?.at ?? now) } };
+  const wasApproved = hold.approvedBy.length > 0 || (known !== null && known.wasApproved !== false);
+  const at = isArmed ? now : (known?.at ?? now);
+  return { ...feedback, overtaken: { ...joinHolds(known, hold), wasApproved, at } };
 }
 
 async function freeHeldHead(

@@ -2,14 +2,18 @@ import { type AutoMerge, whyNotArmed } from '../core/train/auto-merge.ts';
 import { nextOf, type Train } from '../core/train/train.ts';
 import type { PublishDeps } from './deps.ts';
 
-/** Arms GitHub's auto-merge for the pull request that is next, where the settings and its lane allow that. Nothing is merged here. */
+/**
+ * Arms GitHub's auto-merge for the pull request that is next, where the settings and its lane allow that, unless another
+ * one is armed that can be merged. Nothing is merged here.
+ */
 export async function armNext(deps: PublishDeps, train: Train): Promise<Train> {
   const { autoMerge: prevents, branchPrefix } = deps.config;
   const next = nextOf(train);
   if (prevents === null || next?.obstacle !== null) return train;
   const { number, branch, head } = next;
   const ended = (autoMerge: AutoMerge): Train => ({ ...train, autoMerge });
-  if (next.isArmed) return ended({ number, kind: 'armed', detail: '' });
+  const armedBefore = train.pulls.find(({ isArmed, obstacle }) => isArmed && obstacle === null);
+  if (armedBefore !== undefined) return ended({ number: armedBefore.number, kind: 'armed', detail: '' });
   const restored = (await deps.store.restore(branch.slice(branchPrefix.length))).lane;
   const prevented = whyNotArmed(restored.kind === 'found' ? restored.state : null, next, prevents);
   if (prevented !== null) return ended(prevented);

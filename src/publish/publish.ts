@@ -85,7 +85,8 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     saved.kind === 'saved' ? tidyCaches(deps, notified) : null,
   ]);
   const failures = [...answers.warnings, ...earlierWarnings, ...unlabelled, ...warnings];
-  const train = trainAfter(notified, pull.pullRequest, deps.clock.now());
+  const isOvertaken = (worked.state.feedback.overtaken?.approvedBy.length ?? 0) > 0;
+  const train = trainAfter(notified, { pull: pull.pullRequest, isOvertaken, now: deps.clock.now() });
   const shown = train === null ? null : await publishTrain(deps, train, 1);
   return { report: { ...report, train: shown, warnings: [...report.warnings, ...failures] }, lane };
 }
@@ -237,11 +238,25 @@ function withoutProgress(
 }
 
 /** Returns the train that the gate has seen, with the pull request as this run has published it. */
-function trainAfter({ notes, lane, head }: Work, pull: PullRequest | null, now: number): Train | null {
+function trainAfter(
+  { notes, lane, head }: Work,
+  {
+    pull,
+    isOvertaken,
+    now,
+  }: { readonly pull: PullRequest | null; readonly isOvertaken: boolean; readonly now: number },
+): Train | null {
   // The record of an earlier version has none.
   const train = notes.train ?? null;
   if (train === null || pull?.state !== 'open') return train;
-  return withPublished(train, { number: pull.number, branch: lane.branch, head, isDraft: pull.draft, now });
+  return withPublished(train, {
+    number: pull.number,
+    branch: lane.branch,
+    head,
+    isDraft: pull.draft,
+    isOvertaken,
+    now,
+  });
 }
 
 /** Deletes superseded caches. A later run deletes what this one cannot. */

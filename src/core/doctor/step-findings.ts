@@ -183,7 +183,7 @@ function autoMergeFindings(examined: ExaminedStep): readonly Finding[] {
         warning(
           'pull-requests',
           "`auto-merge` arms merges with the job's own token, and GitHub starts no workflow for such a merge: neither CI nor a deployment runs on the base branch.",
-          remedy('Give `github-token` the token of a GitHub App.', {}),
+          remedy('Give it the token of a GitHub App, as `github-token`, or `token` of the reusable workflow.', {}),
         ),
       ];
 }

@@ -100,7 +100,11 @@ export const feedbackSchema = z.object({
   /** The first head on which expected checks did not start, which is reported once; null if they start. */
   unstarted: objectId.nullable(),
   /** The decisions of people about a head that Ralph's commits have replaced since; null if there are none. Earlier states of version 7 lack it. */
-  overtaken: holdSchema.extend({ at: instant }).nullable().default(null),
+  overtaken: holdSchema
+    // `wasApproved` stays when the approvers were asked again; if it is absent, an earlier version did not keep it.
+    .extend({ at: instant, wasApproved: z.boolean().optional() })
+    .nullable()
+    .default(null),
 });
 
 /** The feedback on a lane's pull request, with the answers to it. */

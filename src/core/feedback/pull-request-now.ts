@@ -65,6 +65,8 @@ export interface WaitingPullRequest {
   readonly baseBranch: string;
   readonly isDraft: boolean;
   readonly decision: ReviewState['decision'];
+  /** True if a review is requested and not in yet. */
+  readonly isReviewRequested: boolean;
   /** True if auto-merge is on. */
   readonly isArmed: boolean;
   /** True if GitHub refuses to merge it until it has the newest commits of its base branch. */

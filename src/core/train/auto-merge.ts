@@ -21,7 +21,17 @@ type Prevented = 'unknown' | 'incomplete' | 'unverified' | 'person' | 'look-at' 
  */
 export function whyNotArmed(
   state: LaneState | null,
-  { number, head, needsReview }: { readonly number: number; readonly head: ObjectId; readonly needsReview: boolean },
+  {
+    number,
+    head,
+    needsReview,
+    isReviewRequested,
+  }: {
+    readonly number: number;
+    readonly head: ObjectId;
+    readonly needsReview: boolean;
+    readonly isReviewRequested: boolean;
+  },
   prevents: readonly LookAtKind[],
 ): AutoMerge | null {
   const not = (kind: Prevented, detail = ''): AutoMerge => ({ number, kind, detail });
@@ -30,8 +40,9 @@ export function whyNotArmed(
   if (lastRun?.outcome !== 'complete' || lastRun.published === null) return not('incomplete');
   if (lastRun.published.head !== head) return not('person');
   if (headVerification?.kind !== 'passed' || headVerification.commit !== head) return not('unverified');
-  // New commits have overtaken what people decided, and the reviews that were requested again are not in yet.
-  if (feedback.overtaken !== null && needsReview) return not('review-again');
+  // New commits have overtaken an approval, and the reviews that were requested again are not in yet.
+  if (feedback.overtaken !== null && feedback.overtaken.wasApproved !== false && (needsReview || isReviewRequested))
+    return not('review-again');
   if (change.lookAt === null) return not('look-at', 'not measured');
   const found = change.lookAt.filter((kind) => prevents.includes(kind));
   return found.length === 0 ? null : not('look-at', found.join(', '));

@@ -22,6 +22,8 @@ export interface TrainPull {
   /** null if nothing keeps people from merging it. */
   readonly obstacle: MergeObstacle | null;
   readonly needsReview: boolean;
+  /** True if no rule asks for a review, and one is requested. */
+  readonly isReviewRequested: boolean;
   /** True if GitHub merges it by itself as soon as its rules hold. */
   readonly isArmed: boolean;
   readonly conflictsWith: readonly number[];
@@ -77,9 +79,14 @@ export function aheadOf({ pulls }: Train, { number, conflictsWith }: TrainPull):
 /** Returns the train after a run that has published this pull request. Its known conflicts with others stay. */
 export function withPublished(
   train: Train,
-  own: Pick<TrainPull, 'number' | 'branch' | 'head'> & { readonly isDraft: boolean; readonly now: number },
+  own: Pick<TrainPull, 'number' | 'branch' | 'head'> & {
+    readonly isDraft: boolean;
+    /** True if people approved a commit that the run has overtaken. */
+    readonly isOvertaken: boolean;
+    readonly now: number;
+  },
 ): Train {
-  const { isDraft, now, ...published } = own;
+  const { isDraft, isOvertaken, now, ...published } = own;
   const known = train.pulls.find(({ number }) => number === own.number) ?? { ...fresh, ...published, createdAt: now };
   const others = train.pulls.filter(({ number }) => number !== own.number);
   const isMoved = known.head !== own.head;
@@ -90,6 +97,9 @@ export function withPublished(
     obstacle: isDraft ? 'unfinished' : isOver ? null : known.obstacle,
     behind: hasBase ? 'no' : known.behind,
     stale: isMoved ? [] : known.stale,
+    needsReview: known.needsReview || isOvertaken,
+    // No commit reaches a head while auto-merge is on.
+    isArmed: known.isArmed && !isMoved,
   } as const;
   return inOrder({ ...train, pulls: [...others, { ...known, ...published, ...standing }] });
 }
@@ -97,6 +107,7 @@ export function withPublished(
 const fresh = {
   obstacle: null,
   needsReview: false,
+  isReviewRequested: false,
   isArmed: false,
   conflictsWith: [],
   behind: 'unknown',
@@ -112,6 +123,7 @@ function toTrainPull(pull: WaitingPullRequest, compared: Compared | undefined): 
     ...{ number, branch, head, createdAt },
     obstacle,
     needsReview: decision === 'review-required',
+    isReviewRequested: decision === null && pull.isReviewRequested,
     isArmed: pull.isArmed,
     conflictsWith: compared?.conflictsWith ?? [],
     behind: isBehind === null ? 'unknown' : isByRule ? 'rule' : isBehind ? 'left' : 'no',

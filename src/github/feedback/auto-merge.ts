@@ -55,7 +55,8 @@ export function armAutoMerge(
     } catch (error) {
       const { errors = [] } = graphqlAnswerOf(error);
       const said = errors.map(({ message = '' }) => message).join(' ');
-      if (/clean status|protected branch rules not configured/i.test(said)) return { kind: 'at-once', detail: said };
+      if (/is in (?:clean|unstable|has_hooks) status|protected branch rules not configured/i.test(said))
+        return { kind: 'at-once', detail: said };
       if (/auto.?merge is not allowed/i.test(said)) return { kind: 'not-allowed', detail: said };
       throw error;
     }

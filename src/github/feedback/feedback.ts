@@ -45,7 +45,7 @@ const queryWithout = (
       pageInfo { hasNextPage endCursor }
       nodes {
         number isCrossRepository headRefName headRefOid baseRefName baseRefOid mergeable baseRef { target { oid } }
-        isDraft reviewDecision createdAt ${['mergeStateStatus', 'autoMergeRequest { enabledAt }'].filter((field) => !lacking.has(field.split(' ')[0] ?? '')).join(' ')}
+        isDraft reviewDecision reviewRequests(first: 1) { totalCount } createdAt ${['mergeStateStatus', 'autoMergeRequest { enabledAt }'].filter((field) => !lacking.has(field.split(' ')[0] ?? '')).join(' ')}
         commits(last: 1) { nodes { commit { statusCheckRollup { state } } } }
       }
     }
@@ -75,6 +75,7 @@ interface PullAnswer {
   readonly baseRefOid: string;
   readonly isDraft: boolean;
   readonly reviewDecision: StandingAnswer['reviewDecision'];
+  readonly reviewRequests: { readonly totalCount: number } | null;
   readonly createdAt: string;
   readonly mergeStateStatus?: string;
   readonly autoMergeRequest?: object | null;
@@ -210,6 +211,7 @@ function toWaiting(
       checks: rollups[state] ?? 'unknown',
       isDraft: pull.isDraft,
       decision: decisionOf(pull.reviewDecision),
+      isReviewRequested: (pull.reviewRequests?.totalCount ?? 0) > 0,
       isArmed: pull.autoMergeRequest != null,
       isBehind: pull.mergeStateStatus === 'BEHIND',
       mustBeCurrent: baseBranch === strictBase,

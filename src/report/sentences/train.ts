@@ -61,13 +61,13 @@ export function autoMergeWords({ number, kind, detail }: AutoMerge): string {
   const name = `#${String(number)}`;
   switch (kind) {
     case 'armed':
-      return `Auto-merge of ${name} is on: GitHub merges it as soon as the rules of its base branch hold. A merge that the job's own token has armed starts no workflow; that takes the token of a GitHub App as \`github-token\`.`;
+      return `Auto-merge of ${name} is on: GitHub merges it as soon as the rules of its base branch hold. A merge that the job's own token has armed starts no workflow; the token of a GitHub App solves that.`;
     case 'at-once':
       return `Auto-merge of ${name} is off: nothing keeps it from being merged now, so GitHub arms nothing. Merge it yourself, or have a rule of its base branch require a review or a check.`;
     case 'not-allowed':
       return `Auto-merge of ${name} is off: the repository does not allow it. Turn on “Allow auto-merge” in its settings, under Pull Requests.`;
     case 'refused':
-      return `Auto-merge of ${name} is off, since GitHub refused it: ${prose(detail, 300)}`;
+      return `Auto-merge of ${name} is off, since GitHub refused it: ${prose(detail, 300)} Merge it yourself, or solve that: the next run tries again.`;
     case 'look-at':
       return `Auto-merge of ${name} is off: it has files to look at first (${code(detail, 300)}). Merge it yourself once you have reviewed them.`;
     default:

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { addIssue, commented, createProject, labeled, type Run, runOnce } from '../stage/run-action.ts';
+import { addIssue, commented, createProject, labeled, makeRed, type Run, runOnce } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 import { HOUR, next, worker } from './reviewing.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
@@ -113,6 +113,16 @@ describe('a pull request that is only behind', () => {
     },
   );
 
+  test('becomes a task if `verify` fails on the base that a rule wants in it', async () => {
+    const project = await done([1], { verify: 'npm test' });
+    commit(project, 'main', { other: 'new' });
+    project.forge.rules.mustBeCurrent = true;
+    makeRed(project);
+    const run = await next(project);
+    expect(run.calls).toBeGreaterThan(0);
+    expect(run.work?.lane.id).toBe('issue-1');
+  });
+
   test('moves by the rules for an approved head alone', async () => {
     const project = await done([1]);
     commit(project, 'main', { other: 'new' });
@@ -139,6 +149,22 @@ describe('auto-merge', () => {
     expect(arms(project)).toEqual(['armed ralph/issue-1']);
     const pull = project.forge.pulls[0] ?? expect.fail();
     project.forge.pulls[0] = { ...pull, state: 'merged' };
+    await next(project);
+    expect(arms(project)).toEqual(['armed ralph/issue-1', 'armed ralph/issue-2']);
+  });
+
+  test('is armed for one at a time, also when another one becomes the next', async () => {
+    const project = await done([1, 2, 3], armed);
+    commit(project, 'ralph/issue-1', { shared: 'one' });
+    commit(project, 'ralph/issue-3', { shared: 'three' });
+    await next(project);
+    expect(bodyOf(project, 102)).toContain('Merge #102 next');
+    expect(arms(project)).toEqual(['armed ralph/issue-1']);
+    project.forge.saidOf.set('ralph/issue-1', {
+      autoMerge: true,
+      mergeable: 'conflicting',
+      decision: 'changes-requested',
+    });
     await next(project);
     expect(arms(project)).toEqual(['armed ralph/issue-1', 'armed ralph/issue-2']);
   });
@@ -175,6 +201,33 @@ describe('auto-merge', () => {
     const later = { ...project, inputs: { ...project.inputs, ...inputs } };
     await next(later);
     expect(arms(later)).toEqual([]);
+  });
+
+  test('waits for a new review of those who approved an earlier commit, also where no rule asks for one', async () => {
+    const project = await done([1], { verify: armed.verify });
+    commit(project, 'main', { other: 'new' });
+    project.forge.rules.behind.add('ralph/issue-1');
+    project.forge.saidOf.set('ralph/issue-1', { approvedBy: ['ann'] });
+    project.clock.advance(HOUR);
+    const later = { ...project, inputs: { ...project.inputs, ...armed } };
+    expect(await next(later)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(bodyOf(project, 101)).toContain('Auto-merge of #101 is off: its commits are newer than what people decided');
+    project.forge.rules.behind.clear();
+    await next(later);
+    expect(arms(project)).toEqual([]);
+    project.forge.saidOf.set('ralph/issue-1', { decision: 'approved' });
+    await next(later);
+    expect(arms(project)).toEqual(['armed ralph/issue-1']);
+  });
+
+  test('is armed again for the head that has got its base, once the run has switched it off for that', async () => {
+    const project = await done([1], armed);
+    commit(project, 'main', { other: 'new' });
+    project.forge.rules.behind.add('ralph/issue-1');
+    project.clock.advance(HOUR);
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(project.forge.writes).toContain('freed #101: no ready, no auto-merge');
+    expect(arms(project)).toEqual(['armed ralph/issue-1', 'armed ralph/issue-1']);
   });
 
   test('is armed by a run that finds it on for what is complete already', async () => {

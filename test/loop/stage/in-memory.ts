@@ -815,6 +815,7 @@ export function createForge({ branches }: Origin): FakeForge {
             return {
               ...{ number, branch, head: headSha, base: branches.get(base) ?? headSha, baseBranch: base },
               ...{ isDraft: draft, decision: said?.decision ?? null, createdAt: number },
+              isReviewRequested: writes.some((line) => line.startsWith(`review of #${String(number)} by `)),
               isArmed: said?.autoMerge ?? false,
               ...{ isBehind: rules.behind.has(branch), mustBeCurrent: rules.mustBeCurrent },
               mergeable: said?.mergeable ?? 'mergeable',

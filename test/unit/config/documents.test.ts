@@ -7,6 +7,7 @@ import { INPUT_ROWS, JOB_ROWS } from '../../../src/config/input-rows.ts';
 import { inputs } from '../../../src/config/input-schema.ts';
 import { SETTING_ROWS } from '../../../src/config/setting-rows.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SETTING_NAMES } from '../../../src/config/setting-table.ts';
+import { lookAtKinds } from '../../../src/core/review/manifest.ts';
 import { renderOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { actionYml, configOf } from '../../loop/stage/run-action.ts';
@@ -40,6 +41,11 @@ describe('action.yml, the schema and the page about them say the same', () => {
     const { settings, 'github-token': token, ...others } = defaults;
     expect([settings, token]).toEqual(['', '${{ github.token }}']);
     expect(DEFAULTS).toMatchObject(others);
+  });
+
+  test('the page about auto-merge names every kind that can prevent it', () => {
+    const [, listed = ''] = /^The kinds:\n\n```text\n([^`]*)```$/m.exec(read('docs/merging.md')) ?? [];
+    expect(listed.trim().split(/,\s+/)).toEqual(lookAtKinds);
   });
 
   test('every setting has a description', () => {

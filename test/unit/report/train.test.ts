@@ -13,7 +13,7 @@ import {
 function pull(number: number, change: Partial<TrainPull> = {}): TrainPull {
   return {
     ...{ number, branch: `ralph/issue-${String(number)}`, head: 'h', createdAt: number, obstacle: null },
-    ...{ needsReview: false, isArmed: false, conflictsWith: [], behind: 'no', stale: [] },
+    ...{ needsReview: false, isReviewRequested: false, isArmed: false, conflictsWith: [], behind: 'no', stale: [] },
     ...change,
   };
 }
@@ -71,7 +71,7 @@ test.each<[AutoMerge['kind'], string, string]>([
   [
     'armed',
     '',
-    "Auto-merge of #1 is on: GitHub merges it as soon as the rules of its base branch hold. A merge that the job's own token has armed starts no workflow; that takes the token of a GitHub App as `github-token`.",
+    "Auto-merge of #1 is on: GitHub merges it as soon as the rules of its base branch hold. A merge that the job's own token has armed starts no workflow; the token of a GitHub App solves that.",
   ],
   [
     'at-once',
@@ -83,7 +83,11 @@ test.each<[AutoMerge['kind'], string, string]>([
     '',
     'Auto-merge of #1 is off: the repository does not allow it. Turn on “Allow auto-merge” in its settings, under Pull Requests.',
   ],
-  ['refused', 'It is @everybody.', 'Auto-merge of #1 is off, since GitHub refused it: It is @\u200Beverybody.'],
+  [
+    'refused',
+    'It is @everybody.',
+    'Auto-merge of #1 is off, since GitHub refused it: It is @\u200Beverybody. Merge it yourself, or solve that: the next run tries again.',
+  ],
   [
     'look-at',
     'dependencies',

@@ -68,6 +68,11 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
     createdAt: instant(state.issues.find((issue) => issue.number === pull.number)?.createdAt ?? at.call.now),
     mergeStateStatus: () => mergeStateOf(at, pull),
     reviewDecision: () => decisionOf(at, pull),
+    reviewRequests: (slice: Slice) =>
+      connection(
+        pull.reviewers.map((login) => ({ login })),
+        slice,
+      ),
     latestOpinionatedReviews: ({ writersOnly, ...slice }: Slice & { readonly writersOnly?: boolean | null }) =>
       connection(
         opinionsOn(at, pull, writersOnly === true).map((review) => reviewFields(at, review)),

@@ -130,7 +130,8 @@ describe('the open pull requests', () => {
     expect(found.toSorted((one, other) => one.number - other.number)).toEqual([
       {
         ...{ number: 1, branch: BRANCH, head: HEAD, base: BASE, baseBranch: 'main', mergeable: 'conflicting' },
-        ...{ checks: 'failed', isDraft: true, decision: null, isArmed: false, isBehind: false, mustBeCurrent: false },
+        ...{ checks: 'failed', isDraft: true, decision: null, isReviewRequested: false },
+        ...{ isArmed: false, isBehind: false, mustBeCurrent: false },
         createdAt: expect.any(Number),
       },
       expect.objectContaining({ number: 2, branch: 'ralph/issue-2', mergeable: 'unknown' }),
@@ -246,6 +247,13 @@ describe('descriptions of several pull requests', () => {
     await at.forge.rewriteBodies([1, 2], (_, body) => body);
     expect(at.sent()).toHaveLength(3);
     expect(at.github.violations).toEqual([]);
+  });
+
+  test('stay as they are where the order makes them longer than GitHub allows', async () => {
+    await using at = await openPull();
+    const before = written(at);
+    await at.forge.rewriteBodies([1], (_, body) => `${body}${'x'.repeat(65_537)}`);
+    expect([written(at), at.sent().length]).toEqual([before, 1]);
   });
 
   test('stay where the token may not write them', async () => {

@@ -14,13 +14,16 @@ const ready: LaneState = {
   headVerification: verified,
   change: { ...noChange, lookAt: ['notes'] },
 };
-const overtaken = { approvedBy: ['ann'], autoMerge: true, queued: false, at: 0 };
-const pull = { number: 1, head: HEAD, needsReview: false };
+const overtaken = { approvedBy: [], autoMerge: true, queued: false, at: 0, wasApproved: true };
+const pull = { number: 1, head: HEAD, needsReview: false, isReviewRequested: false };
 
 test('a complete, verified pull request without a kind that prevents it is armed', () => {
   expect(whyNotArmed(ready, pull, ['dependencies'])).toBeNull();
   expect(whyNotArmed({ ...ready, change: { ...noChange, lookAt: [] } }, pull, ['notes'])).toBeNull();
   expect(whyNotArmed({ ...ready, feedback: { ...begun.feedback, overtaken } }, pull, [])).toBeNull();
+  // Nobody had approved the head whose auto-merge was switched off.
+  const alone = { ...ready, feedback: { ...begun.feedback, overtaken: { ...overtaken, wasApproved: false } } };
+  expect(whyNotArmed(alone, { ...pull, needsReview: true, isReviewRequested: true }, [])).toBeNull();
 });
 
 test.each<[string, LaneState | null, Partial<typeof pull>]>([
@@ -32,6 +35,12 @@ test.each<[string, LaneState | null, Partial<typeof pull>]>([
   ['unverified', { ...ready, headVerification: { ...verified, kind: 'failed' } }, {}],
   ['unverified', { ...ready, headVerification: { ...verified, commit: 'c' } }, {}],
   ['review-again', { ...ready, feedback: { ...begun.feedback, overtaken } }, { needsReview: true }],
+  ['review-again', { ...ready, feedback: { ...begun.feedback, overtaken } }, { isReviewRequested: true }],
+  [
+    'review-again',
+    { ...ready, feedback: { ...begun.feedback, overtaken: { ...overtaken, wasApproved: undefined } } },
+    { needsReview: true },
+  ],
   ['look-at', { ...ready, change: noChange }, {}],
   ['look-at', { ...ready, change: { ...noChange, lookAt: ['dependencies', 'notes'] } }, {}],
 ])('none is that is %s', (kind, state, change) => {

@@ -18,7 +18,7 @@ function open(number: number, change: Change = {}): WaitingPullRequest {
   return {
     ...{ number, branch: `ralph/issue-${String(number)}`, head: `h${String(number)}`, base: 'b', baseBranch: 'main' },
     ...{ mergeable: 'mergeable', checks: 'passed', isDraft: false, decision: null },
-    ...{ isArmed: false, isBehind: false, mustBeCurrent: false, createdAt: number },
+    ...{ isReviewRequested: false, isArmed: false, isBehind: false, mustBeCurrent: false, createdAt: number },
     ...change,
   };
 }
@@ -160,7 +160,7 @@ test('one waits for those further ahead that conflict with it', () => {
 });
 
 describe('after a run has published', () => {
-  const own = { number: 1, branch: 'ralph/issue-1', head: 'new', isDraft: false, now: 99 };
+  const own = { number: 1, branch: 'ralph/issue-1', head: 'new', isDraft: false, isOvertaken: false, now: 99 };
 
   test('a new pull request is the youngest', () => {
     const train = withPublished(trainOf([open(2)], []), own);
@@ -177,5 +177,17 @@ describe('after a run has published', () => {
   ])('%s', (_, before, change, expected) => {
     const train = withPublished(trainOf([open(1, before)], []), { ...own, ...change });
     expect(train.pulls).toMatchObject([{ obstacle: expected, createdAt: 1 }]);
+  });
+
+  test('auto-merge, which no commit passes, is off for a new head, and on for the one it was armed for', () => {
+    const armed = trainOf([open(1, { isArmed: true })], []);
+    expect(withPublished(armed, own).pulls).toMatchObject([{ isArmed: false, needsReview: false }]);
+    expect(withPublished(armed, { ...own, head: 'h1' }).pulls).toMatchObject([{ isArmed: true }]);
+  });
+
+  test('people who approved what it has overtaken review it again', () => {
+    expect(withPublished(trainOf([open(1)], []), { ...own, isOvertaken: true }).pulls).toMatchObject([
+      { needsReview: true },
+    ]);
   });
 });

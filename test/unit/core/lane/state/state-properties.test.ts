@@ -218,6 +218,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
         autoMerge: fc.boolean(),
         queued: fc.boolean(),
         at: instant,
+        wasApproved: fc.boolean(),
       }),
     ),
   }),

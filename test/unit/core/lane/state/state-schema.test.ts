@@ -156,7 +156,7 @@ const full: LaneState = {
       { at: noon, head: 'f00d', asked: 2, answered: 1, checks: { passed: 1, failed: 0, running: 0, waiting: 0 } },
     ],
     unstarted: null,
-    overtaken: { approvedBy: ['ada'], autoMerge: true, queued: false, at: noon },
+    overtaken: { approvedBy: ['ada'], autoMerge: true, queued: false, at: noon, wasApproved: true },
   },
 };
 const open: LaneState = {
