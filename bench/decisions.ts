@@ -5,7 +5,7 @@ import { classifyDenials } from '../src/core/lane/denials.ts';
 import type { Evidence } from '../src/core/evidence.ts';
 import type { Policy } from '../src/core/policy.ts';
 import { MAX_LEDGER_DAYS } from '../src/core/lane/ledger.ts';
-import { beginIteration, bookCallUsage, settle } from '../src/core/lane/settle/settle.ts';
+import { beginIteration, bookCallUsage, settleIteration } from '../src/core/lane/settle/settle.ts';
 import { initialState, type LaneState } from '../src/core/lane/state/state.ts';
 import { MAX_TRANSITIONS } from '../src/core/lane/session.ts';
 import type { Task } from '../src/core/tasks/task.ts';
@@ -94,7 +94,7 @@ function step(
   const facts = { task: next.task, tasks, analysis, denials, evidence, startedAt: now };
   const { tokens, costUsd } = analysis;
   const called = bookCallUsage(begun, { startedAt: now, endedAt: now + 60_000, tokens, costUsd });
-  const settled = settle(called, facts, policy, now + 60_000);
+  const settled = settleIteration(called, facts, policy, now + 60_000);
   return {
     state: settled.state,
     run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }, 1),

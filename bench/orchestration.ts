@@ -12,7 +12,7 @@ import { initialState } from '../src/core/lane/state/state.ts';
 import type { Task } from '../src/core/tasks/task.ts';
 import { createRepository } from '../src/git/checkout/checkout.ts';
 import { treeFolder } from '../src/git/checkout/tree/tree-folder.ts';
-import { loop } from '../src/loop/loop.ts';
+import { runIterations } from '../src/loop/loop.ts';
 import type { Agent } from '../src/ports/agent.ts';
 import type { Log } from '../src/ports/machine.ts';
 import type { OpenedLane, Repository } from '../src/ports/repository.ts';
@@ -170,7 +170,7 @@ async function loopOn(
   };
   return () =>
     costOf(async () => {
-      const work = await loop(run, {
+      const work = await runIterations(run, {
         kind: 'work',
         lane: LANE,
         opened: at.opened,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { MAX_SESSION_BYTES } from '../src/core/lane/state/state.ts';
-import { createSeal, encrypt } from '../src/state/seal.ts';
+import { createSeal, encryptContent } from '../src/state/seal.ts';
 import { spread, type Row, type Spread } from './measure.ts';
 
 const GOAL = 200;
@@ -13,7 +13,7 @@ export async function measureSeal(): Promise<readonly Row[]> {
   const keys = { key: randomBytes(32), context: Buffer.from('lane'), salt: randomBytes(16), nonce: randomBytes(12) };
   const seal = createSeal({ credential: 'sk-ant-of-the-bench', repository: 'octo/app' });
   const of = { lane: 'queue', sessionId: '0f0e0d0c-1111-4222-8333-444455556666' };
-  const encrypted = await throughput(content, () => Promise.resolve(encrypt(content, keys)));
+  const encrypted = await throughput(content, () => Promise.resolve(encryptContent(content, keys)));
   const closed = await throughput(content, () => seal.close(content, of));
   return [
     {

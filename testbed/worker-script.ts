@@ -1,5 +1,5 @@
 import { correctionIn, withoutNumbers, type Correction } from './corrections.ts';
-import type { Conversation, Script, Step } from './scripted-model/step.ts';
+import type { Conversation, Script, ModelStep } from './scripted-model/step.ts';
 import { isLastTask, statusBlock, taskIn, visitOf } from './scripted-work.ts';
 
 /**
@@ -38,7 +38,11 @@ export function workerScript(): Script {
  * Returns the next step: each file is read and then written, since a CLI refuses to overwrite a file that it has not
  * read.
  */
-function stepOf({ message, paths, correct, summary }: Correction, { results }: Conversation, isLast: boolean): Step {
+function stepOf(
+  { message, paths, correct, summary }: Correction,
+  { results }: Conversation,
+  isLast: boolean,
+): ModelStep {
   const last = results.at(-1);
   if (last?.isError === true) return { kind: 'reply', text: `I could not continue: ${last.text}` };
   const path = paths[Math.floor(results.length / 2)];

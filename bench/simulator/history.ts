@@ -9,7 +9,7 @@ import { initialState, type LaneState, parseState } from '../../src/core/lane/st
 import { serializeState } from '../../src/core/lane/state/serialize-state.ts';
 import { isPlanComplete } from '../../src/core/tasks/queue.ts';
 import type { Intake } from '../../src/handover/intake.ts';
-import { loop } from '../../src/loop/loop.ts';
+import { runIterations } from '../../src/loop/loop.ts';
 import type { Case } from './cases.ts';
 import { createMachine, type Done, type Scene } from './machine.ts';
 import { snapshotOf, type World } from './world.ts';
@@ -49,7 +49,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
     const startedAt = scene.now;
     let outcome = gate(state, scene, config);
     if (outcome === null) {
-      const work = await loop(createMachine(scene, of, config), {
+      const work = await runIterations(createMachine(scene, of, config), {
         ...intakeOf(state, of, scene),
         policy: config.policy,
         claimedAt: scene.now,

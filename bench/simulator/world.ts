@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../src/core/evidence.ts';
+import type { TreeSnapshot } from '../../src/core/evidence.ts';
 import type { Task } from '../../src/core/tasks/task.ts';
 import { taskIdOfIssue, type TaskId } from '../../src/core/tasks/ids.ts';
 
@@ -72,7 +72,7 @@ export function after(world: World, deed: Deed, task: TaskId): World {
 }
 
 /** Returns head and tree as the loop measures them: the agent's own commits move only the head. */
-export function snapshotOf({ content }: World): Snapshot {
+export function snapshotOf({ content }: World): TreeSnapshot {
   const tree = `${Object.values(content.left).join('.')}-${String(content.noise)}-${content.broken ? 'red' : 'green'}`;
   return { head: `${tree}+${String(content.commits)}`, tree };
 }

@@ -1,9 +1,9 @@
 import { callEventOf } from '../../src/agents/claude/cli.ts';
 import { createOutputReader } from '../../src/agents/claude/output/reader.ts';
-import type { Dialect } from '../../src/agents/reading/agent-event.ts';
 import { createAgentReader } from '../../src/agents/reading/reader.ts';
-import { analyze } from '../../src/core/analysis/analyze.ts';
+import { analyzeTranscript } from '../../src/core/analysis/analyze.ts';
 import type { TranscriptReader } from '../../src/core/analysis/analysis.ts';
+import { DIALECTS } from '../../src/wiring/agents/output-reader.ts';
 import { agentLines, LINE_AGENTS } from './agent-lines.ts';
 import { inChunks, shortLines, streamLines } from './transcript-chunks.ts';
 
@@ -24,7 +24,7 @@ for (const chunk of IS_TEXT ? shortLines(BYTES) : inChunks(agent ? agentLines(ag
   spentMs += performance.now() - startedAt;
 }
 const startedAt = performance.now();
-const { format, agentError, signal } = analyze(reader.end(), []).analysis;
+const { format, agentError, signal } = analyzeTranscript(reader.end(), []).analysis;
 spentMs += performance.now() - startedAt;
 const isUnderstood = IS_TEXT ? format === 'text' : agentError === null && signal.from === 'block' && shown > 0;
 if (!isUnderstood) throw new Error('the transcript was not understood');
@@ -41,6 +41,6 @@ async function openReader(): Promise<TranscriptReader> {
       now: 0,
       onEvent: IS_TEXT ? null : (event) => void (shown += callEventOf(event).line.length),
     });
-  const { dialect } = (await import(`../../src/agents/${agent}/events/dialect.ts`)) as { readonly dialect: Dialect };
+  const dialect = await DIALECTS[agent]();
   return createAgentReader({ dialect, now: 0, tokensBefore: null, onEvent: () => void (shown += 1) });
 }

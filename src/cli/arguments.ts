@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { type ReportedSettings, settingOrigins } from '../core/settings/effective.ts';
-import { nearest } from '../core/text/nearest.ts';
+import { nearestName } from '../core/text/nearest.ts';
 import { terminalLine } from '../core/text/phrase.ts';
 import type { Forge } from '../ports/forge.ts';
 
@@ -120,7 +120,7 @@ export function parseArguments(
 }
 
 function unknownOption(given: string, names: readonly string[]): string {
-  const near = nearest(given.replace(/^-+/, ''), names);
+  const near = nearestName(given.replace(/^-+/, ''), names);
   return `there is no option ${given}.${near === null ? '' : ` Did you mean --${near}?`}`;
 }
 

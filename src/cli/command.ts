@@ -58,7 +58,7 @@ export interface Terminal {
  */
 export type CommandEnd = 'done' | 'different' | 'failed';
 
-export interface Command extends Listed {
+export interface CliCommand extends Listed {
   /** The whole text of `--help`. */
   readonly help: string;
   /** Runs the command; throws a UsageError for wrong arguments. */

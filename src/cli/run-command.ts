@@ -1,7 +1,7 @@
-import { cut } from '../core/text/phrase.ts';
-import { nearest } from '../core/text/nearest.ts';
+import { cutText } from '../core/text/phrase.ts';
+import { nearestName } from '../core/text/nearest.ts';
 import { UserError } from '../errors.ts';
-import { type Command, LISTED, type Listed, type Terminal, UsageError } from './command.ts';
+import { type CliCommand, LISTED, type Listed, type Terminal, UsageError } from './command.ts';
 
 /** The version in package.json, which is not part of the bundle. */
 const VERSION = '1.0.0';
@@ -11,7 +11,7 @@ const VERSION = '1.0.0';
  * called only if a command is run.
  */
 export async function runCommand(
-  load: () => Promise<readonly Command[]>,
+  load: () => Promise<readonly CliCommand[]>,
   args: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
@@ -75,8 +75,8 @@ Exit codes: 0 done, 1 a difference or a failure, 2 wrong arguments.
 
 function unknownCommand(name: string): string {
   const names = Object.keys(LISTED);
-  const near = nearest(name, names);
-  const shown = JSON.stringify(cut(name, 80));
+  const near = nearestName(name, names);
+  const shown = JSON.stringify(cutText(name, 80));
   return `ralph: there is no command ${shown}.${near === null ? '' : ` Did you mean ${near}?`} Commands: ${names.join(', ')}.\n`;
 }
 

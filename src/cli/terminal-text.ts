@@ -1,5 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { piece, widthOf } from './monitor/view/columns.ts';
+import { createPiece, widthOf } from './monitor/view/columns.ts';
 
 /** True if the standard output shows colours; NO_COLOR and a dumb terminal turn them off. */
 export function hasColours({ NO_COLOR, TERM }: NodeJS.ProcessEnv): boolean {
@@ -47,7 +47,7 @@ function hangOf(line: string, columns: number): number {
 }
 
 function columnsOf(text: string): number {
-  return widthOf([piece(stripVTControlCharacters(text))]);
+  return widthOf([createPiece(stripVTControlCharacters(text))]);
 }
 
 const MARKS = { '✓': 'green', '⚠': 'yellow', '✗': 'red' } as const;

@@ -53,7 +53,7 @@ const ALWAYS = [
 ] as const;
 
 /** The variables by which an agent's CLI finds its provider. */
-export interface Provider {
+export interface ProviderVariables {
   /** Matches the names of all these variables. */
   readonly variables: RegExp;
   /** Names of keys, each of which is a login if it is set; empty if there is nothing to log in to. */
@@ -79,11 +79,11 @@ interface KeyForm {
 }
 
 /** Combines several providers into one. */
-export function mergedProvider(providers: readonly Provider[]): Provider {
-  const all = <Part>(partOf: (provider: Provider) => readonly Part[]): readonly Part[] => [
+export function mergedProvider(providers: readonly ProviderVariables[]): ProviderVariables {
+  const all = <Part>(partOf: (provider: ProviderVariables) => readonly Part[]): readonly Part[] => [
     ...new Set(providers.flatMap(partOf)),
   ];
-  const any = (formOf: (provider: Provider) => RegExp): RegExp =>
+  const any = (formOf: (provider: ProviderVariables) => RegExp): RegExp =>
     new RegExp(providers.map((provider) => `(?:${formOf(provider).source})`).join('|') || '(?!)');
   return {
     variables: any(({ variables }) => variables),
@@ -103,7 +103,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function agentEnvironment(
   environment: Environment,
   names: readonly string[],
-  provider: Provider,
+  provider: ProviderVariables,
 ): Record<string, string> {
   const ofCloud = isCloud(environment, provider) ? provider.cloudVariables : null;
   return pick(
@@ -123,7 +123,7 @@ export function agentEnvironment(
 export function verifyEnvironment(
   environment: Environment,
   names: readonly string[],
-  provider: Provider,
+  provider: ProviderVariables,
 ): Record<string, string> {
   const keys = isCloud(environment, provider) ? provider.cloudKeys : [];
   return pick(
@@ -146,12 +146,12 @@ export function accessTo(
   return names.includes(name) || Object.hasOwn(variables, name) ? 'given' : 'unnamed';
 }
 
-function isCloud(environment: Environment, { switches }: Provider): boolean {
+function isCloud(environment: Environment, { switches }: ProviderVariables): boolean {
   return switches.some((name) => environment[name] === '1');
 }
 
 /** Returns what prevents the agent's login, as sentences for people; a key is never repeated. */
-export function loginProblems(environment: Environment, provider: Provider): readonly string[] {
+export function loginProblems(environment: Environment, provider: ProviderVariables): readonly string[] {
   const { keys, keyForms } = provider;
   if (keys.length === 0 || isCloud(environment, provider)) return [];
   const given = keys.filter((name) => valueOf(environment, name) !== '');
@@ -159,7 +159,7 @@ export function loginProblems(environment: Environment, provider: Provider): rea
   return given.length > 0 ? problems : [missingKey(environment, provider)];
 }
 
-function keyProblem(name: string, value: string, forms: Provider['keyForms']): string | null {
+function keyProblem(name: string, value: string, forms: ProviderVariables['keyForms']): string | null {
   if (/\s/.test(value) || /^["']/.test(value))
     return `\`${name}\` is not a key: it contains spaces, line breaks or quotation marks. Copy the key again into the repository secret, without them.`;
   const form = forms.find(({ begin }) => value.startsWith(begin));
@@ -169,7 +169,7 @@ function keyProblem(name: string, value: string, forms: Provider['keyForms']): s
 }
 
 /** Returns the sentence about a login without any key; a key under another name is the common mistake. */
-function missingKey(environment: Environment, provider: Provider): string {
+function missingKey(environment: Environment, provider: ProviderVariables): string {
   const { keyForms } = provider;
   const misnamed = misnamedKey(environment, provider);
   if (misnamed !== null) return misnamed;
@@ -180,7 +180,7 @@ function missingKey(environment: Environment, provider: Provider): string {
 }
 
 /** Returns what to do about a key under a name that the agent does not look for, or null if there is no such key. */
-export function misnamedKey(environment: Environment, { keyForms, keys }: Provider): string | null {
+export function misnamedKey(environment: Environment, { keyForms, keys }: ProviderVariables): string | null {
   const misnamed = Object.keys(environment)
     .filter((name) => !/^INPUT_/.test(name) && !keys.includes(name))
     .flatMap((name) => {
@@ -210,7 +210,7 @@ function valueOf(environment: Environment, name: string): string {
  * Returns the credential with which the agent logs in and which is the same in the next run, or null if no variable
  * contains one.
  */
-export function providerKey(environment: Environment, provider: Provider): string | null {
+export function providerKey(environment: Environment, provider: ProviderVariables): string | null {
   const ofCloud = isCloud(environment, provider) ? provider.lastingCloudKeys : [];
   return [...ofCloud, ...provider.keys].map((name) => valueOf(environment, name)).find((value) => value !== '') ?? null;
 }
@@ -222,7 +222,7 @@ export function providerKey(environment: Environment, provider: Provider): strin
 export function secretValues(
   environment: Environment,
   names: readonly string[],
-  { keys, otherSecrets }: Provider,
+  { keys, otherSecrets }: ProviderVariables,
 ): string[] {
   const secret = (name: string): boolean =>
     keys.includes(name) ||

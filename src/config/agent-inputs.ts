@@ -3,8 +3,8 @@ import { AGENT_NAMES, type AgentName } from '../core/agent-names.ts';
 import { denialModes, limitModes, type Policy, sessionModes } from '../core/policy.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/countdown.ts';
-import type { ChosenAgent } from './config.ts';
-import { choice, duration, flag, listField, number, whole } from './fields.ts';
+import type { ConfiguredAgent } from './config.ts';
+import { choiceField, durationField, flagField, listField, numberField, wholeNumberField } from './fields.ts';
 import { defaultOf } from './setting-table.ts';
 import { ruleProblem } from './tool-rules.ts';
 
@@ -56,7 +56,7 @@ export type PolicySettings = Omit<
 
 /** The inputs that make the policy of a run. */
 export const policyInputs: InputTable<PolicySettings> = {
-  allowedTools: input(
+  allowedTools: createInput(
     'allowed-tools',
     toolRules()
       .refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write')
@@ -64,31 +64,31 @@ export const policyInputs: InputTable<PolicySettings> = {
         for (const problem of rules.map(ruleProblem)) if (problem !== null) problems.addIssue(problem);
       }),
   ),
-  session: input('session', choice(...sessionModes)),
-  sessionExpiryMs: input('session-expiry-hours', duration(HOUR_MS, { min: 1, max: 720 })),
-  maxIterations: input('max-iterations', whole({ min: 1, max: 1000 })),
+  session: createInput('session', choiceField(...sessionModes)),
+  sessionExpiryMs: createInput('session-expiry-hours', durationField(HOUR_MS, { min: 1, max: 720 })),
+  maxIterations: createInput('max-iterations', wholeNumberField({ min: 1, max: 1000 })),
   // No call begins in the last minute of a run.
-  maxRunMs: input('max-minutes', duration(MINUTE_MS, { min: 2, max: MAX_MINUTES })),
-  maxIterationsPerTask: input('max-iterations-per-task', whole({ min: 0, max: 1000 })),
-  agentTimeoutMs: input('agent-timeout-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
-  maxCallsPerHour: input('max-calls-per-hour', whole({ min: 1, max: 10_000 })),
-  maxTokensPerHour: input('max-tokens-per-hour', whole({ min: 0, max: 1_000_000_000_000 })),
-  maxCostUsd: input('max-cost-usd', number({ min: 0, max: 100_000 })),
-  maxCostUsdPerDay: input('max-cost-usd-per-day', number({ min: 0, max: 100_000 })),
-  onLimit: input('on-limit', choice(...limitModes)),
-  onPermissionDenied: input('on-permission-denied', choice(...denialModes)),
+  maxRunMs: createInput('max-minutes', durationField(MINUTE_MS, { min: 2, max: MAX_MINUTES })),
+  maxIterationsPerTask: createInput('max-iterations-per-task', wholeNumberField({ min: 0, max: 1000 })),
+  agentTimeoutMs: createInput('agent-timeout-minutes', durationField(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
+  maxCallsPerHour: createInput('max-calls-per-hour', wholeNumberField({ min: 1, max: 10_000 })),
+  maxTokensPerHour: createInput('max-tokens-per-hour', wholeNumberField({ min: 0, max: 1_000_000_000_000 })),
+  maxCostUsd: createInput('max-cost-usd', numberField({ min: 0, max: 100_000 })),
+  maxCostUsdPerDay: createInput('max-cost-usd-per-day', numberField({ min: 0, max: 100_000 })),
+  onLimit: createInput('on-limit', choiceField(...limitModes)),
+  onPermissionDenied: createInput('on-permission-denied', choiceField(...denialModes)),
   circuit: {
-    noProgress: input('circuit-no-progress', whole({ min: 1, max: 100 })),
-    sameError: input('circuit-same-error', whole({ min: 1, max: 100 })),
-    permissionDenials: input('circuit-permission-denials', whole({ min: 1, max: 100 })),
-    outputDeclinePercent: input('circuit-output-decline', whole({ min: 1, max: 100 })),
-    cooldownMs: input('circuit-cooldown-minutes', duration(MINUTE_MS, { min: 0, max: MAX_MINUTES })),
-    autoReset: input('circuit-auto-reset', flag()),
+    noProgress: createInput('circuit-no-progress', wholeNumberField({ min: 1, max: 100 })),
+    sameError: createInput('circuit-same-error', wholeNumberField({ min: 1, max: 100 })),
+    permissionDenials: createInput('circuit-permission-denials', wholeNumberField({ min: 1, max: 100 })),
+    outputDeclinePercent: createInput('circuit-output-decline', wholeNumberField({ min: 1, max: 100 })),
+    cooldownMs: createInput('circuit-cooldown-minutes', durationField(MINUTE_MS, { min: 0, max: MAX_MINUTES })),
+    autoReset: createInput('circuit-auto-reset', flagField()),
   },
-  completionSignals: input('completion-signals', whole({ min: 1, max: 100 })),
-  testOnlyIterations: input('test-only-iterations', whole({ min: 1, max: 100 })),
-  maxTasksPerPr: input('max-tasks-per-pr', whole({ min: 0, max: 1000 })),
-  maxLinesPerPr: input('max-lines-per-pr', whole({ min: 0, max: 1_000_000 })),
+  completionSignals: createInput('completion-signals', wholeNumberField({ min: 1, max: 100 })),
+  testOnlyIterations: createInput('test-only-iterations', wholeNumberField({ min: 1, max: 100 })),
+  maxTasksPerPr: createInput('max-tasks-per-pr', wholeNumberField({ min: 0, max: 1000 })),
+  maxLinesPerPr: createInput('max-lines-per-pr', wholeNumberField({ min: 0, max: 1_000_000 })),
 };
 
 /** Names of the inputs that make the policy. */
@@ -129,17 +129,17 @@ type ForAgents =
   | { readonly kind: 'named'; readonly lines: readonly (readonly [name: AgentName, value: string])[] };
 
 export const agentInputs: InputTable<AgentTexts> = {
-  names: input(
+  names: createInput(
     'agent',
     listField()
       .pipe(z.array(agentName()).min(1, `is empty: name at least one of ${AGENT_NAMES.join(', ')}`))
       .refine((names) => new Set(names).size === names.length, 'names an agent twice')
       .transform((names) => names as [AgentName, ...AgentName[]]),
   ),
-  version: input('agent-version', forAgents({ isList: true })),
-  path: input('agent-path', forAgents({ isList: true })),
-  args: input('agent-args', forAgents({ isList: false })),
-  model: input('model', forAgents({ isList: true })),
+  version: createInput('agent-version', forAgents({ isList: true })),
+  path: createInput('agent-path', forAgents({ isList: true })),
+  args: createInput('agent-args', forAgents({ isList: false })),
+  model: createInput('model', forAgents({ isList: true })),
 };
 
 function agentName() {
@@ -170,7 +170,7 @@ function linesOf(text: string): readonly string[] {
 
 /** Returns the agents in their order, and the problems that their inputs have together. */
 export function chooseAgents(texts: AgentTexts): {
-  readonly order: readonly [ChosenAgent, ...ChosenAgent[]];
+  readonly order: readonly [ConfiguredAgent, ...ConfiguredAgent[]];
   readonly problems: readonly InputProblem[];
 } {
   const { names: order } = texts;
@@ -178,7 +178,7 @@ export function chooseAgents(texts: AgentTexts): {
   const problems = (['version', 'path', 'args', 'model'] as const).flatMap((field) =>
     problemsOf(field, texts[field], order),
   );
-  const chosen = (of: AgentName): ChosenAgent => ({
+  const chosen = (of: AgentName): ConfiguredAgent => ({
     name: of,
     version: valueFor(texts.version, of),
     path: valueFor(texts.path, of) || null,
@@ -320,7 +320,7 @@ export function toolRulesOf(text: string): readonly string[] {
 }
 
 /** Creates a row of the table. */
-export function input<Value>(name: string, form: z.ZodType<Value>): Input<Value> {
+export function createInput<Value>(name: string, form: z.ZodType<Value>): Input<Value> {
   return { name, form };
 }
 

@@ -15,7 +15,7 @@ import type { FoundSetting } from '../core/settings/effective.ts';
 /**
  * The parts of a run that a job can do: all of it, or one of three parts that hand over to each other through files.
  */
-export const phases = ['all', 'gate', 'loop', 'publish'] as const;
+export const jobPhases = ['all', 'gate', 'loop', 'publish'] as const;
 
 export const stateStores = ['auto', 'cache', 'ref', 'none'] as const;
 
@@ -99,7 +99,7 @@ interface AnswersConfig {
 }
 
 interface HandoffConfig {
-  readonly phase: (typeof phases)[number];
+  readonly phase: (typeof jobPhases)[number];
   /** Folder of the parcels that the jobs hand over. */
   readonly path: string;
   /** SHA-256 of what the gate handed over, in hex digits; empty in the job of the gate. */
@@ -113,7 +113,7 @@ interface IsolationConfig {
 
 interface AgentConfig {
   /** The agents in their order; each works when the providers of those before it do not. */
-  readonly order: readonly [ChosenAgent, ...ChosenAgent[]];
+  readonly order: readonly [ConfiguredAgent, ...ConfiguredAgent[]];
   readonly envNames: readonly string[];
   /** The configuration of the servers for the agents' tools. */
   readonly mcp: McpAsked;
@@ -122,7 +122,7 @@ interface AgentConfig {
 }
 
 /** An agent as the user configured it. */
-export interface ChosenAgent {
+export interface ConfiguredAgent {
   readonly name: AgentName;
   /** The exact version; empty if nothing is installed. */
   readonly version: string;

@@ -7,7 +7,7 @@ import { parseMcpServers } from '../core/mcp/parse-servers.ts';
 import type { McpAsked } from '../core/mcp/values.ts';
 import { LOGIN, type Recipients } from '../core/people/notifications.ts';
 import type { Price, Prices } from '../core/spending/prices.ts';
-import { capped } from '../core/text/phrase.ts';
+import { capText } from '../core/text/phrase.ts';
 
 /** The prices in the lines, and the problems of the lines as predicates. */
 interface PriceLines {
@@ -30,17 +30,17 @@ const FORM = 'NAME=INPUT/OUTPUT or NAME=INPUT/CACHED/OUTPUT';
 
 /** Fields for kinds of input texts; the problem of each says what is expected. */
 /** Creates a field for a text that is not empty; `example` follows "give". */
-export function filled(example: string) {
+export function filledField(example: string) {
   return z.string().min(1, `is empty: give ${example}`);
 }
 
 /** Creates a field for a text, or null for an empty one. */
-export function optional() {
+export function optionalField() {
   return z.string().transform((text) => (text === '' ? null : text));
 }
 
 /** Creates a field for lines, trimmed and without empty ones. */
-export function lines() {
+export function linesField() {
   return z.string().transform((text) =>
     text
       .split(/\r?\n/)
@@ -71,7 +71,7 @@ export function autoMerge() {
 }
 
 /** Creates a field for people to turn to: `auto`, `none`, or logins and, with `teams`, teams as `org/team`. */
-export function recipients({ teams }: { readonly teams: boolean }) {
+export function recipientsField({ teams }: { readonly teams: boolean }) {
   const expected = `must be \`auto\`, \`none\`, or logins of people, without @${teams ? ', and teams as org/team' : ''}; bots cannot be named`;
   return z.string().transform((text, problems): Recipients => {
     const names = listField().parse(text);
@@ -96,7 +96,7 @@ export function allowedHostsField() {
 
 /** Creates a field for the prices of models, one per line. */
 export function priceList() {
-  return lines().transform((given, context): Prices => {
+  return linesField().transform((given, context): Prices => {
     const { prices, problems } = parsePriceLines(given);
     for (const problem of problems) context.addIssue(problem);
     return prices;
@@ -122,7 +122,7 @@ export function mcpConfig() {
 
 /** Creates a field for the path of a file in the working directory. */
 export function pathInside() {
-  return filled('a path').refine(isInside, PATH_INSIDE);
+  return filledField('a path').refine(isInside, PATH_INSIDE);
 }
 
 const PATH_INSIDE = 'must be a path inside the working directory';
@@ -132,8 +132,8 @@ function isInside(path: string): boolean {
 }
 
 /** Creates a field for a folder of the repository, as a path from its root; `.` is the root. */
-export function folder() {
-  return filled('a folder of the repository, or . for its root').transform((text, problems): string => {
+export function folderField() {
+  return filledField('a folder of the repository, or . for its root').transform((text, problems): string => {
     const steps = text.split('/').filter((step) => step !== '' && step !== '.');
     const isPlain = !/^\/|[\\*?[\]:\0-\x1f]/.test(text) && steps.every((step) => !/^(?:\.\.|\.git)$/i.test(step));
     if (!isPlain) problems.addIssue('must be a path from the root of the repository, for example packages/shop');
@@ -144,22 +144,22 @@ export function folder() {
 const TEAM = /^[A-Za-z0-9-]{1,39}\/[A-Za-z0-9_-]{1,100}$/;
 
 /** Creates a field for one of these values. */
-export function choice<const T extends readonly [string, ...string[]]>(...values: T) {
+export function choiceField<const T extends readonly [string, ...string[]]>(...values: T) {
   return z.enum(values, { error: `must be one of: ${values.join(', ')}` });
 }
 
 /** Creates a field for `true` or `false`. */
-export function flag() {
-  return choice('true', 'false').transform((text) => text === 'true');
+export function flagField() {
+  return choiceField('true', 'false').transform((text) => text === 'true');
 }
 
 /** Creates a field for a whole number within the range. */
-export function whole(range: { readonly min: number; readonly max: number }) {
+export function wholeNumberField(range: { readonly min: number; readonly max: number }) {
   return decimal({ ...range, pattern: /^\d+$/, what: 'a whole number' });
 }
 
 /** Creates a field for a number within the range, without sign or exponent. */
-export function number(range: { readonly min: number; readonly max: number }) {
+export function numberField(range: { readonly min: number; readonly max: number }) {
   return decimal({ ...range, pattern: /^\d+(\.\d+)?$/, what: 'a number' });
 }
 
@@ -167,8 +167,8 @@ export function number(range: { readonly min: number; readonly max: number }) {
  * Creates a field for a number of units within the range, as whole milliseconds: in floating point 1.1 minutes are
  * 66,000.00000000001 ms.
  */
-export function duration(unitMs: number, range: { readonly min: number; readonly max: number }) {
-  return number(range).transform((count) => Math.round(count * unitMs));
+export function durationField(unitMs: number, range: { readonly min: number; readonly max: number }) {
+  return numberField(range).transform((count) => Math.round(count * unitMs));
 }
 
 function decimal({
@@ -210,7 +210,7 @@ function itemsOf(line: string): string[] {
  */
 export function workingFolderOf(texts: Readonly<Record<string, string | undefined>>): Folder {
   const text = (texts['working-directory'] ?? '').trim();
-  const parsed = folder().safeParse(text);
+  const parsed = folderField().safeParse(text);
   return parsed.success && !isExpression(text) ? parsed.data : '';
 }
 
@@ -221,7 +221,7 @@ export function parsePriceLines(lines: readonly string[]): PriceLines {
   const problems: string[] = [];
   for (const line of lines) {
     const read = priceIn(line);
-    if (typeof read === 'string') problems.push(`has the line ${JSON.stringify(capped(line, 80))}, ${read}`);
+    if (typeof read === 'string') problems.push(`has the line ${JSON.stringify(capText(line, 80))}, ${read}`);
     else if (prices.has(read.name)) problems.push(`names ${read.name} twice: keep one of the lines`);
     else prices.set(read.name, read.price);
   }
@@ -245,7 +245,7 @@ function priceIn(line: string): { readonly name: string; readonly price: Price }
     return "which does not begin with a model's name: write the name, or a part of it, before the equals sign";
   const wrong = texts.find((text) => !USD.test(text) || Number(text) > MAX_USD);
   if (wrong !== undefined)
-    return `in which ${JSON.stringify(capped(wrong, 20))} is not a number from 0 to ${String(MAX_USD)}: write US dollars per million tokens, without a sign or a currency`;
+    return `in which ${JSON.stringify(capText(wrong, 20))} is not a number from 0 to ${String(MAX_USD)}: write US dollars per million tokens, without a sign or a currency`;
   const [input = 0, second = 0, third] = texts.map(Number);
   // Names of models do not differ in case alone.
   return {

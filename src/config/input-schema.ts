@@ -7,30 +7,30 @@ import { taskSourceNames } from '../core/tasks/ids.ts';
 import {
   agentInputs,
   type AgentTexts,
-  input,
+  createInput,
   type InputTable,
   MAX_MINUTES,
   policyInputs,
   type PolicySettings,
 } from './agent-inputs.ts';
-import { commentReading, type Config, phases, stateStores } from './config.ts';
+import { commentReading, type Config, jobPhases, stateStores } from './config.ts';
 import {
   autoMerge,
   allowedHostsField,
-  choice,
-  duration,
-  filled,
-  flag,
-  folder,
-  lines,
+  choiceField,
+  durationField,
+  filledField,
+  flagField,
+  folderField,
+  linesField,
   listField,
   mcpConfig,
-  optional,
+  optionalField,
   parseRepositoryName,
   pathInside,
   priceList,
-  recipients,
-  whole,
+  recipientsField,
+  wholeNumberField,
 } from './fields.ts';
 
 /** The field for the sources of tasks, in the order of the text. */
@@ -49,26 +49,26 @@ export type Settings = Omit<Config, 'policy' | 'settings' | 'agent'> & {
 };
 
 /** All settings and the form of their texts. Their defaults are in setting-table.ts. */
-export const inputs: InputTable<Settings> = {
-  githubToken: input('github-token', z.string()),
+export const inputTable: InputTable<Settings> = {
+  githubToken: createInput('github-token', z.string()),
   handoff: {
-    phase: input('phase', choice(...phases)),
-    path: input(
+    phase: createInput('phase', choiceField(...jobPhases)),
+    path: createInput(
       'handoff-path',
       z.string().refine((path) => path === '' || /^(?:\/|[A-Za-z]:[\\/])/.test(path), 'must be an absolute path'),
     ),
-    digest: input(
+    digest: createInput(
       'handoff-digest',
       z.string().regex(/^([0-9a-f]{64})?$/, 'must be the output `handoff-digest` of the job with `phase: gate`'),
     ),
   },
   isolation: {
-    wanted: input('isolation', choice(...wantedIsolations)),
-    hosts: input('allowed-hosts', allowedHostsField()),
+    wanted: createInput('isolation', choiceField(...wantedIsolations)),
+    hosts: createInput('allowed-hosts', allowedHostsField()),
   },
-  taskLabel: input(
+  taskLabel: createInput(
     'task-label',
-    filled('a label name')
+    filledField('a label name')
       .refine((label) => label.length <= 50, 'is longer than the 50 characters that GitHub allows')
       .refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels')
       .refine(
@@ -76,32 +76,32 @@ export const inputs: InputTable<Settings> = {
         'is a label that Ralph uses to show the status of an issue',
       ),
   ),
-  taskSources: input('task-sources', taskSources),
-  settingsFrom: input(
+  taskSources: createInput('task-sources', taskSources),
+  settingsFrom: createInput(
     'settings-from',
-    optional().refine(
+    optionalField().refine(
       (name) => name === null || parseRepositoryName(name) !== null,
       'must be the name of a repository, OWNER/REPO',
     ),
   ),
-  optionalSections: input(
+  optionalSections: createInput(
     'optional-sections',
     listField()
       .refine((sections) => sections.length <= 50, 'has more than 50 headings')
       .refine((sections) => sections.every((section) => /\p{L}/u.test(section)), 'has a heading without a letter'),
   ),
-  allowedBots: input(
+  allowedBots: createInput(
     'allowed-bots',
     listField().refine(
       (bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)),
       "must be logins of bots as GitHub's API shows them, for example renovate[bot]",
     ),
   ),
-  commentsFrom: input('comments-from', choice(...commentReading)),
-  command: input('command', z.string().max(100, 'is longer than any command')),
+  commentsFrom: createInput('comments-from', choiceField(...commentReading)),
+  command: createInput('command', z.string().max(100, 'is longer than any command')),
   agent: {
     each: agentInputs,
-    envNames: input(
+    envNames: createInput(
       'agent-env',
       listField()
         .refine(
@@ -113,31 +113,31 @@ export const inputs: InputTable<Settings> = {
           "names a variable that holds the job's own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those",
         ),
     ),
-    mcp: input('mcp-config', mcpConfig()),
-    stallMs: input('agent-stall-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
+    mcp: createInput('mcp-config', mcpConfig()),
+    stallMs: createInput('agent-stall-minutes', durationField(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
   },
   policy: policyInputs,
-  prices: input('prices', priceList()),
-  testOnlyPercent: input('test-only-percent', whole({ min: 1, max: 100 })),
-  promptFile: input('prompt-file', pathInside()),
-  workingDirectory: input('working-directory', folder()),
-  verify: input('verify', lines()),
-  branchPrefix: input(
+  prices: createInput('prices', priceList()),
+  testOnlyPercent: createInput('test-only-percent', wholeNumberField({ min: 1, max: 100 })),
+  promptFile: createInput('prompt-file', pathInside()),
+  workingDirectory: createInput('working-directory', folderField()),
+  verify: createInput('verify', linesField()),
+  branchPrefix: createInput(
     'branch-prefix',
     z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\/$/, 'must be one path segment that ends in a slash, for example ralph/'),
   ),
-  baseBranch: input(
+  baseBranch: createInput(
     'base-branch',
-    optional().refine(
+    optionalField().refine(
       (branch) => branch === null || /^[A-Za-z0-9_][A-Za-z0-9._/-]*$/.test(branch),
       'is not a branch name',
     ),
   ),
-  maxOpenPrs: input('max-open-prs', whole({ min: 0, max: 1000 })),
-  draft: input('draft', flag()),
-  prLabels: input(
+  maxOpenPrs: createInput('max-open-prs', wholeNumberField({ min: 0, max: 1000 })),
+  draft: createInput('draft', flagField()),
+  prLabels: createInput(
     'pr-labels',
     listField()
       .refine((labels) => labels.length <= 20, 'has more than 20 labels')
@@ -150,22 +150,22 @@ export const inputs: InputTable<Settings> = {
         'names a label that Ralph uses to show the status of an issue',
       ),
   ),
-  prReviewers: input('pr-reviewers', recipients({ teams: true })),
-  prAssignees: input('pr-assignees', recipients({ teams: false })),
-  notify: input('notify', recipients({ teams: false })),
-  autoMerge: input('auto-merge', autoMerge()),
-  coAuthor: input('co-author', flag()),
+  prReviewers: createInput('pr-reviewers', recipientsField({ teams: true })),
+  prAssignees: createInput('pr-assignees', recipientsField({ teams: false })),
+  notify: createInput('notify', recipientsField({ teams: false })),
+  autoMerge: createInput('auto-merge', autoMerge()),
+  coAuthor: createInput('co-author', flagField()),
   answers: {
-    reviews: input('answer-reviews', flag()),
-    checks: input('answer-checks', flag()),
-    maxRounds: input('max-feedback-rounds', whole({ min: 0, max: 100 })),
-    resolve: input('resolve-threads', flag()),
+    reviews: createInput('answer-reviews', flagField()),
+    checks: createInput('answer-checks', flagField()),
+    maxRounds: createInput('max-feedback-rounds', wholeNumberField({ min: 0, max: 100 })),
+    resolve: createInput('resolve-threads', flagField()),
   },
-  allowProtectedPaths: input('allow-protected-paths', listField()),
-  maxPatchFiles: input('max-patch-files', whole({ min: 1, max: 100_000 })),
-  maxPatchKib: input('max-patch-kib', whole({ min: 1, max: 1_048_576 })),
-  stateStore: input('state-store', choice(...stateStores)),
-  failOn: input(
+  allowProtectedPaths: createInput('allow-protected-paths', listField()),
+  maxPatchFiles: createInput('max-patch-files', wholeNumberField({ min: 1, max: 100_000 })),
+  maxPatchKib: createInput('max-patch-kib', wholeNumberField({ min: 1, max: 1_048_576 })),
+  stateStore: createInput('state-store', choiceField(...stateStores)),
+  failOn: createInput(
     'fail-on',
     listField().pipe(z.array(z.enum(outcomeKinds, { error: `must be a list of: ${outcomeKinds.join(', ')}` }))),
   ),

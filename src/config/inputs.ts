@@ -1,6 +1,6 @@
 import type { FoundSetting } from '../core/settings/effective.ts';
-import { nearest } from '../core/text/nearest.ts';
-import { capped, oneLine, sentence } from '../core/text/phrase.ts';
+import { nearestName } from '../core/text/nearest.ts';
+import { capText, oneLine, completeSentence } from '../core/text/phrase.ts';
 import { UserError } from '../errors.ts';
 import {
   agentInputs,
@@ -14,7 +14,7 @@ import {
   newPlaceOfInput,
 } from './agent-inputs.ts';
 import type { Config } from './config.ts';
-import { inputs, type Settings } from './input-schema.ts';
+import { inputTable, type Settings } from './input-schema.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SETTING_NAMES } from './setting-table.ts';
 import { placeName } from './settings/settings.ts';
 
@@ -45,7 +45,7 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
  */
 export function parseConfig({ texts, counting, settings: found, problems: unread }: ConfigTexts): Config {
   const trimmed = withDefaults(texts);
-  const parsed = parseTexts(inputs, trimmed);
+  const parsed = parseTexts(inputTable, trimmed);
   const ofAgents = parsed.settings.agent?.each;
   const agents = isWhole(ofAgents) ? chooseAgents(ofAgents) : null;
   const problems = [
@@ -109,8 +109,8 @@ function isWhole(texts: GivenSettings<AgentTexts> | undefined): texts is AgentTe
  */
 export function parseHandoff(texts: Readonly<Record<string, string | undefined>>): Config['handoff'] | null {
   const trimmed = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text?.trim()]));
-  const { settings, problems } = parseTexts(inputs.handoff, trimmed);
-  return problems.length > 0 || Object.keys(settings).length < inputNamesIn(inputs.handoff).length
+  const { settings, problems } = parseTexts(inputTable.handoff, trimmed);
+  return problems.length > 0 || Object.keys(settings).length < inputNamesIn(inputTable.handoff).length
     ? null
     : (settings as Config['handoff']);
 }
@@ -170,7 +170,7 @@ export function withoutUnknownInputs<T>(given: Readonly<Record<string, T>>): Rea
 
 /** Returns a text as a YAML scalar on one line, cut to a readable length. */
 function asYaml(text: string): string {
-  const shown = capped(text.trim(), 80);
+  const shown = capText(text.trim(), 80);
   return /^[\w.][\w .,/()+-]*$/.test(shown) ? shown : JSON.stringify(shown);
 }
 
@@ -179,7 +179,7 @@ const JOB_ACTION_HINT =
 
 /** Returns the problems of the texts of some inputs; an input that is not among them has no problem. */
 export function inputProblems(texts: Readonly<Record<string, string>>): readonly InputProblem[] {
-  return [...parseTexts(inputs, texts).problems, ...chooseFrom(texts).problems];
+  return [...parseTexts(inputTable, texts).problems, ...chooseFrom(texts).problems];
 }
 
 /**
@@ -193,8 +193,8 @@ export type Reach = Pick<
 
 /** Parses the inputs that are needed to notify people; null without a token, because nobody can be reached then. */
 export function parseReach(texts: Readonly<Record<string, string | undefined>>): Reach | null {
-  const { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix } = inputs;
-  const { reviews, checks } = inputs.answers;
+  const { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix } = inputTable;
+  const { reviews, checks } = inputTable.answers;
   const answers = { reviews, checks };
   const { settings } = parseTexts<Reach>(
     { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix, answers },
@@ -215,7 +215,7 @@ function unknownInputs(names: readonly string[]): readonly InputProblem[] {
 
 /** Returns the setting that was probably meant by an unknown name, as the end of a sentence; empty if none is near. */
 export function suggestSetting(name: string): string {
-  const near = nearest(name.replaceAll('_', '-'), SETTING_NAMES);
+  const near = nearestName(name.replaceAll('_', '-'), SETTING_NAMES);
   return near === null ? '' : `. Did you mean ${near}?`;
 }
 
@@ -227,11 +227,11 @@ function describeProblem(
   counting: readonly FoundSetting[],
 ): string {
   // The value of a name that is not a setting may be a key.
-  if (!SETTING_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${sentence(why)}`;
-  const shown = UNSHOWN.includes(name) ? '' : ` ${JSON.stringify(capped(value, 81))}`;
+  if (!SETTING_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${completeSentence(why)}`;
+  const shown = UNSHOWN.includes(name) ? '' : ` ${JSON.stringify(capText(value, 81))}`;
   const places = placesOf(name, counting);
-  if (places === null) return `- ${name}:${shown} ${sentence(why)}`;
-  return `- ${places}${shown} ${sentence(why)}${places.endsWith(` ${name}`) ? '' : ` (${name})`}`;
+  if (places === null) return `- ${name}:${shown} ${completeSentence(why)}`;
+  return `- ${places}${shown} ${completeSentence(why)}${places.endsWith(` ${name}`) ? '' : ` (${name})`}`;
 }
 
 /** Returns the place of the setting that replaces an input, or null if the input itself counts. */

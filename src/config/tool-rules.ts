@@ -1,4 +1,4 @@
-import { nearest } from '../core/text/nearest.ts';
+import { nearestName } from '../core/text/nearest.ts';
 
 /**
  * Returns what is wrong with the form of a rule such as `Bash(npm:*)` or `mcp__github__*`, as a predicate, or null. A
@@ -9,7 +9,7 @@ export function ruleProblem(rule: string): string | null {
   if (tool === '' || unclosed(rule))
     return `has the rule ${shown(rule)}, which is not a tool such as Read or Bash(npm test:*)${hint(rule)}`;
   if (/^[A-Z]/.test(tool) || /^mcp__/.test(tool)) return null;
-  const near = TOOLS.find((name) => name.toLowerCase() === nearest(tool, LOWER_CASE)) ?? null;
+  const near = TOOLS.find((name) => name.toLowerCase() === nearestName(tool, LOWER_CASE)) ?? null;
   const suggestion = near === null ? `Bash(${tool}:*)` : `${near}${specifier ?? ''}`;
   return `has the rule ${shown(rule)}: names of tools begin with a capital letter or mcp__. Did you mean ${suggestion}?`;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lockFilesSchema } from './feedback/conflict/lock-tools.ts';
-import { count, type Immutable } from './policy.ts';
+import { countSchema, type Immutable } from './policy.ts';
 import { callUsageSchema } from './lane/ledger.ts';
 import { stepRecordSchema } from './pipeline/step-record.ts';
 
@@ -13,7 +13,7 @@ export type ObjectId = string;
 const snapshotSchema = z.object({ head: z.string(), tree: z.string() });
 
 /** The content of a work tree at one instant. `tree` covers untracked files and excludes `.ralph/` state, the agent's notes, the task files and files that git ignores. */
-export type Snapshot = Immutable<z.infer<typeof snapshotSchema>>;
+export type TreeSnapshot = Immutable<z.infer<typeof snapshotSchema>>;
 
 const agentEndSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('exited'), code: z.number().int() }),
@@ -58,10 +58,10 @@ const checklistSchema = z.object({
   /** Ids of the lane's tasks that their files newly mark as done. */
   done: z.array(z.string()),
   /** Number of items that the iteration marked as done; its own task also counts if an earlier iteration had marked it. */
-  finished: count,
+  finished: countSchema,
   /** Number of open items that were removed. */
-  removed: count,
-  added: count,
+  removed: countSchema,
+  added: countSchema,
 });
 
 /** The changes of an iteration to the task files. */
@@ -72,7 +72,7 @@ export const evidenceSchema = z.object({
   after: snapshotSchema,
   /** Paths whose content differs between the two trees, sorted, at most 200; `fileCount` counts all. */
   files: z.array(z.string()).max(200),
-  fileCount: count,
+  fileCount: countSchema,
   /** Paths in the work tree that the branch must not get, at most 20; work that needs them is not published. */
   withheld: z.array(z.string()).max(20),
   /** The withheld paths that this iteration changed; `part`: the task is about the path. Absent if there are none, or in earlier journals, where all withheld paths count. */
@@ -83,12 +83,12 @@ export const evidenceSchema = z.object({
   /** Names of work that this iteration left outside of the work tree (branches, stashes, other work trees), at most 20; absent if there is none. */
   beside: z.array(z.string().max(200)).max(20).optional(),
   /** Number of commits that the agent made itself. */
-  agentCommits: count,
-  insertions: count,
-  deletions: count,
+  agentCommits: countSchema,
+  insertions: countSchema,
+  deletions: countSchema,
   end: agentEndSchema,
   /** Length of the agent's final message in characters. */
-  outputChars: count,
+  outputChars: countSchema,
   /** True if that message ends in a status block that does not count because it is in a code fence. */
   fencedBlock: z.boolean(),
   verification: verificationSchema,

@@ -1,5 +1,5 @@
 /** Groups items by key and keeps their order, like `Map.groupBy`, which Node 20 lacks. */
-export function grouped<K, T>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
+export function groupByKey<K, T>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {
     const key = keyOf(item);

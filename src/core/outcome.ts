@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { circuitReasons } from './lane/circuit.ts';
 import { anyInstant, type Immutable } from './policy.ts';
-import { MAX_NAME_CHARS } from './pipeline/step-record.ts';
+import { MAX_STEP_NAME_CHARS } from './pipeline/step-record.ts';
 
 /** Limits that end at a known instant. */
 export const passingLimits = ['calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit'] as const;
@@ -12,7 +12,7 @@ export const parkReasons = [...passingLimits, 'step_circuit'] as const;
 export type ParkReason = (typeof parkReasons)[number];
 
 /** The required step whose circuit is open; null if no step of the pipeline may call the agent. Earlier versions stored only that case. */
-export const openStepSchema = z.string().max(MAX_NAME_CHARS).nullable().default(null);
+export const openStepSchema = z.string().max(MAX_STEP_NAME_CHARS).nullable().default(null);
 
 const message = z.string();
 
@@ -81,7 +81,7 @@ export function isForReview({ kind, reason }: Outcome): boolean {
 }
 
 /** Returns the conclusion that GitHub shows. A run that only met a circuit opened by an earlier run is not a failure. */
-export function conclude(outcome: Outcome, failOn: readonly OutcomeKind[]): Conclusion {
+export function conclusionOf(outcome: Outcome, failOn: readonly OutcomeKind[]): Conclusion {
   if (outcome.reason === 'circuit_open' && outcome.tripped === 'earlier') return 'success';
   return failOn.includes(outcome.kind) ? 'failure' : 'success';
 }

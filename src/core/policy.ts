@@ -8,19 +8,19 @@ export type Immutable<T> = T extends object ? { readonly [Key in keyof T]: Immut
 export const anyInstant = z.number().int().min(0).max(8.64e15);
 
 /** An instant that is stored. Its lower maximum keeps sums valid, such as the end of an hourly window. */
-export const instant = z.number().int().min(0).max(8e15);
+export const instantSchema = z.number().int().min(0).max(8e15);
 
-export const count = z.number().int().min(0);
+export const countSchema = z.number().int().min(0);
 
-export const amount = z.number().min(0);
+export const amountSchema = z.number().min(0);
 
 const circuitPolicySchema = z.object({
-  noProgress: count,
-  sameError: count,
-  permissionDenials: count,
+  noProgress: countSchema,
+  sameError: countSchema,
+  permissionDenials: countSchema,
   /** Percentage by which output must shrink against the window's median. */
   outputDeclinePercent: z.number(),
-  cooldownMs: count,
+  cooldownMs: countSchema,
   autoReset: z.boolean(),
 });
 
@@ -41,7 +41,7 @@ const agentStepSchema = z.object({
   /** The marker that keeps the step from running again once it exists; null if the step runs in every iteration. */
   marker: z.string().nullable(),
   /** Cooldown of the step's own circuit, in ms; null if the step has no circuit. */
-  resetAfterMs: count.nullable(),
+  resetAfterMs: countSchema.nullable(),
   /** True if nothing is done while the step's circuit is open. Earlier journals lack it: a run was parked only if no step might run. */
   required: z.boolean().default(false),
 });
@@ -51,14 +51,14 @@ const agentName = z.enum(AGENT_NAMES);
 export const policySchema = z.object({
   /** Agents in the order in which they are called. Earlier journals lack it. */
   agents: z.tuple([agentName], agentName).default(['claude']),
-  maxIterations: count,
-  maxRunMs: count,
+  maxIterations: countSchema,
+  maxRunMs: countSchema,
   /** 0 = no limit. */
-  maxIterationsPerTask: count,
-  agentTimeoutMs: count,
-  maxCallsPerHour: count,
+  maxIterationsPerTask: countSchema,
+  agentTimeoutMs: countSchema,
+  maxCallsPerHour: countSchema,
   /** 0 = no limit. */
-  maxTokensPerHour: count,
+  maxTokensPerHour: countSchema,
   /** Maximum cost of a run in US dollars; 0 = no limit. */
   maxCostUsd: z.number(),
   /** 0 = no limit. */
@@ -67,28 +67,28 @@ export const policySchema = z.object({
   /** Earlier journals lack it. */
   onLimit: z.enum(limitModes).default('park'),
   /** Maximum time of waiting for limits in addition to `maxRunMs`, in ms. 0: all waiting counts as time of the run, as in a job, whose own time limit continues. Earlier journals lack it. */
-  maxWaitMs: count.default(0),
+  maxWaitMs: countSchema.default(0),
   circuit: circuitPolicySchema,
   /** `idle`: an iteration in which the agent failed without changes counts as any idle one; `apart`: it counts as an agent failure. Earlier journals lack it. */
   agentFailures: z.enum(['idle', 'apart']).default('idle'),
   /** Done signals in a row that complete a run (§8 order 4). */
-  completionSignals: count,
+  completionSignals: countSchema,
   /** Test-only iterations in a row that halt a run (§8 order 6). */
-  testOnlyIterations: count,
+  testOnlyIterations: countSchema,
   session: z.enum(sessionModes),
-  sessionExpiryMs: count,
+  sessionExpiryMs: countSchema,
   /** Maximum tasks in the queue's pull request; 0 = no limit. Earlier journals lack it. */
-  maxTasksPerPr: count.default(0),
+  maxTasksPerPr: countSchema.default(0),
   /** Maximum changed lines without generated and lock files; 0 = no limit. */
-  maxLinesPerPr: count.default(0),
+  maxLinesPerPr: countSchema.default(0),
   /** Maximum agent calls of one iteration; only a pipeline allows more than one. Earlier journals lack it. */
-  callsPerIteration: count.default(1),
+  callsPerIteration: countSchema.default(1),
   /** The pipeline's steps that may call the agent; empty without a pipeline. Earlier journals lack it. */
   agentSteps: z.array(agentStepSchema).default([]),
   /** The pipeline's required steps that call no agent and have a circuit of their own. Earlier journals lack it. */
-  otherSteps: z.array(z.object({ name: z.string(), resetAfterMs: count })).default([]),
+  otherSteps: z.array(z.object({ name: z.string(), resetAfterMs: countSchema })).default([]),
   /** Maximum agent calls of the run, if its reservation allows fewer than its iterations could make; 0 = no such limit. */
-  maxCalls: count.default(0),
+  maxCalls: countSchema.default(0),
   /** True if verify commands are configured. */
   verifies: z.boolean(),
   /** The agent's allow rules in its own form, by which refused calls are judged. */

@@ -3,7 +3,7 @@ import type { FindUnmergedPlans } from '../cli/tasks/add-beside-branches.ts';
 import { cleanCommand, createAnalyzeCommand } from '../cli/inspect/analyze.ts';
 import { createInitCommand } from '../cli/setup/init.ts';
 import { createImportCommand, type OpenImport } from '../cli/tasks/import.ts';
-import { createDoctorCommand, type Examine } from '../cli/doctor/doctor.ts';
+import { createDoctorCommand, type ExamineCheckout } from '../cli/doctor/doctor.ts';
 import { createMonitorCommand } from '../cli/monitor/monitor.ts';
 import type { MonitorWorld } from '../cli/monitor/terminal-world.ts';
 import type { LookAtGitHub, ReadEffectiveSettings } from '../cli/arguments.ts';
@@ -14,7 +14,7 @@ import { createSandboxCommand } from '../cli/sandbox/sandbox.ts';
 import { createRunCommand } from '../cli/run/run.ts';
 import { createStatusCommand } from '../cli/lane/status.ts';
 import { createTasksCommand } from '../cli/tasks/tasks.ts';
-import type { Command } from '../cli/command.ts';
+import type { CliCommand } from '../cli/command.ts';
 
 /** The module is loaded by the commands that need it, so that the others start without git. */
 const open: OpenPlaces = async (checkout) => (await import('../wiring/lane-places.ts')).openPlaces(checkout);
@@ -24,7 +24,7 @@ const openImport: OpenImport = async () => (await import('../wiring/import.ts'))
 const look: LookAtGitHub = async (checkout, see) =>
   (await import('../wiring/own-github.ts')).lookAtGitHub(checkout, see);
 
-const examine: Examine = async (asked) => (await import('../wiring/doctor/examine.ts')).examineCheckout(asked);
+const examine: ExamineCheckout = async (asked) => (await import('../wiring/doctor/examine.ts')).examineCheckout(asked);
 
 const readEffective: ReadEffectiveSettings = async (folder) => {
   const [{ workflowFiles }, { settingsInForce }] = await Promise.all([
@@ -46,7 +46,7 @@ const findUnmerged: FindUnmergedPlans = async (folder, path) =>
   (await import('../git/home/queue-plans.ts')).findQueuePlans(folder, { path, env: process.env });
 
 /** Returns the commands of the list; `packageRoot` is the folder of action.yml and templates/. */
-export const commandsOf = (packageRoot: URL): readonly Command[] => [
+export const commandsOf = (packageRoot: URL): readonly CliCommand[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
   createStatusCommand(open, look, readEffective),
   createMonitorCommand({ open, look, readEffective }, openWorld),

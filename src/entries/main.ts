@@ -1,5 +1,5 @@
 import { createMachine } from '../wiring/machine.ts';
-import { connect } from '../wiring/connect.ts';
+import { connectPorts } from '../wiring/connect.ts';
 import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardedConnections } from '../wiring/guard.ts';
 import { removeDeadSandboxes } from '../wiring/isolation/remove-dead.ts';
@@ -10,7 +10,7 @@ import { createWorld, secretsOf, systemClock, type World } from '../wiring/world
 import type { Config, RunContext } from '../config/config.ts';
 import { parseConfig, parseReach, type Reach } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
-import { conclude, type Conclusion, type Outcome } from '../core/outcome.ts';
+import { conclusionOf, type Conclusion, type Outcome } from '../core/outcome.ts';
 import { nextSteps } from '../report/next/for-run.ts';
 import { renderSteps } from '../report/next/step.ts';
 import { describeOutcome, renderHeadline } from '../report/sentences/outcome-text.ts';
@@ -19,17 +19,17 @@ import { renderClosingBlock } from '../report/pages/progress.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import { laneOf } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
-import { type Failure, failureOf } from '../run/failure.ts';
+import { type FailedOutcome, failureOf } from '../run/failure.ts';
 import { removeLeftSettings } from '../git/regular-files.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
 import {
   addSummary,
   checkOutputFile,
   createLog,
-  debug,
-  fail,
+  logDebug,
+  failStep,
   inputTexts,
-  mask,
+  maskValues,
   setOutputs,
 } from '../runner/results.ts';
 import { verifyEnvironment, withheldVariables } from '../config/agent-environment.ts';
@@ -41,7 +41,7 @@ import type { RunEnd } from '../run/deps.ts';
 import { runAction } from '../run/run-action.ts';
 import { closeInTime } from '../run/close-in-time.ts';
 import { writeRunRecord } from '../run/run-record.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 
 /**
  * Runs the action's main step: event → gate → loop → publish → outputs. It is the one error boundary: whatever is
@@ -53,12 +53,12 @@ export async function runMain(): Promise<void> {
   const read = await readRun(environment);
   const secrets = secretsOf(environment, read.kind === 'ready' ? read.config.agent.envNames : []);
   const { redact } = secrets;
-  mask(secrets.values());
+  maskValues(secrets.values());
   let journal: JournalFile | null = null;
   // Beside the journal, the log is an artifact that people can take along.
   const log = createLog(redact, (text) => journal?.keepLog(text));
   const debugRedacted = (text: string): void => {
-    debug(redact(text));
+    logDebug(redact(text));
   };
   const foreign = new Set<string>();
   const runnerFiles = createRunnerFiles(environment, (name) => {
@@ -74,7 +74,7 @@ export async function runMain(): Promise<void> {
     await run(read)
       .then(({ report, handedOver }) => {
         if (handedOver !== null) leaveTo(handedOver, report);
-        else if (report !== null) finish(report, conclude(report.outcome, read.config.failOn));
+        else if (report !== null) finish(report, conclusionOf(report.outcome, read.config.failOn));
       }, giveUp)
       .catch(giveUp);
 
@@ -112,7 +112,7 @@ export async function runMain(): Promise<void> {
     });
     const guard = createGuard(world, runnerFiles);
     const isolated = isolatedRun(world);
-    const connections = connect(world, { timeouts: null, isolated });
+    const connections = connectPorts(world, { timeouts: null, isolated });
     const { promise: left, resolve } = Promise.withResolvers<RunEnd>();
     const machine = createMachine(world, { startedAt, workFiles: connections.workFiles });
     let cancelled = new AbortController().signal;
@@ -174,7 +174,7 @@ export async function runMain(): Promise<void> {
     });
     if (report !== null) log.info(renderClosingBlock(report, 'by-another-job'));
     // Without the outputs of this job, no other job can continue the run.
-    if (unwritten !== null) fail(redact(unwritten.message));
+    if (unwritten !== null) failStep(redact(unwritten.message));
     process.exit(unwritten === null ? 0 : 1);
   }
 
@@ -199,7 +199,10 @@ export async function runMain(): Promise<void> {
       });
     log.info(renderClosingBlock(end));
     const { what } = describeOutcome(end);
-    if (failed) fail(redact(`${renderHeadline(end, 'log')}. ${sentence(what)} ${renderSteps(nextSteps(end), 'log')}`));
+    if (failed)
+      failStep(
+        redact(`${renderHeadline(end, 'log')}. ${completeSentence(what)} ${renderSteps(nextSteps(end), 'log')}`),
+      );
     // Sockets of a service that hangs must not keep the job alive.
     process.exit(failed ? 1 : 0);
   }
@@ -208,7 +211,7 @@ export async function runMain(): Promise<void> {
    * Writes something at the end of the run and returns the failure, or null: a failed write must not prevent the
    * others.
    */
-  function failureIn(write: () => void): Failure | null {
+  function failureIn(write: () => void): FailedOutcome | null {
     try {
       write();
       return null;
@@ -225,22 +228,22 @@ type ReadRun =
   /** `reach` is the part of the inputs that can be used to notify people, or null if nobody can be reached. */
   | {
       readonly kind: 'unusable';
-      readonly failure: Failure;
+      readonly failure: FailedOutcome;
       readonly reach: Reach | null;
       readonly context: RunContext | null;
     };
 
 /** Reads the inputs and the environment, and returns the problems of both at once. */
 async function readRun(environment: World['environment']): Promise<ReadRun> {
-  const ofContext: Failure[] = [];
-  const ofInputs: Failure[] = [];
-  const attempt = async <T>(problems: Failure[], read: () => T | Promise<T>): Promise<T | null> => {
+  const ofContext: FailedOutcome[] = [];
+  const ofInputs: FailedOutcome[] = [];
+  const attempt = async <T>(problems: FailedOutcome[], read: () => T | Promise<T>): Promise<T | null> => {
     try {
       return await read();
     } catch (error) {
       problems.push(
         failureOf(error, (stack) => {
-          debug(secretsOf(environment, []).redact(stack));
+          logDebug(secretsOf(environment, []).redact(stack));
         }),
       );
       return null;

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { endAgent, removeSandboxesOf } from '../wiring/agent.ts';
-import { connect } from '../wiring/connect.ts';
+import { connectPorts } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { settledTexts } from '../wiring/settings/run-settings.ts';
@@ -15,13 +15,13 @@ import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { failureOf } from '../run/failure.ts';
 import { messageOf } from '../errors.ts';
-import { addSummary, createLog, debug, inputTexts, mask } from '../runner/results.ts';
+import { addSummary, createLog, logDebug, inputTexts, maskValues } from '../runner/results.ts';
 import { identitiesOf, readRunContext, type RunIdentity } from '../runner/run-context.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/workspace-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import { readRunRecord, type RunRecord, writeRunRecord } from '../run/run-record.ts';
 import { remainsSentence } from '../core/isolation/sandbox-record.ts';
-import { namesOf, sentence } from '../core/text/phrase.ts';
+import { namesOf, completeSentence } from '../core/text/phrase.ts';
 
 /**
  * Maximum time for the post step: GitHub gives a cancelled job five minutes in total, of which other actions' post
@@ -61,9 +61,9 @@ export async function runPost(): Promise<void> {
     (what: string) =>
     (error: unknown): void => {
       failureOf(error, (stack) => {
-        debug(redact(stack));
+        logDebug(redact(stack));
       });
-      log.error(`${what}: ${sentence(messageOf(error))}`);
+      log.error(`${what}: ${completeSentence(messageOf(error))}`);
     };
 
   // Runs are found only by what the runner gave to this process, because an agent can write to everything that main
@@ -128,10 +128,10 @@ async function finish({
     log: createLog(secrets.redact),
     identity: await identityIn(read.config, identity),
   });
-  mask(secrets.values());
+  maskValues(secrets.values());
   const report = await (hasFolder ? rescueRun : rescueLost)({
     ...world,
-    connect: connect(world, { timeouts: TIMEOUTS, isolated: nothingToIsolate }),
+    connect: connectPorts(world, { timeouts: TIMEOUTS, isolated: nothingToIsolate }),
     record,
     folder: runFolder,
     limits: LIMITS,

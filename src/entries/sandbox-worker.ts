@@ -18,15 +18,15 @@ export async function runSandboxWorker(
       return;
     }
     case 'probe': {
-      const [{ OPEN_AT_START, probe }, { collectOutput }, { text }] = await Promise.all([
+      const [{ OPEN_AT_START, probeSandbox }, { collectOutput }, { text }] = await Promise.all([
         import('../isolation/probe.ts'),
         import('../processes/collect-output.ts'),
         import('node:stream/consumers'),
       ]);
       // Only the action sends requests, so their shape is known.
-      const request = JSON.parse(await text(process.stdin)) as Parameters<typeof probe>[0];
+      const request = JSON.parse(await text(process.stdin)) as Parameters<typeof probeSandbox>[0];
       const openAtStart = process.env[OPEN_AT_START] ?? null;
-      process.stdout.write(JSON.stringify(await probe({ ...request, openAtStart }, collectOutput)));
+      process.stdout.write(JSON.stringify(await probeSandbox({ ...request, openAtStart }, collectOutput)));
       process.exit(0);
       break;
     }

@@ -1,7 +1,7 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { LeftCircuit } from '../core/others/left-circuit.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import type { Examine } from '../ports/examiner.ts';
+import type { ExamineRun } from '../ports/examiner.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { FoundStart } from './lane/start.ts';
 import type { Clock, Log } from '../ports/machine.ts';
@@ -25,7 +25,7 @@ export interface GateDeps {
     readonly lastHead: string | null;
   }) => Promise<FoundStart>;
   readonly store: StateStore;
-  readonly examine: Examine;
+  readonly examine: ExamineRun;
   readonly clock: Clock;
   readonly log: Log;
   /** Reads the circuit that another Ralph left in the checkout as the job made it; null if there is none. */

@@ -1,19 +1,19 @@
 import type { Outcome } from '../core/outcome.ts';
 import type { GateDeps } from './deps.ts';
-import { answering } from './command/answering.ts';
-import { obey, obeyDispatch } from './command/commands.ts';
-import { endLane, takeBack, withdraw } from './lane/end-lane.ts';
+import { ensureAnswer } from './command/answering.ts';
+import { obeyCommand, obeyDispatch } from './command/commands.ts';
+import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
 import { examineTrain } from './lane/train.ts';
 import { recheckApproval } from './people/recheck.ts';
-import { trusts } from './people/trust.ts';
+import { isTrustedAccount } from './people/trust.ts';
 import { FOR_TASKS } from './tasks/sources.ts';
 import { detectOtherRalphs, workIssue, workQueue } from './work.ts';
 
 /** Returns the intake for an event, with the findings about other Ralphs if somebody asks for work or an answer. Makes no agent call. */
-export async function gate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {
+export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {
   const otherRalphs = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
   const intake = await follow(deps, intent);
   const isShown = intake.kind === 'work' || intake.answer?.text.kind === 'status';
@@ -29,7 +29,7 @@ async function follow(deps: GateDeps, intent: Intent): Promise<Intake> {
     case 'work-issue':
       return workLabeledIssue(deps, intent);
     case 'withdraw':
-      return withdraw(deps, intent);
+      return withdrawIssue(deps, intent);
     case 'take-back':
       return takeBack(deps, intent);
     case 'recheck':
@@ -49,17 +49,17 @@ async function workLabeledIssue(
   deps: GateDeps,
   { actor, issue, approvedText }: Extract<Intent, { kind: 'work-issue' }>,
 ): Promise<Intake> {
-  if (!(await trusts(deps, actor)))
+  if (!(await isTrustedAccount(deps, actor)))
     return endIntake(notAllowed(actor.login, `label an issue "${deps.config.taskLabel}" for Ralph`));
-  return answering(issue, () => workIssue(deps, { number: issue, redo: true, approvedText }));
+  return ensureAnswer(issue, () => workIssue(deps, { number: issue, redo: true, approvedText }));
 }
 
 /** Acknowledges every command by a reaction at once: eyes for a person who may command, thumbs down for others. */
 async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
-  const isAllowed = await trusts(deps, intent.actor);
+  const isAllowed = await isTrustedAccount(deps, intent.actor);
   if (intent.reactTo !== null) await deps.forge.react(intent.reactTo, isAllowed ? 'eyes' : '-1');
   return isAllowed
-    ? answering(intent.thread.number, () => obey(deps, intent))
+    ? ensureAnswer(intent.thread.number, () => obeyCommand(deps, intent))
     : endIntake(notAllowed(intent.actor.login, 'command Ralph'));
 }
 

@@ -17,12 +17,12 @@ import { nameOfTask } from '../core/tasks/task.ts';
 import { ISSUES_SWITCHED_OFF, textOf, UserError } from '../errors.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { Issue } from '../ports/forge.ts';
-import { refuse } from './command/answering.ts';
+import { refuseCommand } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
-import { admit, preview, type Preview } from './lane/admit.ts';
+import { admitWork, previewLane, type Preview } from './lane/admit.ts';
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
-import { FOR_TASKS, type Purpose, type Request } from './tasks/sources.ts';
+import { FOR_TASKS, type RunPurpose, type Request } from './tasks/sources.ts';
 
 /** An issue that a person wants worked on now. `approvedText` is its text when they added the label; null if the event does not contain it. */
 interface AskedIssue {
@@ -41,7 +41,7 @@ export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byH
   const own =
     request === null
       ? await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' }))
-      : await admit(deps, { ...request, update: waiting.updatesQueue });
+      : await admitWork(deps, { ...request, update: waiting.updatesQueue });
   const { train } = waiting;
   const notes = { ...own.notes, train, warnings: [...own.notes.warnings, ...waiting.warnings] };
   if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...own, notes };
@@ -58,12 +58,12 @@ async function examineWaitingFirst(
   { listed, request }: { readonly listed: ListedIssues; readonly request: Request | null },
 ): Promise<ExaminedWaiting> {
   if (asked || purpose.kind !== 'tasks') return nothingExamined;
-  const answers: Purpose = { kind: 'answers', failedOn: null, of: 'waiting' };
+  const answers: RunPurpose = { kind: 'answers', failedOn: null, of: 'waiting' };
   // Without a task, nothing was decided on the queue yet.
   const none = { issues: [], files: null, prompt: null };
   const queue = request === null ? requestWith(deps, { asked, byHand, purpose: answers }, none) : null;
   const issues = listed.kind === 'listed' ? listed.issues : [];
-  return examineWaiting(deps, { issues, request: queue, admit });
+  return examineWaiting(deps, { issues, request: queue, admit: admitWork });
 }
 
 /** Returns the end of a run in a repository without the task label, or null if the label exists or that is unknown. */
@@ -83,7 +83,7 @@ export async function previewQueue(deps: GateDeps): Promise<Preview> {
   const request = await queueRequest(deps, by, await listIssues(deps));
   return request === null
     ? { kind: 'end', intake: await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' })) }
-    : preview(deps, request);
+    : previewLane(deps, request);
 }
 
 async function queueRequest(
@@ -150,13 +150,13 @@ async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promis
 export async function workIssue(deps: GateDeps, { number, redo, approvedText }: AskedIssue): Promise<Intake> {
   const { taskLabel } = deps.config;
   const issue = await deps.forge.issue(number);
-  const refused = (why: string): Intake => refuse(deps, number, why);
+  const refused = (why: string): Intake => refuseCommand(deps, number, why);
   if (issue === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
   if (issue.isPullRequest) return refused('This is a pull request, not an issue.');
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
   if (!hasTaskLabel(deps, issue))
     return refused(`This issue does not have the label "${taskLabel}". Add it to start the work.`);
-  return admit(deps, {
+  return admitWork(deps, {
     id: issueLane(number),
     requested: 'by-name',
     purpose: FOR_TASKS,
@@ -193,6 +193,7 @@ async function listIssues({ config, forge, log }: Pick<GateDeps, 'config' | 'for
   }
 }
 
+/** Returns true if the issue has the task label. */
 export function hasTaskLabel({ config }: Pick<GateDeps, 'config'>, { labels }: Pick<Issue, 'labels'>): boolean {
   return hasLabel(labels, config.taskLabel);
 }

@@ -132,7 +132,7 @@ export function remoteWords(stderr: string): string {
  * Returns variables that authenticate one command at `url`. They keep the token out of arguments and files, and the
  * setting is scoped to the URL, so no other server is ever sent it.
  */
-export function authorization(url: string, token: string): Record<string, string> {
+export function authorizationVariables(url: string, token: string): Record<string, string> {
   // An absolute path is a person's own repository on this machine.
   if (isAbsolute(url)) return { GIT_ALLOW_PROTOCOL: 'file' };
   if (token === '') return { GIT_ALLOW_PROTOCOL: 'http:https' };

@@ -9,7 +9,7 @@ import { LOST_COMMITS } from './refusal.ts';
  * One path that differs between two trees. Modes are octal texts; `000000` and null mean that the path is absent. Line
  * counts are null for binary files.
  */
-export interface Change {
+export interface PathChange {
   readonly path: string;
   readonly oldMode: string;
   readonly newMode: string;
@@ -46,13 +46,13 @@ const diffOptions = [
 ];
 
 /** Returns the differences between two trees, in the order of paths. */
-export async function changesBetween(git: Git, before: ObjectId, after: ObjectId): Promise<readonly Change[]> {
+export async function changesBetween(git: Git, before: ObjectId, after: ObjectId): Promise<readonly PathChange[]> {
   if (before === after) return [];
   return parseChanges(await git.names(['diff-tree', ...diffOptions, before, after]));
 }
 
 /** Returns the changes of each of `commits` against its parent, all in one list. */
-export async function changesOfCommits(git: Git, commits: readonly ObjectId[]): Promise<readonly Change[]> {
+export async function changesOfCommits(git: Git, commits: readonly ObjectId[]): Promise<readonly PathChange[]> {
   if (commits.length === 0) return [];
   return parseChanges(
     await git.names(['diff-tree', '--stdin', '--root', '--no-commit-id', ...diffOptions], {
@@ -65,7 +65,7 @@ export async function changesOfCommits(git: Git, commits: readonly ObjectId[]): 
 export async function changesOfEach(
   git: Git,
   commits: readonly ObjectId[],
-): Promise<ReadonlyMap<ObjectId, readonly Change[]>> {
+): Promise<ReadonlyMap<ObjectId, readonly PathChange[]>> {
   if (commits.length === 0) return new Map();
   const records = await git.names(['diff-tree', '--stdin', '--root', ...diffOptions], {
     input: commits.join('\n') + '\n',
@@ -83,8 +83,8 @@ export async function changesOfEach(
 }
 
 /** Parses the raw lines of a commit, which come before its line counts; a path that several commits change has one of each per commit. */
-function parseChanges(records: readonly string[]): readonly Change[] {
-  const changes: Change[] = [];
+function parseChanges(records: readonly string[]): readonly PathChange[] {
+  const changes: PathChange[] = [];
   let counted = 0;
   for (let i = 0; i < records.length; i++) {
     const record = records[i] ?? '';
@@ -134,14 +134,14 @@ export interface Objects {
   /** Returns the tree of a commit, or null if the commit is missing. */
   treeOf(commit: ObjectId): Promise<ObjectId | null>;
   /** Works like `changesBetween`; each pair is compared once. */
-  changesBetween(before: ObjectId, after: ObjectId): Promise<readonly Change[]>;
+  changesBetween(before: ObjectId, after: ObjectId): Promise<readonly PathChange[]>;
 }
 
 /** Runs `body` with the objects that `git` sees. */
 export async function withObjects<T>(git: Git, body: (objects: Objects) => Promise<T>): Promise<T> {
   let open: Conversation | null = null;
   let last: Promise<unknown> = Promise.resolve();
-  const compared = new Map<string, Promise<readonly Change[]>>();
+  const compared = new Map<string, Promise<readonly PathChange[]>>();
 
   /** Asks one question at a time: the answers come in order. */
   function ask<A>(questions: readonly string[], read: (answers: Conversation) => Promise<A>): Promise<A> {
@@ -306,7 +306,7 @@ function inPortions(sizes: ReadonlyMap<ObjectId, number>, limit: number): readon
 export async function treeWith(
   git: Git,
   indexFile: string,
-  tree: { readonly base: ObjectId; readonly changes: readonly Change[] },
+  tree: { readonly base: ObjectId; readonly changes: readonly PathChange[] },
 ): Promise<ObjectId> {
   const variables = { GIT_INDEX_FILE: indexFile };
   await git.text(['read-tree', tree.base], { variables });

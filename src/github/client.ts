@@ -3,7 +3,7 @@ import { UserError } from '../errors.ts';
 import type { Account, Forge, Permission, RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { withNamedWait } from '../ports/waits.ts';
-import { explainError, type Purpose, statusOf, type TokenSource } from './errors.ts';
+import { explainError, type RequestPurpose, statusOf, type TokenSource } from './errors.ts';
 import { graphqlAnswerIn, isServerFailure, isTooLarge } from './graphql/errors.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
@@ -30,7 +30,7 @@ export interface ForgeOptions {
   readonly debug?: (text: string) => void;
   readonly now: () => number;
   /** Time limits and pauses, which tests shorten. */
-  readonly pace?: Pace;
+  readonly pace?: RequestPace;
 }
 
 /**
@@ -40,7 +40,7 @@ export interface ForgeOptions {
  * this long gets one short attempt for each further request, until it answers again. `downloadMs`: limit of a file that
  * GitHub keeps elsewhere.
  */
-export interface Pace {
+export interface RequestPace {
   readonly requestMs: number;
   readonly secondMs: number;
   readonly retries: number;
@@ -52,14 +52,20 @@ export interface Pace {
  * The usual pace. GitHub itself ends a request after 10 seconds. An outage costs a run about as long, and not once per
  * request.
  */
-export const usualPace: Pace = { requestMs: 12_000, secondMs: 1000, retries: 2, outageMs: 10_000, downloadMs: 30_000 };
+export const usualPace: RequestPace = {
+  requestMs: 12_000,
+  secondMs: 1000,
+  retries: 2,
+  outageMs: 10_000,
+  downloadMs: 30_000,
+};
 
 /** Share of `requestMs` that an attempt gets during an outage. */
 const SHARE_IN_OUTAGE = 1 / 6;
 
 /** A client of the API. Whatever GitHub refuses is thrown as a UserError that explains it in terms of `purpose`. */
 export interface Client {
-  ask<T>(purpose: Purpose, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<T>;
+  ask<T>(purpose: RequestPurpose, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<T>;
   requests(): RequestsSent;
 }
 
@@ -103,7 +109,7 @@ interface Outage {
   readonly isLong: () => boolean;
 }
 
-function watchOutage(now: () => number, { outageMs }: Pace): Outage {
+function watchOutage(now: () => number, { outageMs }: RequestPace): Outage {
   let since: number | null = null;
   return {
     failed: (startedAt) => {

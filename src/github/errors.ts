@@ -1,13 +1,13 @@
 import { ISSUES_SWITCHED_OFF, UserError } from '../errors.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
-import { cut, flatten, sentence } from '../core/text/phrase.ts';
+import { cutText, flattenText, completeSentence } from '../core/text/phrase.ts';
 import { graphqlAnswerOf, isServerFailure, type GraphqlError } from './graphql/errors.ts';
 
 /**
  * The purpose of a request. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that the
  * request takes.
  */
-export interface Purpose {
+export interface RequestPurpose {
   readonly doing: string;
   readonly needs: readonly string[];
 }
@@ -16,7 +16,7 @@ export interface Purpose {
 export type TokenSource = 'input' | 'person';
 
 /** The facts that an explanation may need besides the error. */
-export interface Situation {
+export interface RequestFacts {
   readonly token: string;
   readonly tokenFrom: TokenSource;
   readonly apiUrl: string;
@@ -28,7 +28,7 @@ export interface Situation {
  * Returns the UserError for a failed request: what happened, with which value, and what to do. It has no cause, because
  * that would contain the request with its headers. Any other error, such as a bug, is returned unchanged.
  */
-export function explainError(error: unknown, purpose: Purpose, situation: Situation): unknown {
+export function explainError(error: unknown, purpose: RequestPurpose, situation: RequestFacts): unknown {
   const refused = refusalOf(error);
   const explanation =
     refused !== null
@@ -95,7 +95,7 @@ const VALID_TOKEN: Readonly<Record<TokenSource, string>> = {
   person: 'It may have expired. Set GITHUB_TOKEN to a valid one, for example to what `gh auth token` prints.',
 };
 
-function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Explanation {
+function refusal(refused: Refusal, purpose: RequestPurpose, situation: RequestFacts): Explanation {
   const { status, message, details, headers } = refused;
   const name = `${situation.repository.owner}/${situation.repository.repo}`;
   const failed = `GitHub did not let us ${purpose.doing} in ${name}`;
@@ -167,10 +167,10 @@ function rateLimit({ status, message, headers }: Refusal, now: number): string |
   return `it received too many requests in a short time (secondary rate limit). Run again ${seconds > 0 ? `in ${String(seconds)} s` : 'in a few minutes'}, and let fewer workflows use this token at the same time.`;
 }
 
-function unreachable(error: Error, purpose: Purpose, { apiUrl }: Situation): Explanation {
+function unreachable(error: Error, purpose: RequestPurpose, { apiUrl }: RequestFacts): Explanation {
   return [
     'infrastructure',
-    `GitHub could not be reached to ${purpose.doing}, at ${apiUrl}: ${sentence(quote(error.message))} Check the runner's network and proxy, and run again.`,
+    `GitHub could not be reached to ${purpose.doing}, at ${apiUrl}: ${completeSentence(quote(error.message))} Check the runner's network and proxy, and run again.`,
   ];
 }
 
@@ -225,5 +225,5 @@ function graphqlRefusal(error: GraphqlError, headers: Refusal['headers']): Refus
 
 /** Returns a stranger's text as one line of at most 300 characters. */
 function quote(text: string): string {
-  return cut(flatten(text), 300);
+  return cutText(flattenText(text), 300);
 }

@@ -1,7 +1,7 @@
 import { NOTICE_LABEL } from '../core/people/labels.ts';
 import type { Forge, IssueComment, IssueHistory } from '../ports/forge.ts';
 import { ACCOUNT_FRAGMENT, type Actor, type Client, type Octokit, type RepositoryName, toAccount } from './client.ts';
-import type { Purpose } from './errors.ts';
+import type { RequestPurpose } from './errors.ts';
 import { mayWorkInParts } from './graphql/errors.ts';
 
 /**
@@ -198,7 +198,7 @@ function isThere<T>(entry: T | null): entry is T {
  */
 export async function askAboutIssues<T>(
   { ask }: Client,
-  purpose: Purpose,
+  purpose: RequestPurpose,
   { numbers, ...question }: IssueQuestion & { readonly numbers: readonly number[] },
 ): Promise<ReadonlyMap<number, T>> {
   const wanted = [...new Set(numbers)].filter(isPossible);

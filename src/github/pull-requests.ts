@@ -1,4 +1,4 @@
-import { cut } from '../core/text/phrase.ts';
+import { cutText } from '../core/text/phrase.ts';
 import type { ForgeAdapter, PullRequest } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
@@ -29,6 +29,7 @@ type PullRequestMethods = Pick<
 
 type Request = Parameters<ForgeAdapter['openPullRequest']>[0];
 
+/** Creates the part of the forge that reads, opens and changes pull requests. */
 export function createPullRequests(client: Client, log: Log): PullRequestMethods {
   const { ask } = client;
   /** GraphQL ids, by number, of pull requests that were seen already. */
@@ -229,7 +230,7 @@ async function open(
 
 /** Cuts a title to the length that GitHub accepts. */
 function fitTitle(title: string): string {
-  return cut(title, 256);
+  return cutText(title, 256);
 }
 
 /**
@@ -263,6 +264,6 @@ function toPullRequest(answer: PullAnswer): PullRequest {
 export function fitBody(body: string): string {
   if (body.length <= MAX_BODY_CHARS) return body;
   const ending = '\n\n(Cut here: GitHub accepts no longer text.)';
-  // A pair of surrogates must not be split, which `cut` ensures.
-  return `${cut(body, MAX_BODY_CHARS - ending.length)}${ending}`;
+  // A pair of surrogates must not be split, which `cutText` ensures.
+  return `${cutText(body, MAX_BODY_CHARS - ending.length)}${ending}`;
 }

@@ -2,7 +2,7 @@ import { holdOf, joinHolds, type Hold, type ReviewState } from '../core/feedback
 import type { Feedback } from '../core/feedback/memory.ts';
 import { isFeedback } from '../core/feedback/subject.ts';
 import { isForReview } from '../core/outcome.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Work } from './intake.ts';
@@ -90,7 +90,7 @@ async function tryToMakeDraft({ forge, log }: HeadDeps, number: number): Promise
     await forge.makeDraft(number);
   } catch (error) {
     log.warning(
-      `Pull request #${String(number)} has unfinished work and could not be made a draft again: ${sentence(messageOf(error))}`,
+      `Pull request #${String(number)} has unfinished work and could not be made a draft again: ${completeSentence(messageOf(error))}`,
     );
   }
 }

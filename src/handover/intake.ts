@@ -35,7 +35,7 @@ import type { LaneStart, OpenedLane, Withheld } from '../ports/repository.ts';
 export type Intake =
   | {
       readonly kind: 'work';
-      readonly lane: Lane;
+      readonly lane: IntakeLane;
       readonly opened: OpenedLane;
       readonly tasks: readonly Task[];
       readonly state: LaneState;
@@ -50,7 +50,7 @@ export type Intake =
   | {
       readonly kind: 'end';
       readonly outcome: Outcome;
-      readonly lane: Lane | null;
+      readonly lane: IntakeLane | null;
       readonly tasks: readonly Task[];
       readonly state: LaneState | null;
       readonly answer: Answer | null;
@@ -66,7 +66,7 @@ interface Over {
 }
 
 /** A lane as this run found it. */
-export interface Lane {
+export interface IntakeLane {
   readonly id: LaneId;
   readonly branch: string;
   readonly baseBranch: string;
@@ -225,7 +225,7 @@ export function untouchedWork(
 
 /** The loop's hand-over to the publisher. It is on disk after every step, so that post can publish what a killed main left. */
 export interface Work {
-  readonly lane: Lane;
+  readonly lane: IntakeLane;
   readonly tasks: readonly Task[];
   readonly notes: Notes;
   /** State of the lane before this run, which counts if the commits cannot be published. */

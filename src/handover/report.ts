@@ -14,7 +14,7 @@ import type { HeldHead, IsolationSource, Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import type { Lease } from '../core/sharing/lease.ts';
-import type { Change, TaskShare } from '../core/lane/change.ts';
+import type { BranchChange, TaskShare } from '../core/lane/change.ts';
 import type { VerificationRecord, LaneState } from '../core/lane/state/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { Task, ShownProgress } from '../core/tasks/task.ts';
@@ -67,7 +67,7 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   /** Published files of this run that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
   /** The change on the branch, over all runs. */
-  readonly change: Change;
+  readonly change: BranchChange;
   /** Result of `verify` on the untouched base; null when it is not known. */
   readonly baseVerification: VerificationRecord | null;
   /** Result of `verify` on the branch in a clean clone; null when it is not known. */

@@ -8,7 +8,7 @@ import { parseJournalLine, serializeEntry, type JournalEntry } from '../core/jou
 import { type LaneState, parseStateAt } from '../core/lane/state/state.ts';
 import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
-import { anyInstant, count, type Policy } from '../core/policy.ts';
+import { anyInstant, countSchema, type Policy } from '../core/policy.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
 import { plausiblePark, mergeReceivedState, withReservationUsed } from '../core/sharing/trusted-state.ts';
 import { endsOpenEnded } from '../core/open-ended/completion.ts';
@@ -36,7 +36,7 @@ const foundTaskSchema = queuedTaskSchema.extend({
   id: storedTaskId,
   title: words,
   source: z.discriminatedUnion('kind', [
-    z.object({ kind: z.literal('plan'), path: z.string().max(MAX_PATH_CHARS), line: count }),
+    z.object({ kind: z.literal('plan'), path: z.string().max(MAX_PATH_CHARS), line: countSchema }),
     // An entry that an agent wrote must not close an issue.
     z.object({
       kind: z.literal('prd'),
@@ -54,7 +54,7 @@ const workSchema = z.object({
   found: z.array(foundTaskSchema).max(MAX_ENTRIES),
   /** Lines of the journal. */
   journal: z.array(z.string()).max(MAX_ENTRIES),
-  headVerification: z.object({ commit: objectId, after: count, verification: verificationSchema }).nullable(),
+  headVerification: z.object({ commit: objectId, after: countSchema, verification: verificationSchema }).nullable(),
   head: objectId,
   withheld: z.array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: words })).max(MAX_ENTRIES),
   warnings: z.array(words).max(MAX_WARNINGS),

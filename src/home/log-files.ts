@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromRoot } from '../core/folder.ts';
-import { overflowing } from '../core/local/committed-files.ts';
+import { filesToDelete } from '../core/local/committed-files.ts';
 import { logInstant } from '../core/local/status-document.ts';
 import { terminalLine } from '../core/text/phrase.ts';
 import { messageOf } from '../errors.ts';
@@ -30,6 +30,7 @@ const KEPT = { most: 50, mostBytes: 20 * 1024 * 1024 };
 
 const ITERATION = /^iteration_\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{3}\.log$/;
 
+/** Creates the log files of the folder that the run works for. `warn` gets one line for each part that cannot be written. */
 export function createLogFiles(
   place: WorkedFolder,
   { now, warn }: { readonly now: () => number; readonly warn: (text: string) => void },
@@ -83,7 +84,7 @@ function deleteOldIterationFiles({ path }: OwnFolder): void {
     const found = ITERATION.test(name) ? lstatSync(join(path, name), { throwIfNoEntry: false }) : undefined;
     return found?.isFile() === true ? [{ name, bytes: found.size }] : [];
   });
-  for (const name of overflowing(files, { ...KEPT, most: KEPT.most - 1 })) rmSync(join(path, name), { force: true });
+  for (const name of filesToDelete(files, { ...KEPT, most: KEPT.most - 1 })) rmSync(join(path, name), { force: true });
 }
 
 /** Creates a log for a person's terminal, without workflow commands and without characters that control a terminal. */

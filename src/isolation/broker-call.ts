@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
-  admission,
+  decideAdmission,
   type Bill,
   type CallLimits,
-  exhausted,
+  exhaustedLimit,
   NO_SPENDING,
   addSpent,
   type Spent,
 } from '../core/spending/meter.ts';
-import type { Account, ProviderFailure, ProviderSign, Reading } from '../ports/broker.ts';
+import type { AnswerMeter, ProviderFailure, ProviderSign, Reading } from '../ports/broker.ts';
 
 export type Forwarded = Extract<Reading, { kind: 'forwarded' }>;
 
@@ -19,7 +19,7 @@ const MAX_REASONS = 5;
 const MAX_MODEL_CHARS = 200;
 
 /** A brokered call, with what it has spent and may still spend. */
-export interface Call {
+export interface BrokerCall {
   readonly placeholders: Readonly<Record<string, string>>;
   readonly secretFor: (placeholder: string) => string | null;
   /** Starts a request as soon as the limits allow it; returns null if a limit is used up or the call has ended. */
@@ -36,7 +36,7 @@ export interface Call {
 export interface Passage {
   readonly signal: AbortSignal;
   /** Sets the account that measures what the request costs. */
-  count(account: Account | null): void;
+  count(account: AnswerMeter | null): void;
   /** True if the spending of the call, including all requests in progress, has reached a limit. */
   isOver(): boolean;
   /** Records how the request ended: a failure, or null if the provider answered. Free requests are not reported. */
@@ -49,13 +49,13 @@ export function createCall(
   limits: CallLimits,
   keys: Readonly<Record<string, string>>,
   listeners: { readonly hear: (sign: ProviderSign) => void; readonly spending: ((spent: Spent) => void) | undefined },
-): Call {
+): BrokerCall {
   const { hear } = listeners;
   const placeholders = Object.fromEntries(
     Object.keys(keys).map((name) => [name, `ralph-placeholder-${randomBytes(16).toString('hex')}`]),
   );
   const secrets = new Map(Object.entries(placeholders).map(([name, text]) => [digest(text), keys[name] ?? null]));
-  const open = new Map<object, { readonly atMost: Spent; account: Account | null }>();
+  const open = new Map<object, { readonly atMost: Spent; account: AnswerMeter | null }>();
   const reasons = new Set<string>();
   const ended = new AbortController();
   let spent = NO_SPENDING;
@@ -80,14 +80,14 @@ export function createCall(
     async enter({ atMost, account: counted }) {
       for (;;) {
         if (ended.signal.aborted) return null;
-        const admitted = admission(limits, { ...standing(), next: atMost });
+        const admitted = decideAdmission(limits, { ...standing(), next: atMost });
         if (admitted.kind === 'refused') return null;
         if (admitted.kind === 'admitted') break;
         await wake.promise;
       }
       requests += 1;
       const passage = {};
-      const under: { readonly atMost: Spent; account: Account | null } = { atMost, account: null };
+      const under: { readonly atMost: Spent; account: AnswerMeter | null } = { atMost, account: null };
       let failure: ProviderFailure | null = null;
       open.set(passage, under);
       if (counted !== null) hear({ kind: 'asked' });
@@ -100,7 +100,7 @@ export function createCall(
         count: (account) => {
           under.account = account;
         },
-        isOver: () => exhausted(limits, standing().spent) !== null,
+        isOver: () => exhaustedLimit(limits, standing().spent) !== null,
         leave: () => {
           if (!open.delete(passage)) return;
           spent = addSpent(spent, under.account?.spent() ?? NO_SPENDING);
@@ -122,7 +122,7 @@ export function createCall(
       ended.abort();
       change();
       while (open.size > 0) await wake.promise;
-      return { ...spent, requests, exhausted: exhausted(limits, spent), refused: [...reasons], unpriced };
+      return { ...spent, requests, exhausted: exhaustedLimit(limits, spent), refused: [...reasons], unpriced };
     },
   };
 }

@@ -3,15 +3,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Spent } from '../core/spending/meter.ts';
 import { UserError } from '../errors.ts';
 import type {
-  Account,
+  AnswerMeter,
   Broker,
   BrokeredCall,
   ModelProtocol,
-  OwnAnswer,
+  BrokerAnswer,
   ProviderFailure,
   Sign,
 } from '../ports/broker.ts';
-import { type Call, createCall, type Forwarded, type Passage } from './broker-call.ts';
+import { type BrokerCall, createCall, type Forwarded, type Passage } from './broker-call.ts';
 import { providerWords, type Send, waitOf } from './provider-connection.ts';
 
 /** The provider, the keys and the connections of a broker. */
@@ -77,7 +77,7 @@ const NOT_PASSED = new Set([
  * the first call, so that a run without a call does not pay for it.
  */
 export function createBroker(options: BrokerOptions): PlacedBroker {
-  let current: Call | null = null;
+  let current: BrokerCall | null = null;
   let started: Promise<number> | null = null;
   let connected: Promise<Send> | null = null;
   const connect = (): Promise<Send> => (connected ??= options.connect());
@@ -135,7 +135,7 @@ async function listen(
   }
 }
 
-async function serve(options: Serving, call: Call | null, { request, response }: Exchange): Promise<void> {
+async function serve(options: Serving, call: BrokerCall | null, { request, response }: Exchange): Promise<void> {
   const { protocol, bodies } = options;
   try {
     const body = await bodies.read(request);
@@ -300,7 +300,7 @@ function createCut(words: string): (chunk: Uint8Array) => Buffer | null {
 }
 
 /** Creates the account of an answer that nobody reads: it reports the expected cost. */
-function asExpected(expected: Spent): Account {
+function asExpected(expected: Spent): AnswerMeter {
   return { push: () => undefined, spent: () => expected, isComplete: () => true };
 }
 
@@ -330,7 +330,7 @@ function headerOf(headers: readonly (readonly [string, string])[], wanted: strin
   return headers.find(([name]) => name === wanted)?.[1] ?? '';
 }
 
-function reply(response: ServerResponse, { status, headers, body }: OwnAnswer): void {
+function reply(response: ServerResponse, { status, headers, body }: BrokerAnswer): void {
   response.writeHead(status, headers);
   response.end(body);
 }

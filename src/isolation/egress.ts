@@ -1,17 +1,17 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { allows, nameOfTarget, type EgressRules, type Target } from '../core/isolation/hosts.ts';
+import { allowsHost, nameOfTarget, type EgressRules, type HostAndPort } from '../core/isolation/hosts.ts';
 import { WITHOUT_TLS } from '../core/isolation/egress/opening.ts';
 import {
   type Gate,
   HTTPS_PORT,
   machineNetwork,
-  misuse,
+  misuseAnswer,
   type Network,
   openConnection,
-  type Opened,
-  refusal,
-  unreachable,
+  type OpenedConnection,
+  refusalAnswer,
+  unreachableAnswer,
   type Wanted,
 } from './egress/connection.ts';
 import { connectTunnel, passPage } from './egress/tunnel.ts';
@@ -65,7 +65,7 @@ export function createEgress(options: EgressOptions): Egress {
   const outward = new Set<Socket>();
   let opening = 0;
 
-  const open = async (wanted: Wanted): Promise<Opened> => {
+  const open = async (wanted: Wanted): Promise<OpenedConnection> => {
     if (outward.size + opening >= MAX_CONNECTIONS) return { kind: 'unreachable', why: 'too many connections are open' };
     opening += 1;
     const opened = await openConnection(ways, wanted);
@@ -80,22 +80,22 @@ export function createEgress(options: EgressOptions): Egress {
   };
   const refuse: Gate['refuse'] = (target, stranger) => {
     count(nameOfTarget(target) + stranger);
-    return misuse(target, stranger);
+    return misuseAnswer(target, stranger);
   };
   const admit: Gate['admit'] = async (wanted) => {
     const { target } = wanted;
-    const isAllowed = allows(options, target.host, target.port);
+    const isAllowed = allowsHost(options, target.host, target.port);
     if (isAllowed && wanted.use === 'page' && target.port === HTTPS_PORT)
       return { kind: 'answered', answer: refuse(target, WITHOUT_TLS) };
-    const opened: Opened | null = isAllowed ? await open(wanted) : null;
+    const opened: OpenedConnection | null = isAllowed ? await open(wanted) : null;
     if (opened?.kind === 'open') return opened;
-    if (opened?.kind === 'unreachable') return { kind: 'answered', answer: unreachable(target, opened.why) };
+    if (opened?.kind === 'unreachable') return { kind: 'answered', answer: unreachableAnswer(target, opened.why) };
     count(nameOfTarget(target));
-    return { kind: 'answered', answer: refusal(options, target, isAllowed) };
+    return { kind: 'answered', answer: refusalAnswer(options, target, isAllowed) };
   };
-  const mustName = ({ port }: Target): boolean => options.allowed.kind !== 'any' || port === HTTPS_PORT;
+  const mustName = ({ port }: HostAndPort): boolean => options.allowed.kind !== 'any' || port === HTTPS_PORT;
 
-  const targets = new WeakMap<Socket, Target>();
+  const targets = new WeakMap<Socket, HostAndPort>();
   const pageServer = (): Server => {
     const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, insecureHTTPParser: false });
     // Pipelined requests would all be open at once, regardless of the limit on connections.

@@ -105,7 +105,7 @@ const DAEMON_SOCKETS = [
  * Tries, as the agent's user in the agent's sandbox, what must be impossible there and what must be possible. Takes
  * half a second, or longer on a busy machine; never rejects.
  */
-export async function probe(request: ProbeRequest, run: RunProbed): Promise<ProbeResults> {
+export async function probeSandbox(request: ProbeRequest, run: RunProbed): Promise<ProbeResults> {
   const attempts = attemptsOf(request, run);
   const found: [AttemptName, AttemptResult][] = [];
   const attemptThose = (

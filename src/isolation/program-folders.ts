@@ -21,7 +21,7 @@ export async function programFoldersOf(path: string): Promise<readonly ProgramFo
   };
   const modesAbove = (place: string): Promise<readonly number[]> => Promise.all(waysTo(dirname(place)).map(modeOf));
 
-  async function lookAt(folder: string): Promise<ProgramFolder> {
+  async function readProgramFolder(folder: string): Promise<ProgramFolder> {
     const real = await nearest(folder);
     const isThere = (await realpath(folder).catch(() => null)) === real;
     const names = isThere ? await readdir(real).catch(() => []) : [];
@@ -47,7 +47,9 @@ export async function programFoldersOf(path: string): Promise<readonly ProgramFo
     }
   }
 
-  const looked = await Promise.all(named.slice(0, MAX_FOLDERS).map((folder) => lookAt(folder).catch(() => null)));
+  const looked = await Promise.all(
+    named.slice(0, MAX_FOLDERS).map((folder) => readProgramFolder(folder).catch(() => null)),
+  );
   return looked.filter((folder) => folder !== null);
 }
 

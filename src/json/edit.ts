@@ -11,14 +11,14 @@ export interface JsonLayout {
 }
 
 /** The replacement of one part of a text. */
-export interface Edit {
+export interface JsonEdit {
   readonly offset: number;
   readonly length: number;
   readonly text: string;
 }
 
 /** Returns the text with the edits applied, which must not overlap. */
-export function applyEdits(text: string, edits: readonly Edit[]): string {
+export function applyEdits(text: string, edits: readonly JsonEdit[]): string {
   const inOrder = edits.toSorted((a, b) => b.offset - a.offset);
   return inOrder.reduce(
     (edited, { offset, length, text: piece }) => edited.slice(0, offset) + piece + edited.slice(offset + length),
@@ -30,7 +30,7 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
  * Returns the edit that keeps only those children of an object or array that `keep` accepts; everything else stays as
  * it was written.
  */
-export function keepChildren(text: string, container: JsonNode, keep: (child: JsonNode) => boolean): Edit {
+export function keepChildren(text: string, container: JsonNode, keep: (child: JsonNode) => boolean): JsonEdit {
   const children = container.children ?? [];
   const kept = children.filter(keep);
   const offset = container.offset + 1;
@@ -55,7 +55,12 @@ export function keepChildren(text: string, container: JsonNode, keep: (child: Js
  * Returns the edit that appends children to an object or array in the layout of its present children; `layout` is that
  * of an object or array around it, in case it is empty.
  */
-export function appendChildren(text: string, container: JsonNode, pieces: readonly string[], layout: JsonLayout): Edit {
+export function appendChildren(
+  text: string,
+  container: JsonNode,
+  pieces: readonly string[],
+  layout: JsonLayout,
+): JsonEdit {
   const last = container.children?.at(-1);
   if (last !== undefined) {
     const lead = leadOf(text, last);
@@ -105,7 +110,7 @@ export function renderJsonValue(value: unknown, layout: JsonLayout, outer: strin
 }
 
 /** Returns a piece of one text for another one, with the other text's line ends and outer indentation. */
-export function transplant(
+export function transplantText(
   piece: string,
   from: { readonly indent: string },
   to: { readonly indent: string; readonly lineEnd: string },

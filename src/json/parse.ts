@@ -42,7 +42,7 @@ export function parseJson(text: string): ParsedJson {
  * Returns the value of a member, or null if the node is not an object or has no such member. If a name occurs several
  * times, the last one counts, as everywhere in JSON.
  */
-export function member(node: JsonNode, name: string): JsonNode | null {
+export function findMember(node: JsonNode, name: string): JsonNode | null {
   const found = membersOf(node).findLast((property) => property.children?.[0]?.value === name);
   return found?.children?.[1] ?? null;
 }

@@ -3,20 +3,20 @@ import { formatInstant, leftInWords, MINUTE_MS, nextMark } from '../core/countdo
 import { serializeWait, serializeWithdrawal } from '../core/journal/journal.ts';
 import type { RunSoFar } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
-import { type LoopAction, ITERATED, type Known, knownAfter } from '../core/loop/next-action.ts';
+import { type LoopAction, ITERATED, type LoopFacts, knownAfter } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { type Withdrawal, withdrawalWarning, withdrawTasks } from '../core/people/withdrawal.ts';
 import { afterWait, type Policy } from '../core/policy.ts';
 import { type Order, stoppedBy } from '../core/sharing/orders.ts';
 import { renewLease } from '../core/snapshot/changes.ts';
 import type { Task } from '../core/tasks/task.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import type { Work } from '../handover/intake.ts';
 import type { OpenedLane } from '../ports/repository.ts';
 import { verifyBase, verifyHead } from './clean-verification.ts';
 import type { Advanced, LoopDeps } from './deps.ts';
 import { applySuggestedChanges, mergeRepairedBase, prepareMerge } from './feedback/suggestions.ts';
-import { iterate } from './iteration.ts';
+import { runIteration } from './iteration.ts';
 import type { createOrderPoll } from './people/order-poll.ts';
 import { openBranch, pushIteration } from './pushing.ts';
 import type { Turns } from './marks.ts';
@@ -41,7 +41,7 @@ export interface RunNow {
   readonly soFar: RunSoFar;
   /** The limits of the run from now on. */
   readonly policy: Policy;
-  readonly known: Known;
+  readonly known: LoopFacts;
 }
 
 /** A run with what its actions need. */
@@ -103,7 +103,7 @@ export async function performAction(
 }
 
 /** Returns the run after an action that took time, with what is new. */
-function after(run: RunNow, { work, end }: Advanced, news: Partial<Known>): RunNow {
+function after(run: RunNow, { work, end }: Advanced, news: Partial<LoopFacts>): RunNow {
   return { ...run, work, known: knownAfter(run.known, { ...news, failure: end }) };
 }
 
@@ -153,7 +153,7 @@ async function iterateOnce(
   const work: Work = { ...run.work, shown: step.task.id };
   await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1, orders });
   const turn = await turns.take(work.state, step.agent);
-  const iterated = await iterate(deps, { work, soFar, step, turn, merge, opened, startedAt });
+  const iterated = await runIteration(deps, { work, soFar, step, turn, merge, opened, startedAt });
   return { ...run, ...iterated, known: ITERATED };
 }
 
@@ -230,7 +230,9 @@ async function askForMore(
       ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)
       : await waitPolicy.renew(work, maxRunMs);
   if (renewed.kind === 'unavailable') {
-    log.warning(`This run cannot find out how many calls it may still make, so it ends here: ${sentence(renewed.why)}`);
+    log.warning(
+      `This run cannot find out how many calls it may still make, so it ends here: ${completeSentence(renewed.why)}`,
+    );
     return { kind: 'unknown' };
   }
   // The run's time ends later now, and its claim must outlast it.

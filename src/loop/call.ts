@@ -1,4 +1,4 @@
-import type { NextStep, RunSoFar } from '../core/lane/decide.ts';
+import type { LaneDecision, RunSoFar } from '../core/lane/decide.ts';
 import { describeAttempts, describeTakeover } from '../core/prompt/diagnosis.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { Policy } from '../core/policy.ts';
@@ -26,7 +26,7 @@ import { handOverNow } from './pushing.ts';
 import type { Turn } from './marks.ts';
 import type { Work } from '../handover/intake.ts';
 
-type Iterate = Extract<NextStep, { kind: 'iterate' }>;
+type Iterate = Extract<LaneDecision, { kind: 'iterate' }>;
 
 /** One iteration, as it begins. */
 export interface Iteration {

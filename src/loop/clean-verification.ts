@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../core/countdown.ts';
-import type { Snapshot, Verification } from '../core/evidence.ts';
+import type { TreeSnapshot, Verification } from '../core/evidence.ts';
 import type { LockFile } from '../core/feedback/conflict/lock-tools.ts';
 import { serializeVerification } from '../core/journal/journal.ts';
 import {
@@ -9,7 +9,7 @@ import {
   isBaseKnown,
   recordBaseVerification,
   recordHeadVerification,
-  reopen,
+  reopenTasks,
 } from '../core/lane/verification.ts';
 import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -17,7 +17,7 @@ import { joinLookAt } from '../core/review/look-at.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
-import { cut, namesOf, oneLine, plainTitle, sentence } from '../core/text/phrase.ts';
+import { cutText, namesOf, oneLine, plainTitle, completeSentence } from '../core/text/phrase.ts';
 import { BESIDE } from '../core/work-tree/answers.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
@@ -28,8 +28,8 @@ import { regenerateLockFiles } from './feedback/lock-files.ts';
 
 /** Content to commit; `summary` is the agent's own. */
 interface Content {
-  readonly before: Snapshot;
-  readonly after: Snapshot;
+  readonly before: TreeSnapshot;
+  readonly after: TreeSnapshot;
   readonly summary: string | null;
 }
 
@@ -86,11 +86,11 @@ export async function verifyBase(deps: LoopDeps, work: Work, base: string): Prom
   const verification = await verifyClean(deps, work, base);
   // The agent's work could not be verified either, so none of it would count.
   if (verification.kind === 'impossible') {
-    const message = `verify cannot run in a clean clone of the base branch, so no call was made. ${sentence(verification.why)}`;
+    const message = `verify cannot run in a clean clone of the base branch, so no call was made. ${completeSentence(verification.why)}`;
     return { work, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
   if (verification.kind !== 'failed' || !cannotRun(verification)) {
-    const state = recordBaseVerification(work.state, subject, bounded<Verification>(verification, deps.redact));
+    const state = recordBaseVerification(work.state, subject, redactAndBound<Verification>(verification, deps.redact));
     return { work: { ...work, state }, end: state.redBase?.stage === 'tried' ? BASE_IS_RED : null };
   }
   const words = oneLine(verification.tail, 300);
@@ -119,9 +119,9 @@ export async function verifyHead(
   deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);
   const verification = await verifyClean(deps, work, subject.commit);
   const now = deps.clock.now();
-  const unverified: Work = { ...work, state: reopen(work.state, finished, { reason: 'not_verified', now }) };
+  const unverified: Work = { ...work, state: reopenTasks(work.state, finished, { reason: 'not_verified', now }) };
   if (verification.kind === 'impossible') {
-    const message = `What this run finished could not be verified in a clean clone, so it does not count as done. ${sentence(verification.why)}`;
+    const message = `What this run finished could not be verified in a clean clone, so it does not count as done. ${completeSentence(verification.why)}`;
     return { work: unverified, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
   const record = verificationRecordOf(subject, verification);
@@ -174,12 +174,12 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
 }
 
 /** Redacts and cuts every text in the data and cuts every list, so that it can be kept and shown. */
-export function bounded<T>(data: T, redact: (text: string) => string): T {
+export function redactAndBound<T>(data: T, redact: (text: string) => string): T {
   return bound(data, redact) as T;
 }
 
 function bound(data: unknown, redact: (text: string) => string): unknown {
-  if (typeof data === 'string') return cut(redact(data), MAX_TEXT_CHARS);
+  if (typeof data === 'string') return cutText(redact(data), MAX_TEXT_CHARS);
   if (Array.isArray(data)) return data.slice(0, MAX_ITEMS).map((item) => bound(item, redact));
   if (typeof data === 'object' && data !== null)
     return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, bound(value, redact)]));

@@ -6,7 +6,7 @@ import type { LaneId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
 import type { AgentName } from '../core/agent-names.ts';
-import type { Agent, AgentIdentity, Commands, Verifier } from '../ports/agent.ts';
+import type { Agent, AgentIdentity, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { Clock, Log, Sleep } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
@@ -98,7 +98,7 @@ export interface LoopDeps {
   >;
   readonly outlet: Outlet;
   readonly verifier: Verifier;
-  readonly commands: Commands;
+  readonly commands: CommandRunner;
   /** The steps of an iteration, as the base branch has them; null = an iteration is one agent call. */
   readonly pipeline: Pipeline | null;
   readonly clock: Clock;

@@ -6,13 +6,13 @@ import { beginRound } from '../core/feedback/rounds.ts';
 import { addRun, withLeftOutFiles } from '../core/lane/change.ts';
 import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyRefused } from '../core/lane/denials.ts';
-import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
+import type { Evidence, TreeSnapshot, Verification } from '../core/evidence.ts';
 import { taskFromRoot } from '../core/folder.ts';
 import { recordIteration, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
 import { joinRepetition, type StepOutput } from '../core/pipeline/step-output.ts';
 import type { StepRecord } from '../core/pipeline/step-record.ts';
 import { compareWithBase } from '../core/lane/base/red-base.ts';
-import { beginIteration, beginSteps, settle } from '../core/lane/settle/settle.ts';
+import { beginIteration, beginSteps, settleIteration } from '../core/lane/settle/settle.ts';
 import { recordDoneCommit } from '../core/lane/settle/settle-published.ts';
 import { passedOver } from '../core/agents/providers.ts';
 import { resetSession } from '../core/lane/session.ts';
@@ -27,7 +27,7 @@ import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict/verdict.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import { callAgent, addUsage, plainCall, type Iteration } from './call.ts';
-import { bounded, type Committed, joinCommits, commitWork, verifyHere } from './clean-verification.ts';
+import { redactAndBound, type Committed, joinCommits, commitWork, verifyHere } from './clean-verification.ts';
 import { runSteps } from './pipeline/run-steps.ts';
 import type { Begun } from './pipeline/agent-step.ts';
 import type { LoopDeps } from './deps.ts';
@@ -38,7 +38,7 @@ import type { Work } from '../handover/intake.ts';
 const MAX_WITHHELD_NAMED = 20;
 
 /** Makes one agent call or runs the steps of the pipeline, with evidence and analysis. Each part is on disk before the next begins. */
-export async function iterate(
+export async function runIteration(
   deps: LoopDeps,
   iteration: Iteration,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
@@ -99,7 +99,7 @@ export async function iterate(
 }
 
 /** Returns the tree with which a task's progress is compared: the present content when the task begins, or that of the base. */
-function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string {
+function taskTreeOf({ work, step, opened }: Iteration, before: TreeSnapshot): string {
   // After a lost state or a faster run, the branch has commits that the state does not know and that may belong to this
   // task, so its progress is compared with the base.
   const { startedTree, attempts } = progressOf(work.state.tasks, step.task.id);
@@ -126,7 +126,7 @@ interface IterationResult {
   readonly steps: readonly StepRecord[];
   /** Commits that were made between steps. `base`: the content that the last commit is compared with. */
   readonly earlier: readonly Committed[];
-  readonly base: Snapshot;
+  readonly base: TreeSnapshot;
 }
 
 async function runCallOrSteps(deps: LoopDeps, iteration: Iteration & Begun): Promise<IterationResult> {
@@ -157,8 +157,8 @@ async function runCallOrSteps(deps: LoopDeps, iteration: Iteration & Begun): Pro
 }
 
 interface Finished extends Pick<IterationResult, 'output' | 'usage' | 'sessionDroppedAt' | 'madeAgain' | 'steps'> {
-  readonly before: Snapshot;
-  readonly after: Snapshot;
+  readonly before: TreeSnapshot;
+  readonly after: TreeSnapshot;
   readonly taskTree: string;
   /** The items of the task files, before and after the call. */
   readonly listed: readonly FileTask[];
@@ -174,8 +174,8 @@ async function conclude(
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { policy } = deps.config;
   const { before, after, taskTree, listed, listedAfter, output, usage, doneMarker, sessionDroppedAt, committed } = made;
-  const analysis = bounded<Analysis>(output.analysis, deps.redact);
-  const steps = bounded<readonly StepRecord[]>(made.steps, deps.redact);
+  const analysis = redactAndBound<Analysis>(output.analysis, deps.redact);
+  const steps = redactAndBound<readonly StepRecord[]>(made.steps, deps.redact);
   const items = {
     before: listed,
     after: listedAfter,
@@ -211,7 +211,7 @@ async function conclude(
     end: output.end,
     outputChars: output.outputChars,
     fencedBlock: output.fencedBlock,
-    verification: compareWithBase(work.state.redBase, bounded<Verification>(verification, deps.redact)),
+    verification: compareWithBase(work.state.redBase, redactAndBound<Verification>(verification, deps.redact)),
     checklist,
     doneMarker,
     ...(usage === null ? {} : { call: usage }),
@@ -228,7 +228,7 @@ async function conclude(
   const tasks = [...work.tasks, ...found];
   const denials = classifyRefused({ analysis, evidence }, policy, turn.opened.agent.kindOfDenial);
   const facts = { task: step.task, tasks, analysis, denials, evidence, startedAt };
-  const settled = settle(work.state, facts, policy, now);
+  const settled = settleIteration(work.state, facts, policy, now);
   const entry: JournalEntry = {
     version: 1,
     lane: work.lane.id,

@@ -11,7 +11,7 @@ import { compactLearnings, notebookOf } from '../core/prompt/learnings.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { isFinished, type Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work, WorkIntake } from '../handover/intake.ts';
 import type { FileTexts } from '../ports/repository.ts';
@@ -36,7 +36,7 @@ interface Rewrites {
 }
 
 /** Turns an intake into work: iterates until a limit, a decision or a person ends the run. `nextLoopAction` decides what to do next, and the loop performs it and asks again. */
-export async function loop(given: LoopDeps, intake: WorkIntake): Promise<Work> {
+export async function runIterations(given: LoopDeps, intake: WorkIntake): Promise<Work> {
   const leaveTree = await given.repository.layTree(given.signal);
   try {
     const { policy } = given.config;
@@ -198,7 +198,7 @@ async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
     return { ...warned, head, withheld: [...work.withheld, ...withheld] };
   } catch (error) {
     deps.log.warning(
-      `Finished tasks and old notes stay where they are, because they could not be archived: ${sentence(textOf(error))}`,
+      `Finished tasks and old notes stay where they are, because they could not be archived: ${completeSentence(textOf(error))}`,
     );
     return work;
   }
@@ -237,7 +237,7 @@ async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work)
         ? null
         : [
             [problem.file, problem.line, problem.column].filter((part) => part !== null).join(':'),
-            sentence(problem.message),
+            completeSentence(problem.message),
           ].join(' '),
   };
 }

@@ -9,7 +9,7 @@ import type { PrdMark } from '../core/tasks/files/prd-marks.ts';
 import { type FileSource, isFileSource, type TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { withEach } from '../core/tasks/queue.ts';
-import { firstNames, sentence } from '../core/text/phrase.ts';
+import { firstNames, completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import { sealedTranscriptOf } from '../handover/conversations.ts';
 import type { Work } from '../handover/intake.ts';
@@ -75,7 +75,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     const tasks = withEach(work.state.tasks, done, (progress) => ({ ...progress, unmarked: undefined }));
     return { ...marked, hasNewCommits: true, state: { ...work.state, tasks } };
   } catch (error) {
-    log.warning(`The states of the prd's entries were not written back: ${sentence(textOf(error))}`);
+    log.warning(`The states of the prd's entries were not written back: ${completeSentence(textOf(error))}`);
     return work;
   }
 }

@@ -9,7 +9,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { explainRefusal, isNamed, describePushFailure, type Refusal } from '../core/refusals/refusal.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { isSettled } from '../core/tasks/task.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { DAY_MS } from '../core/countdown.ts';
 import { leaseOf } from '../config/config.ts';
 import { advanceInSnapshot } from '../core/snapshot/changes.ts';
@@ -161,7 +161,9 @@ async function pushOnce(
   const words = kept === null ? '' : `, and state #${String(sequence)} with it`;
   deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}${words}`);
   if (updated.kind === 'unguarded' && deps.config.stateStore !== 'cache' && deps.config.stateStore !== 'none')
-    deps.log.info(`The state cannot be pushed with the commits, so it is saved at the end: ${sentence(updated.why)}`);
+    deps.log.info(
+      `The state cannot be pushed with the commits, so it is saved at the end: ${completeSentence(updated.why)}`,
+    );
   const state = { ...acceptWork(work.state), sequence };
   const lastPublished = { state, iterations: work.journal.length };
   return { result, taken: { ...work, state, remoteHead: head, lastPublished } };
@@ -202,11 +204,11 @@ function afterPush(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: Pu
       return { work: { ...work, state: recordPush(work.state, null, now) }, end: null };
     case 'unreachable':
       deps.log.warning(
-        `Branch ${branch} could not be pushed, so the next push includes this iteration: ${sentence(pushed.why)}`,
+        `Branch ${branch} could not be pushed, so the next push includes this iteration: ${completeSentence(pushed.why)}`,
       );
       return { work, end: null };
     case 'moved':
-      return { work, end: failed(`Branch ${branch} cannot be pushed. ${sentence(pushed.why)}`) };
+      return { work, end: failed(`Branch ${branch} cannot be pushed. ${completeSentence(pushed.why)}`) };
     case 'rejected':
       return {
         work: { ...work, state: recordPush(work.state, { why: pushed.why }, now) },
@@ -225,7 +227,7 @@ function afterPush(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: Pu
 }
 
 function noFurtherCall(branch: string, why: string): string {
-  return `Branch ${branch} cannot be pushed, so no further call is made until it can. ${sentence(why)}`;
+  return `Branch ${branch} cannot be pushed, so no further call is made until it can. ${completeSentence(why)}`;
 }
 
 /** Returns the outcome of a refused push, which a person must resolve by changing the rule. */
@@ -243,7 +245,7 @@ function heldHead({ lane: { pullRequest } }: Work, why: string): Outcome {
   return {
     kind: 'failed',
     reason: 'configuration',
-    message: `Nothing more is pushed to ${name}: people approved it or set it to be merged while this run worked, and Ralph could not make it a draft again. ${sentence(why)} Switch auto-merge off and make it a draft by hand, or merge it: then the next run continues.`,
+    message: `Nothing more is pushed to ${name}: people approved it or set it to be merged while this run worked, and Ralph could not make it a draft again. ${completeSentence(why)} Switch auto-merge off and make it a draft by hand, or merge it: then the next run continues.`,
   };
 }
 

@@ -15,7 +15,7 @@ import { decodeReference, findTangles, parseSource, type Span } from './source.t
 export type HiddenKind = 'html-comment' | 'html-hidden' | 'link-title' | 'link-definition' | 'image-alt';
 
 /** A part of the text to remove, with its replacement; all replacements together never make the text longer. */
-export interface Edit<Kind> extends Span {
+export interface MarkdownEdit<Kind> extends Span {
   readonly kind: Kind;
   readonly insert: string;
 }
@@ -32,7 +32,7 @@ export function canHide(text: string): boolean {
 export function hiddenEdits<Kind extends string>(
   text: string,
   kindOf: (character: string) => Kind | null,
-): readonly Edit<HiddenKind | Kind>[] {
+): readonly MarkdownEdit<HiddenKind | Kind>[] {
   const tangles = findTangles(text);
   if (tangles.markers.length + tangles.blocks.length > 0)
     return [
@@ -71,7 +71,7 @@ export function hiddenEdits<Kind extends string>(
  * Returns the edit of a text that cannot be cleaned in reasonable time: it removes everything that might be Markdown or
  * HTML and keeps the words.
  */
-export function withoutMarkup(text: string, { start, end }: Span): Edit<HiddenKind> {
+export function withoutMarkup(text: string, { start, end }: Span): MarkdownEdit<HiddenKind> {
   return { kind: 'html-hidden', start, end, insert: text.slice(start, end).replaceAll(/[<&[\]*_~`|]/g, '') };
 }
 
@@ -83,8 +83,8 @@ function hiddenInTexts<Kind extends string>(
   text: string,
   spans: readonly Span[],
   kindOf: (character: string) => Kind | null,
-): readonly Edit<HiddenKind | Kind>[] {
-  const edits: Edit<HiddenKind | Kind>[] = [];
+): readonly MarkdownEdit<HiddenKind | Kind>[] {
+  const edits: MarkdownEdit<HiddenKind | Kind>[] = [];
   let commentEnd = 0;
   for (const { start, end } of spans) {
     for (const { 0: found, index } of text
@@ -110,7 +110,7 @@ function linkEdits(
   text: string,
   { definitions, links, images }: HidingNodes,
   { labels, addresses }: { readonly labels: ReadonlyMap<number, number>; readonly addresses: readonly (Span | null)[] },
-): readonly Edit<HiddenKind>[] {
+): readonly MarkdownEdit<HiddenKind>[] {
   const free = new Map<string, string>();
   definitions.forEach(({ identifier }, index) => {
     const address = addresses[index];
@@ -122,7 +122,7 @@ function linkEdits(
     free.set(node.identifier, '');
     return address;
   };
-  const edits: Edit<HiddenKind>[] = definitions.map((node) => cut('link-definition', spanOf(node)));
+  const edits: MarkdownEdit<HiddenKind>[] = definitions.map((node) => cut('link-definition', spanOf(node)));
   for (const node of links) {
     const { start, end } = spanOf(node);
     if (node.children.every(({ type }) => type === 'html')) {
@@ -275,11 +275,11 @@ function endOfWords(text: string, end: number): number {
   return start;
 }
 
-function unseen<Kind>(span: Span, kind: Kind | null): readonly Edit<Kind>[] {
+function unseen<Kind>(span: Span, kind: Kind | null): readonly MarkdownEdit<Kind>[] {
   return kind === null ? [] : [cut(kind, span)];
 }
 
-function cut<const Kind>(kind: Kind, { start, end }: Span): Edit<Kind> {
+function cut<const Kind>(kind: Kind, { start, end }: Span): MarkdownEdit<Kind> {
   return { kind, start, end, insert: '' };
 }
 

@@ -23,6 +23,7 @@ interface MarkdownSource {
   readonly addresses: readonly Span[];
 }
 
+/** Parses Markdown as GitHub does. The text must be free of tangles. */
 export function parseSource(text: string): MarkdownSource {
   const html: Span[] = [];
   const labels = new Map<number, number>();
@@ -176,6 +177,7 @@ const MAX_END_PAIRS = 2_000 ** 2;
  */
 const MAX_MARK_PAIRS = 5_000 ** 2;
 
+/** Returns the tangles of a text; the blocks only if no markers have to be removed first. */
 export function findTangles(text: string): Tangles {
   const markers = tangledMarkers(text);
   return { markers, blocks: markers.length > 0 ? [] : tangledBlocks(text) };

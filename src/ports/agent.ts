@@ -75,7 +75,7 @@ export interface VerifyCall {
 }
 
 /** Runs commands of a pipeline, and tools that make lock files, in the work tree, with the environment of the verify commands. */
-export interface Commands {
+export interface CommandRunner {
   /** Runs a command and ends its whole process tree before it settles. Throws a UserError if no command can run at all. */
   run(call: CommandCall): Promise<CommandRun>;
 }

@@ -45,7 +45,7 @@ export interface AgentRequest {
 }
 
 /** An answer that the broker gives without asking the provider. */
-export interface OwnAnswer {
+export interface BrokerAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -53,9 +53,9 @@ export interface OwnAnswer {
 
 /** The broker's decision on a request. */
 export type Reading =
-  | { readonly kind: 'answered'; readonly answer: OwnAnswer }
+  | { readonly kind: 'answered'; readonly answer: BrokerAnswer }
   /** `why` holds words for the log. */
-  | { readonly kind: 'refused'; readonly answer: OwnAnswer; readonly why: string }
+  | { readonly kind: 'refused'; readonly answer: BrokerAnswer; readonly why: string }
   | {
       readonly kind: 'forwarded';
       /** Path and query at the provider, below its address. */
@@ -69,11 +69,11 @@ export type Reading =
       /** The requested model if its price is not known; null when the price is known or the request is free. */
       readonly unpriced: string | null;
       /** Creates the reader of the answer; null when the request is free. */
-      readonly account: ((contentType: string) => Account) | null;
+      readonly account: ((contentType: string) => AnswerMeter) | null;
     };
 
 /** Reads the usage of a request from the answer while it passes. */
-export interface Account {
+export interface AnswerMeter {
   push(text: string): void;
   /** Returns the usage according to what has passed so far. */
   spent(): Spent;
@@ -92,18 +92,18 @@ export interface ModelProtocol {
   /** Decides on a request. `secretFor` returns the key for a placeholder, or null when it is unknown or void. */
   read(request: AgentRequest, secretFor: (placeholder: string) => string | null): Reading;
   /** Answer to a request beyond the limits, in the provider's own words, so that the CLI ends without another try. */
-  readonly exhausted: OwnAnswer;
+  readonly exhausted: BrokerAnswer;
   /**
    * Returns the provider's error that ends a stream of this content type in the middle. Empty = the stream just breaks
    * off; null = this is not a stream, and it passes to its end.
    */
   exhaustedIn(contentType: string): string | null;
   /** Answers a request for a model without a known price while a limit in dollars holds. */
-  withoutPrice(model: string): OwnAnswer;
+  withoutPrice(model: string): BrokerAnswer;
   /** True if the price of a model is known, by the name that the user chose it by. */
   hasPrice(model: string): boolean;
   /** Answer to a request that is larger than any provider accepts. */
-  readonly tooLarge: OwnAnswer;
+  readonly tooLarge: BrokerAnswer;
   /** Returns the answer when the provider cannot be reached; the CLI may try again. */
-  unreachable(why: string): OwnAnswer;
+  unreachable(why: string): BrokerAnswer;
 }

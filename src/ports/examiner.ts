@@ -14,4 +14,4 @@ export interface KnownLane {
 }
 
 /** Checks everything that a run needs, without an agent call. Changes only this job's own checkout. */
-export type Examine = (known: KnownLane) => Promise<readonly Finding[]>;
+export type ExamineRun = (known: KnownLane) => Promise<readonly Finding[]>;

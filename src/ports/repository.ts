@@ -1,6 +1,6 @@
 import type { TaskSize } from '../core/lane/change.ts';
 import type { LookAt } from '../core/review/look-at.ts';
-import type { ObjectId, Snapshot } from '../core/evidence.ts';
+import type { ObjectId, TreeSnapshot } from '../core/evidence.ts';
 import type { LockResult } from '../core/feedback/conflict/lock-tools.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import type { StateUpdate, Written } from './state.ts';
@@ -56,8 +56,8 @@ export interface Repository {
   /** Like `namesOf`, but always relative to the repository root. */
   namesAtRoot(names: readonly string[]): Promise<readonly string[]>;
   /** Records the content of the work tree now; what was withheld before counts as unchanged. */
-  snapshot(): Promise<Snapshot>;
-  compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;
+  snapshot(): Promise<TreeSnapshot>;
+  compare(before: TreeSnapshot, after: TreeSnapshot): Promise<TreeChange>;
   /** Rewrites the agent's commits with our words, commits what is not committed, and leaves out and reports what must not be published. */
   commit(iteration: IterationCommit): Promise<CommittedIteration>;
   /** Returns text files of the lane's newest commit, which is what is published. */
@@ -170,9 +170,9 @@ export interface TreeChange {
 }
 
 export interface IterationCommit {
-  readonly before: Snapshot;
+  readonly before: TreeSnapshot;
   /** Content to commit, as it was measured, whatever happened to the work tree since. */
-  readonly after: Snapshot;
+  readonly after: TreeSnapshot;
   /** Subject and body, without trailers. */
   readonly message: string;
   readonly trailers: Readonly<Record<string, string>>;
@@ -196,7 +196,7 @@ export interface CommittedIteration {
   /** Paths whose content in the branch this iteration changed. */
   readonly publishedPaths: readonly string[];
   /** HEAD and the published content: the work tree without the withheld files. */
-  readonly published: Snapshot;
+  readonly published: TreeSnapshot;
   /** Work of this iteration beside the work tree: branches, stashes, work trees of the agent's own. */
   readonly beside: readonly WorkBeside[];
   /** Names of all work beside the work tree that still exists. */

@@ -1,4 +1,4 @@
-import type { Change, Snapshot } from '../core/snapshot/snapshot.ts';
+import type { SnapshotChange, Snapshot } from '../core/snapshot/snapshot.ts';
 import type { SaveAnswer } from '../core/snapshot/changes.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { Order } from '../core/sharing/orders.ts';
@@ -10,11 +10,11 @@ export interface StateStore {
   /** Returns the present snapshot. */
   read(): Promise<ReadSnapshot>;
   /** Reads, applies the change, and writes the result by compare-and-swap; repeats this when another run was faster. `by` is the push of a branch that carries the new state. */
-  update<Answer>(change: Change<Answer>, by?: Carrier): Promise<Updated<Answer>>;
+  update<Answer>(change: SnapshotChange<Answer>, by?: Carrier): Promise<Updated<Answer>>;
   /** Returns the present snapshot, and for this lane also what copies elsewhere say. */
-  restore(lane: LaneId): Promise<Restored>;
+  restore(lane: LaneId): Promise<RestoredStore>;
   /** Applies the change with which the run of this tag saves a copy, reads it back, and keeps what belongs to it beside the snapshot. */
-  save(copy: StateCopy, change: Change<SaveAnswer>, runTag: string): Promise<SavedState>;
+  save(copy: StateCopy, change: SnapshotChange<SaveAnswer>, runTag: string): Promise<SavedState>;
   /** Returns the transcript that the lane's state names; one with another hash does not match. */
   transcript(lane: LaneId, named: NamedTranscript): Promise<FoundTranscript>;
 }
@@ -26,7 +26,7 @@ export type ReadSnapshot =
   | Unavailable;
 
 /** `snapshot` is null when there is none, or when it could not be read. */
-export interface Restored {
+export interface RestoredStore {
   readonly snapshot: Snapshot | null;
   readonly lane: RestoredState;
 }
@@ -50,7 +50,7 @@ export interface StateCopy {
   readonly sequence: number;
   readonly document: string;
   /** Transcript that is kept beside the document, which names it. */
-  readonly transcript: Transcript | null;
+  readonly transcript: SealedTranscript | null;
 }
 
 /** The write of a new state together with a push of a branch: the server takes both, or neither. */
@@ -63,7 +63,7 @@ export interface StateUpdate {
 }
 
 /** A transcript as it is stored: encrypted. `sha256` is the hash of `content`, in hex digits. */
-export interface Transcript {
+export interface SealedTranscript {
   readonly sha256: string;
   readonly content: Uint8Array;
 }
@@ -71,14 +71,14 @@ export interface Transcript {
 type NamedTranscript = NonNullable<LaneState['transcript']>;
 
 export type FoundTranscript =
-  | { readonly kind: 'found'; readonly transcript: Transcript }
+  | { readonly kind: 'found'; readonly transcript: SealedTranscript }
   | { readonly kind: 'absent' }
   | Unavailable;
 
 /** Protects stored data from everybody without the agent's key: transcripts are encrypted, copies signed. Never throws. */
 export interface Seal {
   /** Encrypts a transcript; null when there is no key. */
-  close(content: Uint8Array, of: Sealed): Promise<Transcript | null>;
+  close(content: Uint8Array, of: Sealed): Promise<SealedTranscript | null>;
   /** Decrypts a transcript. `refused`: it was sealed with another key or for another conversation, or has changed since. */
   open(
     content: Uint8Array,

@@ -15,7 +15,7 @@ import {
 } from 'node:fs/promises';
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { isSearchedUpward, movedText, searchedInside } from '../core/clean-clone/searched-upward.ts';
-import { oneLine, sentence } from '../core/text/phrase.ts';
+import { oneLine, completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { waysTo } from './trusted-programs.ts';
@@ -274,7 +274,7 @@ function differences(before: ReadonlyMap<string, PathState>, now: ReadonlyMap<st
 function changedAbove(path: string, error: unknown): UserError {
   return new UserError(
     'infrastructure',
-    `${oneLine(path, 300)} was added or changed since the run began, and build tools look for it from the clean clone, so a verification there cannot be trusted. It cannot be put aside: ${sentence(messageOf(error))} Remove it or put it back, then re-run the workflow.`,
+    `${oneLine(path, 300)} was added or changed since the run began, and build tools look for it from the clean clone, so a verification there cannot be trusted. It cannot be put aside: ${completeSentence(messageOf(error))} Remove it or put it back, then re-run the workflow.`,
     { cause: error },
   );
 }

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { MINUTE_MS } from '../core/countdown.ts';
-import { cut, sentence } from '../core/text/phrase.ts';
+import { cutText, completeSentence } from '../core/text/phrase.ts';
 import { UserError } from '../errors.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { withNamedWait } from '../ports/waits.ts';
@@ -91,11 +91,11 @@ export async function versionOf({ file, args }: Program, surroundings: Surroundi
     runAlone(program, { ...surroundings, timeoutMs: VERSION_MS }),
   );
   if (end.kind === 'not-started') throw cannotStart(file, end);
-  if (end.kind === 'exited' && end.code === 0) return cut(stdout.toString().trim().split('\n')[0] ?? '', 100);
+  if (end.kind === 'exited' && end.code === 0) return cutText(stdout.toString().trim().split('\n')[0] ?? '', 100);
   const name = [file, ...program.args].join(' ');
   throw new UserError(
     'infrastructure',
-    `The agent does not answer "${name}": it ${sentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim(),
+    `The agent does not answer "${name}": it ${completeSentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim(),
   );
 }
 
@@ -114,7 +114,7 @@ export function runAlone(
 export function cannotStart(file: string, { why, cause }: Extract<ProgramEnd, { kind: 'not-started' }>): UserError {
   return new UserError(
     'configuration',
-    `The agent ${file} cannot be started: ${sentence(why)} Set agent-path to an executable file, or leave it empty to have Claude Code installed.`,
+    `The agent ${file} cannot be started: ${completeSentence(why)} Set agent-path to an executable file, or leave it empty to have Claude Code installed.`,
     { cause },
   );
 }

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Folder } from '../core/folder.ts';
 import { namesOf } from '../core/text/phrase.ts';
 import { UserError } from '../errors.ts';
-import type { Commands } from '../ports/agent.ts';
+import type { CommandRunner } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { withNamedWait } from '../ports/waits.ts';
@@ -133,7 +133,7 @@ kill -KILL "$2"
 `;
 
 /** Creates the runner of pipeline commands, and of tools that make lock files, in the work tree. */
-export function createStepCommands(options: ShellSurroundings & { readonly log: Log }): Commands {
+export function createStepCommands(options: ShellSurroundings & { readonly log: Log }): CommandRunner {
   return {
     run: async ({ folder, ...call }) => {
       // The Ralphs that have steps use `sh -c`, where a `grep` that finds nothing does not end the step.

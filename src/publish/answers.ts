@@ -7,7 +7,7 @@ import { markerOf } from '../core/people/notifications.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask, type Task, type TaskProgress } from '../core/tasks/task.ts';
 import { mapTexts } from '../core/text/redact.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import type { WorkedReport } from '../handover/report.ts';
 import type { Wished } from '../ports/forge.ts';
@@ -73,7 +73,7 @@ export async function publishAnswers(deps: PublishDeps, given: AnswersGiven): Pr
     try {
       await postAll(deps, given, { places: written.slice(0, MAX_ANSWERS), posted });
     } catch (error) {
-      warn(`Answers could not be posted: ${sentence(textOf(error))}`);
+      warn(`Answers could not be posted: ${completeSentence(textOf(error))}`);
     }
   const left = written.filter(({ id }) => !posted.has(id)).length;
   if (left > 0) deps.log.info(`answers: ${String(left)} not posted yet, a later run tries again`);
@@ -194,7 +194,7 @@ export async function publishComments(deps: PublishDeps, report: WorkedReport): 
     return [];
   } catch (error) {
     // The work is safe by now, so an error here must not cause it to be published again.
-    const warning = `Some of the comments could not be written: ${sentence(textOf(error))}`;
+    const warning = `Some of the comments could not be written: ${completeSentence(textOf(error))}`;
     deps.log.warning(warning);
     return [warning];
   }
@@ -251,7 +251,7 @@ export async function requestReviewAgain(
     await withinLimit(stepWithinMs, forge.requestReview(pullRequest, { logins, teams: [] }));
     return { feedback: asked, warnings: [] };
   } catch (error) {
-    const warning = `${logins.join(', ')} approved earlier commits, and a new review could not be requested: ${sentence(textOf(error))}`;
+    const warning = `${logins.join(', ')} approved earlier commits, and a new review could not be requested: ${completeSentence(textOf(error))}`;
     log.warning(warning);
     return { feedback: asked, warnings: [warning] };
   }

@@ -3,7 +3,7 @@ import type { LaneState } from '../core/lane/state/state.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';
-import type { StateStore, Transcript } from '../ports/state.ts';
+import type { StateStore, SealedTranscript } from '../ports/state.ts';
 
 /** The publisher's dependencies on the outside world. No code of the repository runs here. */
 export interface PublishDeps {
@@ -21,7 +21,7 @@ export interface PublishDeps {
   /** Returns the text without secrets. */
   readonly redact: (text: string) => string;
   /** Returns the stored transcripts of a lane's conversations; null when there are none. */
-  readonly exportSessions: (state: LaneState) => Promise<Transcript | null>;
+  readonly exportSessions: (state: LaneState) => Promise<SealedTranscript | null>;
   /** Returns the run's journal as it is stored, up to the line with this hash; null without it. */
   readonly packedJournal: (lastHash: string | null) => Promise<string | null>;
   /** The reason why the state must not be saved, as a sentence part; null when it may be saved. */

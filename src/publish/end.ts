@@ -5,7 +5,7 @@ import type { Order } from '../core/sharing/orders.ts';
 import { isListed, issueOfTask, type Task } from '../core/tasks/task.ts';
 import { nextTask, progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import { type Intake, untouchedWork, type Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
@@ -72,7 +72,7 @@ type EndIntake = Extract<Intake, { kind: 'end' }>;
 export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<EndIntake> {
   const unanswered = await publishAnswer(deps, intake).then(
     () => [],
-    (error: unknown) => [`The answer could not be written: ${sentence(textOf(error))}`],
+    (error: unknown) => [`The answer could not be written: ${completeSentence(textOf(error))}`],
   );
   for (const warning of unanswered) deps.log.warning(warning);
   await settleOver(deps, intake);
@@ -171,7 +171,7 @@ async function showOutOfRounds(
     }
     return [];
   } catch (error) {
-    const warning = `The pull request could not be updated: ${sentence(textOf(error))}`;
+    const warning = `The pull request could not be updated: ${completeSentence(textOf(error))}`;
     log.warning(warning);
     return [warning];
   }

@@ -16,7 +16,7 @@ import type { PublishDeps } from './deps.ts';
 import { withinLimit } from './answers.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import { textOf } from '../errors.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 
 /** Maximum number of issues whose labels a run changes, since a repository has only 1,000 requests an hour. Later runs label the others. */
 const MAX_LABELLED_ISSUES = 30;
@@ -117,7 +117,7 @@ export async function labelPullRequest(
       log.info(`labels of #${String(number)}: ${missing.map((name) => `+${name}`).join(' ')}`);
     return [];
   } catch (error) {
-    const warning = `The labels of pull request #${String(number)} could not be written: ${sentence(textOf(error))}`;
+    const warning = `The labels of pull request #${String(number)} could not be written: ${completeSentence(textOf(error))}`;
     log.warning(warning);
     return [warning];
   }

@@ -17,7 +17,7 @@ import {
 } from '../core/people/notifications.ts';
 import { QUEUE, type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
 import { issueOfTask, type Task } from '../core/tasks/task.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
@@ -63,7 +63,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
     try {
       await withinLimit(deps.stepWithinMs, act());
     } catch (error) {
-      warn(`${what}: ${sentence(textOf(error))}`);
+      warn(`${what}: ${completeSentence(textOf(error))}`);
     }
   };
   await attempt('Earlier notifications could not be marked as settled', async () => {

@@ -66,7 +66,7 @@ export async function lookAtLane(
  * Returns the tasks that this run worked on or marked as done and that people took back in the meantime, except those
  * already known.
  */
-export async function lookAtWork(
+export async function withdrawnTasksOf(
   looking: Looking,
   { tasks, journal, state, stateBefore }: Pick<Work, 'tasks' | 'journal' | 'state' | 'stateBefore'>,
 ): Promise<readonly Withdrawal[]> {

@@ -8,14 +8,14 @@ import {
   withdrawTasks,
 } from '../core/people/withdrawal.ts';
 import { describePushFailure } from '../core/refusals/refusal.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import { type Cleared, clearHead, type HeadDeps } from '../handover/clear-head.ts';
 import type { Work } from '../handover/intake.ts';
 import type { LaneStart, PushResult } from '../ports/repository.ts';
 import { withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
-import { type LaneWithdrawal, lookAtLane, lookAtWork } from './people-now.ts';
+import { type LaneWithdrawal, lookAtLane, withdrawnTasksOf } from './people-now.ts';
 
 /** Share of a step's time limit for asking GitHub about withdrawals, so that time is left for saving and notifying. */
 const LOOK_SHARE = 0.25;
@@ -34,7 +34,7 @@ export async function heedPeople(
   const seen = await withinLimit(
     lookWithin(deps),
     // An earlier try of this run may have deleted a branch without commits.
-    Promise.all([lookAtWork(looking, work), hasBranchToLose(work) ? lookAtLane(looking, work) : null]),
+    Promise.all([withdrawnTasksOf(looking, work), hasBranchToLose(work) ? lookAtLane(looking, work) : null]),
   ).catch(() => null);
   const [withdrawals, lane] = seen ?? ([[], null] as const);
   const tasks = withdrawTasks(work.tasks, withdrawals);
@@ -82,6 +82,7 @@ export interface PublishedBranch {
   readonly feedback: Feedback;
 }
 
+/** Pushes the new commits of a run, or returns why the branch could not be published. A branch without commits is deleted. */
 export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: boolean): Promise<PublishedBranch> {
   const { lane, hasNewCommits, head, base, remoteHead, outcome } = work;
   const { feedback } = work.state;
@@ -125,7 +126,7 @@ async function lostBranch(
   result: Exclude<PushResult, { kind: 'pushed' }>,
 ): Promise<PublishedBranch> {
   const { lane, base, remoteHead, state, outcome } = work;
-  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(describePushFailure(result))}`;
+  const message = `The commits of this run could not be pushed to ${lane.branch}: ${completeSentence(describePushFailure(result))}`;
   deps.log.error(message);
   const left = remoteHead === base ? await withoutEmptyBranch(deps, work) : remoteHead;
   const kind = result.kind === 'refused' ? 'refused' : 'lost';

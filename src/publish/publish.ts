@@ -5,7 +5,7 @@ import type { LaneState } from '../core/lane/state/state.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
 import { isAllWithdrawn } from '../core/people/withdrawal.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { type Train, withPublished } from '../core/train/train.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { textOf, UserError } from '../errors.ts';
@@ -29,7 +29,7 @@ import { publishTrain } from './train.ts';
 const KEPT_CACHES = 2;
 
 /** `lane` is the result of giving the lane back. */
-export interface Published {
+export interface PublishResult {
   readonly report: WorkedReport;
   readonly lane: Released;
 }
@@ -38,7 +38,7 @@ export interface Published {
  * Publishes work: pushes the branch, writes the pull request and the comments, saves the state, and returns the report.
  * A step that hangs does not block later ones. Safe to repeat.
  */
-export async function publish(deps: PublishDeps, unchecked: Work): Promise<Published> {
+export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<PublishResult> {
   const verified = verifiedState(unchecked, deps.config.policy, deps.clock.now());
   const feedback = recordRound(verified, {
     startedAt: unchecked.startedAt,
@@ -198,7 +198,9 @@ async function setDraftState(
     await forge.makeDraft(number);
     return { ...pullRequest, draft: true };
   } catch (error) {
-    log.warning(`\`verify\` fails, and the pull request could not be made a draft again: ${sentence(textOf(error))}`);
+    log.warning(
+      `\`verify\` fails, and the pull request could not be made a draft again: ${completeSentence(textOf(error))}`,
+    );
     return pullRequest;
   }
 }

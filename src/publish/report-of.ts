@@ -8,7 +8,7 @@ import { type VerificationRecord, initialState, type LaneState } from '../core/l
 import { callsRemaining, usageAt } from '../core/lane/windows.ts';
 import { openedBy } from '../core/others/left-circuit.ts';
 import { callsIn } from '../core/pipeline/step-record.ts';
-import { type Spent as Used, spentBetween } from '../core/sharing/budget.ts';
+import { type RunUsage, spentBetween } from '../core/sharing/budget.ts';
 import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
 import { isListed, shownProgress, type Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
@@ -82,7 +82,7 @@ export function reportOfWork(
 const ROUNDING_USD = 1e-6;
 
 /** Returns what the run used according to its books, and the part of calls whose iteration failed before its journal line. */
-function usedBy({ journal, stateBefore, state }: Work): Used & { readonly unfinished: Used } {
+function usedBy({ journal, stateBefore, state }: Work): RunUsage & { readonly unfinished: RunUsage } {
   const booked = spentBetween(stateBefore, state);
   const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
     journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);

@@ -16,10 +16,10 @@ import { stillAsked } from '../core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../core/lane/state/state.ts';
 import { issueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import { documentOf, type Intake } from '../handover/intake.ts';
-import type { Restored } from '../ports/state.ts';
+import type { RestoredStore } from '../ports/state.ts';
 import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
 import { MAX_NOTICES, NO_THREAD, nobodyMentioned, notifyOnce, readNotices, threadOfLane } from './notifications.ts';
@@ -61,7 +61,7 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
   try {
     if (isOpen) all = await notifyAlone(deps, intake, { wanted, warn });
   } catch (error) {
-    warn(`Nobody could be notified: ${sentence(textOf(error))}`);
+    warn(`Nobody could be notified: ${completeSentence(textOf(error))}`);
   }
   return { notified: [...answered, ...readNotices(deps, notices, all)], warnings };
 }
@@ -159,7 +159,7 @@ async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: reado
   return none;
 }
 
-async function claimState(deps: PublishDeps, state: LaneState, { snapshot }: Restored): Promise<Memory> {
+async function claimState(deps: PublishDeps, state: LaneState, { snapshot }: RestoredStore): Promise<Memory> {
   const now = deps.clock.now();
   const { lane } = state;
   const seen = snapshot ?? emptySnapshot;
@@ -182,7 +182,7 @@ async function releaseLaneClaim({ store, clock, ...run }: PublishDeps, lane: Lan
 
 /** Returns the stored state, or null if it was lost: the next run that works begins a new one. */
 function storedState(
-  restored: Restored['lane'],
+  restored: RestoredStore['lane'],
   { id, isNew }: { readonly id: LaneId; readonly isNew: boolean },
   now: number,
 ): LaneState | null {

@@ -6,13 +6,13 @@ import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { advanceInSnapshot, saveInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import { documentOf, transcriptBefore, type Work } from '../handover/intake.ts';
 import type { SavedReport } from '../handover/report.ts';
 import { storedRunOf } from '../handover/stored-run.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import type { Released, Transcript } from '../ports/state.ts';
+import type { Released, SealedTranscript } from '../ports/state.ts';
 import { withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 
@@ -78,7 +78,7 @@ export async function saveState(
   if (deps.config.stateStore === 'none')
     return { saved: { kind: 'not-saved', why: 'state-store is "none"' }, lane: { kind: 'free' } };
   if (deps.unsaved !== null) {
-    deps.log.warning(`The state was not saved: ${sentence(deps.unsaved)}`);
+    deps.log.warning(`The state was not saved: ${completeSentence(deps.unsaved)}`);
     await settleUsage(deps, work, isPublished);
     return { saved: { kind: 'not-saved', why: deps.unsaved }, lane: { kind: 'claimed', why: deps.unsaved } };
   }
@@ -104,16 +104,16 @@ export async function saveState(
     return { saved: { kind: 'saved', sequence, where: saved.where }, lane };
   }
   deps.log.warning(
-    `The state was not saved: ${sentence(saved.why)} The next run on this branch starts from the state before this run, or with one probe iteration if there is none.`,
+    `The state was not saved: ${completeSentence(saved.why)} The next run on this branch starts from the state before this run, or with one probe iteration if there is none.`,
   );
   return { saved: { kind: 'not-saved', why: saved.why }, lane };
 }
 
 /** Exports the transcripts within the time limit, because the state is worth more than the session and must not wait for it. */
-async function exportSessions(deps: PublishDeps, state: LaneState): Promise<Transcript | null> {
+async function exportSessions(deps: PublishDeps, state: LaneState): Promise<SealedTranscript | null> {
   if (!hasAnySession(state)) return null;
   return withinLimit(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
-    deps.log.warning(`The session is not kept, so the next run starts a new one: ${sentence(textOf(error))}`);
+    deps.log.warning(`The session is not kept, so the next run starts a new one: ${completeSentence(textOf(error))}`);
     return null;
   });
 }
@@ -134,6 +134,6 @@ async function settleUsage(
   }));
   if (written.kind === 'unavailable')
     log.warning(
-      `What this run used could not be added to the repository's counters: ${sentence(written.why)} What it had reserved counts instead: its calls for an hour, its cost for the day.`,
+      `What this run used could not be added to the repository's counters: ${completeSentence(written.why)} What it had reserved counts instead: its calls for an hour, its cost for the day.`,
     );
 }

@@ -2,7 +2,7 @@ import { describeFailure } from '../core/analysis/failure-words.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { RunReport } from '../handover/report.ts';
 import { iterationsOf } from './facts.ts';
-import { count } from './format.ts';
+import { formatCount } from './format.ts';
 
 /** Describes how the last failed call failed, with its own words in `backticks`; null when no call failed. */
 export function failedWords(report: RunReport): string | null {
@@ -24,6 +24,6 @@ export function failedCalls(report: RunReport): readonly string[] {
   const failed = iterationsOf(report).filter(({ verdict }) => verdict.agentFailed);
   const last = failed.at(-1);
   if (last === undefined) return [];
-  const where = failed.length === 1 ? `Iteration ${String(last.iteration)}` : count(failed.length, 'iteration');
+  const where = failed.length === 1 ? `Iteration ${String(last.iteration)}` : formatCount(failed.length, 'iteration');
   return [`⚠️ ${where} came to nothing: ${quotedFailure(last)}`];
 }

@@ -52,6 +52,7 @@ export function settingOfRun(
   };
 }
 
+/** Returns the facts of a run that ends now. */
 export function factsOf({ context, now }: ReportFrame, outcome: Outcome, startedAt: number): RunFacts {
   const { owner, repo } = context.repository;
   return {

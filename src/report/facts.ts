@@ -23,6 +23,7 @@ export function workOf(report: RunReport): WorkedReport | null {
   return report.kind === 'worked' ? report : null;
 }
 
+/** Returns the warnings about the settings; empty before the settings are known. */
 export function warningsOf(report: RunReport): readonly string[] {
   return settingOf(report)?.warnings ?? [];
 }
@@ -117,7 +118,7 @@ export function passedCommands(report: RunReport): readonly string[] {
 }
 
 /** Returns the claims that the evidence contradicted, each with its iteration. */
-export function discrepancies(report: RunReport): readonly string[] {
+export function reportedDiscrepancies(report: RunReport): readonly string[] {
   return iterationsOf(report).flatMap((entry) =>
     entry.verdict.discrepancies.map((text) => `Iteration ${entry.iteration}: ${text}`),
   );

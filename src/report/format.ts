@@ -57,6 +57,6 @@ function grouped(number: number): string {
 }
 
 /** Renders `1 file` or `2 files`. */
-export function count(number: number, noun: string): string {
+export function formatCount(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

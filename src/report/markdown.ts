@@ -6,23 +6,23 @@ import { ANSI_SEQUENCE, breakReferences, hasSkipWords, oneLine, ZERO_WIDTH_SPACE
 // GitHub makes from it (squash merges take title and body raw).
 
 /** Returns one line of plain text, safe in a paragraph, list item, heading or table cell. */
-export function text(foreign: string, maxChars: number): string {
+export function renderText(foreign: string, maxChars: number): string {
   return escapeText(oneLine(foreign, maxChars));
 }
 
 /** Renders one line of our own wording around foreign values, in which `backticks` mark code. */
-export function prose(sentence: string, maxChars: number): string {
+export function renderProse(sentence: string, maxChars: number): string {
   const parts = oneLine(sentence, maxChars).split('`');
   const closed = parts.length % 2 === 1 ? parts.length : parts.length - 1;
   return parts
     .map((part, index) => {
       if (index >= closed) return `\\\`${escapeText(part)}`;
-      return index % 2 === 1 ? code(part, maxChars) : escapeText(part);
+      return index % 2 === 1 ? renderCode(part, maxChars) : escapeText(part);
     })
     .join('');
 }
 
-/** Renders a message of several lines like `prose`: the first line is a paragraph, the others become a list. */
+/** Renders a message of several lines like `renderProse`: the first line is a paragraph, the others become a list. */
 export function proseLines(message: string, maxChars: number): string {
   const [first = '', ...others] = message
     .split(/[\r\n]+/)
@@ -30,14 +30,14 @@ export function proseLines(message: string, maxChars: number): string {
     .filter((line) => line !== '')
     .slice(0, 50);
   return [
-    prose(first, maxChars),
+    renderProse(first, maxChars),
     ...(others.length > 0 ? [''] : []),
-    ...others.map((line) => `- ${prose(line, maxChars)}`),
+    ...others.map((line) => `- ${renderProse(line, maxChars)}`),
   ].join('\n');
 }
 
 /** Renders inline code: backticks, or a `<code>` element for text that backticks or a table cell cannot hold, or that the raw text must not show. */
-export function code(foreign: string, maxChars: number): string {
+export function renderCode(foreign: string, maxChars: number): string {
   const line = oneLine(foreign, maxChars);
   return line === '' || NOT_IN_BACKTICKS.test(line) || hasSkipWords(line) ? codeElement(line, maxChars) : `\`${line}\``;
 }
@@ -62,7 +62,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Renders a fenced block with the last `maxChars` characters of some output. */
-export function fence(foreign: string, maxChars: number): string {
+export function renderFence(foreign: string, maxChars: number): string {
   const clean = breakReferences(
     foreign
       .toWellFormed()
@@ -77,9 +77,9 @@ export function fence(foreign: string, maxChars: number): string {
   return `${ticks}text\n${clean.trimEnd()}\n${ticks}`;
 }
 
-/** Turns addresses of runs and comments of this repository, in Markdown of `text` or `prose`, into links again. Addresses of any other server or repository stay inert. */
+/** Turns addresses of runs and comments of this repository, in Markdown of `renderText` or `renderProse`, into links again. Addresses of any other server or repository stay inert. */
 export function linkPages(markdown: string, repositoryUrl: string): string {
-  const address = `${text(repositoryUrl, 500)}/`;
+  const address = `${renderText(repositoryUrl, 500)}/`;
   if (!/^https?:/.test(address)) return markdown;
   const [before = '', ...others] = markdown.split(address);
   const linked = others.map((rest) => {
@@ -87,30 +87,30 @@ export function linkPages(markdown: string, repositoryUrl: string): string {
       /^(?:actions\/runs\/(\d{1,20})|issues\/(\d{1,15})#issuecomment-\d{1,20})(?![\w/?#&=%+~-])/.exec(rest) ?? [];
     if (page === '') return address + rest;
     const label = run === undefined ? `#${issue ?? ''} (comment)` : `run ${run}`;
-    return link(label, `${repositoryUrl}/${page}`) + rest.slice(page.length);
+    return renderLink(label, `${repositoryUrl}/${page}`) + rest.slice(page.length);
   });
   return [before, ...linked].join('');
 }
 
 /** Renders a link if the address is http(s), else the label alone. `label` is Markdown already. */
-export function link(label: string, url: string): string {
+export function renderLink(label: string, url: string): string {
   return /^https?:\/\/[\w.:/?#=&%~+-]+$/.test(url) ? `[${label}](${url})` : label;
 }
 
 /** Renders the name of the task, as a link where it has a page. */
 export function taskLink(task: Task): string {
-  return 'url' in task.source ? link(nameOfTask(task), task.source.url) : code(nameOfTask(task), 80);
+  return 'url' in task.source ? renderLink(nameOfTask(task), task.source.url) : renderCode(nameOfTask(task), 80);
 }
 
 /** Renders a short commit id that links to the commit. */
 export function commitPage(sha: string, repositoryUrl: string): string {
   return /^[0-9a-f]{7,64}$/.test(sha)
-    ? link(`\`${sha.slice(0, 7)}\``, `${repositoryUrl}/commit/${sha}`)
-    : code(sha, 64);
+    ? renderLink(`\`${sha.slice(0, 7)}\``, `${repositoryUrl}/commit/${sha}`)
+    : renderCode(sha, 64);
 }
 
 /** Renders a table whose cells are Markdown already; empty when there are no rows. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');

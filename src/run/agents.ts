@@ -147,7 +147,7 @@ export async function connectStages(
   const first = connect.agents[0].name;
   const exportSessions = exporters === null ? nothing : createSessionExport({ exporters, first, seal, store, log });
   const asked = requesterOf(meaningOfRun({ context, config }));
-  const ports = { forge, remote, store, clock, log, redact, sha256, seal };
+  const ports = { forge, remote, store, clock, log, redact, sha256: hashText, seal };
   // The job that publishes has no journal of its own.
   const journal =
     config.handoff.phase === 'publish'
@@ -173,7 +173,7 @@ function nothing(): Promise<null> {
 }
 
 /** Returns the hash of a text, in hex digits. */
-export function sha256(text: string): string {
+export function hashText(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 

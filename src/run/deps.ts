@@ -3,7 +3,7 @@ import type { Config, RunContext } from '../config/config.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import type { LoopDeps } from '../loop/deps.ts';
-import type { Agent, Commands, Verifier } from '../ports/agent.ts';
+import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { IsolationFacts } from '../core/isolation/probe.ts';
 import type { McpServer } from '../core/mcp/values.ts';
 import type { Pipeline } from '../core/pipeline/pipeline.ts';
@@ -69,7 +69,7 @@ export interface Connections {
   readonly agents: readonly [AgentConnection, ...(readonly AgentConnection[])];
   readonly verifier: () => Promise<Verifier>;
   /** Runs commands of a pipeline, and tools that make lock files. */
-  readonly commands: () => Promise<Commands>;
+  readonly commands: () => Promise<CommandRunner>;
   /** Returns the measured isolation of everything that runs the lane's code; null while nothing is measured. */
   readonly isolation: () => IsolationFacts | null;
   /** Connects the folder through which the jobs of a split run hand over. */

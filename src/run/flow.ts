@@ -1,8 +1,8 @@
 import { meaningOfRun } from '../gate/event/event-table.ts';
-import { gate } from '../gate/gate.ts';
+import { runGate } from '../gate/gate.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import { renewReservation } from '../gate/lane/claim.ts';
-import { acknowledge } from '../gate/people/trust.ts';
+import { acknowledgeIssue } from '../gate/people/trust.ts';
 import { withPipelineOf } from '../core/policy.ts';
 import type { Intake, Work, WorkIntake } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
@@ -28,7 +28,7 @@ import { loopJob } from './jobs/loop-job.ts';
 import { gateJob, publishJob } from './jobs/publish-job.ts';
 import { runLoop } from './run-loop.ts';
 import type { Recording } from './recording.ts';
-import { giveUp, publishRecorded, salvage } from './salvage.ts';
+import { giveUp, publishRecorded, salvageRun } from './salvage.ts';
 
 /** Maximum time for finding the address of the log, in ms; the run can do without that link. */
 const LOG_WITHIN_MS = 10_000;
@@ -45,7 +45,7 @@ export async function runStages(deps: ActionDeps, recording: Recording): Promise
     const end = await flow(deps, recording, signal);
     return { ...end, report: end.report === null ? null : withGitHub(deps, end.report) };
   } catch (error) {
-    return { handedOver: null, report: withGitHub(deps, await salvage(deps, recording, error)) };
+    return { handedOver: null, report: withGitHub(deps, await salvageRun(deps, recording, error)) };
   } finally {
     logRefusedWishes(deps);
   }
@@ -76,7 +76,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
   const { stages, intake } = entered;
   const agents = createLoopAgents(deps.connect, intake, () => undefined);
   await openFirst(agents, intake, deps.clock.now());
-  const begun = await acknowledge(stages.forge, intake);
+  const begun = await acknowledgeIssue(stages.forge, intake);
   const { remote, store, forge } = stages;
   const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
   const outlet = { kind: 'push', remote, forge } as const;
@@ -126,7 +126,10 @@ async function enter(deps: ActionDeps, recording: Recording, signal: AbortSignal
   const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
   const examine: GateDeps['examine'] = (known) => connect.examine(known, { ...connect, signal });
   const { readLeftCircuit } = deps.machine;
-  const intake = await gate({ ...stages, repository, examine, readLeftCircuit, claiming: recording.claiming }, meaning);
+  const intake = await runGate(
+    { ...stages, repository, examine, readLeftCircuit, claiming: recording.claiming },
+    meaning,
+  );
   return intake.kind === 'end'
     ? { kind: 'ended', report: await endInGate(deps, recording, { publishing: stages, intake }) }
     : { kind: 'work', stages, intake };

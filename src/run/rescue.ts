@@ -6,7 +6,7 @@ import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/intake.ts';
 import { messageOf } from '../errors.ts';
 import type { Released, RestoredState } from '../ports/state.ts';
-import { publish } from '../publish/publish.ts';
+import { publishWork } from '../publish/publish.ts';
 import { withinLimit } from '../publish/answers.ts';
 import { trustedPartOf, type Known } from './trusted-part.ts';
 import type { RunRecord } from './run-record.ts';
@@ -22,7 +22,7 @@ import {
   withGitHub,
 } from './agents.ts';
 import { failureOf } from './failure.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 
 /** The dependencies of post for a run that main did not end itself. */
 export interface RescueDeps extends RunDeps {
@@ -135,14 +135,14 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
       deps,
       'The record of this run is about a branch that this run cannot work on: the agent or another program on this machine changed it. Nothing more is published; processes that the agent left behind were ended.',
     );
-  return withinLimit(limits.publishMs, publishWork(deps, work)).catch((error: unknown) => ({
+  return withinLimit(limits.publishMs, publishRecorded(deps, work)).catch((error: unknown) => ({
     report: unpublished(deps, trustedPartOf(work, knownTo(deps, null)), error),
     lane: untried,
   }));
 }
 
 /** Publishes as main does, through the same ports, which make the same inspections before a push. */
-async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
+async function publishRecorded(deps: RescueDeps, recorded: Work): Promise<Rescued> {
   // The job that publishes has no agents, and the conversation that the loop handed over is not worth post's time.
   const exporters = deps.config.handoff.phase === 'publish' ? null : recordedExporters(deps.connect, recorded);
   const stages = await connectStages(deps, { exporters, stepWithinMs: deps.limits.stepMs });
@@ -153,7 +153,7 @@ async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
     deps.log.info(
       `${String(unstored)} ${unstored === 1 ? 'task was' : 'tasks were'} finished after the state was last saved: the next run verifies that.`,
     );
-  const { report, lane } = await publish({ ...stages, unsaved: whyUnsaved(restored, deps.config) }, work);
+  const { report, lane } = await publishWork({ ...stages, unsaved: whyUnsaved(restored, deps.config) }, work);
   logRefusedWishes(deps);
   return { report: withGitHub(deps, report), lane };
 }
@@ -201,7 +201,7 @@ async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<t
   }));
   if (released.kind === 'claimed')
     log.warning(
-      `The claim on ${nameOfLane(lane)} could not be released: ${sentence(released.why)} It expires when this run's time limit is over.`,
+      `The claim on ${nameOfLane(lane)} could not be released: ${completeSentence(released.why)} It expires when this run's time limit is over.`,
     );
 }
 
@@ -217,7 +217,7 @@ function unusable(deps: RescueDeps, problem: string): Rescued {
 }
 
 function failed({ log }: RescueDeps, problem: string): Outcome {
-  const message = `${sentence(problem)} The next run continues from what was saved before.`;
+  const message = `${completeSentence(problem)} The next run continues from what was saved before.`;
   log.error(message);
   return { kind: 'failed', reason: 'infrastructure', message };
 }

@@ -2,11 +2,11 @@ import type { JournalEntry } from '../core/journal/journal.ts';
 import { countTasks } from '../core/tasks/queue.ts';
 import type { Work, WorkIntake } from '../handover/intake.ts';
 import type { LoopDeps } from '../loop/deps.ts';
-import { loop } from '../loop/loop.ts';
+import { runIterations } from '../loop/loop.ts';
 import type { Log, Tone } from '../ports/machine.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
 import { handOverLine } from '../report/sentences/lane-status.ts';
-import { agentNamesOf, sha256 } from './agents.ts';
+import { agentNamesOf, hashText } from './agents.ts';
 import type { ActionDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
 
@@ -33,7 +33,7 @@ export async function runLoop(deps: ActionDeps, setting: LoopSetting, intake: Wo
   const { config, context, runTag, clock, log, redact, connect, machine, appendJournal, keepPatch, journalHash } = deps;
   const { recording, ...given } = setting;
   const { pipeline } = intake;
-  const finished = await loop(
+  const finished = await runIterations(
     {
       ...given,
       context,
@@ -41,7 +41,7 @@ export async function runLoop(deps: ActionDeps, setting: LoopSetting, intake: Wo
       clock,
       log,
       redact,
-      sha256,
+      sha256: hashText,
       config: { ...config, policy: { ...intake.policy, agents: agentNamesOf(setting.agents) } },
       repository: await connect.repository(),
       verifier: await connect.verifier(),

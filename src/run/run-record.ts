@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rm
 import { join } from 'node:path';
 import type { FoundSetting } from '../core/settings/effective.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 
@@ -39,7 +39,7 @@ export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): 
   } catch (error) {
     throw new UserError(
       'infrastructure',
-      `The run's record could not be written: ${sentence(messageOf(error))} Do not remove the run's folder, and make sure its disk has free space.`,
+      `The run's record could not be written: ${completeSentence(messageOf(error))} Do not remove the run's folder, and make sure its disk has free space.`,
       { cause: error },
     );
   }

@@ -2,18 +2,18 @@ import { meaningOfRun } from '../gate/event/event-table.ts';
 import { isAskedFor } from '../gate/people/trust.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/intake.ts';
-import { isOnRemote, publish } from '../publish/publish.ts';
+import { isOnRemote, publishWork } from '../publish/publish.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import type { ActionDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
 import { connectStages, giveBackLane, reportUnpublished, reportWithoutWork } from './agents.ts';
-import { type Failure, failureOf, unnotified } from './failure.ts';
+import { type FailedOutcome, failureOf, unnotifiedLine } from './failure.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 
 /** Publishes, after a failure, what was finished before it, or gives back the lane of a run that never began. */
-export async function salvage(deps: ActionDeps, recording: Recording, error: unknown): Promise<RunReport> {
+export async function salvageRun(deps: ActionDeps, recording: Recording, error: unknown): Promise<RunReport> {
   const outcome = whatFailed(deps, error);
   const work = recording.work();
   if (work === null) {
@@ -39,7 +39,7 @@ export async function salvage(deps: ActionDeps, recording: Recording, error: unk
 }
 
 /** Notifies people of the failure, because nobody reads the log of a scheduled run that fails. */
-async function tryToNotify(deps: ActionDeps, outcome: Failure, report: RunReport): Promise<void> {
+async function tryToNotify(deps: ActionDeps, outcome: FailedOutcome, report: RunReport): Promise<void> {
   // The job of the loop has no token, and without an intake it has nothing to hand over either.
   if (deps.config.handoff.phase === 'loop') return;
   try {
@@ -47,17 +47,17 @@ async function tryToNotify(deps: ActionDeps, outcome: Failure, report: RunReport
     const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
     if (await isAskedFor(stages, meaning)) await notifyOfConfiguration(stages, report);
   } catch (error) {
-    deps.log.warning(unnotified(outcome, error));
+    deps.log.warning(unnotifiedLine(outcome, error));
   }
 }
 
 /** Publishes work, and records whether post still has to publish or give back anything. */
 export async function publishRecorded(deps: PublishDeps, recording: Recording, work: Work): Promise<RunReport> {
-  const { report, lane } = await publish(deps, work);
+  const { report, lane } = await publishWork(deps, work);
   if (lane.kind === 'free') recording.released();
   else
     deps.log.warning(
-      `The claim on ${nameOfLane(work.lane.id)} is not released yet: ${sentence(lane.why)} The post step tries again.`,
+      `The claim on ${nameOfLane(work.lane.id)} is not released yet: ${completeSentence(lane.why)} The post step tries again.`,
     );
   // Commits that are only on this machine, or a lane that is still claimed, are not given up before post has tried as
   // well.
@@ -78,7 +78,7 @@ export async function giveUp(deps: ActionDeps, recording: Recording, why: string
   deps.leave(reportWithoutWork(deps, { kind: 'cancelled', reason: 'signal' }, deps.startedAt));
 }
 
-function whatFailed({ machine, debug }: ActionDeps, error: unknown): Failure {
+function whatFailed({ machine, debug }: ActionDeps, error: unknown): FailedOutcome {
   const failure = failureOf(error, debug);
   // Losing the folder makes everything fail in different ways, so only the loss is reported.
   const loss = machine.loss();

@@ -8,7 +8,7 @@ import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import { withinLimit } from '../publish/answers.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
-import { type Failure, unnotified } from './failure.ts';
+import { type FailedOutcome, unnotifiedLine } from './failure.ts';
 
 /** Maximum time for the notification of a run that has already failed, in ms. */
 const WITHIN_MS = 30_000;
@@ -23,13 +23,13 @@ interface UnusableDeps {
 }
 
 /** Notifies people of inputs that stop every run, once for each reason. Never throws. */
-export async function notifyOfInputs(deps: UnusableDeps, failure: Failure): Promise<void> {
+export async function notifyOfInputs(deps: UnusableDeps, failure: FailedOutcome): Promise<void> {
   await withinLimit(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
-    deps.log.warning(unnotified(failure, error));
+    deps.log.warning(unnotifiedLine(failure, error));
   });
 }
 
-async function tryToNotify(deps: UnusableDeps, outcome: Failure): Promise<void> {
+async function tryToNotify(deps: UnusableDeps, outcome: FailedOutcome): Promise<void> {
   const { reach: config, context, clock, redact } = deps;
   const meaning = meaningOfRun({ context, config });
   const forge = await deps.connectForge(config);

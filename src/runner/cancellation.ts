@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sleep } from '../ports/machine.ts';
 
 /** Waits on this machine. */
-export const pause: Sleep = async (ms, signal) => {
+export const sleepFor: Sleep = async (ms, signal) => {
   await sleep(ms, undefined, { signal }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { HandoffFolder, HandoffName } from '../ports/handoff.ts';
 
@@ -59,7 +59,7 @@ export function createHandoffFolder(path: string): HandoffFolder {
       } catch (error) {
         throw new UserError(
           'infrastructure',
-          `${name} cannot be written in the folder of the input handoff-path, ${path}: ${sentence(messageOf(error))} It must be a folder that the runner may write to.`,
+          `${name} cannot be written in the folder of the input handoff-path, ${path}: ${completeSentence(messageOf(error))} It must be a folder that the runner may write to.`,
           { cause: error },
         );
       }

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, writeFileSync 
 import { join } from 'node:path';
 import { chainLine, CHAIN_START } from '../core/journal/parse-journal.ts';
 import { messageOf, UserError } from '../errors.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 
 const JOURNAL = 'journal.jsonl';
 
@@ -63,7 +63,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       } catch (error) {
         throw new UserError(
           'infrastructure',
-          `The run's journal could not be written: ${sentence(messageOf(error))} Do not remove the run's folder, and make sure its disk has free space.`,
+          `The run's journal could not be written: ${completeSentence(messageOf(error))} Do not remove the run's folder, and make sure its disk has free space.`,
           { cause: error },
         );
       }

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, statSync } from 'node:fs';
 import * as core from '@actions/core';
-import { cut, sentence } from '../core/text/phrase.ts';
+import { cutText, completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { Log } from '../ports/machine.ts';
 
@@ -24,7 +24,7 @@ export function setOutputs(outputs: Readonly<Record<string, string>>): void {
   } catch (error) {
     throw new UserError(
       'infrastructure',
-      `The step's outputs could not be written: ${sentence(messageOf(error))} The runner makes that file for each step; nothing in the job may change or remove it.`,
+      `The step's outputs could not be written: ${completeSentence(messageOf(error))} The runner makes that file for each step; nothing in the job may change or remove it.`,
       { cause: error },
     );
   }
@@ -54,25 +54,25 @@ export function addSummary(markdown: string, file: string | undefined): void {
     else appendFileSync(file, text);
   } catch (error) {
     core.warning(
-      `The job summary could not be written: ${sentence(messageOf(error))} Nothing else of this run depends on it.`,
+      `The job summary could not be written: ${completeSentence(messageOf(error))} Nothing else of this run depends on it.`,
     );
   }
 }
 
 /** Hides values in everything that the runner shows from now on. */
-export function mask(values: readonly string[]): void {
+export function maskValues(values: readonly string[]): void {
   for (const value of values) core.setSecret(value);
 }
 
 /** Marks the step as failed, with an annotation. */
-export function fail(message: string): void {
-  core.setFailed(cut(message, 4000));
+export function failStep(message: string): void {
+  core.setFailed(cutText(message, 4000));
 }
 
 /** Creates the job log. Everything written through it is redacted and cannot issue workflow commands; `keep` gets the same text. */
 export function createLog(redact: (text: string) => string, keep: (text: string) => void = () => undefined): Log {
   const clean = (text: string): string => {
-    const inert = neutralize(redact(text));
+    const inert = neutralizeCommands(redact(text));
     keep(inert);
     return inert;
   };
@@ -83,11 +83,11 @@ export function createLog(redact: (text: string) => string, keep: (text: string)
     },
     // The library escapes the text of an annotation, which is a command. GitHub cuts annotations at 4,096 characters.
     warning: (text) => {
-      core.warning(cut(redact(text), 4000));
+      core.warning(cutText(redact(text), 4000));
       keep(`Warning: ${redact(text)}`);
     },
     error: (text) => {
-      core.error(cut(redact(text), 4000));
+      core.error(cutText(redact(text), 4000));
       keep(`Error: ${redact(text)}`);
     },
     group: async (title, body) => {
@@ -105,12 +105,12 @@ export function createLog(redact: (text: string) => string, keep: (text: string)
 }
 
 /** Writes a line that is shown only when the job runs with debug logging. */
-export function debug(text: string): void {
+export function logDebug(text: string): void {
   core.debug(text);
 }
 
 /** Makes text inert for the runner, which reads a command at the beginning of a line (`::`, after what .NET takes for white space) or anywhere in it (`##[`). */
-export function neutralize(text: string): string {
+export function neutralizeCommands(text: string): string {
   return text
     .split(/\r\n|[\r\n\u2028\u2029]/)
     .map((line) => line.replace(/^([\s\p{C}]*):(?=:)/u, '$1: ').replaceAll('##[', '## ['))

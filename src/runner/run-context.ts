@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { context } from '@actions/github';
 import type { RunContext } from '../config/config.ts';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { messageOf, textOf, UserError } from '../errors.ts';
 
 /** The identity of a run, which main and post of one use of the action derive independently. */
@@ -130,7 +130,7 @@ function isMade({ runFolder }: RunIdentity, environment: Environment): boolean {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw new UserError(
       'infrastructure',
-      `No folder can be made in RUNNER_TEMP, which is "${environment['RUNNER_TEMP'] ?? ''}": ${sentence(messageOf(error))} It must be an existing folder that the runner may write to.`,
+      `No folder can be made in RUNNER_TEMP, which is "${environment['RUNNER_TEMP'] ?? ''}": ${completeSentence(messageOf(error))} It must be an existing folder that the runner may write to.`,
       { cause: error },
     );
   }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node
 import { join } from 'node:path';
 import { laneKeyPrefix, sequenceKeyPrefix, sequenceOfKey } from '../core/sharing/cache-keys.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import { cut } from '../core/text/phrase.ts';
+import { cutText } from '../core/text/phrase.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import { textOf } from '../errors.ts';
 import type { CopyStore, FoundCopy, PartialCopy, RestoredCopy, SavedCopy, Seal, Unavailable } from '../ports/state.ts';
@@ -232,7 +232,7 @@ async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
   if (end.kind === 'not-started') return { kind: 'broken', why: `the cache worker ${describeEnd(end)}` };
   const how =
     end.kind === 'exited' ? `exit code ${String(end.code)}` : end.kind === 'signalled' ? end.signal : end.kind;
-  const cause = report.lastError && `: ${cut(report.lastError, 200)}`;
+  const cause = report.lastError && `: ${cutText(report.lastError, 200)}`;
   return { kind: 'broken', why: `the cache worker ended (${how}) without an answer${cause}` };
 }
 

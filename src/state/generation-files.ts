@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Head, NamedTexts, Unavailable, Written } from '../ports/state.ts';
 import { textOf } from '../errors.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
-import { cut } from '../core/text/phrase.ts';
+import { cutText } from '../core/text/phrase.ts';
 
 export interface GenerationFilesOptions {
   /**
@@ -106,7 +106,7 @@ export function createGenerationFiles({
   }
 
   async function newest(name: string): Promise<Stored | null> {
-    if (!NAME.test(name)) throw new Error(`${JSON.stringify(cut(name, 100))} cannot be the name of a state file`);
+    if (!NAME.test(name)) throw new Error(`${JSON.stringify(cutText(name, 100))} cannot be the name of a state file`);
     for (let looked = 0; looked < MAX_LOOKS; looked += 1) {
       const [generation, previous] = await generationsOf(name);
       if (generation === undefined) return null;

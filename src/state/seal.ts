@@ -24,7 +24,11 @@ export function createSeal({ credential, repository }: SealOptions): Seal {
       if (credential === null) return null;
       const frame = { salt: randomBytes(SALT_BYTES), nonce: randomBytes(NONCE_BYTES) };
       const packed = await promisify(deflate)(content, { level: constants.Z_BEST_SPEED });
-      const closed = encrypt(packed, { key: keyOf(credential, of, frame.salt), context: contextOf(of), ...frame });
+      const closed = encryptContent(packed, {
+        key: keyOf(credential, of, frame.salt),
+        context: contextOf(of),
+        ...frame,
+      });
       return { sha256: createHash('sha256').update(closed).digest('hex'), content: closed };
     },
     open: async (content, of) => {
@@ -85,7 +89,7 @@ interface Key {
 }
 
 /** Encrypts content with AES-256-GCM; the head and the context are bound to the content. */
-export function encrypt(
+export function encryptContent(
   content: Uint8Array,
   { key, context, salt, nonce }: Key & { readonly salt: Uint8Array; readonly nonce: Uint8Array },
 ): Buffer {
@@ -94,7 +98,7 @@ export function encrypt(
   return Buffer.concat([head, cipher.update(content), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Decrypts what `encrypt` returned; throws if the key or the context differs, or a byte has changed. */
+/** Decrypts what `encryptContent` returned; throws if the key or the context differs, or a byte has changed. */
 function decrypt(closed: Uint8Array, { key, context }: Key): Buffer {
   const head = closed.subarray(0, HEAD_BYTES);
   if (closed.length < HEAD_BYTES + TAG_BYTES || MAGIC.compare(head, 0, MAGIC.length) !== 0)

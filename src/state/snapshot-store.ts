@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mayHold, type SaveAnswer } from '../core/snapshot/changes.ts';
 import { judgeCopy, judgeRecord, sufficientSequence } from '../core/snapshot/judged.ts';
-import { emptySnapshot, laneIn, recordIn, type Change, type Snapshot } from '../core/snapshot/snapshot.ts';
+import { emptySnapshot, laneIn, recordIn, type SnapshotChange, type Snapshot } from '../core/snapshot/snapshot.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type {
   Carrier,
@@ -14,7 +14,7 @@ import type {
   PlacedSnapshot,
   ReadSnapshot,
   Released,
-  Restored,
+  RestoredStore,
   SavedState,
   SnapshotPlace,
   StateCopy,
@@ -32,13 +32,13 @@ export interface SnapshotStoreOptions {
   /** The store of transcripts that the copies do not keep, or null if such transcripts are not kept. */
   readonly conversations: Conversations | null;
   readonly now: () => number;
-  readonly pace: Pace;
+  readonly pace: UpdatePace;
 }
 
 /**
  * The timing of an update while other writers are faster. `random` returns a number from 0 up to, but not including, 1.
  */
-export interface Pace {
+export interface UpdatePace {
   readonly random: () => number;
   readonly sleep: (ms: number) => Promise<unknown>;
 }
@@ -95,7 +95,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     return found;
   }
 
-  async function update<Answer>(change: Change<Answer>, by?: Carrier): Promise<Updated<Answer>> {
+  async function update<Answer>(change: SnapshotChange<Answer>, by?: Carrier): Promise<Updated<Answer>> {
     if (place === null)
       return { kind: 'unguarded', why: `the ${copiesPlace} alone cannot keep two runs apart`, last: null };
     let last: Snapshot | null = known?.snapshot ?? null;
@@ -152,7 +152,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     if (isWhole || back.head !== known?.head) await written.settle();
   }
 
-  async function restore(lane: LaneId): Promise<Restored> {
+  async function restore(lane: LaneId): Promise<RestoredStore> {
     const looked = place === null ? null : await look(place);
     // Only the place has leases and orders, and a copy without them is not enough to work on.
     if (looked?.kind === 'unavailable') return { snapshot: null, lane: looked };
@@ -167,7 +167,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     return { snapshot: looked.snapshot, lane: judgeRecord(parsed, copy, { lane, places, now: now() }) };
   }
 
-  async function save(copy: StateCopy, change: Change<SaveAnswer>, runTag: string): Promise<SavedState> {
+  async function save(copy: StateCopy, change: SnapshotChange<SaveAnswer>, runTag: string): Promise<SavedState> {
     const record = place === null ? null : await saveRecord(place, copy, { change, runTag });
     // A copy saved by a run that lost its lane would one day come back as the newest copy.
     if (record?.kind === 'outrun') return { kind: 'not-kept', why: record.why, lane: free };
@@ -198,7 +198,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
   async function saveRecord(
     into: SnapshotPlace,
     { lane, sequence }: StateCopy,
-    { change, runTag }: { readonly change: Change<SaveAnswer>; readonly runTag: string },
+    { change, runTag }: { readonly change: SnapshotChange<SaveAnswer>; readonly runTag: string },
   ): Promise<SaveAnswer | (NotKept & { readonly lane: Released })> {
     let isTried = false;
     const updated = await update<SaveAnswer>((snapshot) => {

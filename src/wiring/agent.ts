@@ -4,16 +4,16 @@ import { agentEnvironment } from '../config/agent-environment.ts';
 import { NO_REMAINS, type SandboxRemains } from '../core/isolation/sandbox-record.ts';
 import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
 import { LINGER_MS } from '../agents/cli/stall-watch.ts';
-import type { Agent, Commands, Verifier } from '../ports/agent.ts';
+import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { ShellSurroundings } from '../processes/run-program.ts';
 import { movedEnvironment } from '../processes/clean-surroundings.ts';
 import { treeFolder } from '../git/checkout/tree/tree-folder.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { providerOf } from './agents/providers.ts';
 import { CAPABILITIES, type AgentName } from '../core/agent-names.ts';
-import type { ChosenAgent } from '../config/config.ts';
+import type { ConfiguredAgent } from '../config/config.ts';
 import type { AgentNeeds } from '../run/deps.ts';
-import { serverRules } from '../core/mcp/values.ts';
+import { mcpToolRules } from '../core/mcp/values.ts';
 import { noPriceText } from '../core/spending/prices.ts';
 import { UserError } from '../errors.ts';
 import type { BrokerOptions } from '../isolation/broker.ts';
@@ -32,7 +32,7 @@ import { systemClock, type World } from './world.ts';
 /** Creates the agent with its CLI. */
 export async function createAgent(
   world: World,
-  { name, version, path, model, args: extraArgs }: ChosenAgent,
+  { name, version, path, model, args: extraArgs }: ConfiguredAgent,
   {
     isolation,
     login,
@@ -40,7 +40,7 @@ export async function createAgent(
     pipeline,
   }: AgentNeeds & { readonly isolation: Isolation; readonly login: AgentLogin },
 ): Promise<Agent> {
-  const [{ createCliAgent }, { cli }, { installFolder }] = await Promise.all([
+  const [{ createCliAgent }, cli, { installFolder }] = await Promise.all([
     import('../agents/cli/agent.ts'),
     ADAPTERS[name](),
     import('./isolation/sandbox-place.ts'),
@@ -55,7 +55,7 @@ export async function createAgent(
         ? { kind: 'install', version, folder: installFolder(world, { name, version }) }
         : { kind: 'path', path },
     model,
-    allowedTools: [...config.policy.allowedTools, ...serverRules(mcpServers)],
+    allowedTools: [...config.policy.allowedTools, ...mcpToolRules(mcpServers)],
     servers: mcpServers,
     extraArgs,
     stallMs: config.agent.stallMs,
@@ -78,10 +78,10 @@ export async function createAgent(
 /** Returns the command-line arguments of a call, to show them in a dry run. */
 export async function argumentsOf(
   world: World,
-  { name }: ChosenAgent,
+  { name }: ConfiguredAgent,
   call: Omit<CliCall, 'environment'>,
 ): Promise<readonly string[]> {
-  const { cli } = await ADAPTERS[name]();
+  const cli = await ADAPTERS[name]();
   const { args } = await cli.prepare(
     { ...call, environment: {} },
     {
@@ -135,7 +135,7 @@ function movePathsInto(
 /** Opens the agent's login, with the holder of its keys. */
 export async function openLogin(
   world: World,
-  { name, model }: ChosenAgent,
+  { name, model }: ConfiguredAgent,
   isolation: Pick<Isolation, 'level' | 'agentSandbox'> & Pick<BrokerOptions, 'listen'>,
 ): Promise<AgentLogin> {
   await checkRules(world, name, isolation);
@@ -190,7 +190,7 @@ export async function createVerifyCommands(world: World, isolation: Isolation): 
 }
 
 /** Creates the commands of a pipeline. */
-export async function loadStepCommands(world: World, isolation: Isolation): Promise<Commands> {
+export async function loadStepCommands(world: World, isolation: Isolation): Promise<CommandRunner> {
   const { createStepCommands: create } = await import('../processes/run-program.ts');
   return create({ ...(await shellOf(world, isolation)), log: world.log });
 }

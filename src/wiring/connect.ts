@@ -1,6 +1,6 @@
 import type { Forge } from '../ports/forge.ts';
 import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
-import type { ChosenAgent } from '../config/config.ts';
+import type { ConfiguredAgent } from '../config/config.ts';
 import type { AgentConnection, AgentNeeds, Connections } from '../run/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
 import type { AgentLogin } from './agents/agent-settings.ts';
@@ -16,7 +16,7 @@ interface WiredConnections extends Connections {
 }
 
 /** Creates the world's ports, each once, at its first use. `timeouts` is null to use each adapter's own timeouts. */
-export function connect(
+export function connectPorts(
   world: World,
   { timeouts, isolated }: { readonly timeouts: ServerTimeouts | null; readonly isolated: Isolated },
 ): WiredConnections {
@@ -28,7 +28,7 @@ export function connect(
     const { listen } = await isolated.open();
     return (await import('../isolation/broker-door.ts')).shareBrokerPort(listen);
   });
-  const connected = (chosen: ChosenAgent): WiredAgent => {
+  const connected = (chosen: ConfiguredAgent): WiredAgent => {
     const login = once(async () =>
       (await wiring()).openLogin(world, chosen, { ...(await isolated.open()), listen: await door() }),
     );

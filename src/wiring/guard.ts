@@ -1,8 +1,8 @@
 import { isAbsolute, relative } from 'node:path';
-import { sentence } from '../core/text/phrase.ts';
+import { completeSentence } from '../core/text/phrase.ts';
 import { asError, messageOf, UserError } from '../errors.ts';
 import { startWatchdog } from '../processes/run-program.ts';
-import type { Agent, Commands, Verifier } from '../ports/agent.ts';
+import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { AgentConnection, Connections } from '../run/deps.ts';
 import { rememberActionFiles, type ActionFiles } from '../runner/action-files.ts';
 import type { RunnerFiles } from '../runner/workspace-files.ts';
@@ -20,6 +20,7 @@ export interface Guard {
   readonly check: () => void;
 }
 
+/** Creates the guard of this process, of the runner's files and of the action's files. */
 export function createGuard(
   { actionFolder, config, context, environment, log }: World,
   runnerFiles: RunnerFiles,
@@ -75,7 +76,7 @@ export function guardedConnections(connections: Connections, guard: Guard): Conn
       return run;
     },
   });
-  const guardCommands = (commands: Commands): Commands => ({
+  const guardCommands = (commands: CommandRunner): CommandRunner => ({
     run: (...request) => {
       guard.begin();
       return checked(commands.run(...request));
@@ -108,7 +109,7 @@ function putBack(actionFiles: ActionFiles): readonly string[] {
   } catch (error) {
     // The rest of this program may be forged by the agent, so no more of it is loaded.
     process.stdout.write(
-      `::error::The action's own files were changed while the agent worked, and cannot be put back: ${sentence(messageOf(error).replaceAll('\n', ' '))} The run ends here.\n`,
+      `::error::The action's own files were changed while the agent worked, and cannot be put back: ${completeSentence(messageOf(error).replaceAll('\n', ' '))} The run ends here.\n`,
     );
     process.exit(1);
   }

@@ -15,7 +15,7 @@ import type { Issue } from '../ports/forge.ts';
 import { UserError } from '../errors.ts';
 import { logTo, lookAtGitHub } from './own-github.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
-import { cut } from '../core/text/phrase.ts';
+import { cutText } from '../core/text/phrase.ts';
 
 const now = (): number => Date.now();
 const CALL_MS = 15 * MINUTE_MS;
@@ -37,7 +37,7 @@ async function askAgent({
   maxCostUsd,
   log,
 }: AskedAgent): Promise<Awaited<ReturnType<ImportWorld['askAgent']>>> {
-  const [{ createCliAgent }, { cli }, { endTagged }] = await Promise.all([
+  const [{ createCliAgent }, cli, { endTagged }] = await Promise.all([
     import('../agents/cli/agent.ts'),
     ADAPTERS.claude(),
     import('../processes/process-tree.ts'),
@@ -165,8 +165,8 @@ async function listIssues({ folder, label, log }: AskedIssues): Promise<Awaited<
     );
     const known = Number.isFinite(priority) ? priority : NORMAL_PRIORITY;
     return {
-      title: `${cut(name, 180)} (#${String(number)})`,
-      body: cut(cleanText(body).text, 4_000),
+      title: `${cutText(name, 180)} (#${String(number)})`,
+      body: cutText(cleanText(body).text, 4_000),
       priority: known < NORMAL_PRIORITY ? 'high' : known === NORMAL_PRIORITY ? 'medium' : 'low',
       optional: false,
     };

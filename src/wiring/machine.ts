@@ -4,7 +4,7 @@ import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, shownNotes } from '../core/pro
 import type { Machine } from '../run/deps.ts';
 import { writeRunRecord } from '../run/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
-import { onCancel, pause } from '../runner/cancellation.ts';
+import { onCancel, sleepFor } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import type { World } from './world.ts';
@@ -44,7 +44,7 @@ export function createMachine(
       }
       return null;
     },
-    sleep: pause,
+    sleep: sleepFor,
     files: {
       read: async (paths) => (await workFiles()).read(paths),
       replace: async (change) => (await workFiles()).replace(change),

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { SETUP_PATHS } from '../core/setup/files.ts';
 import { oneLine } from '../core/text/phrase.ts';
-import { wrappers } from '../core/setup/project.ts';
+import { wrapperNames } from '../core/setup/project.ts';
 import type { SetupWorld } from '../cli/setup/setup-world.ts';
 import { hasColours } from '../cli/terminal-text.ts';
 import type { Git } from '../git/git.ts';
@@ -96,7 +96,7 @@ const ON_GITHUB = /^(?:(?:www|ssh)\.)?github\.com$/i;
 
 /** Returns the executable wrappers of a clone: git's for tracked ones, the file's own for new ones. */
 async function executableWrappers(git: Git, top: string): Promise<readonly string[]> {
-  const everywhere = wrappers.map((name) => `:(glob)**/${name}`);
+  const everywhere = wrapperNames.map((name) => `:(glob)**/${name}`);
   const [tracked, others] = await Promise.all([
     git.records(['ls-files', '-z', '--stage', '--', ...everywhere]),
     git.records(['ls-files', '-z', '--others', '--exclude-standard', '--', ...everywhere]),

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CopyStore, Seal, StateStore } from '../ports/state.ts';
 import { createSeal, MAX_CLOSED_BYTES, sealWith } from '../state/seal.ts';
-import type { Pace, SnapshotStoreOptions } from '../state/snapshot-store.ts';
+import type { UpdatePace, SnapshotStoreOptions } from '../state/snapshot-store.ts';
 import { lastingKeys } from './agents/providers.ts';
 import { systemClock, type ServerTimeouts, type World } from './world.ts';
 
 /** The waits of a real run while others are faster. */
-export const realPace: Pace = { random: Math.random, sleep };
+export const realPace: UpdatePace = { random: Math.random, sleep };
 
 /** Opens the git refs for the snapshot and the sessions. */
 async function openRefs(

@@ -3,11 +3,11 @@ import { dirname } from 'node:path';
 import { secretValues, verifyEnvironment } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
 import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
-import type { Pace } from '../github/client.ts';
+import type { RequestPace } from '../github/client.ts';
 import type { Clock } from '../ports/machine.ts';
 import type { RunDeps } from '../run/deps.ts';
 import { readJournalFile } from '../runner/journal-file.ts';
-import { debug, mask } from '../runner/results.ts';
+import { logDebug, maskValues } from '../runner/results.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 
 /** The environment of this process, and what is derived from it once. Only the entries compose: no other layer knows an adapter. */
@@ -61,7 +61,7 @@ export function createWorld({
     clock: systemClock,
     log,
     debug: (text) => {
-      debug(redact(text));
+      logDebug(redact(text));
     },
     variables: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
     readJournal: () => readJournalFile(runFolder),
@@ -75,7 +75,7 @@ export function createWorld({
 export interface ServerTimeouts {
   /** Maximum time of one git command that talks to the remote, in ms. */
   readonly gitCommandMs: number;
-  readonly request: Pace;
+  readonly request: RequestPace;
 }
 
 /**
@@ -87,7 +87,7 @@ export const systemClock: Clock = { now: () => Math.round(STARTED_AT + performan
 
 /** Returns the secrets that the job gave to this process. */
 export function secretsOf(environment: World['environment'], envNames: readonly string[]): Secrets {
-  return secretsFrom(environment, { envNames, announce: mask });
+  return secretsFrom(environment, { envNames, announce: maskValues });
 }
 
 /** Returns the secrets, with another listener than the runner for those that are found. */

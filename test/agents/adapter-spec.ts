@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
-import type { Step } from '../../testbed/scripted-model/step.ts';
+import type { ModelStep } from '../../testbed/scripted-model/step.ts';
 import { statusBlock } from '../../testbed/scripted-work.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import { callOf } from '../integration/agents/agent-fixture.ts';
 import { commandOf, isRunning, processesWith } from '../integration/processes/process-fixture.ts';
 import { createWorld, installOnce, type Subject } from './agent-world.ts';
 
-export const DONE: Step = {
+export const DONE: ModelStep = {
   kind: 'reply',
   text: `Done.\n\n${statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
 };
@@ -19,7 +19,7 @@ const LOOK = 'env | sort; cat /proc/$PPID/environ | tr "\\0" "\\n"';
 /** A provider failure as this agent reports it, and its expected analysis. */
 interface Failing {
   readonly what: string;
-  readonly step: Step;
+  readonly step: ModelStep;
   readonly kind: NonNullable<Analysis['agentError']>['kind'];
   readonly usageLimit: unknown;
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { dialect as codexEvents } from '../../src/agents/codex/events/dialect.ts';
-import { dialect as copilotEvents } from '../../src/agents/copilot/events/dialect.ts';
-import { dialect as geminiEvents } from '../../src/agents/gemini/events/dialect.ts';
-import { dialect as opencodeEvents } from '../../src/agents/opencode/events/dialect.ts';
-import { dialect as qwenEvents } from '../../src/agents/qwen/events/dialect.ts';
+import { codexDialect } from '../../src/agents/codex/events/dialect.ts';
+import { copilotDialect } from '../../src/agents/copilot/events/dialect.ts';
+import { geminiDialect } from '../../src/agents/gemini/events/dialect.ts';
+import { opencodeDialect } from '../../src/agents/opencode/events/dialect.ts';
+import { qwenDialect } from '../../src/agents/qwen/events/dialect.ts';
 import type { Dialect } from '../../src/agents/reading/agent-event.ts';
 
 /** The parameters of one start of a CLI. */
@@ -45,7 +45,7 @@ const codex: Cli = {
   version: '0.169.0',
   megabytes: 404,
   program: '@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex',
-  events: codexEvents,
+  events: codexDialect,
   takesId: false,
   tellsFailure: true,
   args: ({ url, workFolder, session }) => [
@@ -84,7 +84,7 @@ const gemini: Cli = {
   version: '0.61.0',
   megabytes: 100,
   program: '@google/gemini-cli/bundle/gemini.js',
-  events: geminiEvents,
+  events: geminiDialect,
   takesId: true,
   tellsFailure: true,
   args: ({ session }) => [
@@ -114,7 +114,7 @@ const opencode: Cli = {
   version: '1.18.33',
   megabytes: 354,
   program: 'opencode-linux-x64-baseline/bin/opencode',
-  events: opencodeEvents,
+  events: opencodeDialect,
   takesId: false,
   tellsFailure: false,
   args: ({ session }) => [
@@ -158,7 +158,7 @@ const copilot: Cli = {
   version: '1.0.102',
   megabytes: 189,
   program: '@github/copilot-linux-x64/copilot',
-  events: copilotEvents,
+  events: copilotDialect,
   takesId: true,
   tellsFailure: true,
   args: ({ home, session }) => [
@@ -186,7 +186,7 @@ const qwen: Cli = {
   version: '0.24.4',
   megabytes: 152,
   program: '@qwen-code/qwen-code/cli-entry.js',
-  events: qwenEvents,
+  events: qwenDialect,
   takesId: true,
   tellsFailure: true,
   args: ({ session }) => [

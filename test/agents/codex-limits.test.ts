@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { TOOL_CACHE } from '../../testbed/testbed.ts';
 import { startScriptedModel } from '../../testbed/scripted-model/server.ts';
 import { createCliAgent } from '../../src/agents/cli/agent.ts';
-import { cli } from '../../src/agents/codex/cli.ts';
+import { codexCli } from '../../src/agents/codex/cli.ts';
 import type { AgentSandbox } from '../../src/ports/agent-sandbox.ts';
 import { callOf, createMachine, createMemoryLog } from '../integration/agents/agent-fixture.ts';
 import { installOnce, type Subject } from './agent-world.ts';
@@ -15,7 +15,7 @@ import { DONE } from './adapter-spec.ts';
 // These tests show the limits of the real CLI on a machine where its own sandbox does not start, as on many runners.
 
 const VERSION = '0.169.0';
-const codex: Subject = { name: 'codex', cli, version: VERSION, environment: () => ({}), model: null };
+const codex: Subject = { name: 'codex', cli: codexCli, version: VERSION, environment: () => ({}), model: null };
 const BINARY = join(
   TOOL_CACHE,
   ...['ralph-action', `codex-${VERSION}`, 'node_modules', '@openai', 'codex-linux-x64'],
@@ -50,7 +50,7 @@ async function createPlace({ isolated, allowedTools }: { isolated: boolean; allo
   await chmod(program, 0o755);
   const environment = { ...machine.environment, OPENAI_API_KEY: 'sk-no', OPENAI_BASE_URL: `${model.url}/v1` };
   const configFolder = join(machine.home, 'session', 'codex');
-  const agent = createCliAgent(cli, {
+  const agent = createCliAgent(codexCli, {
     command: { kind: 'path', path: program },
     model: 'gpt-5.5',
     allowedTools,

@@ -4,8 +4,8 @@ import { appendFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Step } from '../../testbed/scripted-model/step.ts';
-import { cli } from '../../src/agents/codex/cli.ts';
+import type { ModelStep } from '../../testbed/scripted-model/step.ts';
+import { codexCli } from '../../src/agents/codex/cli.ts';
 import { MAX_SESSION_BYTES } from '../../src/core/lane/state/state.ts';
 import { callOf } from '../integration/agents/agent-fixture.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
@@ -16,20 +16,18 @@ const KEY = 'sk-proj-a-key-that-opens-nothing';
 
 const codex: Subject = {
   name: 'codex',
-  cli,
+  cli: codexCli,
   version: '0.169.0',
   environment: (url) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1` }),
   model: 'gpt-5.5',
 };
 
-const failing = (status: number, type: string, more: Partial<Extract<Step, { kind: 'error' }>> = {}): Step => ({
-  kind: 'error',
-  status,
-  type,
-  message: 'no',
-  ...more,
-});
-const run = (command: string): Step => ({ kind: 'run', command });
+const failing = (
+  status: number,
+  type: string,
+  more: Partial<Extract<ModelStep, { kind: 'error' }>> = {},
+): ModelStep => ({ kind: 'error', status, type, message: 'no', ...more });
+const run = (command: string): ModelStep => ({ kind: 'run', command });
 
 const RESET = Math.floor(Date.now() / 1000) + 3 * 3600;
 const usageLimit = { error: { type: 'usage_limit_reached', message: 'no', plan_type: 'pro', resets_at: RESET } };

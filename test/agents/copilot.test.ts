@@ -4,8 +4,8 @@ import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { TOOL_CACHE } from '../../testbed/testbed.ts';
-import type { Step } from '../../testbed/scripted-model/step.ts';
-import { cli } from '../../src/agents/copilot/cli.ts';
+import type { ModelStep } from '../../testbed/scripted-model/step.ts';
+import { copilotCli } from '../../src/agents/copilot/cli.ts';
 import { MAX_SESSION_BYTES } from '../../src/core/lane/state/state.ts';
 import { callOf } from '../integration/agents/agent-fixture.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
@@ -17,7 +17,7 @@ const VERSION = '1.0.102';
 
 const copilot: Subject = {
   name: 'copilot',
-  cli,
+  cli: copilotCli,
   version: VERSION,
   environment: (url) => ({
     COPILOT_PROVIDER_API_KEY: KEY,
@@ -28,13 +28,11 @@ const copilot: Subject = {
   model: 'scripted',
 };
 
-const failing = (status: number, type: string, more: Partial<Extract<Step, { kind: 'error' }>> = {}): Step => ({
-  kind: 'error',
-  status,
-  type,
-  message: 'no',
-  ...more,
-});
+const failing = (
+  status: number,
+  type: string,
+  more: Partial<Extract<ModelStep, { kind: 'error' }>> = {},
+): ModelStep => ({ kind: 'error', status, type, message: 'no', ...more });
 
 describeAdapter(copilot, {
   key: KEY,

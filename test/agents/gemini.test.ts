@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Step } from '../../testbed/scripted-model/step.ts';
-import { cli } from '../../src/agents/gemini/cli.ts';
+import type { ModelStep } from '../../testbed/scripted-model/step.ts';
+import { geminiCli } from '../../src/agents/gemini/cli.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
 import { GREETER } from './greeter.ts';
 import { createWorld, type Subject } from './agent-world.ts';
@@ -11,13 +11,13 @@ const KEY = 'AIzaSy-a-key-that-opens-nothing';
 
 const gemini: Subject = {
   name: 'gemini',
-  cli,
+  cli: geminiCli,
   version: '0.61.0',
   environment: (url) => ({ GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: url }),
   model: 'gemini-2.5-pro',
 };
 
-const failing = (status: number, type: string, body?: object): Step => ({
+const failing = (status: number, type: string, body?: object): ModelStep => ({
   kind: 'error',
   status,
   type,

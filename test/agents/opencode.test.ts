@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cli } from '../../src/agents/opencode/cli.ts';
+import { opencodeCli } from '../../src/agents/opencode/cli.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
 import { GREETER } from './greeter.ts';
 import { createWorld, type Subject } from './agent-world.ts';
@@ -10,7 +10,7 @@ const KEY = 'sk-ant-api03-a-key-that-opens-nothing';
 
 const opencode: Subject = {
   name: 'opencode',
-  cli,
+  cli: opencodeCli,
   version: '1.18.33',
   environment: (url) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url }),
   model: 'claude-opus-5-5',

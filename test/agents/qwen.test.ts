@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cli } from '../../src/agents/qwen/cli.ts';
+import { qwenCli } from '../../src/agents/qwen/cli.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
 import { createWorld, type Subject } from './agent-world.ts';
 
@@ -9,7 +9,7 @@ const KEY = 'sk-a-key-that-opens-nothing';
 
 const qwen: Subject = {
   name: 'qwen',
-  cli,
+  cli: qwenCli,
   version: '0.24.4',
   environment: (url) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1` }),
   model: 'qwen3-coder-plus',

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, test, vi } from 'vitest';
 import type { ModelRequest, ScriptedModel } from '../../testbed/scripted-model/server.ts';
-import type { Conversation, Step } from '../../testbed/scripted-model/step.ts';
+import type { Conversation, ModelStep } from '../../testbed/scripted-model/step.ts';
 import { statusBlock } from '../../testbed/scripted-work.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
 import { clis } from './clis.ts';
@@ -10,7 +10,7 @@ import { createWorld } from './fixture.ts';
 
 const missing = inject('missing');
 const BLOCK = statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' });
-const work: readonly Step[] = [
+const work: readonly ModelStep[] = [
   { kind: 'write', text: 'I write.', path: 'hello.txt', content: 'hello\n' },
   { kind: 'run', command: 'git add hello.txt && git commit -qm "Say hello"' },
   { kind: 'reply', text: `Finished.\n\n${BLOCK}` },
@@ -99,6 +99,6 @@ function answered({ requests }: ScriptedModel): readonly ModelRequest[] {
   return requests.filter(({ conversation, isSide }) => conversation !== null && !isSide);
 }
 
-function stepAfter(results: number): Step {
+function stepAfter(results: number): ModelStep {
   return work[results] ?? { kind: 'reply', text: 'There were more results than calls.' };
 }

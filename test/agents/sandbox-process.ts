@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { startScriptedModel } from '../../testbed/scripted-model/server.ts';
-import type { Step } from '../../testbed/scripted-model/step.ts';
+import type { ModelStep } from '../../testbed/scripted-model/step.ts';
 import { createCliAgent } from '../../src/agents/cli/agent.ts';
 import type { AgentName } from '../../src/core/agent-names.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
@@ -27,7 +27,7 @@ export interface SandboxPlay {
   readonly allowedTools: readonly string[];
   /** The first two calls share a sandbox, the third has another; each continues the conversation. */
   readonly calls: readonly {
-    readonly script: readonly Step[];
+    readonly script: readonly ModelStep[];
     /** A command that the agent's user runs afterwards in the work tree; CONFIG is the CLI's folder. */
     readonly then: string;
   }[];
@@ -95,7 +95,7 @@ async function openPlace(nth: number, calls: SandboxPlay['calls']) {
     prices: {},
     listen: opened.listen,
   });
-  const { cli } = await ADAPTERS[play.name]();
+  const cli = await ADAPTERS[play.name]();
   const [log, configFolder] = [createMemoryLog(), join(agentSandbox.folders.session, play.name)];
   const agent = createCliAgent(cli, {
     command: play.command,

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, test } from 'vitest';
 import { TOOL_CACHE } from '../../testbed/testbed.ts';
-import type { Step } from '../../testbed/scripted-model/step.ts';
-import { cli as codex } from '../../src/agents/codex/cli.ts';
-import { cli as gemini } from '../../src/agents/gemini/cli.ts';
+import type { ModelStep } from '../../testbed/scripted-model/step.ts';
+import { codexCli } from '../../src/agents/codex/cli.ts';
+import { geminiCli } from '../../src/agents/gemini/cli.ts';
 import { noOwnMachine, startOwnMachine, sudoUser } from '../own-machine.ts';
 import { DONE } from './adapter-spec.ts';
 import { commandOf, installOnce, type Subject } from './agent-world.ts';
@@ -18,7 +18,7 @@ const KEY = 'a-key-that-opens-nothing';
 const subjects: readonly (Subject & { readonly plant: string })[] = [
   {
     name: 'gemini',
-    cli: gemini,
+    cli: geminiCli,
     version: '0.61.0',
     environment: (url) => ({ GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: url }),
     model: 'gemini-2.5-pro',
@@ -27,7 +27,7 @@ const subjects: readonly (Subject & { readonly plant: string })[] = [
   },
   {
     name: 'codex',
-    cli: codex,
+    cli: codexCli,
     version: '0.169.0',
     environment: (url) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1` }),
     model: 'gpt-5.5',
@@ -35,7 +35,7 @@ const subjects: readonly (Subject & { readonly plant: string })[] = [
   },
 ];
 
-const WORK: readonly Step[] = [
+const WORK: readonly ModelStep[] = [
   { kind: 'write', path: 'hello.txt', content: 'hello\n' },
   { kind: 'run', command: 'git add hello.txt && git commit -q -m "Say hello"' },
   DONE,

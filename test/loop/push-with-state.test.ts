@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseState, type LaneState } from '../../src/core/lane/state/state.ts';
-import { untouched } from '../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../src/core/tasks/queue.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { RunRecord } from '../../src/run/run-record.ts';
 import { HOUR } from '../unit/core/core-fixtures.ts';
@@ -156,7 +156,7 @@ describe('the lying record of a killed main with a valid seal,', () => {
   } as const;
   const lie = (state: LaneState): LaneState => ({
     ...state,
-    tasks: { 'issue-1': done, 'issue-2': done, 'issue-7': { ...untouched, approval } },
+    tasks: { 'issue-1': done, 'issue-2': done, 'issue-7': { ...untouchedProgress, approval } },
     pause: { by: 'owner', at: 1 },
     windows: { hour: null, day: null },
     ledger: [],

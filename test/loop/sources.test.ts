@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { untouched } from '../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../src/core/tasks/queue.ts';
 import type { Dependency, Issue } from '../../src/ports/forge.ts';
 import { UserError } from '../../src/errors.ts';
 import { finisher, steadyWorker, type Behaviour } from './stage/behaviours.ts';
@@ -352,7 +352,7 @@ describe('a file that cannot be read', () => {
       ...state,
       tasks: {
         ...state.tasks,
-        'plan-a': { ...untouched, state: 'done', attempts: 1, doneCommit: 'c', unmarked: true },
+        'plan-a': { ...untouchedProgress, state: 'done', attempts: 1, doneCommit: 'c', unmarked: true },
       },
     }));
     for (const [prepare, expected] of [

@@ -75,30 +75,44 @@ test.each<[string, string, readonly string[]]>([
   expect(brokenBy(`src/${from}`, `src/${to}`)).toEqual(rules);
 });
 
-/** Names that say nothing by themselves: no two files may export one of them. */
-const VAGUE = ['textOf', 'nameOf', 'named', 'titleOf', 'laneOf', 'isOurs'];
-
-/** Returns the files of src/ by exported name, for all kinds of exports or for functions only. */
-function exportersOf(kind: 'any' | 'function'): ReadonlyMap<string, readonly string[]> {
-  const pattern =
-    kind === 'function'
-      ? /^export (?:async )?function\*? (\w+)/gm
-      : /^export (?:async )?(?:function\*?|const|let|class|type|interface) (\w+)/gm;
-  const files = readdirSync(join(root, 'src'), { recursive: true }).map(String);
-  const exporters = new Map<string, readonly string[]>();
-  for (const file of files.filter((path) => path.endsWith('.ts')))
-    for (const [, name = ''] of readFileSync(join(root, 'src', file), 'utf8').matchAll(pattern))
-      exporters.set(name, [...(exporters.get(name) ?? []), file]);
-  return exporters;
+/** Returns the text of each source file below a folder, by its path. */
+function textsIn(folder: string): ReadonlyMap<string, string> {
+  const files = readdirSync(join(root, folder), { recursive: true }).map(String);
+  return new Map(
+    files.filter((path) => path.endsWith('.ts')).map((path) => [path, readFileSync(join(root, folder, path), 'utf8')]),
+  );
 }
 
-test.each(VAGUE)('no two files export %s', (name) => {
-  expect((exportersOf('any').get(name) ?? []).slice(1)).toEqual([]);
+/** Returns the files of a folder by the name that they export; passing on another file's name does not count. */
+function exportersIn(folder: string): ReadonlyMap<string, readonly string[]> {
+  const exporters = new Map<string, ReadonlySet<string>>();
+  for (const [file, text] of textsIn(folder))
+    for (const [, name = ''] of text.matchAll(
+      /^export (?:async |abstract )?(?:function\*?|const|let|class|type|interface|enum) (\w+)/gm,
+    ))
+      exporters.set(name, new Set([...(exporters.get(name) ?? []), file]));
+  return new Map([...exporters].map(([name, files]) => [name, [...files]]));
+}
+
+test.each([
+  ['src', 3000],
+  ['testbed', 200],
+  ['bench', 100],
+  ['scripts', 30],
+])('no two files of %s/ export one name', (folder, atLeast) => {
+  const exporters = exportersIn(folder);
+  expect(exporters.size).toBeGreaterThan(atLeast);
+  expect([...exporters].filter(([, files]) => files.length > 1)).toEqual([]);
 });
 
-test('no two exported functions have one name', () => {
-  const exporters = exportersOf('function');
-  expect(exporters.size).toBeGreaterThan(1000);
-  const twice = [...exporters].filter(([, files]) => files.length > 1);
-  expect(twice).toEqual([]);
+test('every exported name of src/ has two words or a capital, except those that the launchers of the bundle call', () => {
+  const short = [...exportersIn('src')].filter(([name]) => /^[a-z][a-z0-9]*$/.test(name));
+  expect(short).toEqual(['main', 'post', 'cli'].map((name) => [name, ['entries/action.ts']]));
+});
+
+test('every exported function of src/ has a comment', () => {
+  const silent = [...textsIn('src')].flatMap(([file, text]) =>
+    [...text.matchAll(/(?<!\*\/\n)^export (?:async )?function\*? (\w+)/gm)].map(([, name]) => `${file}: ${name}`),
+  );
+  expect(silent).toEqual([]);
 });

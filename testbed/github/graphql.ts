@@ -1,11 +1,11 @@
 import type { Violation } from '../openapi/validator.ts';
-import { type Answer, type Call, text } from './route.ts';
+import { type GitHubAnswer, type Call, text } from './route.ts';
 
 /**
  * Answers a GraphQL query: always with status 200, and with `errors` beside the available data. The `graphql` package
  * executes queries on GitHub's schema.
  */
-export async function answerGraphql(call: Call): Promise<Answer> {
+export async function answerGraphql(call: Call): Promise<GitHubAnswer> {
   const { graphql, createRoot, schema } = await loadSchema();
   const { query, variables } = call.body;
   const unknown = call.state.settings.unknownFields.filter((name) => new RegExp(`\\b${name}\\b`).test(text(query)));
@@ -37,7 +37,7 @@ function unknownField(name: string): object {
 }
 
 /** GraphQL's answer when its hourly points are used up; the status is still 200. */
-export const graphqlExhausted: Answer = {
+export const graphqlExhausted: GitHubAnswer = {
   status: 200,
   body: {
     errors: [

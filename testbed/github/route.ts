@@ -8,7 +8,7 @@ export interface Route {
   /** The path below `/repos/{owner}/{repo}`, with `:name` for a variable part; '' is the repository itself. */
   readonly path: string;
   readonly needs: readonly Right[];
-  readonly answer: (call: Call) => Answer | Promise<Answer>;
+  readonly answer: (call: Call) => GitHubAnswer | Promise<GitHubAnswer>;
 }
 
 type Right = `${Area}=${'read' | 'write'}`;
@@ -57,7 +57,7 @@ export interface Call {
   readonly logStorage: string;
 }
 
-export interface Answer {
+export interface GitHubAnswer {
   readonly status: number;
   /** The body; undefined for an answer without one. */
   readonly body?: unknown;
@@ -70,7 +70,7 @@ export const notFound = refusal(404, 'Not Found');
 export const issuesDisabled = refusal(410, 'Issues has been disabled in this repository.');
 
 /** Returns an answer in the form of GitHub's basic error. */
-export function refusal(status: number, message: string): Answer {
+export function refusal(status: number, message: string): GitHubAnswer {
   return { status, body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status) } };
 }
 
@@ -81,7 +81,7 @@ export interface FieldError {
   readonly message?: string;
 }
 
-export function invalid(...errors: readonly FieldError[]): Answer {
+export function invalid(...errors: readonly FieldError[]): GitHubAnswer {
   return {
     status: 422,
     body: { message: 'Validation Failed', documentation_url: 'https://docs.github.com/rest', errors, status: '422' },
@@ -92,7 +92,7 @@ export function invalid(...errors: readonly FieldError[]): Answer {
 const MAX_BODY_CHARS = 65_536;
 
 /** Returns the answer to a body that is too long, or null if it is short enough. */
-export function tooLong(body: unknown, resource: string): Answer | null {
+export function tooLong(body: unknown, resource: string): GitHubAnswer | null {
   if (typeof body !== 'string' || [...body].length <= MAX_BODY_CHARS) return null;
   return invalid({
     resource,
@@ -103,7 +103,7 @@ export function tooLong(body: unknown, resource: string): Answer | null {
 }
 
 /** Returns the page of `items` that the call requests. */
-export function page<T>(call: Call, items: readonly T[], render: (item: T) => object): Answer {
+export function page<T>(call: Call, items: readonly T[], render: (item: T) => object): GitHubAnswer {
   const size = Math.min(Number(call.query.get('per_page') ?? 30), 100);
   const number = Number(call.query.get('page') ?? 1);
   const last = Math.max(1, Math.ceil(items.length / size));

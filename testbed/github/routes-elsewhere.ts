@@ -1,11 +1,11 @@
-import { type Answer, type Call, notFound } from './route.ts';
+import { type GitHubAnswer, type Call, notFound } from './route.ts';
 import { fileAnswer } from './routes-settings.ts';
 import { strangeIssue } from './state.ts';
 
 /**
  * Answers requests outside the repository: for accounts, files of other repositories, and issues that were transferred to one.
  */
-export function answerElsewhere(call: Omit<Call, 'parameters'> & { readonly method: string }): Answer {
+export function answerElsewhere(call: Omit<Call, 'parameters'> & { readonly method: string }): GitHubAnswer {
   const { method, path, state, render } = call;
   const login = /^\/users\/([^/]+)$/.exec(path)?.[1];
   if (method === 'GET' && login !== undefined) return user(call, decodeURIComponent(login));
@@ -20,6 +20,6 @@ export function answerElsewhere(call: Omit<Call, 'parameters'> & { readonly meth
   return method === 'GET' && text !== undefined ? fileAnswer(decodeURIComponent(file?.[2] ?? ''), text) : notFound;
 }
 
-function user({ render }: Pick<Call, 'render'>, login: string): Answer {
+function user({ render }: Pick<Call, 'render'>, login: string): GitHubAnswer {
   return login.endsWith('-deleted') ? notFound : { status: 200, body: render.user(login) };
 }

@@ -1,5 +1,5 @@
 import {
-  type Answer,
+  type GitHubAnswer,
   type Call,
   invalid,
   issuesDisabled,
@@ -111,7 +111,7 @@ export const issueRoutes: readonly Route[] = [
   },
 ];
 
-function withIssue(answer: (issue: StoredIssue, call: Call) => Answer): (call: Call) => Answer {
+function withIssue(answer: (issue: StoredIssue, call: Call) => GitHubAnswer): (call: Call) => GitHubAnswer {
   return (call) => {
     const issue = call.state.issues.find((candidate) => String(candidate.number) === call.parameters['number']);
     return issue === undefined ? goneOrNever(call) : answer(issue, call);
@@ -119,7 +119,7 @@ function withIssue(answer: (issue: StoredIssue, call: Call) => Answer): (call: C
 }
 
 /** Answers for an issue that does not exist: 410 if it was deleted, a redirect if it was transferred, 404 otherwise. */
-function goneOrNever({ state, parameters, render, path }: Call): Answer {
+function goneOrNever({ state, parameters, render, path }: Call): GitHubAnswer {
   const number = Number(parameters['number']);
   const gone = state.gone.get(number);
   if (gone === undefined) return notFound;
@@ -138,7 +138,9 @@ function goneOrNever({ state, parameters, render, path }: Call): Answer {
  * Restricts a change by the token's rights: `pull-requests: write` alone is enough for pull requests, and for nothing
  * else.
  */
-function writable(answer: (issue: StoredIssue, call: Call) => Answer): (issue: StoredIssue, call: Call) => Answer {
+function writable(
+  answer: (issue: StoredIssue, call: Call) => GitHubAnswer,
+): (issue: StoredIssue, call: Call) => GitHubAnswer {
   return (issue, call) => {
     const isPull = call.state.pulls.some((pull) => pull.number === issue.number);
     return isPull || call.token.permissions.issues === 'write'
@@ -150,14 +152,14 @@ function writable(answer: (issue: StoredIssue, call: Call) => Answer): (issue: S
   };
 }
 
-function withComment(answer: (comment: StoredComment, call: Call) => Answer): (call: Call) => Answer {
+function withComment(answer: (comment: StoredComment, call: Call) => GitHubAnswer): (call: Call) => GitHubAnswer {
   return (call) => {
     const comment = call.state.comments.find((candidate) => String(candidate.id) === call.parameters['id']);
     return comment === undefined ? notFound : answer(comment, call);
   };
 }
 
-function listIssues(call: Call): Answer {
+function listIssues(call: Call): GitHubAnswer {
   const { state, query, render } = call;
   if (!state.settings.issuesEnabled) return issuesDisabled;
   const wanted = query.get('labels')?.split(',').filter(Boolean) ?? [];
@@ -169,7 +171,7 @@ function listIssues(call: Call): Answer {
   return page(call, query.get('direction') === 'asc' ? found : found.reverse(), render.issue);
 }
 
-function updateIssue(issue: StoredIssue, { state, body, render, viewer, now }: Call): Answer {
+function updateIssue(issue: StoredIssue, { state, body, render, viewer, now }: Call): GitHubAnswer {
   const refused = tooLong(body['body'], 'Issue');
   if (refused !== null) return refused;
   const deed = { by: viewer.login, now };
@@ -191,19 +193,19 @@ function updateIssue(issue: StoredIssue, { state, body, render, viewer, now }: C
 }
 
 /** Assigns people; a login that cannot be assigned is silently left out. */
-function assign(issue: StoredIssue, { state, body, render }: Call): Answer {
+function assign(issue: StoredIssue, { state, body, render }: Call): GitHubAnswer {
   const asked = Array.isArray(body['assignees']) ? body['assignees'].map(text) : [];
   issue.assignees.push(...asked.filter((login) => state.collaborators.has(login) && !issue.assignees.includes(login)));
   return { status: 201, body: render.issue(issue) };
 }
 
-function listComments(issue: StoredIssue, call: Call): Answer {
+function listComments(issue: StoredIssue, call: Call): GitHubAnswer {
   const since = Date.parse(call.query.get('since') ?? '1970-01-01T00:00:00Z');
   const found = call.state.comments.filter((comment) => comment.issue === issue.number && comment.updatedAt >= since);
   return page(call, found, call.render.comment);
 }
 
-function createComment(issue: StoredIssue, { state, body, render, viewer, now }: Call): Answer {
+function createComment(issue: StoredIssue, { state, body, render, viewer, now }: Call): GitHubAnswer {
   if (issue.locked) return refusal(403, 'Unable to create comment because issue is locked.');
   const written = text(body['body']);
   if (written.trim() === '') return invalid({ resource: 'IssueComment', code: 'missing_field', field: 'body' });
@@ -215,14 +217,14 @@ function createComment(issue: StoredIssue, { state, body, render, viewer, now }:
   );
 }
 
-function updateComment(comment: StoredComment, { state, body, render, viewer, now }: Call): Answer {
+function updateComment(comment: StoredComment, { state, body, render, viewer, now }: Call): GitHubAnswer {
   const refused = tooLong(body['body'], 'IssueComment');
   if (refused !== null) return refused;
   editComment(state, comment.id, { body: text(body['body']), by: viewer.login, now });
   return { status: 200, body: render.comment(comment) };
 }
 
-function createLabel({ state, body, render }: Call): Answer {
+function createLabel({ state, body, render }: Call): GitHubAnswer {
   const name = text(body['name']);
   if (state.labels.some((label) => sameName(label.name, name)))
     return invalid({ resource: 'Label', code: 'already_exists', field: 'name' });
@@ -236,18 +238,18 @@ function createLabel({ state, body, render }: Call): Answer {
   return { status: 201, body: render.label(label) };
 }
 
-function labelsOf(issue: StoredIssue, { state, render }: Call): Answer {
+function labelsOf(issue: StoredIssue, { state, render }: Call): GitHubAnswer {
   return { status: 200, body: state.labels.filter((label) => issue.labels.includes(label.name)).map(render.label) };
 }
 
-function addLabels(issue: StoredIssue, call: Call): Answer {
+function addLabels(issue: StoredIssue, call: Call): GitHubAnswer {
   const { state, viewer, now } = call;
   for (const label of labelNames(call.body['labels']))
     labelIssue(state, issue.number, { label, by: viewer.login, now });
   return labelsOf(issue, call);
 }
 
-function removeLabel(issue: StoredIssue, call: Call): Answer {
+function removeLabel(issue: StoredIssue, call: Call): GitHubAnswer {
   const { state, viewer, now, parameters } = call;
   const isRemoved = unlabelIssue(state, issue.number, { label: parameters['name'] ?? '', by: viewer.login, now });
   return isRemoved ? labelsOf(issue, call) : refusal(404, 'Label does not exist');
@@ -261,7 +263,7 @@ function labelNames(labels: unknown): readonly string[] {
     : [];
 }
 
-function listReferences(call: Call, references: readonly IssueReference[]): Answer {
+function listReferences(call: Call, references: readonly IssueReference[]): GitHubAnswer {
   const { state, render } = call;
   if (!state.settings.dependenciesKnown) return notFound;
   return page(
@@ -284,7 +286,7 @@ function resolve(
   return { issue, repository: `${repository.owner}/${repository.name}` };
 }
 
-function listReactions(call: Call, on: StoredReaction['on']): Answer {
+function listReactions(call: Call, on: StoredReaction['on']): GitHubAnswer {
   return page(
     call,
     call.state.reactions.filter((reaction) => sameTarget(reaction.on, on)),
@@ -293,7 +295,7 @@ function listReactions(call: Call, on: StoredReaction['on']): Answer {
 }
 
 /** Adds a reaction; if the account already gave the same one, it is returned with 200 instead of 201. */
-function react({ state, body, render, viewer, now }: Call, on: StoredReaction['on']): Answer {
+function react({ state, body, render, viewer, now }: Call, on: StoredReaction['on']): GitHubAnswer {
   const thread = on.kind === 'issue' ? on.number : state.comments.find(({ id }) => id === on.id)?.issue;
   if (state.issues.some(({ number, locked }) => number === thread && locked))
     return refusal(403, 'Unable to create reaction because issue is locked.');

@@ -1,4 +1,4 @@
-import { type Answer, type Call, invalid, notFound, page, refusal, type Route, text, tooLong } from './route.ts';
+import { type GitHubAnswer, type Call, invalid, notFound, page, refusal, type Route, text, tooLong } from './route.ts';
 import { newId, newIssue, type StoredIssue, type StoredPull } from './state.ts';
 
 export const pullRoutes: readonly Route[] = [
@@ -24,7 +24,7 @@ interface Found {
   readonly issue: StoredIssue;
 }
 
-function withPull(answer: (found: Found, call: Call) => Answer): (call: Call) => Promise<Answer> {
+function withPull(answer: (found: Found, call: Call) => GitHubAnswer): (call: Call) => Promise<GitHubAnswer> {
   return async (call) => {
     await followBranches(call);
     const pull = call.state.pulls.find((candidate) => String(candidate.number) === call.parameters['number']);
@@ -33,7 +33,7 @@ function withPull(answer: (found: Found, call: Call) => Answer): (call: Call) =>
   };
 }
 
-async function listPulls(call: Call): Promise<Answer> {
+async function listPulls(call: Call): Promise<GitHubAnswer> {
   await followBranches(call);
   const { state, query, render } = call;
   const wanted = query.get('state') ?? 'open';
@@ -56,7 +56,7 @@ async function listPulls(call: Call): Promise<Answer> {
  * Opens a pull request. Checks in GitHub's order: the token's right to open one, both branches, an existing pull
  * request, and anything to merge.
  */
-async function createPull(call: Call): Promise<Answer> {
+async function createPull(call: Call): Promise<GitHubAnswer> {
   const { state, body, token, render, viewer, now } = call;
   if (token.kind === 'app' && token.login === 'github-actions[bot]' && !state.settings.actionsMayOpenPullRequests) {
     return refusal(403, 'GitHub Actions is not permitted to create or approve pull requests.');
@@ -108,7 +108,7 @@ async function createPull(call: Call): Promise<Answer> {
   return { status: 201, body: render.pull(pull) };
 }
 
-function updatePull({ pull, issue }: Found, { body, render, now }: Call): Answer {
+function updatePull({ pull, issue }: Found, { body, render, now }: Call): GitHubAnswer {
   const refused = tooLong(body['body'], 'Issue');
   if (refused !== null) return refused;
   if (body['title'] !== undefined) issue.title = text(body['title']);
@@ -123,7 +123,7 @@ function updatePull({ pull, issue }: Found, { body, render, now }: Call): Answer
 }
 
 /** Requests reviews; one login that cannot review makes GitHub refuse the whole request. */
-function requestReview({ pull, issue }: Found, { state, body, render }: Call): Answer {
+function requestReview({ pull, issue }: Found, { state, body, render }: Call): GitHubAnswer {
   const asked = names(body['reviewers']);
   // GitHub's message is longer; its OpenAPI description does not specify a text.
   if (asked.some((login) => login === issue.author.login || !state.collaborators.has(login))) return { status: 422 };

@@ -1,4 +1,4 @@
-import { type Answer, type Call, notFound, page, type Route } from './route.ts';
+import { type GitHubAnswer, type Call, notFound, page, type Route } from './route.ts';
 import type { StoredCache } from './state.ts';
 
 /** Routes of the repository itself, its collaborators and its Actions caches. */
@@ -20,7 +20,7 @@ export const repositoryRoutes: readonly Route[] = [
  * Answers with an account's permission: anyone may read a public repository; a login that ends in `-deleted` does not
  * exist.
  */
-function permission({ state, parameters, render }: Call): Answer {
+function permission({ state, parameters, render }: Call): GitHubAnswer {
   const login = parameters['login'] ?? '';
   if (login.endsWith('-deleted')) return notFound;
   const { permission: level, roleName } = state.collaborators.get(login) ?? { permission: 'read', roleName: 'read' };
@@ -34,7 +34,7 @@ function permission({ state, parameters, render }: Call): Answer {
   };
 }
 
-function listJobs(call: Call): Answer {
+function listJobs(call: Call): GitHubAnswer {
   const { run, attempt } = call.parameters;
   const found = call.state.jobs.filter(
     ({ runId, runAttempt }) => String(runId) === run && String(runAttempt) === attempt,
@@ -44,7 +44,7 @@ function listJobs(call: Call): Answer {
   return { ...answer, body: { total_count: found.length, jobs: answer.body } };
 }
 
-function listCaches(call: Call): Answer {
+function listCaches(call: Call): GitHubAnswer {
   const found = matching(call, (cache, key) => cache.key.startsWith(key));
   // Restores are not counted here, so the default order, by last access, equals the order by creation.
   const measure = (cache: StoredCache) =>
@@ -54,14 +54,14 @@ function listCaches(call: Call): Answer {
   return { ...answer, body: { total_count: found.length, actions_caches: answer.body } };
 }
 
-function deleteCaches(call: Call): Answer {
+function deleteCaches(call: Call): GitHubAnswer {
   const found = matching(call, (cache, key) => cache.key === key);
   if (found.length === 0) return notFound;
   for (const cache of found) call.caches.remove(cache);
   return { status: 200, body: { total_count: found.length, actions_caches: found.map(call.render.cache) } };
 }
 
-function deleteCache({ caches, parameters }: Call): Answer {
+function deleteCache({ caches, parameters }: Call): GitHubAnswer {
   const found = caches.list().find(({ id }) => String(id) === parameters['id']);
   if (found === undefined) return notFound;
   caches.remove(found);

@@ -1,4 +1,4 @@
-import { type Answer, type Call, notFound, page, refusal, type Route } from './route.ts';
+import { type GitHubAnswer, type Call, notFound, page, refusal, type Route } from './route.ts';
 import { sameName } from './state.ts';
 
 /** Routes of the repository's settings, as far as a token may read them. */
@@ -22,12 +22,12 @@ export const settingRoutes: readonly Route[] = [
 
 const SHA = 'c'.repeat(40);
 
-function label({ state, parameters, render }: Call): Answer {
+function label({ state, parameters, render }: Call): GitHubAnswer {
   const found = state.labels.find(({ name }) => sameName(name, parameters['name'] ?? ''));
   return found === undefined ? notFound : { status: 200, body: render.label(found) };
 }
 
-function workflowPermissions({ state }: Call): Answer {
+function workflowPermissions({ state }: Call): GitHubAnswer {
   return {
     status: 200,
     body: {
@@ -37,14 +37,14 @@ function workflowPermissions({ state }: Call): Answer {
   };
 }
 
-function secrets(call: Call, of: 'secrets' | 'organizationSecrets'): Answer {
+function secrets(call: Call, of: 'secrets' | 'organizationSecrets'): GitHubAnswer {
   const names = call.state.setUp[of];
   const at = new Date(call.now).toISOString();
   const answer = page(call, names, (name) => ({ name, created_at: at, updated_at: at }));
   return { ...answer, body: { total_count: names.length, secrets: answer.body } };
 }
 
-function workflows(call: Call): Answer {
+function workflows(call: Call): GitHubAnswer {
   const known = call.state.setUp.workflows;
   const at = new Date(call.now).toISOString();
   const url = 'https://github.example/workflow';
@@ -55,14 +55,14 @@ function workflows(call: Call): Answer {
   return { ...answer, body: { total_count: known.length, workflows: answer.body } };
 }
 
-async function content({ parameters, textOf }: Call): Promise<Answer> {
+async function content({ parameters, textOf }: Call): Promise<GitHubAnswer> {
   const path = parameters['path'] ?? '';
   const text = await textOf(path);
   return text === null ? notFound : fileAnswer(path, text);
 }
 
 /** Returns GitHub's answer for a file. */
-export function fileAnswer(path: string, text: string): Answer {
+export function fileAnswer(path: string, text: string): GitHubAnswer {
   const url = `https://github.example/${path}`;
   return {
     status: 200,
@@ -74,7 +74,7 @@ export function fileAnswer(path: string, text: string): Answer {
   };
 }
 
-async function matchingRefs({ parameters, branches }: Call): Promise<Answer> {
+async function matchingRefs({ parameters, branches }: Call): Promise<GitHubAnswer> {
   const start = `refs/${parameters['ref'] ?? ''}`;
   const refs = Object.entries(await branches()).map(([name, sha]) => ({ ref: `refs/heads/${name}`, sha }));
   const url = 'https://github.example/ref';
@@ -86,7 +86,7 @@ async function matchingRefs({ parameters, branches }: Call): Promise<Answer> {
   };
 }
 
-function rules(call: Call): Answer {
+function rules(call: Call): GitHubAnswer {
   const { owner, name } = call.state.repository;
   const branch = call.parameters.branch;
   const applied = call.state.setUp.rules.filter((rule) => (rule.branch ?? branch) === branch);
@@ -98,7 +98,7 @@ function rules(call: Call): Answer {
   }));
 }
 
-function rulesets(call: Call): Answer {
+function rulesets(call: Call): GitHubAnswer {
   const { owner, name } = call.state.repository;
   return page(call, call.state.setUp.pushRulesets, (ruleset) => ({
     ...ruleset,
@@ -109,7 +109,7 @@ function rulesets(call: Call): Answer {
   }));
 }
 
-async function protection({ state, parameters, branches }: Call): Promise<Answer> {
+async function protection({ state, parameters, branches }: Call): Promise<GitHubAnswer> {
   const branch = parameters['branch'] ?? '';
   const found = state.setUp.protections.get(branch);
   if (found !== undefined) return { status: 200, body: found };

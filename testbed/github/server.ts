@@ -7,7 +7,7 @@ import { type LogStorage, startLogStorage } from './feedback/log-storage.ts';
 import { createFaults, type FaultEffect, type Faults } from './faults.ts';
 import { answerGraphql, graphqlExhausted, graphqlViolations } from './graphql.ts';
 import { createRenderer } from './render.ts';
-import { type Answer, type Call, notFound, refusal, type Route, text, type TokenIdentity } from './route.ts';
+import { type GitHubAnswer, type Call, notFound, refusal, type Route, text, type TokenIdentity } from './route.ts';
 import { answerElsewhere } from './routes-elsewhere.ts';
 import { issueRoutes } from './routes-issues.ts';
 import { pullRoutes } from './routes-pulls.ts';
@@ -132,7 +132,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
     readonly query: URLSearchParams;
     readonly sent: unknown;
     readonly token: TokenIdentity;
-  }): Promise<Answer> {
+  }): Promise<GitHubAnswer> {
     const { method, path, query, sent, token } = request;
     if (path === '/rate_limit') return { status: 200, body: render.rate() };
     const isGraphql = method === 'POST' && path === '/graphql';
@@ -248,7 +248,7 @@ function send(
   outgoing.end(answer.body === undefined ? undefined : isText ? answer.body : JSON.stringify(answer.body));
 }
 
-function cut(outgoing: ServerResponse, answer: Answer): void {
+function cut(outgoing: ServerResponse, answer: GitHubAnswer): void {
   const body = JSON.stringify(answer.body ?? {});
   outgoing.writeHead(answer.status, {
     'content-type': 'application/json; charset=utf-8',
@@ -257,7 +257,7 @@ function cut(outgoing: ServerResponse, answer: Answer): void {
   outgoing.write(body.slice(0, body.length / 2), () => outgoing.destroy());
 }
 
-function linkHeader(address: URL, { next, last }: NonNullable<Answer['more']>): string {
+function linkHeader(address: URL, { next, last }: NonNullable<GitHubAnswer['more']>): string {
   const link = (page: number, relation: string) => {
     address.searchParams.set('page', String(page));
     return `<${address.href}>; rel="${relation}"`;

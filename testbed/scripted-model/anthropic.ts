@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer, Dialect, OfferedTool, ServerEvent, Stream, TypedData } from './exchange.ts';
+import type { ModelAnswer, Dialect, OfferedTool, ServerEvent, Stream, TypedData } from './exchange.ts';
 import type { Conversation, StepError } from './step.ts';
 import { folderIn } from './tools.ts';
 
@@ -65,11 +65,11 @@ function messageOf({ model = 'scripted' }: MessageBody) {
   };
 }
 
-function endOf({ use }: Answer) {
+function endOf({ use }: ModelAnswer) {
   return { stop_reason: use === null ? 'end_turn' : 'tool_use', stop_sequence: null };
 }
 
-function streamOf(body: MessageBody, answer: Answer): Stream {
+function streamOf(body: MessageBody, answer: ModelAnswer): Stream {
   return {
     said: [
       named({ type: 'message_start', message: messageOf(body) }),
@@ -90,7 +90,7 @@ type Content =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: object | string };
 
-function contentOf({ text, use }: Answer): Content[] {
+function contentOf({ text, use }: ModelAnswer): Content[] {
   const said: Content[] = text === null ? [] : [{ type: 'text', text }];
   if (use === null) return said;
   const id = `toolu_${randomUUID().replaceAll('-', '')}`;

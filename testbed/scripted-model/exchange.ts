@@ -19,8 +19,8 @@ export interface Exchange {
   readonly folder: string | null;
   /** The form of the answer: one body, server-sent events, or Amazon's frames. */
   readonly form: 'whole' | 'events' | 'frames';
-  whole(answer: Answer): object;
-  stream(answer: Answer): Stream;
+  whole(answer: ModelAnswer): object;
+  stream(answer: ModelAnswer): Stream;
   errorBody(error: ErrorStep): object;
   errorEvents(error: StepError): readonly ServerEvent[];
 }
@@ -35,7 +35,7 @@ export interface OfferedTool {
 }
 
 /** The model's text and tool call; the answer is empty if both are absent. */
-export interface Answer {
+export interface ModelAnswer {
   readonly text: string | null;
   readonly use: ToolUse | null;
 }

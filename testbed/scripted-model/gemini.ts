@@ -1,4 +1,4 @@
-import type { Answer, Dialect, ServerEvent } from './exchange.ts';
+import type { ModelAnswer, Dialect, ServerEvent } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
 import { promptIn } from './prompt-text.ts';
 import { folderIn } from './tools.ts';
@@ -71,11 +71,11 @@ function errorBody(code: number, { type, message }: StepError): object {
 }
 
 /** Splits an answer: the text comes before the tool call. */
-function piecesOf({ text, use }: Answer): readonly Answer[] {
+function piecesOf({ text, use }: ModelAnswer): readonly ModelAnswer[] {
   return [...(text === null ? [] : [{ text, use: null }]), ...(use === null ? [] : [{ text: null, use }])];
 }
 
-function chunk({ text, use }: Answer, end: string | null): object {
+function chunk({ text, use }: ModelAnswer, end: string | null): object {
   const parts = [
     ...(text === null ? [] : [{ text }]),
     ...(use === null ? [] : [{ functionCall: { name: use.tool, args: use.input } }]),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer, Dialect, OfferedTool, ServerEvent, Stream } from './exchange.ts';
+import type { ModelAnswer, Dialect, OfferedTool, ServerEvent, Stream } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
 import { promptIn } from './prompt-text.ts';
 import { folderIn } from './tools.ts';
@@ -85,7 +85,7 @@ const USAGE = {
   completion_tokens_details: { reasoning_tokens: 5 },
 };
 
-function messageOf({ text, use }: Answer): object {
+function messageOf({ text, use }: ModelAnswer): object {
   if (use === null) return { role: 'assistant', content: text };
   const input = typeof use.input === 'string' ? { input: use.input } : use.input;
   const call = { name: use.tool, arguments: JSON.stringify(input) };
@@ -93,7 +93,7 @@ function messageOf({ text, use }: Answer): object {
   return { role: 'assistant', content: text, tool_calls: [{ index: 0, id, type: 'function', function: call }] };
 }
 
-function endOf({ use }: Answer): string {
+function endOf({ use }: ModelAnswer): string {
   return use === null ? 'stop' : 'tool_calls';
 }
 
@@ -101,12 +101,12 @@ function headOf({ model = 'scripted' }: ChatBody, object: string) {
   return { id: `chatcmpl-${randomUUID()}`, object, created: Math.floor(Date.now() / 1000), model };
 }
 
-function wholeOf(body: ChatBody, answer: Answer): object {
+function wholeOf(body: ChatBody, answer: ModelAnswer): object {
   const choice = { index: 0, message: messageOf(answer), finish_reason: endOf(answer) };
   return { ...headOf(body, 'chat.completion'), choices: [choice], usage: USAGE };
 }
 
-function streamOf(body: ChatBody, answer: Answer): Stream {
+function streamOf(body: ChatBody, answer: ModelAnswer): Stream {
   const head = headOf(body, 'chat.completion.chunk');
   const chunk = (delta: object, end: string | null): ServerEvent =>
     unnamed({ ...head, choices: [{ index: 0, delta, finish_reason: end }] });
@@ -117,7 +117,7 @@ function streamOf(body: ChatBody, answer: Answer): Stream {
 }
 
 /** Splits an answer: the text comes before the tool call. */
-function piecesOf({ text, use }: Answer): readonly Answer[] {
+function piecesOf({ text, use }: ModelAnswer): readonly ModelAnswer[] {
   return text === null || use === null
     ? [{ text, use }]
     : [

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer, Dialect, OfferedTool, ServerEvent, Stream, TypedData } from './exchange.ts';
+import type { ModelAnswer, Dialect, OfferedTool, ServerEvent, Stream, TypedData } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
 import { promptIn } from './prompt-text.ts';
 import { folderIn } from './tools.ts';
@@ -111,7 +111,7 @@ function responseOf({ model = 'scripted' }: ResponseBody, more: object): object 
   };
 }
 
-function outputOf({ text, use }: Answer): readonly TypedData[] {
+function outputOf({ text, use }: ModelAnswer): readonly TypedData[] {
   const said: TypedData[] =
     text === null
       ? []
@@ -135,7 +135,7 @@ function outputOf({ text, use }: Answer): readonly TypedData[] {
   ];
 }
 
-function streamOf(body: ResponseBody, answer: Answer): Stream {
+function streamOf(body: ResponseBody, answer: ModelAnswer): Stream {
   const output = outputOf(answer);
   return {
     said: [

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { eventFrame } from './amazon-frames.ts';
-import type { Answer, Exchange, ServerEvent } from './exchange.ts';
-import type { Step } from './step.ts';
+import type { ModelAnswer, Exchange, ServerEvent } from './exchange.ts';
+import type { ModelStep } from './step.ts';
 import { useFor } from './tools.ts';
 
 /** Answers with a step, in the API format of the request. */
-export function send(response: ServerResponse, step: Step, exchange: Exchange): void {
+export function send(response: ServerResponse, step: ModelStep, exchange: Exchange): void {
   switch (step.kind) {
     case 'hang':
       return;
@@ -22,7 +22,7 @@ export function send(response: ServerResponse, step: Step, exchange: Exchange): 
   }
 }
 
-type Spoken = Exclude<Step, { kind: 'hang' | 'error' }>;
+type Spoken = Exclude<ModelStep, { kind: 'hang' | 'error' }>;
 
 /** Sends an answer in one body; a partial answer exists only in a stream. */
 function sendWhole(response: ServerResponse, step: Spoken, exchange: Exchange): void {
@@ -60,7 +60,7 @@ function eventText(name: string | null, data: object | string): string {
   return `${name === null ? '' : `event: ${name}\n`}data: ${text}\n\n`;
 }
 
-function answerOf(step: Spoken, { tools, folder }: Exchange): Answer {
+function answerOf(step: Spoken, { tools, folder }: Exchange): ModelAnswer {
   if (step.kind === 'empty') return { text: null, use: null };
   const text = step.text ?? null;
   if (step.kind === 'use')

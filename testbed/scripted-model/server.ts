@@ -6,7 +6,7 @@ import { gemini } from './gemini.ts';
 import { openaiChat } from './openai-chat.ts';
 import { openaiResponses } from './openai-responses.ts';
 import { send, sendJson } from './sending.ts';
-import type { Conversation, Script, Step } from './step.ts';
+import type { Conversation, Script, ModelStep } from './step.ts';
 
 /** A request as it came in. `conversation` is null unless the request asks for an answer. */
 export interface ModelRequest {
@@ -32,7 +32,7 @@ export interface ScriptedModel {
 const dialects: readonly Dialect[] = [anthropic, openaiResponses, openaiChat, gemini];
 
 /** The answer to a request that uses no step. */
-const TITLE: Step = { kind: 'reply', text: 'A title' };
+const TITLE: ModelStep = { kind: 'reply', text: 'A title' };
 
 /**
  * Starts a stand-in for the providers' APIs on loopback; the path of a request selects the API. A script takes the
@@ -41,7 +41,7 @@ const TITLE: Step = { kind: 'reply', text: 'A title' };
 export async function startScriptedModel({ script }: { readonly script: Script }): Promise<ScriptedModel> {
   const requests: ModelRequest[] = [];
   let answered = 0;
-  const next = (conversation: Conversation): Step => {
+  const next = (conversation: Conversation): ModelStep => {
     if (typeof script === 'function') return script(conversation);
     const step = script[Math.min(answered++, script.length - 1)];
     if (step === undefined) throw new Error('a script needs at least one step');

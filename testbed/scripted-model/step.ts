@@ -1,5 +1,5 @@
 /** One answer of the model, independent of any API. */
-export type Step =
+export type ModelStep =
   | { readonly kind: 'reply'; readonly text: string }
   /** Calls one tool by its name in the CLI under test; `namespace` is the group that contains it. */
   | (Saying & {
@@ -45,7 +45,7 @@ interface Saying {
  * A list answers the n-th request with its n-th step, and every later one with its last step; a function chooses the
  * step by the conversation.
  */
-export type Script = readonly Step[] | ((conversation: Conversation) => Step);
+export type Script = readonly ModelStep[] | ((conversation: Conversation) => ModelStep);
 
 /** The content of a request, as far as a script needs it. */
 export interface Conversation {

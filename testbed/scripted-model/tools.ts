@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import type { OfferedTool, ToolUse } from './exchange.ts';
-import type { Step } from './step.ts';
+import type { ModelStep } from './step.ts';
 
-type Intent = Extract<Step, { kind: 'run' | 'read' | 'write' }>;
+type Intent = Extract<ModelStep, { kind: 'run' | 'read' | 'write' }>;
 
 /** Returns the call of the offered tool that fulfils the intent, or null if none does. */
 export function useFor(intent: Intent, tools: readonly OfferedTool[], folder: string | null): ToolUse | null {

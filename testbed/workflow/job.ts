@@ -6,7 +6,7 @@ import type { JobResult, RunningAction, StepResult } from '../runner.ts';
 import type { Checkout, TestbedMachine } from '../testbed.ts';
 import { holds, interpolate, type Contexts, type JobStatus } from './expressions.ts';
 import type { Performance } from './performance.ts';
-import { compositeSteps, usesAction, type Step } from './workflow.ts';
+import { compositeSteps, usesAction, type WorkflowStep } from './workflow.ts';
 
 interface PlayedStep {
   readonly name: string;
@@ -22,7 +22,7 @@ const PROGRAM_NOT_FOUND = 127;
 export interface Scene {
   readonly on: TestbedMachine;
   readonly performance: Performance;
-  readonly steps: readonly Step[];
+  readonly steps: readonly WorkflowStep[];
   /** Service containers, which are not started here. */
   readonly services: Readonly<Record<string, unknown>>;
   readonly github: Readonly<Record<string, string>>;
@@ -107,7 +107,7 @@ export async function playSteps(scene: Scene): Promise<PlayedJob> {
 }
 
 /** Returns the steps of a composite action of the repository, or null if the step uses none that exists. */
-function ownSteps(workspace: string, { uses = '' }: Step): readonly Step[] | null {
+function ownSteps(workspace: string, { uses = '' }: WorkflowStep): readonly WorkflowStep[] | null {
   if (!uses.startsWith('./') || uses === './') return null;
   const file = join(workspace, uses, 'action.yml');
   return existsSync(file) ? compositeSteps(readFileSync(file, 'utf8')) : null;
@@ -118,7 +118,7 @@ const skipped: Act = { end: 'skipped', log: '', outputs: {}, action: null };
 /** Runs a step whose `if` holds. */
 async function perform(
   { on, github, artifacts, performance: { standIn, onStart, commands } }: Scene,
-  step: Step,
+  step: WorkflowStep,
   { contexts, env }: { readonly contexts: Contexts; readonly env: Readonly<Record<string, string>> },
 ): Promise<Act> {
   const kind = kindOf(step);
@@ -200,7 +200,7 @@ function endOf({ exitCode, log }: StepResult): { readonly end: 'success' | 'fail
   return { end: exitCode === 0 ? 'success' : 'failure', log };
 }
 
-function kindOf(step: Step): 'checkout' | 'action' | 'script' | 'upload' | 'download' | 'app-token' | 'other' {
+function kindOf(step: WorkflowStep): 'checkout' | 'action' | 'script' | 'upload' | 'download' | 'app-token' | 'other' {
   const { uses, run, shell } = step;
   if (run !== undefined) return shell === undefined || shell === 'bash' ? 'script' : 'other';
   if (uses?.startsWith('actions/checkout@') === true) return 'checkout';

@@ -102,7 +102,7 @@ const workflow = z
 /** A workflow file in the form that the testbed can play. */
 export type Workflow = z.output<typeof workflow>;
 export type Job = z.output<typeof job>;
-export type Step = z.output<typeof step>;
+export type WorkflowStep = z.output<typeof step>;
 export type Permissions = z.output<typeof permissions>;
 type Filters = z.output<typeof filters>;
 
@@ -114,7 +114,7 @@ export function parseWorkflow(source: string): Workflow {
 }
 
 /** Returns the steps of a composite action from the text of its action.yml, or null if the action is not composite. */
-export function compositeSteps(source: string): readonly Step[] | null {
+export function compositeSteps(source: string): readonly WorkflowStep[] | null {
   const parsed = composite.safeParse(dataOf(source));
   return parsed.success ? parsed.data.runs.steps : null;
 }
@@ -128,7 +128,7 @@ function dataOf(source: string): unknown {
 }
 
 /** True if a step uses the action, or a copy of it. */
-export function usesAction({ uses, with: inputs }: Step): boolean {
+export function usesAction({ uses, with: inputs }: WorkflowStep): boolean {
   return (
     uses === './' || uses === '$/.github/actions/job' || actionKnownBy(uses ?? '', Object.keys(inputs ?? {})) !== null
   );

@@ -9,8 +9,8 @@ import {
   serverAddress,
   valueIn,
   valuesIn,
-  type Variables,
-  without,
+  type AgentVariables,
+  withoutVariables,
 } from '../cli/access.ts';
 import { claudeProvider } from '../cli/providers.ts';
 import { bedrockApi, claudeProtocol, messagesApi, vertexApi } from './messages/protocol.ts';
@@ -18,7 +18,7 @@ import { bedrockApi, claudeProtocol, messagesApi, vertexApi } from './messages/p
 /** The agent's access to its model: through the broker, which holds the keys, or direct. */
 type Login =
   | BrokeredLogin
-  | { readonly kind: 'direct'; readonly environment: Variables }
+  | { readonly kind: 'direct'; readonly environment: AgentVariables }
   | { readonly kind: 'unusable'; readonly problem: string };
 
 interface BrokeredLogin {
@@ -27,11 +27,11 @@ interface BrokeredLogin {
   /** The provider's address, without a slash at the end. */
   readonly provider: string;
   /** Name of the variable that gets the placeholder → key. */
-  readonly keys: Variables;
+  readonly keys: AgentVariables;
   /** Headers for every request. */
-  readonly headers: Variables;
+  readonly headers: AgentVariables;
   /** The agent's environment, without keys. */
-  readonly environment: Variables;
+  readonly environment: AgentVariables;
 }
 
 /** The kind of API. */
@@ -54,7 +54,7 @@ const HEADERS = 'ANTHROPIC_CUSTOM_HEADERS';
 const BEDROCK_KEY = 'AWS_BEARER_TOKEN_BEDROCK';
 
 /** Returns Claude Code's access to Anthropic, a gateway, Amazon Bedrock or Google Vertex AI. */
-export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
+export const claudeAccessOf: AccessOf = (given, { allowedTools, prices }) => {
   const login = loginOf(given);
   if (login.kind !== 'brokered') return login;
   const { api, environment, provider, keys, headers } = login;
@@ -78,7 +78,7 @@ export const accessOf: AccessOf = (given, { allowedTools, prices }) => {
 };
 
 /** Removes the keys from the agent's environment. A cloud login that is a file or the machine's own stays. */
-export function loginOf(environment: Variables): Login {
+export function loginOf(environment: AgentVariables): Login {
   if (environment['CLAUDE_CODE_USE_BEDROCK'] === '1') return bedrockLogin(environment);
   if (environment['CLAUDE_CODE_USE_VERTEX'] === '1') return vertexLogin(environment);
   const keys = valuesIn(environment, claudeProvider.keys);
@@ -87,7 +87,7 @@ export function loginOf(environment: Variables): Login {
     : brokered(environment, { api: { kind: 'anthropic' }, keys, standard: PROVIDER });
 }
 
-function bedrockLogin(environment: Variables): Login {
+function bedrockLogin(environment: AgentVariables): Login {
   const key = valueIn(environment, BEDROCK_KEY);
   const [accessKeyId, secretAccessKey] = [
     valueIn(environment, 'AWS_ACCESS_KEY_ID'),
@@ -107,7 +107,7 @@ function bedrockLogin(environment: Variables): Login {
   });
 }
 
-function vertexLogin(environment: Variables): Login {
+function vertexLogin(environment: AgentVariables): Login {
   const token = valueIn(environment, 'CLOUDSDK_AUTH_ACCESS_TOKEN') || valueIn(environment, 'GOOGLE_OAUTH_ACCESS_TOKEN');
   if (token === '') return { kind: 'direct', environment };
   const project = valueIn(environment, 'ANTHROPIC_VERTEX_PROJECT_ID');
@@ -134,7 +134,7 @@ function vertexHost(region: string): string {
 
 /** Returns the login through the broker. `standard` is the address if the environment names none. */
 function brokered(
-  environment: Variables,
+  environment: AgentVariables,
   { api, keys, standard }: Pick<BrokeredLogin, 'api' | 'keys'> & { readonly standard: string },
 ): Login {
   const name = ADDRESSES[api.kind];
@@ -152,19 +152,19 @@ function brokered(
     provider,
     keys,
     headers: headersIn(environment[HEADERS] ?? '', /\n/),
-    environment: without(environment, taken),
+    environment: withoutVariables(environment, taken),
   };
 }
 
 /** Returns the variables that lead the agent's CLI to the broker. Requests to this machine bypass the network's proxy. */
 export function brokerEnvironment(
   { api, environment }: Pick<BrokeredLogin, 'api' | 'environment'>,
-  { address, placeholders }: { readonly address: string; readonly placeholders: Variables },
+  { address, placeholders }: { readonly address: string; readonly placeholders: AgentVariables },
 ): Record<string, string> {
   return { ...credentials(api, placeholders), [ADDRESSES[api.kind]]: address, ...bypassProxyForLoopback(environment) };
 }
 
-function credentials(api: Api, placeholders: Variables): Variables {
+function credentials(api: Api, placeholders: AgentVariables): AgentVariables {
   switch (api.kind) {
     case 'anthropic':
       return placeholders;

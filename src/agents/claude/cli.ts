@@ -20,7 +20,7 @@ import { classifyClaudeFailure, missingResult, claudeLimitOf } from './events/fa
 import type { StreamEvent } from './events/collector.ts';
 import { createOutputReader } from './output/reader.ts';
 import { projectSlug } from './try-key.ts';
-import { accessOf } from './access.ts';
+import { claudeAccessOf } from './access.ts';
 import { CO_AUTHORS } from '../cli/providers.ts';
 
 /** The parts of one call's command line. `alsoFolder` is another folder in which it may edit files, or null. */
@@ -36,7 +36,7 @@ const MAX_LINE = 300;
 const NAME = /^\w{1,40}$/;
 
 /** The CLI of Claude Code, with stream-json on stdout. */
-export const cli: AgentCli = {
+export const claudeCli: AgentCli = {
   title: 'Claude Code',
   source: {
     name: '@anthropic-ai/claude-code',
@@ -48,7 +48,7 @@ export const cli: AgentCli = {
     ],
   },
   usesConfigFolder: false,
-  accessOf,
+  accessOf: claudeAccessOf,
   // `2.1.330 (Claude Code)`
   printedVersion: /^(?<version>\S+) \((?<name>[^)]+)\)$/,
   printsRetries: true,

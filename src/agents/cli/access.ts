@@ -5,7 +5,7 @@ import type { ModelProtocol } from '../../ports/broker.ts';
 /** An agent's access to its model: through the broker, which holds the keys, or direct. */
 export type Access =
   | BrokeredAccess
-  | { readonly kind: 'direct'; readonly environment: Variables }
+  | { readonly kind: 'direct'; readonly environment: AgentVariables }
   | { readonly kind: 'unusable'; readonly problem: string };
 
 interface BrokeredAccess {
@@ -14,13 +14,13 @@ interface BrokeredAccess {
   /** Address of the provider, without a slash at the end. */
   readonly provider: string;
   /** Name of the variable that gets the placeholder → key. */
-  readonly keys: Variables;
+  readonly keys: AgentVariables;
   /** Values that must not appear in an answer, including the keys. */
   readonly secrets: readonly string[];
   /** The agent's environment, without keys. */
-  readonly environment: Variables;
+  readonly environment: AgentVariables;
   /** Returns the variables that lead the agent's CLI to the broker at an address. */
-  readonly environmentFor: (at: { readonly address: string; readonly placeholders: Variables }) => Variables;
+  readonly environmentFor: (at: { readonly address: string; readonly placeholders: AgentVariables }) => AgentVariables;
   /** Keys that sign requests and are never sent; null if the key itself is sent. */
   readonly signWith: AwsKeys | null;
 }
@@ -43,13 +43,13 @@ export interface AccessSetting {
 }
 
 /** Removes the keys from an agent's environment. */
-export type AccessOf = (environment: Variables, setting: AccessSetting) => Access;
+export type AccessOf = (environment: AgentVariables, setting: AccessSetting) => Access;
 
-export type Variables = Readonly<Record<string, string>>;
+export type AgentVariables = Readonly<Record<string, string>>;
 
 /** The keys and variables with which a CLI logs in at a provider, if a broker can hold the keys. */
 interface Login {
-  readonly keys: Variables;
+  readonly keys: AgentVariables;
   /** The name of the variable with the provider's address. */
   readonly address: string;
   /** The provider's address if that variable is not set. */
@@ -57,22 +57,22 @@ interface Login {
   /** Names of further variables that are withheld from the agent. */
   readonly withheld?: readonly string[];
   /** The user's headers for every request, for a gateway. */
-  readonly headers?: Variables;
+  readonly headers?: AgentVariables;
   /** The path that is appended to the broker's address for the CLI. */
   readonly path?: string;
   /** Further variables that lead the CLI to the broker. */
-  readonly extraEnvironment?: Variables;
+  readonly extraEnvironment?: AgentVariables;
   readonly protocol: (way: Pick<AccessSetting, 'prices'> & { readonly mayWebSearch: boolean }) => ModelProtocol;
 }
 
 const MIN_SECRET_CHARS = 8;
 
 /** Returns the access through the broker, or the problem of the provider's address. */
-export function brokeredAccess(given: Variables, { allowedTools, prices }: AccessSetting, login: Login): Access {
+export function brokeredAccess(given: AgentVariables, { allowedTools, prices }: AccessSetting, login: Login): Access {
   const { keys, address: variable, standard, withheld = [], headers = {}, path = '', extraEnvironment = {} } = login;
   const provider = serverAddress(valueIn(given, variable) || standard);
   if (provider === null) return noServerAddress(variable);
-  const environment = without(given, [...Object.keys(keys), variable, ...withheld]);
+  const environment = withoutVariables(given, [...Object.keys(keys), variable, ...withheld]);
   return {
     kind: 'brokered',
     protocol: login.protocol({ prices, mayWebSearch: allowsWebSearch(allowedTools) }),
@@ -95,7 +95,7 @@ export function brokeredAccess(given: Variables, { allowedTools, prices }: Acces
  * case, because the CLI would otherwise read it from the repository's file `.env`.
  */
 export function accessByKey(
-  given: Variables,
+  given: AgentVariables,
   setting: AccessSetting,
   login: Omit<Login, 'keys'> & { readonly key: string },
 ): Access {
@@ -108,17 +108,18 @@ export function accessByKey(
 }
 
 /** Returns the value of a variable, or an empty text if it is unset. */
-export function valueIn(environment: Variables, name: string): string {
+export function valueIn(environment: AgentVariables, name: string): string {
   return (environment[name] ?? '').trim();
 }
 
 /** Returns the variables with these names that are not empty. */
-export function valuesIn(environment: Variables, names: readonly string[]): Variables {
+export function valuesIn(environment: AgentVariables, names: readonly string[]): AgentVariables {
   const values = names.map((name): [string, string] => [name, valueIn(environment, name)]);
   return Object.fromEntries(values.filter(([, value]) => value !== ''));
 }
 
-export function without(environment: Variables, names: readonly string[]): Variables {
+/** Returns the environment without the named variables. */
+export function withoutVariables(environment: AgentVariables, names: readonly string[]): AgentVariables {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)));
 }
 
@@ -148,7 +149,7 @@ export function noServerAddress(variable: string): Extract<Access, { kind: 'unus
 }
 
 /** Returns the variables that let requests to this machine bypass the network's proxy. */
-export function bypassProxyForLoopback(environment: Variables): Variables {
+export function bypassProxyForLoopback(environment: AgentVariables): AgentVariables {
   const given = environment['NO_PROXY'] ?? environment['no_proxy'] ?? '';
   const without = [given, '127.0.0.1', 'localhost'].filter(Boolean).join(',');
   return { NO_PROXY: without, no_proxy: without };

@@ -1,8 +1,8 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Transcript } from '../../core/analysis/analysis.ts';
-import { analyze } from '../../core/analysis/analyze.ts';
-import { billed } from '../../core/spending/meter.ts';
+import { analyzeTranscript } from '../../core/analysis/analyze.ts';
+import { withBilledUsage } from '../../core/spending/meter.ts';
 import { asError, messageOf, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentIdentity, AgentRun } from '../../ports/agent.ts';
 import type { ProviderSign } from '../../ports/broker.ts';
@@ -146,12 +146,12 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
     options.log.warning(
       `Between the agent and its model, a request was stopped: ${logLine(why, 200)}. ${started.cli.title} does not ask for that by itself: look at what the agent read and ran.`,
     );
-  return { ...run, analysis: billed(run.analysis, bill) };
+  return { ...run, analysis: withBilledUsage(run.analysis, bill) };
 }
 
 /** Returns an empty result for a call that failed before it had one, because it may have cost something. */
 function brokenRun(error: unknown): AgentRun {
-  const { analysis } = analyze(NOTHING_PRINTED, []);
+  const { analysis } = analyzeTranscript(NOTHING_PRINTED, []);
   return {
     broken: asError(error),
     analysis,

@@ -1,7 +1,7 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Transcript } from '../../core/analysis/analysis.ts';
-import { analyze } from '../../core/analysis/analyze.ts';
+import { analyzeTranscript } from '../../core/analysis/analyze.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
 import { isWithin } from '../../core/isolation/view.ts';
@@ -71,6 +71,7 @@ export interface Started {
   readonly program: Program;
 }
 
+/** Makes one agent call with the CLI; its processes have ended when the call settles. */
 export async function callCli(
   { cli, program }: Started,
   { watch, ...options }: AgentOptions & { readonly watch: StallWatch },
@@ -149,7 +150,7 @@ export async function callCli(
   const judged = stalled === null ? printed : stalledTranscript(printed, stalled, { ...options, cli });
   const transcript = { ...judged, usageLimit: withReset(judged.usageLimit, watch.retryAt()) };
   if (stalled !== null) options.log.warning(logLine(transcript.agentError?.text ?? '', 500));
-  const { analysis, finalChars, endsInFencedBlock } = analyze(transcript, call.doneTexts);
+  const { analysis, finalChars, endsInFencedBlock } = analyzeTranscript(transcript, call.doneTexts);
   return {
     ...(broken === null ? {} : { broken }),
     analysis,

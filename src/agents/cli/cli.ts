@@ -3,7 +3,7 @@ import type { Transcript } from '../../core/analysis/analysis.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
 import type { CollectedOutput } from '../../processes/collect-output.ts';
-import type { Clock } from '../reading/capped-bytes.ts';
+import type { InstantSource } from '../reading/capped-bytes.ts';
 import type { AccessOf } from './access.ts';
 import type { Hiding } from './signed-texts.ts';
 import type { CallEvent, Retrying } from './stall-watch.ts';
@@ -110,7 +110,7 @@ export interface PreparedCall {
 
 /** Gets a call's output as it comes. `now` is the time from which reset times are understood. */
 export interface CallListener {
-  readonly now: Clock;
+  readonly now: InstantSource;
   readonly hear: (event: CallEvent) => void;
 }
 

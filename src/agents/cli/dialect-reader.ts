@@ -1,6 +1,6 @@
 import { renderSpokenText } from '../../core/analysis/spoken-text.ts';
 import { logLine } from '../../processes/log-line.ts';
-import type { AgentEvent, Dialect, Failure } from '../reading/agent-event.ts';
+import type { AgentEvent, Dialect, AgentFailure } from '../reading/agent-event.ts';
 import { classifyFailure, resetOf, usageLimitOf } from '../reading/failure.ts';
 import { createAgentReader } from '../reading/reader.ts';
 import type { CallEvent } from './stall-watch.ts';
@@ -36,7 +36,7 @@ export function openDialectReader(
 /** Returns `judgeStall` of AgentCli for a CLI that prints in a dialect. */
 export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
   return ({ text, status, now }) => {
-    const failure: Failure = { text, status, at: now };
+    const failure: AgentFailure = { text, status, at: now };
     const agentError = classifyFailure(failure, dialect);
     return { agentError, usageLimit: usageLimitOf(failure, agentError.kind, resetOf(failure, now)) };
   };

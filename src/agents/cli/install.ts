@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cut, sentence } from '../../core/text/phrase.ts';
+import { cutText, completeSentence } from '../../core/text/phrase.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import { UserError } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
@@ -198,7 +198,10 @@ function installError(
       `${what}: npm cannot reach the registry. Check the runner's network and proxy, or set agent-path. ${reasonIn(stderr)}`.trim(),
     );
   }
-  return new UserError('infrastructure', `${what}: npm ${sentence(describeCollected(end))} ${reasonIn(stderr)}`.trim());
+  return new UserError(
+    'infrastructure',
+    `${what}: npm ${completeSentence(describeCollected(end))} ${reasonIn(stderr)}`.trim(),
+  );
 }
 
 /** Returns the first line of npm's error that is not a code. */
@@ -206,7 +209,7 @@ function reasonIn(stderr: string): string {
   const lines = stderr
     .split('\n')
     .filter((line) => line.trim() !== '' && !/complete log of this run|npm (warn|notice)/i.test(line));
-  return cut(lines.find((line) => /^npm error (?!code |errno |syscall )/.test(line)) ?? lines.at(-1) ?? '', 300);
+  return cutText(lines.find((line) => /^npm error (?!code |errno |syscall )/.test(line)) ?? lines.at(-1) ?? '', 300);
 }
 
 /** Returns the asOwner for a sandbox whose user is another one; for null, everything belongs to this user at any time. */

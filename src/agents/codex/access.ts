@@ -3,7 +3,7 @@ import { OPENAI_ADDRESS } from '../cli/providers.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 
 /** Returns Codex's access to OpenAI, or to another provider of the Responses API. */
-export const accessOf: AccessOf = (given, setting) => {
+export const codexAccessOf: AccessOf = (given, setting) => {
   const key = valueIn(given, 'OPENAI_API_KEY') || valueIn(given, 'CODEX_API_KEY');
   if (key === '') return { kind: 'direct', environment: given };
   const account = Object.entries(valuesIn(given, Object.keys(ACCOUNT)));

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { describeCollected } from '../../processes/collect-output.ts';
 import {
@@ -26,8 +26,8 @@ import {
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asAmount, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
-import { dialect } from './events/dialect.ts';
-import { accessOf } from './access.ts';
+import { codexDialect } from './events/dialect.ts';
+import { codexAccessOf } from './access.ts';
 import { CO_AUTHORS, OPENAI_ADDRESS } from '../cli/providers.ts';
 import { codexMcpServers, type CodexSandbox, codexRules } from './tool-rules.ts';
 
@@ -79,7 +79,7 @@ const form: SessionForm = {
 const probes = new Map<string, Promise<string | null>>();
 
 /** The CLI of OpenAI's Codex: `codex exec --json`. */
-export const cli: AgentCli = {
+export const codexCli: AgentCli = {
   title: 'Codex',
   source: {
     name: '@openai/codex',
@@ -90,7 +90,7 @@ export const cli: AgentCli = {
     ],
   },
   usesConfigFolder: true,
-  accessOf,
+  accessOf: codexAccessOf,
   // `codex-cli 0.169.0`
   printedVersion: /^codex-cli (?<version>\S+)$/,
   printsRetries: true,
@@ -109,11 +109,11 @@ export const cli: AgentCli = {
       args: codexArguments({ ...call, ...place, sandbox }),
       environment,
       files: {},
-      openReader: (listener) => openDialectReader(dialect, listener, tokensBefore),
+      openReader: (listener) => openDialectReader(codexDialect, listener, tokensBefore),
       complete: (transcript) => Promise.resolve(tokensBefore === null ? { ...transcript, tokens: null } : transcript),
     };
   },
-  judgeStall: judgeStallIn(dialect),
+  judgeStall: judgeStallIn(codexDialect),
 };
 
 /** Returns the platform's name in the package's builds. */
@@ -148,7 +148,7 @@ async function probe(environment: CliCall['environment'], run: CliPlace['run']):
   const { end, stderr } = await run(SANDBOX_PROBE, environment);
   // Nothing is probed if the call is only shown.
   if (end.kind === 'cancelled' || (end.kind === 'exited' && end.code === 0)) return null;
-  return `it ${sentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim();
+  return `it ${completeSentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim();
 }
 
 function problemText(problem: string, isolated: boolean): string {

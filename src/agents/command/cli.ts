@@ -9,7 +9,7 @@ const MAX_MESSAGE_BYTES = 1024 * 1024;
 const MAX_COMPLAINT_BYTES = 4 * 1024;
 
 /** The CLI of any program: it reads the prompt on stdin and prints its answer. Only its exit code says how it ended. */
-export const cli: AgentCli = {
+export const commandCli: AgentCli = {
   title: 'Your command',
   source: null,
   usesConfigFolder: false,

@@ -3,7 +3,7 @@ import { brokeredAccess, headersIn, type AccessOf, valueIn, valuesIn } from '../
 import { openAiProtocol } from '../openai/protocol.ts';
 
 /** Returns Copilot's access to a provider of the user's. With a token for GitHub's own service, it connects directly. */
-export const accessOf: AccessOf = (given, setting) => {
+export const copilotAccessOf: AccessOf = (given, setting) => {
   const keys = valuesIn(given, ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN']);
   const type = valueIn(given, 'COPILOT_PROVIDER_TYPE') || 'openai';
   // Azure's requests are unknown here, and a provider without a key has nothing to hide.

@@ -8,8 +8,8 @@ import { exportLines, foldLines, leftBehind, mayBeSession, placeFile, type Sessi
 import type { Hiding } from '../cli/signed-texts.ts';
 import { timeOf } from '../reading/capped-bytes.ts';
 import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
-import { dialect } from './events/dialect.ts';
-import { accessOf } from './access.ts';
+import { copilotDialect } from './events/dialect.ts';
+import { copilotAccessOf } from './access.ts';
 import { CO_AUTHORS } from '../cli/providers.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { copilotRules } from './tool-rules.ts';
@@ -46,7 +46,7 @@ const form: SessionForm = {
 };
 
 /** The CLI of GitHub Copilot: JSON lines on stdout. */
-export const cli: AgentCli = {
+export const copilotCli: AgentCli = {
   title: 'GitHub Copilot CLI',
   source: {
     name: '@github/copilot',
@@ -54,7 +54,7 @@ export const cli: AgentCli = {
     programs: ({ os, cpu }) => [`@github/copilot-${os}-${cpu}/copilot`, '@github/copilot/npm-loader.js'],
   },
   usesConfigFolder: true,
-  accessOf,
+  accessOf: copilotAccessOf,
   // `GitHub Copilot CLI 1.0.102.`
   printedVersion: /^GitHub Copilot CLI (?<version>\S+?)\.?$/,
   printsRetries: true,
@@ -74,7 +74,7 @@ export const cli: AgentCli = {
       files: {},
       openReader: (listener) => {
         startedAt = timeOf(listener.now);
-        return openDialectReader(dialect, listener, null);
+        return openDialectReader(copilotDialect, listener, null);
       },
       // Only the CLI's last line names the session, and no line reports usage.
       complete: async (transcript) => ({
@@ -84,7 +84,7 @@ export const cli: AgentCli = {
       }),
     };
   },
-  judgeStall: judgeStallIn(dialect),
+  judgeStall: judgeStallIn(copilotDialect),
 };
 
 function sessionOf(resume: string | null): Session {

@@ -1,7 +1,7 @@
 import {
   allowsEveryCommand,
   commandRules,
-  type Commands,
+  type RuleCommands,
   type MappedRules,
   mappedRules,
   parseToolRule,
@@ -73,7 +73,7 @@ const KINDS: ReadonlySet<string> = new Set(['shell', 'write', 'read', 'url', 'me
  * Returns what the CLI matches of a command: its name, for some programs with the first word after it; null if these
  * are not plain words, which a flag cannot contain.
  */
-function stemOf(commands: Commands): string | null {
+function stemOf(commands: RuleCommands): string | null {
   const [name, first] = wordsOf(commands);
   if (name === undefined) return null;
   if (first === undefined || first.startsWith('-') || !WITH_SUBCOMMANDS.has(name)) return name;
@@ -81,7 +81,7 @@ function stemOf(commands: Commands): string | null {
 }
 
 /** Returns the whole words, at most two, that every matching command begins with; empty if one is not plain. */
-function wordsOf(commands: Commands): readonly string[] {
+function wordsOf(commands: RuleCommands): readonly string[] {
   if (commands.kind === 'any') return [];
   const { text } = commands;
   const whole = commands.kind === 'glob' ? text.slice(0, text.indexOf('*')).replace(/\S*$/, '') : text;
@@ -90,7 +90,7 @@ function wordsOf(commands: Commands): readonly string[] {
 }
 
 /** Returns true if the stem is less specific than the rule, so that it matches more commands. */
-function isLoose(commands: Commands): boolean {
+function isLoose(commands: RuleCommands): boolean {
   if (commands.kind === 'any') return false;
   const stem = stemOf(commands);
   return stem !== null && !(commands.kind === 'prefix' && commands.text === stem);

@@ -18,7 +18,7 @@ import {
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
-import { dialect } from './events/dialect.ts';
+import { geminiDialect } from './events/dialect.ts';
 import { geminiProtocol } from './messages/protocol.ts';
 import { accessByKey } from '../cli/access.ts';
 import { CO_AUTHORS } from '../cli/providers.ts';
@@ -78,7 +78,7 @@ const settings = {
 };
 
 /** The CLI of Gemini: stream-json on stdout. */
-export const cli: AgentCli = {
+export const geminiCli: AgentCli = {
   title: 'Gemini CLI',
   // Gemini CLI is JavaScript on every platform.
   source: { name: '@google/gemini-cli', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
@@ -105,11 +105,11 @@ export const cli: AgentCli = {
       args: geminiArguments({ ...call, ...place }),
       environment: geminiEnvironment(call.environment, place.configFolder),
       files: geminiFiles(call),
-      openReader: (listener) => openDialectReader(dialect, listener, null),
+      openReader: (listener) => openDialectReader(geminiDialect, listener, null),
       complete: (transcript) => Promise.resolve(transcript),
     };
   },
-  judgeStall: judgeStallIn(dialect),
+  judgeStall: judgeStallIn(geminiDialect),
 };
 
 /** Returns the command line of Gemini CLI for unattended use; the prompt goes to stdin. */

@@ -1,6 +1,6 @@
 import {
   allowsEveryCommand,
-  type Commands,
+  type RuleCommands,
   type MappedRules,
   mappedRules,
   type NamedCommands,
@@ -65,7 +65,7 @@ function linesFor(rule: ToolRule): readonly string[] {
 }
 
 /** Returns the conditions on commands. The engine matches the whole command line and then each simple command in it. */
-function commandLines(commands: Commands): readonly string[] {
+function commandLines(commands: RuleCommands): readonly string[] {
   // A command may write anywhere in any case; without this, `npm test 2>&1` would be refused.
   const redirection = 'allowRedirection = true';
   if (commands.kind === 'any') return [`${SHELL}\n${redirection}`];

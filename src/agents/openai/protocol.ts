@@ -13,7 +13,7 @@ import {
   sentBody,
   type Served,
   TARGETS,
-  type TokenCounts,
+  type OpenaiTokenCounts,
 } from './usage.ts';
 
 /**
@@ -148,7 +148,7 @@ function openAccount(contentType: string, asked: PricedRequest): ReturnType<type
 }
 
 /** Returns the usage; without a known price for the model, only tokens count. */
-function spentBy(counts: TokenCounts, { model, tier, prices }: PricedRequest): Spent {
+function spentBy(counts: OpenaiTokenCounts, { model, tier, prices }: PricedRequest): Spent {
   const tokens = counts.input + counts.output;
   if (tokens === 0) return NO_SPENDING;
   return { tokens, costUsd: (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1) };

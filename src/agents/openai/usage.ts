@@ -44,7 +44,7 @@ const FIELDS: Readonly<Record<OpenAiApi, ReadonlySet<string>>> = {
 const MARKS: ReadonlySet<string> = new Set(['__copilotMessageSource', '__copilotUserShellOutput']);
 
 /** Tokens of one answer; cached ones are part of the input, reasoning ones of the output. */
-export interface TokenCounts {
+export interface OpenaiTokenCounts {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
@@ -53,7 +53,7 @@ export interface TokenCounts {
 /** The reported usage of an answer so far. */
 interface ReportedUsage {
   /** The usage; null if it is not reported yet. */
-  readonly usage: TokenCounts | null;
+  readonly usage: OpenaiTokenCounts | null;
   /** Estimate of tokens since the report; null if nothing could be counted. */
   readonly since: number | null;
   /** The tier of the answer; null if it is not reported yet. */
@@ -66,7 +66,7 @@ const MAX_CHARS = 8 * 1024 * 1024;
 /** Creates a reader for an answer with this content type. */
 export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageReader<ReportedUsage> {
   if (!contentType.includes('text/event-stream')) return createAnswerReader(MAX_CHARS, readAnswer);
-  let usage: TokenCounts | null = null;
+  let usage: OpenaiTokenCounts | null = null;
   let since: number | null = null;
   let tier: string | null = null;
   const push = createEventData(MAX_CHARS, (data) => {
@@ -87,7 +87,7 @@ function readAnswer(answer: string): Pick<UsageReader<ReportedUsage>, 'counts' |
 
 /** The part of one event that matters for the usage: reported tokens, the number of characters that it adds, and the tier; null for what it lacks. */
 interface EventUsage {
-  readonly usage: TokenCounts | null;
+  readonly usage: OpenaiTokenCounts | null;
   readonly chars: number | null;
   readonly tier: string | null;
 }
@@ -139,7 +139,7 @@ function charsIn(value: unknown, depth: number): number {
 const UNCOUNTED = new Set(['role', 'id', 'type']);
 
 /** Returns the counts by the names of both APIs. */
-function countsIn(answer: JsonObject | null): TokenCounts | null {
+function countsIn(answer: JsonObject | null): OpenaiTokenCounts | null {
   const usage = asObject(answer?.['usage']);
   if (usage === null) return null;
   const details = asObject(usage['input_tokens_details']) ?? asObject(usage['prompt_tokens_details']);

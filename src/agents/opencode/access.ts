@@ -10,7 +10,7 @@ const providers = [
 ] as const;
 
 /** Returns OpenCode's access to Anthropic, OpenAI, or a gateway that is compatible with one of them. */
-export const accessOf: AccessOf = (given, setting) => {
+export const opencodeAccessOf: AccessOf = (given, setting) => {
   const loggedIn = providers.filter(({ key }) => valueIn(given, key) !== '');
   const named = loggedIn.find(({ id }) => setting.model?.startsWith(`${id}/`) === true);
   const [login, other] = named === undefined ? loggedIn : [named];

@@ -17,8 +17,8 @@ import {
 } from '../cli/jsonl-session.ts';
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
 import { asArray, asObject, type JsonObject } from '../reading/agent-event.ts';
-import { dialect } from './events/dialect.ts';
-import { accessOf } from './access.ts';
+import { opencodeDialect } from './events/dialect.ts';
+import { opencodeAccessOf } from './access.ts';
 import { CO_AUTHORS, GATEWAY_PATH } from '../cli/providers.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { opencodeRules, opencodeMcpServers } from './tool-rules.ts';
@@ -60,7 +60,7 @@ const PLUGINS = ['.opencode/plugin', '.opencode/plugins'];
 const MAX_SETTINGS_BYTES = 1024 * 1024;
 
 /** The CLI of OpenCode: its own lines of JSON on stdout, without a result; failed attempts on stderr. */
-export const cli: AgentCli = {
+export const opencodeCli: AgentCli = {
   title: 'OpenCode',
   source: {
     name: 'opencode-ai',
@@ -73,7 +73,7 @@ export const cli: AgentCli = {
     ],
   },
   usesConfigFolder: true,
-  accessOf,
+  accessOf: opencodeAccessOf,
   // `1.18.33`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   printsRetries: true,
@@ -92,7 +92,7 @@ export const cli: AgentCli = {
       args: opencodeArguments(call),
       environment,
       files: {},
-      openReader: (listener) => openDialectReader(dialect, listener, null),
+      openReader: (listener) => openDialectReader(opencodeDialect, listener, null),
       complete: async (transcript) => {
         // A plugin may have been added during the call.
         const isRefused = await refusePlugins(place).then(
@@ -104,7 +104,7 @@ export const cli: AgentCli = {
       },
     };
   },
-  judgeStall: judgeStallIn(dialect),
+  judgeStall: judgeStallIn(opencodeDialect),
 };
 
 /**

@@ -23,14 +23,14 @@ const REPLACED = /\{(?:env|file):/;
 type Action = 'allow' | 'deny';
 
 /** Values for `permission` of the configuration (opencode, 1.18): of the keys and patterns that match, the last counts. */
-export type Permission = Readonly<Record<string, Action | Readonly<Record<string, Action>>>>;
+export type OpencodePermission = Readonly<Record<string, Action | Readonly<Record<string, Action>>>>;
 
 /** Returns the rules as permissions. No rule asks: without a person, that would end the turn. */
-export function opencodeRules(rules: readonly string[]): MappedRules<Permission> {
+export function opencodeRules(rules: readonly string[]): MappedRules<OpencodePermission> {
   const parsed = rules.map(parseToolRule);
   const has = (kind: ToolRule['kind']) => parsed.some((rule) => rule.kind === kind);
   const action = (allowed: boolean): Action => (allowed ? 'allow' : 'deny');
-  const own = new Map<string, Permission[string]>([
+  const own = new Map<string, OpencodePermission[string]>([
     ['*', 'deny'],
     ...parsed.flatMap((rule) => (rule.kind === 'mcp' ? serverKeys(rule).map((key) => [key, 'allow'] as const) : [])),
     // Written after the names of servers, which could be chosen to match these.
@@ -60,7 +60,7 @@ function serverKeys({ server, tool }: Extract<ToolRule, { kind: 'mcp' }>): reado
   return [`${name(server)}_${name(tool ?? '*')}`];
 }
 
-function bashPermission(rules: readonly ToolRule[]): Permission[string] {
+function bashPermission(rules: readonly ToolRule[]): OpencodePermission[string] {
   if (allowsEveryCommand(rules)) return 'allow';
   const patterns = commandRules(rules).flatMap(({ commands }) =>
     commands.kind === 'any' ? [] : commandPatterns(commands),
@@ -88,7 +88,7 @@ function commandPatterns({ kind, text }: NamedCommands): readonly string[] {
   return kind === 'prefix' ? [text, `${text} *`] : [text];
 }
 
-function webPermission(rules: readonly ToolRule[]): Permission[string] {
+function webPermission(rules: readonly ToolRule[]): OpencodePermission[string] {
   const domains = rules.flatMap((rule) => (rule.kind === 'web-fetch' ? [rule.domain] : []));
   if (domains.includes(null)) return 'allow';
   const patterns = domains.flatMap((domain) => (domain === null ? [] : webPatterns(domain)));

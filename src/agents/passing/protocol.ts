@@ -1,6 +1,6 @@
 import { NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
 import { noPriceText } from '../../core/spending/prices.ts';
-import type { Account, AgentRequest, ModelProtocol, OwnAnswer, Reading } from '../../ports/broker.ts';
+import type { AnswerMeter, AgentRequest, ModelProtocol, BrokerAnswer, Reading } from '../../ports/broker.ts';
 import type { JsonObject } from '../reading/agent-event.ts';
 import { jsonObjectIn } from './usage.ts';
 
@@ -22,7 +22,7 @@ export interface ModelApi<Endpoint> {
   readonly exhaustedIn: ModelProtocol['exhaustedIn'];
   readonly hasPrice: ModelProtocol['hasPrice'];
   /** Returns the answer to a request that is not passed on, since the CLI works without it; null for others. */
-  readonly shortAnswer: (method: string, target: string) => OwnAnswer | null;
+  readonly shortAnswer: (method: string, target: string) => BrokerAnswer | null;
   /** Returns the request's headers with the real key, or null if they contain no placeholder. */
   readonly headers: (given: AgentRequest['headers'], secretFor: SecretFor) => Record<string, string> | null;
   /** Returns the endpoint, or null if the agent's CLI does not need it. */
@@ -45,7 +45,7 @@ interface Costs {
   readonly model: string;
   readonly expected: Spent;
   readonly atMost: Spent;
-  readonly account: (contentType: string) => Account;
+  readonly account: (contentType: string) => AnswerMeter;
 }
 
 /** Creates the protocol of an API, as far as the agents' CLIs need it. */
@@ -88,7 +88,7 @@ function read<Endpoint>(api: ModelApi<Endpoint>, request: AgentRequest, secretFo
   };
 }
 
-function answerOf<Endpoint>(api: ModelApi<Endpoint>, problem: Problem, message: string): OwnAnswer {
+function answerOf<Endpoint>(api: ModelApi<Endpoint>, problem: Problem, message: string): BrokerAnswer {
   const [status, name] = api.errors[problem];
   return {
     status,
@@ -116,6 +116,7 @@ export function headersOf(
   };
 }
 
+/** Returns the value of a header as one text; empty if the header is missing. */
 export function headerText(value: AgentRequest['headers'][string]): string {
   return typeof value === 'string' ? value : (value ?? []).join(', ');
 }

@@ -1,6 +1,6 @@
 import type { Spent } from '../../core/spending/meter.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import type { Account } from '../../ports/broker.ts';
+import type { AnswerMeter } from '../../ports/broker.ts';
 import { asObject, type JsonObject } from '../reading/agent-event.ts';
 
 /** Reads the usage in an answer while it passes. */
@@ -14,6 +14,7 @@ export interface UsageReader<Counts> {
 /** Approximate number of characters in a token. */
 const CHARS_PER_TOKEN = 4;
 
+/** Returns the approximate number of tokens in this many characters, rounded up. */
 export function tokensIn(chars: number): number {
   return Math.ceil(chars / CHARS_PER_TOKEN);
 }
@@ -22,7 +23,7 @@ export function tokensIn(chars: number): number {
 export function createAccount<Counts>(
   usage: UsageReader<Counts>,
   spentBy: (counts: Counts, chars: number) => Spent,
-): Account {
+): AnswerMeter {
   let chars = 0;
   return {
     push(text) {
@@ -53,11 +54,11 @@ export function createAnswerReader<Counts>(
 
 /** Returns the larger count of each kind: every event contains the sums so far, or omits some. */
 export function mostOf<Counts extends object>(a: Counts | null, b: Counts | null): Counts | null {
-  return a === null || b === null ? (a ?? b) : combined(a, b, Math.max);
+  return a === null || b === null ? (a ?? b) : combineCounts(a, b, Math.max);
 }
 
 /** Returns the counts of each kind combined. */
-export function combined<Counts extends object>(
+export function combineCounts<Counts extends object>(
   a: Counts,
   b: Counts,
   together: (one: number, other: number) => number,

@@ -17,7 +17,7 @@ import {
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
-import { dialect } from './events/dialect.ts';
+import { qwenDialect } from './events/dialect.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 import { accessByKey } from '../cli/access.ts';
 import { CO_AUTHORS, OPENAI_ADDRESS } from '../cli/providers.ts';
@@ -59,7 +59,7 @@ const settings = {
 };
 
 /** The CLI of Qwen Code: stream-json on stdout, with sums of the session. */
-export const cli: AgentCli = {
+export const qwenCli: AgentCli = {
   title: 'Qwen Code',
   // Qwen Code is JavaScript on every platform.
   source: { name: '@qwen-code/qwen-code', programs: () => ['@qwen-code/qwen-code/cli-entry.js'] },
@@ -87,11 +87,11 @@ export const cli: AgentCli = {
       args: qwenArguments({ ...call, ...place }),
       environment: qwenEnvironment(call.environment, place),
       files: qwenFiles(call),
-      openReader: (listener) => openDialectReader(dialect, listener, tokensBefore),
+      openReader: (listener) => openDialectReader(qwenDialect, listener, tokensBefore),
       complete: (transcript) => Promise.resolve(transcript),
     };
   },
-  judgeStall: judgeStallIn(dialect),
+  judgeStall: judgeStallIn(qwenDialect),
 };
 
 /**

@@ -1,7 +1,7 @@
 import {
   allowsEveryCommand,
   commandRules,
-  type Commands,
+  type RuleCommands,
   type MappedRules,
   mappedRules,
   type NamedCommands,
@@ -83,6 +83,6 @@ function patternOf({ kind, text }: NamedCommands): string | null {
  * Returns true if the pattern matches more than the rule: its exact commands accept any arguments, and a star after a
  * blank may match nothing, including the blank.
  */
-function isLoose(commands: Commands): boolean {
+function isLoose(commands: RuleCommands): boolean {
   return commands.kind === 'exact' || (commands.kind === 'glob' && commands.text.includes(' *'));
 }

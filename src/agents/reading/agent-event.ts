@@ -1,5 +1,5 @@
 import type { AgentError, Denial } from '../../core/analysis/analysis.ts';
-import { capped } from '../../core/text/phrase.ts';
+import { capText } from '../../core/text/phrase.ts';
 
 const PREFIX = 'data:';
 
@@ -32,10 +32,10 @@ export type AgentEvent =
   /** The agent works; no details are known. */
   | { readonly kind: 'activity' }
   /** The CLI's own report of how the call ended; null means success. */
-  | { readonly kind: 'end'; readonly failure: Failure | null };
+  | { readonly kind: 'end'; readonly failure: AgentFailure | null };
 
 /** An error in the words of the CLI or its provider. */
-export interface Failure {
+export interface AgentFailure {
   readonly text: string;
   /** HTTP status of the provider's answer; null if it is unknown. */
   readonly status: number | null;
@@ -71,14 +71,17 @@ export function sessionEvents(value: unknown, form: RegExp): readonly AgentEvent
   return typeof value === 'string' && form.test(value) ? [{ kind: 'session', id: value }] : [];
 }
 
+/** Returns the value if it is an object and not an array, else null. */
 export function asObject(value: unknown): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
 }
 
+/** Returns the value if it is an array, else an empty one. */
 export function asArray(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** Returns the value if it is a string, else null. */
 export function asString(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
@@ -105,7 +108,7 @@ export function parseDenials(value: unknown): readonly Denial[] {
 
 /** Creates a denial. `command` is null for a tool without one. */
 export function createDenial(tool: string, command: string | null): Denial {
-  return { tool: capped(tool, 200), command: command === null ? null : capped(command, MAX_COMMAND_CHARS) };
+  return { tool: capText(tool, 200), command: command === null ? null : capText(command, MAX_COMMAND_CHARS) };
 }
 
 /** States of an MCP server in which an agent has none of its tools. */

@@ -1,5 +1,5 @@
 /** An instant (ms), or a function that returns it: relative times in an error count from the error's own time. */
-export type Clock = number | (() => number);
+export type InstantSource = number | (() => number);
 
 /** Maximum number of tool calls that are kept until their denial is reported. */
 const MAX_PENDING_CALLS = 256;
@@ -31,6 +31,7 @@ export interface CappedBytes {
   length(): number;
 }
 
+/** Creates an empty run of bytes. */
 export function createCappedBytes(): CappedBytes {
   let head = new Uint8Array(4096);
   let ring = new Uint8Array(0);
@@ -39,12 +40,12 @@ export function createCappedBytes(): CappedBytes {
   return { append, kept, clear: () => void (total = 0), length: () => total };
 
   function append(bytes: Uint8Array): void {
-    const agentSandbox = Math.max(0, HEAD_BYTES - total);
-    if (bytes.length <= agentSandbox) appendToHead(bytes);
-    else if (agentSandbox === 0) appendToRing(bytes);
+    const spare = Math.max(0, HEAD_BYTES - total);
+    if (bytes.length <= spare) appendToHead(bytes);
+    else if (spare === 0) appendToRing(bytes);
     else {
-      appendToHead(bytes.subarray(0, agentSandbox));
-      appendToRing(bytes.subarray(agentSandbox));
+      appendToHead(bytes.subarray(0, spare));
+      appendToRing(bytes.subarray(spare));
     }
     total += bytes.length;
   }
@@ -132,6 +133,7 @@ export function endsObject({ head, tail }: Kept): boolean {
   return bytes[end] === CLOSE_BRACE;
 }
 
+/** Creates an empty list of tool calls, which forgets the oldest ones. */
 export function createPendingCalls<Call>(): PendingCalls<Call> {
   const calls = new Map<string, Call>();
   return { add, of: (id) => calls.get(id ?? '') ?? null };
@@ -144,6 +146,6 @@ export function createPendingCalls<Call>(): PendingCalls<Call> {
 }
 
 /** Returns the instant that a clock shows. */
-export function timeOf(clock: Clock): number {
+export function timeOf(clock: InstantSource): number {
   return typeof clock === 'number' ? clock : clock();
 }

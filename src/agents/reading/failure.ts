@@ -1,7 +1,7 @@
 import type { AgentError, UsageLimit } from '../../core/analysis/analysis.ts';
 import { nextReset } from '../../core/analysis/reset-time.ts';
-import { capped } from '../../core/text/phrase.ts';
-import type { Dialect, ErrorForm, Failure } from './agent-event.ts';
+import { capText } from '../../core/text/phrase.ts';
+import type { Dialect, ErrorForm, AgentFailure } from './agent-event.ts';
 
 const MAX_TEXT_CHARS = 2_000;
 
@@ -54,7 +54,7 @@ const SHARED: readonly ErrorForm[] = [
 ];
 
 /** Classifies the failure that ended a call: a limit first, then by the agent's own texts, by the status, and by texts that all providers use. */
-export function classifyFailure(failure: Failure, { reported }: Pick<Dialect, 'reported'>): AgentError {
+export function classifyFailure(failure: AgentFailure, { reported }: Pick<Dialect, 'reported'>): AgentError {
   const { text, status } = failure;
   const kind =
     (reportsLimit(failure) ? 'rate-limit' : null) ??
@@ -63,26 +63,30 @@ export function classifyFailure(failure: Failure, { reported }: Pick<Dialect, 'r
     kindOfStatus(status) ??
     kindIn(SHARED, text) ??
     'other';
-  return { kind, text: capped(text, MAX_TEXT_CHARS) };
+  return { kind, text: capText(text, MAX_TEXT_CHARS) };
 }
 
 /** Returns the limit that ended a call, or null. Without explicit words it is only one of two signs. */
-export function usageLimitOf(failure: Failure, kind: AgentError['kind'], resumeAt: string | null): UsageLimit | null {
+export function usageLimitOf(
+  failure: AgentFailure,
+  kind: AgentError['kind'],
+  resumeAt: string | null,
+): UsageLimit | null {
   if (reportsLimit(failure))
     return { window: 'unknown', resumeAt, ...(isByPerson(failure, resumeAt) ? { byPerson: true } : {}) };
   return kind === 'rate-limit' ? { window: 'unknown', resumeAt, unconfirmed: true } : null;
 }
 
 /** Returns the instant (ISO) at which calls are accepted again according to a failure, counted from its own time, or null. */
-export function resetOf({ text, at }: Failure, now: number): string | null {
+export function resetOf({ text, at }: AgentFailure, now: number): string | null {
   return nextReset(text, Math.max(now, at ?? now));
 }
 
-function isByPerson({ text }: Failure, resumeAt: string | null): boolean {
+function isByPerson({ text }: AgentFailure, resumeAt: string | null): boolean {
   return resumeAt === null && BY_PERSON.test(text) && !/\btry again later\b/i.test(text);
 }
 
-function reportsLimit({ text, status }: Failure): boolean {
+function reportsLimit({ text, status }: AgentFailure): boolean {
   return LIMIT_STATUSES.includes(status) && LIMIT.test(text);
 }
 
@@ -94,7 +98,7 @@ export function errorInText(text: string, { printed, noise }: Pick<Dialect, 'pri
     .map((line) => line.trim())
     .filter((line) => line !== '' && !OF_NODE.test(line) && noise?.test(line) !== true);
   const kind = kindIn(printed, lines[0] ?? '');
-  return kind && { kind, text: capped(lines.join('\n'), MAX_TEXT_CHARS) };
+  return kind && { kind, text: capText(lines.join('\n'), MAX_TEXT_CHARS) };
 }
 
 function kindIn(forms: readonly ErrorForm[], text: string): AgentError['kind'] | null {

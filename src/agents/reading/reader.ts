@@ -1,10 +1,10 @@
 import type { AgentError, Denial, Transcript, TranscriptReader } from '../../core/analysis/analysis.ts';
-import { capped, oneLine } from '../../core/text/phrase.ts';
+import { capText, oneLine } from '../../core/text/phrase.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { type AgentEvent, asAmount, asObject, createDenial, type Dialect } from './agent-event.ts';
 import {
   indexAfterLine,
-  type Clock,
+  type InstantSource,
   createCappedBytes,
   createPendingCalls,
   decodeKept,
@@ -27,7 +27,7 @@ interface EventCollector {
  */
 interface CollectorOptions {
   readonly dialect: Dialect;
-  readonly now: Clock;
+  readonly now: InstantSource;
   readonly tokensBefore: number | null;
 }
 
@@ -182,7 +182,7 @@ function createEventCollector({ dialect, now, tokensBefore }: CollectorOptions):
 
   function remember({ id, tool, command }: Extract<AgentEvent, { kind: 'tool-use' }>): void {
     if (id === null) return;
-    calls.add(id, { tool, command: command === null ? null : capped(command, 2_000) });
+    calls.add(id, { tool, command: command === null ? null : capText(command, 2_000) });
   }
 
   function deny({ id, tool, command }: Extract<AgentEvent, { kind: 'denied' }>): void {

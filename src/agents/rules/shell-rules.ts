@@ -6,7 +6,7 @@ import type { KindOfDenial } from '../../core/lane/denials.ts';
 /** One rule of `allowed-tools`, in the permission rule language of Claude Code, as far as agents differ in it. `text` is the user's own. */
 export type ToolRule = { readonly text: string } & (
   | { readonly kind: 'read' | 'edit'; readonly path: string | null }
-  | { readonly kind: 'command'; readonly commands: Commands }
+  | { readonly kind: 'command'; readonly commands: RuleCommands }
   | { readonly kind: 'web-fetch'; readonly domain: string | null }
   /** A null `tool` means all of the server's; a name may contain stars. */
   | { readonly kind: 'mcp'; readonly server: string; readonly tool: string | null }
@@ -15,7 +15,7 @@ export type ToolRule = { readonly text: string } & (
 );
 
 /** The simple commands that a rule names. `prefix`: these words, followed by any others; `glob`: each star matches any text. */
-export type Commands = { readonly kind: 'any' } | NamedCommands;
+export type RuleCommands = { readonly kind: 'any' } | NamedCommands;
 
 export interface NamedCommands {
   readonly kind: 'prefix' | 'exact' | 'glob';
@@ -116,7 +116,7 @@ function allows(rule: string, command: string): boolean {
   return parsed.kind === 'command' && covers(parsed.commands, command);
 }
 
-function covers(commands: Commands, command: string): boolean {
+function covers(commands: RuleCommands, command: string): boolean {
   switch (commands.kind) {
     case 'any':
       return true;
@@ -219,7 +219,7 @@ export function parseToolRule(rule: string): ToolRule {
 }
 
 /** Returns the commands inside `Bash(...)`; null means a plain `Bash`. */
-function parseCommands(inner: string | null): Commands {
+function parseCommands(inner: string | null): RuleCommands {
   if (inner === null || inner === '*') return { kind: 'any' };
   const prefix = /^([^*]*?)(?::\*| \*)$/.exec(inner)?.[1];
   if (prefix !== undefined) return { kind: 'prefix', text: prefix };

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { checks, type Finding, findingKinds } from '../../core/doctor/finding.ts';
+import { doctorChecks, type Finding, findingKinds } from '../../core/doctor/finding.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { setUpLines, setUpResult } from '../../report/sentences/set-up.ts';
 import { answeredSettingsSchema, parseArguments, plainLine, printedSettings } from '../arguments.ts';
-import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
 /** A checkout to examine. `remote` is null for origin; `verify` means that the verify commands also run. */
 export interface AskedExamination {
@@ -28,7 +28,7 @@ type Examination =
   | { readonly kind: 'missing'; readonly why: string };
 
 /** Examines a checkout, this machine and the repository on GitHub, and changes nothing. */
-export type Examine = (asked: AskedExamination) => Promise<Examination>;
+export type ExamineCheckout = (asked: AskedExamination) => Promise<Examination>;
 
 /** The output of `ralph doctor --json`. A change that breaks readers needs a new major version. */
 const doctorSchema = z.object({
@@ -36,7 +36,7 @@ const doctorSchema = z.object({
   repository: z.string().nullable().describe('`owner/name`; null: GitHub was not asked.'),
   findings: z.array(
     z.object({
-      check: z.enum(checks),
+      check: z.enum(doctorChecks),
       kind: z
         .enum(findingKinds)
         .describe(
@@ -85,11 +85,11 @@ Exit codes: 0 there is no ✗, 1 there is one, 2 wrong arguments or no checkout.
 `;
 
 /** Creates `ralph doctor`, which lists what would stop a run and how to fix it. */
-export function createDoctorCommand(examine: Examine): Command {
+export function createDoctorCommand(examine: ExamineCheckout): CliCommand {
   return { ...LISTED.doctor, help: HELP, run: (args, terminal) => diagnose(args, terminal, examine) };
 }
 
-async function diagnose(args: readonly string[], terminal: Terminal, examine: Examine): Promise<CommandEnd> {
+async function diagnose(args: readonly string[], terminal: Terminal, examine: ExamineCheckout): Promise<CommandEnd> {
   const given = parseArguments(
     args,
     { dir: 'value', remote: 'value', verify: 'flag', json: 'flag' },

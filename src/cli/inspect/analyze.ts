@@ -1,13 +1,21 @@
 import { z } from 'zod';
 import { READ_AGENTS, type ReadAgent } from '../../core/agent-names.ts';
 import { type Analysis, printedAnalysis, type Signal, type TranscriptReader } from '../../core/analysis/analysis.ts';
-import { analyze } from '../../core/analysis/analyze.ts';
+import { analyzeTranscript } from '../../core/analysis/analyze.ts';
 import { KNOWN_SIGNALS } from '../../core/analysis/done-signals.ts';
 import { type CleanedText, cleanedTextSchema } from '../../core/text/cleaned.ts';
 import { andMore } from '../../core/text/phrase.ts';
-import { nearest } from '../../core/text/nearest.ts';
+import { nearestName } from '../../core/text/nearest.ts';
 import { parseArguments, plainLine } from '../arguments.ts';
-import { type Command, type CommandEnd, LISTED, openInput, reasonOf, type Terminal, UsageError } from '../command.ts';
+import {
+  type CliCommand,
+  type CommandEnd,
+  LISTED,
+  openInput,
+  reasonOf,
+  type Terminal,
+  UsageError,
+} from '../command.ts';
 
 const CLEAN_HELP = `Usage: ralph clean [FILE|-] [--json]
 
@@ -23,7 +31,7 @@ a missing file or wrong arguments.
 `;
 
 /** Prints the text of a task without invisible content (`ralph clean`). */
-export const cleanCommand: Command = { ...LISTED.clean, help: CLEAN_HELP, run: clean };
+export const cleanCommand: CliCommand = { ...LISTED.clean, help: CLEAN_HELP, run: clean };
 
 const MAX_ITEMS = 20;
 
@@ -49,7 +57,7 @@ a missing file or wrong arguments.
 export type OpenReader = (agent: ReadAgent, now: number) => Promise<TranscriptReader>;
 
 /** Creates `ralph analyze`, which turns one agent output into its analysis. */
-export function createAnalyzeCommand(openReader: OpenReader): Command {
+export function createAnalyzeCommand(openReader: OpenReader): CliCommand {
   return { ...LISTED.analyze, help: HELP, run: (args, terminal) => analyzeOutput(openReader, args, terminal) };
 }
 
@@ -79,7 +87,7 @@ async function analyzeOutput(openReader: OpenReader, args: readonly string[], te
     terminal.error(`ralph analyze: reading ${JSON.stringify(name)} failed: ${reasonOf(error)}.\n`);
     return 'failed';
   }
-  const { analysis, endsInFencedBlock } = analyze(reader.end(), KNOWN_SIGNALS.done);
+  const { analysis, endsInFencedBlock } = analyzeTranscript(reader.end(), KNOWN_SIGNALS.done);
   terminal.out(
     given.has('json')
       ? `${JSON.stringify(printedAnalysis(analysis), null, 2)}\n`
@@ -89,7 +97,7 @@ async function analyzeOutput(openReader: OpenReader, args: readonly string[], te
 }
 
 function unknownAgent(name: string): string {
-  const meant = nearest(name, READ_AGENTS);
+  const meant = nearestName(name, READ_AGENTS);
   return `--agent: ${JSON.stringify(name)} is not one of ${READ_AGENTS.join(', ')}.${meant === null ? '' : ` Did you mean ${meant}?`}`;
 }
 

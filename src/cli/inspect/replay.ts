@@ -9,14 +9,20 @@ import {
 } from '../../config/agent-inputs.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { checkChain, isAboutJournal, type Journal, parseJournal } from '../../core/journal/parse-journal.ts';
-import { type Difference, type KindsOfDenial, replay, whatIf, type WhatIf } from '../../core/journal/replay.ts';
+import {
+  type Difference,
+  type KindsOfDenial,
+  replayDecisions,
+  whatIf,
+  type WhatIf,
+} from '../../core/journal/replay.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { andMore } from '../../core/text/phrase.ts';
-import { nearest } from '../../core/text/nearest.ts';
+import { nearestName } from '../../core/text/nearest.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { count } from '../../report/format.ts';
+import { formatCount } from '../../report/format.ts';
 import { parseArguments, plainLine } from '../arguments.ts';
-import { type Command, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
 import type { ReplayResult } from './replay-schema.ts';
 
 const MAX_DIFFERENCES = 10;
@@ -51,7 +57,7 @@ to "what if" that differs from what happened is not a failure.
 type LoadKinds = () => Promise<KindsOfDenial>;
 
 /** Creates `ralph replay`, which repeats the decisions of a recorded run under the rules of its agents. */
-export function createReplayCommand(loadKinds: LoadKinds): Command {
+export function createReplayCommand(loadKinds: LoadKinds): CliCommand {
   return { ...LISTED.replay, help: HELP, run: (args, terminal) => replayJournal(args, terminal, loadKinds) };
 }
 
@@ -79,7 +85,7 @@ async function replayJournal(args: readonly string[], terminal: Terminal, loadKi
     torn: journal.torn,
     outcome: journal.end?.outcome ?? null,
     chain,
-    differences: replay(journal, kindsOf),
+    differences: replayDecisions(journal, kindsOf),
     whatIf: given.has('set')
       ? { set: settings.texts, ...whatIf(journal, changePolicy(journal.start.policy, settings.inputs), kindsOf) }
       : null,
@@ -119,7 +125,7 @@ function parseSettings(given: readonly string[]): Settings {
 
 function describeProblem(name: string, value: string, why: string): string {
   if (POLICY_INPUT_NAMES.includes(name)) return `--set ${name}: ${JSON.stringify(value)} ${why}.`;
-  const near = nearest(name, POLICY_INPUT_NAMES);
+  const near = nearestName(name, POLICY_INPUT_NAMES);
   return `--set ${JSON.stringify(name)}: ${why}.${near === null ? '' : ` Did you mean ${near}?`}`;
 }
 
@@ -203,7 +209,7 @@ function renderReplay({ start, entries }: Journal, result: ReplayResult): string
   const { differences, outcome } = result;
   const decisions = entries.length + (outcome === null ? 0 : 1);
   return [
-    `Journal of ${plainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${count(entries.length, 'iteration')}.`,
+    `Journal of ${plainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${formatCount(entries.length, 'iteration')}.`,
     ...entries.flatMap((entry, index) => [...answered(index), renderEntry(entry)]),
     ...answered(entries.length),
     outcome === null
@@ -215,7 +221,7 @@ function renderReplay({ start, entries }: Journal, result: ReplayResult): string
     ...(result.torn ? ['The last line is cut off, and left out.'] : []),
     '',
     ...(differences.length === 0
-      ? [`${count(decisions, 'decision')} repeated: no difference.`]
+      ? [`${formatCount(decisions, 'decision')} repeated: no difference.`]
       : renderDifferences(differences)),
     ...(result.whatIf === null ? [] : ['', ...renderWhatIf(result.whatIf, result)]),
     '',
@@ -246,7 +252,7 @@ function renderAnswer({ tasks, result, commit }: ReplayResult['answers'][number]
 function renderDifferences(differences: readonly Difference[]): readonly string[] {
   const shown = differences.slice(0, MAX_DIFFERENCES);
   return [
-    `${count(differences.length, 'decision')} ${differences.length === 1 ? 'differs' : 'differ'} from the record:`,
+    `${formatCount(differences.length, 'decision')} ${differences.length === 1 ? 'differs' : 'differ'} from the record:`,
     ...shown.map(
       ({ line, of, recorded, replayed }) =>
         `  line ${String(line)}: ${of} was ${renderValue(recorded)}, and is ${renderValue(replayed)} now`,
@@ -265,12 +271,12 @@ function renderWhatIf(
   return [
     `What if ${set}:`,
     `  ${describeAnswer(answer)}`,
-    `  It was: ${outcome === null ? 'no recorded end' : renderOutcome(outcome)}, after ${count(iterations, 'iteration')}.`,
+    `  It was: ${outcome === null ? 'no recorded end' : renderOutcome(outcome)}, after ${formatCount(iterations, 'iteration')}.`,
   ];
 }
 
 function describeAnswer(answer: WhatIf): string {
-  const after = count(answer.iterations, 'iteration');
+  const after = formatCount(answer.iterations, 'iteration');
   switch (answer.kind) {
     case 'ended':
       return `It would have ended after ${after}: ${renderOutcome(answer.outcome)}.`;

@@ -131,12 +131,12 @@ export const laneReportSchema = z.object({
     .describe('Of `ralph status` alone: the settings of each workflow.'),
 });
 
-export type LaneReport = Immutable<z.infer<typeof laneReportSchema>>;
+export type LaneStatusReport = Immutable<z.infer<typeof laneReportSchema>>;
 /** A lane in one place, as its next run will find it. */
-export type PlaceReport = LaneReport['places'][number];
-export type KnownLane = Extract<PlaceReport, { kind: 'lane' }>;
+export type PlaceReport = LaneStatusReport['places'][number];
+export type ReportedLane = Extract<PlaceReport, { kind: 'lane' }>;
 
-/** Returns the published JSON Schema of `LaneReport`. */
+/** Returns the published JSON Schema of `LaneStatusReport`. */
 export function laneJsonSchema(): object {
   return { title: 'ralph status --json', ...z.toJSONSchema(laneReportSchema) };
 }

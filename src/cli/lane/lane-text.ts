@@ -5,16 +5,16 @@ import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import { isLaneId, type LaneId, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
-import { andMore, cut } from '../../core/text/phrase.ts';
+import { andMore, cutText } from '../../core/text/phrase.ts';
 import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
-import { count, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
+import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
 import { renderContinuation } from '../../report/next/step.ts';
 import { progressBar } from '../../report/pages/progress-bar.ts';
 import { feedbackWords } from '../../report/sentences/feedback.ts';
 import { parseArguments, plainLine } from '../arguments.ts';
 import { UsageError } from '../command.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
-import type { KnownLane, LaneReport } from './lane-schema.ts';
+import type { ReportedLane, LaneStatusReport } from './lane-schema.ts';
 import type { OpenedPlaces, OpenPlaces } from './read-lane.ts';
 
 /** The arguments that all state commands have. */
@@ -33,7 +33,7 @@ export interface LaneArguments {
 }
 
 /** The only argument that a command may take. */
-export interface Subject {
+export interface CommandArgument {
   /** The name of the argument in a message that it is missing: `circuit or session`. */
   readonly name: string;
   readonly isRequired: boolean;
@@ -56,16 +56,16 @@ const MAX_TASKS = 30;
 const USED_UP = 1e15;
 
 /** A task of the checkout's files. */
-export type ListedTask = Pick<FileTask, 'task' | 'state'>;
+export type CheckoutTask = Pick<FileTask, 'task' | 'state'>;
 
 /**
  * Renders a lane as text, place by place, without places that could not be read. `sameLane` are the options that select
  * the lane, and `files` are the lane's tasks in the checkout.
  */
 export function renderLane(
-  { lane, at, places, settings }: LaneReport,
+  { lane, at, places, settings }: LaneStatusReport,
   sameLane: string,
-  files: readonly ListedTask[],
+  files: readonly CheckoutTask[],
 ): string {
   const known = places.filter((place) => place.kind === 'lane');
   const cooldown = cooldownOf(settings ?? []);
@@ -78,20 +78,20 @@ export function renderLane(
   ].join('\n');
 }
 
-function settingsOf({ workflow, settings, problems }: NonNullable<LaneReport['settings']>[number]): string {
+function settingsOf({ workflow, settings, problems }: NonNullable<LaneStatusReport['settings']>[number]): string {
   const lines = [...renderSettings(settings), ...problems.map((line) => `not usable: ${line}`)];
   return `${[`settings (${workflow})`, ...lines.map((line) => `  ${plainLine(line, 1_000)}`)].join('\n')}\n`;
 }
 
 interface Place {
-  readonly files: readonly ListedTask[];
+  readonly files: readonly CheckoutTask[];
   readonly sameLane: string;
   readonly cooldown: Cooldown;
   readonly now: number;
 }
 
 function renderPlace(
-  place: KnownLane,
+  place: ReportedLane,
   { lane, files, sameLane, cooldown, now }: Place & { readonly lane: string },
 ): string {
   const { saved, working, pause, park, session, lastRun, usage } = place;
@@ -149,7 +149,7 @@ function renderPlace(
 }
 
 /** Replaces the id of the task at the beginning of a change by its name. */
-function renamed(from: string, files: readonly ListedTask[]): string {
+function renamed(from: string, files: readonly CheckoutTask[]): string {
   return from.replace(/^\S+/, (id) => {
     const file = files.find(({ task }) => task.id === id);
     return file === undefined ? nameOfTaskId(id) : nameOfTask(file.task);
@@ -163,7 +163,7 @@ interface Cooldown {
 }
 
 /** Returns the cooldown of all workflows, or the default if they differ or none is known. */
-function cooldownOf(settings: NonNullable<LaneReport['settings']>): Cooldown {
+function cooldownOf(settings: NonNullable<LaneStatusReport['settings']>): Cooldown {
   const texts = settings.flatMap((of) => of.settings.filter(({ input }) => input === 'circuit-cooldown-minutes'));
   const minutes = new Set(texts.map(({ text }) => Number(text)));
   const [one = Number.NaN] = minutes;
@@ -173,7 +173,7 @@ function cooldownOf(settings: NonNullable<LaneReport['settings']>): Cooldown {
 }
 
 function describeCircuit(
-  { circuit, transitions }: Pick<KnownLane, 'circuit' | 'transitions'>,
+  { circuit, transitions }: Pick<ReportedLane, 'circuit' | 'transitions'>,
   { sameLane, cooldown, now }: Place,
 ): string {
   if (circuit.kind === 'open') {
@@ -186,11 +186,11 @@ function describeCircuit(
         : `cools down until ${formatInstantFrom(until, now)}${byDefault}, then one iteration probes`;
     return `open (${circuit.reason})${left} since ${formatIso(circuit.openedAt)}; ${then}; to close it now: ${renderContinuation('circuit', 'terminal')}${sameLane}`;
   }
-  return `closed${circuit.noProgress === 0 ? '' : `, ${count(circuit.noProgress, 'iteration')} without progress in a row`}`;
+  return `closed${circuit.noProgress === 0 ? '' : `, ${formatCount(circuit.noProgress, 'iteration')} without progress in a row`}`;
 }
 
 function describeUsage(
-  { hour, day, reservations }: NonNullable<KnownLane['usage']>,
+  { hour, day, reservations }: NonNullable<ReportedLane['usage']>,
   now: number,
 ): readonly (readonly [string, string])[] {
   return [
@@ -200,7 +200,7 @@ function describeUsage(
         ? 'nothing used'
         : hour.calls >= USED_UP
           ? `used up, until ${formatIsoFrom(hour.endsAt, now)}`
-          : `${count(hour.calls, 'call')}, ${formatTokens(hour.tokens)} tokens, until ${formatIsoFrom(hour.endsAt, now)}`,
+          : `${formatCount(hour.calls, 'call')}, ${formatTokens(hour.tokens)} tokens, until ${formatIsoFrom(hour.endsAt, now)}`,
     ],
     [
       'this day',
@@ -212,7 +212,7 @@ function describeUsage(
     ],
     ...reservations.map(({ lane, runUrl, calls, tokens, costUsd }) => {
       const parts = [
-        count(calls, 'call'),
+        formatCount(calls, 'call'),
         ...(tokens > 0 ? [`${formatTokens(tokens)} tokens`] : []),
         ...(costUsd > 0 ? [formatCost(costUsd)] : []),
       ];
@@ -224,7 +224,7 @@ function describeUsage(
   ];
 }
 
-function describeFeedback({ feedback }: KnownLane): string {
+function describeFeedback({ feedback }: ReportedLane): string {
   return feedbackWords(
     feedback.map(({ kind, state }) => ({ item: { kind }, isOpen: state === 'open' || state === 'given-up' })),
   );
@@ -234,7 +234,7 @@ function describeFeedback({ feedback }: KnownLane): string {
  * Returns a bar of all tasks, and the open ones with their names and titles. A task that a person checks off in the
  * file counts as done.
  */
-function describeTasks({ tasks, currentTask }: KnownLane, files: readonly ListedTask[]): readonly string[] {
+function describeTasks({ tasks, currentTask }: ReportedLane, files: readonly CheckoutTask[]): readonly string[] {
   const known = [
     ...files.map(({ task, state }) => {
       const worked = tasks.find(({ id }) => id === task.id);
@@ -248,7 +248,7 @@ function describeTasks({ tasks, currentTask }: KnownLane, files: readonly Listed
   if (known.length === 0) return [];
   const open = known.filter(({ state }) => state !== 'done');
   const shown = open.slice(0, MAX_TASKS).map(({ id, name, title, state, attempts }) => {
-    const worked = attempts === 0 ? '' : `, ${count(attempts, 'iteration')}`;
+    const worked = attempts === 0 ? '' : `, ${formatCount(attempts, 'iteration')}`;
     return `  ${name}  ${title === null ? '' : `${plainLine(title)}: `}${state}${worked}${id === currentTask ? ' (current)' : ''}`;
   });
   const done = known.length - open.length;
@@ -278,7 +278,7 @@ function formatIsoFrom(instant: string, now: number): string {
 export async function readLaneArguments(
   args: readonly string[],
   open: OpenPlaces,
-  takes: Subject | 'all-lanes' | null = null,
+  takes: CommandArgument | 'all-lanes' | null = null,
 ): Promise<LaneArguments> {
   const argument = takes === 'all-lanes' ? null : takes;
   const given = parseArguments(
@@ -301,7 +301,7 @@ export async function readLaneArguments(
     ...(given.has('all') && given.has('lane') ? ['--all and --lane cannot be used together.'] : []),
     ...(isLaneId(lane)
       ? []
-      : [`--lane: ${JSON.stringify(cut(lane, 80))} is neither queue nor issue-N (for example issue-7).`]),
+      : [`--lane: ${JSON.stringify(cutText(lane, 80))} is neither queue nor issue-N (for example issue-7).`]),
     ...(opened?.kind === 'missing' ? [opened.why] : []),
   ];
   if (problems.length > 0 || opened?.kind !== 'open') throw new UsageError(problems);

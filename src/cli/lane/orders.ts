@@ -1,23 +1,29 @@
 import { COMMANDS } from '../../core/people/command.ts';
-import { referenceTo, referenceById, findTaskByName, MAX_NAME_CHARS } from '../../core/people/named-task.ts';
+import { referenceTo, referenceById, findTaskByName, MAX_TASK_NAME_CHARS } from '../../core/people/named-task.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
 import { orderInSnapshot as giveOrder } from '../../core/snapshot/changes.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 import { fileSources, isIssueTask, nameOfTaskId, parseTaskName, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { cut, namesOf, oneLine } from '../../core/text/phrase.ts';
+import { cutText, namesOf, oneLine } from '../../core/text/phrase.ts';
 import type { Updated } from '../../ports/state.ts';
 import { plainLine } from '../arguments.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
-import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import { wrapText } from '../terminal-text.ts';
-import { LANE_OPTIONS_HELP, type LaneArguments, readLaneArguments, renderLane, type Subject } from './lane-text.ts';
+import {
+  LANE_OPTIONS_HELP,
+  type LaneArguments,
+  readLaneArguments,
+  renderLane,
+  type CommandArgument,
+} from './lane-text.ts';
 import { restoredStateOf, type OpenPlaces, readLane, type StatePlace } from './read-lane.ts';
 import { printLane, readTasksOf, renderLaneJson } from './status.ts';
 
 /** Creates the commands that give orders to a lane: `ralph pause`, `resume`, `stop`, `retry` and `reset`. */
-export function createOrderCommands(open: OpenPlaces): readonly Command[] {
+export function createOrderCommands(open: OpenPlaces): readonly CliCommand[] {
   return ORDERS.map(({ name, usage, does, takes }) => ({
     ...LISTED[name],
     help: helpOf(usage, does),
@@ -39,7 +45,7 @@ function wantedOf(name: OrderCommand['name'], subject: string): Wanted {
   return { kind: name, task: subject === '' ? null : subject };
 }
 
-const whatToReset: Subject = {
+const whatToReset: CommandArgument = {
   name: 'circuit or session',
   isRequired: true,
   problem: (given) =>
@@ -48,12 +54,12 @@ const whatToReset: Subject = {
       : `${JSON.stringify(given)} cannot be reset: expected circuit or session.`,
 };
 
-const taskToRetry: Subject = {
+const taskToRetry: CommandArgument = {
   name: 'the task',
   isRequired: false,
   problem: (given) =>
-    given.trim() === '' || given.length > MAX_NAME_CHARS
-      ? `${JSON.stringify(cut(given, 80))} is not a task: expected an id or a name that "ralph tasks" shows, such as "#12", US-003 or plan-3f9a12c0.`
+    given.trim() === '' || given.length > MAX_TASK_NAME_CHARS
+      ? `${JSON.stringify(cutText(given, 80))} is not a task: expected an id or a name that "ralph tasks" shows, such as "#12", US-003 or plan-3f9a12c0.`
       : null,
 };
 
@@ -61,7 +67,7 @@ interface OrderCommand {
   readonly name: 'pause' | 'resume' | 'stop' | 'retry' | 'reset';
   readonly usage: string;
   readonly does: string;
-  readonly takes: Subject | null;
+  readonly takes: CommandArgument | null;
 }
 
 const ORDERS: readonly OrderCommand[] = [
@@ -203,7 +209,7 @@ async function findTask({ lane, opened }: LaneArguments, name: string, now: numb
   const what =
     id !== null && isIssueTask(id)
       ? `No run of ${branch} has worked on ${nameOfTaskId(id)}.`
-      : `There is no task ${cut(name, 80)} in ${branch} or in ${namesOf(fileSources.flatMap((source) => taskFilePaths[source]))}.`;
+      : `There is no task ${cutText(name, 80)} in ${branch} or in ${namesOf(fileSources.flatMap((source) => taskFilePaths[source]))}.`;
   throw new UsageError([
     `${what} ${named.nearest}${hasBranch ? ` It has a branch of its own: add --lane ${id}.` : ''}`,
   ]);

@@ -8,11 +8,11 @@ import { budgetIn, laneIn, waitingIn } from '../../core/snapshot/snapshot.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
 import { isBegun, shownProgress } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { ReadSnapshot, RestoredState, StateStore, Unavailable } from '../../ports/state.ts';
 import { plainLine } from '../arguments.ts';
-import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
+import type { ReportedLane, LaneStatusReport, PlaceReport } from './lane-schema.ts';
 
 /** A place that keeps the state of lanes: `ref` on the remote, `directory` in the checkout. */
 export interface StatePlace {
@@ -54,7 +54,7 @@ const MAX_TEXT_CHARS = 600;
 const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Reads the state of a lane in each place. Every text in the report is one clean line. */
-export async function readLane(lane: LaneId, places: readonly StatePlace[], now: number): Promise<LaneReport> {
+export async function readLane(lane: LaneId, places: readonly StatePlace[], now: number): Promise<LaneStatusReport> {
   const read = await Promise.all(places.map((place) => readPlace(lane, place, now)));
   return mapTexts({ lane, at: iso(now), places: read }, (text) => plainLine(text, MAX_TEXT_CHARS));
 }
@@ -78,7 +78,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
     read.kind === 'snapshot' ? [budgetIn(read.snapshot, now), waitingIn(read.snapshot)] : [null, []];
   switch (restored.kind) {
     case 'unavailable':
-      return { kind: 'unavailable', place, why: `The ${place} cannot be reached: ${sentence(restored.why)}` };
+      return { kind: 'unavailable', place, why: `The ${place} cannot be reached: ${completeSentence(restored.why)}` };
     case 'newer':
       return { kind: 'newer', place, why: describeNewerState(place, restored.version) };
     case 'absent':
@@ -94,7 +94,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
       return {
         kind: 'unreadable',
         place,
-        why: `The state in the ${place} cannot be read: ${sentence(restored.why)} The next run begins with one probe iteration.`,
+        why: `The state in the ${place} cannot be read: ${completeSentence(restored.why)} The next run begins with one probe iteration.`,
       };
     case 'found': {
       const { state, origin } = restored;
@@ -125,7 +125,7 @@ const nobody: LeaseHolder = { runTag: '', runId: '', runAttempt: 1 };
 function reportOf(
   stored: LaneState,
   { orders, lease, warnings, counters, waiting, now }: Found,
-): Omit<KnownLane, 'kind' | 'place' | 'saved'> {
+): Omit<ReportedLane, 'kind' | 'place' | 'saved'> {
   const state = applyOrders(withAnswers(stored, waiting, []), orders);
   const { circuit, pause, park, session, lastRun } = state;
   const problem =
@@ -185,7 +185,7 @@ function reportOf(
 }
 
 /** Returns the windows as a run that begins now would see them. */
-function usageOf(budget: Budget, now: number): KnownLane['usage'] {
+function usageOf(budget: Budget, now: number): ReportedLane['usage'] {
   const { hour, day } = windowsFor(budget, '', now);
   const counts = (reservation: Budget['reservations'][number]): boolean => {
     const alone = windowsFor({ ...emptyBudget, reservations: [reservation] }, '', now);

@@ -1,10 +1,10 @@
 import { fileSources, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { type LookAtGitHub, printedSettings, type ReadEffectiveSettings } from '../arguments.ts';
-import { type Command, type CommandEnd, LISTED, type Terminal } from '../command.ts';
+import { type CliCommand, type CommandEnd, LISTED, type Terminal } from '../command.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
-import type { LaneReport } from './lane-schema.ts';
-import { LANE_OPTIONS_HELP, type ListedTask, readLaneArguments, renderLane } from './lane-text.ts';
+import type { LaneStatusReport } from './lane-schema.ts';
+import { LANE_OPTIONS_HELP, type CheckoutTask, readLaneArguments, renderLane } from './lane-text.ts';
 import { type OpenPlaces, readLane } from './read-lane.ts';
 
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
@@ -39,7 +39,7 @@ export function createStatusCommand(
   open: OpenPlaces,
   look: LookAtGitHub,
   readEffective: ReadEffectiveSettings,
-): Command {
+): CliCommand {
   return {
     ...LISTED.status,
     help: HELP,
@@ -75,7 +75,7 @@ async function status(
 }
 
 /** Reads the tasks in the checkout's files that belong to this lane. */
-export async function readTasksOf(lane: LaneId, folder: string): Promise<readonly ListedTask[]> {
+export async function readTasksOf(lane: LaneId, folder: string): Promise<readonly CheckoutTask[]> {
   if (lane !== QUEUE) return [];
   const optionalSections = DEFAULT_OPTIONAL_SECTIONS.split(',');
   return (await readCheckoutTasks(folder, { sources: fileSources, optionalSections })).tasks;
@@ -100,10 +100,10 @@ export function printLane(
     sameLane,
     files,
   }: {
-    readonly report: LaneReport;
+    readonly report: LaneStatusReport;
     readonly json: boolean;
     readonly sameLane: string;
-    readonly files: readonly ListedTask[];
+    readonly files: readonly CheckoutTask[];
   },
   terminal: Terminal,
 ): CommandEnd {
@@ -114,6 +114,6 @@ export function printLane(
 }
 
 /** Renders the report for `--json`. */
-export function renderLaneJson(report: LaneReport): string {
+export function renderLaneJson(report: LaneStatusReport): string {
   return `${JSON.stringify(report, null, 2)}\n`;
 }

@@ -1,6 +1,6 @@
 import { createOrderCommands } from '../lane/orders.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
-import { type Command, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type Terminal, UsageError } from '../command.ts';
 import type { Picture } from './monitor-schema.ts';
 import type { Screen } from './terminal-world.ts';
 import type { Source } from './source.ts';
@@ -26,7 +26,7 @@ interface Followed {
 }
 
 /** Shows the picture and handles keys until one of them quits. Restores the screen in any case. */
-export async function follow(followed: Followed, terminal: Terminal): Promise<void> {
+export async function showPicture(followed: Followed, terminal: Terminal): Promise<void> {
   const { source, screen } = followed;
   let session = initialSession(followed.shows);
   /** The last order, until the screen has shown its result. */
@@ -79,7 +79,7 @@ async function giveOrder(
   return run(command, [...args, ...options], now);
 }
 
-async function run(command: Command, args: readonly string[], now: () => number): Promise<Given> {
+async function run(command: CliCommand, args: readonly string[], now: () => number): Promise<Given> {
   let out = '';
   let error = '';
   try {

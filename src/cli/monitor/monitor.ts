@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { type LookAtGitHub, parseArguments, type ReadEffectiveSettings } from '../arguments.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
-import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 import type { Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
 
@@ -43,7 +43,7 @@ wrong arguments, or nothing to show.
 export function createMonitorCommand(
   sources: Pick<Needed, 'open' | 'look' | 'readEffective'>,
   openWorld: () => Promise<MonitorWorld>,
-): Command {
+): CliCommand {
   return {
     ...LISTED.monitor,
     help: HELP,
@@ -95,8 +95,8 @@ async function monitor(
     const { printChanges } = await import('./lines.ts');
     await printChanges(source, shows, { world, terminal });
   } else {
-    const { follow } = await import('./follow.ts');
-    await follow({ source, screen, shows, folder, remote }, terminal);
+    const { showPicture } = await import('./follow.ts');
+    await showPicture({ source, screen, shows, folder, remote }, terminal);
   }
   return 'done';
 }

@@ -53,6 +53,7 @@ interface Looked<T> {
   readonly value: T;
 }
 
+/** Creates the source of a folder and, if there is one, its repository on GitHub. */
 export function createSource({ folder: given, remote, open, look, readEffective, world }: SourceOptions): Source {
   const folder = resolve(given);
   let opened: Looked<OpenedPlaces> | null = null;

@@ -14,7 +14,7 @@ import {
   exitAlternativeScreen,
 } from 'ansi-escapes';
 import { onExit } from 'signal-exit';
-import { type Line, type Look, type Size, widthOf } from './view/columns.ts';
+import { type Line, type TextStyle, type Size, widthOf } from './view/columns.ts';
 
 /** An event at a terminal; `tick` means that nothing happened for a while. */
 export type ScreenEvent =
@@ -71,7 +71,7 @@ const WRAP = '\u001B[?7h';
 /** Maximum number of waiting keys, because a key that is held down repeats faster than it is handled. */
 const MAX_WAITING = 50;
 
-const styles: Readonly<Record<Exclude<Look, 'plain'>, Parameters<typeof styleText>[0]>> = {
+const styles: Readonly<Record<Exclude<TextStyle, 'plain'>, Parameters<typeof styleText>[0]>> = {
   strong: 'bold',
   faint: 'dim',
   good: 'green',
@@ -168,7 +168,7 @@ function openTerminal({ input, output }: { readonly input: ReadStream; readonly 
     return widthOf(line) < columns ? `${text}${eraseEndLine}` : text;
   }
 
-  function styled(text: string, look: Exclude<Look, 'plain'>): string {
+  function styled(text: string, look: Exclude<TextStyle, 'plain'>): string {
     return styleText(styles[look], text, { validateStream: false });
   }
 

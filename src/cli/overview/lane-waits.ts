@@ -6,7 +6,7 @@ import { effectiveOrders, openOrders, type Order } from '../../core/sharing/orde
 import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isSettled, isStuck, nameOfTask, type ShownProgress, type Task, taskStates } from '../../core/tasks/task.ts';
 import { firstNames } from '../../core/text/phrase.ts';
-import { count } from '../../report/format.ts';
+import { formatCount } from '../../report/format.ts';
 import { renderCommand, renderContinuation } from '../../report/next/step.ts';
 
 const instant = z.iso.datetime();
@@ -108,7 +108,7 @@ export type Overview = Immutable<z.infer<typeof overviewSchema>>;
 
 export type OverviewLane = Extract<Overview['lanes'][number], { kind: 'lane' }>;
 
-export type Wait = OverviewLane['waits'][number];
+export type LaneWait = OverviewLane['waits'][number];
 
 /** A task of a lane as far as it is known here; `task` is null if only the state has it. */
 export interface KnownTask {
@@ -138,7 +138,7 @@ const MAX_NAMES = 3;
 const nobody = { runTag: '', runId: '', runAttempt: 1 };
 
 /** Returns all waits: first those of the whole lane, then those of each task. */
-export function waitsOf(facts: LaneFacts): readonly Wait[] {
+export function waitsOf(facts: LaneFacts): readonly LaneWait[] {
   return [...laneWaits(facts), ...facts.tasks.flatMap((known) => taskWaits(known, facts))];
 }
 
@@ -152,11 +152,11 @@ function laneWaits({
   sameLane,
   cooldownMs,
   now,
-}: LaneFacts): readonly Wait[] {
+}: LaneFacts): readonly LaneWait[] {
   const { pause, circuit, park } = state;
   const whole = { task: null, until: null, command: null };
   const isDone = tasks.length > 0 && tasks.every(({ progress }) => progress.state === 'done');
-  const waits: readonly (Wait | null)[] = [
+  const waits: readonly (LaneWait | null)[] = [
     lease !== null && keepsOut(lease, nobody, now)
       ? { ...whole, kind: 'run', on: lease.runUrl || `run ${lease.runId}`, until: iso(expiryOf(lease)) }
       : null,
@@ -175,7 +175,7 @@ function laneWaits({
     park === null || park.resumeAt <= now
       ? null
       : { ...whole, kind: 'park', on: park.reason, until: iso(park.resumeAt) },
-    ...effectiveOrders(openOrders(stored, orders)).map(({ kind, task, by }): Wait => ({
+    ...effectiveOrders(openOrders(stored, orders)).map(({ kind, task, by }): LaneWait => ({
       ...whole,
       kind: 'order',
       on: `${kind.replace('-', ' ')}${task === null ? '' : ` ${nameOfTaskId(task)}`}, by ${by}`,
@@ -185,8 +185,8 @@ function laneWaits({
   return waits.filter((wait) => wait !== null);
 }
 
-function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }: LaneFacts): readonly Wait[] {
-  const wait = (kind: Wait['kind'], on: string, command: string | null): readonly Wait[] => [
+function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }: LaneFacts): readonly LaneWait[] {
+  const wait = (kind: LaneWait['kind'], on: string, command: string | null): readonly LaneWait[] => [
     { kind, task: id, on, until: null, command },
   ];
   if (isStuck(progress)) {
@@ -219,7 +219,7 @@ function nameToType(id: TaskId): string {
 }
 
 function whyStuck({ state, attempts, reason }: ShownProgress, question: string | null): string {
-  const iterations = count(attempts, 'iteration');
+  const iterations = formatCount(attempts, 'iteration');
   if (state === 'failed')
     return attempts === 0 ? 'marked as failed by an earlier Ralph' : `gave up after ${iterations}`;
   if (question !== null) return `the agent asks: “${question}”`;

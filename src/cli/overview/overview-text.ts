@@ -1,9 +1,9 @@
 import { tasksDone } from '../../core/tasks/queue.ts';
 import { moreLine } from '../../core/text/phrase.ts';
-import { count, formatInstantFrom } from '../../report/format.ts';
+import { formatCount, formatInstantFrom } from '../../report/format.ts';
 import { spendBars, spendSummary } from '../../report/sentences/spend.ts';
 import { formatInstant } from '../../core/countdown.ts';
-import type { Overview, OverviewLane, Wait } from './lane-waits.ts';
+import type { Overview, OverviewLane, LaneWait } from './lane-waits.ts';
 
 const SHOWN_TASKS = 8;
 const SHOWN_RUNS = 5;
@@ -49,8 +49,8 @@ function runLine({
   costUsd,
   url,
 }: Overview['runs'][number]): string {
-  const done = tasksDone === 0 ? [] : [`${count(tasksDone, 'task')} done`];
-  const used = [...done, count(iterations, 'iteration'), `$${costUsd.toFixed(2)}`].join(', ');
+  const done = tasksDone === 0 ? [] : [`${formatCount(tasksDone, 'task')} done`];
+  const used = [...done, formatCount(iterations, 'iteration'), `$${costUsd.toFixed(2)}`].join(', ');
   const where = url === null ? '' : `  ${url}`;
   return `  ${formatInstant(Date.parse(endedAt))}  ${nameOfLaneAt(lane, place)}  ${outcome} (${reason}): ${used}${where}`;
 }
@@ -68,14 +68,14 @@ export function isUnseen({ lanes, problems }: Pick<Overview, 'lanes' | 'problems
 
 /** Returns a summary of the lanes: `3 branches, 1 at work, 2 tasks waiting for a person`. */
 export function summaryOf(lanes: readonly OverviewLane[]): string {
-  const number = (kinds: readonly Wait['kind'][]): number =>
+  const number = (kinds: readonly LaneWait['kind'][]): number =>
     lanes.reduce((all, { waits }) => all + waits.filter(({ kind }) => kinds.includes(kind)).length, 0);
   const [running, stuck, reviews] = [number(['run']), number(['person', 'approval']), number(['review'])];
   return [
     `${String(lanes.length)} ${lanes.length === 1 ? 'branch' : 'branches'}`,
     ...(running === 0 ? [] : [`${String(running)} at work`]),
-    ...(stuck === 0 ? [] : [`${count(stuck, 'task')} waiting for a person`]),
-    ...(reviews === 0 ? [] : [`${count(reviews, 'pull request')} to review`]),
+    ...(stuck === 0 ? [] : [`${formatCount(stuck, 'task')} waiting for a person`]),
+    ...(reviews === 0 ? [] : [`${formatCount(reviews, 'pull request')} to review`]),
   ].join(', ');
 }
 
@@ -91,7 +91,7 @@ export type Condition =
   | 'done'
   | 'idle';
 
-const ofLane: Partial<Readonly<Record<Wait['kind'], Condition>>> = {
+const ofLane: Partial<Readonly<Record<LaneWait['kind'], Condition>>> = {
   run: 'works',
   pause: 'paused',
   circuit: 'circuit open',
@@ -136,7 +136,7 @@ export function nameOfLaneAt(lane: string, place: string): string {
 }
 
 /** Describes a wait of the whole lane, and the command that ends it. */
-export function describeLaneWait({ kind, on, until, command }: Wait, now: number): string {
+export function describeLaneWait({ kind, on, until, command }: LaneWait, now: number): string {
   const when = until === null ? '' : formatInstantFrom(Date.parse(until), now);
   const goOn = command === null ? '' : `; to continue: ${command}`;
   switch (kind) {
@@ -162,12 +162,12 @@ export function describeLaneWait({ kind, on, until, command }: Wait, now: number
 /** Renders an open task and what it waits for. */
 export function renderOpenTask(
   { id, name, title, state, attempts, current }: OverviewLane['tasks'][number],
-  waits: readonly Wait[],
+  waits: readonly LaneWait[],
 ): string {
   const wait = waits.find(({ task }) => task === id);
   const what = title === null ? name : `${name} ${title}`;
   if (wait === undefined) {
-    const word = attempts === 0 && !current ? 'to do' : `in progress, ${count(attempts, 'iteration')}`;
+    const word = attempts === 0 && !current ? 'to do' : `in progress, ${formatCount(attempts, 'iteration')}`;
     return `${what}: ${state === 'todo' || state === 'in-progress' ? word : state}`;
   }
   if (wait.kind === 'dependency') return `${what}: waits for ${wait.on}`;

@@ -10,7 +10,7 @@ import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import { requestsIn } from '../../report/sentences/feedback.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { mapTexts } from '../../core/text/redact.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { restoredStateOf, describeNewerState, type StatePlace } from '../lane/read-lane.ts';
 import { type LookAtGitHub, plainLine, type ReadEffectiveSettings, type Viewer } from '../arguments.ts';
@@ -66,7 +66,7 @@ export async function readOverview(
     }),
   );
   const unlisted = listed.flatMap(({ place, found }) =>
-    found.kind === 'unavailable' ? [`The ${place.name} cannot be reached: ${sentence(found.why)}`] : [],
+    found.kind === 'unavailable' ? [`The ${place.name} cannot be reached: ${completeSentence(found.why)}`] : [],
   );
   const lanes = listed.flatMap(({ place: { name: place }, found, read }, index) =>
     found.kind === 'lanes'
@@ -106,7 +106,7 @@ export async function readOverview(
       .slice(0, LAST_RUNS),
     problems: [
       ...unlisted,
-      ...(seen.kind === 'failed' ? [`GitHub cannot be asked for titles: ${sentence(seen.why)}`] : []),
+      ...(seen.kind === 'failed' ? [`GitHub cannot be asked for titles: ${completeSentence(seen.why)}`] : []),
     ],
   };
   return mapTexts(overview, (text) => plainLine(text, MAX_TEXT_CHARS));
@@ -143,13 +143,18 @@ interface Known {
 function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview['lanes'][number] {
   switch (stored.kind) {
     case 'unavailable':
-      return { kind: 'unavailable', lane, place, why: `The ${place} cannot be reached: ${sentence(stored.why)}` };
+      return {
+        kind: 'unavailable',
+        lane,
+        place,
+        why: `The ${place} cannot be reached: ${completeSentence(stored.why)}`,
+      };
     case 'unreadable':
       return {
         kind: 'unreadable',
         lane,
         place,
-        why: `The state in the ${place} cannot be read: ${sentence(stored.why)}`,
+        why: `The state in the ${place} cannot be read: ${completeSentence(stored.why)}`,
       };
     case 'newer':
       return { kind: 'newer', lane, place, why: describeNewerState(place, stored.version) };

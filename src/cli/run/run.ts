@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { wantedIsolations } from '../../core/isolation/probe.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
-import { MAX_NAME_CHARS } from '../../core/people/named-task.ts';
+import { MAX_TASK_NAME_CHARS } from '../../core/people/named-task.ts';
 import { limitModes } from '../../core/policy.ts';
-import { cut } from '../../core/text/phrase.ts';
+import { cutText } from '../../core/text/phrase.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
-import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
 const count = z.number().int().nonnegative();
 
@@ -46,13 +46,13 @@ export interface AskedRun {
 /**
  * The result of a local run; `failed` means that the outcome is in `fail-on`, or that the branch could not be pushed.
  */
-export interface RunAnswer {
+export interface LocalRunResult {
   readonly ended: EndedRun;
   readonly failed: boolean;
 }
 
 /** Runs the loop on this machine. Throws a UsageError for problems that can be seen before anything begins. */
-export type RunHere = (asked: AskedRun, terminal: Terminal) => Promise<RunAnswer>;
+export type RunHere = (asked: AskedRun, terminal: Terminal) => Promise<LocalRunResult>;
 
 const HELP = `Usage: ralph run [--once] [--max-iterations N] [--task TASK] [--model MODEL]
                  [--json] [OPTIONS]
@@ -108,7 +108,7 @@ arguments.
 `;
 
 /** Creates `ralph run`, which runs the loop locally. */
-export function createRunCommand(run: RunHere): Command {
+export function createRunCommand(run: RunHere): CliCommand {
   return { ...LISTED.run, help: HELP, run: (args, terminal) => runLocally(run, args, terminal) };
 }
 
@@ -168,8 +168,8 @@ function readAsked(given: ParsedArguments): AskedRun {
     ...notAmong('isolation', inputs.isolation, wantedIsolations),
   );
   const task = one('task');
-  if (task !== null && (task.trim() === '' || task.length > MAX_NAME_CHARS))
-    problems.push(`--task ${JSON.stringify(cut(task, 80))}: is not the name of a task. "ralph tasks" lists them.`);
+  if (task !== null && (task.trim() === '' || task.length > MAX_TASK_NAME_CHARS))
+    problems.push(`--task ${JSON.stringify(cutText(task, 80))}: is not the name of a task. "ralph tasks" lists them.`);
   if (given.has('dry-run') && given.has('push')) problems.push('--dry-run pushes nothing: leave out --push.');
   if (given.has('dry-run') && given.has('json')) problems.push('--dry-run prints text: leave out --json.');
   if (problems.length > 0) throw new UsageError(problems);

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { READ_AGENTS } from '../../core/agent-names.ts';
 import { parseArguments } from '../arguments.ts';
-import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
 /** The end of the sandbox; `missing` gives the reason why it cannot be started, as a sentence. */
 type SandboxEnd =
@@ -42,7 +42,7 @@ nothing to try.
 `;
 
 /** Creates `ralph sandbox`, which starts the stand-ins as a program of their own. */
-export function createSandboxCommand(play: PlaySandbox): Command {
+export function createSandboxCommand(play: PlaySandbox): CliCommand {
   return { ...LISTED.sandbox, help: HELP, run: (args, terminal) => sandbox(args, terminal, play) };
 }
 

@@ -1,6 +1,6 @@
 import { detectProject, filesToRead } from '../../core/setup/detect.ts';
 import { filesOf, SETUP_PATHS, type Choices, type Templates } from '../../core/setup/files.ts';
-import { removing, writing } from '../../core/setup/ownership.ts';
+import { changeToRemove, changeToWrite } from '../../core/setup/ownership.ts';
 import { servicesOf } from '../../core/setup/ci/services.ts';
 import type { Project } from '../../core/setup/project.ts';
 import { agentChoices, callsWorkflow, proposedVerify, workflowShapes } from '../../core/setup/workflow.ts';
@@ -12,10 +12,10 @@ import { leftToFile, type LeftToFile } from './left-to-file.ts';
 import { offeredChecks, setupReport } from './setup-report.ts';
 import type { SetupReport } from './setup-schema.ts';
 import { byHandText, filesText, foundText, offeredText, previewText } from './setup-text.ts';
-import type { Checkout, SetupWorld } from './setup-world.ts';
+import type { SetupCheckout, SetupWorld } from './setup-world.ts';
 import { verifyProblem } from './verify-command.ts';
 import { wrapText } from '../terminal-text.ts';
-import { type Command, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
 const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--agent NAME] [--key KIND]
                   [--workflow FORM] [--prompt] [--remove] [--json]
@@ -52,7 +52,7 @@ written, 2 wrong arguments.
 `;
 
 /** Creates `ralph init`, which writes the files that a repository needs. */
-export function createInitCommand(open: () => Promise<SetupWorld>): Command {
+export function createInitCommand(open: () => Promise<SetupWorld>): CliCommand {
   return { ...LISTED.init, help: HELP, run: async (args, terminal) => init(args, terminal, open) };
 }
 
@@ -109,7 +109,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   );
   const refused = [...before].flatMap(([path, file]) => (file.kind === 'refused' ? [`${path} ${file.why}.`] : []));
   if (refused.length > 0) return failed(terminal, refused);
-  const change = remove ? removing : writing;
+  const change = remove ? changeToRemove : changeToWrite;
   const changes = wanted.map((file) => change(file, textsOf(before).get(file.path) ?? null, world.digest));
   const ownWorkflow = wanted.find(({ path }) => path === SETUP_PATHS.workflow);
   const present = textsOf(before).get(SETUP_PATHS.workflow) ?? textsOf(texts).get(project.ralphWorkflow);
@@ -186,7 +186,7 @@ function choicesOf(
   given: ParsedArguments,
   facts: {
     readonly project: Project;
-    readonly checkout: Extract<Checkout, { kind: 'open' }>;
+    readonly checkout: Extract<SetupCheckout, { kind: 'open' }>;
     /** The text of the existing workflow, or null if there is none. */
     readonly own: string | null;
     readonly left: LeftToFile | null;

@@ -4,13 +4,13 @@ import type { FileChange } from '../../core/setup/ownership.ts';
 import type { Project } from '../../core/setup/project.ts';
 import type { LeftToFile } from './left-to-file.ts';
 import type { SetupReport } from './setup-schema.ts';
-import type { Checkout } from './setup-world.ts';
+import type { SetupCheckout } from './setup-world.ts';
 
 /** Reports what init found, and what it does or would do. */
 export function setupReport(
   facts: {
     readonly project: Project;
-    readonly checkout: Extract<Checkout, { kind: 'open' }>;
+    readonly checkout: Extract<SetupCheckout, { kind: 'open' }>;
     readonly maxCostUsd: SetupReport['maxCostUsd'];
     readonly left: LeftToFile | null;
   },

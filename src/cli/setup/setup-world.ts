@@ -7,7 +7,7 @@ interface Home {
 }
 
 /** A checkout as git knows it. */
-export type Checkout =
+export type SetupCheckout =
   | { readonly kind: 'missing'; readonly why: string }
   | {
       readonly kind: 'open';
@@ -24,7 +24,7 @@ export type Checkout =
 
 /** The access of init to everything besides the checkout's files. */
 export interface SetupWorld {
-  openCheckout(at: { readonly folder: string; readonly remote: string | null }): Promise<Checkout>;
+  openCheckout(at: { readonly folder: string; readonly remote: string | null }): Promise<SetupCheckout>;
   /** Reads a file of this package; throws if it does not exist. */
   packageFile(path: string): Promise<string>;
   digest(text: string): string;

@@ -12,12 +12,12 @@ import {
 import { priorityWords } from '../../core/tasks/priority.ts';
 import type { FileSource } from '../../core/tasks/ids.ts';
 import { taskStates } from '../../core/tasks/task.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
 import type { FindUnmergedPlans, MergingPlace } from './add-beside-branches.ts';
 import {
   type CheckoutFile,
-  type Command,
+  type CliCommand,
   type CommandEnd,
   LISTED,
   readCheckoutFile,
@@ -53,10 +53,10 @@ type AddReport = z.infer<typeof addReportSchema>;
 /** The files for tasks, in the order of the search: the plan is worked on before the prd. */
 const targets = ['plan', 'prd'] as const satisfies readonly FileSource[];
 
-export type Target = (typeof targets)[number];
+export type AddTarget = (typeof targets)[number];
 
 interface FoundFile {
-  readonly target: Target;
+  readonly target: AddTarget;
   readonly path: string;
   readonly file: CheckoutFile;
 }
@@ -87,7 +87,7 @@ the file (nothing is written then), 2 wrong arguments.
 `;
 
 /** Creates `ralph add`, which adds a new task to the plan or the prd. */
-export function createAddCommand(findUnmerged: FindUnmergedPlans): Command {
+export function createAddCommand(findUnmerged: FindUnmergedPlans): CliCommand {
   return { ...LISTED.add, help: HELP, run: (args, terminal) => add(findUnmerged, args, terminal) };
 }
 
@@ -119,7 +119,7 @@ async function add(findUnmerged: FindUnmergedPlans, args: readonly string[], ter
 async function readArguments(
   given: ParsedArguments,
   terminal: Terminal,
-): Promise<{ readonly wanted: NewTask; readonly to: Target | null; readonly folder: string }> {
+): Promise<{ readonly wanted: NewTask; readonly to: AddTarget | null; readonly folder: string }> {
   const title = (given.positionals[0] ?? '').trim();
   const [bodyGiven = ''] = given.values('body');
   const [priority] = given.values('priority');
@@ -205,7 +205,7 @@ function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTas
     .join(':');
   if (report.kind === 'there')
     return `${position}: ${JSON.stringify(plainLine(title))} exists already (${report.id}, ${report.state}); nothing was written. To add another one, give it a different title.`;
-  return `${position}: ${sentence(plainLine(report.message, 600))} Nothing was written.`;
+  return `${position}: ${completeSentence(plainLine(report.message, 600))} Nothing was written.`;
 }
 
 function shown(value: string): string {
@@ -214,7 +214,7 @@ function shown(value: string): string {
 
 /** The checkout and the kind of file to add to; if `to` is null, the file that exists is used. */
 interface AddingPlace extends MergingPlace {
-  readonly to: Target | null;
+  readonly to: AddTarget | null;
 }
 
 /** Adds a task to a file. If `to` is null, this is the first existing file, or the plan if there is none. */
@@ -223,7 +223,7 @@ export async function addTask(place: AddingPlace, wanted: NewTask): Promise<AddR
 }
 
 /** Returns the first file that exists, or else the first possible one. */
-async function fileFor(folder: string, wanted: readonly Target[]): Promise<FoundFile> {
+async function fileFor(folder: string, wanted: readonly AddTarget[]): Promise<FoundFile> {
   const paths = wanted.flatMap((target) => taskFilePaths[target].map((path) => ({ target, path })));
   const beside = await readdir(folder).catch(() => []);
   const found: FoundFile[] = [];

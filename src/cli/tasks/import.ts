@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { FoundTask } from '../../core/tasks/files/requirements.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
-import { type Command, type CommandEnd, LISTED, openInput, type Terminal, UsageError } from '../command.ts';
+import { type CliCommand, type CommandEnd, LISTED, openInput, type Terminal, UsageError } from '../command.ts';
 import { DEFAULT_TASK_LABEL } from '../defaults.ts';
 import type { FindUnmergedPlans, MergingPlace } from './add-beside-branches.ts';
-import { addReportOptions, addTask, type Target } from './add.ts';
+import { addReportOptions, addTask, type AddTarget } from './add.ts';
 
 /**
  * The access of `ralph import` to an agent and to GitHub. Failures of a server or an agent are results, not exceptions.
@@ -103,7 +103,7 @@ arguments.
 /**
  * Creates `ralph import`, which adds tasks from a requirements document or from labelled issues to the plan or the prd.
  */
-export function createImportCommand(open: OpenImport, findUnmerged: FindUnmergedPlans): Command {
+export function createImportCommand(open: OpenImport, findUnmerged: FindUnmergedPlans): CliCommand {
   return { ...LISTED.import, help: HELP, run: (args, terminal) => importTasks({ open, findUnmerged }, args, terminal) };
 }
 
@@ -120,7 +120,7 @@ interface Wanted {
         readonly maxCostUsd: number;
       }
     | { readonly kind: 'issues'; readonly label: string };
-  readonly to: Target | null;
+  readonly to: AddTarget | null;
   readonly folder: string;
   readonly dryRun: boolean;
 }
@@ -152,7 +152,7 @@ async function importTasks(
   const wanted = await readArguments(given, terminal);
   const found = await find(await open(), wanted, terminal);
   if (found.kind === 'failed') {
-    terminal.error(`ralph import: ${sentence(plainLine(found.why, 1000))} Nothing was written.\n`);
+    terminal.error(`ralph import: ${completeSentence(plainLine(found.why, 1000))} Nothing was written.\n`);
     return 'failed';
   }
   const notes = new Set<string>();
@@ -188,7 +188,7 @@ async function find(world: ImportWorld, { from, folder }: Wanted, terminal: Term
   if (parsed.kind === 'unreadable')
     return {
       kind: 'failed',
-      why: `The agent's list of tasks cannot be used: ${sentence(parsed.why)} Try again, or with another model.`,
+      why: `The agent's list of tasks cannot be used: ${completeSentence(parsed.why)} Try again, or with another model.`,
     };
   return {
     ...parsed,

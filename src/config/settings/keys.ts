@@ -1,4 +1,4 @@
-import { nearest } from '../../core/text/nearest.ts';
+import { nearestName } from '../../core/text/nearest.ts';
 import { listField } from '../fields.ts';
 
 /** A rule that is written in another way here. */
@@ -114,7 +114,7 @@ export function nearestKey(name: string): string | null {
   const plain = name.replace(/^RALPH_/, '');
   if (keyOf(plain) !== undefined) return plain;
   // A short name that differs in two letters may be the name of something else.
-  return name.length < 8 ? null : (NAMES.find((known) => nearest(plain, [known.toLowerCase()]) !== null) ?? null);
+  return name.length < 8 ? null : (NAMES.find((known) => nearestName(plain, [known.toLowerCase()]) !== null) ?? null);
 }
 
 function key(name: string, input: string | null, meaning: Key['meaning']): Key {

@@ -1,5 +1,5 @@
 import type { FoundSetting } from '../../core/settings/effective.ts';
-import { capped, firstLines, oneLine, sentence } from '../../core/text/phrase.ts';
+import { capText, firstLines, oneLine, completeSentence } from '../../core/text/phrase.ts';
 import { KEY_INPUTS, newPlaceOfInput } from '../agent-inputs.ts';
 import { suggestSetting } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS, SETTING_NAMES } from '../setting-table.ts';
@@ -48,11 +48,11 @@ function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonl
   if (text.trim() === '') return { ...NO_NAMED_SETTINGS, nested: null };
   if (text.length > MAX_CHARS) return unusable('is longer than 64 KiB. Keep long texts in files of the repository.');
   const parsed = parse(text);
-  if (parsed.kind === 'unreadable') return unusable(`is not YAML: ${sentence(parsed.why)} ${FORM}`);
+  if (parsed.kind === 'unreadable') return unusable(`is not YAML: ${completeSentence(parsed.why)} ${FORM}`);
   const { data } = parsed;
   if (data === null) return { ...NO_NAMED_SETTINGS, nested: null };
   if (typeof data !== 'object' || Array.isArray(data))
-    return unusable(`${JSON.stringify(capped(text.trim(), 81))} is not a mapping of names to values. ${FORM}`);
+    return unusable(`${JSON.stringify(capText(text.trim(), 81))} is not a mapping of names to values. ${FORM}`);
   const entries: Readonly<Record<string, unknown>> = Object.fromEntries(Object.entries(data));
   const { settings: nested } = entries;
   // Only the reusable workflow has an entry of this name.
@@ -80,7 +80,7 @@ function readEntry(name: string, value: unknown): FoundSetting | string | null {
   }
   const text = textOfValue(value)?.trim() ?? null;
   if (text === null)
-    return `${shown} ${JSON.stringify(capped(JSON.stringify(value), 81))} is neither a value nor a list of values. Write a text, a number, true or false, or a list of them.`;
+    return `${shown} ${JSON.stringify(capText(JSON.stringify(value), 81))} is neither a value nor a list of values. Write a text, a number, true or false, or a list of them.`;
   // As with an input, the text of the default counts as not given.
   const isGiven = text !== DEFAULTS[name] && (text !== '' || Array.isArray(value));
   return !isGiven ? null : { input: name, text, places: [{ key: name, file: 'settings' }] };

@@ -1,4 +1,4 @@
-import type { FoundSetting, Place } from '../../core/settings/effective.ts';
+import type { FoundSetting, SettingPlace } from '../../core/settings/effective.ts';
 import { firstLines, firstNames, oneLine } from '../../core/text/phrase.ts';
 import { KEYS, keyOf, nearestKey, type Key } from './keys.ts';
 import { parseRc } from './rc-file.ts';
@@ -43,7 +43,7 @@ const MAX_PROBLEMS = 20;
 interface Given {
   readonly key: Key;
   readonly value: string;
-  readonly place: Place;
+  readonly place: SettingPlace;
 }
 
 /**
@@ -84,7 +84,7 @@ export function readSettingsOfOthers(environment: Environment, file: SettingsFil
       meaning.kind === 'unusable' ? [`${placeName(place)} ${shownValue(value)} ${meaning.why}.`] : [],
     ),
   ];
-  const readPlace = (isThere: (place: Place) => boolean): ReadPlace => {
+  const readPlace = (isThere: (place: SettingPlace) => boolean): ReadPlace => {
     const there = meant.filter(({ place }) => isThere(place));
     return {
       asAlways: there.filter(({ meaning }) => meaning.kind === 'as-always').map(({ place }) => place.key),
@@ -173,7 +173,7 @@ function repeatedIn(names: readonly string[]): readonly string[] {
  * Returns the name of a place: `.ralphrc:12: MAX_CALLS_PER_HOUR`, `settings: max-patch-kib`, or `The variable
  * MAX_CALLS_PER_HOUR`.
  */
-export function placeName({ key, file }: Place): string {
+export function placeName({ key, file }: SettingPlace): string {
   if (file === 'settings') return `settings: ${key}`;
   if (file === null) return `The variable ${key}`;
   return 'path' in file ? `${file.path}:${String(file.line)}: ${key}` : `settings-from ${file.repository}: ${key}`;
@@ -204,10 +204,10 @@ export function describeSettings(read: ReadSettings, counting: readonly FoundSet
 
 function environmentLine(
   { asAlways, meaningless }: ReadPlace,
-  places: readonly Place[],
-  overruled: readonly Place[],
+  places: readonly SettingPlace[],
+  overruled: readonly SettingPlace[],
 ): readonly string[] {
-  const ofEnvironment = (all: readonly Place[]): readonly string[] =>
+  const ofEnvironment = (all: readonly SettingPlace[]): readonly string[] =>
     all.filter(({ file }) => file === null).map(({ key }) => key);
   const used = [...ofEnvironment(places), ...asAlways];
   const others = otherParts(ofEnvironment(overruled), meaningless);
@@ -228,8 +228,8 @@ function otherParts(overruled: readonly string[], meaningless: readonly string[]
   ];
 }
 
-function fileLine(file: ReadFile, places: readonly Place[], overruled: readonly Place[]): string {
-  const isOfFile = (place: Place): boolean => place.file !== null && place.file !== 'settings';
+function fileLine(file: ReadFile, places: readonly SettingPlace[], overruled: readonly SettingPlace[]): string {
+  const isOfFile = (place: SettingPlace): boolean => place.file !== null && place.file !== 'settings';
   const used = places.filter(isOfFile).length + file.asAlways.length;
   const set = overruled.filter(isOfFile).map(({ key }) => key);
   const { meaningless, repeated, project } = file;
@@ -242,6 +242,7 @@ function fileLine(file: ReadFile, places: readonly Place[], overruled: readonly 
   return `\`${file.path}\`${of}: ${parts.join(', ')}.`;
 }
 
+/** Lists up to twelve names, and the number of the others. */
 export function listSettings(names: readonly string[]): string {
   return firstNames(names, 12);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
-import { count, type Immutable, instant } from '../policy.ts';
+import { countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { oneLine } from '../text/phrase.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../countdown.ts';
 
@@ -28,20 +28,20 @@ export type ProviderTrouble = (typeof providerTroubles)[number];
 
 const providerSchema = z.discriminatedUnion('kind', [
   /** `failures` is the number in a row, up to the newest call. */
-  z.object({ kind: z.literal('closed'), failures: count }),
+  z.object({ kind: z.literal('closed'), failures: countSchema }),
   /** An open circuit, which one call probes from `until` on. */
   z.object({
     kind: z.literal('open'),
     why: z.enum(providerTroubles),
-    until: instant,
+    until: instantSchema,
     /** The provider's words about a limit that needs a person: one that no wait ends, or that lasts for more than a day. */
     needsPerson: z.string().max(MAX_WORDS_CHARS).exactOptional(),
   }),
 ]);
 
 /** The circuit of one provider. Half-open is never stored: it follows from `until` and the clock. */
-export type Provider = Immutable<z.infer<typeof providerSchema>>;
-type Open = Provider & { readonly kind: 'open' };
+export type ProviderCircuit = Immutable<z.infer<typeof providerSchema>>;
+type Open = ProviderCircuit & { readonly kind: 'open' };
 
 export const providersSchema = z.partialRecord(z.enum(AGENT_NAMES), providerSchema);
 
@@ -141,7 +141,7 @@ const REQUEST_ERRORS: readonly string[] = ['prompt-too-long', 'max-turns', 'budg
  */
 function limitUntil(
   { resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit']>,
-  before: Provider,
+  before: ProviderCircuit,
   now: number,
 ): number {
   const reported = resumeAt === null ? Number.NaN : Date.parse(resumeAt);
@@ -157,7 +157,7 @@ function limitUntil(
  * and credit may have been added. Only a limit that ends by itself keeps its time.
  */
 export function probingProviders(providers: Providers, now: number): Providers {
-  const entries = Object.entries(providers) as readonly (readonly [AgentName, Provider])[];
+  const entries = Object.entries(providers) as readonly (readonly [AgentName, ProviderCircuit])[];
   return Object.fromEntries(
     entries.map(([name, provider]) => [
       name,
@@ -170,8 +170,8 @@ export function probingProviders(providers: Providers, now: number): Providers {
 
 /** Caps the times of open circuits at the maximum for their trouble, because a wrong clock or an untrusted job may have set them. */
 export function plausibleProviders(providers: Providers, now: number): Providers {
-  const entries = Object.entries(providers) as readonly (readonly [AgentName, Provider])[];
-  const isPlausible = (provider: Provider): boolean =>
+  const entries = Object.entries(providers) as readonly (readonly [AgentName, ProviderCircuit])[];
+  const isPlausible = (provider: ProviderCircuit): boolean =>
     provider.kind === 'closed' || provider.until <= now + longest[provider.why];
   if (entries.every(([, provider]) => isPlausible(provider))) return providers;
   return Object.fromEntries(
@@ -192,7 +192,7 @@ const longest: Readonly<Record<ProviderTrouble, number>> = {
   failing: FAILING_MS,
 };
 
-function circuitAfter(before: Provider, call: ProviderCall, now: number): Provider {
+function circuitAfter(before: ProviderCircuit, call: ProviderCall, now: number): ProviderCircuit {
   const { agentError, usageLimit } = call.analysis;
   if (usageLimit !== null) {
     const until = limitUntil(usageLimit, before, now);
@@ -219,7 +219,7 @@ function hasAnswered({ analysis: { agentError }, end, progress }: ProviderCall):
   return end.kind === 'exited' && (agentError === null ? end.code === 0 : REQUEST_ERRORS.includes(agentError.kind));
 }
 
-function openCircuitAt(provider: Provider | undefined, now: number): Open | null {
+function openCircuitAt(provider: ProviderCircuit | undefined, now: number): Open | null {
   return provider?.kind === 'open' && now < provider.until ? provider : null;
 }
 

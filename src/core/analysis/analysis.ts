@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
-import { capped } from '../text/phrase.ts';
+import { capText } from '../text/phrase.ts';
 
 const amount = z.number().nonnegative().nullable();
 
@@ -147,7 +147,7 @@ export function findErrors(prose: string): readonly FingerprintedError[] {
     const text = errorIn(line.slice(0, MAX_LINE_CHARS));
     if (text === null) continue;
     const fingerprint = fingerprintOf(text);
-    if (!found.has(fingerprint)) found.set(fingerprint, { text: capped(text, MAX_TEXT_CHARS), fingerprint });
+    if (!found.has(fingerprint)) found.set(fingerprint, { text: capText(text, MAX_TEXT_CHARS), fingerprint });
     if (found.size === MAX_ERRORS) break;
   }
   return [...found.values()];

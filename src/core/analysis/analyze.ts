@@ -133,7 +133,7 @@ export interface AnalyzedTranscript {
 }
 
 /** Judges the claims of the final message and takes over what the agent's CLI reports. `doneTexts` are texts that by agreement say that everything is done (done-signals.ts). */
-export function analyze(transcript: Transcript, doneTexts: readonly string[]): AnalyzedTranscript {
+export function analyzeTranscript(transcript: Transcript, doneTexts: readonly string[]): AnalyzedTranscript {
   const { finalMessage, denials } = transcript;
   const lines = markEnds(finalMessage, MAX_HEAD_CHARS, MAX_TAIL_CHARS);
   const { block, endsInFencedBlock } = findStatusBlock(lines);

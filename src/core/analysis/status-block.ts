@@ -1,8 +1,16 @@
-import { grouped } from '../grouped.ts';
-import { capped } from '../text/phrase.ts';
+import { groupByKey } from '../grouped.ts';
+import { capText } from '../text/phrase.ts';
 import { claimedStatuses, claimedTestsStatuses, offeredWorkTypes, type Signal } from './analysis.ts';
 import type { MarkedLine } from './markdown-code.ts';
-import { BULLET, type Field, FIELD_NAMES, type FieldName, knownName, parseField, visible } from './status-fields.ts';
+import {
+  BULLET,
+  type Field,
+  FIELD_NAMES,
+  type FieldName,
+  knownName,
+  parseField,
+  visibleCharacters,
+} from './status-fields.ts';
 
 /** The content of a status block: a signal without its origin. */
 export type StatusBlock = Omit<Signal, 'from'>;
@@ -154,7 +162,7 @@ function mentionPattern(...words: readonly (readonly string[])[]): RegExp {
 }
 
 function mentions(lines: readonly string[], pattern: RegExp): boolean {
-  return lines.some((line) => pattern.test(visible(line).toLowerCase()));
+  return lines.some((line) => pattern.test(visibleCharacters(line).toLowerCase()));
 }
 
 function parseBlock(passage: Passage): StatusBlock | null {
@@ -239,7 +247,7 @@ function divided(lines: readonly PassageLine[]): {
       summary = null;
     }
   }
-  const fields = grouped(found, ({ name }) => name);
+  const fields = groupByKey(found, ({ name }) => name);
   return {
     fields: new Map([...fields].map(([name, each]) => [name, each.map((entry) => folded(entry.lines))])),
     unread,
@@ -303,7 +311,7 @@ function oneWord(value: string): string | null {
 }
 
 function words(value: string): string | null {
-  return value === '' ? null : capped(value, MAX_WORDS_CHARS);
+  return value === '' ? null : capText(value, MAX_WORDS_CHARS);
 }
 
 function trueOrFalse(value: string): boolean | null {

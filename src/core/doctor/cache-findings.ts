@@ -1,15 +1,18 @@
 import { namesOf, oneLine } from '../text/phrase.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
-import { fine, problem, remedy, unchecked, warning, type Finding } from './finding.ts';
+import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 
 /** Warns about caches of the agent's job, because their post steps store what the agent left in the job's folders. */
 export function jobCacheFindings({ step }: ExaminedStep): readonly Finding[] {
   if (step.caches.length === 0) return [];
   return [
-    warning(
+    warningFinding(
       'cache',
       `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${oneLine(uses, 60)}\``))}) once the agent has worked: what it wrote into folders such as \`node_modules\` or \`target\` would be in it, and later jobs restore it.`,
-      remedy('Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.', {}),
+      createRemedy(
+        'Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.',
+        {},
+      ),
     ),
   ];
 }
@@ -26,10 +29,10 @@ const CACHE_WRITERS: readonly string[] = [
 ];
 
 /** The warning about `state-store: none`. */
-export const withoutStore = warning(
+export const withoutStore = warningFinding(
   'cache',
   '`state-store: none` keeps nothing between runs: neither limits nor the circuit hold across runs.',
-  remedy('Remove it, unless each run should begin from scratch.', {}),
+  createRemedy('Remove it, unless each run should begin from scratch.', {}),
 );
 
 /** Checks that runs of every trigger can write the place where the state is kept. */
@@ -40,17 +43,17 @@ export function stateCacheFinding(examined: ExaminedStep): Finding {
   const refusing = step.cacheMode === 'write' ? [] : readers;
   if (store === 'none') return withoutStore;
   if (store === null)
-    return unchecked(
+    return uncheckedFinding(
       'cache',
       '`state-store` is an expression, so where the state is kept could not be checked.',
-      remedy('Make sure that it is `auto`, unless you want something else.', {}),
+      createRemedy('Make sure that it is `auto`, unless you want something else.', {}),
     );
-  if (store !== 'cache') return fine('cache', 'The state is kept on a git ref, whatever the cache allows.');
+  if (store !== 'cache') return okFinding('cache', 'The state is kept on a git ref, whatever the cache allows.');
   return refusing.length === 0
-    ? fine('cache', 'Every trigger may write the cache that keeps the state.')
-    : problem(
+    ? okFinding('cache', 'Every trigger may write the cache that keeps the state.')
+    : problemFinding(
         'cache',
         `The state is kept in the cache alone, which runs of ${namesOf(refusing)} can only read.`,
-        remedy('Keep it on the git ref as well, or remove these triggers.', { paste: 'state-store: auto' }),
+        createRemedy('Keep it on the git ref as well, or remove these triggers.', { paste: 'state-store: auto' }),
       );
 }

@@ -1,7 +1,17 @@
 import { type ReportedSettings, renderSettings } from '../settings/effective.ts';
-import { namesOf, sentence } from '../text/phrase.ts';
+import { namesOf, completeSentence } from '../text/phrase.ts';
 import type { ActionRules, Facts, PipelineTrial } from './facts.ts';
-import { checks, remedy, type Finding, fine, noted, problem, refused, unchecked, warning } from './finding.ts';
+import {
+  doctorChecks,
+  createRemedy,
+  type Finding,
+  okFinding,
+  warningWithoutRemedy,
+  problemFinding,
+  problemWithoutRemedy,
+  uncheckedFinding,
+  warningFinding,
+} from './finding.ts';
 import { keyFinding, machineFindings } from './machine-findings.ts';
 import { repositoryFindings } from './repository-findings.ts';
 import { inputOf, type ExaminedStep } from './examined-step.ts';
@@ -27,8 +37,8 @@ const EFFECT: Readonly<Record<(typeof READ_RIGHTS)[number], string>> = {
 /** Matches a prefix of head branches in a job's condition. */
 const BRANCH_CONDITION = /startsWith\(\s*[^()']*\bhead(?:\.ref|_branch)\b[^()]*?,\s*'((?:[^']|'')*)'\s*\)/g;
 
-/** Returns the findings about everything that can stop runs of this repository, in the order of `checks`. */
-export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
+/** Returns the findings about everything that can stop runs of this repository, in the order of `doctorChecks`. */
+export function diagnoseRepository(facts: Facts, rules: ActionRules): readonly Finding[] {
   const findings = [
     ...workflowFiles(facts),
     ...competingWorkflows(facts, rules),
@@ -50,7 +60,7 @@ export function diagnose(facts: Facts, rules: ActionRules): readonly Finding[] {
     keyFinding(facts.key, 'The key in the environment'),
     ...repositoryFindings(facts, rules),
   ];
-  return findings.toSorted((a, b) => checks.indexOf(a.check) - checks.indexOf(b.check));
+  return findings.toSorted((a, b) => doctorChecks.indexOf(a.check) - doctorChecks.indexOf(b.check));
 }
 
 /**
@@ -69,8 +79,11 @@ function competingWorkflows({ files }: Facts, rules: ActionRules): readonly Find
       if (!isSameWork || shared.length === 0) return [];
       const events = namesOf([...new Set(shared.map(({ event }) => `\`${event}\``))]);
       const says = `It starts on ${events}, as \`${earlier.path}\` does, for the same tasks: only one of the two runs can work.`;
-      const what = remedy('Keep one of them, or give this one a `task-label` and a `branch-prefix` of its own.', {});
-      return [{ ...warning('workflow-file', says, what), where: workflow.path }];
+      const what = createRemedy(
+        'Keep one of them, or give this one a `task-label` and a `branch-prefix` of its own.',
+        {},
+      );
+      return [{ ...warningFinding('workflow-file', says, what), where: workflow.path }];
     }),
   );
 }
@@ -78,19 +91,23 @@ function competingWorkflows({ files }: Facts, rules: ActionRules): readonly Find
 function workflowFiles({ files }: Facts): readonly Finding[] {
   if (files.length === 0)
     return [
-      problem(
+      problemFinding(
         'workflow-file',
         'No workflow in `.github/workflows/` uses the action.',
-        remedy('Let `ralph init` write it.', { paste: 'ralph init' }),
+        createRemedy('Let `ralph init` write it.', { paste: 'ralph init' }),
       ),
     ];
   return files.map((file) =>
     file.kind === 'unreadable'
       ? {
-          ...problem('workflow-file', `The workflow cannot be read: ${file.why}`, remedy('Fix its YAML.', {})),
+          ...problemFinding(
+            'workflow-file',
+            `The workflow cannot be read: ${file.why}`,
+            createRemedy('Fix its YAML.', {}),
+          ),
           where: file.path,
         }
-      : { ...fine('workflow-file', useOf(file.workflow)), where: file.workflow.path },
+      : { ...okFinding('workflow-file', useOf(file.workflow)), where: file.workflow.path },
   );
 }
 
@@ -105,8 +122,8 @@ function useOf({ uses }: Workflow): string {
 export function settingFindings({ workflow, settings, problems }: ReportedSettings): readonly Finding[] {
   const found =
     problems.length === 0
-      ? renderSettings(settings).map((line) => fine('settings', line))
-      : problems.map((why) => refused('settings', why));
+      ? renderSettings(settings).map((line) => okFinding('settings', line))
+      : problems.map((why) => problemWithoutRemedy('settings', why));
   return found.map((one) => ({ ...one, where: workflow }));
 }
 
@@ -121,28 +138,28 @@ function findingsOf(found: PipelineTrial['found']): readonly Finding[] {
   switch (found.kind) {
     case 'unknown':
       return [
-        unchecked(
+        uncheckedFinding(
           'pipeline',
           `Could not check the pipeline: ${found.why}`,
-          remedy('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
+          createRemedy('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
         ),
       ];
     case 'wrong':
-      return found.problems.map((says) => refused('pipeline', sentence(says)));
+      return found.problems.map((says) => problemWithoutRemedy('pipeline', completeSentence(says)));
     case 'read':
       return [
-        ...found.says.map((says) => fine('pipeline', sentence(says))),
-        ...found.warnings.map((says) => noted('pipeline', says)),
+        ...found.says.map((says) => okFinding('pipeline', completeSentence(says))),
+        ...found.warnings.map((says) => warningWithoutRemedy('pipeline', says)),
       ];
   }
 }
 
 /** Returns a finding about a pipeline as unchecked, because the values of these variables may change it. */
 function open({ says }: Finding, variables: readonly string[]): Finding {
-  return unchecked(
+  return uncheckedFinding(
     'pipeline',
     `Without the value of ${namesOf(variables.map((name) => `\`${name}\``))}, which only a run knows: ${says}`,
-    remedy('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
+    createRemedy('Check it in a run, by a comment.', { paste: '/ralph doctor' }),
   );
 }
 
@@ -150,7 +167,7 @@ function open({ says }: Finding, variables: readonly string[]): Finding {
 function answerFindings(examined: ExaminedStep): readonly Finding[] {
   const answersReviews = inputOf(examined, 'answer-reviews') !== 'false';
   const answersChecks = inputOf(examined, 'answer-checks') !== 'false';
-  if (!answersReviews && !answersChecks) return [fine('answers', 'Reviews and checks are left to people.')];
+  if (!answersReviews && !answersChecks) return [okFinding('answers', 'Reviews and checks are left to people.')];
   const found = [
     ...(answersReviews ? missingReviews(examined) : []),
     ...(answersChecks ? [...missingChecks(examined), ...unknownNames(examined), ...missingReadRights(examined)] : []),
@@ -159,7 +176,9 @@ function answerFindings(examined: ExaminedStep): readonly Finding[] {
     ...prefixMismatch(examined),
     ...untrustedSetUp(examined),
   ];
-  return found.length > 0 ? found : [fine('answers', 'Reviews and failed checks start runs, which may read them.')];
+  return found.length > 0
+    ? found
+    : [okFinding('answers', 'Reviews and failed checks start runs, which may read them.')];
 }
 
 function listensTo({ workflow }: ExaminedStep, events: readonly string[]): boolean {
@@ -170,10 +189,12 @@ function listensTo({ workflow }: ExaminedStep, events: readonly string[]): boole
 function missingReviews(examined: ExaminedStep): readonly Finding[] {
   if (listensTo(examined, REVIEWS.slice(0, 1))) return [];
   return [
-    warning(
+    warningFinding(
       'answers',
       `\`on:\` does not name \`pull_request_review\`, so a review ${waits(examined)}. ${ISSUE_PULL_REQUESTS_WAIT}`,
-      remedy('Add the event, or set `answer-reviews: false`.', { paste: 'pull_request_review:\n  types: [submitted]' }),
+      createRemedy('Add the event, or set `answer-reviews: false`.', {
+        paste: 'pull_request_review:\n  types: [submitted]',
+      }),
     ),
   ];
 }
@@ -184,10 +205,10 @@ function missingReviews(examined: ExaminedStep): readonly Finding[] {
 function missingChecks(examined: ExaminedStep): readonly Finding[] {
   if (listensTo(examined, ['schedule', ...CHECKS])) return [];
   return [
-    warning(
+    warningFinding(
       'answers',
       `\`on:\` names neither \`workflow_run\` nor \`check_suite\`, so a failed check waits until something else starts a run.`,
-      remedy('Add the event, with the names of your own workflows, or set `answer-checks: false`.', {
+      createRemedy('Add the event, with the names of your own workflows, or set `answer-checks: false`.', {
         paste: 'workflow_run:\n  workflows: [CI]\n  types: [completed]',
       }),
     ),
@@ -205,10 +226,12 @@ function unknownNames({ workflow, others }: ExaminedStep): readonly Finding[] {
     .filter((name) => name !== workflow.name && !others.some((other) => other.name === name));
   if (checking.length === 0 || unknown.length === 0) return [];
   return [
-    warning(
+    warningFinding(
       'answers',
       `\`workflow_run\` names ${namesOf(unknown.map((name) => `\`${name}\``))}, but no workflow here is called that, so none of its failures starts a run.`,
-      remedy('Name your own workflows as their `name:` has it.', { paste: `workflows: ${JSON.stringify(checking)}` }),
+      createRemedy('Name your own workflows as their `name:` has it.', {
+        paste: `workflows: ${JSON.stringify(checking)}`,
+      }),
     ),
   ];
 }
@@ -229,17 +252,21 @@ function missingReadRights({ step }: ExaminedStep): readonly Finding[] {
   const lacking = READ_RIGHTS.filter((name) => !['read', 'write'].includes(permissions.levels[name] ?? ''));
   if (lacking.length === 0) return [];
   const names = namesOf(lacking.map((name) => `\`${name}: read\``));
-  const add = remedy('Add what is missing to `permissions:`.', {
+  const add = createRemedy('Add what is missing to `permissions:`.', {
     paste: lacking.map((name) => `${name}: read`).join('\n'),
   });
   return [
     callsRalph(step.action)
-      ? problem(
+      ? problemFinding(
           'answers',
           `The workflow lacks ${names}, which the called workflow asks for: GitHub starts no run.`,
           add,
         )
-      : warning('answers', `The workflow lacks ${names}, so ${namesOf(lacking.map((name) => EFFECT[name]))}.`, add),
+      : warningFinding(
+          'answers',
+          `The workflow lacks ${names}, so ${namesOf(lacking.map((name) => EFFECT[name]))}.`,
+          add,
+        ),
   ];
 }
 
@@ -247,10 +274,10 @@ function ownWorkflow({ workflow }: ExaminedStep): readonly Finding[] {
   const named = workflow.triggers.some(({ workflows }) => workflows.includes(workflow.name));
   if (!named) return [];
   return [
-    warning(
+    warningFinding(
       'answers',
       `\`workflow_run\` names this workflow itself, \`${workflow.name}\`: each of its runs starts one more, which ends at once.`,
-      remedy('Name only other workflows.', {}),
+      createRemedy('Name only other workflows.', {}),
     ),
   ];
 }
@@ -263,10 +290,10 @@ function eventsLeftOut({ workflow, step }: ExaminedStep): readonly Finding[] {
     .filter((event) => [...REVIEWS, ...CHECKS].includes(event) && !new RegExp(`'${event}'`).test(step.condition));
   if (events.length === 0) return [];
   return [
-    warning(
+    warningFinding(
       'answers',
       `The job's \`if\` lists events and leaves out ${namesOf(events.map((event) => `\`${event}\``))}, so these start no job.`,
-      remedy('Add them to the condition.', {
+      createRemedy('Add them to the condition.', {
         paste: events.map((event) => `|| github.event_name == '${event}'`).join('\n'),
       }),
     ),
@@ -279,10 +306,10 @@ function prefixMismatch(examined: ExaminedStep): readonly Finding[] {
   const other = compared.find((text) => prefix !== null && !prefix.toLowerCase().startsWith(text.toLowerCase()));
   if (other === undefined || prefix === null || isExpression(prefix)) return [];
   return [
-    warning(
+    warningFinding(
       'answers',
       `The job's \`if\` waits for branches that begin with \`${other}\`, but \`branch-prefix\` is \`${prefix}\`: reviews and checks of Ralph's branches start no job.`,
-      remedy('Use the same text in both.', { paste: `'${prefix}'` }),
+      createRemedy('Use the same text in both.', { paste: `'${prefix}'` }),
     ),
   ];
 }
@@ -295,10 +322,10 @@ function untrustedSetUp(examined: ExaminedStep): readonly Finding[] {
   const reviews = examined.workflow.triggers.some(({ event }) => REVIEWS.includes(event));
   if (!reviews || checkout === null || (checkout.ref ?? '') !== '') return [];
   return [
-    warning(
+    warningFinding(
       'answers',
       "For a review, actions/checkout checks out Ralph's branch: the steps before the action run its code, and the prompt is read from it.",
-      remedy('Let it check out the default branch.', {
+      createRemedy('Let it check out the default branch.', {
         paste: "ref: ${{ github.event.pull_request && github.event.repository.default_branch || '' }}",
       }),
     ),

@@ -66,7 +66,7 @@ export function unknownSettings(why: string): RepositorySettings {
 }
 
 /** The repository on GitHub; `webUrl` has no slash at the end. */
-export interface Repository {
+export interface RepositoryFacts {
   readonly name: string;
   readonly webUrl: string;
   readonly settings: RepositorySettings;
@@ -130,7 +130,7 @@ export interface Facts {
   /** One entry for each workflow. */
   readonly settings: readonly ReportedSettings[];
   readonly pipelines: readonly PipelineTrial[];
-  readonly repository: Asked<Repository>;
+  readonly repository: Asked<RepositoryFacts>;
   readonly key: KeyTrial;
   readonly verify: BaseTrial;
   /** Text of .ralph/AGENT.md; empty if it does not exist. */

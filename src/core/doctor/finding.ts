@@ -4,7 +4,7 @@ const SHELLS = ['', 'sh', 'bash', 'shell', 'console', 'zsh', 'text'];
 const MAX_COMMANDS = 50;
 
 /** The checks, in the order in which they are shown. */
-export const checks = [
+export const doctorChecks = [
   'workflow-file',
   'placeholder',
   'inputs',
@@ -35,7 +35,7 @@ export const checks = [
   'state',
 ] as const;
 
-type Check = (typeof checks)[number];
+type Check = (typeof doctorChecks)[number];
 
 /**
  * The kinds of findings. `ok`: fine; `warning`: runs work, but not as well as they could; `problem`: runs fail;
@@ -65,36 +65,45 @@ export interface Finding {
 }
 
 /** The marks of findings in texts for people. */
-export const MARKS: Readonly<Record<Finding['kind'], string>> = { ok: '✓', warning: '⚠', problem: '✗', unchecked: '⚠' };
+export const FINDING_MARKS: Readonly<Record<Finding['kind'], string>> = {
+  ok: '✓',
+  warning: '⚠',
+  problem: '✗',
+  unchecked: '⚠',
+};
 
 /** Creates a fix; parts that are not given are null. */
-export function remedy(text: string, parts: Partial<Pick<Remedy, 'paste' | 'link'>>): Remedy {
+export function createRemedy(text: string, parts: Partial<Pick<Remedy, 'paste' | 'link'>>): Remedy {
   return { text, paste: parts.paste ?? null, link: parts.link ?? null };
 }
 
-export function fine(check: Check, says: string): Finding {
+/** Creates the finding of a check that passed. */
+export function okFinding(check: Check, says: string): Finding {
   return { check, kind: 'ok', where: null, says, remedy: null };
 }
 
-export function warning(check: Check, says: string, what: Remedy): Finding {
+/** Creates a warning with its remedy. */
+export function warningFinding(check: Check, says: string, what: Remedy): Finding {
   return { check, kind: 'warning', where: null, says, remedy: what };
 }
 
-export function problem(check: Check, says: string, what: Remedy): Finding {
+/** Creates a problem with its remedy. */
+export function problemFinding(check: Check, says: string, what: Remedy): Finding {
   return { check, kind: 'problem', where: null, says, remedy: what };
 }
 
 /** Creates a problem whose text already says what to do. */
-export function refused(check: Check, says: string): Finding {
+export function problemWithoutRemedy(check: Check, says: string): Finding {
   return { check, kind: 'problem', where: null, says, remedy: null };
 }
 
 /** Creates a warning whose text already says what to do. */
-export function noted(check: Check, says: string): Finding {
+export function warningWithoutRemedy(check: Check, says: string): Finding {
   return { check, kind: 'warning', where: null, says, remedy: null };
 }
 
-export function unchecked(check: Check, says: string, what: Remedy): Finding {
+/** Creates the finding of a check that could not be done, with the way to make it possible. */
+export function uncheckedFinding(check: Check, says: string, what: Remedy): Finding {
   return { check, kind: 'unchecked', where: null, says, remedy: what };
 }
 

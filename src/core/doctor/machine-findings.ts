@@ -3,52 +3,60 @@ import { CAPABILITIES, type AgentName } from '../agent-names.ts';
 import { callsRalph, isExpression } from './workflow.ts';
 import { namesOf } from '../text/phrase.ts';
 import type { ActionRules, Asked, BaseTrial, Facts, KeyTrial } from './facts.ts';
-import { commandsIn, remedy, type Finding, fine, problem, unchecked, warning } from './finding.ts';
+import {
+  commandsIn,
+  createRemedy,
+  type Finding,
+  okFinding,
+  problemFinding,
+  uncheckedFinding,
+  warningFinding,
+} from './finding.ts';
 import { inputOf, type ExaminedStep } from './examined-step.ts';
 
 /** Returns the finding about the agent's key; `which` is the subject of its sentence. */
 export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the environment'): Finding {
-  const page = remedy('Create another key, and put it into the secret.', {
+  const page = createRemedy('Create another key, and put it into the secret.', {
     link: 'https://platform.claude.com/settings/keys',
   });
   switch (key.kind) {
     case 'none':
-      return unchecked(
+      return uncheckedFinding(
         'key',
         'Could not check whether the key is accepted: GitHub never shows secrets, and there is no key in the environment here.',
-        remedy('To try the key of Claude, run this with it in `ANTHROPIC_API_KEY`.', {}),
+        createRemedy('To try the key of Claude, run this with it in `ANTHROPIC_API_KEY`.', {}),
       );
     case 'misnamed':
-      return unchecked(
+      return uncheckedFinding(
         'key',
         key.why,
-        remedy(
+        createRemedy(
           'This checked the environment here, not that of a run. To try the key, put it into `ANTHROPIC_API_KEY`.',
           {},
         ),
       );
     case 'malformed':
-      return problem('key', key.problems.join(' '), page);
+      return problemFinding('key', key.problems.join(' '), page);
     case 'form-only':
-      return unchecked(
+      return uncheckedFinding(
         'key',
         'The login has the right form. Could not check whether it is accepted: only an API key can be tried for free.',
         tryOneIteration,
       );
     case 'accepted':
-      return fine('key', `${which} is accepted.`);
+      return okFinding('key', `${which} is accepted.`);
     case 'refused':
-      return problem('key', `${which} is refused (HTTP ${String(key.status)}).`, page);
+      return problemFinding('key', `${which} is refused (HTTP ${String(key.status)}).`, page);
     case 'unanswered':
-      return unchecked('key', `${which} could not be tried: ${key.why}`, tryAgain);
+      return uncheckedFinding('key', `${which} could not be tried: ${key.why}`, tryAgain);
   }
 }
 
 /** A fix for a login that cannot be tried for free. */
-export const tryOneIteration = remedy('Try it with a short run.', { paste: 'max-iterations: 1' });
-export const tryAgain = remedy('Remove the cause, then try again.', {});
+export const tryOneIteration = createRemedy('Try it with a short run.', { paste: 'max-iterations: 1' });
+export const tryAgain = createRemedy('Remove the cause, then try again.', {});
 /** A fix for an expression, whose value only a run knows. */
-const checkedByRun = remedy('A run knows its value: check it there.', { paste: '/ralph doctor' });
+const checkedByRun = createRemedy('A run knows its value: check it there.', { paste: '/ralph doctor' });
 
 /** Returns findings about what a run of this step would do on its runner. */
 export function machineFindings(examined: ExaminedStep, facts: Facts): readonly Finding[] {
@@ -72,24 +80,24 @@ function agent(examined: ExaminedStep, { hasNpm }: Facts): Finding {
   const chosen = rules.agents({ ...step.inputs, 'agent-version': version ?? '' });
   const own = chosen.flatMap(({ path }) => (path === null ? [] : [`\`${path}\``]));
   if (own.length > 0)
-    return unchecked(
+    return uncheckedFinding(
       'agent',
       `\`agent-path\` names a program of the runner, which could not be checked here: ${namesOf(own)}.`,
-      remedy('Make sure that the runner has it.', {}),
+      createRemedy('Make sure that the runner has it.', {}),
     );
   const named = chosen.map(({ name, version: exact }) => `${CAPABILITIES[name].title} ${exact}`);
   if (version === null)
-    return unchecked(
+    return uncheckedFinding(
       'agent',
       '`agent-version` is an expression, and could not be checked.',
-      remedy('Make sure that it is an exact version.', {}),
+      createRemedy('Make sure that it is an exact version.', {}),
     );
   return hasNpm
-    ? fine('agent', `Runs install ${namesOf(named)} with npm.`)
-    : warning(
+    ? okFinding('agent', `Runs install ${namesOf(named)} with npm.`)
+    : warningFinding(
         'agent',
         `Runs install ${namesOf(named)} with npm, which this machine does not have.`,
-        remedy("Make sure that the runner has npm; GitHub's runners do.", {}),
+        createRemedy("Make sure that the runner has npm; GitHub's runners do.", {}),
       );
 }
 
@@ -117,10 +125,10 @@ export function priceFindings(
   const [first] = unpriced;
   if (first !== undefined)
     return [
-      problem(
+      problemFinding(
         'spend',
         `No price is known for ${namesOf(unpriced)}, so a run with a limit in dollars ends before its first call.`,
-        remedy(`${SAY_THE_PRICE}, or set \`max-cost-usd\` and \`max-cost-usd-per-day\` to 0.`, {
+        createRemedy(`${SAY_THE_PRICE}, or set \`max-cost-usd\` and \`max-cost-usd-per-day\` to 0.`, {
           paste: `settings: |\n  prices: ${first}=1.25/0.125/10`,
         }),
       ),
@@ -135,19 +143,19 @@ export function priceFindings(
     ...(unbound.length === 0
       ? []
       : [
-          warning(
+          warningFinding(
             'spend',
             `No limit in dollars binds ${titlesOf(unbound)}, whose cost is not known.`,
-            remedy('Limit calls and tokens.', { paste: 'max-calls-per-hour: 20' }),
+            createRemedy('Limit calls and tokens.', { paste: 'max-calls-per-hour: 20' }),
           ),
         ]),
     ...(bound.length === 0
       ? []
       : [
-          warning(
+          warningFinding(
             'spend',
             `With a limit in dollars, ${titlesOf(bound)} calls only models whose price is known, from \`prices\` or from a public list of some models.`,
-            remedy(`${SAY_THE_PRICE}.`, { paste: 'settings: |\n  prices: NAME-OF-THE-MODEL=1.25/0.125/10' }),
+            createRemedy(`${SAY_THE_PRICE}.`, { paste: 'settings: |\n  prices: NAME-OF-THE-MODEL=1.25/0.125/10' }),
           ),
         ]),
   ];
@@ -171,44 +179,45 @@ function verify(examined: ExaminedStep, { verify: tried }: Facts): Finding {
 
 /** Returns the finding about the verify commands on the base; null commands are an expression. */
 export function verifyFinding(commands: readonly string[] | null, tried: BaseTrial): Finding {
-  if (commands === null) return unchecked('verify', '`verify` is an expression, and could not be tried.', checkedByRun);
+  if (commands === null)
+    return uncheckedFinding('verify', '`verify` is an expression, and could not be tried.', checkedByRun);
   if (commands.length === 0)
-    return warning(
+    return warningFinding(
       'verify',
       'There is no `verify`: only the agent says whether the work is done.',
-      remedy('Name the commands that must pass. They also run in a clean clone.', {
+      createRemedy('Name the commands that must pass. They also run in a clean clone.', {
         paste: 'verify: npm ci && npm test',
       }),
     );
   switch (tried.kind) {
     case 'not-tried':
-      return unchecked(
+      return uncheckedFinding(
         'verify',
         '`verify` was not tried on the base: add --verify.',
-        remedy('Try it in a clean clone of this commit.', { paste: 'ralph doctor --verify' }),
+        createRemedy('Try it in a clean clone of this commit.', { paste: 'ralph doctor --verify' }),
       );
     case 'remembered':
       return tried.failed === null
-        ? fine('verify', '`verify` passes on the base branch, as an earlier run found.')
-        : problem(
+        ? okFinding('verify', '`verify` passes on the base branch, as an earlier run found.')
+        : problemFinding(
             'verify',
             `\`verify\` fails on the base branch, at \`${tried.failed}\`, as an earlier run found.`,
             toFix,
           );
     case 'passed':
-      return fine('verify', `\`verify\` passes in a clean clone of this commit, in ${String(tried.seconds)} s.`);
+      return okFinding('verify', `\`verify\` passes in a clean clone of this commit, in ${String(tried.seconds)} s.`);
     case 'failed':
-      return problem(
+      return problemFinding(
         'verify',
         `\`verify\` fails in a clean clone of this commit, at \`${tried.command}\`${tried.tail === '' ? '.' : `: ${tried.tail}`}`,
         toFix,
       );
     case 'impossible':
-      return unchecked('verify', `\`verify\` could not be tried: ${tried.why}`, tryAgain);
+      return uncheckedFinding('verify', `\`verify\` could not be tried: ${tried.why}`, tryAgain);
   }
 }
 
-const toFix = remedy(
+const toFix = createRemedy(
   'Let it install what a clean clone lacks, or fix what fails: until then no task can be completed.',
   {},
 );
@@ -219,7 +228,7 @@ const OF_SHELLS = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
 function allowedTools(examined: ExaminedStep, { agentNotes }: Facts): Finding {
   const given = inputOf(examined, 'allowed-tools');
   return given === null
-    ? unchecked('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', checkedByRun)
+    ? uncheckedFinding('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', checkedByRun)
     : toolsFinding(examined.rules, {
         allowed: examined.rules.toolRulesOf(given),
         agentNotes,
@@ -241,17 +250,17 @@ export function toolsFinding(
     (command) => !OF_SHELLS.test(command),
   );
   if (notAllowed.length === 0)
-    return fine(
+    return okFinding(
       'allowed-tools',
       lines.length === 0
         ? 'No command is named in `.ralph/AGENT.md` or `verify`.'
         : 'The agent may run the commands that `.ralph/AGENT.md` and `verify` name.',
     );
   const added = [...new Set(notAllowed.flatMap((command) => rulesToAllow({ tool: 'Bash', command }, allowed)))];
-  return warning(
+  return warningFinding(
     'allowed-tools',
     `The agent may not run ${namesOf(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
-    remedy('Allow it.', {
+    createRemedy('Allow it.', {
       paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
     }),
   );
@@ -267,17 +276,17 @@ function ruleList(rules: readonly string[], byDefault: readonly string[]): strin
 
 function isolation({ step }: ExaminedStep): Finding {
   if (callsRalph(step.action))
-    return fine(
+    return okFinding(
       'isolation',
       'The agent works in a job whose token can only read, and is kept apart there as far as the runner allows. The summary of each run says how far.',
     );
   const [, path = '', ref = ''] = /^([\w.-]+\/[\w.-]+)@([\w./-]+)$/.exec(step.action) ?? [];
-  return warning(
+  return warningFinding(
     'isolation',
     step.inputs.isolation === 'none'
       ? "The agent runs as the runner's own user (`isolation: none`): it can read the job's files and reach the network."
       : 'The agent works in the job that holds the token, and is kept apart there as far as the runner allows. The summary of each run says how far.',
-    remedy(
+    createRemedy(
       'Use the workflow of three jobs, or give the job no more secrets than it needs. Read what is not protected.',
       {
         link:
@@ -290,7 +299,7 @@ function isolation({ step }: ExaminedStep): Finding {
 function spend(examined: ExaminedStep, { spentTodayUsd }: Facts): Finding {
   const text = inputOf(examined, 'max-cost-usd-per-day');
   return text === null || Number.isNaN(Number(text))
-    ? unchecked(
+    ? uncheckedFinding(
         'spend',
         'The value of `max-cost-usd-per-day` is not known here, and could not be checked.',
         checkedByRun,
@@ -304,25 +313,25 @@ export function spendFinding(
   { limit, spentTodayUsd }: { readonly limit: number; readonly spentTodayUsd: Asked<number> },
 ): Finding {
   if (limit === 0)
-    return warning(
+    return warningFinding(
       'spend',
       'There is no daily cost limit.',
-      remedy('Set one, in US dollars.', {
+      createRemedy('Set one, in US dollars.', {
         paste: `max-cost-usd-per-day: ${rules.defaults['max-cost-usd-per-day'] ?? ''}`,
       }),
     );
   if (spentTodayUsd.kind === 'unknown')
-    return unchecked(
+    return uncheckedFinding(
       'spend',
       `Could not check what today's runs cost: ${spentTodayUsd.why}`,
-      remedy('The status shows it once it can be read.', { paste: 'ralph status' }),
+      createRemedy('The status shows it once it can be read.', { paste: 'ralph status' }),
     );
   const spent = `$${spentTodayUsd.value.toFixed(2)} of $${String(limit)}`;
   return spentTodayUsd.value < limit
-    ? fine('spend', `Today's runs (UTC) used or reserved ${spent}.`)
-    : warning(
+    ? okFinding('spend', `Today's runs (UTC) used or reserved ${spent}.`)
+    : warningFinding(
         'spend',
         `The limit of today is used up or reserved (${spent}): runs wait until midnight UTC.`,
-        remedy('Wait, or raise the limit.', { paste: `max-cost-usd-per-day: ${String(limit * 2)}` }),
+        createRemedy('Wait, or raise the limit.', { paste: `max-cost-usd-per-day: ${String(limit * 2)}` }),
       );
 }

@@ -1,6 +1,6 @@
 import { namesOf } from '../text/phrase.ts';
 import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
-import { fine, problem, remedy, unchecked, type Finding } from './finding.ts';
+import { okFinding, problemFinding, createRemedy, uncheckedFinding, type Finding } from './finding.ts';
 import { callsRalph, type RalphStep } from './workflow.ts';
 
 const WRITE_RIGHTS = ['contents', 'issues', 'pull-requests'];
@@ -23,26 +23,26 @@ export function permissionFinding({ step, repository }: ExaminedStep): Finding {
       given.kind === 'all' ? given.level !== 'write-all' : given.levels[name] !== 'write',
     );
     return lacking.length === 0
-      ? fine('permissions', 'The workflow may write contents, issues and pull requests.')
-      : problem(
+      ? okFinding('permissions', 'The workflow may write contents, issues and pull requests.')
+      : problemFinding(
           'permissions',
           `The workflow lacks ${namesOf(lacking.map((name) => `\`${name}: write\``))}.`,
-          remedy('Set its permissions.', { paste }),
+          createRemedy('Set its permissions.', { paste }),
         );
   }
   const token = repositorySettingOf(repository, 'token');
   if (token.kind === 'unknown')
-    return unchecked(
+    return uncheckedFinding(
       'permissions',
       `Could not check the repository's default permissions, which count because the workflow names none: ${token.why}`,
-      remedy('Set its permissions.', { paste }),
+      createRemedy('Set its permissions.', { paste }),
     );
   return token.value.writes
-    ? fine('permissions', "The repository's default lets workflows write.")
-    : problem(
+    ? okFinding('permissions', "The repository's default lets workflows write.")
+    : problemFinding(
         'permissions',
         "The workflow has no `permissions`, and the repository's default lets workflows only read.",
-        remedy('Set its permissions.', { paste }),
+        createRemedy('Set its permissions.', { paste }),
       );
 }
 
@@ -54,17 +54,17 @@ export function pullRequestFinding({ step, repository }: ExaminedStep): Finding 
   const setting = '“Allow GitHub Actions to create and approve pull requests”';
   const token = repositorySettingOf(repository, 'token');
   if (token.kind === 'unknown')
-    return unchecked(
+    return uncheckedFinding(
       'pull-requests',
       `Could not check ${setting}: ${token.why}`,
-      remedy('Make sure that it is turned on.', { link }),
+      createRemedy('Make sure that it is turned on.', { link }),
     );
   return token.value.mayOpenPullRequests
-    ? fine('pull-requests', 'GitHub Actions may create pull requests.')
-    : problem(
+    ? okFinding('pull-requests', 'GitHub Actions may create pull requests.')
+    : problemFinding(
         'pull-requests',
         `${setting} is turned off.`,
-        remedy('Turn it on. In an organization it may have to be allowed there first.', { link }),
+        createRemedy('Turn it on. In an organization it may have to be allowed there first.', { link }),
       );
 }
 
@@ -82,10 +82,10 @@ function ownTokenOf({ action, inputs }: RalphStep): string | null {
 }
 
 function ownTokenFinding(check: 'permissions' | 'pull-requests', name: string): Finding {
-  return unchecked(
+  return uncheckedFinding(
     check,
     `The workflow passes a token of its own as \`${name}\`, whose permissions could not be checked.`,
-    remedy(
+    createRemedy(
       'Make sure that it may write contents, issues and pull requests, and read checks, commit statuses and actions.',
       {},
     ),

@@ -2,8 +2,8 @@ import type { ReportedSettings } from '../settings/effective.ts';
 import { branchInTheWay } from '../refusals/refusal.ts';
 import { effectOf } from '../refusals/server-rules.ts';
 import { namesOf } from '../text/phrase.ts';
-import type { ActionRules, Asked, BranchRule, Facts, Repository } from './facts.ts';
-import { remedy, fine, problem, unchecked, warning, type Finding } from './finding.ts';
+import type { ActionRules, Asked, BranchRule, Facts, RepositoryFacts } from './facts.ts';
+import { createRemedy, okFinding, problemFinding, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import { inputOf, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import type { Workflow } from './workflow.ts';
 
@@ -62,10 +62,10 @@ function label(
   const sources = inForce({ rules, workflow, settings }, 'task-sources');
   if (name === null)
     return [
-      unchecked(
+      uncheckedFinding(
         'label',
         '`task-label` is an expression, so the label could not be checked.',
-        remedy('Make sure that the label exists.', { link: settingsPageOf(repository, 'labels') }),
+        createRemedy('Make sure that the label exists.', { link: settingsPageOf(repository, 'labels') }),
       ),
     ];
   if (sources !== '' && sources !== null && !sources.includes('issues')) return [];
@@ -73,19 +73,19 @@ function label(
   const known = repositorySettingOf(repository, 'hasLabel');
   if (known.kind === 'unknown')
     return [
-      unchecked(
+      uncheckedFinding(
         'label',
         `Could not check whether the label \`${name}\` exists: ${known.why}`,
-        remedy('Make sure that it exists.', { link }),
+        createRemedy('Make sure that it exists.', { link }),
       ),
     ];
-  if (known.value) return [fine('label', `The label \`${name}\` exists.`)];
+  if (known.value) return [okFinding('label', `The label \`${name}\` exists.`)];
   const repo = repository.kind === 'known' ? ` --repo ${repository.value.name}` : '';
   return [
-    problem(
+    problemFinding(
       'label',
       `The label \`${name}\` does not exist, so no issue can be a task.`,
-      remedy('Create it.', { paste: `gh label create ${shellWord(name)}${repo}`, link }),
+      createRemedy('Create it.', { paste: `gh label create ${shellWord(name)}${repo}`, link }),
     ),
   ];
 }
@@ -94,16 +94,16 @@ function shellWord(text: string): string {
   return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-function schedule(workflow: Workflow, here: string, repository: Asked<Repository>): readonly Finding[] {
+function schedule(workflow: Workflow, here: string, repository: Asked<RepositoryFacts>): readonly Finding[] {
   const isScheduled = workflow.triggers.some(({ event }) => event === 'schedule');
   const name = workflow.path.split('/').at(-1) ?? '';
   const link = settingsPageOf(repository, `actions/workflows/${encodeURIComponent(name)}`);
-  const seen = remedy('Make sure that the workflow is on the default branch and is not disabled.', { link });
+  const seen = createRemedy('Make sure that the workflow is on the default branch and is not disabled.', { link });
   const file = repositorySettingOf(repository, 'onDefaultBranch');
   const states = repositorySettingOf(repository, 'workflows');
   if (file.kind === 'unknown' && states.kind === 'unknown')
     return [
-      unchecked(
+      uncheckedFinding(
         'schedule',
         `Could not check whether the workflow is on the default branch, and enabled: ${file.why}`,
         seen,
@@ -113,47 +113,55 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
 
   function onDefault(known: Asked<Readonly<Record<string, string | null>>>): Finding {
     if (known.kind === 'unknown')
-      return unchecked('schedule', `Could not check whether it is on the default branch: ${known.why}`, seen);
+      return uncheckedFinding('schedule', `Could not check whether it is on the default branch: ${known.why}`, seen);
     const there = known.value[workflow.path] ?? null;
     if (there === null)
-      return problem(
+      return problemFinding(
         'schedule',
         `The workflow is not on the default branch: ${isScheduled ? 'schedules, labels' : 'labels'} and comments start nothing.`,
-        remedy('Commit it and merge it into the default branch.', {}),
+        createRemedy('Commit it and merge it into the default branch.', {}),
       );
     return there.trim() === here.trim()
-      ? fine('schedule', 'The workflow is on the default branch, as it is here.')
-      : warning(
+      ? okFinding('schedule', 'The workflow is on the default branch, as it is here.')
+      : warningFinding(
           'schedule',
           'The workflow on the default branch differs from the one here: runs use that one.',
-          remedy('Merge the change, or update this checkout.', {}),
+          createRemedy('Merge the change, or update this checkout.', {}),
         );
   }
 
   function state(known: Asked<readonly { readonly path: string; readonly state: string }[]>): Finding {
     if (known.kind === 'unknown')
-      return unchecked('schedule', `Could not check whether the workflow is disabled: ${known.why}`, seen);
+      return uncheckedFinding('schedule', `Could not check whether the workflow is disabled: ${known.why}`, seen);
     const found = known.value.find(({ path }) => path === workflow.path)?.state ?? null;
     const paste = `gh workflow enable ${name}`;
     switch (found) {
       case 'active':
-        return fine('schedule', 'The workflow is enabled.');
+        return okFinding('schedule', 'The workflow is enabled.');
       case null:
-        return unchecked('schedule', 'GitHub does not know the workflow yet: it appears with the first push.', seen);
+        return uncheckedFinding(
+          'schedule',
+          'GitHub does not know the workflow yet: it appears with the first push.',
+          seen,
+        );
       case 'disabled_inactivity':
-        return problem(
+        return problemFinding(
           'schedule',
           'GitHub disabled the workflow after 60 days without activity in the repository.',
-          remedy('Enable it again.', { paste, link }),
+          createRemedy('Enable it again.', { paste, link }),
         );
       default:
-        return problem('schedule', `The workflow is disabled (${found}).`, remedy('Enable it.', { paste, link }));
+        return problemFinding(
+          'schedule',
+          `The workflow is disabled (${found}).`,
+          createRemedy('Enable it.', { paste, link }),
+        );
     }
   }
 }
 
 /** Returns a problem if an existing branch has a name that prevents git from creating Ralph's branches. */
-function branchNames(repository: Asked<Repository>): readonly Finding[] {
+function branchNames(repository: Asked<RepositoryFacts>): readonly Finding[] {
   const known = repositorySettingOf(repository, 'inTheWay');
   if (known.kind === 'unknown') return [];
   const found = known.value.flatMap(({ branch, existing }) => {
@@ -163,66 +171,70 @@ function branchNames(repository: Asked<Repository>): readonly Finding[] {
   const [first] = found;
   if (first === undefined) return [];
   return [
-    problem(
+    problemFinding(
       'branch-names',
       `The branch \`${first.other}\` is in the way of \`${first.branch}\`: git does not allow both, so no run can make it.`,
-      remedy('Rename or delete that branch, or set another `branch-prefix`.', {
+      createRemedy('Rename or delete that branch, or set another `branch-prefix`.', {
         link: settingsPageOf(repository, 'branches'),
       }),
     ),
   ];
 }
 
-function branchRules(repository: Asked<Repository>): Finding {
+function branchRules(repository: Asked<RepositoryFacts>): Finding {
   const link = settingsPageOf(repository, 'settings/rules');
   const known = repositorySettingOf(repository, 'branchRules');
   if (known.kind === 'unknown')
-    return unchecked(
+    return uncheckedFinding(
       'branch-rules',
       `Could not check the rules for Ralph's branches: ${known.why}`,
-      remedy("Make sure that no ruleset or branch protection forbids pushes to Ralph's branches.", { link }),
+      createRemedy("Make sure that no ruleset or branch protection forbids pushes to Ralph's branches.", { link }),
     );
   const found = known.value.flatMap((rule) => {
     const effect = effectOf(rule.type);
     return effect === null ? [] : [{ rule, effect }];
   });
   const [first] = found.toSorted((a, b) => a.effect.kind.localeCompare(b.effect.kind));
-  if (first === undefined) return fine('branch-rules', "No ruleset restricts Ralph's branches.");
+  if (first === undefined) return okFinding('branch-rules', "No ruleset restricts Ralph's branches.");
   const says = `Rulesets apply to Ralph's branches: ${namesOf(found.map(({ rule, effect }) => `\`${rule.type}\` ${effect.does}`))}.`;
-  const what = remedy("Exclude Ralph's branches (`ralph/**/*`) from the ruleset.", {
+  const what = createRemedy("Exclude Ralph's branches (`ralph/**/*`) from the ruleset.", {
     link: repository.kind === 'known' ? rulesetPage(first.rule, repository.value) : null,
   });
-  return first.effect.kind === 'problem' ? problem('branch-rules', says, what) : warning('branch-rules', says, what);
+  return first.effect.kind === 'problem'
+    ? problemFinding('branch-rules', says, what)
+    : warningFinding('branch-rules', says, what);
 }
 
 /**
  * Checks the rules of branch protection. Only rules for all pushes matter, because the state is not kept on a branch.
  */
-function branchProtection(repository: Asked<Repository>): Finding {
+function branchProtection(repository: Asked<RepositoryFacts>): Finding {
   const link = settingsPageOf(repository, 'settings/branches');
   const known = repositorySettingOf(repository, 'branchProtection');
-  const see = remedy("Make sure that no branch protection has a pattern that matches Ralph's branches.", { link });
+  const see = createRemedy("Make sure that no branch protection has a pattern that matches Ralph's branches.", {
+    link,
+  });
   if (known.kind === 'unknown')
-    return unchecked('branch-protection', `Could not check classic branch protection: ${known.why}`, see);
+    return uncheckedFinding('branch-protection', `Could not check classic branch protection: ${known.why}`, see);
   if (known.value === null)
-    return unchecked(
+    return uncheckedFinding(
       'branch-protection',
       "Could not check classic branch protection: GitHub shows it only once Ralph's branch exists.",
       see,
     );
   const effects = known.value.flatMap((type) => effectOf(type) ?? []);
   if (effects.length === 0)
-    return fine('branch-protection', "No classic branch protection restricts Ralph's branches.");
+    return okFinding('branch-protection', "No classic branch protection restricts Ralph's branches.");
   const says = `A classic branch protection applies to Ralph's branches: it ${namesOf(effects.map(({ does }) => does))}.`;
-  const what = remedy("Change its pattern so that it does not match Ralph's branches, or delete it.", { link });
+  const what = createRemedy("Change its pattern so that it does not match Ralph's branches, or delete it.", { link });
   return effects.some(({ kind }) => kind === 'problem')
-    ? problem('branch-protection', says, what)
-    : warning('branch-protection', says, what);
+    ? problemFinding('branch-protection', says, what)
+    : warningFinding('branch-protection', says, what);
 }
 
 function rulesetPage(
   { ruleset, source, ofOrganization }: BranchRule,
-  { webUrl, name }: Pick<Repository, 'webUrl' | 'name'>,
+  { webUrl, name }: Pick<RepositoryFacts, 'webUrl' | 'name'>,
 ): string {
   const server = webUrl.slice(0, -name.length - 1);
   return ofOrganization
@@ -230,20 +242,20 @@ function rulesetPage(
     : `${webUrl}/settings/rules/${String(ruleset)}`;
 }
 
-function pushRules(repository: Asked<Repository>): Finding {
+function pushRules(repository: Asked<RepositoryFacts>): Finding {
   const link = settingsPageOf(repository, 'settings/rules');
   const known = repositorySettingOf(repository, 'pushRulesets');
   if (known.kind === 'unknown')
-    return unchecked(
+    return uncheckedFinding(
       'push-rules',
       `Could not check rulesets for all pushes, also to \`refs/ralph/v2/\`: ${known.why}`,
-      remedy('Make sure that none of them forbids these pushes.', { link }),
+      createRemedy('Make sure that none of them forbids these pushes.', { link }),
     );
   return known.value.length === 0
-    ? fine('push-rules', 'No ruleset restricts all pushes, so none affects the state in `refs/ralph/v2/`.')
-    : warning(
+    ? okFinding('push-rules', 'No ruleset restricts all pushes, so none affects the state in `refs/ralph/v2/`.')
+    : warningFinding(
         'push-rules',
         `Rulesets restrict all pushes, also to \`refs/ralph/v2/\`: ${namesOf(known.value.map(({ name }) => `“${name}”`))}.`,
-        remedy('Make sure that they allow what Ralph changes. Its state is small JSON files.', { link }),
+        createRemedy('Make sure that they allow what Ralph changes. Its state is small JSON files.', { link }),
       );
 }

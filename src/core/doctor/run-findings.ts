@@ -1,7 +1,16 @@
 import type { AgentName } from '../agent-names.ts';
-import { diagnose } from './doctor.ts';
+import { diagnoseRepository } from './doctor.ts';
 import type { ActionRules, Asked, Facts } from './facts.ts';
-import { checks, remedy, fine, problem, refused, unchecked, warning, type Finding } from './finding.ts';
+import {
+  doctorChecks,
+  createRemedy,
+  okFinding,
+  problemFinding,
+  problemWithoutRemedy,
+  uncheckedFinding,
+  warningFinding,
+  type Finding,
+} from './finding.ts';
 import {
   keyFinding,
   spendFinding,
@@ -53,12 +62,12 @@ const OWN: readonly Finding['check'][] = [
 ];
 
 /**
- * Returns the findings of a run: those about files and repository as in `diagnose`, the rest from its own token,
+ * Returns the findings of a run: those about files and repository as in `diagnoseRepository`, the rest from its own token,
  * machine and event.
  */
 export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: ActionRules): readonly Finding[] {
   const { run, files } = facts;
-  const others = diagnose(facts, rules).filter(
+  const others = diagnoseRepository(facts, rules).filter(
     ({ check }) => !OWN.includes(check) && (files.length > 0 || check !== 'workflow-file'),
   );
   const findings = [
@@ -70,7 +79,9 @@ export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: Acti
         found.kind === 'problem'
           ? {
               ...found,
-              remedy: remedy('The setting is here.', { link: settingsPageOf(facts.repository, 'settings/actions') }),
+              remedy: createRemedy('The setting is here.', {
+                link: settingsPageOf(facts.repository, 'settings/actions'),
+              }),
             }
           : found,
     ),
@@ -78,22 +89,24 @@ export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: Acti
     ...secret(run, settingsPageOf(facts.repository, 'settings/secrets/actions')),
     ...key(facts),
     run.agent.kind === 'known'
-      ? fine('agent', `The agent is ready: ${run.agent.value}.`)
-      : refused('agent', run.agent.why),
+      ? okFinding('agent', `The agent is ready: ${run.agent.value}.`)
+      : problemWithoutRemedy('agent', run.agent.why),
     cache(run),
     verifyFinding(run.verify, facts.verify),
     toolsFinding(rules, { allowed: run.allowedTools, agentNotes: facts.agentNotes, verify: run.verify }),
     ...priceFindings(run.agents, run.prices),
     spendFinding(rules, { limit: run.maxCostUsdPerDay, spentTodayUsd: facts.spentTodayUsd }),
-    run.state.kind === 'known' ? fine('state', `State: ${run.state.value}.`) : refused('state', run.state.why),
+    run.state.kind === 'known'
+      ? okFinding('state', `State: ${run.state.value}.`)
+      : problemWithoutRemedy('state', run.state.why),
   ];
-  return findings.toSorted((a, b) => checks.indexOf(a.check) - checks.indexOf(b.check));
+  return findings.toSorted((a, b) => doctorChecks.indexOf(a.check) - doctorChecks.indexOf(b.check));
 }
 
-const noFile = unchecked(
+const noFile = uncheckedFinding(
   'workflow-file',
   'No workflow in the checkout names the action, so the file that this run comes from could not be checked.',
-  remedy('Check it on your machine, in a checkout that has it.', { paste: 'ralph doctor' }),
+  createRemedy('Check it on your machine, in a checkout that has it.', { paste: 'ralph doctor' }),
 );
 
 function obstacle(
@@ -101,21 +114,21 @@ function obstacle(
   asked: Asked<string | null>,
   otherwise: string,
 ): readonly Finding[] {
-  if (asked.kind === 'unknown') return [unchecked(check, asked.why, tryAgain)];
-  return [asked.value === null ? fine(check, otherwise) : refused(check, asked.value)];
+  if (asked.kind === 'unknown') return [uncheckedFinding(check, asked.why, tryAgain)];
+  return [asked.value === null ? okFinding(check, otherwise) : problemWithoutRemedy(check, asked.value)];
 }
 
 function checkout({ checkoutProblems, keepsCredentials }: OwnRun): readonly Finding[] {
   return [
     ...(checkoutProblems.length === 0
-      ? [fine('checkout', 'This checkout is on a branch, has its history and is clean.')]
-      : checkoutProblems.map((says) => refused('checkout', says))),
+      ? [okFinding('checkout', 'This checkout is on a branch, has its history and is clean.')]
+      : checkoutProblems.map((says) => problemWithoutRemedy('checkout', says))),
     ...(keepsCredentials
       ? [
-          warning(
+          warningFinding(
             'checkout',
             'This checkout keeps credentials for git, which are hidden from the agent only while it works.',
-            remedy('Give actions/checkout this input.', { paste: 'persist-credentials: false' }),
+            createRemedy('Give actions/checkout this input.', { paste: 'persist-credentials: false' }),
           ),
         ]
       : []),
@@ -125,15 +138,15 @@ function checkout({ checkoutProblems, keepsCredentials }: OwnRun): readonly Find
 function secret({ agentJob, loginProblems }: OwnRun, link: string | null): readonly Finding[] {
   if (agentJob === 'another')
     return [
-      unchecked(
+      uncheckedFinding(
         'secret',
         "The agent's key, its CLI and `verify` are in the job with `phase: loop`, and were not tried.",
         tryOneIteration,
       ),
     ];
   return loginProblems.length === 0
-    ? [fine('secret', 'The step gets a key for the agent.')]
-    : loginProblems.map((says) => problem('secret', says, remedy('The secrets are here.', { link })));
+    ? [okFinding('secret', 'The step gets a key for the agent.')]
+    : loginProblems.map((says) => problemFinding('secret', says, createRemedy('The secrets are here.', { link })));
 }
 
 function key({ key: tried, run }: Facts & { readonly run: OwnRun }): readonly Finding[] {
@@ -143,13 +156,14 @@ function key({ key: tried, run }: Facts & { readonly run: OwnRun }): readonly Fi
 
 function cache({ stateStore, cacheObstacle, event }: OwnRun): Finding {
   if (stateStore === 'none') return withoutStore;
-  if (stateStore === 'ref') return fine('cache', 'The state is kept on a git ref alone, whatever the cache allows.');
-  if (cacheObstacle === null) return fine('cache', `A run of \`${event}\` may write the cache.`);
+  if (stateStore === 'ref')
+    return okFinding('cache', 'The state is kept on a git ref alone, whatever the cache allows.');
+  if (cacheObstacle === null) return okFinding('cache', `A run of \`${event}\` may write the cache.`);
   return stateStore === 'cache'
-    ? problem(
+    ? problemFinding(
         'cache',
         `The state is kept in the cache alone, but ${cacheObstacle}.`,
-        remedy('Keep it on the git ref as well.', { paste: 'state-store: auto' }),
+        createRemedy('Keep it on the git ref as well.', { paste: 'state-store: auto' }),
       )
-    : fine('cache', `The git ref keeps the state here, because ${cacheObstacle}.`);
+    : okFinding('cache', `The git ref keeps the state here, because ${cacheObstacle}.`);
 }

@@ -1,7 +1,7 @@
 import { namesOf } from '../text/phrase.ts';
 import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import type { ActionRules } from './facts.ts';
-import { fine, problem, remedy, unchecked, warning, type Finding } from './finding.ts';
+import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import { isExpression, secretsIn } from './workflow.ts';
 
 /** Checks that the step gets the keys that its agents need, from secrets that exist. */
@@ -20,7 +20,7 @@ export function secretFindings(examined: ExaminedStep): readonly Finding[] {
   const link = settingsPageOf(repository, 'settings/secrets/actions');
   const problems = rules.loginProblems(environment, step.inputs);
   if (problems.length > 0)
-    return problems.map((says) => problem('secret', says, remedy('Pass the key to the step.', { link })));
+    return problems.map((says) => problemFinding('secret', says, createRemedy('Pass the key to the step.', { link })));
   const texts = [...given.map(([, text]) => text), ...Object.values(step.environment)];
   return [...exposedKeys(examined, link), ...swappedKeys(given, rules), ...missingSecrets(examined, texts, link)];
 }
@@ -33,10 +33,10 @@ function exposedKeys({ step, rules }: ExaminedStep, link: string | null): readon
     const input = name.toLowerCase().replaceAll('_', '-');
     if (!rules.keyInputs.includes(input) || text === '' || isExpression(text)) return [];
     return [
-      warning(
+      warningFinding(
         'secret',
         `The workflow file contains the value of \`${name}\`: everybody who can read the repository can read it.`,
-        remedy('Revoke it, put a new key into a secret, and pass that.', {
+        createRemedy('Revoke it, put a new key into a secret, and pass that.', {
           paste: `${name}: \${{ secrets.${variableOf(input)} }}`,
           link,
         }),
@@ -53,10 +53,10 @@ function swappedKeys(given: readonly (readonly [string, string])[], { keyInputs 
     if (other === undefined || named.includes(variableOf(name))) return [];
     const secret = variableOf(other);
     return [
-      warning(
+      warningFinding(
         'secret',
         `\`${name}\` is set from the secret \`${secret}\`, whose name says that it belongs in \`${other}\`.`,
-        remedy('Pass it to that input. If only its name is wrong, rename the secret.', {
+        createRemedy('Pass it to that input. If only its name is wrong, rename the secret.', {
           paste: `${other}: \${{ secrets.${secret} }}`,
         }),
       ),
@@ -80,21 +80,21 @@ function missingSecrets(
   const names = namesOf(wanted.map((name) => `\`${name}\``));
   if (known.kind === 'unknown')
     return [
-      unchecked(
+      uncheckedFinding(
         'secret',
         `Could not check whether ${names} exists: ${known.why}`,
-        remedy('Make sure that it exists.', { link }),
+        createRemedy('Make sure that it exists.', { link }),
       ),
     ];
   const missing = wanted.filter((name) => !known.value.includes(name));
-  if (missing.length === 0) return [fine('secret', `The secret ${names} exists.`)];
+  if (missing.length === 0) return [okFinding('secret', `The secret ${names} exists.`)];
   const [first = ''] = missing;
   const says = `The workflow reads ${namesOf(missing.map((name) => `\`${name}\``))}, which ${missing.length === 1 ? 'is not a secret' : 'are not secrets'} of the repository.`;
   const repo = repository.kind === 'known' ? ` --repo ${repository.value.name}` : '';
-  const add = remedy('Add it.', { paste: `gh secret set ${first}${repo}`, link });
+  const add = createRemedy('Add it.', { paste: `gh secret set ${first}${repo}`, link });
   return [
     step.hasEnvironment
-      ? unchecked('secret', `${says} Those of the job's environment could not be checked.`, add)
-      : problem('secret', says, add),
+      ? uncheckedFinding('secret', `${says} Those of the job's environment could not be checked.`, add)
+      : problemFinding('secret', says, add),
   ];
 }

@@ -1,10 +1,10 @@
-import { nearest } from '../text/nearest.ts';
-import { namesOf, oneLine, sentence } from '../text/phrase.ts';
+import { nearestName } from '../text/nearest.ts';
+import { namesOf, oneLine, completeSentence } from '../text/phrase.ts';
 import { yamlText } from '../text/yaml-text.ts';
 import { jobCacheFindings, stateCacheFinding } from './cache-findings.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
 import type { ActionRules } from './facts.ts';
-import { fine, problem, remedy, warning, type Finding } from './finding.ts';
+import { okFinding, problemFinding, createRemedy, warningFinding, type Finding } from './finding.ts';
 import { hasOwnToken, permissionFinding, pullRequestFinding } from './permission-findings.ts';
 import { secretFindings } from './secret-findings.ts';
 import { eventFilterFindings, triggerFindings } from './trigger-findings.ts';
@@ -32,10 +32,10 @@ export function stepFindings(examined: ExaminedStep): readonly Finding[] {
 function placeholderFindings({ step }: ExaminedStep): readonly Finding[] {
   if (!step.action.startsWith('OWNER/')) return [];
   return [
-    problem(
+    problemFinding(
       'placeholder',
       `The workflow uses \`${step.action}\`, where OWNER is a placeholder.`,
-      remedy('Replace OWNER with the account that has the action.', {}),
+      createRemedy('Replace OWNER with the account that has the action.', {}),
     ),
   ];
 }
@@ -45,31 +45,37 @@ function inputFindings({ step, rules }: ExaminedStep): readonly Finding[] {
   const unknown = Object.keys(step.given).filter((name) => !known.includes(name.toLowerCase()));
   const values = inputValueFindings(step, rules);
   if (unknown.length + values.length === 0)
-    return [fine('inputs', 'Every input is an input of the action and has a valid value.')];
+    return [okFinding('inputs', 'Every input is an input of the action and has a valid value.')];
   const names = unknown.map((name) => {
     const renamed = rules.renamed(name.toLowerCase());
     if (renamed !== null)
-      return problem('inputs', `\`${name}\` ${renamed}.`, remedy('Rename it: the action refuses this name.', {}));
+      return problemFinding(
+        'inputs',
+        `\`${name}\` ${renamed}.`,
+        createRemedy('Rename it: the action refuses this name.', {}),
+      );
     if (rules.jobInputs.includes(name.toLowerCase()))
-      return problem(
+      return problemFinding(
         'inputs',
         `\`${name}\` is an input of the action of one job.`,
-        remedy(
+        createRemedy(
           'Remove it: the reusable workflow sets it. In a job of your own, use the action `.github/actions/job` of ralph-action.',
           {},
         ),
       );
     if (Object.hasOwn(rules.defaults, name.toLowerCase()))
-      return problem(
+      return problemFinding(
         'inputs',
         `\`${name}\` is a setting, not an input.`,
-        remedy('Put it under `settings`.', { paste: `settings: |\n  ${name}: ${yamlText(step.given[name] ?? '')}` }),
+        createRemedy('Put it under `settings`.', {
+          paste: `settings: |\n  ${name}: ${yamlText(step.given[name] ?? '')}`,
+        }),
       );
-    const near = nearest(name.toLowerCase().replaceAll('_', '-'), Object.keys(rules.defaults));
-    return problem(
+    const near = nearestName(name.toLowerCase().replaceAll('_', '-'), Object.keys(rules.defaults));
+    return problemFinding(
       'inputs',
       `\`${name}\` is not an input of this action.`,
-      near === null ? remedy('Remove it.', {}) : remedy(`Did you mean \`${near}\`?`, {}),
+      near === null ? createRemedy('Remove it.', {}) : createRemedy(`Did you mean \`${near}\`?`, {}),
     );
   });
   return [...names, ...values];
@@ -82,10 +88,10 @@ function inputValueFindings({ inputs }: RalphStep, rules: ActionRules): readonly
   return rules
     .inputProblems(texts)
     .map(({ name, why }) =>
-      problem(
+      problemFinding(
         'inputs',
-        sentence(`\`${name}: ${oneLine(texts[name] ?? '', 60)}\` ${why}`),
-        remedy('Correct it: the action refuses this value.', {}),
+        completeSentence(`\`${name}: ${oneLine(texts[name] ?? '', 60)}\` ${why}`),
+        createRemedy('Correct it: the action refuses this value.', {}),
       ),
     );
 }
@@ -95,23 +101,23 @@ function checkoutFinding({ step }: ExaminedStep): Finding {
     '\n',
   );
   if (step.checkout === null)
-    return problem(
+    return problemFinding(
       'checkout',
       'There is no actions/checkout before the action.',
-      remedy('Add it as the first step.', { paste }),
+      createRemedy('Add it as the first step.', { paste }),
     );
   if ((step.checkout.path ?? '') !== '')
-    return problem(
+    return problemFinding(
       'checkout',
       `actions/checkout puts the repository into \`${oneLine(step.checkout.path ?? '', 60)}\`, where the action does not look.`,
-      remedy('Remove `path`.', { paste }),
+      createRemedy('Remove `path`.', { paste }),
     );
   const partial = ['filter', 'sparse-checkout'].filter((name) => (step.checkout?.[name] ?? '') !== '');
   if (partial.length > 0)
-    return warning(
+    return warningFinding(
       'checkout',
       `actions/checkout has ${namesOf(partial.map((name) => `\`${name}\``))}: each run fetches the other files anyway${partial.includes('sparse-checkout') ? ', and agent and `verify` see only those that are checked out' : ''}.`,
-      remedy('Remove it.', { paste }),
+      createRemedy('Remove it.', { paste }),
     );
   const missing = [
     ...(step.checkout['fetch-depth'] === '0'
@@ -122,11 +128,11 @@ function checkoutFinding({ step }: ExaminedStep): Finding {
       : ['`persist-credentials: false`, without which the token stays in `.git/config`']),
   ];
   return missing.length === 0
-    ? fine('checkout', 'The checkout has the whole history and leaves no credentials.')
-    : warning(
+    ? okFinding('checkout', 'The checkout has the whole history and leaves no credentials.')
+    : warningFinding(
         'checkout',
         `actions/checkout lacks ${missing.join('; and ')}.`,
-        remedy('Give it these inputs.', { paste }),
+        createRemedy('Give it these inputs.', { paste }),
       );
 }
 
@@ -137,19 +143,19 @@ function runnerFinding(examined: ExaminedStep): Finding {
   const { runsOn, timeoutMinutes } = examined.step;
   const other = runsOn.find((label) => /^(?:windows|macos)\b/i.test(label));
   if (other !== undefined)
-    return problem(
+    return problemFinding(
       'runner',
       `The job runs on \`${other}\`, and the action needs Linux.`,
-      remedy('Choose a Linux runner.', { paste: 'runs-on: ubuntu-latest' }),
+      createRemedy('Choose a Linux runner.', { paste: 'runs-on: ubuntu-latest' }),
     );
   const minutes = Number(inputOf(examined, 'max-minutes') ?? Number.NaN) + EXTRA_MINUTES;
   return timeoutMinutes !== '' && Number(timeoutMinutes) < minutes
-    ? warning(
+    ? warningFinding(
         'runner',
         `The job ends after ${timeoutMinutes} minutes, too early for \`max-minutes\`: a run that GitHub ends loses its running iteration.`,
-        remedy('Give the job 10 minutes more than the run.', { paste: `timeout-minutes: ${String(minutes)}` }),
+        createRemedy('Give the job 10 minutes more than the run.', { paste: `timeout-minutes: ${String(minutes)}` }),
       )
-    : fine('runner', "Neither the job's runner nor its time limit stops a run.");
+    : okFinding('runner', "Neither the job's runner nor its time limit stops a run.");
 }
 
 /**
@@ -164,13 +170,13 @@ function notifyFindings(examined: ExaminedStep): readonly Finding[] {
   if (!isScheduled || !isOfFiles) return [];
   return inputOf(examined, 'notify') === 'auto'
     ? [
-        warning(
+        warningFinding(
           'notify',
           'Nobody gets a message when a scheduled run needs a person for an entry of a file: the file does not say who asked for it.',
-          remedy('Name the people who should get one.', { paste: 'notify: your-login' }),
+          createRemedy('Name the people who should get one.', { paste: 'notify: your-login' }),
         ),
       ]
-    : [fine('notify', 'The workflow says who gets a message when a person is needed.')];
+    : [okFinding('notify', 'The workflow says who gets a message when a person is needed.')];
 }
 
 /** Warns of auto-merge that the job's own token arms. */
@@ -178,12 +184,15 @@ function autoMergeFindings(examined: ExaminedStep): readonly Finding[] {
   const setting = inputOf(examined, 'auto-merge');
   if (setting === null || setting === '' || setting === 'false') return [];
   return hasOwnToken(examined.step)
-    ? [fine('pull-requests', 'Auto-merge is armed by a token whose merges start workflows.')]
+    ? [okFinding('pull-requests', 'Auto-merge is armed by a token whose merges start workflows.')]
     : [
-        warning(
+        warningFinding(
           'pull-requests',
           "`auto-merge` arms merges with the job's own token, and GitHub starts no workflow for such a merge: neither CI nor a deployment runs on the base branch.",
-          remedy('Give it the token of a GitHub App, as `github-token`, or `token` of the reusable workflow.', {}),
+          createRemedy(
+            'Give it the token of a GitHub App, as `github-token`, or `token` of the reusable workflow.',
+            {},
+          ),
         ),
       ];
 }

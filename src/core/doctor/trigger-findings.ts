@@ -1,45 +1,46 @@
 import { namesOf } from '../text/phrase.ts';
 import { yamlText } from '../text/yaml-text.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
-import { fine, problem, remedy, warning, type Finding } from './finding.ts';
+import { okFinding, problemFinding, createRemedy, warningFinding, type Finding } from './finding.ts';
 import { callsRalph, isExpression, type RalphStep } from './workflow.ts';
 
 /** Checks that the action supports the events and types that start the workflow. */
 export function triggerFindings({ workflow, step, rules }: ExaminedStep): readonly Finding[] {
   // A called workflow runs for the events of its callers, and a condition may leave out the others.
   if (workflow.triggers.some(({ event }) => event === 'workflow_call') || step.condition.includes('event_name'))
-    return [fine('triggers', 'A condition or the calling workflow decides which events reach the action.')];
+    return [okFinding('triggers', 'A condition or the calling workflow decides which events reach the action.')];
   const wrong = workflow.triggers.flatMap(({ event, types }) => {
     const rows = rules.events.filter((row) => row.event === event);
     if (rows.length === 0)
-      return [problem('triggers', `The action does not work on the event \`${event}\`.`, removeTrigger)];
+      return [problemFinding('triggers', `The action does not work on the event \`${event}\`.`, removeTrigger)];
     const supported = rows.flatMap((row) => row.types ?? []);
     if (supported.length === 0) return [];
     const paste = `${event}:\n  types: [${supported.join(', ')}]`;
     if (types === null)
       return [
-        warning(
+        warningFinding(
           'triggers',
           `\`${event}\` has no \`types\`, so it starts runs for types that the action does not support.`,
-          remedy('List the types that you want, from these.', { paste }),
+          createRemedy('List the types that you want, from these.', { paste }),
         ),
       ];
     const others = types.filter((type) => !supported.includes(type));
     return others.length === 0
       ? []
       : [
-          problem(
+          problemFinding(
             'triggers',
             `\`${event}\` has types that the action does not support: ${namesOf(others)}.`,
-            remedy('Keep only types from this list.', { paste }),
+            createRemedy('Keep only types from this list.', { paste }),
           ),
         ];
   });
-  return wrong.length > 0 ? wrong : [fine('triggers', 'Every trigger is one that the action supports.')];
+  return wrong.length > 0 ? wrong : [okFinding('triggers', 'Every trigger is one that the action supports.')];
 }
 
-const removeTrigger = remedy('Remove it from `on:`: such runs fail.', {});
+const removeTrigger = createRemedy('Remove it from `on:`: such runs fail.', {});
 
+/** Returns the findings about the job's `if`: events that it lets through without a filter, or with one for another label. */
 export function eventFilterFindings(examined: ExaminedStep): readonly Finding[] {
   const { workflow, step } = examined;
   const has = (event: string): boolean => workflow.triggers.some((trigger) => trigger.event === event);
@@ -56,13 +57,13 @@ export function eventFilterFindings(examined: ExaminedStep): readonly Finding[] 
   }
   if (missing.length === 0)
     return has('issues') || has('issue_comment')
-      ? [fine('event-filter', 'The job leaves out other labels and other comments.')]
+      ? [okFinding('event-filter', 'The job leaves out other labels and other comments.')]
       : [];
   return [
-    warning(
+    warningFinding(
       'event-filter',
       `${namesOf(missing)}: the job has no \`if\` that leaves out other labels and comments, so each of them starts a job.`,
-      remedy('Give the job this condition, with your task label.', {
+      createRemedy('Give the job this condition, with your task label.', {
         paste:
           "if: ${{ !github.event.issue || github.event.label.name == 'ralph' || startsWith(github.event.comment.body, '/ralph') }}",
       }),
@@ -84,7 +85,7 @@ function labelMismatch({ settings }: ExaminedStep, label: string, { waits, label
   const setting = settings.find(({ input }) => input === 'task-label');
   const from = setting?.origin === 'file' || setting?.origin === 'environment' ? ` (${setting.where})` : '';
   const names = namesOf(labels.map((name) => `\`${name}\``));
-  return warning(
+  return warningFinding(
     'event-filter',
     `${waits} waits for the label ${names}, but \`task-label\` is \`${label}\`${from}: that label starts no job.`,
     toMatch(label),
@@ -98,7 +99,9 @@ function conditionFilter({ condition }: RalphStep): LabelFilter {
       (names.find(Boolean) ?? '').replaceAll("''", "'"),
     ),
     toMatch: (label) =>
-      remedy('Use the same label in both.', { paste: `github.event.label.name == '${label.replaceAll("'", "''")}'` }),
+      createRemedy('Use the same label in both.', {
+        paste: `github.event.label.name == '${label.replaceAll("'", "''")}'`,
+      }),
   };
 }
 
@@ -111,7 +114,8 @@ function calledWorkflowFilter({ step, rules }: ExaminedStep): LabelFilter {
   return {
     waits: 'The first job of the called workflow',
     labels: callsRalph(step.action) && !isExpression(own) ? [own] : [],
-    toMatch: (label) => remedy('Give the called workflow this input.', { paste: `task-label: ${yamlText(label)}` }),
+    toMatch: (label) =>
+      createRemedy('Give the called workflow this input.', { paste: `task-label: ${yamlText(label)}` }),
   };
 }
 

@@ -4,7 +4,7 @@ import { LEFT_OUT, type LeftOutReason, leftOutReasons } from '../review/left-out
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf, withEach } from '../tasks/queue.ts';
 import { isFinished, isStuck, type Task } from '../tasks/task.ts';
-import { capped, cut } from '../text/phrase.ts';
+import { capText, cutText } from '../text/phrase.ts';
 import { type Feedback, type FeedbackItem, type FeedbackRound, MAX_ANSWER_CHARS, withoutLockFiles } from './memory.ts';
 import {
   addRound,
@@ -51,7 +51,7 @@ export function recordAnswer(
     feedback: setAnswer(state.feedback, id, {
       kind,
       commit,
-      words: words === null || words === '' ? null : cut(words, MAX_ANSWER_CHARS),
+      words: words === null || words === '' ? null : cutText(words, MAX_ANSWER_CHARS),
       isOurs: false,
       ...(lockFiles === undefined ? {} : { lockFiles }),
       at: endedAt,
@@ -174,7 +174,7 @@ export function answerForMerged(baseBranch: string): OwnAnswer {
 function ownAnswerIn(words: string | null, { source }: Pick<Task, 'source'>, baseBranch: string): OwnAnswer | null {
   const on = source.kind === 'feedback' ? source.on : null;
   const possible = on === null ? [] : ownAnswers(on, baseBranch);
-  return possible.find((one) => capped(one.words, MAX_ANSWER_CHARS) === words) ?? null;
+  return possible.find((one) => capText(one.words, MAX_ANSWER_CHARS) === words) ?? null;
 }
 
 /** Lists Ralph's own answers to a subject. An answer that is missing here counts as the agent's words. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { count, type Immutable, instant } from '../policy.ts';
+import { countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 import type { Task } from '../tasks/task.ts';
-import { capped, oneLine } from '../text/phrase.ts';
+import { capText, oneLine } from '../text/phrase.ts';
 import { lockFilesSchema } from './conflict/lock-tools.ts';
 import { type CheckNow, holdSchema } from './pull-request-now.ts';
 
@@ -44,9 +44,9 @@ const itemSchema = z.object({
   title: z.string().max(MAX_TITLE_CHARS),
   url: z.string().max(MAX_URL_CHARS).nullable(),
   /** Number of rounds since a person last pushed. */
-  rounds: count,
+  rounds: countSchema,
   /** Number of the bot round, from 1, of a bot's request; absent if the newest request is not a bot's. */
-  botRound: count.optional(),
+  botRound: countSchema.optional(),
   /** Id of the newest comment or review that asks, or the commit that failed or conflicts. */
   asked: z.string().max(80),
   /** The newest commit of work that has no answer yet; absent if there is none. */
@@ -61,7 +61,7 @@ const itemSchema = z.object({
       isOurs: z.boolean(),
       /** Results for the lock files that a merge had to regenerate; absent if there are none. */
       lockFiles: lockFilesSchema.optional(),
-      at: instant,
+      at: instantSchema,
       /** True if people can read the answer in its thread. */
       posted: z.boolean(),
     })
@@ -77,13 +77,13 @@ const itemSchema = z.object({
 export type FeedbackItem = Immutable<z.infer<typeof itemSchema>>;
 
 const roundSchema = z.object({
-  at: instant,
+  at: instantSchema,
   /** The head that the run examined. */
   head: objectId,
-  asked: count,
-  answered: count,
+  asked: countSchema,
+  answered: countSchema,
   /** Checks of the head; null if not known. */
-  checks: z.object({ passed: count, failed: count, running: count, waiting: count }).nullable(),
+  checks: z.object({ passed: countSchema, failed: countSchema, running: countSchema, waiting: countSchema }).nullable(),
 });
 
 /** A run that answered a subject or saw changed checks. */
@@ -94,7 +94,7 @@ export const feedbackSchema = z.object({
   personHead: objectId.nullable(),
   items: z.record(storedTaskId, itemSchema),
   /** Number of bot rounds begun on the whole pull request since a person last pushed; absent if there are none. */
-  botRounds: count.optional(),
+  botRounds: countSchema.optional(),
   /** Rounds, newest last. */
   rounds: z.array(roundSchema).max(MAX_ROUNDS),
   /** The first head on which expected checks did not start, which is reported once; null if they start. */
@@ -102,7 +102,7 @@ export const feedbackSchema = z.object({
   /** The decisions of people about a head that Ralph's commits have replaced since; null if there are none. Earlier states of version 7 lack it. */
   overtaken: holdSchema
     // `wasApproved` stays when the approvers were asked again; if it is absent, an earlier version did not keep it.
-    .extend({ at: instant, wasApproved: z.boolean().optional() })
+    .extend({ at: instantSchema, wasApproved: z.boolean().optional() })
     .nullable()
     .default(null),
 });
@@ -135,11 +135,11 @@ export function withShorterWords(feedback: Feedback): Feedback {
   return mapItems({ ...feedback, rounds: feedback.rounds.slice(-5) }, ({ title, answer, tried, ...item }) => ({
     ...item,
     ...(tried === undefined ? {} : { tried: tried.slice(-1) }),
-    title: capped(title, 60),
+    title: capText(title, 60),
     answer:
       answer === null
         ? null
-        : { ...withoutLockFiles(answer), words: answer.words === null ? null : capped(answer.words, 100) },
+        : { ...withoutLockFiles(answer), words: answer.words === null ? null : capText(answer.words, 100) },
   }));
 }
 

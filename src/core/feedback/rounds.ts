@@ -1,7 +1,7 @@
 import type { TaskId } from '../tasks/ids.ts';
-import { progressOf, untouched } from '../tasks/queue.ts';
+import { progressOf, untouchedProgress } from '../tasks/queue.ts';
 import { isFinished, isSettled, isStuck, type Task, type TaskProgress } from '../tasks/task.ts';
-import { capped } from '../text/phrase.ts';
+import { capText } from '../text/phrase.ts';
 import {
   MAX_ANSWER_CHARS,
   MAX_ITEMS,
@@ -96,12 +96,12 @@ export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: Curr
     }
     if (item.answer !== null && !isUnproven(item, progressIn(tasks, id))) continue;
     open.push(id);
-    const now = isNewRequest(subject, before, then) ? untouched : then;
+    const now = isNewRequest(subject, before, then) ? untouchedProgress : then;
     // A round that has begun is finished even if it exceeds the limit.
     const isSpent = isOutOfRounds(item, current.maxRounds) && !isBegun(now);
     if (isSpent) spent.push(id);
-    const next = isSpent ? outOfRounds : isLeftForRounds(now) ? untouched : now;
-    if (next === untouched) progress.delete(id);
+    const next = isSpent ? outOfRounds : isLeftForRounds(now) ? untouchedProgress : now;
+    if (next === untouchedProgress) progress.delete(id);
     else progress.set(id, next);
   }
   const memory: Feedback = {
@@ -138,7 +138,7 @@ function withoutBotRounds({ botRounds: _, ...others }: Feedback): Feedback {
 
 /** Records an answer to a subject as not yet posted. */
 export function setAnswer(feedback: Feedback, id: TaskId, answer: Omit<Answer, 'posted'>): Feedback {
-  const words = answer.words === null ? null : capped(answer.words, MAX_ANSWER_CHARS);
+  const words = answer.words === null ? null : capText(answer.words, MAX_ANSWER_CHARS);
   return changeItem(feedback, id, (item) => ({
     ...item,
     workedIn: undefined,
@@ -207,9 +207,9 @@ function isOver({ answer }: FeedbackItem): boolean {
   return answer === null || answer.kind === 'given-up';
 }
 
-const leftToPerson: TaskProgress = { ...untouched, state: 'blocked', reason: 'status_blocked' };
+const leftToPerson: TaskProgress = { ...untouchedProgress, state: 'blocked', reason: 'status_blocked' };
 
-const outOfRounds: TaskProgress = { ...untouched, state: 'blocked', reason: 'feedback_rounds' };
+const outOfRounds: TaskProgress = { ...untouchedProgress, state: 'blocked', reason: 'feedback_rounds' };
 
 function isLeftForRounds({ reason }: TaskProgress): boolean {
   return reason === 'feedback_rounds';
@@ -219,7 +219,7 @@ function isLeftForRounds({ reason }: TaskProgress): boolean {
 function itemNow(subject: AskedSubject, before: FeedbackItem | undefined, botRounds: number): FeedbackItem {
   const { kind, asked } = subject;
   const url = subject.url !== null && subject.url.length <= MAX_URL_CHARS ? subject.url : null;
-  const title = capped(subject.title, MAX_TITLE_CHARS);
+  const title = capText(subject.title, MAX_TITLE_CHARS);
   const counted = before?.rounds ?? 0;
   const isSame = before?.asked === asked;
   // A person who asks does not inherit the rounds of bots.
@@ -243,7 +243,7 @@ function withRoundsReset(item: FeedbackItem): FeedbackItem {
 /** Returns the earlier answers to a repeated request, newest last. */
 function earlierAnswersOf({ tried = [], answer }: FeedbackItem): NonNullable<FeedbackItem['tried']> {
   if (answer === null) return tried;
-  const words = answer.words === null ? null : capped(answer.words, MAX_TRIED_CHARS);
+  const words = answer.words === null ? null : capText(answer.words, MAX_TRIED_CHARS);
   return [...tried, { commit: answer.commit, words }].slice(-MAX_TRIED);
 }
 

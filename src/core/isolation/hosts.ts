@@ -55,7 +55,7 @@ export interface EgressRules {
 }
 
 /** The host and port that a program asks for; the host is a name in lower-case ASCII, or an address. */
-export interface Target {
+export interface HostAndPort {
   readonly host: string;
   readonly port: number;
 }
@@ -125,7 +125,7 @@ export function uniqueHosts(hosts: readonly HostRule[]): readonly HostRule[] {
 }
 
 /** True if a target may be requested. The address that its name resolves to is checked elsewhere. */
-export function allows(rules: EgressRules, host: string, port: number): boolean {
+export function allowsHost(rules: EgressRules, host: string, port: number): boolean {
   const target = parseHost(host);
   if (target === null || isModelHost(rules, target)) return false;
   if (rules.allowed.kind === 'any') return isPublicHost(target);
@@ -154,7 +154,7 @@ export function isPublicHost(host: string): boolean {
 const PRIVATE_NAMES = ['localhost', 'local', 'internal', 'home.arpa', 'localdomain', 'lan'];
 
 /** Parses `host:port`, with an IPv6 address in brackets. `port` is the default; null makes a port required. Returns null if the text is unreadable. */
-export function parseTarget(text: string, port: number | null): Target | null {
+export function parseTarget(text: string, port: number | null): HostAndPort | null {
   const [, inBrackets, plain = '', digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const host = parseHost(inBrackets ?? plain);
   const given = digits === undefined ? port : Number(digits);
@@ -164,12 +164,12 @@ export function parseTarget(text: string, port: number | null): Target | null {
 }
 
 /** Formats a target, with an IPv6 address in brackets. */
-export function nameOfTarget({ host, port }: Target): string {
-  return `${bracketed(host)}:${String(port)}`;
+export function nameOfTarget({ host, port }: HostAndPort): string {
+  return `${hostInUrl(host)}:${String(port)}`;
 }
 
 /** Returns a host as it is written in a URL. */
-export function bracketed(host: string): string {
+export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
@@ -260,7 +260,7 @@ const HTTP_PORT = 80;
 
 /** A request for a page by its full URL, as a proxy receives it. */
 export interface PageRequest {
-  readonly target: Target;
+  readonly target: HostAndPort;
   /** The path with its query. */
   readonly path: string;
 }
@@ -295,12 +295,12 @@ export function parsePageRequest(url: string): PageRequest | null {
 }
 
 /** Formats a page's target for a URL and the Host header. */
-export function pageHost({ host, port }: Target): string {
-  return port === HTTP_PORT ? bracketed(host) : `${bracketed(host)}:${String(port)}`;
+export function pageHost({ host, port }: HostAndPort): string {
+  return port === HTTP_PORT ? hostInUrl(host) : `${hostInUrl(host)}:${String(port)}`;
 }
 
 /** Returns the headers of a forwarded request, with Ralph's own host and framing. */
-export function requestHeaders(received: HeaderPairs, target: Target, framing: Framing): HeaderPairs {
+export function requestHeaders(received: HeaderPairs, target: HostAndPort, framing: Framing): HeaderPairs {
   return [['Host', pageHost(target)], ...endToEnd(received), ...framingHeaders(framing)];
 }
 

@@ -17,18 +17,18 @@ const WRITE_OTHERS = 0o002;
 const STICKY = 0o1000;
 
 /** Returns the folders of PATH in which a user without special rights can add or replace programs, each once. */
-export function openFolders(folders: readonly ProgramFolder[]): readonly string[] {
-  return [...new Set(folders.filter(isOpen).map(({ path }) => path))];
+export function writableFolders(folders: readonly ProgramFolder[]): readonly string[] {
+  return [...new Set(folders.filter(isWritableByOthers).map(({ path }) => path))];
 }
 
-function isOpen({ mode, above, programs }: ProgramFolder): boolean {
+function isWritableByOthers({ mode, above, programs }: ProgramFolder): boolean {
   const canWrite = (one: number): boolean => (one & WRITE_OTHERS) !== 0;
   return canWrite(mode) || above.some((one) => canWrite(one) && (one & STICKY) === 0) || programs.some(canWrite);
 }
 
 /** Returns a warning about such folders; null if there are none. */
-export function openFoldersWarning(folders: readonly ProgramFolder[]): string | null {
-  const open = openFolders(folders);
-  if (open.length === 0) return null;
-  return `At \`isolation: user\` the agent can replace programs that \`verify\` runs, because every user of this runner can write there: ${firstNames(open, 5)}. Use a runner where \`isolation: namespace\` works, or take that right away in a step before this one, for example with \`sudo chmod -R o-w\`.`;
+export function writableFoldersWarning(folders: readonly ProgramFolder[]): string | null {
+  const writable = writableFolders(folders);
+  if (writable.length === 0) return null;
+  return `At \`isolation: user\` the agent can replace programs that \`verify\` runs, because every user of this runner can write there: ${firstNames(writable, 5)}. Use a runner where \`isolation: namespace\` works, or take that right away in a step before this one, for example with \`sudo chmod -R o-w\`.`;
 }

@@ -1,4 +1,4 @@
-import { cut } from '../text/phrase.ts';
+import { cutText } from '../text/phrase.ts';
 import { MISMATCH_SUFFIX } from './egress/opening.ts';
 import { isolationFacts, type IsolationFacts, meaningOf } from './probe.ts';
 
@@ -12,14 +12,14 @@ const MAX_WHY_CHARS = 500;
 /** Cuts the facts to the size of a parcel, keeping the refused hosts that were requested most. */
 export function cutFacts(facts: IsolationFacts): IsolationFacts {
   const { why, probe, refused } = facts;
-  const names = summed(Object.entries(refused).map(([host, times]) => [cut(host, MAX_NAME_CHARS), times]));
+  const names = summed(Object.entries(refused).map(([host, times]) => [cutText(host, MAX_NAME_CHARS), times]));
   return {
     ...facts,
-    why: why === null ? null : cut(why, MAX_WHY_CHARS),
+    why: why === null ? null : cutText(why, MAX_WHY_CHARS),
     probe:
       probe === null
         ? null
-        : { ...probe, failed: probe.failed.slice(0, MAX_ENTRIES).map((name) => cut(name, MAX_NAME_CHARS)) },
+        : { ...probe, failed: probe.failed.slice(0, MAX_ENTRIES).map((name) => cutText(name, MAX_NAME_CHARS)) },
     refused: Object.fromEntries(mostFirst(names).slice(0, MAX_ENTRIES)),
   };
 }

@@ -12,7 +12,7 @@ import { windowsSchema } from '../lane/windows.ts';
 import { outcomeSchema, parkReasons } from '../outcome.ts';
 import { withdrawalKinds } from '../people/withdrawal.ts';
 import { callsIn } from '../pipeline/step-record.ts';
-import { amount, anyInstant, count, type Immutable, policySchema } from '../policy.ts';
+import { amountSchema, anyInstant, countSchema, type Immutable, policySchema } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { type QueuedTask, queuedTaskSchema } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
@@ -118,8 +118,8 @@ const waitSchema = z.object({
   /** Usage known at that time, which replaces that of the state. */
   windows: windowsSchema,
   /** The run's limits from then on. */
-  maxIterations: count,
-  maxCostUsd: amount,
+  maxIterations: countSchema,
+  maxCostUsd: amountSchema,
 });
 
 const lineSchema = z.discriminatedUnion('kind', [

@@ -2,7 +2,7 @@ import type { AgentName } from '../agent-names.ts';
 import { finishWithoutCall } from '../feedback/answered.ts';
 import { recordHeadVerification } from '../lane/verification.ts';
 import { recordLeftOut } from '../refusals/left-out.ts';
-import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
+import { afterIteration, nextStep, startRun, type LaneDecision, type RunSoFar } from '../lane/decide.ts';
 import { isWorthWaiting } from '../loop/next-action.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
 import { recordIteration, callsOf, type JournalEntry, type JournalWait } from './journal.ts';
@@ -16,7 +16,7 @@ import {
   bookCallUsage,
   callUsagesIn,
   chargeCallAt,
-  settle,
+  settleIteration,
   type Settled,
 } from '../lane/settle/settle.ts';
 import type { LaneState } from '../lane/state/state.ts';
@@ -49,7 +49,7 @@ export type WhatIf =
 export type KindsOfDenial = (agent: AgentName) => KindOfDenial;
 
 /** Repeats every decision of a recorded run and returns the differences from the record. */
-export function replay(journal: Journal, kindsOf: KindsOfDenial): readonly Difference[] {
+export function replayDecisions(journal: Journal, kindsOf: KindsOfDenial): readonly Difference[] {
   const { entries, end } = journal;
   let position = startPosition(journal, journal.start.policy);
   const differences: Difference[] = [];
@@ -169,7 +169,7 @@ function resumed(
 function decide(
   { tasks, state, run }: Position,
   at: { readonly policy: Policy; readonly now: number } & FromOutside,
-): NextStep<QueuedTask> {
+): LaneDecision<QueuedTask> {
   const { policy, now, cancelled, stoppedBy } = at;
   return nextStep({ state, tasks, run: { ...run, cancelled, stoppedBy }, policy, now });
 }
@@ -203,7 +203,12 @@ function advance(
     obstacle: null,
   };
   const denials = classifyRefused({ analysis, evidence }, policy, kindsOf(entry.agent ?? policy.agents[0]));
-  const settled: Settled = settle(called, { task, tasks, analysis, denials, evidence, startedAt }, policy, endedAt);
+  const settled: Settled = settleIteration(
+    called,
+    { task, tasks, analysis, denials, evidence, startedAt },
+    policy,
+    endedAt,
+  );
   return {
     position: {
       policy,

@@ -3,13 +3,13 @@ import { AGENT_NAMES, type AgentName, CAPABILITIES } from '../agent-names.ts';
 import type { Signal } from '../analysis/analysis.ts';
 import { type Verification, verificationKinds } from '../evidence.ts';
 import { isFeedback } from '../feedback/subject.ts';
-import { grouped } from '../grouped.ts';
-import { amount, count, type Immutable, type Policy } from '../policy.ts';
+import { groupByKey } from '../grouped.ts';
+import { amountSchema, countSchema, type Immutable, type Policy } from '../policy.ts';
 import { type LookAtKind, lookAtKinds } from '../review/manifest.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isFinished, type TaskProgress } from '../tasks/task.ts';
-import { cut } from '../text/phrase.ts';
+import { cutText } from '../text/phrase.ts';
 
 /** Maximum number of a task's commits that are listed; more are only counted. */
 const MAX_COMMITS = 10;
@@ -34,9 +34,9 @@ const MAX_PATH_CHARS = 200;
 const words = z.string().max(MAX_WORDS_CHARS);
 
 const sizeSchema = z.object({
-  files: count,
-  insertions: count,
-  deletions: count,
+  files: countSchema,
+  insertions: countSchema,
+  deletions: countSchema,
   /** Parent of its first commit; null if it is unknown. */
   since: z.string().max(64).nullable().default(null),
 });
@@ -46,15 +46,15 @@ export type TaskSize = Immutable<z.infer<typeof sizeSchema>>;
 
 const shareSchema = z.object({
   title: z.string().max(MAX_TITLE_CHARS),
-  iterations: count,
-  costUsd: amount,
+  iterations: countSchema,
+  costUsd: amountSchema,
   /** Number of iterations of unknown cost, which `costUsd` lacks. Absent in older documents. */
-  unpriced: count.default(0),
-  tokens: count,
-  durationMs: count,
+  unpriced: countSchema.default(0),
+  tokens: countSchema,
+  durationMs: countSchema,
   /** Newest last; `commitCount` counts all. */
   commits: z.array(z.string().max(64)).max(MAX_COMMITS),
-  commitCount: count,
+  commitCount: countSchema,
   /** The agent's own latest words: SUMMARY, QUESTION, RECOMMENDATION. */
   summary: words.nullable(),
   question: words.nullable(),
@@ -71,38 +71,38 @@ const shareSchema = z.object({
 export type TaskShare = Immutable<z.infer<typeof shareSchema>>;
 
 export const changeSchema = z.object({
-  runs: count,
-  iterations: count,
-  costUsd: amount,
+  runs: countSchema,
+  iterations: countSchema,
+  costUsd: amountSchema,
   /** See TaskShare. */
-  unpriced: count.default(0),
-  tokens: count,
-  durationMs: count,
+  unpriced: countSchema.default(0),
+  tokens: countSchema,
+  durationMs: countSchema,
   tasks: z.record(storedTaskId, shareSchema),
   /** The iteration of the branch since which `verify` fails; null if it passes or did not run. */
-  failingSince: count.nullable(),
+  failingSince: countSchema.nullable(),
   /** Claims that the evidence overruled, newest last. */
   overruled: z.array(z.string().max(MAX_LINE_CHARS)).max(MAX_LINES),
   /** Number of further overruled claims. Absent, like the left-out files, in the earliest documents of version 5. */
-  overruledMore: count.default(0),
+  overruledMore: countSchema.default(0),
   /** Files of the work that are not in the branch. */
   leftOut: z
     .array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: z.string().max(MAX_LINE_CHARS) }))
     .max(MAX_LEFT_OUT)
     .default([]),
   /** Number of further left-out files. */
-  leftOutMore: count.default(0),
+  leftOutMore: countSchema.default(0),
   /** Changed lines of the branch, without generated and lock files; null if they were not measured. */
-  lines: count.nullable(),
+  lines: countSchema.nullable(),
   /** Kinds of files that a reviewer looks at first; null if they were not measured, as by earlier versions. */
   lookAt: z.array(z.enum(lookAtKinds)).nullable().default(null),
 });
 
 /** The content of a lane's branch since it began, over all runs, as its pull request describes it. Money in US dollars. */
-export type Change = Immutable<z.infer<typeof changeSchema>>;
+export type BranchChange = Immutable<z.infer<typeof changeSchema>>;
 
 /** The change of a new branch. */
-export const noChange: Change = {
+export const noChange: BranchChange = {
   runs: 0,
   iterations: 0,
   costUsd: 0,
@@ -165,14 +165,14 @@ function isUnpriced({ costUsd, tokens, agent }: IterationShare): boolean {
  * Returns the change after one more iteration. An iteration that answers people or CI only counts in the totals: such
  * tasks have no share.
  */
-export function addIteration(change: Change, iteration: IterationShare): Change {
+export function addIteration(change: BranchChange, iteration: IterationShare): BranchChange {
   const { taskId, title, signal, commit, agent, verification, durationMs } = iteration;
   const before = shareOf(change, taskId);
   const [costUsd, tokens] = [iteration.costUsd ?? 0, iteration.tokens ?? 0];
   const unpriced = isUnpriced(iteration) ? 1 : 0;
   const iterations = change.iterations + 1;
   const share: TaskShare = {
-    title: cut(title, MAX_TITLE_CHARS),
+    title: cutText(title, MAX_TITLE_CHARS),
     iterations: before.iterations + 1,
     costUsd: before.costUsd + costUsd,
     unpriced: before.unpriced + unpriced,
@@ -191,13 +191,13 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
   };
   const claims = [
     ...change.overruled,
-    ...iteration.overruled.map((claim) => cut(`Iteration ${iterations}: ${claim}`, MAX_LINE_CHARS)),
+    ...iteration.overruled.map((claim) => cutText(`Iteration ${iterations}: ${claim}`, MAX_LINE_CHARS)),
   ];
   const overruled = lastOfEach(claims);
   const others = Object.entries(change.tasks).filter(([id]) => id !== taskId);
   const also = Object.entries(iteration.alsoDone)
     .filter(([id]) => id !== taskId && !hasShareOf(change, id) && !isFeedback(id))
-    .map(([id, known]) => [id, { ...noShare, title: cut(known, MAX_TITLE_CHARS), verification }] as const);
+    .map(([id, known]) => [id, { ...noShare, title: cutText(known, MAX_TITLE_CHARS), verification }] as const);
   const own = isFeedback(taskId) ? [] : [[taskId, share] as const];
   return {
     ...change,
@@ -230,7 +230,7 @@ function lastOfEach(claims: readonly string[]): readonly string[] {
 }
 
 /** A file of the work that is not in the branch, with the reason. */
-type LeftOut = Change['leftOut'][number];
+type LeftOut = BranchChange['leftOut'][number];
 
 /**
  * Returns the change with the files that its branch lacks after an iteration. `begun`: the change when the run began;
@@ -238,15 +238,15 @@ type LeftOut = Change['leftOut'][number];
  * earlier run stays listed until its path is published: its content was lost with that run's machine.
  */
 export function withLeftOutFiles(
-  change: Change,
+  change: BranchChange,
   iteration: {
-    readonly begun: Pick<Change, 'leftOutMore'>;
+    readonly begun: Pick<BranchChange, 'leftOutMore'>;
     readonly ofRun: readonly string[];
     readonly now: readonly LeftOut[];
     readonly published: readonly string[];
   },
-): Change {
-  const now = iteration.now.map(({ path, why }) => ({ path: capPath(path), why: cut(why, MAX_LINE_CHARS) }));
+): BranchChange {
+  const now = iteration.now.map(({ path, why }) => ({ path: capPath(path), why: cutText(why, MAX_LINE_CHARS) }));
   const isSettled = new Set([
     ...[...iteration.ofRun, ...iteration.published].map(capPath),
     ...now.map(({ path }) => path),
@@ -257,8 +257,8 @@ export function withLeftOutFiles(
 }
 
 /** Returns at most `most` files, one of each reason before more of one, so that no flood hides a reason. */
-function oneOfEachReasonFirst(files: readonly LeftOut[], most: number): Pick<Change, 'leftOut' | 'leftOutMore'> {
-  const byReason = [...grouped(files, ({ why }) => why).values()];
+function oneOfEachReasonFirst(files: readonly LeftOut[], most: number): Pick<BranchChange, 'leftOut' | 'leftOutMore'> {
+  const byReason = [...groupByKey(files, ({ why }) => why).values()];
   const leftOut = [...byReason.flatMap((own) => own.slice(0, 1)), ...byReason.flatMap((own) => own.slice(1))].slice(
     0,
     most,
@@ -267,11 +267,11 @@ function oneOfEachReasonFirst(files: readonly LeftOut[], most: number): Pick<Cha
 }
 
 function capPath(path: string): string {
-  return cut(path, MAX_PATH_CHARS);
+  return cutText(path, MAX_PATH_CHARS);
 }
 
 /** Returns the change of a branch on which one more run works; `begins` is true if it has no earlier runs. */
-export function addRun(change: Change, begins: boolean): Change {
+export function addRun(change: BranchChange, begins: boolean): BranchChange {
   const before = begins ? noChange : change;
   const { leftOut, leftOutMore } = oneOfEachReasonFirst(before.leftOut, MAX_LEFT_OUT / 2);
   return { ...before, runs: before.runs + 1, leftOut, leftOutMore: before.leftOutMore + leftOutMore };
@@ -279,7 +279,7 @@ export function addRun(change: Change, begins: boolean): Change {
 
 /** Returns the change with the measured sizes of its branch. */
 export function withMeasuredSizes(
-  change: Change,
+  change: BranchChange,
   {
     lines,
     sizes,
@@ -289,7 +289,7 @@ export function withMeasuredSizes(
     readonly sizes: Readonly<Record<TaskId, TaskSize>>;
     readonly lookAt: readonly { readonly kind: LookAtKind }[];
   },
-): Change {
+): BranchChange {
   const tasks = Object.entries(change.tasks).map(
     ([id, share]) => [id, { ...share, size: Object.hasOwn(sizes, id) ? (sizes[id] ?? null) : share.size }] as const,
   );
@@ -298,13 +298,13 @@ export function withMeasuredSizes(
 }
 
 /** True if the change has a share of a task. */
-export function hasShareOf({ tasks }: Change, id: TaskId): boolean {
+export function hasShareOf({ tasks }: BranchChange, id: TaskId): boolean {
   return Object.hasOwn(tasks, id);
 }
 
 /** True if the change is large enough for a review; a limit of 0 means no limit. */
 export function isFull(
-  change: Change,
+  change: BranchChange,
   progress: Readonly<Record<TaskId, TaskProgress>>,
   { maxTasksPerPr, maxLinesPerPr }: Pick<Policy, 'maxTasksPerPr' | 'maxLinesPerPr'>,
 ): boolean {
@@ -313,10 +313,10 @@ export function isFull(
 }
 
 /** Returns the change's share of a task. */
-export function shareOf({ tasks }: Change, id: TaskId): TaskShare {
+export function shareOf({ tasks }: BranchChange, id: TaskId): TaskShare {
   return (Object.hasOwn(tasks, id) ? tasks[id] : undefined) ?? noShare;
 }
 
 function capWords(text: string | null): string | null {
-  return text === null || text === '' ? null : cut(text, MAX_WORDS_CHARS);
+  return text === null || text === '' ? null : cutText(text, MAX_WORDS_CHARS);
 }

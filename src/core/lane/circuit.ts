@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Analysis } from '../analysis/analysis.ts';
 import type { Evidence } from '../evidence.ts';
 import { askedAgent } from '../pipeline/step-record.ts';
-import { type CircuitPolicy, count, type Immutable, instant } from '../policy.ts';
+import { type CircuitPolicy, countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 
 /** Number of iterations in a window. */
@@ -14,11 +14,11 @@ export const signalsSchema = z.object({
   /** Overruled claims of EXIT_SIGNAL true whose own task was not finished either. */
   vetoed: z.array(z.boolean()).max(WINDOW_SIZE),
   /** Lengths of the final messages, in characters. */
-  outputChars: z.array(count).max(WINDOW_SIZE),
+  outputChars: z.array(countSchema).max(WINDOW_SIZE),
   /** Streaks that end at the newest iteration. */
-  doneInARow: count,
-  blockedInARow: count,
-  testOnlyInARow: count,
+  doneInARow: countSchema,
+  blockedInARow: countSchema,
+  testOnlyInARow: countSchema,
 });
 
 /** Rolling windows over the lane's last five iterations, newest last. */
@@ -66,7 +66,7 @@ export const circuitReasons = [
 
 export type CircuitReason = (typeof circuitReasons)[number];
 
-const errorStreakSchema = z.object({ fingerprint: z.string().max(MAX_FINGERPRINT_CHARS), count });
+const errorStreakSchema = z.object({ fingerprint: z.string().max(MAX_FINGERPRINT_CHARS), count: countSchema });
 
 /** An error and the number of iterations in a row, up to the newest, that had it. */
 type ErrorStreak = Immutable<z.infer<typeof errorStreakSchema>>;
@@ -74,22 +74,22 @@ type ErrorStreak = Immutable<z.infer<typeof errorStreakSchema>>;
 export const circuitSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('closed'),
-    totalOpens: count,
-    noProgress: count,
+    totalOpens: countSchema,
+    noProgress: countSchema,
     errorStreaks: z.array(errorStreakSchema).max(TRACKED_ERRORS),
-    denials: count,
-    decline: count,
+    denials: countSchema,
+    decline: countSchema,
     questionHeld: z.boolean(),
     /** Iterations in a row in which the agent failed and nothing changed. */
-    agentFailures: count.default(0),
+    agentFailures: countSchema.default(0),
     /** True if the previous task was set aside: the next iteration shows whether the task was the cause. */
     probes: z.boolean().default(false),
   }),
   z.object({
     kind: z.literal('open'),
-    totalOpens: count,
+    totalOpens: countSchema,
     reason: z.enum(circuitReasons),
-    openedAt: instant,
+    openedAt: instantSchema,
     /** The task whose iteration opened it; null if it is unknown. */
     taskId: storedTaskId.nullable().default(null),
   }),

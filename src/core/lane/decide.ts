@@ -18,7 +18,7 @@ import { isSettled, isStuck, type QueuedTask, type Task } from '../tasks/task.ts
 import { configurationProblem, type Verdict } from './verdict/verdict.ts';
 import { exhaustedWindow } from './windows.ts';
 import { MINUTE_MS } from '../countdown.ts';
-import { sentence } from '../text/phrase.ts';
+import { completeSentence } from '../text/phrase.ts';
 
 /** The course of a run so far. Instants in ms. */
 export interface RunSoFar {
@@ -36,7 +36,7 @@ export interface RunSoFar {
 }
 
 /** The next step of a run. */
-export type NextStep<T extends QueuedTask = Task> =
+export type LaneDecision<T extends QueuedTask = Task> =
   | {
       readonly kind: 'iterate';
       readonly task: T;
@@ -63,7 +63,7 @@ export const MIN_CALL_MS = MINUTE_MS;
 const INDICATORS_TO_COMPLETE = 2;
 
 /** Returns the next step, before the first call and after every iteration; the order of the rules is the order of precedence. */
-export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextStep<T> {
+export function nextStep<T extends QueuedTask>(situation: Situation<T>): LaneDecision<T> {
   for (const rule of rules) {
     const outcome = rule(situation);
     if (outcome !== null) return { kind: 'stop', outcome };
@@ -215,7 +215,7 @@ function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
         kind: 'failed',
         reason: 'configuration',
         // Cut to this length because journals of earlier versions contain this very text, and replay compares it.
-        message: `${cannotWork(policy.agents)}: ${sentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`,
+        message: `${cannotWork(policy.agents)}: ${completeSentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`,
       };
 }
 

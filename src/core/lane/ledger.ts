@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
 import { MINUTE_MS } from '../countdown.ts';
-import { amount, anyInstant, count, type Immutable } from '../policy.ts';
+import { amountSchema, anyInstant, countSchema, type Immutable } from '../policy.ts';
 
 const knownAmount = z.number().nonnegative().nullable();
 
@@ -27,12 +27,12 @@ export const MAX_LEDGER_DAYS = 31;
 export const ledgerDaySchema = z.object({
   /** `2026-11-21`, UTC. */
   day: z.string().regex(/^\d{4}-\d{2}-\d{2}$/),
-  calls: count,
+  calls: countSchema,
   /** Calls of each agent, on a day on which several could be called. */
-  agents: z.partialRecord(z.enum(AGENT_NAMES), count).exactOptional(),
-  tokens: count,
-  costUsd: amount,
-  minutes: amount,
+  agents: z.partialRecord(z.enum(AGENT_NAMES), countSchema).exactOptional(),
+  tokens: countSchema,
+  costUsd: amountSchema,
+  minutes: amountSchema,
 });
 
 /** The usage of a lane on one day. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
-import { type Immutable, instant, type Policy } from '../policy.ts';
+import { type Immutable, instantSchema, type Policy } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { cut } from '../text/phrase.ts';
+import { cutText } from '../text/phrase.ts';
 
 export const MAX_TRANSITIONS = 50;
 
@@ -16,7 +16,7 @@ export const transitionSubjects = ['circuit', 'session', 'task', 'pause', 'park'
 const word = z.string().max(MAX_CHARS);
 
 export const transitionSchema = z.object({
-  at: instant,
+  at: instantSchema,
   subject: z.enum(transitionSubjects),
   from: word,
   to: word,
@@ -27,8 +27,8 @@ export type Transition = Immutable<z.infer<typeof transitionSchema>>;
 
 export const sessionSchema = z.object({
   id: z.string().min(1).max(200),
-  startedAt: instant,
-  lastUsedAt: instant,
+  startedAt: instantSchema,
+  lastUsedAt: instantSchema,
   taskId: storedTaskId.nullable(),
 });
 
@@ -177,6 +177,6 @@ export function withTransition<State extends { readonly transitions: readonly Tr
   state: State,
   transition: Transition,
 ): State {
-  const entry = { ...transition, reason: cut(transition.reason, MAX_CHARS) };
+  const entry = { ...transition, reason: cutText(transition.reason, MAX_CHARS) };
   return { ...state, transitions: [...state.transitions, entry].slice(-MAX_TRANSITIONS) };
 }

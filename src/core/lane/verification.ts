@@ -127,7 +127,7 @@ export function waitingForOthers(state: LaneState, tasks: readonly QueuedTask[])
 export function settleFinished(state: LaneState, isProven: boolean, now: number): LaneState {
   const settled = isProven
     ? state
-    : reopen(state, decidedByVerification(state, false), { reason: 'not_verified', now });
+    : reopenTasks(state, decidedByVerification(state, false), { reason: 'not_verified', now });
   return makeDone(settled, { ids: finishedIn(settled), reason: 'done', now });
 }
 
@@ -144,7 +144,7 @@ export function recordHeadVerification(
       reason: 'verified',
       now,
     });
-  const reopened = reopen(recorded, finished, { reason: 'not_verified', now });
+  const reopened = reopenTasks(recorded, finished, { reason: 'not_verified', now });
   const { lastIteration } = reopened;
   return {
     ...reopened,
@@ -184,7 +184,7 @@ function makeDone(
 }
 
 /** Reopens tasks that are finished or done, and is the only place that does: no verification of the head passed, or a person withdrew them. */
-export function reopen(
+export function reopenTasks(
   state: LaneState,
   ids: readonly TaskId[],
   { reason, now }: { readonly reason: 'not_verified' | 'withdrawn'; readonly now: number },

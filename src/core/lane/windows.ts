@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { PassingLimit } from '../outcome.ts';
-import { amount, count, type Immutable, instant, type Policy } from '../policy.ts';
+import { amountSchema, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import { boundUsage, type Usage } from './ledger.ts';
 import { DAY_MS, HOUR_MS } from '../countdown.ts';
 
@@ -9,12 +9,12 @@ const MAX_AHEAD_MS = 26 * HOUR_MS;
 /** The value of an unreadable counter: more than any limit, with room to count on. */
 const USED_UP_AMOUNT = 1e15;
 
-const hourSchema = z.object({ openedAt: instant, calls: count, tokens: count }).nullable();
-const daySchema = z.object({ openedAt: instant, costUsd: amount }).nullable();
+const hourSchema = z.object({ openedAt: instantSchema, calls: countSchema, tokens: countSchema }).nullable();
+const daySchema = z.object({ openedAt: instantSchema, costUsd: amountSchema }).nullable();
 export const windowsSchema = z.object({ hour: hourSchema, day: daySchema });
 /** Windows, each parsed separately. */
 const partsSchema = z.object({ hour: z.unknown().optional(), day: z.unknown().optional() });
-const openedSchema = z.object({ openedAt: instant });
+const openedSchema = z.object({ openedAt: instantSchema });
 
 /** Usage windows, opened by their first call. `hour` ends an hour later, `day` at the next midnight UTC; null means that none is open. */
 export type Windows = Immutable<z.infer<typeof windowsSchema>>;
@@ -76,6 +76,7 @@ export interface OpenUsage {
   readonly day: { readonly costUsd: number; readonly endsAt: number } | null;
 }
 
+/** Returns the usage of the windows that are open at `now`, each with the instant of its end in ms. */
 export function usageAt(windows: Windows, now: number): OpenUsage {
   const { hour, day } = openWindows(windows, now);
   return {

@@ -16,7 +16,7 @@ import { isRootPlan, PRD_ARCHIVE_PATH, ROOT_PLAN, taskFilePaths } from '../tasks
 import type { TaskSourceName } from '../tasks/ids.ts';
 import { namesOf } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
-import { describeLeft, type LayoutName, LEFT_PATHS, MARKS } from './layouts.ts';
+import { describeLeft, type LayoutName, LEFT_PATHS, LAYOUT_MARKS } from './layouts.ts';
 
 /** The ways in which a run uses one kind of file, as ends of sentences. The first existing path is the one that counts. */
 interface Kind {
@@ -123,11 +123,11 @@ const KINDS: readonly Kind[] = [
 /** Folders whose files the prompt names. */
 const SPECS = ['.ralph/specs', 'specs'];
 
-const KNOWN: readonly string[] = [...new Set([...MARKS, ...KINDS.flatMap(({ paths }) => paths)])];
+const KNOWN: readonly string[] = [...new Set([...LAYOUT_MARKS, ...KINDS.flatMap(({ paths }) => paths)])];
 
 /** Files that are looked for in every repository: those that identify a layout, and those that a run reads. */
 export const FIRST_PATHS: readonly string[] = KNOWN.filter(
-  (path) => MARKS.includes(path) || !(path.endsWith('/') || NAMED.includes(path)),
+  (path) => LAYOUT_MARKS.includes(path) || !(path.endsWith('/') || NAMED.includes(path)),
 );
 
 /** Names that are looked for once a layout is known; a folder ends with a slash, and `*` matches any part of a name. */

@@ -115,7 +115,7 @@ const LAYOUTS: readonly Layout[] = [
 ];
 
 /** Every path that identifies a layout. */
-export const MARKS: readonly string[] = LAYOUTS.flatMap(({ marks, together }) => [...marks, ...together]);
+export const LAYOUT_MARKS: readonly string[] = LAYOUTS.flatMap(({ marks, together }) => [...marks, ...together]);
 
 /** Files of other Ralphs that no run reads by itself, described together in one line. A folder ends with a slash. */
 interface LeftFiles {

@@ -38,7 +38,7 @@ export function committedFilesIn(
  * Returns the files to delete so that at most `most` files and `mostBytes` bytes remain. The order of names is that of
  * age, oldest first. The newest file always remains.
  */
-export function overflowing(
+export function filesToDelete(
   files: readonly LogFile[],
   { most, mostBytes }: { readonly most: number; readonly mostBytes: number },
 ): readonly string[] {

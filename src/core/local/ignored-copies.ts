@@ -9,7 +9,7 @@ export interface CopyLimits {
 export const copyLimits: CopyLimits = { files: 200_000, bytes: 4 * 2 ** 30 };
 
 /** A path that is copied completely or not at all, because half of an installed package is worse than none. */
-export interface Measured {
+export interface MeasuredPath {
   readonly path: string;
   /** The size, or null if the path alone exceeds the limits. */
   readonly size: CopyLimits | null;
@@ -19,8 +19,8 @@ export interface Measured {
  * Returns what is copied, from the smallest to the largest, so that a huge folder excludes only itself, and what is
  * left out.
  */
-export function whatFits(
-  measured: readonly Measured[],
+export function selectCopies(
+  measured: readonly MeasuredPath[],
   limits: CopyLimits,
 ): { readonly fits: readonly string[]; readonly tooMuch: readonly string[] } {
   const fits: string[] = [];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HOUR_MS } from '../countdown.ts';
 import { type Outcome, outcomeKinds } from '../outcome.ts';
-import { amount, count, type Immutable } from '../policy.ts';
+import { amountSchema, countSchema, type Immutable } from '../policy.ts';
 import { tryJson } from '../text/try-json.ts';
 
 const instant = z.iso.datetime();
@@ -21,20 +21,20 @@ export const runStatusSchema = z.object({
   lane: z.string().max(120),
   branch: z.string().max(250),
   doing: z.enum(['starting', 'agent', 'steps', 'verify', 'waiting', 'ended']),
-  iteration: count,
-  maxIterations: count,
+  iteration: countSchema,
+  maxIterations: countSchema,
   task: z.object({ id: z.string().max(120), title: z.string().max(300) }).nullable(),
-  tasks: z.object({ done: count, all: count }),
+  tasks: z.object({ done: countSchema, all: countSchema }),
   circuit: z.enum(['closed', 'half-open', 'open']),
   /** Agent calls of the hour. */
-  calls: z.object({ used: count, limit: count }),
+  calls: z.object({ used: countSchema, limit: countSchema }),
   /** Cost in US dollars. */
   cost: z.object({ run: positiveAmount, runLimit: positiveAmount, day: positiveAmount, dayLimit: positiveAmount }),
   /**
    * Done signals in a row with the number that completes the work, and test-only iterations in a row with the number
    * that halts the run.
    */
-  signals: z.object({ done: count, doneLimit: count, testOnly: count, testOnlyLimit: count }),
+  signals: z.object({ done: countSchema, doneLimit: countSchema, testOnly: countSchema, testOnlyLimit: countSchema }),
   /** The instant until which the run waits, or null if it does not wait. */
   resumeAt: instant.nullable(),
   /** The outcome, or null while the run continues. */
@@ -54,9 +54,9 @@ const otherStatusSchema = z.object({
   status: lenient(text),
   last_action: lenient(text),
   exit_reason: lenient(text),
-  loop_count: lenient(count),
-  calls_made_this_hour: lenient(count),
-  max_calls_per_hour: lenient(count),
+  loop_count: lenient(countSchema),
+  calls_made_this_hour: lenient(countSchema),
+  max_calls_per_hour: lenient(countSchema),
   timestamp: lenient(z.iso.datetime({ offset: true })),
 });
 
@@ -65,8 +65,8 @@ export const otherRunSchema = z.object({
   status: z.string().nullable(),
   lastAction: z.string().nullable(),
   exitReason: z.string().nullable(),
-  iteration: count.nullable(),
-  calls: z.object({ used: count, limit: count }).nullable(),
+  iteration: countSchema.nullable(),
+  calls: z.object({ used: countSchema, limit: countSchema }).nullable(),
   at: z.string().nullable(),
 });
 
@@ -78,12 +78,12 @@ type FoundStatus =
   | { readonly kind: 'other'; readonly run: OtherRun }
   | { readonly kind: 'unreadable'; readonly why: string };
 
-const progressSchema = z.object({ status: text, elapsed_seconds: lenient(amount), last_output: lenient(text) });
+const progressSchema = z.object({ status: text, elapsed_seconds: lenient(amountSchema), last_output: lenient(text) });
 
 /** The state of the agent's call in a `progress.json`. */
 export const agentProgressSchema = z.object({
   status: z.string(),
-  elapsedSeconds: amount.nullable(),
+  elapsedSeconds: amountSchema.nullable(),
   lastOutput: z.string().nullable(),
 });
 

@@ -5,7 +5,7 @@ import {
   decidedByVerification,
   isVerificationOf,
 } from '../lane/verification.ts';
-import { limitOf, nextStep, type NextStep, type RunSoFar, type Situation, startRun } from '../lane/decide.ts';
+import { limitOf, nextStep, type LaneDecision, type RunSoFar, type Situation, startRun } from '../lane/decide.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { afterWait, type Policy } from '../policy.ts';
 import type { MergeToFinish } from '../prompt/learnings.ts';
@@ -18,7 +18,7 @@ type Moment = Pick<Situation, 'run' | 'policy' | 'now'>;
 /** Approximate time in ms for starting another run. */
 const MAX_SHORT_WAIT_MS = 2 * MINUTE_MS;
 
-type Iterate = Extract<NextStep, { kind: 'iterate' }>;
+type Iterate = Extract<LaneDecision, { kind: 'iterate' }>;
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
@@ -46,7 +46,7 @@ interface Ending<End extends Outcome = Outcome> {
 }
 
 /** The loop's knowledge besides its work, grouped by how long it holds. */
-export interface Known {
+export interface LoopFacts {
   readonly stage: Stage;
   /** The outcome with which the run breaks off; null if it does not. */
   readonly failure: Outcome | null;
@@ -68,7 +68,7 @@ export interface Known {
 }
 
 /** The knowledge of a run as it begins. */
-export const NOTHING_KNOWN: Known = {
+export const NOTHING_KNOWN: LoopFacts = {
   stage: 'unopened',
   failure: null,
   lookedFor: null,
@@ -80,10 +80,10 @@ export const NOTHING_KNOWN: Known = {
 };
 
 /** The knowledge of a run after an iteration. */
-export const ITERATED: Known = { ...NOTHING_KNOWN, stage: 'iterated' };
+export const ITERATED: LoopFacts = { ...NOTHING_KNOWN, stage: 'iterated' };
 
 /** Drops the facts that a lengthy action made stale, and adds the new ones. */
-export function knownAfter(known: Known, news: Partial<Known>): Known {
+export function knownAfter(known: LoopFacts, news: Partial<LoopFacts>): LoopFacts {
   return { ...known, orders: null, prepared: null, ending: null, ...news };
 }
 
@@ -119,7 +119,7 @@ export type LoopAction =
 
 /** All inputs of the next action. `cancelled` and `endingBy` replace the fields of `run`. */
 export interface LoopSituation extends Situation<Task> {
-  readonly known: Known;
+  readonly known: LoopFacts;
   readonly cancelled: boolean;
   /** The person who asked only this run to end after its iteration; null if nobody did. */
   readonly endingBy: string | null;

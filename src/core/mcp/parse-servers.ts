@@ -1,14 +1,21 @@
 import { z } from 'zod';
-import { bracketed, type HostRule, isPublicHost, parseTarget, type Target, uniqueHosts } from '../isolation/hosts.ts';
-import { nearest } from '../text/nearest.ts';
-import { capped, namesOf, oneLine } from '../text/phrase.ts';
+import {
+  hostInUrl,
+  type HostRule,
+  isPublicHost,
+  parseTarget,
+  type HostAndPort,
+  uniqueHosts,
+} from '../isolation/hosts.ts';
+import { nearestName } from '../text/nearest.ts';
+import { capText, namesOf, oneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 import { type McpServer, valueParts, variablesIn } from './values.ts';
 
 /** The address of a server; `path` is everything after the host. */
 interface McpAddress {
   readonly secure: boolean;
-  readonly target: Target;
+  readonly target: HostAndPort;
   readonly path: string;
 }
 
@@ -251,17 +258,17 @@ function checked(value: string, place: string, { accessOf, wrong }: Reading): st
 }
 
 function unknownKey(key: string, known: readonly string[]): string {
-  const near = nearest(key, known);
+  const near = nearestName(key, known);
   return `has ${shown(key)}, which is not known: ${near === null ? `use ${namesOf(known)}` : `did you mean ${near}?`}`;
 }
 
 /** Formats a name as part of a position. */
 function shownName(name: string): string {
-  return /^[\w.-]{1,80}$/.test(name) ? name : JSON.stringify(oneLine(capped(name, 40), 40));
+  return /^[\w.-]{1,80}$/.test(name) ? name : JSON.stringify(oneLine(capText(name, 40), 40));
 }
 
 function shown(value: unknown): string {
-  return capped(oneLine(JSON.stringify(value), 200), 80);
+  return capText(oneLine(JSON.stringify(value), 200), 80);
 }
 
 /** Parses an address without user name, fragment and unencoded special characters. A URL parser is avoided because it tolerates too much. */
@@ -274,7 +281,7 @@ export function parseMcpAddress(url: string): McpAddress | null {
 }
 
 /** Returns true if an address is on this machine. */
-function isLoopback({ host }: Target): boolean {
+function isLoopback({ host }: HostAndPort): boolean {
   return LOOPBACK.test(host);
 }
 
@@ -287,10 +294,10 @@ export function mcpHosts(servers: readonly McpServer[]): readonly HostRule[] {
 export function unreachableHosts(servers: readonly McpServer[], localPorts: readonly number[]): readonly string[] {
   return targetsOf(servers)
     .filter((target) => !isPublicHost(target.host) && !(isLoopback(target) && localPorts.includes(target.port)))
-    .map(({ host, port }) => `${bracketed(host)}:${String(port)}`);
+    .map(({ host, port }) => `${hostInUrl(host)}:${String(port)}`);
 }
 
-function targetsOf(servers: readonly McpServer[]): readonly Target[] {
+function targetsOf(servers: readonly McpServer[]): readonly HostAndPort[] {
   return servers.flatMap((server) => {
     const target = server.kind === 'remote' ? (parseMcpAddress(server.url)?.target ?? null) : null;
     return target === null ? [] : [target];

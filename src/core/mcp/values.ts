@@ -132,7 +132,7 @@ export function resolvedValue(value: string, variables: Readonly<Record<string, 
 }
 
 /** Returns the rules of `allowed-tools` that allow the tools of servers. */
-export function serverRules(servers: readonly McpServer[]): readonly string[] {
+export function mcpToolRules(servers: readonly McpServer[]): readonly string[] {
   return servers.flatMap(({ name, tools }) =>
     tools.length === 0
       ? [`mcp__${name}`]

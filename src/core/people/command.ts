@@ -1,7 +1,7 @@
 import type { OrderKind } from '../sharing/orders.ts';
 import { parseTaskName, type TaskId } from '../tasks/ids.ts';
-import { cut } from '../text/phrase.ts';
-import { nearest } from '../text/nearest.ts';
+import { cutText } from '../text/phrase.ts';
+import { nearestName } from '../text/nearest.ts';
 
 /** The beginning of every comment by Ralph, so that Ralph recognizes its comments by content and not by login. */
 export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
@@ -28,7 +28,7 @@ export const COMMANDS = {
 export type CommandWords = keyof typeof COMMANDS;
 
 /** A person's request. */
-export type Command =
+export type RalphCommand =
   | { readonly kind: 'run' }
   | { readonly kind: 'status' }
   | { readonly kind: 'order'; readonly order: Exclude<OrderKind, 'retry'> }
@@ -38,7 +38,7 @@ export type Command =
   | { readonly kind: 'help' }
   | { readonly kind: 'unknown'; readonly word: string };
 
-const known: Readonly<Record<CommandWords, Command>> = {
+const known: Readonly<Record<CommandWords, RalphCommand>> = {
   run: { kind: 'run' },
   status: { kind: 'status' },
   pause: { kind: 'order', order: 'pause' },
@@ -52,15 +52,15 @@ const known: Readonly<Record<CommandWords, Command>> = {
 };
 
 /** Parses the words of a command; an unknown word is cut to 40 characters. */
-export function parseCommand(text: string): Command {
+export function parseCommand(text: string): RalphCommand {
   const words = text.trim().toLowerCase().split(/\s+/).join(' ');
   if (isCommand(words)) return known[words];
   const task = parseTaskName(/^retry\s+(\S+)$/i.exec(text.trim())?.[1] ?? '');
-  return task === null ? { kind: 'unknown', word: cut(text.trim(), 40) } : { kind: 'retry', task };
+  return task === null ? { kind: 'unknown', word: cutText(text.trim(), 40) } : { kind: 'retry', task };
 }
 
 /** Returns the command, known or not, at the beginning of a comment; null if there is none. */
-export function commandIn(text: string): Command | null {
+export function commandIn(text: string): RalphCommand | null {
   const words = /^\/ralph(?:[ \t]+([^\r\n]*))?(?:\r?\n|$)/i.exec(text.trimStart());
   return words === null ? null : parseCommand((words[1] ?? '').trim());
 }
@@ -74,7 +74,7 @@ export function withoutCommand(text: string): string {
 export function nearestCommand(word: string): CommandWords | null {
   const names = Object.keys(COMMANDS) as CommandWords[];
   // The words that follow may be meant for the command, as in `rety 12` or `run please`.
-  return nearest(word, names) ?? nearest(word.split(/\s+/)[0] ?? '', names);
+  return nearestName(word, names) ?? nearestName(word.split(/\s+/)[0] ?? '', names);
 }
 
 function isCommand(words: string): words is CommandWords {

@@ -1,5 +1,5 @@
 import { shownState, type TaskObstacle, type TaskProgress } from '../tasks/task.ts';
-import { nearest } from '../text/nearest.ts';
+import { nearestName } from '../text/nearest.ts';
 
 /** The labels that show on an issue what Ralph does with it. An issue has at most one of them. */
 export type LifecycleLabel = 'ralph:working' | 'ralph:done' | 'ralph:failed' | 'ralph:blocked' | 'ralph:needs-approval';
@@ -43,6 +43,7 @@ export function sameLabel(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
+/** Returns true if the label is among them, in upper or lower case. */
 export function hasLabel(labels: readonly string[], name: string): boolean {
   return labels.some((label) => sameLabel(label, name));
 }
@@ -89,7 +90,7 @@ function similarLabel(taskLabel: string, labels: readonly string[]): string | nu
   const others = labels.filter((name) => !name.toLowerCase().startsWith('ralph:'));
   const wanted = taskLabel.toLowerCase();
   const containing = others.filter((name) => name.toLowerCase().includes(wanted) || isPartOf(name, wanted));
-  return containing[0] ?? nearest(taskLabel, others);
+  return containing[0] ?? nearestName(taskLabel, others);
 }
 
 /** Returns true if a name is part of the wanted label; short words are part of too many. */

@@ -18,7 +18,7 @@ type NameMatch =
 const SHOWN_TASKS = 5;
 
 /** Maximum length of a task's name in a command. */
-export const MAX_NAME_CHARS = 300;
+export const MAX_TASK_NAME_CHARS = 300;
 
 /** Returns how people refer to a task, with the name that its source gives: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
 export function referenceTo(task: Pick<Task, 'id' | 'source'>): TaskReference {

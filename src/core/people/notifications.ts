@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Immutable, instant } from '../policy.ts';
+import { type Immutable, instantSchema } from '../policy.ts';
 import { type LaneId, QUEUE, type TaskId } from '../tasks/ids.ts';
 
 /** The people named by an input. `auto`: whoever asked for the work. */
@@ -50,7 +50,7 @@ export const notificationSchema = z.object({
   thread: z.number().int().positive(),
   /** GitHub's id of the comment; null if it could not be written there, which is not tried again. */
   comment: z.number().int().positive().nullable(),
-  at: instant,
+  at: instantSchema,
 });
 
 /** A comment by which people were notified. */

@@ -1,4 +1,4 @@
-import { reopen } from '../lane/verification.ts';
+import { reopenTasks } from '../lane/verification.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { TaskId } from '../tasks/ids.ts';
@@ -40,6 +40,7 @@ export function isAllWithdrawn(tasks: readonly QueuedTask[]): boolean {
   return tasks.length > 0 && tasks.every(isWithdrawn);
 }
 
+/** Returns true if people took the task back. */
 export function isWithdrawn({ obstacle }: Pick<QueuedTask, 'obstacle'>): boolean {
   return obstacle === 'withdrawn';
 }
@@ -52,7 +53,7 @@ export function unclaimTasks(
   const claimed = ids.filter(
     (id) => isFinished(progressOf(state.tasks, id)) && progressOf(before.tasks, id).state !== 'done',
   );
-  return reopen(state, claimed, { reason: 'withdrawn', now });
+  return reopenTasks(state, claimed, { reason: 'withdrawn', now });
 }
 
 /** Returns the outcome of a run whose tasks people took back. A run is not complete if none of its tasks remain. */

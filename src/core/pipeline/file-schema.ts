@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { doneSignalsSchema } from '../analysis/done-signals.ts';
 import { DAY_MS, HOUR_MS } from '../countdown.ts';
 import { parseDuration } from './reading/command-variables.ts';
-import { MAX_FILE_CHARS, MAX_NAME_CHARS, MAX_STEPS } from './step-record.ts';
+import { MAX_FILE_CHARS, MAX_STEP_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
 /** Maximum length of a command; a longer one belongs in a script. */
 const MAX_COMMAND_CHARS = 10_000;
@@ -72,7 +72,7 @@ const breaker = z
 const common = {
   name: z
     .string()
-    .max(MAX_NAME_CHARS, `must have at most ${MAX_NAME_CHARS} characters`)
+    .max(MAX_STEP_NAME_CHARS, `must have at most ${MAX_STEP_NAME_CHARS} characters`)
     .regex(
       /^[\p{L}\p{N}][\p{L}\p{N} ._:/()+-]*$/u,
       'must begin with a letter or digit and contain only letters, digits, spaces and . _ : / ( ) + -',

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { nearest } from '../text/nearest.ts';
+import { nearestName } from '../text/nearest.ts';
 import { oneLine } from '../text/phrase.ts';
 import {
   type FileStep,
@@ -19,14 +19,14 @@ import {
   type Position,
   type Problem,
   unsetVariablesIn,
-  type Variables,
+  type StepVariables,
 } from './reading/command-variables.ts';
 import { areSteps, hasSteps, looksLikeSteps, parseFileData } from './reading/file-data.ts';
 import { type Wrong, wrongBySchema } from './reading/file-problems.ts';
-import { MAX_NAME_CHARS, MAX_STEPS } from './step-record.ts';
+import { MAX_STEP_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
 interface Expanding {
-  readonly variables: Variables;
+  readonly variables: StepVariables;
   /** Collects the names of variables without a value. */
   readonly missing: Set<string>;
 }
@@ -70,7 +70,7 @@ export type ParsedPipeline =
   | { readonly kind: 'no-pipeline' };
 
 interface ParseContext {
-  readonly variables: Variables;
+  readonly variables: StepVariables;
   /** Returns what is wrong with a tool rule, as the end of a sentence; null if the rule is valid. */
   readonly ruleProblem: (rule: string) => string | null;
 }
@@ -142,7 +142,7 @@ const RUNNING_KEYS = ['timeout', 'max_retries', 'retry_delay'] as const;
 function meantAsSteps(data: unknown): string | null {
   if (typeof data !== 'object' || data === null) return null;
   const lists = Object.entries(data).filter(([, value]) => Array.isArray(value));
-  return lists.map(([key]) => key).find((key) => nearest(key, ['steps']) !== null) ?? null;
+  return lists.map(([key]) => key).find((key) => nearestName(key, ['steps']) !== null) ?? null;
 }
 
 /** A step, reduced to its readable parts. */
@@ -228,7 +228,7 @@ function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContex
   const taken = new Set<string>();
   for (const [index, name] of names.entries()) {
     if (name !== null && taken.has(name))
-      note([index, 'name'], `another step is also called "${oneLine(name, MAX_NAME_CHARS)}"`);
+      note([index, 'name'], `another step is also called "${oneLine(name, MAX_STEP_NAME_CHARS)}"`);
     if (name !== null) taken.add(name);
   }
   // A marker is a name that the lane remembers, never a file that a step writes.

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { Denial } from '../analysis/analysis.ts';
 import { callUsageSchema } from '../lane/ledger.ts';
-import { count, type Immutable, instant, type Policy } from '../policy.ts';
+import { countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import { oneLine } from '../text/phrase.ts';
 import { type Breaker, stepKinds } from './pipeline.ts';
 
 const stepCircuitSchema = z.object({
   /** Number of failures in a row, up to the newest run. */
-  failures: count,
+  failures: countSchema,
   /** null if the circuit is closed. */
-  openedAt: instant.nullable(),
+  openedAt: instantSchema.nullable(),
 });
 
 /** A step's own circuit. */
@@ -32,7 +32,7 @@ export const stepRecordSchema = z.object({
   /** True if a failure of the step is reported but overrules nothing. */
   optional: z.boolean(),
   result: resultSchema,
-  attempts: count,
+  attempts: countSchema,
   durationMs: z.number(),
   /** The end of a command's output. */
   tail: z.string(),
@@ -148,7 +148,7 @@ export function resultWords(result: StepRecord['result']): string {
 export const MAX_STEPS = 20;
 
 /** Maximum length of a step's name. */
-export const MAX_NAME_CHARS = 60;
+export const MAX_STEP_NAME_CHARS = 60;
 
 /** Maximum length of the path of a file that a pipeline names. */
 export const MAX_FILE_CHARS = 300;
@@ -157,7 +157,7 @@ export const stepMemorySchema = z.object({
   /** Names of the marker files of steps that have run on this lane. */
   markers: z.array(z.string().max(MAX_FILE_CHARS)).max(MAX_STEPS),
   /** Circuits by the name of their step; a step that never failed has none. */
-  circuits: z.record(z.string().max(MAX_NAME_CHARS), stepCircuitSchema),
+  circuits: z.record(z.string().max(MAX_STEP_NAME_CHARS), stepCircuitSchema),
 });
 
 /** The pipeline state that a lane keeps between runs. */

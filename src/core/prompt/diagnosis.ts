@@ -4,7 +4,7 @@ import { hasWorked, type JournalEntry } from '../journal/journal.ts';
 import type { TaskShare } from '../lane/change.ts';
 import { resultWords } from '../pipeline/step-record.ts';
 import type { Task } from '../tasks/task.ts';
-import { andMore, cut, oneLine } from '../text/phrase.ts';
+import { andMore, cutText, oneLine } from '../text/phrase.ts';
 import type { Aim } from './hints.ts';
 
 /** The input of the rules: the user's prompt and its task. */
@@ -90,7 +90,7 @@ export function describeAttempts(journal: readonly JournalEntry[]): string {
   for (const attempt of journal.slice(-MAX_ITERATIONS).reverse().map(describeAttempt)) {
     // The newest attempt is always shown, as far as it fits.
     if (attempts.length > 0 && attempt.length + 1 > room) break;
-    attempts.unshift(cut(attempt, room));
+    attempts.unshift(cutText(attempt, room));
     room -= attempt.length + 1;
   }
   return attempts.join('\n');
@@ -197,7 +197,7 @@ export function describeTakeover(
     texts.splice(1, 0, text);
     room -= text.length + 1;
   }
-  return { from, text: cut(texts.join('\n'), MAX_TAKEOVER_CHARS) };
+  return { from, text: cutText(texts.join('\n'), MAX_TAKEOVER_CHARS) };
 }
 
 function quoteWords(how: string, words: string | null): readonly string[] {
@@ -208,7 +208,7 @@ function quoteWords(how: string, words: string | null): readonly string[] {
  * Returns the rules that win where the user's prompt may contradict the loop, limited to topics of the prompt and at
  * most 600 characters; empty if there are none. The prompt itself is not changed.
  */
-export function precedence(work: PromptAndTask): string {
+export function precedenceRules(work: PromptAndTask): string {
   const lines = rules.filter(({ isNeeded }) => isNeeded(work)).map(({ sentence }) => `- ${sentence(work)}`);
   return lines.length === 0 ? '' : `${HEADING}\n${lines.join('\n')}`;
 }

@@ -2,7 +2,7 @@ import type { Verification } from '../evidence.ts';
 import { lockCommands, type LockFile, describeLockFile } from '../feedback/conflict/lock-tools.ts';
 import type { Subject } from '../feedback/subject.ts';
 import { issueOfId, type LaneId } from '../tasks/ids.ts';
-import { capped, firstLines, oneLine } from '../text/phrase.ts';
+import { capText, firstLines, oneLine } from '../text/phrase.ts';
 import { type Aim, taskIntro } from './hints.ts';
 
 /** A merge of the base branch in the work tree, with its conflicted files. Conflicted lock files have the base's content unless they were regenerated. */
@@ -116,7 +116,7 @@ export function compactLearnings(
   const learnings =
     kept.length > 0 || last === undefined
       ? title + renderEntries(kept)
-      : `${title}${capped(last.text.trimEnd(), KEPT_LEARNINGS_CHARS - title.length - 1)}\n`;
+      : `${title}${capText(last.text.trimEnd(), KEPT_LEARNINGS_CHARS - title.length - 1)}\n`;
   // The title of each part ends the headings of the part before.
   const part = withLineEnd(ARCHIVE_TITLE + renderEntries(moved));
   const isThere = moved.length === 0 || archive.endsWith(part);

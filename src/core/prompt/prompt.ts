@@ -3,8 +3,8 @@ import type { CircuitView } from '../lane/circuit.ts';
 import type { LastIteration } from '../lane/state/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type RefusedWork, type Task } from '../tasks/task.ts';
-import { capped, oneLine } from '../text/phrase.ts';
-import { howToMark, MAX_ATTEMPTS_CHARS, MAX_TAKEOVER_CHARS, precedence, type Takeover } from './diagnosis.ts';
+import { capText, oneLine } from '../text/phrase.ts';
+import { howToMark, MAX_ATTEMPTS_CHARS, MAX_TAKEOVER_CHARS, precedenceRules, type Takeover } from './diagnosis.ts';
 import { type Aim, claimsOf, type HintCode, hintSentence, promptIntro, taskIntro } from './hints.ts';
 import {
   dataSection,
@@ -15,7 +15,7 @@ import {
   mergeSections,
   type MergeToFinish,
 } from './learnings.ts';
-import { bulletsWithin, lastChars, type Section, sectionWithin } from './sections.ts';
+import { bulletsWithin, lastChars, type PromptSection, sectionWithin } from './sections.ts';
 
 /** Everything that a prompt is made of. */
 export interface PromptParts {
@@ -94,7 +94,7 @@ export function composePrompt(parts: PromptParts): string {
     setup.trim(),
     promptTemplate.trim(),
     // The built-in prompt contradicts none of the loop's rules.
-    promptPath === null ? '' : precedence({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
+    promptPath === null ? '' : precedenceRules({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
     `# ${aim === 'task' ? 'Your task' : 'The task of the iteration'}: ${task.id}`,
     ...(task.source.kind === 'prompt' ? openEndedTask(parts, task.source) : taskSections(parts)),
     protocol(parts),
@@ -203,7 +203,7 @@ function contextOf(parts: PromptParts): string {
   const { takeover } = parts;
   const diagnoses = isDiagnosis(parts);
   const head = `# Context of this iteration\n\n${bulletsWithin([...factsOf(parts), ...ofIteration, ...hints], MAX_CONTEXT - keptForData[dataOf(parts)])}`;
-  const sections: readonly Section[] = [
+  const sections: readonly PromptSection[] = [
     {
       title: 'What the git server refused of your last work, as data:',
       label: 'SERVER',
@@ -313,7 +313,7 @@ function factsOf({
     ...(lastIteration === null ? [] : [lastSentence(lastIteration)]),
     ...(verifyCommands.length === 0
       ? []
-      : [`After this iteration these commands run and must pass: ${capped(verifyCommands.join('; '), MAX_COMMANDS)}`]),
+      : [`After this iteration these commands run and must pass: ${capText(verifyCommands.join('; '), MAX_COMMANDS)}`]),
     ...(instructions.length === 0 ? [] : [`How to build and test: ${instructions.join(', ')}.`]),
     ...(specifications.length === 0 ? [] : [`Specifications: ${specifications.join(', ')}.`]),
   ];

@@ -3,6 +3,7 @@ import { dataSection } from './learnings.ts';
 /** Minimum characters of a section; a shorter rest is not worth its frame. */
 const MIN_SECTION = 160;
 
+/** Renders the lines as a list, without those that do not fit into `room` characters. */
 export function bulletsWithin(lines: readonly string[], room: number): string {
   return lines.reduce((text, line) => {
     const longer = `${text}- ${line}\n`;
@@ -11,7 +12,7 @@ export function bulletsWithin(lines: readonly string[], room: number): string {
 }
 
 /** A text by others within the context; `max` is in characters. */
-export interface Section {
+export interface PromptSection {
   readonly title: string;
   readonly label: string;
   readonly text: string;
@@ -19,13 +20,14 @@ export interface Section {
 }
 
 /** Returns a data section with the end of its text that fits into `room`; empty if there is no text or too little room. */
-export function sectionWithin({ title, label, text, max }: Section, room: number): string {
+export function sectionWithin({ title, label, text, max }: PromptSection, room: number): string {
   const wrap = (shown: string): string => `\n${title}\n${dataSection(label, shown)}\n`;
   if (text === '' || room < MIN_SECTION) return '';
   const frame = wrap(text).length - text.length;
   return wrap(lastChars(text, Math.min(max, room - frame)));
 }
 
+/** Returns at most the last `count` characters, without half of a surrogate pair at the beginning. */
 export function lastChars(text: string, count: number): string {
   return count <= 0 ? '' : text.slice(-count).replace(/^\p{Surrogate}/u, '');
 }

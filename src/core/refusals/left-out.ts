@@ -3,7 +3,7 @@ import type { Feedback } from '../feedback/memory.ts';
 import { progressOf, withEach } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { isFinished, MAX_SERVER_WORDS_CHARS, type TaskProgress } from '../tasks/task.ts';
-import { capped } from '../text/phrase.ts';
+import { capText } from '../text/phrase.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 
@@ -67,8 +67,8 @@ function refuse(state: LaneState, id: TaskId, left: LeftOutWork, now: number): L
     unmarked: undefined,
     refused: {
       times: (before.refused?.times ?? 0) + 1,
-      words: capped(left.words, MAX_SERVER_WORDS_CHARS),
-      files: left.files.slice(0, MAX_FILES).map((path) => capped(path, MAX_PATH_CHARS)),
+      words: capText(left.words, MAX_SERVER_WORDS_CHARS),
+      files: left.files.slice(0, MAX_FILES).map((path) => capText(path, MAX_PATH_CHARS)),
     },
   };
   return withTransition(

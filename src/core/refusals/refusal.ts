@@ -1,4 +1,4 @@
-import { capped, flatten } from '../text/phrase.ts';
+import { capText, flattenText } from '../text/phrase.ts';
 import { type RefusalKind, serverRules, unnamedProtection } from './server-rules.ts';
 
 /** A refused push, or a refused creation or deletion of a ref. */
@@ -131,9 +131,9 @@ const LEFT_OUT: readonly RegExp[] = [
 export function serverWords(text: string): string {
   const said = linesOf(text)
     .filter((line) => !LEFT_OUT.some((pattern) => pattern.test(line)))
-    .map((line) => flatten(line.replaceAll(/[\u2014]{2,}/g, '')))
+    .map((line) => flattenText(line.replaceAll(/[\u2014]{2,}/g, '')))
     .filter((line) => line !== '');
-  return capped([...new Set(said)].join('; '), MAX_WORDS_CHARS);
+  return capText([...new Set(said)].join('; '), MAX_WORDS_CHARS);
 }
 
 /** True if git allows this branch name (git-check-ref-format). */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Folder } from '../folder.ts';
-import { grouped } from '../grouped.ts';
-import { count } from '../policy.ts';
-import { capped, firstNames, flatten } from '../text/phrase.ts';
-import { type Finding, type LookAtKind, lookAtKinds, manifestFindings } from './manifest.ts';
+import { groupByKey } from '../grouped.ts';
+import { countSchema } from '../policy.ts';
+import { capText, firstNames, flattenText } from '../text/phrase.ts';
+import { type FileFinding, type LookAtKind, lookAtKinds, manifestFindings } from './manifest.ts';
 import {
   changesTestSettings,
   countInTests,
@@ -157,7 +157,7 @@ export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt
       ...(untested.has(change.path) ? [{ kind: 'untested', what: null } as const] : []),
     ].map(({ kind, what }) => ({ kind, path: change.path, what })),
   );
-  const byKind = grouped(findings, ({ kind }) => kind);
+  const byKind = groupByKey(findings, ({ kind }) => kind);
   return lookAtKinds.flatMap((kind) => {
     const files = [...(byKind.get(kind) ?? [])].sort((a, b) => depthOf(a.path) - depthOf(b.path));
     return files.length === 0 ? [] : [{ kind, fileCount: files.length, files: nearestToRoot(files) }];
@@ -187,7 +187,7 @@ const recordedSchema = z
   .array(
     z.object({
       kind: z.enum(lookAtKinds),
-      fileCount: count,
+      fileCount: countSchema,
       files: z.array(z.object({ path: z.string() })).max(MAX_NAMED_FILES),
     }),
   )
@@ -204,7 +204,7 @@ export function recordedLookAt(recorded: unknown): readonly LookAt[] {
 function nearestToRoot(files: readonly LookAtFile[]): readonly LookAtFile[] {
   return files
     .slice(0, MAX_NAMED_FILES)
-    .map(({ path, what }) => ({ path, what: what === null ? null : capped(flatten(what), MAX_WHAT_CHARS) }));
+    .map(({ path, what }) => ({ path, what: what === null ? null : capText(flattenText(what), MAX_WHAT_CHARS) }));
 }
 
 function depthOf(path: string): number {
@@ -219,7 +219,7 @@ function isPicture(path: string): boolean {
 }
 
 /** Returns at most one finding of each kind. Findings by file name need no text. */
-function findingsIn(change: ReviewedChange): readonly Finding[] {
+function findingsIn(change: ReviewedChange): readonly FileFinding[] {
   const { path, kind, binary, bytes } = change;
   return [
     ...(isTestFile(path) && kind === 'deleted' ? [{ kind: 'deleted-test', what: null } as const] : []),
@@ -233,7 +233,7 @@ function findingsIn(change: ReviewedChange): readonly Finding[] {
   ];
 }
 
-function textFindings(change: ReviewedChange): readonly Finding[] {
+function textFindings(change: ReviewedChange): readonly FileFinding[] {
   const { path, unread, before, after } = change;
   if (!readsTexts(change)) return [];
   if (unread && isLockFile(path)) return [{ kind: 'lock-file', what: 'too large to be read' }];
@@ -244,11 +244,11 @@ function textFindings(change: ReviewedChange): readonly Finding[] {
   return [...testFindings(change), ...settingsFindings(change)];
 }
 
-function settingsFindings({ path, before, after }: ReviewedChange): readonly Finding[] {
+function settingsFindings({ path, before, after }: ReviewedChange): readonly FileFinding[] {
   return changesTestSettings(path, before, after) ? [{ kind: 'test-settings', what: null }] : [];
 }
 
-function testFindings({ path, before, after }: ReviewedChange): readonly Finding[] {
+function testFindings({ path, before, after }: ReviewedChange): readonly FileFinding[] {
   if (!mayHoldTests(path)) return [];
   const [old, now] = [countInTests(path, before ?? ''), countInTests(path, after ?? '')];
   const skips = now.skips - old.skips;
@@ -279,7 +279,7 @@ function embeddedRepositories(paths: readonly string[]): ReadonlySet<string> {
 }
 
 /** Returns changes of a lock file that are easily missed in its thousands of lines: packages from new hosts, and more packages that run a script on installation. */
-function lockFileFindings(path: string, before: string | null, after: string | null): readonly Finding[] {
+function lockFileFindings(path: string, before: string | null, after: string | null): readonly FileFinding[] {
   if (!isLockFile(path) || after === null) return [];
   const known = hostsIn(before ?? '');
   const hosts = [...hostsIn(after)].filter((host) => !known.has(host));

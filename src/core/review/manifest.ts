@@ -39,7 +39,7 @@ export const lookAtKinds = [
 export type LookAtKind = (typeof lookAtKinds)[number];
 
 /** A finding in one file; `what` describes it, null if the kind says everything. */
-export interface Finding {
+export interface FileFinding {
   readonly kind: LookAtKind;
   readonly what: string | null;
 }
@@ -69,7 +69,7 @@ const PASSES_ALWAYS =
   /^\s*(?:(?:true|:|exit\s+0|echo\b[^&|;]*)\s*(?:&&|;|$)\s*)+$|(?:\|\||;)\s*(?:true|:|exit\s+0)\s*$/;
 
 /** Returns what a reviewer looks at first in a change of package.json. `after` is null if the file was deleted. */
-export function manifestFindings(before: string | null, after: string | null): readonly Finding[] {
+export function manifestFindings(before: string | null, after: string | null): readonly FileFinding[] {
   if (after === null) return [];
   const dependencies = dependencyWords(before, after);
   return [
@@ -82,7 +82,7 @@ export function manifestFindings(before: string | null, after: string | null): r
   ];
 }
 
-function scriptFindings(old: Scripts, now: Scripts | null): readonly Finding[] {
+function scriptFindings(old: Scripts, now: Scripts | null): readonly FileFinding[] {
   if (now === null) return [{ kind: 'unreadable-scripts', what: null }];
   const changed = Object.keys(now).filter((name) => now[name] !== old[name]);
   const tested = [...testScripts(old), ...testScripts(now)];
@@ -125,7 +125,7 @@ function changedSettings(before: string | null, after: string, names: readonly s
   return names.filter((name) => JSON.stringify(old?.[name]) !== JSON.stringify(now?.[name]));
 }
 
-function finding(kind: Finding['kind'], words: readonly string[]): readonly Finding[] {
+function finding(kind: FileFinding['kind'], words: readonly string[]): readonly FileFinding[] {
   return words.length === 0 ? [] : [{ kind, what: words.join('; ') }];
 }
 

@@ -79,6 +79,7 @@ const TEST_PATH = new RegExp(
     .join('|'),
 );
 
+/** Returns true if the path is that of a test. */
 export function isTestFile(path: string): boolean {
   return TEST_PATH.test(path);
 }

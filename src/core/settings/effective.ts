@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
-import { flatten } from '../text/phrase.ts';
+import { flattenText } from '../text/phrase.ts';
 
 /** The place of a setting: a line of a file, the input `settings`, the file of another repository, or a variable of the environment (`file` is null). */
 const placeSchema = z.object({
@@ -14,7 +14,7 @@ const placeSchema = z.object({
     .nullable(),
 });
 
-export type Place = Immutable<z.infer<typeof placeSchema>>;
+export type SettingPlace = Immutable<z.infer<typeof placeSchema>>;
 
 export const foundSettingSchema = z.object({ input: z.string(), text: z.string(), places: z.array(placeSchema) });
 
@@ -76,7 +76,7 @@ export function effectiveSettings(
 }
 
 /** Formats a place: `.ralphrc:1 MAX_CALLS_PER_HOUR`, or the key alone if it is not in a file. */
-function nameOfPlace({ key, file }: Place): string {
+function nameOfPlace({ key, file }: SettingPlace): string {
   if (file === null || file === 'settings') return key;
   return 'path' in file ? `${file.path}:${file.line} ${key}` : `${file.repository} ${key}`;
 }
@@ -89,7 +89,7 @@ export function renderSettings(settings: readonly EffectiveSetting[]): readonly 
   const own = settings.filter(({ origin }) => origin !== 'default');
   const lines = own.map(
     ({ input, text, origin, where }) =>
-      `${input}: ${flatten(text.trim().replaceAll(/\s*\n\s*/g, '; '))} (${origin}, ${where})`,
+      `${input}: ${flattenText(text.trim().replaceAll(/\s*\n\s*/g, '; '))} (${origin}, ${where})`,
   );
   if (own.length === settings.length) return lines;
   return [

@@ -1,5 +1,5 @@
 import { SETUP_PATHS } from './files.ts';
-import { cmake, languages, make } from './languages.ts';
+import { cmakeLanguage, detectedLanguages, makeLanguage } from './languages.ts';
 import { parsedManifest } from './manifests.ts';
 import { hasServices, presentWorkflow } from './by-hand.ts';
 import { pullRequestWorkflowNames } from './ci.ts';
@@ -7,13 +7,13 @@ import { checkingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
 import { proposeFromCi, unreadTests } from './ci/propose.ts';
 import { hasMark } from './ownership.ts';
 import { workspacePackages } from './packages.ts';
-import type { Listing, OtherRalph, Place, Project } from './project.ts';
+import type { Listing, OtherRalph, ProjectFolder, Project } from './project.ts';
 import { stackOf } from './stack.ts';
 import { isRootPlan, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 
 /** Files that are read because their content is needed. */
 const READ_NAMES: readonly string[] = [
-  ...[...languages, make].flatMap(({ by, reads = [] }) => [...by, ...reads]),
+  ...[...detectedLanguages, makeLanguage].flatMap(({ by, reads = [] }) => [...by, ...reads]),
   '.tool-versions',
 ];
 const MAX_READ = 100;
@@ -71,13 +71,13 @@ export function filesToRead(paths: readonly string[]): readonly string[] {
 /** Detects the project in a repository from its paths and the texts that were read. */
 export function detectProject(listing: Listing): Project {
   const known = new Set(listing.paths.filter((path) => depthOf(path) <= MAX_DEPTH + 1).flatMap(withFolders));
-  const found = languages.flatMap((language) => {
+  const found = detectedLanguages.flatMap((language) => {
     const places = foldersOf(listing.paths, language.by).map((folder) => placeAt(folder, listing, known));
     return places.flatMap((place) => stackOf(language, place, places) ?? []);
   });
   const root = placeAt('', listing, known);
-  const native = found.some(({ folder }) => folder === '') ? null : stackOf(cmake, root, [root]);
-  const fallback = native ?? (found.length > 0 ? null : stackOf(make, root, [root]));
+  const native = found.some(({ folder }) => folder === '') ? null : stackOf(cmakeLanguage, root, [root]);
+  const fallback = native ?? (found.length > 0 ? null : stackOf(makeLanguage, root, [root]));
   const guessed = fallback === null ? found : [fallback, ...found];
   const others = [...listing.texts].filter(
     ([path, text]) => isWorkflow(path) && presentWorkflow(text).kind === 'another',
@@ -163,7 +163,7 @@ function isNamed(name: string, names: readonly string[]): boolean {
   return names.includes(name) || names.includes(`*${name.slice(name.lastIndexOf('.'))}`);
 }
 
-function placeAt(folder: string, { texts, executable }: Listing, known: ReadonlySet<string>): Place {
+function placeAt(folder: string, { texts, executable }: Listing, known: ReadonlySet<string>): ProjectFolder {
   const at = (name: string): string => (folder === '' ? name : `${folder}/${name}`);
   return {
     folder,

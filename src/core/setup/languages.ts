@@ -5,7 +5,7 @@ const NODE_LOCKS = ['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'bun.lockb', 'pac
 const PYTHON_FILES = ['pyproject.toml', 'requirements.txt', 'requirements-dev.txt', 'setup.py', 'setup.cfg'];
 
 /** The languages that are detected in every folder, in the order in which they are named. */
-export const languages: readonly Language[] = [
+export const detectedLanguages: readonly Language[] = [
   {
     by: ['package.json'],
     language: ['#typescript, tsconfig.json ? TypeScript', 'JavaScript'],
@@ -292,7 +292,7 @@ export const languages: readonly Language[] = [
 ];
 
 /** C and C++, at the root and next to other languages; runners have CMake. */
-export const cmake: Language = {
+export const cmakeLanguage: Language = {
   by: ['CMakeLists.txt'],
   tool: 'cmake',
   language: ['@c ? C', 'C++'],
@@ -305,7 +305,7 @@ export const cmake: Language = {
 };
 
 /** A Makefile with a target `test`, for projects in any other language. */
-export const make: Language = {
+export const makeLanguage: Language = {
   by: ['Makefile', 'makefile', 'GNUmakefile'],
   tool: 'make',
   language: 'Make',

@@ -1,4 +1,4 @@
-import { firstOf, pathIn, type Place } from './project.ts';
+import { firstOf, pathIn, type ProjectFolder } from './project.ts';
 
 /** Parses a manifest in JSON, for Deno also with comments and trailing commas; returns null if it is not an object. */
 export function parsedManifest(name: string, text: string): object | null {
@@ -19,7 +19,7 @@ function parsedObject(text: string): object | null {
 }
 
 /** Returns the packages that `go` builds and tests: the modules of a workspace, or everything below. */
-export function goPackages({ place }: { readonly place: Place }): string {
+export function goPackages({ place }: { readonly place: ProjectFolder }): string {
   const named = [...place.text('go.work').matchAll(/^\s*(?:use\s+)?(\.\/[\w./-]+|\.)\s*(?:\/\/.*)?$/gm)];
   // The pattern leaves out folders with characters that a shell reads otherwise.
   const folders = [...new Set(named.map(([, folder]) => folder ?? '.'))].filter((folder) => !folder.includes('..'));
@@ -35,13 +35,19 @@ export function goPackages({ place }: { readonly place: Place }): string {
  * Returns the file with the newest Go that a module asks for, because each further set-up would replace the one before.
  * Empty if that version does not fetch newer tools.
  */
-export function goVersionFile({ all }: { readonly all: readonly Place[] }): string {
+export function goVersionFile({ all }: { readonly all: readonly ProjectFolder[] }): string {
   const newest = newestGo(all);
   return newest === undefined || goVersion(newest) < FIRST_WITH_TOOLCHAINS ? '' : pathIn(newest, goManifest(newest));
 }
 
 /** Returns the version of Go for a set-up without a file: another workflow's if it is newer, otherwise the latest. */
-export function goVersionText({ place, all }: { readonly place: Place; readonly all: readonly Place[] }): string {
+export function goVersionText({
+  place,
+  all,
+}: {
+  readonly place: ProjectFolder;
+  readonly all: readonly ProjectFolder[];
+}): string {
   const written = place.versionInWorkflows('go-version');
   const newest = newestGo(all);
   const isNewer = written !== null && goNumber(`go ${written}`) > (newest === undefined ? 0 : goVersion(newest));
@@ -52,7 +58,7 @@ export function goVersionText({ place, all }: { readonly place: Place; readonly 
 /** Go 1.21, from which on a module's line `go` makes Go fetch the tools that the line names. */
 const FIRST_WITH_TOOLCHAINS = 1_021_000;
 
-function newestGo(all: readonly Place[]): Place | undefined {
+function newestGo(all: readonly ProjectFolder[]): ProjectFolder | undefined {
   return all.toSorted((a, b) => goVersion(b) - goVersion(a))[0];
 }
 
@@ -60,18 +66,18 @@ function newestGo(all: readonly Place[]): Place | undefined {
  * Returns the paths of the checksums by which Go's downloads are cached; empty if the only one is at the root, where it
  * is found by itself.
  */
-export function goSums({ all }: { readonly all: readonly Place[] }): string {
+export function goSums({ all }: { readonly all: readonly ProjectFolder[] }): string {
   const sums = all.filter((place) => place.has('go.sum') && place.folder !== '');
   const [only] = sums;
   return only === undefined ? '' : sums.length > 1 ? "'**/go.sum'" : pathIn(only, 'go.sum');
 }
 
-function goManifest(place: Place): string {
+function goManifest(place: ProjectFolder): string {
   return firstOf(place, ['go.work', 'go.mod']) ?? '';
 }
 
 /** Returns the version as a number that grows with it, or 0 if the manifest names none. */
-function goVersion(place: Place): number {
+function goVersion(place: ProjectFolder): number {
   return goNumber(place.text(goManifest(place)));
 }
 
@@ -89,7 +95,7 @@ type PytestSource =
   | { readonly kind: 'installed' | 'nothing' };
 
 /** Returns the commands that install Python's packages, with pytest if the tests use it. */
-export function pythonInstall(place: Place, tool: string, usesPytest: boolean): string {
+export function pythonInstall(place: ProjectFolder, tool: string, usesPytest: boolean): string {
   const pytest = usesPytest ? pytestIn(place) : ({ kind: 'installed' } as const);
   if (tool === 'pip') return pipInstall(place, pytest);
   if (tool === 'poetry') return pytest.kind === 'extra' ? `poetry install --extras ${pytest.name}` : 'poetry install';
@@ -100,7 +106,7 @@ export function pythonInstall(place: Place, tool: string, usesPytest: boolean): 
   return `uv sync --locked${isWorkspace ? ' --all-packages' : ''}${named}`;
 }
 
-function pipInstall(place: Place, pytest: PytestSource): string {
+function pipInstall(place: ProjectFolder, pytest: PytestSource): string {
   const lists = REQUIREMENTS.filter((name) => place.has(name)).map((name) => `-r ${name}`);
   const isPackage = lists.length === 0;
   const extra = pytest.kind === 'extra' && isPackage ? `'.[${pytest.name}]'` : '.';
@@ -109,7 +115,7 @@ function pipInstall(place: Place, pytest: PytestSource): string {
   return ['pip install', ...(isPackage ? [extra] : lists), ...group, ...(isMissing ? ['pytest'] : [])].join(' ');
 }
 
-function pytestIn(place: Place): PytestSource {
+function pytestIn(place: ProjectFolder): PytestSource {
   if (REQUIREMENTS.some((name) => /^\s*pytest\b/im.test(place.text(name)))) return { kind: 'installed' };
   const group = listWithPytest(place, 'dependency-groups');
   if (group !== null) return { kind: 'group', name: group };
@@ -120,7 +126,7 @@ function pytestIn(place: Place): PytestSource {
 }
 
 /** Returns the name of the first list with pytest in a table of pyproject.toml, or null if no list has it. */
-function listWithPytest(place: Place, table: string): string | null {
+function listWithPytest(place: ProjectFolder, table: string): string | null {
   const [, after = ''] = `\n${place.text('pyproject.toml')}`.split(`\n[${table}]`);
   const section = after.split(/\n\[(?=[\w."-]+\])/)[0] ?? '';
   const lists = section.matchAll(/^\s*["']?([\w.-]+)["']?\s*=\s*\[((?:[^\]"']|"[^"\n]*"|'[^'\n]*')*)\]/gm);

@@ -97,18 +97,18 @@ export interface Project {
 export interface Listing {
   readonly paths: readonly string[];
   readonly texts: ReadonlyMap<string, string>;
-  /** The files among `wrappers` that are executable. */
+  /** The files among `wrapperNames` that are executable. */
   readonly executable: readonly string[];
 }
 
 /** Names of programs that projects bring along and that often lose their permission to be executed. */
-export const wrappers: readonly string[] = ['gradlew', 'mvnw'];
+export const wrapperNames: readonly string[] = ['gradlew', 'mvnw'];
 
 /** A folder as the detection of one language sees it. */
-export interface Place {
+export interface ProjectFolder {
   readonly folder: string;
   has(name: string): boolean;
-  /** True if one of `wrappers` is executable. */
+  /** True if one of `wrapperNames` is executable. */
   isExecutable(name: string): boolean;
   /** Returns the first file whose name ends in this way, or null. */
   ending(end: string): string | null;
@@ -119,25 +119,25 @@ export interface Place {
 }
 
 /** Returns the first of `names` that the folder contains, or null. */
-export function firstOf(place: Place, names: readonly string[]): string | null {
+export function firstOf(place: ProjectFolder, names: readonly string[]): string | null {
   return names.find((name) => place.has(name)) ?? null;
 }
 
 /**
  * Returns the file of this name in the folder, or the first that ends with the text after `*`; null if there is none.
  */
-export function fileIn(place: Place, name: string): string | null {
+export function fileIn(place: ProjectFolder, name: string): string | null {
   if (name.startsWith('*')) return place.ending(name.slice(1));
   return place.has(name) ? name : null;
 }
 
 /** Returns the path of a file of the place, relative to the root of the repository. */
-export function pathIn({ folder }: Place, name: string): string {
+export function pathIn({ folder }: ProjectFolder, name: string): string {
   return folder === '' ? name : `${folder}/${name}`;
 }
 
 /** Returns a step that uses an action, as lines of YAML without empty inputs. Values must be safe as plain YAML. */
-export function uses(action: string, inputs: Readonly<Record<string, string>>): readonly string[] {
+export function usesStep(action: string, inputs: Readonly<Record<string, string>>): readonly string[] {
   const given = Object.entries(inputs).flatMap(([name, value]) => (value === '' ? [] : [`    ${name}: ${value}`]));
   return [`- uses: ${action}`, ...(given.length === 0 ? [] : ['  with:', ...given])];
 }

@@ -1,5 +1,5 @@
 import { parsedManifest } from './manifests.ts';
-import { fileIn, uses, type Place, type Stack } from './project.ts';
+import { fileIn, usesStep, type ProjectFolder, type Stack } from './project.ts';
 
 /**
  * A value of the table: a text, the first of several texts that is not empty, or a function.
@@ -19,8 +19,8 @@ type Cell = string | readonly string[] | CellFunction;
 
 /** Computes a value that a text cannot express; `all` are the folders with the language. */
 type CellFunction = (given: {
-  readonly place: Place;
-  readonly all: readonly Place[];
+  readonly place: ProjectFolder;
+  readonly all: readonly ProjectFolder[];
   readonly tool: string;
   readonly holds: (condition: string) => boolean;
 }) => string;
@@ -60,7 +60,7 @@ export interface Language extends Row {
 /**
  * Returns the stack of a language in a folder, or null if the folder has none. `all` are the folders with the language.
  */
-export function stackOf(language: Language, place: Place, all: readonly Place[]): Stack | null {
+export function stackOf(language: Language, place: ProjectFolder, all: readonly ProjectFolder[]): Stack | null {
   const [manifest] = language.by.flatMap((name) => fileIn(place, name) ?? []);
   if (manifest === undefined) return null;
   const manifestText = (language.reads ?? [manifest]).map((name) => place.text(name)).join('\n');
@@ -83,7 +83,10 @@ export function stackOf(language: Language, place: Place, all: readonly Place[])
     setup: setup.flatMap(([cell, inputs]) => {
       const step = resolveCell(cell);
       if (!step.includes('@')) return listOf([step]);
-      return uses(step, Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, resolveCell(input)])));
+      return usesStep(
+        step,
+        Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, resolveCell(input)])),
+      );
     }),
     programs: listOf(row.programs ?? ['{tool}']),
     leaves: listOf(row.leaves),

@@ -9,7 +9,7 @@ import {
   windowsSchema,
   type Windows,
 } from '../lane/windows.ts';
-import { allowedCalls, amount, count, type Immutable, instant, type Policy } from '../policy.ts';
+import { allowedCalls, amountSchema, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 import { MAX_LEASE_MS, withRunTag, withStoredTag } from './lease.ts';
@@ -27,13 +27,13 @@ const reservationSchema = z
     runUrl: z.string().max(500),
     /** GitHub's id of the run, and its attempt; absent in earlier versions. */
     runId: z.string().max(40).default(''),
-    runAttempt: count.default(1),
-    expiresAt: instant,
+    runAttempt: countSchema.default(1),
+    expiresAt: instantSchema,
     /** The tasks that it may work on: no two runs of any lanes work on the same task. */
     tasks: z.array(z.string().max(120)).max(MAX_TASKS),
-    calls: count,
-    tokens: count,
-    costUsd: amount,
+    calls: countSchema,
+    tokens: countSchema,
+    costUsd: amountSchema,
   })
   .transform(withRunTag);
 
@@ -53,7 +53,7 @@ const schema = z.object({
 export type Budget = Immutable<z.infer<typeof schema>>;
 
 /** The usage of a run. */
-export type Spent = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
+export type RunUsage = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
 
 export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [] };
 
@@ -164,7 +164,7 @@ export function reservedByOthers({ reservations }: Budget, runTag: string, now: 
  * Returns the reservation of a run with this policy: the calls that its iterations can make, and all free tokens and
  * money unless `max-cost-usd` asks for less.
  */
-export function reservationFor(run: Omit<Reservation, keyof Spent>, windows: Windows, policy: Policy): Reservation {
+export function reservationFor(run: Omit<Reservation, keyof RunUsage>, windows: Windows, policy: Policy): Reservation {
   const freeCost = Math.max(0, policy.maxCostUsdPerDay - (windows.day?.costUsd ?? 0));
   return {
     ...run,
@@ -200,7 +200,7 @@ export function boundPolicy(policy: Policy, { calls, costUsd }: Pick<Reservation
 }
 
 /** Returns the budget with the reservation, in place of an earlier one of the same run. */
-export function reserve(budget: Budget, reservation: Reservation, now: number): Budget {
+export function reserveUsage(budget: Budget, reservation: Reservation, now: number): Budget {
   // A reservation is kept longer than it counts: this machine's clock may be ahead, and the owner must be able to settle it.
   const live = budget.reservations.filter(
     (other) => other.runTag !== reservation.runTag && now < other.expiresAt + 2 * DAY_MS,
@@ -209,7 +209,7 @@ export function reserve(budget: Budget, reservation: Reservation, now: number): 
 }
 
 /** Returns the budget after a run, whose reservation is replaced by its usage. Without a reservation nothing changes: it was settled before. */
-export function settleBudget(budget: Budget, runTag: string, spent: Spent, now: number): Budget {
+export function settleBudget(budget: Budget, runTag: string, spent: RunUsage, now: number): Budget {
   if (!hasReserved(budget, runTag)) return budget;
   const reservations = budget.reservations.filter((reservation) => reservation.runTag !== runTag);
   // Without usage, no window opens: it would end earlier than one that the next call opens.
@@ -249,7 +249,7 @@ function hasReserved({ reservations }: Budget, runTag: string): boolean {
 }
 
 /** Returns the usage of the lane from one state to a later one, including a call that never returned. */
-export function spentBetween(before: LaneState, after: LaneState): Spent {
+export function spentBetween(before: LaneState, after: LaneState): RunUsage {
   const sum = (state: LaneState, of: (day: LedgerDay) => number): number =>
     state.ledger
       .filter(({ day }) => after.ledger.some((kept) => kept.day === day))

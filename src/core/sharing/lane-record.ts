@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { keepsOut, type Lease, type LeaseHolder, leaseSchema, withStoredTag } from './lease.ts';
 import { orderSchema, subjectOf, type Order, type OrderGiven } from './orders.ts';
 import type { LaneId } from '../tasks/ids.ts';
-import { count, type Immutable } from '../policy.ts';
+import { countSchema, type Immutable } from '../policy.ts';
 import { tryJson } from '../text/try-json.ts';
-import { cut } from '../text/phrase.ts';
+import { cutText } from '../text/phrase.ts';
 import { lookSchema } from './waiting-issues.ts';
 
 /** Maximum number of orders. They accumulate on a paused lane, which saves no document that has obeyed them. */
@@ -38,7 +38,7 @@ const schema = z.object({
    */
   goesOn: z.enum(['unfinished', 'unanswered']).nullable().default(null),
   /** Sequence of the document for which a run found nothing to do; null if there is none. */
-  restsAt: count.nullable().default(null),
+  restsAt: countSchema.nullable().default(null),
   /** The pull request as a run last examined it; null if none did. */
   looked: lookSchema.nullable().default(null),
 });
@@ -145,7 +145,7 @@ export function releaseRecord(record: LaneRecord, runTag: string): LaneRecord | 
 
 /** Returns the record with one more order; unchanged if any attempt of the same run already gave it. */
 export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
-  const by = cut(given.by, 100);
+  const by = cutText(given.by, 100);
   const newest = record.orders.at(-1);
   const isRepeated =
     newest !== undefined &&

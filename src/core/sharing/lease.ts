@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DAY_MS, MINUTE_MS } from '../countdown.ts';
-import { type Immutable, instant } from '../policy.ts';
+import { type Immutable, instantSchema } from '../policy.ts';
 
 /** Maximum duration of a lease: a self-hosted job may take five days, which is GitHub's longest. */
 export const MAX_LEASE_MS = 5 * DAY_MS;
@@ -13,7 +13,7 @@ export const leaseSchema = z
     runId: z.string().min(1).max(40),
     runAttempt: z.int().min(1),
     runUrl: z.string().max(500),
-    acquiredAt: instant,
+    acquiredAt: instantSchema,
     /** The run's own deadline plus the time for publishing, in ms. */
     durationMs: z.number().int().min(0).max(MAX_LEASE_MS),
   })

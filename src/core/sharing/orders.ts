@@ -4,7 +4,7 @@ import { resetRounds } from '../feedback/rounds.ts';
 import { resetCircuit, retryTask } from '../lane/settle/settle-circuit.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
-import { anyInstant, type Immutable, instant } from '../policy.ts';
+import { anyInstant, type Immutable, instantSchema } from '../policy.ts';
 import { progressOf, withEach } from '../tasks/queue.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import { isFinished, isStuck } from '../tasks/task.ts';
@@ -31,7 +31,7 @@ export const orderSchema = z.object({
   /** Login of the person who gave it; outside of GitHub, the user's name. */
   by: z.string().max(100),
   from: z.enum(orderOrigins),
-  at: instant,
+  at: instantSchema,
 });
 
 /** An order as it is stored. */

@@ -1,14 +1,14 @@
 import { openWindows, type Windows } from '../lane/windows.ts';
 import type { Policy } from '../policy.ts';
-import { boundPolicy, reservationFor, windowsFor, type Budget, type Reservation, type Spent } from './budget.ts';
+import { boundPolicy, reservationFor, windowsFor, type Budget, type Reservation, type RunUsage } from './budget.ts';
 
 /**
  * A run that renews its reservation. `spent` is its usage so far; `windows` are as it knew them; `policy` is without
  * the bounds of its earlier reservation.
  */
 export interface Renewing {
-  readonly run: Omit<Reservation, keyof Spent>;
-  readonly spent: Spent;
+  readonly run: Omit<Reservation, keyof RunUsage>;
+  readonly spent: RunUsage;
   readonly windows: Windows;
   readonly policy: Policy;
 }
@@ -39,7 +39,7 @@ export function planRenewal(budget: Budget, { run, spent, windows: known, policy
 /** Returns the windows with the run's own usage, which no counter has yet. */
 function withOwnUsage(
   others: Windows,
-  { known, spent, now }: { readonly known: Windows; readonly spent: Spent; readonly now: number },
+  { known, spent, now }: { readonly known: Windows; readonly spent: RunUsage; readonly now: number },
 ): Windows {
   return {
     hour:

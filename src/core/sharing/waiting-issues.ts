@@ -4,16 +4,16 @@ import type { WaitingPullRequest } from '../feedback/pull-request-now.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { kindOfProgress } from '../people/needs.ts';
 import { aboutLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
-import { type Immutable, instant } from '../policy.ts';
+import { type Immutable, instantSchema } from '../policy.ts';
 import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { begunAgain, progressOf, untouched, withEach } from '../tasks/queue.ts';
+import { begunAgain, progressOf, untouchedProgress, withEach } from '../tasks/queue.ts';
 import { approvalSchema, isFinished, isStuck, type TaskProgress, taskProgressSchema } from '../tasks/task.ts';
 
 /** Time in ms after which an unchanged pull request is examined again, since a task that was set aside may be due. */
 const LOOK_AGAIN_MS = 6 * HOUR_MS;
 
 /** The state of a pull request: its head, its base, and GitHub's results. */
-export const lookSchema = z.object({ seen: z.string().max(200), at: instant });
+export const lookSchema = z.object({ seen: z.string().max(200), at: instantSchema });
 
 export const lookedSchema = lookSchema.extend({ lane: z.string().max(120) });
 
@@ -42,10 +42,10 @@ export const waitingIssueSchema = z
     approval: approvalSchema.nullish(),
     /** The comment by which people were notified; null if nobody was. */
     notice: z
-      .object({ thread: z.number().int().positive(), comment: z.number().int().positive(), at: instant })
+      .object({ thread: z.number().int().positive(), comment: z.number().int().positive(), at: instantSchema })
       .nullable(),
     /** The instant at which the lane's run ended. */
-    at: instant,
+    at: instantSchema,
   })
   .transform(({ lane, task, progress, approval, notice, at }) => ({
     ...{ lane, task, progress: approval ? { ...progress, approval } : progress, notice, at },
@@ -54,11 +54,11 @@ export const waitingIssueSchema = z
 /** An issue that waits for a person or for another turn, as the lane that worked on it last left it, or that a person has requested since. */
 export type WaitingIssue = Immutable<z.infer<typeof waitingIssueSchema>>;
 
-export const openCircuitSchema = z.object({ lane: z.string().max(120), task: storedTaskId, openedAt: instant });
+export const openCircuitSchema = z.object({ lane: z.string().max(120), task: storedTaskId, openedAt: instantSchema });
 
 /** Converts the record that earlier versions stored when an issue opened its lane's circuit. */
 export function waitingByCircuit({ lane, task, openedAt }: z.infer<typeof openCircuitSchema>): WaitingIssue {
-  const progress = setAside({ ...untouched, attempts: 1 }, 'no_progress', openedAt);
+  const progress = setAside({ ...untouchedProgress, attempts: 1 }, 'no_progress', openedAt);
   return { lane, task, progress, notice: null, at: openedAt };
 }
 
@@ -119,7 +119,11 @@ function holdsAlready({ tasks }: LaneState, { lane, task, at }: WaitingIssue): b
 
 /** Returns the state without another lane's answer to a task that was not worked on here: it is as it was at the start. */
 function withoutAnswer(state: LaneState, id: TaskId): LaneState {
-  const tasks = withEach(state.tasks, [id], ({ approval, startedTree }) => ({ ...untouched, approval, startedTree }));
+  const tasks = withEach(state.tasks, [id], ({ approval, startedTree }) => ({
+    ...untouchedProgress,
+    approval,
+    startedTree,
+  }));
   return { ...state, tasks };
 }
 

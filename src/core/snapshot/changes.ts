@@ -26,7 +26,7 @@ import {
   withLane,
   withRecord,
   withWaiting,
-  type Change,
+  type SnapshotChange,
   type Changed,
   type Snapshot,
 } from './snapshot.ts';
@@ -56,7 +56,15 @@ export interface Claiming {
 }
 
 /** Makes the run the only one that works on the lane, and reserves what it may use. */
-export function claimInSnapshot({ lane, seen, lease, now, named, purpose, reserve }: Claiming): Change<ClaimAnswer> {
+export function claimInSnapshot({
+  lane,
+  seen,
+  lease,
+  now,
+  named,
+  purpose,
+  reserve,
+}: Claiming): SnapshotChange<ClaimAnswer> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const refused = (answer: ClaimAnswer): Changed<ClaimAnswer> => ({ snapshot, message: '', answer });
@@ -111,7 +119,15 @@ export interface Saving {
 }
 
 /** Saves the lane's new state, releases the lane, and replaces the reservation by the actual usage, even if another run's state stays. */
-export function saveInSnapshot({ lane, sequence, document, saver, now, run, stored }: Saving): Change<SaveAnswer> {
+export function saveInSnapshot({
+  lane,
+  sequence,
+  document,
+  saver,
+  now,
+  run,
+  stored,
+}: Saving): SnapshotChange<SaveAnswer> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const saved = record === null ? null : saveRecord(record, { sequence, document }, saver, now);
@@ -166,7 +182,7 @@ export interface Advancing {
 }
 
 /** Saves the lane's newest state and keeps the claim; answers its sequence, or null if the lane is not this run's. */
-export function advanceInSnapshot({ lane, after, document, holder }: Advancing): Change<number | null> {
+export function advanceInSnapshot({ lane, after, document, holder }: Advancing): SnapshotChange<number | null> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const sequence = Math.max(after, record?.sequence ?? 0) + 1;
@@ -192,7 +208,7 @@ export interface Amending extends Pick<Advancing, 'lane' | 'document' | 'holder'
 }
 
 /** Replaces the state of a lane that no other run has, if it is unchanged since the decision. Answers whether it did. */
-export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amending): Change<boolean> {
+export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amending): SnapshotChange<boolean> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const isFree = record !== null && (record.lease === null || !keepsOut(record.lease, holder, now));
@@ -208,7 +224,7 @@ export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amen
 }
 
 /** Renews the run's claim on the lane: its duration begins again. */
-export function renewLease(lane: LaneId, lease: Lease): Change<null> {
+export function renewLease(lane: LaneId, lease: Lease): SnapshotChange<null> {
   return (snapshot) => ({
     snapshot: withLane(snapshot, lane, (record) => renewRecord(record, lease) ?? record),
     message: `${nameOfLane(lane)}: claim renewed by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
@@ -220,7 +236,7 @@ export function renewLease(lane: LaneId, lease: Lease): Change<null> {
 export function releaseInSnapshot(
   lane: LaneId,
   { holder, isUnused, now }: { readonly holder: LeaseHolder; readonly isUnused: boolean; readonly now: number },
-): Change<null> {
+): SnapshotChange<null> {
   return (snapshot) => {
     const free = withLane(snapshot, lane, (record) => releaseRecord(record, holder.runTag) ?? record);
     const budget = isUnused ? budgetIn(free, now) : null;
@@ -263,7 +279,7 @@ export function mayHold(
  * Leaves an order for the lane's next run, whichever run works on the lane now. Answers why it cannot be kept, or null.
  * Issues that wait for the probe of a circuit that the order closes no longer wait, wherever they are worked on next.
  */
-export function orderInSnapshot(lane: LaneId, given: OrderGiven): Change<string | null> {
+export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange<string | null> {
   return (snapshot) => {
     const parsed = laneIn(snapshot, lane);
     if (parsed.kind === 'newer')
@@ -287,7 +303,7 @@ export function orderInSnapshot(lane: LaneId, given: OrderGiven): Change<string 
 export function changeUsage(
   change: (budget: Budget) => Budget,
   { message, now }: { readonly message: string; readonly now: number },
-): Change<string | null> {
+): SnapshotChange<string | null> {
   return (snapshot) => {
     const budget = budgetIn(snapshot, now);
     return budget.kind === 'newer'

@@ -2,7 +2,7 @@ import { safeParts, signedParts, withSafeParts, type CachedState } from '../lane
 import { parseStateAt, type LaneState, type ParsedState } from '../lane/state/state.ts';
 import type { LaneRecord, ParsedRecord } from '../sharing/lane-record.ts';
 import type { LaneId } from '../tasks/ids.ts';
-import { namesOf, sentence } from '../text/phrase.ts';
+import { namesOf, completeSentence } from '../text/phrase.ts';
 
 /** A copy of a lane's state outside of the snapshot, such as in the cache. */
 export type CopyOfLane =
@@ -49,8 +49,10 @@ export function judgeRecord(
   const { document, sequence, savedBy, orders, lease } =
     parsed.kind === 'record' ? parsed.record : { document: null, sequence: 0, savedBy: null, orders: [], lease: null };
   const warnings = [
-    ...(problem === null ? [] : [`The state's ${decides} cannot be read: ${sentence(problem)} This run replaces it.`]),
-    ...(copy?.kind === 'unavailable' ? [`The state's ${copies} cannot be read: ${sentence(copy.why)}`] : []),
+    ...(problem === null
+      ? []
+      : [`The state's ${decides} cannot be read: ${completeSentence(problem)} This run replaces it.`]),
+    ...(copy?.kind === 'unavailable' ? [`The state's ${copies} cannot be read: ${completeSentence(copy.why)}`] : []),
   ];
   const beside = (more: readonly string[]): Beside => ({ savedBy, orders, lease, warnings: [...warnings, ...more] });
   const state = document === null ? null : parseStateAt(document, lane, now);
@@ -82,7 +84,7 @@ export function judgeRecord(
       kind: 'unreadable',
       why: state.why,
       origin: decides,
-      ...beside([`The state #${sequence} in the ${decides} cannot be read: ${sentence(state.why)}`]),
+      ...beside([`The state #${sequence} in the ${decides} cannot be read: ${completeSentence(state.why)}`]),
     };
   if (problem !== null) return { kind: 'unreadable', why: problem, origin: decides, ...beside([]) };
   return { kind: 'absent', ...beside(warnOfNewerCopy(copy, 0, places)) };
@@ -94,7 +96,7 @@ export function judgeCopy(
   { lane, copies, now }: { readonly lane: LaneId; readonly copies: string; readonly now: number },
 ): JudgedLane {
   if (copy.kind === 'unavailable')
-    return { kind: 'unavailable', why: `The state's ${copies} cannot be read: ${sentence(copy.why)}` };
+    return { kind: 'unavailable', why: `The state's ${copies} cannot be read: ${completeSentence(copy.why)}` };
   const beside: Beside = { savedBy: null, orders: [], lease: null, warnings: [] };
   if (copy.kind === 'absent' || copy.document === null) return { kind: 'absent', ...beside };
   const parsed = parseStateAt(copy.document, lane, now);
@@ -105,7 +107,7 @@ export function judgeCopy(
       why: parsed.why,
       origin: copies,
       ...beside,
-      warnings: [`The state #${copy.sequence} in the ${copies} cannot be read: ${sentence(parsed.why)}`],
+      warnings: [`The state #${copy.sequence} in the ${copies} cannot be read: ${completeSentence(parsed.why)}`],
     };
   const { state, dropped } = signedParts(parsed.state, copy.signed);
   const others = { state, dropped: dropped.filter((part) => part !== 'approvals') };
@@ -157,5 +159,5 @@ function warnOfDropped(
 ): readonly string[] {
   return dropped.length === 0
     ? []
-    : [`Ignored in the state #${sequence} from the ${copies}: ${namesOf(dropped)}, since ${sentence(why)}`];
+    : [`Ignored in the state #${sequence} from the ${copies}: ${namesOf(dropped)}, since ${completeSentence(why)}`];
 }

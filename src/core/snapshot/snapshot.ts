@@ -28,7 +28,7 @@ export interface Changed<Answer> {
 }
 
 /** A pure function of the newest snapshot, which may leave it as it is. */
-export type Change<Answer> = (snapshot: Snapshot) => Changed<Answer>;
+export type SnapshotChange<Answer> = (snapshot: Snapshot) => Changed<Answer>;
 
 export const emptySnapshot: Snapshot = new Map();
 
@@ -80,6 +80,7 @@ export function recordIn(snapshot: Snapshot, lane: LaneId): LaneRecord | null {
   return parsed.kind === 'record' ? parsed.record : emptyRecord(lane);
 }
 
+/** Returns the snapshot with the record of a lane, in place of an earlier one. */
 export function withRecord(snapshot: Snapshot, record: LaneRecord): Snapshot {
   return withFile(snapshot, laneFile(record.lane), serializeRecord(record));
 }

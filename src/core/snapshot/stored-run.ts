@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amount, count, type Immutable, instant } from '../policy.ts';
+import { amountSchema, countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { taskStates } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
 import { type Snapshot, withFile } from './snapshot.ts';
@@ -19,12 +19,12 @@ const storedRunSchema = z.object({
   version: z.literal(1),
   lane: z.string().max(120),
   runId: z.string().max(40),
-  runAttempt: count,
+  runAttempt: countSchema,
   runUrl: z.string().max(500),
   /** The person who asked for the run by name; null for a scheduled one. */
   requestedBy: z.string().max(100).nullable(),
-  startedAt: instant,
-  endedAt: instant,
+  startedAt: instantSchema,
+  endedAt: instantSchema,
   outcome: z.object({ kind: z.string().max(40), reason: z.string().max(60) }),
   agent: z.object({ name: z.string().max(60), version: z.string().max(60) }),
   /** The commit that the run began from, and the published head; null without one. */
@@ -38,10 +38,10 @@ const storedRunSchema = z.object({
   tasks: z
     .array(z.object({ id: z.string().max(200), title: z.string().max(200), state: z.enum(taskStates) }))
     .max(MAX_TASKS_OF_RUN),
-  iterations: count,
-  calls: count,
-  tokens: count,
-  costUsd: amount,
+  iterations: countSchema,
+  calls: countSchema,
+  tokens: countSchema,
+  costUsd: amountSchema,
   /** The journal as base64 of gzip; null if it is too large, older than the newest ones, or lost. */
   journal: z.string().max(MAX_JOURNAL_CHARS).nullable(),
 });

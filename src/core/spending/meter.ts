@@ -31,6 +31,7 @@ type Admission =
 
 export const NO_SPENDING: Spent = { tokens: 0, costUsd: 0 };
 
+/** Returns the sum of two usages. */
 export function addSpent(a: Spent, b: Spent): Spent {
   return { tokens: a.tokens + b.tokens, costUsd: a.costUsd + b.costUsd };
 }
@@ -47,15 +48,15 @@ export function mostTokensIn(text: string): number {
 }
 
 /** Decides on a request. A limit can be exceeded by one request at most: parallel ones must fit into the rest at their maximum usage. */
-export function admission(limits: CallLimits, { spent, open, next }: Standing): Admission {
-  const by = exhausted(limits, spent);
+export function decideAdmission(limits: CallLimits, { spent, open, next }: Standing): Admission {
+  const by = exhaustedLimit(limits, spent);
   if (by !== null) return { kind: 'refused', by };
   const isAlone = open.tokens === 0 && open.costUsd === 0;
   return isAlone || fits(limits, addSpent(addSpent(spent, open), next)) ? { kind: 'admitted' } : { kind: 'waits' };
 }
 
 /** Returns the limit that `spent` has reached; null if there is none. */
-export function exhausted(limits: CallLimits, spent: Spent): Exhausted | null {
+export function exhaustedLimit(limits: CallLimits, spent: Spent): Exhausted | null {
   if (limits.costUsd !== null && spent.costUsd >= limits.costUsd) return 'cost';
   return limits.tokens !== null && spent.tokens >= limits.tokens ? 'tokens' : null;
 }
@@ -81,7 +82,7 @@ const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'what it may cost', t
  * Returns the analysis with the call's real usage. The agent's own report is kept only if it covers all tokens that the
  * broker counted: a killed agent reports none, and a program that calls the model past the CLI is missing from it.
  */
-export function billed(given: Analysis, bill: Bill): Analysis {
+export function withBilledUsage(given: Analysis, bill: Bill): Analysis {
   const analysis = withMissingPrice(given, bill);
   if (bill.requests === 0) return analysis;
   // A model without a price counts only tokens, so its cost is unknown.

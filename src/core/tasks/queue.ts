@@ -17,7 +17,7 @@ export interface TaskCounts {
 }
 
 /** The progress of a task that no run has begun. */
-export const untouched: TaskProgress = {
+export const untouchedProgress: TaskProgress = {
   state: 'todo',
   attempts: 0,
   startedTree: null,
@@ -57,13 +57,13 @@ export function simulateWorkOrder(tasks: readonly FileTask[]): readonly FileTask
 /** Returns the lane's progress on a task; an unknown task is `todo`. */
 export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
   // Ids can be any text: `constructor` is not an entry of an empty record.
-  return (Object.hasOwn(progress, id) ? progress[id] : undefined) ?? untouched;
+  return (Object.hasOwn(progress, id) ? progress[id] : undefined) ?? untouchedProgress;
 }
 
 /** Resets a task's progress to not begun; keeps data from people and from other lanes. */
 export function begunAgain({ approval, answer, retried }: TaskProgress): TaskProgress {
   const isUnknown = approval === undefined && answer === undefined && retried === undefined;
-  return isUnknown ? untouched : { ...untouched, approval, answer, retried };
+  return isUnknown ? untouchedProgress : { ...untouchedProgress, approval, answer, retried };
 }
 
 /** Returns the progress with this change for some tasks. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Subject } from '../feedback/subject.ts';
-import { count, type Immutable, instant } from '../policy.ts';
+import { countSchema, type Immutable, instantSchema } from '../policy.ts';
 
 /** A task as the gate accepted it: text is cleaned and capped. */
 export interface Task extends QueuedTask {
@@ -94,7 +94,7 @@ const MAX_REFUSED_FILES = 5;
 
 const refusedWorkSchema = z.object({
   /** Number of refusals in a row. */
-  times: count,
+  times: countSchema,
   /** The problem, the remedy, and the server's words. */
   words: z.string().max(MAX_SERVER_WORDS_CHARS),
   /** Files that were left out of the branch; empty if a whole iteration was. */
@@ -110,7 +110,7 @@ export const approvalSchema = z.object({
   /** Login of the person who added the label. */
   by: z.string().max(100),
   /** The instant at which they asked for the work: added the label, or reopened the issue. */
-  at: instant,
+  at: instantSchema,
 });
 
 /** Approval of an issue's text: the label is consent to the text that it was added to. */
@@ -122,7 +122,7 @@ export const taskProgressSchema = z.object({
   /** `finished`: an iteration's work on it was accepted, and no check has proven the commit yet. */
   state: z.enum([...taskStates, 'finished']),
   /** Iterations spent on it. */
-  attempts: count,
+  attempts: countSchema,
   /** Tree of the work tree when the task was started; a task is only done when content differs from it. */
   startedTree: objectId.nullable().default(null),
   /** HEAD after the iteration that finished it. */
@@ -130,7 +130,7 @@ export const taskProgressSchema = z.object({
   /** The reason why the task is failed, blocked or stuck; null if it is not. */
   reason: z.enum(stuckReasons).nullable().default(null),
   /** Number of times in a row that the task was set aside, and the last instant; null if it made progress since. */
-  setAside: z.object({ times: count, at: instant }).nullable().default(null),
+  setAside: z.object({ times: countSchema, at: instantSchema }).nullable().default(null),
   /** Set until a push with its work is accepted. Absent in earlier states of version 6. */
   refused: refusedWorkSchema.optional(),
   /** Set for a finished task that was reopened because no verification of the head had passed: the next one that passes makes it done. */
@@ -142,7 +142,7 @@ export const taskProgressSchema = z.object({
   /** Consent to the text of the issue that was worked on last. */
   approval: approvalSchema.optional(),
   /** Set if another lane worked on it last: its progress is a copy of that lane's, until it is worked on here. `at` is when that lane's run ended. */
-  answer: z.object({ lane: z.string().max(120), at: instant }).optional(),
+  answer: z.object({ lane: z.string().max(120), at: instantSchema }).optional(),
 });
 
 /** Everything that a lane knows about a task. */
@@ -166,6 +166,7 @@ export function shownProgress(progress: TaskProgress): ShownProgress {
   return { ...progress, state: shownState(progress) };
 }
 
+/** Returns the state that people see: a finished task counts as done. */
 export function shownState({ state }: Pick<TaskProgress, 'state'>): TaskState {
   return state === 'finished' ? 'done' : state;
 }

@@ -1,6 +1,6 @@
-import { canHide, hiddenEdits, withoutMarkup, type Edit } from '../../markdown/hidden.ts';
+import { canHide, hiddenEdits, withoutMarkup, type MarkdownEdit } from '../../markdown/hidden.ts';
 import { characterKind, type CleanedText, type CleanKind, findUnseen, plainBlanks, plainLines } from './cleaned.ts';
-import { cut } from './phrase.ts';
+import { cutText } from './phrase.ts';
 
 /** Returns the number of characters removed because a reader would not see them, without those that were only cut off. */
 export function unseenIn({ kinds }: CleanedText): number {
@@ -17,7 +17,7 @@ const MAX_PASSES = 8;
 export function cleanText(text: string): CleanedText {
   const whole = cleanMarkdown(text);
   if (whole.text.length <= MAX_TEXT_CHARS) return whole;
-  const kept = cut(whole.text, MAX_TEXT_CHARS);
+  const kept = cutText(whole.text, MAX_TEXT_CHARS);
   // A cut may open what was closed: without its end, a code span releases a comment inside of it.
   const again = cleanMarkdown(kept);
   const kinds = { ...whole.kinds };
@@ -40,7 +40,7 @@ export function cleanTitle(title: string): CleanedText {
   })
     .replaceAll(/\s+/g, ' ')
     .trim();
-  const kept = cut(line, MAX_TITLE_CHARS);
+  const kept = cutText(line, MAX_TITLE_CHARS);
   return { text: kept, removed: tally.sum() + codePoints(line) - codePoints(kept), kinds: tally.kinds };
 }
 
@@ -62,7 +62,7 @@ export function cleanMarkdown(markdown: string): CleanedText {
   }
 }
 
-function hiddenIn(text: string, pass: number): readonly Edit<CleanKind>[] {
+function hiddenIn(text: string, pass: number): readonly MarkdownEdit<CleanKind>[] {
   if (!canHide(text)) return [];
   return pass < MAX_PASSES ? hiddenEdits(text, characterKind) : [withoutMarkup(text, { start: 0, end: text.length })];
 }
@@ -87,7 +87,7 @@ function createTally(): Tally {
 /** Applies the edits; of overlapping ones the first and longest counts. */
 function edited(
   text: string,
-  edits: readonly Edit<CleanKind>[],
+  edits: readonly MarkdownEdit<CleanKind>[],
   onRemoved: (kind: CleanKind, count: number) => void,
 ): string {
   let kept = '';

@@ -1,6 +1,14 @@
 import { nameOfTask, type Task } from '../tasks/task.ts';
 import { findUnseen, plainBlanks, plainLines } from './cleaned.ts';
-import { ANSI_SEQUENCE, breakReferences, capped, cut, hasSkipWords, plainTitle, withoutSkipWords } from './phrase.ts';
+import {
+  ANSI_SEQUENCE,
+  breakReferences,
+  capText,
+  cutText,
+  hasSkipWords,
+  plainTitle,
+  withoutSkipWords,
+} from './phrase.ts';
 
 const MAX_FOREIGN_CHARS = 20_000;
 /** Maximum length of a subject; most tools cut a longer one. */
@@ -13,7 +21,7 @@ export function cleanCommitMessage(foreign: string): string {
   const lines = visibleLines(foreign).filter((line) => !isDirective(line));
   const [subject = '', ...rest] = lines.slice(lines.findIndex((line) => line !== ''));
   const body = withoutTrailers(rest);
-  return [cleanCommitSubject(subject), capped(breakReferences(withoutSkipWords(cutBody(body))), MAX_BODY_CHARS)]
+  return [cleanCommitSubject(subject), capText(breakReferences(withoutSkipWords(cutBody(body))), MAX_BODY_CHARS)]
     .filter((part) => part !== '')
     .join('\n\n');
 }
@@ -21,7 +29,7 @@ export function cleanCommitMessage(foreign: string): string {
 /** Cleans a foreign text for the subject of a commit: one line of at most 120 characters, as harmless as a cleaned message. */
 export function cleanCommitSubject(foreign: string): string {
   const line = visibleLines(foreign).join(' ').replace(/\s+/g, ' ').trim();
-  return capped(breakReferences(withoutSkipWords(cut(line, 4 * MAX_SUBJECT_CHARS))), MAX_SUBJECT_CHARS);
+  return capText(breakReferences(withoutSkipWords(cutText(line, 4 * MAX_SUBJECT_CHARS))), MAX_SUBJECT_CHARS);
 }
 
 /** Returns the name of a task for messages. The name is made inert, because a subject with "fixes #99" would close that issue on merge. */
@@ -61,7 +69,7 @@ function firstSentence(text: string): string {
 }
 
 function visibleLines(foreign: string): readonly string[] {
-  const plain = plainBlanks(plainLines(cut(foreign, MAX_FOREIGN_CHARS).toWellFormed().replace(ANSI_SEQUENCE, '')));
+  const plain = plainBlanks(plainLines(cutText(foreign, MAX_FOREIGN_CHARS).toWellFormed().replace(ANSI_SEQUENCE, '')));
   let seen = '';
   let at = 0;
   for (const { start, end } of findUnseen(plain)) {
@@ -107,7 +115,7 @@ function isAllTrailers(paragraph: string | undefined): boolean {
 }
 
 function cutBody(body: string): string {
-  return cut(body.split('\n').slice(0, MAX_BODY_LINES).join('\n'), MAX_BODY_CHARS).trimEnd();
+  return cutText(body.split('\n').slice(0, MAX_BODY_LINES).join('\n'), MAX_BODY_CHARS).trimEnd();
 }
 
 /** The references that Ralph's own messages may contain: names of tasks (`#12`) and co-authors (`Name <address>`). */

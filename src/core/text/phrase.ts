@@ -57,11 +57,11 @@ export function breakReferences(line: string): string {
 
 /** Returns foreign text as one line of at most `maxChars` characters, with `…` at the end if it was cut. */
 export function oneLine(foreign: string, maxChars: number): string {
-  return capped(flatten(foreign), maxChars);
+  return capText(flattenText(foreign), maxChars);
 }
 
 /** Returns a text as one line: control and format characters are removed (joiners of emoji stay), and each run of white space becomes one blank. */
-export function flatten(foreign: string): string {
+export function flattenText(foreign: string): string {
   return foreign
     .toWellFormed()
     .replace(ANSI_SEQUENCE, '')
@@ -72,17 +72,17 @@ export function flatten(foreign: string): string {
 
 /** Returns foreign text as one line that cannot steer a terminal; the rest of such an attempt stays visible. */
 export function terminalLine(foreign: string, maxChars: number): string {
-  return capped(foreign.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), maxChars);
+  return capText(foreign.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), maxChars);
 }
 
 /** Returns at most the first `maxChars` characters, without half of a surrogate pair at the end. */
-export function cut(text: string, maxChars: number): string {
+export function cutText(text: string, maxChars: number): string {
   return text.slice(0, maxChars).replace(/\p{Surrogate}$/u, '');
 }
 
 /** Returns at most `maxChars` characters, with `…` at the end if the text was cut. */
-export function capped(text: string, maxChars: number): string {
-  return text.length <= maxChars ? text : `${cut(text, maxChars - 1).trimEnd()}…`;
+export function capText(text: string, maxChars: number): string {
+  return text.length <= maxChars ? text : `${cutText(text, maxChars - 1).trimEnd()}…`;
 }
 
 /** Returns at most the first `maxLines` lines. */
@@ -131,7 +131,7 @@ export function upperFirst(text: string): string {
 }
 
 /** Completes a text to a sentence that another one can follow, by adding a full stop if needed. */
-export function sentence(text: string): string {
+export function completeSentence(text: string): string {
   const trimmed = text.trim();
   return trimmed === '' || /[.!?…:][)"'”’]*$/.test(trimmed) ? trimmed : `${trimmed}.`;
 }

@@ -12,11 +12,11 @@ const hidden: readonly RegExp[] = [
 ];
 
 /** Masks secrets in a text with `***`: given values (plain, base64, URL- and JSON-encoded) and well-known keys. */
-export function redact(text: string, secretValues: readonly string[]): string {
+export function redactSecrets(text: string, secretValues: readonly string[]): string {
   return createRedactor(secretValues)(text);
 }
 
-/** Creates a `redact` for many texts, which computes the encodings of the values once. */
+/** Creates a `redactSecrets` for many texts, which computes the encodings of the values once. */
 export function createRedactor(secretValues: readonly string[]): (text: string) => string {
   const forms = [...new Set(secretValues.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   return (text) => {

@@ -3,7 +3,7 @@ import type { GateDeps } from '../deps.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 
 /** Makes sure that the person who asked in the thread gets an answer, also when `ask` fails. */
-export async function answering(thread: number, ask: () => Promise<Intake>): Promise<Intake> {
+export async function ensureAnswer(thread: number, ask: () => Promise<Intake>): Promise<Intake> {
   try {
     const intake = await ask();
     return intake.kind === 'end' && intake.answer === null
@@ -19,7 +19,7 @@ export async function answering(thread: number, ask: () => Promise<Intake>): Pro
 }
 
 /** Ends a run whose request makes no sense in its thread, with an answer that gives the reason. */
-export function refuse({ log }: Pick<GateDeps, 'log'>, thread: number, why: string): Intake {
+export function refuseCommand({ log }: Pick<GateDeps, 'log'>, thread: number, why: string): Intake {
   log.info(why);
   return { ...endIntake({ kind: 'idle', reason: 'answered' }), answer: { thread, text: { kind: 'refusal', why } } };
 }

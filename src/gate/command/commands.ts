@@ -1,7 +1,7 @@
 import type { Finding } from '../../core/doctor/finding.ts';
 import { isFeedback, reviewTaskId, threadTaskId } from '../../core/feedback/subject.ts';
 import { usageAt } from '../../core/lane/windows.ts';
-import { type Command, COMMANDS } from '../../core/people/command.ts';
+import { type RalphCommand, COMMANDS } from '../../core/people/command.ts';
 import { unknownTask } from '../../core/people/named-task.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
 import {
@@ -24,7 +24,7 @@ import type { Intent, Thread } from '../event/intent.ts';
 import { baseBranch, judgeLane } from '../lane/restore.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
 import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
-import { refuse } from './answering.ts';
+import { refuseCommand } from './answering.ts';
 import { knownTasks, reportStatus, saveOrder } from './save-order.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
@@ -36,12 +36,12 @@ interface LaneStatus {
 }
 
 /** Obeys a command that a trusted person gave in a comment. */
-export async function obey(
+export async function obeyCommand(
   deps: GateDeps,
   { command, thread, actor }: Extract<Intent, { kind: 'command' }>,
 ): Promise<Intake> {
   const threadTopic = await topicOfThread(deps, thread);
-  const refused = (why: string): Intake => refuse(deps, thread.number, why);
+  const refused = (why: string): Intake => refuseCommand(deps, thread.number, why);
   if (threadTopic.kind === 'none') return refused(threadTopic.why);
   const by: OrderSource = { by: actor.login, from: 'comment', thread: thread.number };
   switch (command.kind) {
@@ -111,7 +111,7 @@ export async function obeyDispatch(
   }
 }
 
-function answerTo(command: Extract<Command, { kind: 'status' | 'help' | 'unknown' }>): Answer['text'] {
+function answerTo(command: Extract<RalphCommand, { kind: 'status' | 'help' | 'unknown' }>): Answer['text'] {
   return command.kind === 'status'
     ? { kind: 'status', receipt: null }
     : { kind: 'help', word: command.kind === 'unknown' ? command.word : '' };

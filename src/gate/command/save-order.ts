@@ -4,7 +4,7 @@ import { serializeState } from '../../core/lane/state/serialize-state.ts';
 import { applyOrders, type OrderGiven, type OrderKind, tasksToRetry } from '../../core/sharing/orders.ts';
 import { orderInSnapshot, saveInSnapshot } from '../../core/snapshot/changes.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { type Answer, endIntake, type Intake, type Receipt } from '../../handover/intake.ts';
 import type { Updated } from '../../ports/state.ts';
@@ -127,7 +127,7 @@ function changesAnything({ state, claimedBy }: RestoredLane, { kind, task }: Ord
 function notKept({ kind }: OrderGiven, why: string, whose: UserError['kind'] = 'configuration'): UserError {
   return new UserError(
     whose,
-    `The order "${kind.replace('-', ' ')}" could not be kept: ${sentence(why)} Nothing was changed.`,
+    `The order "${kind.replace('-', ' ')}" could not be kept: ${completeSentence(why)} Nothing was changed.`,
   );
 }
 

@@ -16,7 +16,7 @@ import {
   dismissUnlabelled,
   dismissOtherLabel,
   issueMeaning,
-  payloads,
+  payloadSchemas,
   pullRequestBranchOf,
   meaningOfQueueWork,
   meaningOfReview,
@@ -40,14 +40,14 @@ export const EVENTS: readonly EventRow[] = [
     event: 'schedule',
     types: null,
     does: 'Works the queue: all tasks that may be worked on, on the branch `ralph/queue`.',
-    payload: payloads.any,
+    payload: payloadSchemas.any,
     means: () => meaningOfQueueWork(null),
   }),
   row({
     event: 'workflow_dispatch',
     types: null,
     does: 'Works the queue, or obeys the command in the input `command`.',
-    payload: payloads.dispatch,
+    payload: payloadSchemas.dispatch,
     means: ({ inputs: words, sender }, inputs) =>
       meaningOfDispatch({ field: 'inputs.command', words, login: sender?.login ?? null }, inputs),
   }),
@@ -55,7 +55,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'repository_dispatch',
     types: null,
     does: 'Works the queue, or obeys the command in `client_payload.command`.',
-    payload: payloads.repositoryDispatch,
+    payload: payloadSchemas.repositoryDispatch,
     means: ({ client_payload: words, sender }, inputs) =>
       meaningOfDispatch({ field: 'client_payload.command', words, login: sender.login }, inputs),
   }),
@@ -63,7 +63,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'push',
     types: null,
     does: "Works the queue. Pushes of tags and of Ralph's own branches, and deletions, are ignored.",
-    payload: payloads.push,
+    payload: payloadSchemas.push,
     means: ({ ref, deleted }, { branchPrefix }) => {
       if (!ref.startsWith('refs/heads/')) return dismissEvent('The push is not to a branch.');
       if (deleted === true) return dismissEvent('The push deleted a branch.');
@@ -76,7 +76,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'issues',
     types: ['labeled'],
     does: 'With the task label: works on that issue on its own branch, `ralph/issue-N`, with the text as it was when labelled.',
-    payload: payloads.labeled,
+    payload: payloadSchemas.labeled,
     means: ({ label, issue, sender: actor }, inputs) => {
       const dismissed = dismissOtherLabel(label.name, issue, inputs);
       if (dismissed !== null) return dismissed;
@@ -90,21 +90,21 @@ export const EVENTS: readonly EventRow[] = [
     event: 'issues',
     types: ['unlabeled', 'closed'],
     does: "Takes the issue out of the queue and removes Ralph's labels, except `ralph:done`. Work on its own branch is on hold until it is labelled again.",
-    payload: payloads.withdrawn,
+    payload: payloadSchemas.withdrawn,
     means: meaningOfWithdrawal,
   }),
   row({
     event: 'issues',
     types: ['deleted', 'transferred'],
     does: 'Takes the issue out of the queue. Work on its own branch is on hold.',
-    payload: payloads.withdrawn,
+    payload: payloadSchemas.withdrawn,
     means: meaningOfWithdrawal,
   }),
   row({
     event: 'issues',
     types: ['reopened'],
     does: 'With the task label: puts the issue back in the queue. Finished work starts again only if somebody with write permission reopened it.',
-    payload: payloads.reopened,
+    payload: payloadSchemas.reopened,
     means: ({ issue }, inputs) =>
       dismissUnlabelled(issue, inputs) ?? issueMeaning(NOBODY, { kind: 'take-back', issue: issue.number }),
   }),
@@ -112,7 +112,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'issues',
     types: ['edited'],
     does: 'With the task label: checks whether [the new text is approved](#the-label-is-your-consent).',
-    payload: payloads.edited,
+    payload: payloadSchemas.edited,
     means: ({ issue, changes }, inputs) => {
       const name = `#${String(issue.number)}`;
       const dismissed = dismissUnlabelled(issue, inputs);
@@ -127,7 +127,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'issue_comment',
     types: ['created'],
     does: 'Obeys a [command](#commands). Edited comments are ignored.',
-    payload: payloads.commented,
+    payload: payloadSchemas.commented,
     means: ({ comment, issue, sender: actor }) => {
       if (isOwnComment(comment.body)) return dismissEvent("The comment is Ralph's own.");
       const command = commandIn(comment.body);
@@ -140,7 +140,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'pull_request',
     types: ['closed'],
     does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done. Not merged: work on the branch is on hold until the pull request is reopened.",
-    payload: payloads.closedPull,
+    payload: payloadSchemas.closedPull,
     means: ({ pull_request: pull, sender: actor }, inputs) =>
       dismissForeignPullRequest(pull, inputs) ?? {
         kind: 'for-us',
@@ -158,7 +158,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'pull_request_review',
     types: ['submitted', 'edited', 'dismissed'],
     does: "On one of Ralph's pull requests: [answers](reviews-and-checks.md) every open thread, and obeys a command in the text.",
-    payload: payloads.reviewed,
+    payload: payloadSchemas.reviewed,
     means: ({ action, review, pull_request: pull, sender }, inputs) => {
       if (isOwnComment(review.body)) return dismissEvent("The review is Ralph's own.");
       const about = { pull, sender, inputs };
@@ -174,7 +174,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'pull_request_review_comment',
     types: ['created', 'edited', 'deleted'],
     does: 'The same for a reply in a thread, an edited comment, and a command in a thread. Other comments come with their review.',
-    payload: payloads.reviewCommented,
+    payload: payloadSchemas.reviewCommented,
     means: ({ action, comment: { id, body, in_reply_to_id: answers }, pull_request: pull, sender }, inputs) => {
       if (isOwnComment(body)) return dismissEvent("The comment is Ralph's own.");
       const about = { pull, sender, inputs };
@@ -192,7 +192,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'check_suite',
     types: ['completed'],
     does: "Failed on one of Ralph's branches: works on the failure. GitHub sends it neither for GitHub Actions nor for a commit that they ran on.",
-    payload: payloads.suiteCompleted,
+    payload: payloadSchemas.suiteCompleted,
     means: ({ check_suite: suite, repository }, inputs) =>
       meaningOfCheck({ ...suite, branches: [suite.head_branch ?? ''], home: repository.id }, inputs),
   }),
@@ -200,7 +200,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'workflow_run',
     types: ['completed'],
     does: "The same for the workflows that `workflows:` names. Runs of Ralph's own workflow and of forks are ignored.",
-    payload: payloads.runCompleted,
+    payload: payloadSchemas.runCompleted,
     means: ({ workflow_run: run, workflow, repository }, inputs) => {
       const paths = [run.path, workflow?.path].map((path) => path?.replace(/@.*/, ''));
       if (inputs.ownWorkflow !== null && paths.includes(inputs.ownWorkflow))
@@ -215,7 +215,7 @@ export const EVENTS: readonly EventRow[] = [
     event: 'status',
     types: null,
     does: "The same for a commit status that is `failure` or `error` on one of Ralph's branches.",
-    payload: payloads.status,
+    payload: payloadSchemas.status,
     means: ({ state: conclusion, sha, branches }, inputs) =>
       meaningOfCheck(
         { conclusion, head_sha: sha, branches: branches.map(({ name }) => name), pull_requests: [], home: 0 },

@@ -1,4 +1,4 @@
-import type { Command } from '../../core/people/command.ts';
+import type { RalphCommand } from '../../core/people/command.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
 import type { Account, ReactionTarget } from '../../ports/forge.ts';
 
@@ -65,14 +65,14 @@ export type Intent =
     }
   | {
       readonly kind: 'command';
-      readonly command: Command;
+      readonly command: RalphCommand;
       /** The comment that gets the acknowledging reaction; null if there is none: GitHub has no reactions to the body of a review. */
       readonly reactTo: ReactionTarget | null;
       readonly thread: Thread;
       readonly actor: Account;
     }
   /** Everyone who may dispatch may command. `actor` is their login; null if the server does not name it. */
-  | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string | null };
+  | { readonly kind: 'dispatched-command'; readonly command: RalphCommand; readonly actor: string | null };
 
 /** An event for which the run ends before it connects to anything. */
 export type Dismissed =
@@ -80,8 +80,8 @@ export type Dismissed =
   | { readonly kind: 'not-for-us'; readonly why: string };
 
 /** The ways in which an issue with the task label stops being a task. */
-export const withdrawals = ['unlabeled', 'closed', 'deleted', 'transferred'] as const;
-type Withdrawal = (typeof withdrawals)[number];
+export const withdrawalEvents = ['unlabeled', 'closed', 'deleted', 'transferred'] as const;
+type Withdrawal = (typeof withdrawalEvents)[number];
 
 /** The issue or pull request of a comment. */
 export interface Thread {

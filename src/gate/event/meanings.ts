@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Command, commandIn, COMMANDS, nearestCommand, parseCommand } from '../../core/people/command.ts';
+import { type RalphCommand, commandIn, COMMANDS, nearestCommand, parseCommand } from '../../core/people/command.ts';
 import { hasLabel, sameLabel } from '../../core/people/labels.ts';
 import { isLaneId, issueLane, QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
@@ -11,7 +11,7 @@ import {
   type EventMeaning,
   type Intent,
   type Meaning,
-  withdrawals,
+  withdrawalEvents,
 } from './intent.ts';
 
 // GitHub's own limits are lower: a payload beyond these was not made by GitHub.
@@ -89,14 +89,14 @@ const suite = z.object(checkedFields);
 type SuitePayload = z.output<typeof suite>;
 
 /** The fields that are read from the payload of each event, of which GitHub sends many more. */
-export const payloads = {
+export const payloadSchemas = {
   any: z.unknown(),
   // Some servers do not name the person who dispatched.
   dispatch: z.object({ inputs: given, sender: account.optional().catch(undefined) }),
   repositoryDispatch: z.object({ client_payload: given, sender: account }),
   push: z.object({ ref: name, deleted: z.boolean().nullish() }),
   labeled: z.object({ label, issue: z.object({ ...issueFields, title: name.nullish(), body: text }), sender: account }),
-  withdrawn: z.object({ action: z.enum(withdrawals), label: label.nullish(), issue }),
+  withdrawn: z.object({ action: z.enum(withdrawalEvents), label: label.nullish(), issue }),
   reopened: z.object({ issue }),
   edited: z.object({ issue, changes: z.object({ title: z.unknown().optional(), body: z.unknown().optional() }) }),
   commented: z.object({ comment: z.object({ id: number, body: text }), issue, sender: account }),
@@ -135,6 +135,7 @@ function queueMeaning(login: string | null, intent: Intent): EventMeaning {
   return { kind: 'for-us', lanes: [QUEUE], mayBeOtherLane: false, asker, intent };
 }
 
+/** Returns the meaning of an event that starts work on the queue. */
 export function meaningOfQueueWork(login: string | null): EventMeaning {
   return queueMeaning(login, { kind: 'work-queue', actor: login });
 }
@@ -150,7 +151,7 @@ export function meaningOfDispatch(
     : queueMeaning(event.login, { kind: 'dispatched-command', command: commandOf(words, where), actor: event.login });
 }
 
-function commandOf(words: string, where: string): Command {
+function commandOf(words: string, where: string): RalphCommand {
   const command = parseCommand(words);
   if (command.kind !== 'unknown') return command;
   const meant = nearestCommand(command.word);
@@ -165,8 +166,9 @@ export function issueMeaning(asker: Asker, intent: Extract<Intent, { readonly is
   return { kind: 'for-us', lanes: [issueLane(intent.issue), QUEUE], mayBeOtherLane: false, asker, intent };
 }
 
+/** Returns the meaning of an event after which an issue is no longer a task; null if it names no label. */
 export function meaningOfWithdrawal(
-  { action: because, label, issue }: z.output<typeof payloads.withdrawn>,
+  { action: because, label, issue }: z.output<typeof payloadSchemas.withdrawn>,
   inputs: EventInputs,
 ): Meaning | null {
   if (because === 'unlabeled' && typeof label?.name !== 'string') return null;
@@ -175,6 +177,7 @@ export function meaningOfWithdrawal(
   return dismissed ?? issueMeaning(NOBODY, { kind: 'withdraw', issue: issue.number, because });
 }
 
+/** Returns true if the payload of an issue is that of a pull request. */
 export function isPull({ pull_request: pull }: IssuePayload): boolean {
   return pull !== undefined && pull !== null;
 }
@@ -183,11 +186,13 @@ function dismissPullRequest(issue: IssuePayload): Dismissed | null {
   return isPull(issue) ? dismissEvent(`#${String(issue.number)} is a pull request, not an issue.`) : null;
 }
 
+/** Dismisses an event about another label than the task label, or about a pull request; returns null for any other. */
 export function dismissOtherLabel(label: string, issue: IssuePayload, { taskLabel }: EventInputs): Dismissed | null {
   const other = sameLabel(label, taskLabel) ? null : dismissEvent(`The label is not the task label "${taskLabel}".`);
   return dismissPullRequest(issue) ?? other;
 }
 
+/** Dismisses an event of an issue without the task label, or of a pull request; returns null for any other. */
 export function dismissUnlabelled(issue: IssuePayload, { taskLabel }: EventInputs): Dismissed | null {
   const unlabelled = hasLabel(issue.labels, taskLabel)
     ? null
@@ -208,6 +213,7 @@ export function dismissForeignPullRequest(
     : dismissEvent(`${name} is not one of Ralph's: its branch does not start with ${branchPrefix}.`);
 }
 
+/** Returns the number, the branch and the head of a pull request. */
 export function pullRequestBranchOf({ number, head }: PullPayload): {
   readonly number: number;
   readonly branch: string;
@@ -248,6 +254,7 @@ export function commandInReview(
   return meaningOfCommand({ command, reactTo, thread: { number: pull.number, isPullRequest: true }, actor });
 }
 
+/** Returns the meaning of a review, or of a comment in one; only those on Ralph's open pull requests are answered. */
 export function meaningOfReview({ pull, sender: actor, inputs }: ReviewComment): Meaning {
   const dismissed = dismissForeignPullRequest(pull, inputs);
   if (dismissed !== null) return dismissed;
@@ -270,6 +277,7 @@ interface CheckedCommit extends Omit<SuitePayload, 'head_branch'> {
   readonly home: number;
 }
 
+/** Returns the meaning of a check that ended; only failed ones on Ralph's branches are answered. */
 export function meaningOfCheck(
   { conclusion, head_sha: head, branches, pull_requests: pulls, home }: CheckedCommit,
   inputs: EventInputs,

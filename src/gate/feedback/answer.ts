@@ -3,10 +3,10 @@ import { isLaneId, issueLane, issueOfId, nameOfLane, QUEUE } from '../../core/ta
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
-import { admit } from '../lane/admit.ts';
-import { updated } from '../lane/end-lane.ts';
-import { trusts } from '../people/trust.ts';
-import { requestByItself, type Purpose } from '../tasks/sources.ts';
+import { admitWork } from '../lane/admit.ts';
+import { endAsUpdated } from '../lane/end-lane.ts';
+import { isTrustedAccount } from '../people/trust.ts';
+import { requestByItself, type RunPurpose } from '../tasks/sources.ts';
 import { hasTaskLabel, workQueue } from '../work.ts';
 
 /** Starts work on the lane of a pull request that people or CI commented on. The lane reads the comments itself. */
@@ -17,16 +17,16 @@ export async function answerFeedback(
   const { branch } = pullRequest;
   const lane = branch.slice(deps.config.branchPrefix.length);
   if (!isLaneId(lane))
-    return updated(deps, `The branch ${branch} is neither the queue's nor an issue's. There is nothing to do.`);
+    return endAsUpdated(deps, `The branch ${branch} is neither the queue's nor an issue's. There is nothing to do.`);
   // Strangers get no answer, so their words must not start work either.
-  if (actor !== null && !(await trusts(deps, actor))) {
+  if (actor !== null && !(await isTrustedAccount(deps, actor))) {
     deps.log.info(
       `Nothing to do: ${actor.login} does not have write permission in this repository, so the review is not answered.`,
     );
     return endIntake({ kind: 'idle', reason: 'not_for_us' });
   }
   const failedOn = about === 'check' ? pullRequest.head : null;
-  const purpose: Purpose = { kind: 'answers', failedOn, of: 'event' };
+  const purpose: RunPurpose = { kind: 'answers', failedOn, of: 'event' };
   const issue = issueOfId(lane);
   return lane === QUEUE || issue === null
     ? workQueue(deps, { asked: false, byHand: false, purpose })
@@ -34,16 +34,16 @@ export async function answerFeedback(
 }
 
 /** Answers on an issue's own lane, if the issue is still a task. */
-async function answerOnIssueLane(deps: GateDeps, number: number, purpose: Purpose): Promise<Intake> {
+async function answerOnIssueLane(deps: GateDeps, number: number, purpose: RunPurpose): Promise<Intake> {
   const issue = await deps.forge.issue(number);
   const name = `Issue #${String(number)}`;
-  if (issue?.state !== 'open') return updated(deps, `${name} is closed, so its pull request is not answered.`);
+  if (issue?.state !== 'open') return endAsUpdated(deps, `${name} is closed, so its pull request is not answered.`);
   if (!hasTaskLabel(deps, issue))
-    return updated(
+    return endAsUpdated(
       deps,
       `${name} does not have the label "${deps.config.taskLabel}", so its pull request is not answered.`,
     );
-  const intake = await admit(deps, requestByItself(issue, purpose));
+  const intake = await admitWork(deps, requestByItself(issue, purpose));
   // If something prevents an answer now, the store records that one is due, and the next scheduled run tries again.
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
   const lane = issueLane(number);

@@ -23,7 +23,7 @@ import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { trustAmong } from '../people/trust.ts';
@@ -82,7 +82,7 @@ export async function readFeedback(
     now = await deps.forge.pullRequestNow(branch);
   } catch (error) {
     if (isAsked || !(error instanceof UserError)) throw error;
-    const why = `The comments and checks on the pull request of ${branch} could not be read, so this run does not answer them. ${sentence(error.message)}`;
+    const why = `The comments and checks on the pull request of ${branch} could not be read, so this run does not answer them. ${completeSentence(error.message)}`;
     const isTemporary = error.kind === 'infrastructure';
     return { ...nothing, checks: { ...noChecks, unreadable: error.message, isTemporary }, warnings: [why] };
   }

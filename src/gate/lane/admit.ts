@@ -15,14 +15,14 @@ import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import { reopenTasksDueInRun, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { isEligible, tasksWithinReach } from '../../core/tasks/queue.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { withOvertaken } from '../../handover/clear-head.ts';
-import { endIntake, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
+import { endIntake, type Intake, type IntakeLane, type Notes } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Request } from '../tasks/sources.ts';
 import { claimLane, type LaneClaim, releaseLane } from './claim.ts';
-import { type Admissible, decide, type Ended, namedBy } from './decide.ts';
+import { type Admissible, decideOnLane, type Ended, namedBy } from './decide.ts';
 import { continueIssueLane } from './waiting-pulls.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
 import type { KeptLane } from './restore.ts';
@@ -31,13 +31,13 @@ import type { KeptLane } from './restore.ts';
 const MAX_TRIES = 3;
 
 /** Admits work or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
-export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
+export async function admitWork(deps: GateDeps, request: Request): Promise<Intake> {
   let read: ReadSettings | null = null;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
-    const decided = await decide(deps, request);
+    const decided = await decideOnLane(deps, request);
     if (decided.kind === 'end') {
       await keepLeftCircuit(deps, decided.intake, decided.kept);
-      return (await continueIssueLane(deps, decided, admit)) ?? decided.intake;
+      return (await continueIssueLane(deps, decided, admitWork)) ?? decided.intake;
     }
     // Nothing is claimed yet, so a mistake in the settings costs nothing.
     read ??= await readSettings(deps, request);
@@ -81,8 +81,8 @@ export type Preview =
   | { readonly kind: 'end'; readonly intake: Ended['intake'] };
 
 /** Decides on the lane as it is now, without claiming anything. */
-export async function preview(deps: GateDeps, request: Request): Promise<Preview> {
-  const decided = await decide(deps, request);
+export async function previewLane(deps: GateDeps, request: Request): Promise<Preview> {
+  const decided = await decideOnLane(deps, request);
   if (decided.kind === 'end') return { kind: 'end', intake: decided.intake };
   const { lane, tasks, state, notes } = decided;
   return { kind: 'work', lane, tasks, state, notes };
@@ -140,7 +140,7 @@ async function open(
 }
 
 type Freed =
-  | { readonly kind: 'free'; readonly lane: Lane; readonly state: LaneState; readonly notes: Notes }
+  | { readonly kind: 'free'; readonly lane: IntakeLane; readonly state: LaneState; readonly notes: Notes }
   | { readonly kind: 'held'; readonly notes: Notes };
 
 /**
@@ -197,7 +197,10 @@ async function missingReviewEvent(
  * Deletes the lane's branch if it was merged, so that it begins again from the base. If the server refuses the
  * deletion, the lane begins on the existing branch.
  */
-async function leaveMergedBranch({ remote, log }: Pick<GateDeps, 'remote' | 'log'>, lane: Lane): Promise<Lane> {
+async function leaveMergedBranch(
+  { remote, log }: Pick<GateDeps, 'remote' | 'log'>,
+  lane: IntakeLane,
+): Promise<IntakeLane> {
   const { branch, start } = lane;
   if (start.kind !== 'restart') return lane;
   const deleted = await remote.deleteBranch({ branch, head: start.mergedHead });
@@ -208,7 +211,7 @@ async function leaveMergedBranch({ remote, log }: Pick<GateDeps, 'remote' | 'log
       return { ...lane, start: { kind: 'fresh' } };
     case 'refused':
       log.info(
-        `The merged branch ${branch} may not be deleted, so the next work begins on it, from the base. ${sentence(explainRefusal(deleted.refusal))}`,
+        `The merged branch ${branch} may not be deleted, so the next work begins on it, from the base. ${completeSentence(explainRefusal(deleted.refusal))}`,
       );
       return { ...lane, start: { kind: 'reuse', mergedHead: start.mergedHead } };
     default:
@@ -247,7 +250,7 @@ async function keepLeftCircuit(
 }
 
 /** Returns the state without the inputs of this run's decision: people's orders, and other lanes' usage. A lost state is not replaced. */
-function storedState({ restored }: KeptLane, { id, start }: Lane, now: number): LaneState | null {
+function storedState({ restored }: KeptLane, { id, start }: IntakeLane, now: number): LaneState | null {
   if (restored?.kind === 'found') return restored.state;
   return restored?.kind === 'absent' && start.kind === 'fresh' ? initialState(id, now) : null;
 }

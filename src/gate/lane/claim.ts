@@ -7,7 +7,7 @@ import {
   boundPolicy,
   type Budget,
   reservationFor,
-  reserve,
+  reserveUsage,
   seedBudget,
   spentBetween,
   tasksElsewhere,
@@ -18,7 +18,7 @@ import { planRenewal, type Renewal } from '../../core/sharing/renewal.ts';
 import { changeUsage, claimInSnapshot, mayHold, releaseInSnapshot } from '../../core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { type LaneId, nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { Released, Unavailable } from '../../ports/state.ts';
@@ -95,7 +95,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
     case 'unavailable':
       throw new UserError(
         'infrastructure',
-        `This run cannot claim ${nameOfLane(lane)}, so no call is made: ${sentence(updated.why)}`,
+        `This run cannot claim ${nameOfLane(lane)}, so no call is made: ${completeSentence(updated.why)}`,
       );
     case 'unguarded':
       // With the cache alone, the limitation is reported where the cache is chosen.
@@ -105,7 +105,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
       return {
         ...unguarded,
         warnings: [
-          `Nothing keeps a second run from working on ${nameOfLane(lane)} at the same time, and limits are counted for ${nameOfLane(lane)} only: ${sentence(updated.why)} Let this token write refs/ralph/v2/, or set \`state-store: cache\`.`,
+          `Nothing keeps a second run from working on ${nameOfLane(lane)} at the same time, and limits are counted for ${nameOfLane(lane)} only: ${completeSentence(updated.why)} Let this token write refs/ralph/v2/, or set \`state-store: cache\`.`,
         ],
       };
   }
@@ -150,7 +150,7 @@ function reservedFor(
   const holder = { runTag, lane, runUrl, runId, runAttempt };
   const expiresAt = now + leaseMs(policy.maxRunMs, jobsOf(config));
   const run = { ...holder, expiresAt, tasks: tasks(tasksElsewhere(newest, lane, now)) };
-  return reserve(newest, reservationFor(run, windowsFor(newest, runTag, now), policy), now);
+  return reserveUsage(newest, reservationFor(run, windowsFor(newest, runTag, now), policy), now);
 }
 
 function grantedTo(
@@ -196,7 +196,7 @@ export async function renewReservation(
     return planRenewal(newest, { run, spent: spentBetween(stateBefore, state), windows: state.windows, policy }, now);
   };
   const change = (stored: Budget): Budget =>
-    reserve(seedBudget(stored, state.windows), renewed(stored).reservation, now);
+    reserveUsage(seedBudget(stored, state.windows), renewed(stored).reservation, now);
   const message = `${nameOfLane(lane.id)}: run ${runId} has waited, and reserves again`;
   const written = await store.update(changeUsage(change, { message, now }));
   // Nothing is counted for the whole repository.

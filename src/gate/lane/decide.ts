@@ -18,16 +18,23 @@ import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts'
 import { reopenEditedTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
-import { namesOf, sentence } from '../../core/text/phrase.ts';
+import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type Answer, endIntake, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
+import { type Answer, endIntake, type Intake, type IntakeLane, type Notes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { type PullRequestStanding, readFeedback, type ReadFeedback } from '../feedback/read.ts';
 import { hashOfText } from '../people/trust.ts';
 import { findTasks, issuesOfLane, listTasks, prepareOpenTasks, type Request } from '../tasks/sources.ts';
 import { anotherRun } from './claim.ts';
-import { type Look, readKeptLane, notesOf, type Restored, restoreFrom, unreadFeedback } from './kept-lane.ts';
+import {
+  type LaneLookup,
+  readKeptLane,
+  notesOf,
+  type LaneRestoration,
+  restoreFrom,
+  unreadFeedback,
+} from './kept-lane.ts';
 import { baseBranch, checkBeforeSpending, type KeptLane, dropStaleProgress, tooManyOpen } from './restore.ts';
 import type { FoundStart } from './start.ts';
 
@@ -44,7 +51,7 @@ export interface Ended {
 /** A lane that may be worked on, as far as is known without claiming it. */
 export interface Admissible {
   readonly kind: 'admissible';
-  readonly lane: Lane;
+  readonly lane: IntakeLane;
   readonly tasks: readonly Task[];
   readonly state: LaneState;
   readonly ownWindows: Windows;
@@ -59,7 +66,7 @@ export interface Admissible {
 }
 
 /** Decides on the lane as it is now, without claiming anything. The cheapest questions come first: each step may end the run. */
-export async function decide(deps: GateDeps, request: Request): Promise<Admissible | Ended> {
+export async function decideOnLane(deps: GateDeps, request: Request): Promise<Admissible | Ended> {
   const look = await readKeptLane(deps, request);
   const ended = (intake: EndIntake): Ended => ({ kind: 'end', intake, continuable: look.continuable, kept: look.kept });
   if (isWorkedElsewhere(deps, request, look)) return ended(endWorkedElsewhere(request));
@@ -122,7 +129,7 @@ export function namedBy({ requested, issues }: Request): readonly TaskId[] {
 }
 
 /** Returns true if no work is left for this lane. */
-function isWorkedElsewhere({ config }: GateDeps, request: Request, { branches }: Look): boolean {
+function isWorkedElsewhere({ config }: GateDeps, request: Request, { branches }: LaneLookup): boolean {
   const { purpose, files, prompt } = request;
   return (
     purpose.kind === 'tasks' &&
@@ -142,11 +149,11 @@ function endWorkedElsewhere({ issues }: Request): EndIntake {
 }
 
 /** Returns true if a check failed on an earlier commit: it runs again on the newest one, whose result counts. */
-function isOfEarlierCommit({ purpose }: Request, { remoteHead }: Look): boolean {
+function isOfEarlierCommit({ purpose }: Request, { remoteHead }: LaneLookup): boolean {
   return purpose.kind === 'answers' && purpose.failedOn !== null && purpose.failedOn !== remoteHead;
 }
 
-function endOfEarlierCommit({ log }: GateDeps, { branch }: Look): EndIntake {
+function endOfEarlierCommit({ log }: GateDeps, { branch }: LaneLookup): EndIntake {
   log.info(`Nothing to do: the check did not run on the newest commit of ${branch}.`);
   return endIntake({ kind: 'idle', reason: 'not_for_us' });
 }
@@ -154,7 +161,7 @@ function endOfEarlierCommit({ log }: GateDeps, { branch }: Look): EndIntake {
 async function endPaused(
   deps: GateDeps,
   request: Request,
-  { look, restored, by }: Restored & { readonly by: string },
+  { look, restored, by }: LaneRestoration & { readonly by: string },
 ): Promise<EndIntake> {
   return {
     ...endIntake({ kind: 'paused', reason: 'by_person', by }),
@@ -181,7 +188,7 @@ function throwIfUnread({ purpose }: Request, branch: string, { checks }: ReadFee
   if (checks?.isTemporary !== true || checks.unreadable === null) return;
   throw new UserError(
     'infrastructure',
-    `The checks of the pull request of ${branch} could not be read, so the one that failed is not worked on. ${sentence(checks.unreadable)} A later run reads them again.`,
+    `The checks of the pull request of ${branch} could not be read, so the one that failed is not worked on. ${completeSentence(checks.unreadable)} A later run reads them again.`,
   );
 }
 
@@ -198,7 +205,7 @@ function isLeftToRest({ purpose, issues }: Request, { tasks }: LaneState): boole
  * Returns true if all work of the lane is published and reported, so that only new tasks wake it. The start of its branch
  * then matters only to task files.
  */
-function isAtRest({ config }: GateDeps, { redo }: Request, { look, restored: { state } }: Restored): boolean {
+function isAtRest({ config }: GateDeps, { redo }: Request, { look, restored: { state } }: LaneRestoration): boolean {
   const published = state.lastRun?.outcome === 'complete' ? (state.lastRun.published?.head ?? null) : null;
   // A run that was killed at its end did not report completion; the branch may have changed since.
   const isPublished = published !== null && published === look.remoteHead;
@@ -218,7 +225,7 @@ interface Work {
 async function findWork(
   deps: GateDeps,
   request: Request,
-  { look, restored, said, isResting }: Restored & { readonly said: ReadFeedback; readonly isResting: boolean },
+  { look, restored, said, isResting }: LaneRestoration & { readonly said: ReadFeedback; readonly isResting: boolean },
 ): Promise<Work> {
   const found = isResting && request.files === null ? null : await findStart(deps, { look, restored });
   const reopened = dropStaleProgress(said.state, {
@@ -243,7 +250,7 @@ function withoutNewTasks(tasks: readonly Task[], { tasks: progress }: LaneState)
   );
 }
 
-function findStart(deps: GateDeps, { look, restored }: Restored): Promise<FoundStart> {
+function findStart(deps: GateDeps, { look, restored }: LaneRestoration): Promise<FoundStart> {
   const { branch, remoteHead } = look;
   return deps.findStart({ branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
 }
@@ -264,7 +271,7 @@ function endResting({ tasks, state, notes }: Work): EndIntake {
 
 /** The branch and state in which the lane is worked on. */
 interface Place {
-  readonly lane: Lane;
+  readonly lane: IntakeLane;
   readonly state: LaneState;
   readonly closedBy: string | null;
   /** Ends the run on this lane with the given state. */
@@ -275,7 +282,7 @@ interface Place {
 async function findPlace(
   deps: GateDeps,
   { id }: Request,
-  { look, restored, work }: Restored & { readonly work: Work },
+  { look, restored, work }: LaneRestoration & { readonly work: Work },
 ): Promise<Place> {
   const base = await baseBranch(deps);
   const found = work.found ?? (await findStart(deps, { look, restored }));
@@ -299,7 +306,10 @@ async function withBase(deps: GateDeps, { asked }: Request, place: Place): Promi
   return reconsidered === state ? place : { ...place, state: reconsidered, end: place.endIn(reconsidered) };
 }
 
-function endOn(lane: Lane, { tasks, state, notes }: Pick<Admissible, 'tasks' | 'state' | 'notes'>): Admissible['end'] {
+function endOn(
+  lane: IntakeLane,
+  { tasks, state, notes }: Pick<Admissible, 'tasks' | 'state' | 'notes'>,
+): Admissible['end'] {
   return (outcome) => ({ ...endIntake(outcome), lane, tasks, state, notes });
 }
 
@@ -311,7 +321,7 @@ function allMerged({ lastRun }: LaneState): Outcome {
 async function endStopped(
   { store, context, clock, runTag }: GateDeps,
   request: Request,
-  { look, intake }: { readonly look: Look; readonly intake: EndIntake },
+  { look, intake }: { readonly look: LaneLookup; readonly intake: EndIntake },
 ): Promise<EndIntake> {
   const { snapshot: known, budget } = look.kept;
   if (known === null || budget === null) return intake;
@@ -336,7 +346,7 @@ async function admissible(
     hasUnpostedAnswers,
     work,
     place,
-  }: Restored & {
+  }: LaneRestoration & {
     readonly said: ReadFeedback;
     readonly hasUnpostedAnswers: boolean;
     readonly work: Work;

@@ -17,7 +17,7 @@ import {
 } from '../../core/tasks/ids.ts';
 import { isStuck } from '../../core/tasks/task.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import { namesOf, sentence } from '../../core/text/phrase.ts';
+import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { Train } from '../../core/train/train.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
@@ -45,7 +45,7 @@ export async function endLane(
   const name = `Pull request #${String(number)}`;
   const lane = branch.slice(deps.config.branchPrefix.length);
   if (!isLaneId(lane))
-    return updated(
+    return endAsUpdated(
       deps,
       `${name} belongs to the branch ${branch}, which is neither the queue's nor an issue's. There is nothing to do.`,
     );
@@ -59,7 +59,7 @@ export async function endLane(
           ? ` A run works on it now (${claimedBy.runUrl}): it ends its call within two minutes, makes no other, and marks none of its work as done.`
           : ` A run works on it now (${claimedBy.runUrl}): its agent cannot be reached while it works; the job that publishes marks none of its work as done.`;
     return {
-      ...updated(
+      ...endAsUpdated(
         deps,
         `${name} was closed without merging, so work on ${nameOfLane(lane)} is on hold.${now} Reopen it to continue from there, or delete the branch ${branch} to start again.`,
       ),
@@ -74,7 +74,7 @@ export async function endLane(
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
   const problem = isOver && claimedBy === null ? await endSession(deps, state, actor.login) : null;
   const train = await examineOtherPulls(deps, branch);
-  const end = updated(
+  const end = endAsUpdated(
     deps,
     `${name} was merged. ${doneSentence(state)} ${branchSentence(branch, deleted, remains)}${remains === 'unfinished' ? ` ${continuationSentence(state, deleted)}` : ''}${othersSentence(train)}`,
   );
@@ -87,10 +87,10 @@ export async function endLane(
       warnings: [
         ...warnings,
         ...(deleted?.kind === 'rejected'
-          ? [`The branch ${branch} could not be deleted: ${sentence(deleted.why)}`]
+          ? [`The branch ${branch} could not be deleted: ${completeSentence(deleted.why)}`]
           : []),
         ...(deleted?.kind === 'refused' && deleted.refusal.rule !== 'deletion'
-          ? [`The branch ${branch} could not be deleted: ${sentence(explainRefusal(deleted.refusal))}`]
+          ? [`The branch ${branch} could not be deleted: ${completeSentence(explainRefusal(deleted.refusal))}`]
           : []),
         ...(problem === null ? [] : [problem]),
       ],
@@ -136,7 +136,7 @@ async function endSession(
   const given = { kind: 'reset-session', task: null, by, from: 'event', run: context.runId, at: now } as const;
   const ordered = notKeptOf(await store.update(orderInSnapshot(lane, given)));
   return ordered !== null
-    ? `The agent's conversation about ${nameOfLane(lane)} could not be ended: ${sentence(ordered)} Comment \`/ralph reset session\` to end it.`
+    ? `The agent's conversation about ${nameOfLane(lane)} could not be ended: ${completeSentence(ordered)} Comment \`/ralph reset session\` to end it.`
     : null;
 }
 
@@ -184,25 +184,25 @@ function branchSentence(branch: string, deleted: BranchDeleted | null, remains: 
 }
 
 /** Removes our labels from an issue that stopped being a task. No permission is needed, since no work starts. */
-export async function withdraw(
+export async function withdrawIssue(
   deps: GateDeps,
   { issue: number, because }: Extract<Intent, { kind: 'withdraw' }>,
 ): Promise<EndIntake> {
   const name = `#${String(number)}`;
   if (because === 'deleted' || because === 'transferred')
-    return updated(
+    return endAsUpdated(
       deps,
       `${name} was ${because}, so it is out of the queue. ${await workingRunSentence(deps, number)} If it has a branch of its own, the branch and its pull request stay as they are.`,
     );
   // The event may be minutes old; the current state of the issue counts.
   const issue = await deps.forge.issue(number);
   if (issue === null)
-    return updated(
+    return endAsUpdated(
       deps,
       `${name} no longer exists, so it is out of the queue. ${await workingRunSentence(deps, number)}`,
     );
   if (issue.state === 'open' && hasTaskLabel(deps, issue))
-    return updated(
+    return endAsUpdated(
       deps,
       `${name} is open and has the label "${deps.config.taskLabel}" again, so it stays in the queue.`,
     );
@@ -216,7 +216,7 @@ export async function withdraw(
       : 'was closed, and is done.';
   await takeLabelsOff(deps, issue, wanted);
   return {
-    ...updated(deps, `${name} ${what}`),
+    ...endAsUpdated(deps, `${name} ${what}`),
     over: { thread: number, needs: needsOfTask(taskIdOfIssue(number)), why: wanted === null ? 'gone' : 'done' },
   };
 }
@@ -244,21 +244,25 @@ export async function takeBack(
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);
   if (issue === null || issue.state === 'closed' || !hasTaskLabel(deps, issue))
-    return updated(deps, `${name} is no longer open with the label "${deps.config.taskLabel}", so it is not a task.`);
+    return endAsUpdated(
+      deps,
+      `${name} is no longer open with the label "${deps.config.taskLabel}", so it is not a task.`,
+    );
   const own = deps.config.branchPrefix + issueLane(number);
   const hasLane = (await deps.remote.branches(own))[own] !== undefined;
   const next = hasLane
     ? `It has a branch of its own (${own}): comment \`/ralph run\` there, or add the label again, to continue`
     : 'The next run of the queue looks at it; finished work starts again only if somebody with write permission reopened it or adds the label again';
-  return updated(deps, `${name} is open again. ${next}.`);
+  return endAsUpdated(deps, `${name} is open again. ${next}.`);
 }
 
 /** Returns the end of a run that only had to record something. */
-export function updated({ log }: Pick<GateDeps, 'log'>, message: string): EndIntake {
+export function endAsUpdated({ log }: Pick<GateDeps, 'log'>, message: string): EndIntake {
   log.info(message);
   return endIntake({ kind: 'idle', reason: 'updated', message });
 }
 
+/** Removes our lifecycle labels from an issue, all but `wanted`, which is added if it is missing. */
 export async function takeLabelsOff(
   { forge }: GateDeps,
   { number, labels }: Issue,

@@ -9,7 +9,7 @@ import { issuesWithBranch, type Request } from '../tasks/sources.ts';
 import { judgeLane, type KeptLane, loadLane, type RestoredLane } from './restore.ts';
 
 /** The stored lane, and the branches of all lanes. `continuable` are the queue's issues whose own lanes have unfinished work. */
-export interface Look {
+export interface LaneLookup {
   readonly kept: KeptLane;
   readonly branch: string;
   readonly branches: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface Look {
 }
 
 /** Reads what is stored of the lane, and the branches of all lanes. */
-export async function readKeptLane(deps: GateDeps, { id, requested, issues }: Request): Promise<Look> {
+export async function readKeptLane(deps: GateDeps, { id, requested, issues }: Request): Promise<LaneLookup> {
   const { branchPrefix } = deps.config;
   const branch = branchPrefix + id;
   // The state is read before the branches: if a run ends between the two, we see its branch, and our claim detects its
@@ -37,7 +37,7 @@ export async function readKeptLane(deps: GateDeps, { id, requested, issues }: Re
 
 /** Restores the lane from what is stored. */
 export function restoreFrom(
-  { kept, branches, remoteHead }: Look,
+  { kept, branches, remoteHead }: LaneLookup,
   deps: GateDeps,
   { id, requested }: Request,
 ): RestoredLane {
@@ -78,7 +78,7 @@ function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): Notes['held'] {
 }
 
 /** A lane as it was restored, and what it was restored from. */
-export interface Restored {
-  readonly look: Look;
+export interface LaneRestoration {
+  readonly look: LaneLookup;
   readonly restored: RestoredLane;
 }

@@ -18,8 +18,8 @@ import { changeUsage } from '../../core/snapshot/changes.ts';
 import { budgetIn, type Snapshot, waitingIn } from '../../core/snapshot/snapshot.ts';
 import { isPromptTask, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isFinished, isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
-import { begunAgain, untouched } from '../../core/tasks/queue.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { begunAgain, untouchedProgress } from '../../core/tasks/queue.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { RestoredState } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
@@ -195,7 +195,7 @@ function judgeState(
       return expected
         ? lostLane(probeState(lane, now), `lost: ${restored.why}`, [])
         : newLane(initialState(lane, now), `none (${restored.why})`, [
-            `The state could not be restored: ${sentence(restored.why)} There is no branch yet, so this counts as the first run.`,
+            `The state could not be restored: ${completeSentence(restored.why)} There is no branch yet, so this counts as the first run.`,
           ]);
   }
 }
@@ -205,7 +205,7 @@ function newLane(state: LaneState, note: string, warnings: readonly string[]): F
 }
 
 function lostLane(state: LaneState, note: string, warnings: readonly string[]): FoundState {
-  const warning = `The branch of ${nameOfLane(state.lane)} exists but its state is ${sentence(note)} Circuit, limits and session are unknown, so the run begins with one probe iteration.`;
+  const warning = `The branch of ${nameOfLane(state.lane)} exists but its state is ${completeSentence(note)} Circuit, limits and session are unknown, so the run begins with one probe iteration.`;
   return { state, note, warnings: [...warnings, warning], isLost: true };
 }
 
@@ -214,7 +214,7 @@ function lostLane(state: LaneState, note: string, warnings: readonly string[]): 
  * one, or one that a person paused.
  */
 function unreachableError(lane: LaneId, why: string): UserError {
-  const said = `The state of ${nameOfLane(lane)} cannot be read, so no call is made: ${sentence(why)}`;
+  const said = `The state of ${nameOfLane(lane)} cannot be read, so no call is made: ${completeSentence(why)}`;
   // A token that the server does not know is not fixed by permissions.
   if (why.includes('has expired')) return new UserError('infrastructure', said);
   return new UserError(
@@ -257,7 +257,7 @@ export function dropStaleProgress(
     const unproven = now.workIsLost ? undefined : progress.unproven;
     return [id, holds(id, progress) ? { ...progress, unproven } : begunAgain(progress)] as const;
   });
-  const tasks = Object.fromEntries(known.filter(([, progress]) => progress !== untouched));
+  const tasks = Object.fromEntries(known.filter(([, progress]) => progress !== untouchedProgress));
   // The effect of a step is gone with the branch as well.
   const steps = now.workIsLost ? { ...state.steps, markers: [] } : state.steps;
   return { ...state, tasks, steps };

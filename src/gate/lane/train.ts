@@ -1,6 +1,6 @@
 import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import { isLaneId } from '../../core/tasks/ids.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { type Compared, type Train, trainOf } from '../../core/train/train.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
@@ -31,7 +31,7 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
     return { open, train: trainOf(open, known), warnings: [] };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const why = `The open pull requests could not be read: ${sentence(error.message)}`;
+    const why = `The open pull requests could not be read: ${completeSentence(error.message)}`;
     return { open: [], train: null, warnings: [why] };
   }
 }
@@ -55,7 +55,7 @@ async function compare(
   try {
     return await repository.compareOpen({ base: { branch: oldest.baseBranch, tip: oldest.base }, pulls });
   } catch (error) {
-    log.info(`The open pull requests could not be compared: ${sentence(textOf(error))}`);
+    log.info(`The open pull requests could not be compared: ${completeSentence(textOf(error))}`);
     return null;
   }
 }

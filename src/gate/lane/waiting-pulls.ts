@@ -11,7 +11,7 @@ import { UserError } from '../../errors.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
-import { requestByItself, FOR_TASKS, type Purpose, type Request } from '../tasks/sources.ts';
+import { requestByItself, FOR_TASKS, type RunPurpose, type Request } from '../tasks/sources.ts';
 import type { Ended } from './decide.ts';
 import { examineTrain, type ExaminedTrain } from './train.ts';
 
@@ -108,7 +108,7 @@ async function requestFor(deps: GateDeps, { lane, need }: LaneInNeed, queue: Que
   const issue = listed ?? (await deps.forge.issue(number));
   if (issue === null) return null;
   const isTask = issue.state === 'open' && (listed !== undefined || hasLabel(issue.labels, deps.config.taskLabel));
-  const purpose: Purpose = { kind: 'answers', failedOn: null, of: isTask ? 'waiting' : 'waiting-finished' };
+  const purpose: RunPurpose = { kind: 'answers', failedOn: null, of: isTask ? 'waiting' : 'waiting-finished' };
   return { ...requestByItself(issue, purpose), update };
 }
 

@@ -8,7 +8,7 @@ import { judgeIssues } from './trust.ts';
 import type { Intake } from '../../handover/intake.ts';
 import { restoreLane } from '../lane/restore.ts';
 import { obstacleByLabel, taskOfIssue } from '../../core/tasks/issue-task.ts';
-import { updated, takeLabelsOff } from '../lane/end-lane.ts';
+import { endAsUpdated, takeLabelsOff } from '../lane/end-lane.ts';
 import { hasTaskLabel } from '../work.ts';
 
 /** Judges and reports whether the approval of an edited issue still holds. Never works on a task. */
@@ -16,21 +16,21 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);
   if (issue === null || issue.isPullRequest || issue.state === 'closed' || !hasTaskLabel(deps, issue))
-    return updated(
+    return endAsUpdated(
       deps,
       `${name} is not an open issue with the label "${deps.config.taskLabel}", so its text does not matter.`,
     );
   const consent = await judgeWithAnyState(deps, issue);
-  if (consent === 'done') return updated(deps, `${name} is already done, so its text does not matter.`);
+  if (consent === 'done') return endAsUpdated(deps, `${name} is already done, so its text does not matter.`);
   if (consent === undefined || consent.kind === 'never')
-    return updated(
+    return endAsUpdated(
       deps,
       `The label "${deps.config.taskLabel}" on ${name} was not added by anyone with write permission, so it is not a task.`,
     );
   if (consent.kind === 'given') return confirmApproval(deps, issue);
   const notice = noticeFor(issue, consent);
   const message = `The text of ${name} was changed after it was approved, so no run works on it until the label "${deps.config.taskLabel}" is added again.`;
-  const { notes, ...end } = updated(deps, message);
+  const { notes, ...end } = endAsUpdated(deps, message);
   return {
     ...end,
     notes: {
@@ -46,7 +46,7 @@ async function confirmApproval(deps: GateDeps, issue: Issue): Promise<Intake> {
   const waited = obstacleByLabel(taskOfIssue(issue)) !== null;
   if (waited) await takeLabelsOff(deps, issue, null);
   return {
-    ...updated(
+    ...endAsUpdated(
       deps,
       `The text of #${String(issue.number)} is still approved${waited ? ', so it no longer waits for the label' : ''}.`,
     ),

@@ -24,7 +24,7 @@ const lookups = new WeakMap<Forge, Map<string, Promise<boolean>>>();
  * login alone decides nothing: the account's type distinguishes bots from people, and a bot's id must be that of the
  * login's account. Each account is looked up once per run.
  */
-export function trusts(
+export function isTrustedAccount(
   { config, forge }: { readonly config: Pick<Config, 'allowedBots'>; readonly forge: Forge },
   account: Account,
 ): Promise<boolean> {
@@ -43,9 +43,9 @@ export function trusts(
 }
 
 /** True if the event asks for work or an answer on behalf of a person with write access. */
-export async function isAskedFor(run: Parameters<typeof trusts>[0], meaning: Meaning): Promise<boolean> {
+export async function isAskedFor(run: Parameters<typeof isTrustedAccount>[0], meaning: Meaning): Promise<boolean> {
   if (meaning.kind !== 'for-us' || meaning.asker.kind === 'nobody') return false;
-  return meaning.asker.kind === 'trusted' || trusts(run, meaning.asker.account);
+  return meaning.asker.kind === 'trusted' || isTrustedAccount(run, meaning.asker.account);
 }
 
 /** Returns how many accounts this run has looked up. */
@@ -57,12 +57,12 @@ export function accountsAsked(forge: Forge): number {
  * Looks up all these accounts at once, and returns a synchronous function that returns true if one of them is trusted.
  */
 export async function trustAmong(
-  run: Parameters<typeof trusts>[0],
+  run: Parameters<typeof isTrustedAccount>[0],
   accounts: readonly Account[],
 ): Promise<(account: Account) => boolean> {
   const distinct = new Map(accounts.map((account) => [keyOf(account), account]));
   const judged = await Promise.all(
-    [...distinct].map(async ([key, account]) => [key, await trusts(run, account)] as const),
+    [...distinct].map(async ([key, account]) => [key, await isTrustedAccount(run, account)] as const),
   );
   const trusted = new Set(judged.filter(([, isTrusted]) => isTrusted).map(([key]) => key));
   return (account) => trusted.has(keyOf(account));
@@ -108,7 +108,7 @@ export async function readComments(
     commentsFrom,
   );
   let step = reading.next();
-  while (step.done !== true) step = reading.next(await trusts(deps, step.value));
+  while (step.done !== true) step = reading.next(await isTrustedAccount(deps, step.value));
   return step.value;
 }
 
@@ -151,7 +151,7 @@ export function hashOfText({ title, body }: IssueText, sha256: GateDeps['sha256'
 }
 
 /** Shows on the first issue that work on it begins. Returns the intake with the issue's new labels. It is the last step before the first call. */
-export async function acknowledge(forge: Forge, intake: WorkIntake): Promise<WorkIntake> {
+export async function acknowledgeIssue(forge: Forge, intake: WorkIntake): Promise<WorkIntake> {
   const task = nextTask(intake.tasks, intake.state.tasks, intake.state.currentTask);
   if (task?.source.kind !== 'issue') return intake;
   const { number, labels } = task.source;

@@ -29,7 +29,7 @@ import { type BaseFiles, readTasks, warnOfUnmarked } from './file-tasks.ts';
 export interface Request {
   readonly id: string;
   readonly requested: 'by-name' | 'by-queue' | 'by-itself';
-  readonly purpose: Purpose;
+  readonly purpose: RunPurpose;
   /** True if a person asks for it now, by a label or a command. */
   readonly asked: boolean;
   /** True if a person started this run: then entries that an earlier Ralph failed are tried again. */
@@ -54,7 +54,7 @@ export interface Request {
  * check failed, or null; `of` says whether an event named the pull request, or the run found it among those that wait (of an
  * issue that is still a task, or of a finished one).
  */
-export type Purpose =
+export type RunPurpose =
   | { readonly kind: 'tasks' }
   | {
       readonly kind: 'answers';
@@ -63,10 +63,10 @@ export type Purpose =
     };
 
 /** The purpose of working on any task. */
-export const FOR_TASKS: Purpose = { kind: 'tasks' };
+export const FOR_TASKS: RunPurpose = { kind: 'tasks' };
 
 /** Returns the request of an issue's own lane if nobody named the issue. */
-export function requestByItself(issue: Issue, purpose: Purpose): Request {
+export function requestByItself(issue: Issue, purpose: RunPurpose): Request {
   return {
     id: issueLane(issue.number),
     requested: 'by-itself',

@@ -1,12 +1,19 @@
 import { isAbsolute } from 'node:path';
 import { allSeenFrom, fromRoot } from '../../core/folder.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import type { Repository, WorkTreeFiles } from '../../ports/repository.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { findCredentials } from './credentials/credentials.ts';
-import { authorization } from '../git.ts';
+import { authorizationVariables } from '../git.ts';
 import { reviewBranch } from '../inspection/review.ts';
-import { moveCheckout, notAWorkTree, openCheckout, type Opened, openLane, type RepositoryOptions } from './lane.ts';
+import {
+  moveCheckout,
+  notAWorkTree,
+  openCheckout,
+  type OpenedCheckout,
+  openLane,
+  type RepositoryOptions,
+} from './lane.ts';
 import { commitLane, commitLaneTexts, takeRemadeHead } from './lane-commits.ts';
 import { abandonLaneMerge, beginLaneMerge, keepLockFileAlone, lockFilesLeftIn } from './lane-merge.ts';
 import { changeBetween, createLaneTrees } from './lane-trees.ts';
@@ -38,7 +45,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
     return found;
   });
 
-  async function needOpened(): Promise<Opened> {
+  async function needOpened(): Promise<OpenedCheckout> {
     const found = await opened();
     if ('why' in found) throw new UserError('infrastructure', notAWorkTree(options.folder, found.why));
     return found;
@@ -58,7 +65,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { workspace, repository, startHead } = found;
       const { url, token } = options.remote;
       const { identity, workFolder } = options;
-      const source = { workspace, repository, startHead, url, variables: authorization(url, token), identity };
+      const source = { workspace, repository, startHead, url, variables: authorizationVariables(url, token), identity };
       const { lane, base, fork, roots, published, answer } = await openLane(source, wanted, known ?? null);
       if (repository.setup.sparse !== null)
         options.log.warning(
@@ -156,7 +163,7 @@ async function returnToCheckout(work: LaneWork): Promise<void> {
   // The quarantine over the tree no longer has a folder to run git in.
   bindToTree(work, null);
   await moveCheckoutToTip(work).catch((error: unknown) => {
-    work.options.log.warning(`The checkout stays as the job made it: ${sentence(messageOf(error))}`);
+    work.options.log.warning(`The checkout stays as the job made it: ${completeSentence(messageOf(error))}`);
   });
 }
 

@@ -11,7 +11,7 @@ import {
   commitsOf,
   indexLine,
   treeWith,
-  type Change,
+  type PathChange,
   type Commit,
   type Objects,
 } from '../objects.ts';
@@ -47,7 +47,7 @@ export type WithheldPaths = ReadonlyMap<string, string>;
 export interface MadeCommits extends Pick<CommittedIteration, 'head' | 'commit' | 'withheld' | 'lookAt'> {
   readonly tree: ObjectId;
   /** The changes from the tip's tree to this one. */
-  readonly changes: readonly Change[];
+  readonly changes: readonly PathChange[];
   readonly withheldPaths: WithheldPaths;
 }
 

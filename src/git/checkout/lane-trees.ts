@@ -1,14 +1,14 @@
 import { dirname, join } from 'node:path';
-import type { ObjectId, Snapshot } from '../../core/evidence.ts';
+import type { ObjectId, TreeSnapshot } from '../../core/evidence.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { TreeChange, WorkTreeFiles } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { shownName } from '../names.ts';
-import { type Change, changesBetween, treeOf } from '../objects.ts';
+import { type PathChange, changesBetween, treeOf } from '../objects.ts';
 import { removeTree } from '../remove-tree.ts';
 import type { FoundCredentials } from './credentials/credentials.ts';
-import type { Opened, RepositoryOptions } from './lane.ts';
+import type { OpenedCheckout, RepositoryOptions } from './lane.ts';
 import { layOwnRepository } from './private-repository.ts';
 import type { Quarantine } from './quarantine.ts';
 import {
@@ -65,9 +65,10 @@ export interface LaneTrees {
 /** Time in ms from SIGTERM to SIGKILL for processes that an agent left running. */
 const GRACE_MS = 500;
 
+/** Creates the trees of a lane; nothing is laid before it is needed. */
 export function createLaneTrees(
   options: Pick<RepositoryOptions, 'workFolder' | 'workingDirectory' | 'env' | 'log'>,
-  { workspace: checkout, repository }: Opened,
+  { workspace: checkout, repository }: OpenedCheckout,
   {
     credentials,
     agentSandboxOf,
@@ -172,7 +173,7 @@ export async function changeBetween(
     before,
     after,
     known,
-  }: { readonly before: Snapshot; readonly after: Snapshot; readonly known: readonly Change[] | null },
+  }: { readonly before: TreeSnapshot; readonly after: TreeSnapshot; readonly known: readonly PathChange[] | null },
 ): Promise<TreeChange> {
   const [changes, agentCommits] = await Promise.all([
     known ?? changesBetween(git, before.tree, after.tree),

@@ -1,13 +1,13 @@
-import type { ObjectId, Snapshot } from '../../core/evidence.ts';
+import type { ObjectId, TreeSnapshot } from '../../core/evidence.ts';
 import { namesOf, oneLine } from '../../core/text/phrase.ts';
 import { nameOfBeside, newBeside, type BesideWork } from '../../core/work-tree/answers.ts';
 import type { CommittedIteration, Review } from '../../ports/repository.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { withRefusedFiles, type RefusedFile } from '../inspection/review.ts';
 import { shownName } from '../names.ts';
-import { withObjects, type Change, type Objects } from '../objects.ts';
+import { withObjects, type PathChange, type Objects } from '../objects.ts';
 import { publishableTree, type Committer, type WithheldPaths } from './commit.ts';
-import type { Lane, Opened, RepositoryOptions } from './lane.ts';
+import type { LaneBranch, OpenedCheckout, RepositoryOptions } from './lane.ts';
 import type { LaneTrees, LaneAtOpening, WorkTree } from './lane-trees.ts';
 import { publishableMerge, type OpenMerge } from './merge/open-merge.ts';
 import { lostObjects } from './private-repository.ts';
@@ -29,7 +29,7 @@ export interface LastRead {
 /** An open lane, and all that its methods change. From its opening on, content is never read through the checkout's own objects. */
 export interface LaneWork {
   readonly options: RepositoryOptions;
-  readonly opened: Opened;
+  readonly opened: OpenedCheckout;
   /** The state of the lane when it was opened. */
   readonly start: LaneAtOpening;
   readonly trees: LaneTrees;
@@ -37,7 +37,7 @@ export interface LaneWork {
   readonly published: readonly ObjectId[];
   /** The files that the server refused for this lane. */
   readonly refusedFiles: Map<string, RefusedFile>;
-  lane: Lane;
+  lane: LaneBranch;
   /** The commit at which the lane left the base branch. */
   fork: ObjectId;
   /** Bound to the tree if this process may work in it. */
@@ -48,7 +48,7 @@ export interface LaneWork {
   tree: WorkTree | null;
   lastRead: LastRead | null;
   /** The trees before and after the last commit, and their changes: evidence mostly asks for this pair again. */
-  committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly Change[] } | null;
+  committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly PathChange[] } | null;
   /** The files that are kept out of the branch. */
   withheld: WithheldPaths;
   /** The work tree in which the withheld files were when they were withheld; null while no file was withheld. */
@@ -109,7 +109,7 @@ export function bindToTree(work: LaneWork, tree: WorkTree | null): void {
 }
 
 /** Reads the work tree, remembers it as `lastRead`, and returns what evidence is taken from. */
-export async function takeSnapshot(work: LaneWork): Promise<Snapshot> {
+export async function takeSnapshot(work: LaneWork): Promise<TreeSnapshot> {
   const { tree, head } = await rememberRead(work, await readContent(work));
   return { head: head ?? work.lane.tip, tree };
 }
@@ -185,7 +185,7 @@ export async function lookBeside(
 
 /** Returns the tree of one of the lane's commits; throws a UserError if its objects are gone. */
 export async function tipTreeOf(
-  { workspace }: Pick<Opened, 'workspace'>,
+  { workspace }: Pick<OpenedCheckout, 'workspace'>,
   objects: Objects,
   tip: ObjectId,
 ): Promise<ObjectId> {

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
-import { authorization, basicCredentials, type Git, lastWords } from '../git.ts';
+import { authorizationVariables, basicCredentials, type Git, lastWords } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { treeOf } from '../objects.ts';
 import { EXPIRED, isExpired } from '../refusal.ts';
@@ -50,7 +50,7 @@ export interface RepositoryOptions extends OpenOptions {
 }
 
 /** The checkout as the job made it. */
-export interface Opened {
+export interface OpenedCheckout {
   readonly workspace: Workspace;
   /** Bound to the checkout's own objects: what the job checked out, before an agent could touch it. */
   readonly repository: OwnRepository;
@@ -61,7 +61,7 @@ export interface Opened {
 }
 
 /** The branch of a lane. `tip` is kept here because the agent can move every ref of the workspace. */
-export interface Lane {
+export interface LaneBranch {
   readonly branch: string;
   readonly tip: ObjectId;
 }
@@ -72,7 +72,7 @@ export interface Lane {
  * the server has.
  */
 interface StartedLane {
-  readonly lane: Lane;
+  readonly lane: LaneBranch;
   readonly base: ObjectId;
   readonly fork: ObjectId;
   readonly roots: readonly ObjectId[];
@@ -245,7 +245,7 @@ async function fetchBranch(
     );
   throw new UserError(
     'infrastructure',
-    `Branch "${branch}" could not be fetched from ${url}: ${sentence(lastWords(fetched.stderr))} ${isExpired(fetched.stderr) ? EXPIRED : 'The token needs the permission "contents: read".'}`,
+    `Branch "${branch}" could not be fetched from ${url}: ${completeSentence(lastWords(fetched.stderr))} ${isExpired(fetched.stderr) ? EXPIRED : 'The token needs the permission "contents: read".'}`,
   );
 }
 
@@ -286,7 +286,7 @@ export async function moveCheckout(
   if (moved !== null && moved.exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `Branch ${branch} could not be checked out over the files in ${workspace.top}: ${sentence(lastWords(moved.stderr))}`,
+      `Branch ${branch} could not be checked out over the files in ${workspace.top}: ${completeSentence(lastWords(moved.stderr))}`,
     );
   await keepUnpublished({ workspace, repository }, branch, published);
   await repository.withIndex('copy', async (indexFile) => {
@@ -303,7 +303,7 @@ export async function openCheckout({
   env,
   log,
   remote,
-}: Omit<OpenOptions, 'workingDirectory'>): Promise<Opened | { readonly why: string }> {
+}: Omit<OpenOptions, 'workingDirectory'>): Promise<OpenedCheckout | { readonly why: string }> {
   const workspace = await findWorkspace(folder, { env, log });
   if ('why' in workspace) return workspace;
   const repository = await createPrivateRepository(workspace, {
@@ -312,7 +312,7 @@ export async function openCheckout({
     hide: [remote.token, basicCredentials(remote.token)],
   });
   const startHead = await headOf(workspace);
-  const variables = authorization(remote.url, remote.token);
+  const variables = authorizationVariables(remote.url, remote.token);
   const stillShallow = await deepen({ workspace, repository, startHead, url: remote.url, variables });
   return { workspace, repository, startHead, stillShallow };
 }

@@ -10,7 +10,7 @@ import { removePipes } from '../pipes.ts';
 import { writeRegular } from '../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type OwnTree, type PrivateRepository } from './private-repository.ts';
 import type { Workspace } from './workspace.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 
 /**
  * Everything that may be published, out of the checkout's reach: objects, index and refs of our own, nothing borrowed.
@@ -71,7 +71,7 @@ export async function createQuarantine(
   if (fill.exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `The commits that this run begins from cannot be read in ${workspace.top}: ${sentence(lastWords(fill.stderr))} Check the disk, then re-run the workflow.`,
+      `The commits that this run begins from cannot be read in ${workspace.top}: ${completeSentence(lastWords(fill.stderr))} Check the disk, then re-run the workflow.`,
     );
   const top = join(workFolder, 'no-work-tree');
   await rm(top, { recursive: true, force: true });

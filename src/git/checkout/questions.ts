@@ -2,14 +2,14 @@ import { lstat, readFile, readlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { allSeenFrom, fromRoot } from '../../core/folder.ts';
-import { namesOf, sentence } from '../../core/text/phrase.ts';
+import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { FileTexts, Repository } from '../../ports/repository.ts';
-import { authorization, createGit, type Git, versionProblem } from '../git.ts';
+import { authorizationVariables, createGit, type Git, versionProblem } from '../git.ts';
 import { placeOf, shownName } from '../names.ts';
 import { changesBetween } from '../objects.ts';
 import { compareOpenPulls } from './merge/open-pulls.ts';
 import { checkWorkingDirectory, namesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
-import { fetchLane, notAWorkTree, type Opened, type OpenOptions } from './lane.ts';
+import { fetchLane, notAWorkTree, type OpenedCheckout, type OpenOptions } from './lane.ts';
 import { mayHave, topOf } from './on-disk.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
@@ -17,9 +17,9 @@ import { branchOf, operationInProgress, type Workspace } from './workspace.ts';
 
 /** The checkout that is read. */
 interface Asked {
-  readonly opened: () => Promise<Opened | { readonly why: string }>;
+  readonly opened: () => Promise<OpenedCheckout | { readonly why: string }>;
   /** Returns the opened checkout; throws if the folder is not a checkout. */
-  readonly needOpened: () => Promise<Opened>;
+  readonly needOpened: () => Promise<OpenedCheckout>;
 }
 
 /** Creates the methods of Repository that read the checkout before a lane is opened. */
@@ -68,7 +68,10 @@ export function createQuestions(
       const { url, token } = remote;
       await repository.seal();
       if (wanted !== null)
-        await fetchLane({ workspace, repository, startHead, url, variables: authorization(url, token) }, wanted);
+        await fetchLane(
+          { workspace, repository, startHead, url, variables: authorizationVariables(url, token) },
+          wanted,
+        );
       const fork = wanted === null || startHead === null ? null : await forkOf(repository.git, startHead, wanted.head);
       const [base, ofLane, ofFork] = await Promise.all(
         [startHead, wanted?.head ?? null, fork].map(async (commit) =>
@@ -119,7 +122,7 @@ async function problemsOf(
   const problems: string[] = [];
   if (stillShallow !== null)
     problems.push(
-      `The checkout in ${workspace.top} is shallow or partial (it lacks older commits or files), and they could not be fetched: ${sentence(stillShallow)} Set "fetch-depth: 0" on actions/checkout, without "filter:".`,
+      `The checkout in ${workspace.top} is shallow or partial (it lacks older commits or files), and they could not be fetched: ${completeSentence(stillShallow)} Set "fetch-depth: 0" on actions/checkout, without "filter:".`,
     );
   if ((await branchOf(workspace)) === null)
     problems.push(

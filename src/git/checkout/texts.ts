@@ -6,7 +6,7 @@ import type { Folder } from '../../core/folder.ts';
 import { UserError } from '../../errors.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import { type Git, withBareRepository } from '../git.ts';
-import { matcher } from '../inspection/protected-paths.ts';
+import { createPathMatcher } from '../inspection/protected-paths.ts';
 import { withObjects } from '../objects.ts';
 import { readLinked } from '../regular-files.ts';
 import { type BaseOnDisk, isBase, mayHave } from './on-disk.ts';
@@ -105,7 +105,7 @@ async function entriesOf(
   paths: readonly string[],
 ): Promise<{ readonly files: ReadonlyMap<string, ObjectId>; readonly links: readonly string[] }> {
   if (paths.length === 0) return { files: new Map(), links: [] };
-  const isWanted = matcher(paths);
+  const isWanted = createPathMatcher(paths);
   // `ls-tree` does not support patterns, so the whole folder of a pattern is listed.
   const asked = paths.map((path) => (path.includes('*') ? `${posix.dirname(path)}/` : path));
   const below = paths.some((path) => path.endsWith('/**')) ? ['-r'] : [];
@@ -129,7 +129,7 @@ async function entriesOf(
 
 /** Returns the names that a commit has; those of folders end with a slash, and `*` matches any part of the last name. */
 export async function namesIn(git: Git, commit: ObjectId, names: readonly string[]): Promise<readonly string[]> {
-  const isWanted = matcher(names);
+  const isWanted = createPathMatcher(names);
   const asked = names.map((name) => (name.includes('*') ? `${posix.dirname(name)}/` : name.replace(/\/$/, '')));
   const records = await git.records(['ls-tree', '-z', '--full-tree', commit, '--', ...new Set(asked)]);
   const found = records.flatMap((record) => {

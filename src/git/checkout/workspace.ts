@@ -82,6 +82,7 @@ export async function headOf(workspace: Workspace): Promise<ObjectId | null> {
   return await refOf(workspace, 'HEAD');
 }
 
+/** Returns the object that a ref points to; null if there is no such ref. */
 export async function refOf(workspace: Pick<Workspace, 'git'>, ref: string): Promise<ObjectId | null> {
   const { exitCode, stdout } = await workspace.git.answer([
     'rev-parse',

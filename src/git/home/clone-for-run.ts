@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { wholeSetup } from '../checkout/private-repository.ts';
 import { layCommit } from '../checkout/tree/lay-tree.ts';
@@ -26,7 +26,7 @@ export async function cloneForRun({
   const cannot = (why: string): UserError =>
     new UserError(
       'infrastructure',
-      `The branch "${branch}" of ${from} cannot be checked out in ${folder}: ${sentence(why)}`,
+      `The branch "${branch}" of ${from} cannot be checked out in ${folder}: ${completeSentence(why)}`,
     );
   const workspace = await findWorkspace(from, { env, log: { warning: () => undefined } });
   if ('why' in workspace) throw cannot(workspace.why);

@@ -1,7 +1,7 @@
 import { constants, lstatSync, mkdirSync } from 'node:fs';
 import { chmod, copyFile, opendir, readlink, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type CopyLimits, type Measured, whatFits } from '../../core/local/ignored-copies.ts';
+import { type CopyLimits, type MeasuredPath, selectCopies } from '../../core/local/ignored-copies.ts';
 import { isSecretFile, isSecretFolder } from '../../core/secrets/secret-files.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import type { Git } from '../git.ts';
@@ -66,13 +66,13 @@ export async function copyIgnored(asked: CopyRequest): Promise<LeftOut> {
   };
   try {
     const listed = (await listIgnored(git)).filter((path) => !leaveOut.includes(path));
-    const measured: Measured[] = [];
+    const measured: MeasuredPath[] = [];
     for (const path of listed) {
       if (signal.aborted) break;
       const left = looked < MEASURE_FACTOR * limits.files;
       measured.push({ path, size: left ? await measure({ top, start: path }, { limits, count, isLeftOut }) : null });
     }
-    const { fits, tooMuch } = whatFits(measured, limits);
+    const { fits, tooMuch } = selectCopies(measured, limits);
     return { ...(await copyAll(asked, fits, { count, isLeftOut })), tooMuch };
   } catch (error) {
     // Without a list, or with one that is too long, the run works without these files.

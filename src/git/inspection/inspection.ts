@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { constants, inflateRawSync, inflateSync } from 'node:zlib';
 import type { ObjectId } from '../../core/evidence.ts';
-import { grouped } from '../../core/grouped.ts';
+import { groupByKey } from '../../core/grouped.ts';
 import { LEFT_OUT } from '../../core/review/left-out.ts';
 import { keysByPattern } from '../../core/secrets/key-patterns.ts';
 import { createSpellingSearch, partsOf } from '../../core/secrets/spellings.ts';
 import type { Git } from '../git.ts';
-import type { Change, Objects } from '../objects.ts';
-import { isLoopState, isProtected, leadsOut, matcher } from './protected-paths.ts';
+import type { PathChange, Objects } from '../objects.ts';
+import { isLoopState, isProtected, leadsOut, createPathMatcher } from './protected-paths.ts';
 
 /** Limits per file: members tried, bytes unpacked, and depth of packed content inside packed content. */
 const MOST_MEMBERS = 64;
@@ -69,14 +69,14 @@ export interface PublishingRules {
 /** Judges changes: returns the paths that must not be published, with reasons. `standIns` are paths whose tree entry is not their content. */
 type Inspect = (
   objects: Objects,
-  changes: readonly Change[],
+  changes: readonly PathChange[],
   standIns: ReadonlyMap<string, string>,
 ) => Promise<ReadonlyMap<string, string>>;
 
 export interface Inspection {
   readonly inspect: Inspect;
   /** Judges changes by names and modes alone, whatever they contain. */
-  inspectPaths(changes: readonly Change[]): ReadonlyMap<string, string>;
+  inspectPaths(changes: readonly PathChange[]): ReadonlyMap<string, string>;
   /** Returns why a commit's own text must not be published, or null if it may be. */
   inspectText(text: string): Promise<string | null>;
 }
@@ -92,7 +92,7 @@ const LARGEST_BINARY_BYTES = 1024 * 1024;
 
 /** Creates an inspection. `workTree` is git over the work tree whose attributes say which content filters apply; null if there is no work tree. */
 export function createInspection(workTree: Git | null, rules: PublishingRules): Inspection {
-  const isAllowed = matcher(rules.allowProtectedPaths);
+  const isAllowed = createPathMatcher(rules.allowProtectedPaths);
   const findsSecret = (content: Buffer): boolean => createSecretSearch(rules.secretValues())(content);
 
   async function keysIn(content: Buffer): Promise<readonly string[]> {
@@ -112,7 +112,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
 
   async function inspect(
     objects: Objects,
-    changes: readonly Change[],
+    changes: readonly PathChange[],
     standIns: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
     const withheld = new Map<string, string>();
@@ -129,7 +129,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     return withheld;
   }
 
-  function judgePath({ path, oldMode, newMode }: Change): string | null {
+  function judgePath({ path, oldMode, newMode }: PathChange): string | null {
     if (!path.isWellFormed()) return 'its name is not valid UTF-8';
     // A secret may also be split across folder names.
     if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name)))) return LEFT_OUT.secretName;
@@ -145,12 +145,12 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   /** Searches every new content, and returns the share of the patch, in bytes, of those that passed. */
   async function judgeContents(
     objects: Objects,
-    changes: readonly Change[],
+    changes: readonly PathChange[],
     withheld: Map<string, string>,
   ): Promise<ReadonlyMap<string, number>> {
     const weights = new Map(changes.map((change) => [change.path, 0]));
     const withContent = changes.filter((change) => change.newId !== null && change.newMode !== '160000');
-    const byId = grouped(withContent, (change) => change.newId);
+    const byId = groupByKey(withContent, (change) => change.newId);
     const searched = await searchable(
       objects,
       withContent.map((change) => change.newId),
@@ -198,7 +198,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   function judgeAmount(weights: ReadonlyMap<string, number>, withheld: Map<string, string>): void {
     let left = [...weights.keys()];
     while (left.length > rules.maxPatchFiles) {
-      const folders = [...grouped(left, (path) => path.split('/', 1)[0] ?? '').values()].sort(
+      const folders = [...groupByKey(left, (path) => path.split('/', 1)[0] ?? '').values()].sort(
         (a, b) => b.length - a.length,
       );
       const largest = folders[0] ?? [];
@@ -219,7 +219,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     }
   }
 
-  function inspectPaths(changes: readonly Change[]): ReadonlyMap<string, string> {
+  function inspectPaths(changes: readonly PathChange[]): ReadonlyMap<string, string> {
     return new Map(
       changes.flatMap((change) => {
         const why = judgePath(change);
@@ -232,7 +232,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
 }
 
 /** Returns the paths that a content filter applies to. */
-async function filteredPaths(git: Git, changes: readonly Change[]): Promise<ReadonlySet<string>> {
+async function filteredPaths(git: Git, changes: readonly PathChange[]): Promise<ReadonlySet<string>> {
   if (changes.length === 0) return new Set();
   const answers = await git.names(['check-attr', '-z', '--stdin', 'filter'], {
     input: changes.map((change) => `${change.path}\0`).join(''),
@@ -244,7 +244,7 @@ async function filteredPaths(git: Git, changes: readonly Change[]): Promise<Read
 }
 
 /** Returns the weight of a change in bytes: the size of new and binary files, else the share of lines that are new. */
-function weightOf(change: Change, content: Buffer): number {
+function weightOf(change: PathChange, content: Buffer): number {
   if (change.oldId === null || change.insertions === null) return content.length;
   let lines = 1;
   for (let at = content.indexOf(10); at !== -1; at = content.indexOf(10, at + 1)) lines++;
@@ -258,7 +258,7 @@ function newSince(before: readonly string[], after: readonly string[]): readonly
 }
 
 /** Also withholds changes at paths above or below a withheld one, whose old entry stays and would be in their way. */
-function withholdNeighbours(changes: readonly Change[], withheld: Map<string, string>): void {
+function withholdNeighbours(changes: readonly PathChange[], withheld: Map<string, string>): void {
   const kept = changes
     .filter((change) => change.oldId !== null && withheld.has(change.path))
     .map((change) => change.path);

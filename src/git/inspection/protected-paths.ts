@@ -40,7 +40,7 @@ export const LOOP_STATE: readonly string[] = [
   ...STATE_OF_OTHERS,
 ];
 
-const loopState = matcher([
+const loopState = createPathMatcher([
   ...[...LOOP_STATE, 'state/**', 'logs/**'].map((name) => `**/.ralph/${name}`),
   ...STATE_OF_OTHERS,
   // A message to the loop, which reads and removes it.
@@ -70,7 +70,7 @@ export function isLoopState(path: string): boolean {
   return loopState(path);
 }
 
-const isProtectedName = matcher([...protectedGlobs, '**/.git', '**/.git/**']);
+const isProtectedName = createPathMatcher([...protectedGlobs, '**/.git', '**/.git/**']);
 
 /**
  * Returns true for paths that may be published only if a glob of `allow-protected-paths` names them, in any form that
@@ -99,7 +99,7 @@ function lenientForm(path: string): string {
 }
 
 /** Returns a matcher of paths against globs: `*` and `?` stay within a folder, `**` does not. */
-export function matcher(globs: readonly string[]): (path: string) => boolean {
+export function createPathMatcher(globs: readonly string[]): (path: string) => boolean {
   const patterns = globs.map(
     (glob) =>
       new RegExp(

@@ -13,7 +13,7 @@ import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Review } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { shownName } from '../names.ts';
-import { type Change, changesOfEach, type Objects, withObjects } from '../objects.ts';
+import { type PathChange, changesOfEach, type Objects, withObjects } from '../objects.ts';
 import type { Inspection } from './inspection.ts';
 
 /** A file that the server refused. `content` limits the refusal to this content; null means any content. */
@@ -101,7 +101,7 @@ async function commitsOfTasks(git: Git, { fork, roots, tip }: BranchCommits): Pr
 /** Returns the published files that a reviewer should look at first. */
 export async function lookAtOf(
   objects: Objects,
-  changes: readonly Change[],
+  changes: readonly PathChange[],
   folder: Folder,
 ): Promise<readonly LookAt[]> {
   const asked = changes.flatMap((change) => [...(readsTexts(bare(change)) ? [change.oldId] : []), change.newId]);
@@ -134,7 +134,7 @@ export async function lookAtOf(
   return joinLookAt(found, changedOutside(folder, outside));
 }
 
-function bare({ path, oldId, newId }: Change): Pick<ReviewedChange, 'path' | 'kind'> {
+function bare({ path, oldId, newId }: PathChange): Pick<ReviewedChange, 'path' | 'kind'> {
   return { path: shownName(path), kind: oldId === null ? 'added' : newId === null ? 'deleted' : 'changed' };
 }
 

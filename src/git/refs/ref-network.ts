@@ -9,11 +9,11 @@ import {
   withoutAddresses,
 } from '../../core/refusals/refusal.ts';
 import { createRedactor } from '../../core/text/redact.ts';
-import { cut } from '../../core/text/phrase.ts';
+import { cutText } from '../../core/text/phrase.ts';
 import { textOf } from '../../errors.ts';
 import type { Unavailable } from '../../ports/state.ts';
 import { withNamedWait } from '../../ports/waits.ts';
-import { authorization, type Git, type GitAnswer, withBareRepository } from '../git.ts';
+import { authorizationVariables, type Git, type GitAnswer, withBareRepository } from '../git.ts';
 
 /** `refused` lasts until a person changes something; `unavailable` may pass, or the cause is unknown. `why` names the fix. */
 interface StateRefusal {
@@ -118,7 +118,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   const { url, access, workFolder, env, now, timeoutMs = 10_000, retryAfterMs = 1_000 } = options;
   const objectsFolder = join(workFolder, 'objects');
   const isOwn = access.kind === 'own';
-  const variables = isOwn ? {} : authorization(url, access.token);
+  const variables = isOwn ? {} : authorizationVariables(url, access.token);
   const redact = createRedactor([isOwn ? passwordOf(url) : access.token]);
   /** The instant of the last timeout of each command. */
   const timedOutAt = new Map<NetworkCommand, number>();
@@ -217,7 +217,7 @@ export function explainStateRefusal(
   words: string,
   { url, isOwn }: { readonly url: string; readonly isOwn: boolean },
 ): StateRefusal {
-  const answer = cut(words.trim().replaceAll(/\s*\n\s*/g, '; '), 500).replace(/\.$/, '');
+  const answer = cutText(words.trim().replaceAll(/\s*\n\s*/g, '; '), 500).replace(/\.$/, '');
   const refusal = parseRefusal(words);
   const who = isOwn ? 'your git credentials' : 'the token';
   if (/could not resolve host|couldn't resolve host|name or service not known/i.test(answer))

@@ -3,11 +3,11 @@ import { MINUTE_MS } from '../../core/countdown.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
 import { explainRefusal, foldersOf, isBranchName, isTransient, parseRefusal } from '../../core/refusals/refusal.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { PushResult, Remote } from '../../ports/repository.ts';
-import { authorization, basicCredentials, type Git, type GitAnswer, lastWords } from '../git.ts';
+import { authorizationVariables, basicCredentials, type Git, type GitAnswer, lastWords } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { adviceOnReading } from '../refusal.ts';
 import { inspectOutgoing } from './outgoing.ts';
@@ -40,23 +40,25 @@ export interface RemoteOptions {
   readonly commandTimeoutMs?: number;
 }
 
+/** Returns the options with the texts that no message may show: the token, plain and encoded. */
 export function sourceOf(options: RemoteOptions): RemoteOptions & { readonly hide: readonly string[] } {
   return { ...options, hide: [options.token, basicCredentials(options.token)] };
 }
 
+/** Returns the credentials and time limits of commands that talk to the remote. */
 export function networkOf({
   url,
   token,
   retryAfterMs = 2000,
   commandTimeoutMs = 2 * MINUTE_MS,
 }: RemoteOptions): Network {
-  return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
+  return { variables: authorizationVariables(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
 
 /** Returns the base branch and the rules for inspecting commits; the server itself says which commits its base branch has. */
 export function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
   const network = networkOf(options);
-  return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => ask(from, args, network) };
+  return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => askRemote(from, args, network) };
 }
 
 /** Returns the result of a push that did not succeed. */
@@ -85,7 +87,8 @@ export function nameProblem({ branchPrefix }: RemoteOptions, branch: string): st
   return isBranchName(branch) ? null : `"${branch}" cannot be the name of a branch.`;
 }
 
-export function rejected(why: string): { readonly kind: 'rejected'; readonly why: string } {
+/** Creates the answer for a push that the server rejected. */
+export function rejectedAnswer(why: string): { readonly kind: 'rejected'; readonly why: string } {
   return { kind: 'rejected', why };
 }
 
@@ -101,19 +104,20 @@ interface Network {
 }
 
 /** Runs a command that is safe to repeat, and repeats it once if the server was not reached. A refusal is final. */
-export async function ask(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
+export async function askRemote(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
   const answer = await git.answer(args, network);
   if (answer.exitCode === 0 || !isTransient(answer.stderr)) return answer;
   await pause(network.retryAfterMs);
   return await git.answer(args, network);
 }
 
+/** Returns the tips of the remote branches that start with `start`, and of those whose name is a folder of it. Throws if the remote cannot be read. */
 export async function readBranches(
   git: Git,
   { url, start, network }: Question & { readonly start: string },
 ): Promise<Readonly<Record<string, ObjectId>>> {
   const folders = foldersOf(start.slice('refs/heads/'.length)).map((name) => `refs/heads/${name}`);
-  const listed = await ask(git, ['ls-remote', '--quiet', url, `${start}*`, ...folders], network);
+  const listed = await askRemote(git, ['ls-remote', '--quiet', url, `${start}*`, ...folders], network);
   if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
   return Object.fromEntries(
     parseRefs(listed.stdout)
@@ -122,11 +126,12 @@ export async function readBranches(
   );
 }
 
+/** Returns the tip of a remote ref and the default branch, each null if it is missing. Throws if the remote cannot be read. */
 export async function readRemote(
   git: Git,
   { url, ref, network }: Question & { readonly ref: string },
 ): Promise<{ readonly tip: ObjectId | null; readonly defaultBranch: string | null }> {
-  const listed = await ask(git, ['ls-remote', '--quiet', '--symref', url, 'HEAD', ref], network);
+  const listed = await askRemote(git, ['ls-remote', '--quiet', '--symref', url, 'HEAD', ref], network);
   if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
   const refs = parseRefs(listed.stdout);
   const symbolic = refs.find(({ name, value }) => name === 'HEAD' && value.startsWith('ref: '))?.value;
@@ -140,6 +145,6 @@ function unreadable(url: string, stderr: string): UserError {
   const words = lastWords(stderr);
   return new UserError(
     'infrastructure',
-    `The branches of ${url} cannot be read: ${sentence(words)} ${adviceOnReading(words)}`,
+    `The branches of ${url} cannot be read: ${completeSentence(words)} ${adviceOnReading(words)}`,
   );
 }

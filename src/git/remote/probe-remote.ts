@@ -4,7 +4,15 @@ import type { PushObstacle, PushResult } from '../../ports/repository.ts';
 import { type Git, remoteWords } from '../git.ts';
 import { treeOf } from '../objects.ts';
 import { LOST_COMMITS } from '../refusal.ts';
-import { ask, nameProblem, networkOf, outgoingProblem, refusedBy, rejected, type RemoteOptions } from './ask-remote.ts';
+import {
+  askRemote,
+  nameProblem,
+  networkOf,
+  outgoingProblem,
+  refusedBy,
+  rejectedAnswer,
+  type RemoteOptions,
+} from './ask-remote.ts';
 import { wordsOf } from './remote-answers.ts';
 
 /** Returns what would make every push of a run fail, or null if nothing is known. Probes creating `newBranch`, or without one the token's permission. */
@@ -25,7 +33,7 @@ export async function pushObstacle(
   // This push is never sent: the server says who may push before it learns what is pushed.
   const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
   const name = `refs/heads/${options.branchPrefix}permission-check`;
-  const tried = await ask(
+  const tried = await askRemote(
     git,
     ['push', '--dry-run', '--porcelain', '--no-verify', options.url, `${commit}:${name}`],
     networkOf(options),
@@ -66,7 +74,7 @@ async function sendDoomed(
   const [ref, below] = [`refs/heads/${branch}`, `refs/heads/${branch}/probe`];
   const { url } = options;
   const how = ['push', '--porcelain', '--atomic', '--no-verify', '--no-follow-tags'];
-  const tried = await ask(git, [...how, url, `${commit}:${ref}`, `${commit}:${below}`], networkOf(options));
+  const tried = await askRemote(git, [...how, url, `${commit}:${ref}`, `${commit}:${below}`], networkOf(options));
   if (tried.exitCode === 0) {
     // A server that is not git itself may accept both.
     await git.answer(['push', '--porcelain', '--no-verify', url, `:${below}`], networkOf(options));
@@ -89,10 +97,10 @@ export async function probePush(
   { branch, at }: { readonly branch: string; readonly at: ObjectId },
 ): Promise<PushResult> {
   const tree = await treeOf(git, at);
-  if (tree === null) return rejected(LOST_COMMITS);
+  if (tree === null) return rejectedAnswer(LOST_COMMITS);
   const commit = await probeCommit(git, options, { tree, parents: [at] });
   const problem = await outgoingProblem(git, options, { branch, commit, since: at });
-  return problem === null ? sendDoomed(git, options, { branch, commit }) : rejected(problem);
+  return problem === null ? sendDoomed(git, options, { branch, commit }) : rejectedAnswer(problem);
 }
 
 /** The folder of GitHub's workflows, which a token may change only with a separate permission. */

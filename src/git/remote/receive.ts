@@ -5,7 +5,7 @@ import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
 import type { Folder } from '../../core/folder.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { problemOfOwnMessage, taskInMessage } from '../../core/text/commit-message.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import type { CommitRange, Received, ReceivedBranch, Remade, TaskPaths } from '../../ports/repository.ts';
 import { PUBLISHED_REF } from '../checkout/quarantine.ts';
 import { type Git, type GitAnswer, lastWords, withBareRepository } from '../git.ts';
@@ -51,7 +51,7 @@ export async function receiveBranch(
       const known = await ask(git, ['fetch', ...PLAIN, ...how, url, `${commit ?? ''}:refs/heads/${commit ?? ''}`]);
       if (known.exitCode !== 0)
         return refused(
-          `The commit ${commit ?? ''} that the work builds on could not be fetched: ${sentence(lastWords(known.stderr))}`,
+          `The commit ${commit ?? ''} that the work builds on could not be fetched: ${completeSentence(lastWords(known.stderr))}`,
         );
     }
     let left = fork;
@@ -67,11 +67,12 @@ export async function receiveBranch(
         await ask(git, ['fetch', ...PLAIN, '--depth=1', url, `${base}:refs/heads/${base}`]);
         taken = await take();
       }
-      if (taken.exitCode !== 0) return refused(`Its commits cannot be read: ${sentence(lastWords(taken.stderr))}`);
+      if (taken.exitCode !== 0)
+        return refused(`Its commits cannot be read: ${completeSentence(lastWords(taken.stderr))}`);
       const tip = await git.text(['rev-parse', `${PUBLISHED_REF}^{commit}`]);
       if (tip !== bundle.commit) return refused(`Its commits end at ${tip}, and not at ${bundle.commit}.`);
       const malformed = await findMalformation(git, { commit: tip, since });
-      if (malformed !== null) return refused(`Its commits are not well formed: ${sentence(malformed)}`);
+      if (malformed !== null) return refused(`Its commits are not well formed: ${completeSentence(malformed)}`);
       const words = await readOwnMessages(git, { tip, since, base }, { identity, coAuthors, names });
       if (words.why !== null) return refused(words.why);
       if (words.hasMerged) left = base;

@@ -6,7 +6,7 @@ import type { Head, Written } from '../../ports/state.ts';
 import type { Git, GitAnswer } from '../git.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import {
-  ask,
+  askRemote,
   baseOf,
   nameProblem,
   networkOf,
@@ -16,7 +16,7 @@ import {
   readBranches,
   readRemote,
   refusedBy,
-  rejected,
+  rejectedAnswer,
   type RemoteOptions,
   sourceOf,
 } from './ask-remote.ts';
@@ -46,7 +46,7 @@ export function createRemote(options: RemoteOptions): Remote {
         }),
       ),
     receive: (branch) =>
-      receiveBranch(branch, { ...sourceOf(options), ask: (git, args) => ask(git, args, networkOf(options)) }),
+      receiveBranch(branch, { ...sourceOf(options), ask: (git, args) => askRemote(git, args, networkOf(options)) }),
     deleteBranch: (branch) => run((git) => deleteBranch(git, options, branch)),
   };
 }
@@ -62,21 +62,24 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   const ref = `refs/heads/${branch}`;
   const network = networkOf(options);
   const misnamed = nameProblem(options, branch);
-  if (misnamed !== null) return rejected(misnamed);
+  if (misnamed !== null) return rejectedAnswer(misnamed);
 
   const there = await readRemote(git, { url, ref, network });
   if (there.defaultBranch === branch)
-    return rejected(
+    return rejectedAnswer(
       `"${branch}" is the default branch of ${url}, which is never pushed to. Choose another branch-prefix.`,
     );
   if (there.tip === commit) return { kind: 'pushed' };
   const published =
     there.tip === since
       ? since
-      : await newestPublished(git, commit, { ...sourceOf(options), ask: (from, args) => ask(from, args, network) });
-  if (published === null) return rejected(NOT_PUBLISHED);
+      : await newestPublished(git, commit, {
+          ...sourceOf(options),
+          ask: (from, args) => askRemote(from, args, network),
+        });
+  if (published === null) return rejectedAnswer(NOT_PUBLISHED);
   const objection = await inspectOutgoing(git, { commit, since: published }, baseOf(options));
-  if (objection !== null) return rejected(objection);
+  if (objection !== null) return rejectedAnswer(objection);
   if (!isExpected(there.tip, start)) return await pushAside(git, options, { branch, commit, tip: there.tip });
   if (start.kind === 'continue' && there.tip === null)
     log.info(`Branch ${branch} was removed during this run (as merging a pull request can do); it is created again.`);
@@ -98,7 +101,7 @@ type PushingWithState = Parameters<Remote['pushWithState']>[0];
 
 async function inspectAndPush(git: Git, options: RemoteOptions, push: PushingOn): Promise<PushResult> {
   const problem = await outgoingProblem(git, options, push);
-  return problem === null ? pushOn(git, options, push) : rejected(problem);
+  return problem === null ? pushOn(git, options, push) : rejectedAnswer(problem);
 }
 
 /** Pushes the branch and the state in one request. If that is forbidden, the branch is pushed alone: a refusal of the state must not hold it up. */
@@ -108,7 +111,7 @@ async function pushWithState(
   push: PushingWithState,
 ): Promise<PushedWithState> {
   const problem = await outgoingProblem(git, options, push);
-  if (problem !== null) return rejected(problem);
+  if (problem !== null) return rejectedAnswer(problem);
   const { along } = push;
   const alone = async (state: Written | null): Promise<PushedWithState> => {
     const pushed = await pushOn(git, options, push);
@@ -137,7 +140,7 @@ function sendBoth(
   { branch, commit, at, along, head }: PushingWithState & { readonly head: Head },
 ): Promise<GitAnswer> {
   const ref = `refs/heads/${branch}`;
-  return ask(
+  return askRemote(
     git,
     [
       'push',
@@ -174,7 +177,7 @@ async function sendOn(
   { commit, at }: { readonly commit: ObjectId; readonly at: ObjectId | null },
 ): Promise<PushResult> {
   const lease = `--force-with-lease=${ref}:${at ?? ''}`;
-  const pushed = await ask(
+  const pushed = await askRemote(
     git,
     ['push', '--porcelain', '--no-verify', '--no-follow-tags', lease, url, `${commit}:${ref}`],
     network,
@@ -191,13 +194,13 @@ async function deleteBranch(
   const ref = `refs/heads/${branch}`;
   const question = { url, ref, network: networkOf(options) };
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
-    return rejected(
+    return rejectedAnswer(
       `"${branch}" does not start with the branch prefix "${branchPrefix}", and no other branch is ever deleted.`,
     );
   if (!isBranchName(branch)) return { kind: 'gone' };
   const there = await readRemote(git, question);
   if (there.defaultBranch === branch)
-    return rejected(`"${branch}" is the default branch of ${url}, which is never deleted.`);
+    return rejectedAnswer(`"${branch}" is the default branch of ${url}, which is never deleted.`);
   if (there.tip === null) return { kind: 'gone' };
   if (there.tip !== head) return { kind: 'moved' };
   const removed = await deleteIfAt(git, question, head);
@@ -207,7 +210,7 @@ async function deleteBranch(
   if (tip === null) return { kind: 'gone' };
   if (tip !== head) return { kind: 'moved' };
   const refused = refusedBy(removed);
-  return refused.kind === 'refused' ? refused : rejected(refused.why);
+  return refused.kind === 'refused' ? refused : rejectedAnswer(refused.why);
 }
 
 /** Deletes the branch if `tip` is still its tip. */
@@ -245,7 +248,7 @@ async function pushAside(
     obstacle === null
       ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`
       : `This run's commits could not be saved on ${name} either and are lost: ${obstacle}`;
-  return rejected(
+  return rejectedAnswer(
     `Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it in the meantime. Nothing was overwritten; the next run continues from there. ${kept}`,
   );
 }
@@ -258,7 +261,7 @@ async function send(
   { url, ref, network }: Question & { readonly ref: string },
   commit: ObjectId,
 ): Promise<PushResult> {
-  const pushed = await ask(
+  const pushed = await askRemote(
     git,
     ['push', '--porcelain', '--no-verify', '--no-follow-tags', url, `${commit}:${ref}`],
     network,
@@ -266,7 +269,7 @@ async function send(
   if (pushed.exitCode === 0) return { kind: 'pushed' };
   // git blames the server even if it cannot read our own objects.
   const complete = await git.answer(['rev-list', '--objects', '--quiet', commit]);
-  return complete.exitCode === 0 ? refusedBy(pushed) : rejected(LOST_COMMITS);
+  return complete.exitCode === 0 ? refusedBy(pushed) : rejectedAnswer(LOST_COMMITS);
 }
 
 function isExpected(tip: ObjectId | null, start: Publishing['start']): boolean {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { createInflateRaw } from 'node:zlib';
 import { createLogTail, type LogWindow } from '../../core/feedback/checks/log-tail.ts';
 import type { Annotation, CheckDetails, CheckNow } from '../../core/feedback/pull-request-now.ts';
-import { cut, flatten, sentence } from '../../core/text/phrase.ts';
+import { cutText, flattenText, completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { type Client, type ForgeOptions, type Octokit, usualPace } from '../client.ts';
 import { fetchFor } from '../proxied-fetch.ts';
@@ -219,8 +219,8 @@ function whyBroken(error: unknown, limitMs: number): string {
   if (error.name === 'TimeoutError')
     return `The log of the job did not arrive within ${String(limitMs / 1000)} s: its end is missing.`;
   const { message } = error.cause instanceof Error ? error.cause : error;
-  const words = flatten(message).replace(/https?:\/\/\S+/g, 'its storage');
-  return `The log of the job could not be downloaded: ${sentence(cut(words, 200))}`;
+  const words = flattenText(message).replace(/https?:\/\/\S+/g, 'its storage');
+  return `The log of the job could not be downloaded: ${completeSentence(cutText(words, 200))}`;
 }
 
 /**

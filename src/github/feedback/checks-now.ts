@@ -1,7 +1,13 @@
 import type { CheckNow } from '../../core/feedback/pull-request-now.ts';
-import { cut, flatten, sentence } from '../../core/text/phrase.ts';
+import { cutText, flattenText, completeSentence } from '../../core/text/phrase.ts';
 import { graphqlAnswerOf, isServerFailure } from '../graphql/errors.ts';
-import { type CommitAnswer, type RunAnswer, shown, type StatusAnswer, type SuiteAnswer } from './pull-request-query.ts';
+import {
+  type CommitAnswer,
+  type CheckRunAnswer,
+  shownEntries,
+  type StatusAnswer,
+  type SuiteAnswer,
+} from './pull-request-query.ts';
 
 /** The parts of a pull request's checks that the token may not read. */
 export interface RefusedParts {
@@ -25,7 +31,7 @@ const MAX_SUMMARY_CHARS = 4_000;
 
 /** Returns all checks of a commit, oldest first. */
 export function checksOf(commit: CommitAnswer | null): readonly CheckNow[] {
-  const suites = shown(commit?.checkSuites).flatMap(ofSuite);
+  const suites = shownEntries(commit?.checkSuites).flatMap(ofSuite);
   const statuses = (commit?.status?.contexts ?? []).map(ofStatus);
   return [...suites, ...statuses].toSorted(
     (left, right) =>
@@ -44,7 +50,9 @@ function ofSuite(suite: SuiteAnswer): readonly CheckNow[] {
     run === null
       ? null
       : { path: run.file?.path ?? null, name: run.workflow.name, run: run.databaseId ?? 0, event: run.event };
-  const runs = new Map([...shown(suite.runs), ...shown(suite.failed)].map((one, index) => [idOf(one) ?? -index, one]));
+  const runs = new Map(
+    [...shownEntries(suite.runs), ...shownEntries(suite.failed)].map((one, index) => [idOf(one) ?? -index, one]),
+  );
   const checks = [...runs.values()].map((one) => ofRun(one, app?.slug ?? null, workflow));
   // GitHub lets a person approve a run before it creates the run's jobs.
   if (run === null || (checks.length > 0 && conclusion !== 'ACTION_REQUIRED')) return checks;
@@ -64,7 +72,7 @@ function ofSuite(suite: SuiteAnswer): readonly CheckNow[] {
   return [...checks, ofAll];
 }
 
-function ofRun(run: RunAnswer, app: string | null, workflow: CheckNow['workflow']): CheckNow {
+function ofRun(run: CheckRunAnswer, app: string | null, workflow: CheckNow['workflow']): CheckNow {
   const { name, status, conclusion, startedAt, completedAt, detailsUrl: url, title, summary } = run;
   const at = completedAt ?? startedAt;
   return {
@@ -75,7 +83,7 @@ function ofRun(run: RunAnswer, app: string | null, workflow: CheckNow['workflow'
     workflow,
     result: resultOf(status, conclusion),
     conclusion: (conclusion ?? status).toLowerCase(),
-    summary: cut([title, summary].filter(Boolean).join('\n\n'), MAX_SUMMARY_CHARS),
+    summary: cutText([title, summary].filter(Boolean).join('\n\n'), MAX_SUMMARY_CHARS),
     url,
     began: startedAt === null ? null : Date.parse(startedAt),
     at: at === null ? null : Date.parse(at),
@@ -92,7 +100,7 @@ function ofStatus({ context, state, description, targetUrl: url, createdAt }: St
     workflow: null,
     result: statusResults[state] ?? 'running',
     conclusion: state.toLowerCase(),
-    summary: cut(description ?? '', MAX_SUMMARY_CHARS),
+    summary: cutText(description ?? '', MAX_SUMMARY_CHARS),
     url,
     began: null,
     at: Date.parse(createdAt),
@@ -100,7 +108,7 @@ function ofStatus({ context, state, description, targetUrl: url, createdAt }: St
 }
 
 /** Returns the id of a check run. If GraphQL gives no number, the address of a job ends in it. */
-function idOf({ databaseId, detailsUrl }: RunAnswer): number | null {
+function idOf({ databaseId, detailsUrl }: CheckRunAnswer): number | null {
   return databaseId ?? (Number(/\/job\/(\d{1,15})$/.exec(detailsUrl ?? '')?.[1] ?? 0) || null);
 }
 
@@ -171,7 +179,8 @@ function partAt(path: readonly unknown[]): Part | null {
 }
 
 function whyRefused(message: string, needed: readonly string[]): string {
-  if (!/^Resource not accessible by/i.test(message)) return sentence(`GitHub answers: ${cut(flatten(message), 300)}`);
+  if (!/^Resource not accessible by/i.test(message))
+    return completeSentence(`GitHub answers: ${cutText(flattenText(message), 300)}`);
   const permissions = needed.map((permission) => `\`${permission}\``).join(' and ');
   return `The token may not read them. Add ${permissions} under \`permissions:\` in the workflow, or to the token that the input \`github-token\` gets.`;
 }

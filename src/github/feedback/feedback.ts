@@ -13,7 +13,7 @@ import {
   EARLIER_CHECKS_QUERY,
   type EarlierChecksAnswer,
   type Nodes,
-  shown,
+  shownEntries,
 } from './pull-request-query.ts';
 import {
   askWithKnownFields,
@@ -187,9 +187,11 @@ function waitingPullRequests({ ask }: Client, prefix: string): Promise<readonly 
         return readPage();
       });
       const { pullRequests, defaultBranchRef } = answer.repository;
-      const isStrict = shown(defaultBranchRef?.rules).some((rule) => rule.parameters?.strictRequiredStatusChecksPolicy);
+      const isStrict = shownEntries(defaultBranchRef?.rules).some(
+        (rule) => rule.parameters?.strictRequiredStatusChecksPolicy,
+      );
       const strictBase = isStrict ? (defaultBranchRef?.name ?? null) : null;
-      found.push(...shown(pullRequests).flatMap((pull) => toWaiting(pull, { prefix, strictBase })));
+      found.push(...shownEntries(pullRequests).flatMap((pull) => toWaiting(pull, { prefix, strictBase })));
       after = pullRequests.pageInfo.endCursor;
       if (!pullRequests.pageInfo.hasNextPage || after === null) break;
     }
@@ -203,7 +205,7 @@ function toWaiting(
 ): readonly WaitingPullRequest[] {
   const { number, headRefName: branch, headRefOid: head, baseRef, baseRefOid, baseRefName: baseBranch } = pull;
   if (pull.isCrossRepository || !branch.startsWith(prefix)) return [];
-  const state = shown(pull.commits)[0]?.commit.statusCheckRollup?.state ?? '';
+  const state = shownEntries(pull.commits)[0]?.commit.statusCheckRollup?.state ?? '';
   return [
     {
       ...{ number, branch, head, base: baseRef?.target?.oid ?? baseRefOid, baseBranch },

@@ -6,7 +6,7 @@ import type {
   ThreadComment,
   ThreadNow,
 } from '../../core/feedback/pull-request-now.ts';
-import { cut, flatten, sentence } from '../../core/text/phrase.ts';
+import { cutText, flattenText, completeSentence } from '../../core/text/phrase.ts';
 import { type Client, type ForgeOptions, type Octokit, type RepositoryName, toAccount, usualPace } from '../client.ts';
 import { graphqlAnswerOf, isUnknownField, mayWorkInParts } from '../graphql/errors.ts';
 import { readAllowedParts, checksOf, type RefusedParts } from './checks-now.ts';
@@ -21,7 +21,7 @@ import {
   pullRequestQuery,
   type ReviewAnswer,
   conversationQuery,
-  shown,
+  shownEntries,
   SMALL_PAGE,
   type ThreadAnswer,
   type ThreadPage,
@@ -102,7 +102,7 @@ async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string):
     const { data, refused } = await readAllowedParts(
       octokit.graphql<PullRequestAnswer>(pullRequestQuery(lacking), { ...at, branch: `refs/heads/${branch}` }),
     );
-    const [pull] = shown(data.repository.ref?.associatedPullRequests);
+    const [pull] = shownEntries(data.repository.ref?.associatedPullRequests);
     return pull === undefined || pull.isCrossRepository ? null : { pull, refused, page: MOST_THREADS, lacking };
   });
 }
@@ -115,7 +115,7 @@ async function readInParts(octokit: Octokit, at: RepositoryName, branch: string)
   const variables = { ...at, branch: `refs/heads/${branch}` };
   return askWithKnownFields(async (lacking) => {
     const { repository } = await octokit.graphql<PullRequestAnswer>(conversationQuery(lacking), variables);
-    const [pull] = shown(repository.ref?.associatedPullRequests);
+    const [pull] = shownEntries(repository.ref?.associatedPullRequests);
     if (pull === undefined || pull.isCrossRepository) return null;
     const [head, base] = [await checksPart('head'), await checksPart('base')];
     const { commits = { nodes: null } } = head.found;
@@ -131,12 +131,12 @@ async function readInParts(octokit: Octokit, at: RepositoryName, branch: string)
       const { data, refused } = await askWithKnownFields((lacking) =>
         readAllowedParts(octokit.graphql<ChecksAnswer>(checksQuery(part, lacking), variables)),
       );
-      return { found: shown(data.repository.ref?.associatedPullRequests)[0] ?? {}, refused };
+      return { found: shownEntries(data.repository.ref?.associatedPullRequests)[0] ?? {}, refused };
     } catch (error) {
       if (!mayWorkInParts(error)) throw error;
       const [first] = graphqlAnswerOf(error).errors ?? [];
       const words = first?.message ?? (error instanceof Error ? error.message : '');
-      const why = sentence(`GitHub answers: ${cut(flatten(words), 300)}`);
+      const why = completeSentence(`GitHub answers: ${cutText(flattenText(words), 300)}`);
       // A field that a server does not know today stays unknown, so this failure is lasting.
       const isTemporary = first === undefined || !isUnknownField(first);
       return { found: {}, refused: { checks: why, statuses: null, isTemporary } };
@@ -162,7 +162,7 @@ async function allThreads(
   const isOpen = ({ isResolved }: ThreadAnswer): boolean => !isResolved;
   let page: ThreadPage = reviewThreads;
   let unread = page.totalCount - (page.nodes?.length ?? 0);
-  const open = shown(page).filter(isOpen);
+  const open = shownEntries(page).filter(isOpen);
   for (let more = 0; more < MORE_PAGES && open.length < MOST_THREADS && page.pageInfo.hasPreviousPage; more += 1) {
     const { repository } = await octokit.graphql<ThreadsAnswer>(threadsQuery(size, lacking), {
       ...at,
@@ -171,7 +171,7 @@ async function allThreads(
     });
     page = repository.pullRequest.reviewThreads;
     unread -= page.nodes?.length ?? 0;
-    open.unshift(...shown(page).filter(isOpen));
+    open.unshift(...shownEntries(page).filter(isOpen));
   }
   const threads = open
     .map(toThread)
@@ -202,19 +202,19 @@ function toPullRequest({
     mergeable,
     threads: threads.open,
     moreThreads: threads.more,
-    reviews: shown(pull.reviews).flatMap(toReview),
+    reviews: shownEntries(pull.reviews).flatMap(toReview),
     checks:
       refused.checks === null
-        ? { kind: 'known', head: checksOf(shown(pull.commits)[0]?.commit ?? null), base: checksOf(base) }
+        ? { kind: 'known', head: checksOf(shownEntries(pull.commits)[0]?.commit ?? null), base: checksOf(base) }
         : { kind: 'unreadable', why: refused.checks, ...(refused.isTemporary ? { isTemporary: true } : {}) },
   };
 }
 
 /** Converts a thread; returns null if nothing in it was submitted yet. */
 function toThread(answer: ThreadAnswer): ThreadNow | null {
-  const [first] = shown(answer.first).flatMap(toComment);
+  const [first] = shownEntries(answer.first).flatMap(toComment);
   if (first === undefined) return null;
-  const others = shown(answer.newest)
+  const others = shownEntries(answer.newest)
     .filter(({ isMinimized }) => !isMinimized)
     .flatMap(toComment)
     .filter(({ id }) => id !== first.id);

@@ -1,5 +1,5 @@
 import { ACCOUNT_FRAGMENT, type Actor } from '../client.ts';
-import { standing, withoutLacking, type Lacking, type StandingAnswer } from './standing.ts';
+import { standingFields, withoutLacking, type Lacking, type StandingAnswer } from './standing.ts';
 
 /** Maximum number of unresolved threads, and of threads per page. */
 export const MOST_THREADS = 100;
@@ -66,7 +66,7 @@ const ofPullRequest = (fields: string) => `query ($owner: String!, $repo: String
 }`;
 
 const conversationFields = (lacking: Lacking, page: number) =>
-  `number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${standing(lacking)}
+  `number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${standingFields(lacking)}
           reviewThreads(last: ${String(page)}) { ${THREADS} }
           reviews(last: ${String(page)}) { nodes { fullDatabaseId url state body submittedAt author { ...Account } } }`;
 
@@ -137,7 +137,7 @@ export interface EarlierChecksAnswer {
 
 /** Returns the commits before a commit, oldest first. */
 export function commitsBefore({ parents }: Pick<EarlierCommit, 'parents'>): readonly CommitAnswer[] {
-  return shown(parents).flatMap((parent) => [...commitsBefore(parent), parent]);
+  return shownEntries(parents).flatMap((parent) => [...commitsBefore(parent), parent]);
 }
 
 export interface PullRequestAnswer {
@@ -233,11 +233,11 @@ export interface SuiteAnswer {
     readonly workflow: { readonly name: string };
     readonly file?: { readonly path: string } | null;
   } | null;
-  readonly runs: Nodes<RunAnswer> | null;
-  readonly failed?: Nodes<RunAnswer> | null;
+  readonly runs: Nodes<CheckRunAnswer> | null;
+  readonly failed?: Nodes<CheckRunAnswer> | null;
 }
 
-export interface RunAnswer {
+export interface CheckRunAnswer {
   readonly databaseId: number | null;
   readonly name: string;
   readonly status: string;
@@ -259,6 +259,6 @@ export interface StatusAnswer {
 }
 
 /** Returns the entries that GitHub could show. */
-export function shown<T>(list: Nodes<T> | null | undefined): readonly T[] {
+export function shownEntries<T>(list: Nodes<T> | null | undefined): readonly T[] {
   return (list?.nodes ?? []).filter((node) => node !== null);
 }

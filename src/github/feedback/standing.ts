@@ -34,7 +34,7 @@ export type Lacking = ReadonlySet<string>;
 const noFieldLacks: Lacking = new Set();
 
 /** Returns the fields that hold people's decisions on a pull request (draft, reviews, auto-merge), for a query with `ACCOUNT_FRAGMENT`. */
-export function standing(lacking: Lacking): string {
+export function standingFields(lacking: Lacking): string {
   const known = Object.entries(OPTIONAL).filter(([name]) => !lacking.has(name));
   return `id isDraft reviewDecision ${known.map(([, field]) => field).join(' ')}
     latestOpinionatedReviews(first: 50, writersOnly: true) { nodes { state author { ...Account } } }`;
@@ -51,6 +51,7 @@ export interface StandingAnswer {
   } | null;
 }
 
+/** Converts GitHub's answer to the decisions of people on a pull request. */
 export function toStanding(answer: StandingAnswer): ReviewState {
   const { id, isDraft, reviewDecision, autoMergeRequest = null, isInMergeQueue = false } = answer;
   const opinions = (answer.latestOpinionatedReviews?.nodes ?? []).filter((node) => node !== null);
@@ -70,6 +71,7 @@ export function toStanding(answer: StandingAnswer): ReviewState {
   };
 }
 
+/** Returns the reviewers' decision in Ralph's words, or null if no review is required. */
 export function decisionOf(answer: StandingAnswer['reviewDecision']): ReviewState['decision'] {
   return answer === null ? null : decisions[answer];
 }
@@ -98,7 +100,7 @@ const headQuery = (lacking: Lacking) => `query ($owner: String!, $repo: String!,
   repository(owner: $owner, name: $repo) {
     ref(qualifiedName: $branch) {
       associatedPullRequests(states: OPEN, first: 1, orderBy: { field: CREATED_AT, direction: DESC }) {
-        nodes { isCrossRepository mergeable ${standing(lacking)} }
+        nodes { isCrossRepository mergeable ${standingFields(lacking)} }
       }
     }
   }
@@ -134,6 +136,7 @@ export async function readStanding(
   return { ...toStanding(pull), mergeable: mergeabilityOf(pull.mergeable) };
 }
 
+/** Converts GitHub's word for whether a pull request can be merged. */
 export function mergeabilityOf(answer: string): PullRequestNow['mergeable'] {
   return answer === 'MERGEABLE' ? 'mergeable' : answer === 'CONFLICTING' ? 'conflicting' : 'unknown';
 }

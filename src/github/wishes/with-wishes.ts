@@ -1,4 +1,4 @@
-import { namesOf, sentence } from '../../core/text/phrase.ts';
+import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { Forge, ForgeAdapter, Wished, Wishes, WishWrites } from '../../ports/forge.ts';
 
@@ -40,7 +40,7 @@ export function withWishes(adapter: ForgeAdapter): Forge {
       try {
         return { kind: 'granted', value: await (adapter[name] as (...asked: Asked) => Promise<Granted>)(...asked) };
       } catch (error) {
-        const why = sentence(textOf(error));
+        const why = completeSentence(textOf(error));
         const reason = (error instanceof UserError ? error.reason : null) ?? why;
         const known = refused.get(reason) ?? { what: new Set(), why };
         known.what.add(WORDS[name](...asked));

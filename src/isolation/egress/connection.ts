@@ -5,7 +5,13 @@ import { connect, isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { connect as connectTls } from 'node:tls';
 import { isForbiddenAddress, parseAddress } from '../../core/isolation/addresses.ts';
-import { type EgressRules, isModelHost, isPublicHost, nameOfTarget, type Target } from '../../core/isolation/hosts.ts';
+import {
+  type EgressRules,
+  isModelHost,
+  isPublicHost,
+  nameOfTarget,
+  type HostAndPort,
+} from '../../core/isolation/hosts.ts';
 
 /** The parts of the machine's network that the proxy uses. */
 export interface Network {
@@ -27,7 +33,7 @@ export const machineNetwork: Network = {
 
 /** A requested connection: for one request of plain HTTP (`page`), or for a tunnel. */
 export interface Wanted {
-  readonly target: Target;
+  readonly target: HostAndPort;
   readonly use: 'page' | 'tunnel';
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal;
@@ -37,7 +43,7 @@ export interface Wanted {
  * The result of opening a connection. `proxy` is the proxy at which the connection ends and which takes absolute URLs,
  * or null if the connection reaches the target.
  */
-export type Opened =
+export type OpenedConnection =
   | { readonly kind: 'open'; readonly socket: Socket; readonly proxy: URL | null }
   | { readonly kind: 'private' }
   | { readonly kind: 'unreachable'; readonly why: string };
@@ -50,7 +56,7 @@ interface Ways {
 }
 
 /** Opens a connection to a target's public address, or to the proxy on the way; never throws. */
-export async function openConnection(ways: Ways, { target, use, signal: left }: Wanted): Promise<Opened> {
+export async function openConnection(ways: Ways, { target, use, signal: left }: Wanted): Promise<OpenedConnection> {
   const late = AbortSignal.timeout(ways.connectTimeoutMs);
   const signal = AbortSignal.any([left, late]);
   try {
@@ -75,7 +81,7 @@ export function proxyAuthorization(proxy: URL): string | null {
 }
 
 /** Resolves a name once and dials the very address that was checked, because a second lookup may return another one. */
-async function openDirect(network: Network, target: Target, signal: AbortSignal): Promise<Opened> {
+async function openDirect(network: Network, target: HostAndPort, signal: AbortSignal): Promise<OpenedConnection> {
   const { host, port } = target;
   const answers = parseAddress(host) === null ? await unlessAborted(network.resolve(host), signal) : [host];
   const own = new Set(network.ownAddresses().map(parseAddress));
@@ -98,11 +104,11 @@ async function openProxy(network: Network, proxy: URL, signal: AbortSignal): Pro
 interface ThroughProxy {
   readonly socket: Socket;
   readonly proxy: URL;
-  readonly target: Target;
+  readonly target: HostAndPort;
   readonly signal: AbortSignal;
 }
 
-async function openTunnel({ socket, proxy, target, signal }: ThroughProxy): Promise<Opened> {
+async function openTunnel({ socket, proxy, target, signal }: ThroughProxy): Promise<OpenedConnection> {
   const name = nameOfTarget(target);
   const authorization = proxyAuthorization(proxy);
   const request = httpRequest({
@@ -174,14 +180,16 @@ function codeOf(error: unknown): string {
 export const HTTPS_PORT = 443;
 
 /** The result of a request: its connection, or an answer from the proxy itself. */
-export type Admitted = Extract<Opened, { kind: 'open' }> | { readonly kind: 'answered'; readonly answer: Answer };
+export type ProxyDecision =
+  | Extract<OpenedConnection, { kind: 'open' }>
+  | { readonly kind: 'answered'; readonly answer: Answer };
 
 /** The checks that every request passes. */
 export interface Gate {
   /** Decides whether a connection is allowed, and opens it. */
-  readonly admit: (wanted: Wanted) => Promise<Admitted>;
+  readonly admit: (wanted: Wanted) => Promise<ProxyDecision>;
   /** Counts a connection to a target that was used for another host. `stranger` comes from `mismatchSuffix`. */
-  readonly refuse: (target: Target, stranger: string) => Answer;
+  readonly refuse: (target: HostAndPort, stranger: string) => Answer;
 }
 
 /** An answer from the proxy itself: one line of text. */
@@ -197,12 +205,12 @@ export const UNREADABLE: Answer = {
 };
 
 /** Returns the answer for an allowed target that cannot be reached. */
-export function unreachable(target: Target, why: string): Answer {
+export function unreachableAnswer(target: HostAndPort, why: string): Answer {
   return { status: 502, text: `The proxy of ralph-action cannot reach ${nameOfTarget(target)}: ${why}.` };
 }
 
 /** Returns the answer for a target that is not allowed, or that `isAllowed` but has no public address. */
-export function refusal(rules: EgressRules, target: Target, isAllowed: boolean): Answer {
+export function refusalAnswer(rules: EgressRules, target: HostAndPort, isAllowed: boolean): Answer {
   return {
     status: 403,
     text: `ralph-action does not let programs of this run reach ${nameOfTarget(target)}: ${why()}.`,
@@ -215,7 +223,7 @@ export function refusal(rules: EgressRules, target: Target, isAllowed: boolean):
 }
 
 /** Returns the answer to a connection to an allowed target that names another host. */
-export function misuse(target: Target, stranger: string): Answer {
+export function misuseAnswer(target: HostAndPort, stranger: string): Answer {
   return {
     status: 403,
     text: `ralph-action does not let programs of this run use ${nameOfTarget(target)}${stranger}: on a connection to a host, only this host may be named.`,
@@ -233,7 +241,7 @@ function headersOf({ status, text }: Answer): Readonly<Record<string, string>> {
 }
 
 /** Answers a request through its response object. */
-export function reply(response: ServerResponse, answer: Answer): void {
+export function sendAnswer(response: ServerResponse, answer: Answer): void {
   response.writeHead(answer.status, headersOf(answer));
   response.end(`${answer.text}\n`);
 }

@@ -12,9 +12,17 @@ import {
   parsePageRequest,
   parseTarget,
   requestHeaders,
-  type Target,
+  type HostAndPort,
 } from '../../core/isolation/hosts.ts';
-import { type Admitted, endWith, type Gate, proxyAuthorization, reply, unreachable, UNREADABLE } from './connection.ts';
+import {
+  type ProxyDecision,
+  endWith,
+  type Gate,
+  proxyAuthorization,
+  sendAnswer,
+  unreachableAnswer,
+  UNREADABLE,
+} from './connection.ts';
 
 const BODY_BY_NATURE = new Set(['POST', 'PUT', 'PATCH']);
 
@@ -42,9 +50,9 @@ interface Tunnel {
 
 interface Ways extends Gate {
   /** True if the traffic of a tunnel to this target must name the target. */
-  readonly mustName: (target: Target) => boolean;
+  readonly mustName: (target: HostAndPort) => boolean;
   /** Takes over a client that sends plain HTTP requests through its tunnel. */
-  readonly servePages: (client: Socket, begun: { readonly target: Target; readonly said: Buffer }) => void;
+  readonly servePages: (client: Socket, begun: { readonly target: HostAndPort; readonly said: Buffer }) => void;
 }
 
 /** Maximum size of the bytes in which a client names its target: ten times what programs send. */
@@ -63,7 +71,7 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
   client.once('close', () => left.abort());
   // Only the target of the request counts; a Host header may contain anything.
   const target = parseTarget(request.url ?? '', null);
-  const admitted: Admitted =
+  const admitted: ProxyDecision =
     target === null
       ? { kind: 'answered', answer: UNREADABLE }
       : await ways.admit({ target, use: 'tunnel', signal: left.signal });
@@ -161,7 +169,7 @@ export function joinSockets(client: Socket, remote: Socket, lingerMs: number): v
  * through, or null if it came to the proxy directly.
  */
 export async function passPage(
-  { request, response, inTunnel }: Exchange & { readonly inTunnel: Target | null },
+  { request, response, inTunnel }: Exchange & { readonly inTunnel: HostAndPort | null },
   { admit, refuse }: Gate,
 ): Promise<void> {
   const left = new AbortController();
@@ -170,18 +178,18 @@ export async function passPage(
   const { host = '' } = headers;
   const page = parsePageRequest(inTunnel !== null && url.startsWith('/') ? `http://${host}${url}` : url);
   if (inTunnel !== null && page !== null && nameOfTarget(page.target) !== nameOfTarget(inTunnel)) {
-    reply(response, refuse(inTunnel, otherNameSuffix(page.target.host)));
+    sendAnswer(response, refuse(inTunnel, otherNameSuffix(page.target.host)));
     return;
   }
   const framing = framingOf(request);
   if (page === null || framing === 'unreadable' || request.headers.upgrade !== undefined) {
-    reply(response, UNREADABLE);
+    sendAnswer(response, UNREADABLE);
     return;
   }
   const { signal } = left;
   const admitted = await admit({ target: page.target, use: 'page', signal });
   if (admitted.kind === 'answered') {
-    reply(response, admitted.answer);
+    sendAnswer(response, admitted.answer);
     return;
   }
   const { socket } = admitted;
@@ -190,7 +198,7 @@ export async function passPage(
   } catch (error) {
     socket.destroy();
     if (response.headersSent) throw error;
-    reply(response, unreachable(page.target, 'it does not answer as a web server does'));
+    sendAnswer(response, unreachableAnswer(page.target, 'it does not answer as a web server does'));
   }
 }
 

@@ -39,6 +39,7 @@ export async function listenForParent(ports: readonly number[]): Promise<void> {
   await hungUp;
 }
 
+/** Creates the files in the folder, one for each program, when it is started. */
 export function createLaunches(folder: string): Launches {
   const written = new Set<string>();
   let count = 0;
@@ -48,8 +49,8 @@ export function createLaunches(folder: string): Launches {
       const path = join(folder, `launch-${String(count)}`);
       const variables = Object.entries(environment)
         .filter(([name, value]) => VARIABLE.test(name) && !value.includes('\0'))
-        .map(([name, value]) => `export ${name}=${quoted(value)}\n`);
-      const text = `${guard}cd -- ${quoted(cwd)} || exit 96\n${variables.join('')}exec "$@"\n`;
+        .map(([name, value]) => `export ${name}=${quoteForShell(value)}\n`);
+      const text = `${guard}cd -- ${quoteForShell(cwd)} || exit 96\n${variables.join('')}exec "$@"\n`;
       writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
       chmodSync(path, 0o640);
       written.add(path);
@@ -63,6 +64,6 @@ export function createLaunches(folder: string): Launches {
 }
 
 /** Returns a text as one word of a shell, whatever it contains. */
-export function quoted(text: string): string {
+export function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -17,7 +17,7 @@ import { callNumbers } from '../../core/isolation/sandbox/system-calls.ts';
 import { disksIn, HIDDEN_FOLDERS, isWithin, viewOf, type TopEntry } from '../../core/isolation/view.ts';
 import { receiveServers } from '../../processes/process-tree.ts';
 import { runProgram } from '../../processes/run-program.ts';
-import { SYSTEM_PATH, Unavailable, withPath, type Root } from './root.ts';
+import { SYSTEM_PATH, IsolationUnavailable, withPath, type Root } from './root.ts';
 import type { Foundation, AgentSandboxOptions } from './sandbox-of.ts';
 import { KEEP, STAND_IN } from './scripts.ts';
 
@@ -166,7 +166,9 @@ async function startKeeper(
           : null,
     };
   await end();
-  throw new Unavailable(oneLine(words.trim().split('\n')[0] ?? '', 200) || 'namespaces could not be made in time');
+  throw new IsolationUnavailable(
+    oneLine(words.trim().split('\n')[0] ?? '', 200) || 'namespaces could not be made in time',
+  );
 }
 
 async function listenIn(
@@ -184,7 +186,7 @@ async function listenIn(
   ];
   const opener = { ...root.command([...way, ...asUs]), timeoutMs: START_MS };
   return receiveServers(opener, ports.length).catch((error: unknown) => {
-    throw new Unavailable(`the sandbox's network cannot be listened in (${String(error)})`);
+    throw new IsolationUnavailable(`the sandbox's network cannot be listened in (${String(error)})`);
   });
 }
 

@@ -14,7 +14,7 @@ import { buildNamespaces, guardOf, readText } from './namespaces.ts';
 import { plannedSandbox, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
 import { removeAbandoned, removeAgentSandbox } from './remove.ts';
 import { type Foundation, makeReachable, agentSandboxOf, type AgentSandboxOptions } from './sandbox-of.ts';
-import { findRoot, type Root, Unavailable } from './root.ts';
+import { findRoot, type Root, IsolationUnavailable } from './root.ts';
 import { CLOSED_TO, LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
 import { processesOf, sealOfPrograms } from './seal.ts';
 
@@ -61,12 +61,12 @@ export async function openAgentSandbox(
   const root = await findRoot(options.environment);
   const { runFolder, places } = options;
   if (forbidsPrograms(realpathSync(places.agentSandboxes), readText('/proc/self/mountinfo')))
-    throw new Unavailable(
+    throw new IsolationUnavailable(
       `${places.agentSandboxes} is mounted with \`noexec\`, and so is the folder beside the runner's checkouts`,
     );
   // A record describes only one sandbox.
   const earlier = remainsSentence(await removeAgentSandbox(runFolder, options));
-  if (earlier !== null) throw new Unavailable(`a sandbox of this run is still there. ${earlier}`);
+  if (earlier !== null) throw new IsolationUnavailable(`a sandbox of this run is still there. ${earlier}`);
   // Leftovers of other runs do not stop this run.
   await removeAbandoned(() => Promise.resolve(root), options).catch(() => undefined);
   try {
@@ -75,7 +75,7 @@ export async function openAgentSandbox(
   } catch (error) {
     // Leftovers stay on record, and the end of the run reports it.
     await removeAgentSandbox(runFolder, options).catch(() => undefined);
-    throw error instanceof Unavailable ? error : new Unavailable(messageOf(error));
+    throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(messageOf(error));
   }
 }
 
@@ -139,7 +139,7 @@ async function openUser(foundation: Foundation, options: AgentSandboxOptions): P
   const { worker } = options;
   const needed = [worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))];
   const closed = await root.run(CLOSED_TO, [String(foundation.uid), ...needed]);
-  if (closed !== '') throw new Unavailable(`${closed.trim().split('\n').join(', ')} is closed to other users`);
+  if (closed !== '') throw new IsolationUnavailable(`${closed.trim().split('\n').join(', ')} is closed to other users`);
   const uid = String(foundation.uid);
   const userName = `ralph-${uid}`;
   const unnamed = foundation.record;

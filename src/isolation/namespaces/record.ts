@@ -57,6 +57,7 @@ export function readAgentSandboxRecord({ runFolder }: RecordPlace): AgentSandbox
   }
 }
 
+/** Deletes the record of the agent's sandbox, if there is one. */
 export function removeAgentSandboxRecord({ runFolder }: RecordPlace): void {
   for (const name of FILES) rmSync(join(runFolder, name), { force: true });
 }

@@ -7,7 +7,7 @@ import { withNamedWait } from '../../ports/waits.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** An error of a machine that lacks something; the message is a clause: `sudo asks for a password`. */
-export class Unavailable extends Error {}
+export class IsolationUnavailable extends Error {}
 
 /** The ability to run programs as root. */
 export interface Root {
@@ -53,7 +53,8 @@ const MAX_OUTPUT_BYTES = 1024 * 1024;
  * access.
  */
 export async function findRoot(environment: Environment): Promise<Root> {
-  if (process.platform !== 'linux') throw new Unavailable(`this works on Linux only, and this is ${process.platform}`);
+  if (process.platform !== 'linux')
+    throw new IsolationUnavailable(`this works on Linux only, and this is ${process.platform}`);
   const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()];
   const surroundings = { ...environment, PATH: SYSTEM_PATH };
   const prefix = uid === 0 ? [] : [findSystemProgram('sudo', surroundings), '-n', '--'];
@@ -69,7 +70,7 @@ export async function findRoot(environment: Environment): Promise<Root> {
   if (uid !== 0) {
     await runAs(command(['true']), SUDO_MS);
     // A user who cannot see the processes of others cannot verify that no process is left.
-    if (!canSeeOthers()) throw new Unavailable("/proc hides other users' processes (hidepid)");
+    if (!canSeeOthers()) throw new IsolationUnavailable("/proc hides other users' processes (hidepid)");
   }
   const program = (name: string): string => findSystemProgram(name, surroundings);
   return {
@@ -101,7 +102,7 @@ function canSeeOthers(): boolean {
 /** Returns the absolute path of a system program; throws Unavailable if it is missing. */
 function findSystemProgram(name: string, environment: Environment): string {
   const path = trustedProgram(name, environment);
-  if (path === null) throw new Unavailable(`\`${name}\` is not installed`);
+  if (path === null) throw new IsolationUnavailable(`\`${name}\` is not installed`);
   return path;
 }
 
@@ -120,5 +121,5 @@ async function runAs({ file, args }: ReturnType<Root['command']>, timeoutMs: num
   );
   if (end.kind === 'exited' && end.code === 0) return stdout.toString();
   const words = stderr.toString().trim().split('\n').at(-1) ?? '';
-  throw new Unavailable(words === '' ? `a program ${describeCollected(end)}` : oneLine(words, 200));
+  throw new IsolationUnavailable(words === '' ? `a program ${describeCollected(end)}` : oneLine(words, 200));
 }

@@ -7,7 +7,7 @@ import { tryJson } from '../../core/text/try-json.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import { type CollectedEnd, describeCollected, runAlone } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
-import { Unavailable } from '../namespaces/root.ts';
+import { IsolationUnavailable } from '../namespaces/root.ts';
 
 /** The library that makes a sandbox without root. One of its programs runs as this user, so every byte of it is pinned. */
 export const RUNTIME = '@anthropic-ai/sandbox-runtime';
@@ -84,7 +84,7 @@ export async function installSandboxRuntime({ folder, environment, runTag }: Ins
         if (!isInstalledIn(folder)) throw error;
       });
     }
-    if (!isInstalledIn(folder)) throw new Unavailable(`npm installed another version than ${RUNTIME_VERSION}`);
+    if (!isInstalledIn(folder)) throw new IsolationUnavailable(`npm installed another version than ${RUNTIME_VERSION}`);
     return library;
   } finally {
     await rm(staging, { recursive: true, force: true });
@@ -130,8 +130,8 @@ function readText(path: string): string {
   }
 }
 
-function cannotInstall(why: string): Unavailable {
-  return new Unavailable(`${RUNTIME} ${RUNTIME_VERSION} cannot be installed (${why})`);
+function cannotInstall(why: string): IsolationUnavailable {
+  return new IsolationUnavailable(`${RUNTIME} ${RUNTIME_VERSION} cannot be installed (${why})`);
 }
 
 /** Returns npm's first error line that is not a code, or how npm ended. */

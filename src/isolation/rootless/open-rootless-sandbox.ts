@@ -14,8 +14,8 @@ import { realFolder, toolFolders } from '../namespaces/namespaces.ts';
 import type { OpenedAgentSandbox } from '../namespaces/open-sandbox.ts';
 import { plannedSandbox, writeSandboxCopy } from '../namespaces/record.ts';
 import type { AgentSandboxOptions } from '../namespaces/sandbox-of.ts';
-import { SYSTEM_PATH, Unavailable } from '../namespaces/root.ts';
-import { createLaunches, quoted } from '../namespaces/launch.ts';
+import { SYSTEM_PATH, IsolationUnavailable } from '../namespaces/root.ts';
+import { createLaunches, quoteForShell } from '../namespaces/launch.ts';
 import { endAgentSandbox, SANDBOX_TAG } from './end.ts';
 import { removeAll, removeRootlessSandbox, writeRootlessRecord } from './remove.ts';
 import {
@@ -80,7 +80,7 @@ export async function openRootlessSandbox(options: RootlessOptions): Promise<Ope
     });
   } catch (error) {
     await removeRootlessSandbox(options.runFolder);
-    throw error instanceof Unavailable ? error : new Unavailable(messageOf(error));
+    throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(messageOf(error));
   }
 }
 
@@ -88,11 +88,12 @@ type Programs = WorkerRequest['programs'];
 
 /** Returns the paths of the programs; throws Unavailable if a program is missing, for root, and outside of Linux. */
 function programsFor(environment: AgentSandboxOptions['environment']): Programs {
-  if (process.platform !== 'linux') throw new Unavailable(`this works on Linux only, and this is ${process.platform}`);
-  if (process.getuid?.() === 0) throw new Unavailable('this is for users without root');
+  if (process.platform !== 'linux')
+    throw new IsolationUnavailable(`this works on Linux only, and this is ${process.platform}`);
+  if (process.getuid?.() === 0) throw new IsolationUnavailable('this is for users without root');
   const path = (name: string, from: string): string => {
     const program = trustedProgram(name, environment);
-    if (program === null) throw new Unavailable(`\`${name}\` is not installed (package ${from})`);
+    if (program === null) throw new IsolationUnavailable(`\`${name}\` is not installed (package ${from})`);
     return program;
   };
   return { bwrap: path('bwrap', 'bubblewrap'), socat: path('socat', 'socat'), bash: path('bash', 'bash') };
@@ -107,7 +108,7 @@ async function createRootlessSandbox(
   const id = randomUUID();
   const folder = join(realpathSync(places.agentSandboxes), `ralph-sandbox-${randomBytes(4).toString('hex')}`);
   if (folder.length > MAX_FOLDER_CHARS)
-    throw new Unavailable(`the path of ${places.agentSandboxes} is too long for sockets`);
+    throw new IsolationUnavailable(`the path of ${places.agentSandboxes} is too long for sockets`);
   writeRootlessRecord(runFolder, { version: 1, id, folder });
   const folders = foldersIn(folder);
   for (const path of [folder, ...Object.values({ ...folders })]) mkdirSync(path, { mode: 0o700 });
@@ -170,7 +171,7 @@ async function tryOut(agentSandbox: OpenedAgentSandbox['agentSandbox']): Promise
   );
   if (end.kind === 'exited' && end.code === 0) return;
   const words = oneLine(stderr.toString().trim().split('\n').at(-1) ?? '', 200);
-  throw new Unavailable(words === '' ? `a program in the sandbox ${describeCollected(end)}` : words);
+  throw new IsolationUnavailable(words === '' ? `a program in the sandbox ${describeCollected(end)}` : words);
 }
 
 /** Opens a socket that waits for its server. */
@@ -241,7 +242,7 @@ function rootlessSandboxOf({
     enter: (program) => {
       if (worker.isLost()) return Promise.reject(lost());
       // Arguments and values go into a file, because the library's command line and variables have a maximum length.
-      const words = [program.file, ...program.args].map(quoted).join(' ');
+      const words = [program.file, ...program.args].map(quoteForShell).join(' ');
       const environment = { ...program.environment, TMPDIR: onDisk(program.environment['TMPDIR'], temporary) };
       const launch = launches.write({ ...program, environment }, `set -- ${words}\n`);
       const [file, ...args] = worker.argv;

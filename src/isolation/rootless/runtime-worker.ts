@@ -11,9 +11,9 @@ import { messageOf } from '../../errors.ts';
 import type { AgentSandboxFolders } from '../../ports/agent-sandbox.ts';
 import { describeEnd, runProgram } from '../../processes/run-program.ts';
 import type { AgentSandboxOptions } from '../namespaces/sandbox-of.ts';
-import { SYSTEM_PATH, Unavailable } from '../namespaces/root.ts';
+import { SYSTEM_PATH, IsolationUnavailable } from '../namespaces/root.ts';
 import { sealOfPrograms } from '../namespaces/seal.ts';
-import { quoted } from '../namespaces/launch.ts';
+import { quoteForShell } from '../namespaces/launch.ts';
 import { WORKER_TAG } from './end.ts';
 
 /** The folders of a sandbox made without root. */
@@ -101,7 +101,7 @@ async function prepare(
     ripgrep: { command: 'true' },
   });
   const { argv } = await manager.wrapWithSandboxArgv(
-    `exec ${[...sealOfPrograms(), '/usr/bin/env', '-i', '/bin/sh'].map(quoted).join(' ')} "$RALPH_LAUNCH"`,
+    `exec ${[...sealOfPrograms(), '/usr/bin/env', '-i', '/bin/sh'].map(quoteForShell).join(' ')} "$RALPH_LAUNCH"`,
     programs.bash,
   );
   const words = argv.join(' ');
@@ -187,5 +187,5 @@ export async function startWorker(
   const [file, ...args] = answer.kind === 'ready' ? answer.argv : [];
   if (answer.kind === 'ready' && file !== undefined) return { argv: [file, ...args], isLost: () => isOver, close };
   input.end();
-  throw new Unavailable(answer.kind === 'failed' ? oneLine(answer.why, 300) : 'the sandbox gave no command');
+  throw new IsolationUnavailable(answer.kind === 'failed' ? oneLine(answer.why, 300) : 'the sandbox gave no command');
 }

@@ -15,7 +15,7 @@ import { LEFT_OUT, leftOutReason } from '../../core/review/left-out.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { MAX_SUBJECT_CHARS } from '../../core/text/commit-message.ts';
-import { oneLine, plainTitle, sentence } from '../../core/text/phrase.ts';
+import { oneLine, plainTitle, completeSentence } from '../../core/text/phrase.ts';
 import { textOf } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
@@ -46,7 +46,7 @@ export async function applySuggestedChanges(deps: LoopDeps, work: Work): Promise
   for (const one of spelled) {
     if (deps.signal.aborted || deps.ending.aborted) break;
     applied = await applyOne(deps, applied, one).catch((error: unknown) => {
-      deps.log.warning(`A suggested change of ${one.on.path} was not applied: ${sentence(textOf(error))}`);
+      deps.log.warning(`A suggested change of ${one.on.path} was not applied: ${completeSentence(textOf(error))}`);
       return applied;
     });
   }
@@ -80,7 +80,7 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: SuggestedChang
   });
   if (head === work.head) {
     const why = withheld[0]?.why ?? LEFT_OUT.other;
-    log.info(`The suggested change of ${name} was not applied: ${sentence(why)}`);
+    log.info(`The suggested change of ${name} was not applied: ${completeSentence(why)}`);
     const refused = { ...work, withheld: [...work.withheld, ...withheld] };
     return answerWithoutCall(deps, refused, { id: task.id, own: answerForWithheld(on.path, leftOutReason(why)) });
   }

@@ -4,7 +4,7 @@ import { recordIn } from '../../core/snapshot/snapshot.ts';
 import type { ReadSnapshot } from '../../ports/state.ts';
 import type { LoopDeps } from '../deps.ts';
 import { textOf } from '../../errors.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 
 /** Maximum time for the store's answer, in ms, because orders must not delay the next iteration for long. */
 const LIMIT_MS = 15_000;
@@ -27,7 +27,7 @@ export function createOrderPoll({
     if (answer.kind === 'unavailable' && !isWarned) {
       isWarned = true;
       log.warning(
-        `The run cannot find out whether somebody ordered it to stop, so it continues: ${sentence(answer.why)} It asks again after each iteration.`,
+        `The run cannot find out whether somebody ordered it to stop, so it continues: ${completeSentence(answer.why)} It asks again after each iteration.`,
       );
     }
     return [];

@@ -1,5 +1,5 @@
 import { isSessionSuspect } from '../../core/agents/fresh-call.ts';
-import type { Snapshot } from '../../core/evidence.ts';
+import type { TreeSnapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
 import { agentAttempt, type Attempt, type StepOutput } from '../../core/pipeline/step-output.ts';
@@ -32,7 +32,7 @@ export interface Walk {
   /** Content of the work tree after the last step. */
   readonly tree: string;
   /** The content that was committed last. */
-  readonly base: Snapshot;
+  readonly base: TreeSnapshot;
   readonly committed: readonly Committed[];
 }
 
@@ -47,7 +47,7 @@ export interface AttemptedStep {
 
 /** The state in which an iteration begins. */
 export interface Begun {
-  readonly before: Snapshot;
+  readonly before: TreeSnapshot;
   readonly listed: readonly FileTask[];
   /** Logs in which an agent keeps what it learns. */
   readonly notes: FileTexts;

@@ -3,7 +3,7 @@ import { withLeftOutFiles } from '../../core/lane/change.ts';
 import { recordLeftOut, waitsAfterRefusal, withRenamedCommits } from '../../core/refusals/left-out.ts';
 import { explainRefusal, refusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
 import { isForPath } from '../../core/refusals/server-rules.ts';
-import { namesOf, sentence } from '../../core/text/phrase.ts';
+import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Work } from '../../handover/intake.ts';
@@ -57,7 +57,7 @@ async function withoutFiles(
   // A task that waits for a person must leave nothing in the work tree that the next task could be blamed for.
   const putBack = remade.tasks.some((id) => waitsAfterRefusal(work.state, { files: paths }, id));
   log.warning(
-    `The git server refused ${namesOf(paths.map(redact))}, so ${paths.length === 1 ? 'it is' : 'they are'} left out of the branch and the rest is pushed. ${sentence(words)}`,
+    `The git server refused ${namesOf(paths.map(redact))}, so ${paths.length === 1 ? 'it is' : 'they are'} left out of the branch and the rest is pushed. ${completeSentence(words)}`,
   );
   const tree = await takeHead(deps, { head: remade.head, refused, putBack });
   const left = { tasks: remade.tasks, files: paths.map(redact), words, tree };
@@ -86,7 +86,7 @@ async function withoutTasks(
   const { clock, log, redact } = deps;
   const words = redact(explainRefusal(refusal));
   log.warning(
-    `The git server refused the commits for ${namesOf(tasks.map(redact))} without naming a file, so none of them is pushed, and a person is asked. ${sentence(words)}`,
+    `The git server refused the commits for ${namesOf(tasks.map(redact))} without naming a file, so none of them is pushed, and a person is asked. ${completeSentence(words)}`,
   );
   const tree = await takeHead(deps, { head: remade.head, refused: [], putBack: true });
   const left = { tasks: tasks.filter((id) => id !== ''), files: [], words, tree };

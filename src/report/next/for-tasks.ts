@@ -1,12 +1,19 @@
 import { policyInputs } from '../../config/agent-inputs.ts';
 import { leftOutReason } from '../../core/review/left-out.ts';
-import { cut } from '../../core/text/phrase.ts';
+import { cutText } from '../../core/text/phrase.ts';
 import { issueOfTask, isListed, isStuck, markingFileOf, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, isQueue, iterationsOn, laneOf, lastVerification } from '../facts.ts';
 import { awaitedOutside, sourcesOf } from '../sentences/waiting.ts';
 import { withheldFrom } from '../sentences/ends/withheld.ts';
-import { command, type NextStep, nextStepsForFeedback, replyOn, step, whereToWrite } from './step.ts';
+import {
+  createCommandStep,
+  type NextStep,
+  nextStepsForFeedback,
+  replyOn,
+  createNextStep,
+  whereToWrite,
+} from './step.ts';
 
 /** Maximum number of protected paths that are named; the summary lists the others. */
 const SHOWN_PATHS = 5;
@@ -18,9 +25,9 @@ export function nextStepsForTask(one: TaskReport, report: RunReport): readonly N
   if (task.source.kind === 'feedback' && advice !== 'push_refused')
     return [...verificationSteps(one, report), ...stepsForSubject(one)];
   const threads = threadsOf(task, report);
-  const retry = command(readableRetry(task), threads, threads.length === 0);
+  const retry = createCommandStep(readableRetry(task), threads, threads.length === 0);
   if (markingFileOf(task, progress) !== null) return [{ ...retry, lead: 'to have it tried, ' }];
-  const raise = step('raise', `\`${policyInputs.maxIterationsPerTask.name}\``);
+  const raise = createNextStep('raise', `\`${policyInputs.maxIterationsPerTask.name}\``);
   const more: NextStep = { ...raise, lead: 'if it only needs more iterations, ' };
   const before = verificationSteps(one, report);
   if (task.source.kind === 'issue')
@@ -29,9 +36,9 @@ export function nextStepsForTask(one: TaskReport, report: RunReport): readonly N
     ...before,
     ...(advice === 'withheld'
       ? withheldSteps(one, report)
-      : adviceSteps(advice, whereToWrite(task), step('finish', ['', task]))),
+      : adviceSteps(advice, whereToWrite(task), createNextStep('finish', ['', task]))),
     ...(advice === 'failed' ? [more] : []),
-    ...[{ ...retry, lead: 'then ' }, step('note', 'the task gets all its iterations again', ': ')],
+    ...[{ ...retry, lead: 'then ' }, createNextStep('note', 'the task gets all its iterations again', ': ')],
   ];
 }
 
@@ -40,13 +47,13 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
   const { task } = one;
   const reply = (words: string): NextStep => replyOn(task, words);
   const otherwise = (words: string, lead: string): NextStep => ({ ...replyOn(task, words, '; '), lead });
-  const retry: NextStep = { ...command('retry', ['the issue']), joint: ' and ' };
+  const retry: NextStep = { ...createCommandStep('retry', ['the issue']), joint: ' and ' };
   switch (advice) {
     case 'blocked':
       return [reply('your answer below')];
     case 'nothing_to_do':
       return [
-        { ...step('close', ['', task]), lead: 'if nothing is missing, ' },
+        { ...createNextStep('close', ['', task]), lead: 'if nothing is missing, ' },
         otherwise('below it what is missing', 'otherwise '),
       ];
     case 'withheld': {
@@ -56,12 +63,16 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
       return [allow, retry, otherwise('below it how to do without them', 'if not, ')];
     }
     case 'push_refused':
-      return [step('follow', 'the git server asks for'), retry, otherwise('below it how to do without', 'or ')];
+      return [
+        createNextStep('follow', 'the git server asks for'),
+        retry,
+        otherwise('below it how to do without', 'or '),
+      ];
     case 'stuck':
       return [reply('below it what the agent should do differently')];
     case 'failed':
       return [
-        step('simplify', 'the task smaller or clearer'),
+        createNextStep('simplify', 'the task smaller or clearer'),
         replyOn(task, 'below it what the agent should know', ', then '),
       ];
   }
@@ -80,7 +91,7 @@ export function nextStepsWhenBlocked(report: RunReport): readonly NextStep[] {
   const outside = awaitedOutside(tasks);
   if (stuck.length === 0) {
     if (tasks.some(({ task, progress }) => task.obstacle !== null && progress.state !== 'done'))
-      return [step('follow', 'each line says'), lookAgain(report)];
+      return [createNextStep('follow', 'each line says'), lookAgain(report)];
     if (outside.length > 0) return [...dependencySteps(outside, report), lookAgain(report)];
   }
   const [one, ...others] = stuck;
@@ -88,21 +99,23 @@ export function nextStepsWhenBlocked(report: RunReport): readonly NextStep[] {
   const worked = stuck.filter(({ task, progress }) => isListed(task) && markingFileOf(task, progress) === null);
   const isAsked = stuck.some(({ task }) => !isListed(task));
   const threads = threadsOfAll(stuck, report);
-  const retry = command('retry', threads, threads.length === 0);
+  const retry = createCommandStep('retry', threads, threads.length === 0);
   // Tasks that were never tried in this run have no known problem.
   if (stuck.length > 0 && worked.length === 0 && !isAsked)
     return [{ ...retry, lead: `to have ${stuck.length === 1 ? 'it' : 'them'} tried, ` }];
   const needed = stuck.length === 0 ? ['blocked'] : worked.map(({ progress }) => adviceFor(progress));
   const hasIssue = stuck.length === 0 || worked.some(({ task }) => issueOfTask(task) !== null);
-  const done = hasIssue ? step('close', 'the issue') : step('set', 'tick the task');
+  const done = hasIssue ? createNextStep('close', 'the issue') : createNextStep('set', 'tick the task');
   const isRed = lastVerification(report).kind === 'failed';
   const steps: readonly NextStep[] = [
-    ...(isAsked ? [step('push', 'a fix yourself'), step('say', 'more where it was asked', ', or ')] : []),
+    ...(isAsked
+      ? [createNextStep('push', 'a fix yourself'), createNextStep('say', 'more where it was asked', ', or ')]
+      : []),
     ...ADVICE.filter((kind) => needed.includes(kind)).flatMap((kind) => {
       const where = kind === 'blocked' ? [` in the task's text${hasIssue ? ' or in a comment on its issue' : ''}`] : [];
       const own = adviceSteps(kind, where, done);
       return kind === 'failed' && isRed
-        ? [step('fix', 'what makes `verify` fail'), ...own.map((other) => ({ ...other, joint: ', or ' }))]
+        ? [createNextStep('fix', 'what makes `verify` fail'), ...own.map((other) => ({ ...other, joint: ', or ' }))]
         : own;
     }),
     { ...retry, lead: 'then ' },
@@ -121,10 +134,10 @@ function adviceFor({ state, reason }: TaskProgress): Advice {
 
 /** Returns the steps that remove a task's obstacle. `where` is the place to write about it, or empty; `done` is the step that marks the task as done. */
 function adviceSteps(advice: Advice, where: ReturnType<typeof whereToWrite>, done: NextStep): readonly NextStep[] {
-  const say = (what: string, joint?: string): NextStep => step('say', [what, ...where], joint);
+  const say = (what: string, joint?: string): NextStep => createNextStep('say', [what, ...where], joint);
   switch (advice) {
     case 'blocked':
-      return [step('answer', where)];
+      return [createNextStep('answer', where)];
     case 'nothing_to_do':
       return [
         { ...done, lead: 'if nothing is missing, ' },
@@ -132,16 +145,16 @@ function adviceSteps(advice: Advice, where: ReturnType<typeof whereToWrite>, don
       ];
     case 'withheld':
       return [
-        step('set', 'allow the files that are not published (`allow-protected-paths`)'),
+        createNextStep('set', 'allow the files that are not published (`allow-protected-paths`)'),
         say(WITHOUT_THEM, ', or '),
       ];
     case 'push_refused':
-      return [step('follow', 'the git server asks for'), say('how to do without', ', or ')];
+      return [createNextStep('follow', 'the git server asks for'), say('how to do without', ', or ')];
     case 'stuck':
       return [say('what the agent should do differently')];
     case 'failed':
       return [
-        step('simplify', 'the task smaller or clearer'),
+        createNextStep('simplify', 'the task smaller or clearer'),
         ...(where.length === 0 ? [] : [say('what the agent should know', ', or ')]),
       ];
   }
@@ -153,11 +166,11 @@ const WITHOUT_THEM = 'that the task should do without them';
 function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] {
   const files = withheldFrom(one, report);
   const paths = files.filter(({ why }) => leftOutReason(why) === 'protected').map(({ path }) => path);
-  const without = step('say', [WITHOUT_THEM, ...whereToWrite(one.task)]);
+  const without = createNextStep('say', [WITHOUT_THEM, ...whereToWrite(one.task)]);
   if (paths.length === 0 || paths.length < files.length) return [without];
-  const allowed = paths.slice(0, SHOWN_PATHS).map((path) => cut(path, 100).replaceAll('`', "'"));
+  const allowed = paths.slice(0, SHOWN_PATHS).map((path) => cutText(path, 100).replaceAll('`', "'"));
   const value = allowed.join(', ').replaceAll("'", "''");
-  const allow = step('set', `add \`allow-protected-paths: '${value}'\` to the \`settings:\` of the workflow`);
+  const allow = createNextStep('set', `add \`allow-protected-paths: '${value}'\` to the \`settings:\` of the workflow`);
   return [
     { ...allow, lead: 'if Ralph may change them, ' },
     { ...without, lead: 'if not, ', joint: '; ' },
@@ -171,10 +184,10 @@ function verificationSteps({ task }: TaskReport, report: RunReport): readonly Ne
     .filter(({ kind }) => kind !== 'not-run');
   const newest = ran.at(-1);
   if (newest?.kind !== 'failed' || ran.some(({ kind }) => kind !== 'failed')) return [];
-  const command = cut(newest.command, 80).replaceAll('`', "'");
+  const command = cutText(newest.command, 80).replaceAll('`', "'");
   return [
-    step('note', `\`verify\` never passed (\`${command}\`)`),
-    ...[step('note', 'see what it printed', ': '), step('fix', 'it if it cannot pass', ', and ')],
+    createNextStep('note', `\`verify\` never passed (\`${command}\`)`),
+    ...[createNextStep('note', 'see what it printed', ': '), createNextStep('fix', 'it if it cannot pass', ', and ')],
   ];
 }
 
@@ -203,20 +216,21 @@ function threadsOfAll(stuck: readonly TaskReport[], report: RunReport): readonly
 function dependencySteps(outside: readonly string[], report: RunReport): readonly NextStep[] {
   const here = outside.filter((name) => name.startsWith('#'));
   const shown = `${here.slice(0, 5).join(', ')}${here.length > 5 ? ' and the others' : ''}`;
-  const remove = step('set', 'remove the dependency', ', or ');
-  if (here.length === 0) return [step('note', 'what they wait for is in another repository: close it there'), remove];
-  const label = step('label', `${sourcesOf(report).label} on ${shown}`);
+  const remove = createNextStep('set', 'remove the dependency', ', or ');
+  if (here.length === 0)
+    return [createNextStep('note', 'what they wait for is in another repository: close it there'), remove];
+  const label = createNextStep('label', `${sourcesOf(report).label} on ${shown}`);
   return [
     { ...label, lead: 'to have Ralph work on what they wait for, ' },
-    step('close', 'it', '; or '),
+    createNextStep('close', 'it', '; or '),
     ...(here.length < outside.length
-      ? [step('note', 'what is in another repository must be closed there', '; '), remove]
+      ? [createNextStep('note', 'what is in another repository must be closed there', '; '), remove]
       : []),
   ];
 }
 
 function lookAgain(report: RunReport): NextStep {
   return isQueue(report)
-    ? step('wait', 'the next run looks again', '; ')
-    : { ...command('run', ['the issue']), joint: '; then ' };
+    ? createNextStep('wait', 'the next run looks again', '; ')
+    : { ...createCommandStep('run', ['the issue']), joint: '; then ' };
 }

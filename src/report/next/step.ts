@@ -2,15 +2,15 @@ import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { CommandWords } from '../../core/people/command.ts';
 import { issueOfTask, nameOfTask, type Task } from '../../core/tasks/task.ts';
-import { flatten } from '../../core/text/phrase.ts';
+import { flattenText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { isQueue, iterationsOf, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
 import { formatInstantFrom } from '../format.ts';
-import { prose, taskLink } from '../markdown.ts';
+import { renderProse, taskLink } from '../markdown.ts';
 import { describeObjections } from '../sentences/feedback.ts';
 
 /** The place where a step is read: a log, a page on GitHub, or a terminal beside a checkout. */
-export type Target = 'log' | 'markdown' | 'terminal';
+export type ReadingPlace = 'log' | 'markdown' | 'terminal';
 
 /**
  * A thing that a person can do next, or that happens without them. `joint` joins the step to the one before (a step
@@ -65,37 +65,37 @@ export const KINDS = {
 type Kind = keyof typeof KINDS;
 
 /** Creates a step of any kind but `command`. */
-export function step(kind: Exclude<Kind, 'command'>, what: string | Words = '', joint?: string): NextStep {
+export function createNextStep(kind: Exclude<Kind, 'command'>, what: string | Words = '', joint?: string): NextStep {
   return { kind, what: typeof what === 'string' ? [what] : what, ...(joint === undefined ? {} : { joint }) };
 }
 
 /** Creates a step for a command, commented `on` threads. */
-export function command(name: Command, on: readonly string[] = [], byHand = false): NextStep {
+export function createCommandStep(name: Command, on: readonly string[] = [], byHand = false): NextStep {
   return { kind: 'command', command: name, on, byHand };
 }
 
 /** Renders the steps as sentences in one line. */
-export function renderSteps(steps: readonly NextStep[], target: Target): string {
+export function renderSteps(steps: readonly NextStep[], target: ReadingPlace): string {
   return renderStepList(steps, target).join(' ');
 }
 
 /** Renders the steps, one sentence an item. */
-export function renderStepList(steps: readonly NextStep[], target: Target): readonly string[] {
+export function renderStepList(steps: readonly NextStep[], target: ReadingPlace): readonly string[] {
   const starts = steps.flatMap(({ joint }, at) => (at === 0 || joint === undefined ? [at] : []));
   return starts.map((start, at) => renderSentence(steps.slice(start, starts[at + 1]), target));
 }
 
 /** Renders a command for where it is given: as a comment on GitHub, or in a shell. */
-export function renderCommand(given: Command, target: Target): string {
+export function renderCommand(given: Command, target: ReadingPlace): string {
   return writeWords(target === 'terminal' ? `ralph ${given}` : `\`/ralph ${given}\``, target);
 }
 
 /** Renders the command that continues a lane which a pause or an open circuit holds. */
-export function renderContinuation(heldBy: 'pause' | 'circuit', target: Target): string {
+export function renderContinuation(heldBy: 'pause' | 'circuit', target: ReadingPlace): string {
   return renderCommand(heldBy === 'pause' ? 'resume' : target === 'terminal' ? 'reset circuit' : 'retry', target);
 }
 
-function renderSentence(steps: readonly NextStep[], target: Target): string {
+function renderSentence(steps: readonly NextStep[], target: ReadingPlace): string {
   const parts: Words = steps.flatMap((one, at) => [
     at === 0 ? '' : (one.joint ?? ''),
     one.lead ?? '',
@@ -107,22 +107,22 @@ function renderSentence(steps: readonly NextStep[], target: Target): string {
 }
 
 /** Renders words where they are read. */
-export function renderWords(words: Words, target: Target): string {
+export function renderWords(words: Words, target: ReadingPlace): string {
   return words.map((part) => (typeof part === 'string' ? writeWords(part, target) : nameFor(part, target))).join('');
 }
 
 /** Writes our own words and keeps the blanks around them. */
-function writeWords(words: string, target: Target): string {
+function writeWords(words: string, target: ReadingPlace): string {
   return words.replace(/\S(?:[^]*\S)?/, (own) =>
-    target === 'markdown' ? prose(own, 1000) : flatten(own).replaceAll('`', ''),
+    target === 'markdown' ? renderProse(own, 1000) : flattenText(own).replaceAll('`', ''),
   );
 }
 
-function nameFor(task: Task, target: Target): string {
+function nameFor(task: Task, target: ReadingPlace): string {
   return target === 'markdown' ? taskLink(task) : nameOfTask(task);
 }
 
-function clauseOf(one: NextStep, target: Target): Words {
+function clauseOf(one: NextStep, target: ReadingPlace): Words {
   if (one.kind === 'rerun' && target === 'terminal') return ['run again', ...one.what];
   if (one.kind !== 'command') return [KINDS[one.kind], ...one.what];
   const { command: given, on, byHand } = one;
@@ -140,7 +140,7 @@ function clauseOf(one: NextStep, target: Target): Words {
 
 /** Creates the step that answers on a task's issue: one comment that is the command and the words for the agent. */
 export function replyOn(issue: Task, words: string, joint?: string): NextStep {
-  return step('comment', [issue, ` with one comment: first line \`/ralph retry\`, ${words}`], joint);
+  return createNextStep('comment', [issue, ` with one comment: first line \`/ralph retry\`, ${words}`], joint);
 }
 
 /** Returns where a person writes what a task asks for, to be put behind other words. An item of the plan is identified by its title. */
@@ -169,30 +169,30 @@ const REVIEW_PLACES = {
  * no more are allowed.
  */
 export function nextStepsForFeedback(kind: FeedbackItem['kind'], rounds: 'used-up' | 'unknown'): readonly NextStep[] {
-  const retry = command('retry', ['the pull request']);
-  const push = step('push', 'a fix yourself (Ralph counts its rounds from there)');
+  const retry = createCommandStep('retry', ['the pull request']);
+  const push = createNextStep('push', 'a fix yourself (Ralph counts its rounds from there)');
   const orRetry: NextStep = { ...retry, joint: '; or ' };
   switch (kind) {
     case 'thread':
       if (rounds === 'unknown')
         return [
           ...[
-            step('reply', 'the thread'),
-            step('push', 'a fix yourself', ', '),
-            step('resolve', 'the thread', ', or '),
+            createNextStep('reply', 'the thread'),
+            createNextStep('push', 'a fix yourself', ', '),
+            createNextStep('resolve', 'the thread', ', or '),
           ],
-          ...[step('note', 'if a reply starts nothing, its rounds are used up'), { ...retry, joint: ': ' }],
+          ...[createNextStep('note', 'if a reply starts nothing, its rounds are used up'), { ...retry, joint: ': ' }],
         ];
       return [
-        ...[push, step('say', 'more in the thread', '; or '), { ...retry, joint: ', then ' }],
-        step('resolve', 'the thread', '; or '),
+        ...[push, createNextStep('say', 'more in the thread', '; or '), { ...retry, joint: ', then ' }],
+        createNextStep('resolve', 'the thread', '; or '),
       ];
     case 'review':
-      return [push, step('say', 'in a new review what is missing', '; or '), orRetry];
+      return [push, createNextStep('say', 'in a new review what is missing', '; or '), orRetry];
     case 'check':
       return [push, orRetry];
     case 'conflict':
-      return [step('merge', 'the base branch yourself and push'), orRetry];
+      return [createNextStep('merge', 'the base branch yourself and push'), orRetry];
   }
 }
 
@@ -200,7 +200,10 @@ export function nextStepsForFeedback(kind: FeedbackItem['kind'], rounds: 'used-u
 export function nextStepsAfterRounds(kind: FeedbackItem['kind'], stands: boolean): readonly NextStep[] {
   const steps = nextStepsForFeedback(kind, 'used-up');
   if (!stands) return steps;
-  return [step('nothing', ENOUGH_IF[kind]), ...steps.map((one, at) => (at === 0 ? { ...one, lead: 'if not, ' } : one))];
+  return [
+    createNextStep('nothing', ENOUGH_IF[kind]),
+    ...steps.map((one, at) => (at === 0 ? { ...one, lead: 'if not, ' } : one)),
+  ];
 }
 
 const ENOUGH_IF: Readonly<Record<FeedbackItem['kind'], string>> = {
@@ -212,24 +215,25 @@ const ENOUGH_IF: Readonly<Record<FeedbackItem['kind'], string>> = {
 
 /** Returns how the work gets into the base branch; objections to a merge come first. */
 export function stepsToMerge(report: RunReport): readonly NextStep[] {
-  if (lastVerification(report).kind === 'failed') return [step('look', 'the failing tests before anything is merged')];
+  if (lastVerification(report).kind === 'failed')
+    return [createNextStep('look', 'the failing tests before anything is merged')];
   const against = stepsForObjections(report);
   if (against.length > 0) return against;
   return laneOf(report)?.checks?.unstarted === true
     ? [
-        step('set', 'have the checks run, which have not started'),
-        step('review', 'the pull request', '; then '),
+        createNextStep('set', 'have the checks run, which have not started'),
+        createNextStep('review', 'the pull request', '; then '),
         AND_MERGE,
       ]
-    : [step('review', 'the pull request'), AND_MERGE];
+    : [createNextStep('review', 'the pull request'), AND_MERGE];
 }
 
-const AND_MERGE = step('merge', 'it', ' and ');
+const AND_MERGE = createNextStep('merge', 'it', ' and ');
 
 /** Returns a step to look at the objections of people and CI to the pull request; empty when none is known. */
 export function stepsForObjections(report: RunReport): readonly NextStep[] {
   const why = describeObjections(report);
-  return why === '' ? [] : [step('look', `the pull request before anything is merged: ${why}`)];
+  return why === '' ? [] : [createNextStep('look', `the pull request before anything is merged: ${why}`)];
 }
 
 /** Returns the steps that end the wait for a review. */
@@ -237,18 +241,18 @@ export function stepsToReview(report: RunReport): readonly NextStep[] {
   const held = laneOf(report)?.held ?? null;
   if (held === null || report.kind === 'worked')
     return [
-      ...[step('review', 'and merge what is open'), step('close', 'it', ', or ')],
-      step('wait', 'then the queue continues by itself', ': '),
+      ...[createNextStep('review', 'and merge what is open'), createNextStep('close', 'it', ', or ')],
+      createNextStep('wait', 'then the queue continues by itself', ': '),
     ];
   if (held.refusal !== null)
     return [
-      ...[step('draft', 'the pull request to a draft by hand'), step('merge', 'it', ', or ')],
-      step('wait', 'then the next run continues', ': '),
+      ...[createNextStep('draft', 'the pull request to a draft by hand'), createNextStep('merge', 'it', ', or ')],
+      createNextStep('wait', 'then the next run continues', ': '),
     ];
   return [
-    ...[step('merge', 'it'), step('wait', 'then work continues by itself', ': ')],
-    { ...step('draft', 'it to a draft'), lead: 'to have more work in it first, ' },
-    { ...command('run'), joint: ', or ' },
+    ...[createNextStep('merge', 'it'), createNextStep('wait', 'then work continues by itself', ': ')],
+    { ...createNextStep('draft', 'it to a draft'), lead: 'to have more work in it first, ' },
+    { ...createCommandStep('run'), joint: ', or ' },
   ];
 }
 
@@ -258,34 +262,39 @@ export function nextStepsWhenReady(report: RunReport): readonly NextStep[] {
   return [
     ...stepsToMerge(report),
     ...(change === undefined ? [] : [{ ...change, lead: 'to request a change, ' }, ...others]),
-    { ...step('close', 'the pull request'), lead: 'to reject it, ' },
+    { ...createNextStep('close', 'the pull request'), lead: 'to reject it, ' },
   ];
 }
 
 /** Returns how to request a change. Where reviews are not answered, a done task stays done, so the change is new work. */
 function stepsToChange(report: RunReport): readonly NextStep[] {
   if (settingOf(report)?.answersReviews === true)
-    return [step('review', 'it'), step('wait', 'Ralph answers each comment of a review', ': ')];
-  if (!tasksOf(report).some(({ task }) => issueOfTask(task) !== null)) return [step('set', 'add a task for it')];
-  const own = isQueue(report) ? [step('wait', '(that opens a pull request of its own)', ' ')] : [];
-  return [step('set', 'describe it in the issue'), { ...command('run', ['the issue']), joint: ' and ' }, ...own];
+    return [createNextStep('review', 'it'), createNextStep('wait', 'Ralph answers each comment of a review', ': ')];
+  if (!tasksOf(report).some(({ task }) => issueOfTask(task) !== null))
+    return [createNextStep('set', 'add a task for it')];
+  const own = isQueue(report) ? [createNextStep('wait', '(that opens a pull request of its own)', ' ')] : [];
+  return [
+    createNextStep('set', 'describe it in the issue'),
+    { ...createCommandStep('run', ['the issue']), joint: ' and ' },
+    ...own,
+  ];
 }
 
 /** The steps after auto-merge was switched off because of commits that nobody has reviewed. */
 export const STEPS_AFTER_DISARMING: readonly NextStep[] = [
-  ...[step('review', 'the new commits'), { ...step('arm'), lead: 'then ' }],
-  step('merge', 'the pull request', ', or '),
+  ...[createNextStep('review', 'the new commits'), { ...createNextStep('arm'), lead: 'then ' }],
+  createNextStep('merge', 'the pull request', ', or '),
 ];
 
-const RUN_TO_CONTINUE = step('rerun', ' to continue');
+const RUN_TO_CONTINUE = createNextStep('rerun', ' to continue');
 
-const THEN_RUN = step('rerun', '', ', then ');
+const THEN_RUN = createNextStep('rerun', '', ', then ');
 
-const AND_RUN = step('rerun', '', ' and ');
+const AND_RUN = createNextStep('rerun', '', ' and ');
 
-const REVIEW_AND_MERGE = [step('review', 'the branch'), step('merge', 'it', ' and ')];
+const REVIEW_AND_MERGE = [createNextStep('review', 'the branch'), createNextStep('merge', 'it', ' and ')];
 
-const NOTHING = [step('nothing', ' to do')];
+const NOTHING = [createNextStep('nothing', ' to do')];
 
 /** Returns what a person can do after a run on their own machine, where nothing starts by itself. */
 export function nextStepsAtHome(report: RunReport): readonly NextStep[] {
@@ -294,46 +303,52 @@ export function nextStepsAtHome(report: RunReport): readonly NextStep[] {
     case 'complete':
       return REVIEW_AND_MERGE;
     case 'parked': {
-      const run = step('rerun', ` after ${formatInstantFrom(outcome.resumeAt, now)}`);
-      return settingOf(report)?.policy.onLimit === 'park' ? [run, step('set', 'use --on-limit wait', ', or ')] : [run];
+      const run = createNextStep('rerun', ` after ${formatInstantFrom(outcome.resumeAt, now)}`);
+      return settingOf(report)?.policy.onLimit === 'park'
+        ? [run, createNextStep('set', 'use --on-limit wait', ', or ')]
+        : [run];
     }
     case 'limit':
       return [RUN_TO_CONTINUE];
     case 'paused':
       return outcome.reason === 'withdrawn' || outcome.by.startsWith('you')
         ? [RUN_TO_CONTINUE]
-        : [command('resume'), THEN_RUN];
+        : [createCommandStep('resume'), THEN_RUN];
     case 'cancelled':
       return iterationsOf(report).some(({ evidence }) => evidence.end.kind === 'cancelled')
-        ? [RUN_TO_CONTINUE, step('note', 'the iteration that was running is lost', '; ')]
+        ? [RUN_TO_CONTINUE, createNextStep('note', 'the iteration that was running is lost', '; ')]
         : [RUN_TO_CONTINUE];
     case 'halted': {
-      if (outcome.reason !== 'circuit_open') return [step('fix', 'the cause'), THEN_RUN];
+      if (outcome.reason !== 'circuit_open') return [createNextStep('fix', 'the cause'), THEN_RUN];
       const probe = `without a reset one iteration tries again after ${formatInstantFrom(outcome.probeAt, now)}`;
-      const reset: NextStep = { ...command('reset circuit'), joint: ', then ' };
-      return [step('fix', 'the cause'), reset, AND_RUN, step('wait', probe, '; ')];
+      const reset: NextStep = { ...createCommandStep('reset circuit'), joint: ', then ' };
+      return [createNextStep('fix', 'the cause'), reset, AND_RUN, createNextStep('wait', probe, '; ')];
     }
     case 'blocked':
       return outcome.reason === 'base_is_red'
-        ? [step('fix', 'the base branch'), THEN_RUN]
-        : [step('simplify', 'the open tasks clearer'), { ...command('retry'), joint: ', then ' }, AND_RUN];
+        ? [createNextStep('fix', 'the base branch'), THEN_RUN]
+        : [
+            createNextStep('simplify', 'the open tasks clearer'),
+            { ...createCommandStep('retry'), joint: ', then ' },
+            AND_RUN,
+          ];
     case 'idle':
       return IDLE[outcome.reason];
     case 'refused':
-      return [step('rerun', ' when the other run has ended')];
+      return [createNextStep('rerun', ' when the other run has ended')];
     case 'failed':
-      return [step('follow', 'the message says'), THEN_RUN];
+      return [createNextStep('follow', 'the message says'), THEN_RUN];
   }
 }
 
 const IDLE: Readonly<Record<Extract<Outcome, { kind: 'idle' }>['reason'], readonly NextStep[]>> = {
   no_tasks: [
-    step('set', 'add a task (ralph add "…") and commit it'),
-    step('note', 'what is not committed is not seen', ': '),
+    createNextStep('set', 'add a task (ralph add "…") and commit it'),
+    createNextStep('note', 'what is not committed is not seen', ': '),
   ],
-  all_done: [step('merge', 'the branch'), step('set', 'add a task', ', or ')],
-  waiting_for_review: [...REVIEW_AND_MERGE, step('raise', 'max-tasks-per-pr and max-lines-per-pr', ', or ')],
-  no_such_label: [step('set', 'create the label, or set task-label to the one that you use')],
+  all_done: [createNextStep('merge', 'the branch'), createNextStep('set', 'add a task', ', or ')],
+  waiting_for_review: [...REVIEW_AND_MERGE, createNextStep('raise', 'max-tasks-per-pr and max-lines-per-pr', ', or ')],
+  no_such_label: [createNextStep('set', 'create the label, or set task-label to the one that you use')],
   not_for_us: NOTHING,
   answered: NOTHING,
   updated: NOTHING,

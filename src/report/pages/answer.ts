@@ -1,7 +1,7 @@
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { answerMarker } from '../../core/people/command.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import { commitPage, link, prose, text } from '../markdown.ts';
+import { commitPage, renderLink, renderProse, renderText } from '../markdown.ts';
 import { nextStepsForFeedback, renderSteps } from '../next/step.ts';
 import { pageOf } from '../sentences/feedback.ts';
 
@@ -29,7 +29,7 @@ export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: 
 
 /** Links what was asked when it was a review as a whole; an answer in a thread is posted below its question. */
 function askedLine(item: FeedbackItem, repositoryUrl: string): readonly string[] {
-  return item.kind === 'review' ? [link(text(item.title, 120), pageOf(item, { repositoryUrl }))] : [];
+  return item.kind === 'review' ? [renderLink(renderText(item.title, 120), pageOf(item, { repositoryUrl }))] : [];
 }
 
 /** Renders the answer as one line; empty while there is no answer. */
@@ -38,7 +38,7 @@ function answerLine({ answer }: FeedbackItem, repositoryUrl: string): string {
   const { kind, commit, words, isOurs } = answer;
   const where = commit === null ? '' : ` in ${commitPage(commit, repositoryUrl)}`;
   // No agent was asked: these words are our own.
-  if (isOurs && words !== null) return `**${prose(words, 500)}**${where}.`;
+  if (isOurs && words !== null) return `**${renderProse(words, 500)}**${where}.`;
   switch (kind) {
     case 'changed':
       return `**Done**${where}.`;
@@ -52,5 +52,5 @@ function answerLine({ answer }: FeedbackItem, repositoryUrl: string): string {
 
 /** Quotes the agent's words in one line that mentions, links and closes nothing. */
 function quoted({ answer }: FeedbackItem): readonly string[] {
-  return answer === null || answer.words === null || answer.isOurs ? [] : [`> “${text(answer.words, 500)}”`];
+  return answer === null || answer.words === null || answer.isOurs ? [] : [`> “${renderText(answer.words, 500)}”`];
 }

@@ -2,10 +2,10 @@ import { formatInstant } from '../../core/countdown.ts';
 import type { ChecksSummary } from '../../core/feedback/checks/checks.ts';
 import { type LockFile, describeLockFile } from '../../core/feedback/conflict/lock-tools.ts';
 import type { FeedbackItem, FeedbackRound } from '../../core/feedback/memory.ts';
-import { andMore, firstLines, firstNames, flatten, moreLine } from '../../core/text/phrase.ts';
+import { andMore, firstLines, firstNames, flattenText, moreLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
-import { count } from '../format.ts';
-import { code, commitPage, link, prose, table, text } from '../markdown.ts';
+import { formatCount } from '../format.ts';
+import { renderCode, commitPage, renderLink, renderProse, renderTable, renderText } from '../markdown.ts';
 import { type FeedbackRequest, feedbackWords, listFeedbackRequests, pageOf } from '../sentences/feedback.ts';
 import { HIDDEN_CLOSING, HIDDEN_OPENING, parseHiddenStatus } from './status-json.ts';
 
@@ -49,8 +49,8 @@ export function feedbackSection(report: WorkedReport): string {
   const older = answered.slice(SHOWN_ANSWERED).map((one) => `- ${itemLine(one, report)}`);
   const blocks = [
     shown.map((line) => `- ${line}`).join('\n'),
-    ...folded(count(older.length, 'older answer'), older),
-    ...folded(count(report.answers.rounds.length, 'round'), roundLines(report)),
+    ...folded(formatCount(older.length, 'older answer'), older),
+    ...folded(formatCount(report.answers.rounds.length, 'round'), roundLines(report)),
   ].filter((block) => block !== '');
   return blocks.length === 0 ? '' : ['### Review and checks', ...blocks].join('\n\n');
 }
@@ -67,16 +67,16 @@ export function answerWords(
   { repositoryUrl }: Pick<RunReport, 'repositoryUrl'>,
 ): string {
   const where = commit === null ? '' : ` in ${commitPage(commit, repositoryUrl)}${lockWords(lockFiles ?? [])}`;
-  if (isOurs && words !== null) return `${lowerFirst(prose(words, 200))}${where}`;
+  if (isOurs && words !== null) return `${lowerFirst(renderProse(words, 200))}${where}`;
   const last = commit === null ? '' : ` (last commit ${commitPage(commit, repositoryUrl)})`;
   const what = { changed: `done${where}`, unchanged: 'not changed', 'given-up': `a person must decide${last}` }[kind];
-  return `${what}${words === null ? '' : `: “${text(words, 200)}”`}`;
+  return `${what}${words === null ? '' : `: “${renderText(words, 200)}”`}`;
 }
 
 /** Names the tool that made each lock file, or why it did not. */
 function lockWords(lockFiles: readonly LockFile[]): string {
   if (lockFiles.length === 0) return '';
-  const shown = lockFiles.slice(0, SHOWN_LOCK_FILES).map((file) => prose(describeLockFile(file), 400));
+  const shown = lockFiles.slice(0, SHOWN_LOCK_FILES).map((file) => renderProse(describeLockFile(file), 400));
   return ` (${shown.join('; ')}${andMore(lockFiles.length - shown.length)})`;
 }
 
@@ -87,10 +87,10 @@ export function itemLine({ id, item }: FeedbackRequest, report: WorkedReport): s
     item.answer === null
       ? openState(task, item)
       : ([GLYPH[item.answer.kind], answerWords(item.answer, report)] as const);
-  const rounds = item.rounds > 1 ? ` (${count(item.rounds, 'round')})` : '';
+  const rounds = item.rounds > 1 ? ` (${formatCount(item.rounds, 'round')})` : '';
   // A title that people wrote may end in a full stop.
-  const title = text(item.title, 120).replace(/[.:;,!]+$/, '');
-  return `${glyph} ${link(title, pageOf(item, report))}${rounds}: ${words}`;
+  const title = renderText(item.title, 120).replace(/[.:;,!]+$/, '');
+  return `${glyph} ${renderLink(title, pageOf(item, report))}${rounds}: ${words}`;
 }
 
 const GLYPH = { changed: '✅', unchanged: '💬', 'given-up': '⛔' } as const;
@@ -100,7 +100,7 @@ function openState(task: TaskReport | null, { rounds }: FeedbackItem): readonly 
     case 'in-progress':
       return ['🚧', 'in progress'];
     case 'failed':
-      return ['❌', `gave up after ${count(task.progress.attempts, 'iteration')}`];
+      return ['❌', `gave up after ${formatCount(task.progress.attempts, 'iteration')}`];
     case 'stuck':
       return ['⛔', 'set aside, since nothing changed'];
     case 'blocked':
@@ -117,10 +117,10 @@ function openState(task: TaskReport | null, { rounds }: FeedbackItem): readonly 
 function verificationLines(report: WorkedReport): readonly string[] {
   const { checks, baseBranch, headSha, repositoryUrl } = report;
   if (checks === null) return [];
-  const base = baseBranch === null ? 'the base branch' : code(baseBranch, 120);
+  const base = baseBranch === null ? 'the base branch' : renderCode(baseBranch, 120);
   const head = headSha === null ? 'the newest commit' : commitPage(headSha, repositoryUrl);
   return [
-    ...(checks.unstarted ? [`⏸️ Checks have not started on ${head}. ${prose(CURE, 600)}`] : []),
+    ...(checks.unstarted ? [`⏸️ Checks have not started on ${head}. ${renderProse(CURE, 600)}`] : []),
     ...named(checks, 'waiting', '⏸️ Waiting to start, or for a person to approve the run'),
     ...named(checks, 'alsoOnBase', `⚠️ Failing on ${base} as well, so not worked on here`),
     ...named(checks, 'flaky', '🎲 Passed and failed on the same commit, so not worked on (flaky)'),
@@ -132,7 +132,7 @@ const CURE =
   'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, use a GitHub App: see "A GitHub App, so that CI runs" in `docs/recipes.md` of ralph-action.';
 
 function named(checks: ChecksSummary, which: 'alsoOnBase' | 'flaky' | 'waiting', words: string): readonly string[] {
-  const names = checks[which].map((name) => code(name, 80));
+  const names = checks[which].map((name) => renderCode(name, 80));
   return names.length === 0 ? [] : [`${words}: ${firstNames(names, SHOWN_CHECKS)}`];
 }
 
@@ -140,7 +140,7 @@ function named(checks: ChecksSummary, which: 'alsoOnBase' | 'flaky' | 'waiting',
 function roundLines({ answers: { rounds }, repositoryUrl }: WorkedReport): readonly string[] {
   if (rounds.length === 0) return [];
   return [
-    table(
+    renderTable(
       ['When', 'Commit', 'Asked', 'Answered', 'Checks'],
       rounds.map(({ at, head, asked, answered, checks }) => [
         formatInstant(at),
@@ -201,7 +201,7 @@ function isOurTitle({ title, body }: PullRequestText): boolean {
   const hidden = parseHiddenStatus(body);
   const written = hidden.kind === 'found' ? (hidden.status.title ?? null) : null;
   // Earlier versions did not store the title that they wrote.
-  return title === '' || (written === null ? title.startsWith('Ralph: ') : flatten(written) === flatten(title));
+  return title === '' || (written === null ? title.startsWith('Ralph: ') : flattenText(written) === flattenText(title));
 }
 
 function peoplesText(body: string): { readonly before: string; readonly after: string } {

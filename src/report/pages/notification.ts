@@ -1,6 +1,6 @@
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
-import { shareOf, type Change, type TaskShare } from '../../core/lane/change.ts';
+import { shareOf, type BranchChange, type TaskShare } from '../../core/lane/change.ts';
 import type { ApprovalNotice } from '../../core/people/consent.ts';
 import type { Settlement } from '../../core/people/needs.ts';
 import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
@@ -22,8 +22,8 @@ import {
   settingOf,
   tasksOf,
 } from '../facts.ts';
-import { count, formatInstantFrom } from '../format.ts';
-import { code, link, prose, text, taskLink } from '../markdown.ts';
+import { formatCount, formatInstantFrom } from '../format.ts';
+import { renderCode, renderLink, renderProse, renderText, taskLink } from '../markdown.ts';
 import { withheldFiles } from '../sentences/ends/withheld.ts';
 import { renderApprovalNotice } from './status-comment.ts';
 import { itemOf, pageOf, describeObjections } from '../sentences/feedback.ts';
@@ -39,7 +39,7 @@ import { taskTrouble, YOU_ARE_NEEDED } from '../sentences/trouble.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { passedWords } from '../sentences/alarms.ts';
 import { answerWords } from './feedback-section.ts';
-import { commitLink, headline, verificationWord } from './sections.ts';
+import { commitLink, renderHeadlineSection, verificationWord } from './sections.ts';
 
 /** Maximum number of needs described; further ones are only counted. */
 const SHOWN_NEEDS = 10;
@@ -52,7 +52,7 @@ export interface NotificationText {
   readonly needs: readonly Need[];
   readonly report: RunReport;
   /** The lane's change, with the agent's words on each task. */
-  readonly change: Change;
+  readonly change: BranchChange;
   /** The task of the last iteration; null when it is not known. */
   readonly lastTask: TaskId | null;
   /** Issues that wait for approval. */
@@ -69,8 +69,8 @@ export function renderNotification(notification: NotificationText): string {
     markerOf(needs),
     ...mentionLine(mentions),
     ...needs.slice(0, SHOWN_NEEDS).map((need) => renderNeed(need, notification)),
-    ...(left > 0 ? [`And ${count(left, 'more task')}: see the job summary.`] : []),
-    link('Log of the run', report.logUrl),
+    ...(left > 0 ? [`And ${formatCount(left, 'more task')}: see the job summary.`] : []),
+    renderLink('Log of the run', report.logUrl),
   ].join('\n\n');
 }
 
@@ -87,7 +87,7 @@ export function renderSettled(
 }
 
 function settledWords(id: string, why: Settlement): string {
-  const task = isFeedback(id) ? feedbackNoun(id) : text(nameOfTaskId(id), 80);
+  const task = isFeedback(id) ? feedbackNoun(id) : renderText(nameOfTaskId(id), 80);
   if (isFeedback(id) && why === 'done') return `${upperFirst(task)} is answered.`;
   if (isFeedback(id) && why === 'gone') return `${upperFirst(task)} is settled, and nothing more is asked for.`;
   switch (why) {
@@ -139,7 +139,7 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
   if (kind === 'ready') return renderReady(report);
   if (kind === 'auto_merge_off') return renderDisarmed(report);
   return [
-    headline(report),
+    renderHeadlineSection(report),
     ...((kind === 'circuit_open' && !isOfAgent(report)) || kind === 'halted' ? stopWords(notification) : []),
     ...(kind === 'configuration' ? settingsLinks(report) : []),
   ].join('\n\n');
@@ -159,7 +159,7 @@ function stopWords(notification: NotificationText): readonly string[] {
       // A task that the headline already names is not repeated.
       ...(task === undefined || renderHeadline(report, 'markdown').includes(taskLink(task))
         ? []
-        : [`It stopped on ${taskLink(task)} “${text(task.title, 120)}”.`]),
+        : [`It stopped on ${taskLink(task)} “${renderText(task.title, 120)}”.`]),
       ...ownWords(shareOf(change, id)),
     ];
   });
@@ -178,19 +178,19 @@ function renderNotice(notice: ApprovalNotice, { needs, report }: NotificationTex
   const taskLabel = settingOf(report)?.taskLabel ?? 'ralph';
   if (needs.length === 1) return renderApprovalNotice(notice, taskLabel);
   const number = String(notice.issue);
-  return renderApprovalNotice(notice, taskLabel, link(`#${number}`, `${report.repositoryUrl}/issues/${number}`));
+  return renderApprovalNotice(notice, taskLabel, renderLink(`#${number}`, `${report.repositoryUrl}/issues/${number}`));
 }
 
 function settingsLinks({ repositoryUrl }: RunReport): readonly string[] {
   if (repositoryUrl === '') return [];
   const at = `${repositoryUrl}/settings`;
-  return [`${link('Secrets', `${at}/secrets/actions`)} · ${link('Actions settings', `${at}/actions`)}`];
+  return [`${renderLink('Secrets', `${at}/secrets/actions`)} · ${renderLink('Actions settings', `${at}/actions`)}`];
 }
 
 function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: NotificationText): string {
   const { task } = one;
   // A task of a file is called by its title already.
-  const named = task.source.kind === 'issue' ? `“${text(task.title, 120)}”.` : '';
+  const named = task.source.kind === 'issue' ? `“${renderText(task.title, 120)}”.` : '';
   return [
     `**${upperFirst(renderWords([...taskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),
     ...ownWords(isListed(task) ? shareOf(change, task.id) : one.share),
@@ -201,12 +201,13 @@ function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: Not
 function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   const { task, progress } = one;
   const file = markingFileOf(task, progress);
-  if (file !== null) return `It is marked as ${progress.state} in ${code(file, 80)}, and nothing was tried here yet.`;
+  if (file !== null)
+    return `It is marked as ${progress.state} in ${renderCode(file, 80)}, and nothing was tried here yet.`;
   switch (kind) {
     case 'blocked':
       return '';
     case 'withheld':
-      return prose(`Left out: ${withheldFiles(one, report)}. The rest of its work is on the branch.`, 600);
+      return renderProse(`Left out: ${withheldFiles(one, report)}. The rest of its work is on the branch.`, 600);
     case 'push_refused':
       return refusedWords(progress);
     case 'nothing_to_do':
@@ -225,18 +226,18 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
 function refusedWords({ refused }: TaskReport['progress']): string {
   if (refused === undefined) return 'See the job summary for its words.';
   const { files, words } = refused;
-  const named = files.length === 0 ? '' : ` It is about ${namesOf(files.map((path) => code(path, 100)))}.`;
-  return `${text(words, 900)}${named}`;
+  const named = files.length === 0 ? '' : ` It is about ${namesOf(files.map((path) => renderCode(path, 100)))}.`;
+  return `${renderText(words, 900)}${named}`;
 }
 
 /** Quotes the agent's words, one line each, unable to mention anybody. */
 function ownWords({ question, summary, recommendation }: TaskShare): readonly string[] {
   const quoted = [
-    ...(summary === null ? [] : [`“${text(summary, 500)}”`]),
+    ...(summary === null ? [] : [`“${renderText(summary, 500)}”`]),
     ...(recommendation === null || recommendation === summary || recommendation === question
       ? []
-      : [`“${text(recommendation, 500)}”`]),
-    ...(question === null ? [] : [`**Question:** “${text(question, 500)}”`]),
+      : [`“${renderText(recommendation, 500)}”`]),
+    ...(question === null ? [] : [`**Question:** “${renderText(question, 500)}”`]),
   ];
   return quoted.length === 0 ? [] : [`The agent says:\n\n${quoted.map((line) => `> ${line}`).join('\n>\n')}`];
 }
@@ -244,8 +245,8 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
 /** Renders a request whose rounds are used up: what was tried, the last answer, and what a person can do now. */
 function renderRounds(id: TaskId, { report }: NotificationText): string {
   const item = itemOf(report, id);
-  if (item === null) return headline(report);
-  const itemLink = link(text(item.title, 120), pageOf(item, report));
+  if (item === null) return renderHeadlineSection(report);
+  const itemLink = renderLink(renderText(item.title, 120), pageOf(item, report));
   const tried = iterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
   const came = item.answer === null ? '' : answerWords(item.answer, report);
   const earlier = (item.tried ?? []).map((one) => `- ${earlierWords(one, report)}`);
@@ -260,15 +261,15 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
 }
 
 function roundsSoFar({ rounds, botRound }: FeedbackItem, report: RunReport): string {
-  if (botRound === undefined) return `Ralph has worked on this in ${count(rounds, 'round')}`;
+  if (botRound === undefined) return `Ralph has worked on this in ${formatCount(rounds, 'round')}`;
   const ofBots = laneOf(report)?.answers.botRounds ?? 0;
-  return `Ralph has worked on what bots asked of this pull request in ${count(ofBots, 'round')}`;
+  return `Ralph has worked on what bots asked of this pull request in ${formatCount(ofBots, 'round')}`;
 }
 
 /** Describes the answer of an earlier round. */
 function earlierWords({ commit, words }: NonNullable<FeedbackItem['tried']>[number], report: RunReport): string {
   const what = commit === null ? 'not changed' : `done in ${commitLink(commit, report)}`;
-  return `${what}${words === null ? '' : `: “${text(words, 200)}”`}`;
+  return `${what}${words === null ? '' : `: “${renderText(words, 200)}”`}`;
 }
 
 /** Describes what one iteration changed and said. */
@@ -277,16 +278,16 @@ function triedWords({ iteration, commit, evidence, analysis }: JournalEntry, rep
   const what =
     evidence.fileCount === 0
       ? 'nothing changed'
-      : `changed ${count(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`;
+      : `changed ${formatCount(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`;
   return [
     `Iteration ${iteration}: ${what}${commit === null ? '' : ` in ${commitLink(commit, report)}`}`,
-    ...(summary === null ? [] : [`the agent says: “${text(summary, 200)}”`]),
+    ...(summary === null ? [] : [`the agent says: “${renderText(summary, 200)}”`]),
   ].join('; ');
 }
 
 function renderDisarmed(report: RunReport): string {
   const pull = laneOf(report)?.pullRequest ?? null;
-  const name = pull === null ? 'the pull request' : `pull request ${link(`#${String(pull.number)}`, pull.url)}`;
+  const name = pull === null ? 'the pull request' : `pull request ${renderLink(`#${String(pull.number)}`, pull.url)}`;
   return [
     `**Auto-merge of ${name} was switched off**, since it has new commits that nobody has reviewed. It does not come on again by itself.`,
     `**Next:** ${renderSteps(STEPS_AFTER_DISARMING, 'markdown')}`,
@@ -295,10 +296,10 @@ function renderDisarmed(report: RunReport): string {
 
 function renderReady(report: RunReport): string {
   const pull = laneOf(report)?.pullRequest ?? null;
-  const name = pull === null ? 'The pull request' : `Pull request ${link(`#${String(pull.number)}`, pull.url)}`;
+  const name = pull === null ? 'The pull request' : `Pull request ${renderLink(`#${String(pull.number)}`, pull.url)}`;
   const tasks = tasksOf(report);
   const verification = lastVerification(report);
-  const steps = passedCommands(report).map((step) => code(step, 60));
+  const steps = passedCommands(report).map((step) => renderCode(step, 60));
   const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${passedWords(steps)}.`;
   const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${verificationWord(verification)}.`;
   const against = describeObjections(report);

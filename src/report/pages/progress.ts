@@ -2,11 +2,11 @@ import { failureWords } from '../../core/analysis/failure-words.ts';
 import type { Evidence, Verification } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { resultWords } from '../../core/pipeline/step-record.ts';
-import { flatten, oneLine } from '../../core/text/phrase.ts';
+import { flattenText, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, findingsOf, hasUsed, laneOf, storesWord, workOf } from '../facts.ts';
-import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { prose } from '../markdown.ts';
+import { apiUsageLine, formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
+import { renderProse } from '../markdown.ts';
 import { nextSteps } from '../next/for-run.ts';
 import { renderSteps } from '../next/step.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
@@ -39,7 +39,7 @@ export function renderIterationEnd(entry: JournalEntry): string {
     `iteration ${entry.iteration}: ${verdict.agentFailed ? failureWords({ analysis, end: evidence.end }) : iterationResult(entry)}`,
     evidence.fileCount === 0
       ? 'nothing changed'
-      : `${count(evidence.fileCount, 'file')} +${evidence.insertions} −${evidence.deletions}`,
+      : `${formatCount(evidence.fileCount, 'file')} +${evidence.insertions} −${evidence.deletions}`,
     ...(evidence.verification.kind === 'not-run'
       ? []
       : [`verify ${evidence.verification.kind}${verifyDetail(evidence.verification)}`]),
@@ -102,11 +102,11 @@ function numberLines(report: RunReport): readonly string[] {
     ...(work === null || !hasUsed(work)
       ? []
       : [
-          `${count(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}, ${costNoun(work)}, ${formatTokens(work.tokens)} tokens`,
+          `${formatCount(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}, ${costNoun(work)}, ${formatTokens(work.tokens)} tokens`,
         ]),
     ...(lane.pullRequest === null ? [] : [`pull request: ${lane.pullRequest.url}`]),
     `circuit: ${lane.circuit}, calls left: ${lane.callsRemaining}`,
-    `state: ${[flatten(lane.restored), ...savedWord(work?.saved ?? null)].join(' … ')}`,
+    `state: ${[flattenText(lane.restored), ...savedWord(work?.saved ?? null)].join(' … ')}`,
     ...isolationLines(work?.isolation ?? null),
   ];
 }
@@ -121,8 +121,8 @@ function isolationLines(isolation: WorkedReport['isolation']): readonly string[]
 function savedWord(saved: SavedReport | null): readonly string[] {
   if (saved === null) return [];
   return saved.kind === 'saved'
-    ? [`saved #${saved.sequence} (${flatten(storesWord(saved.where))})`]
-    : [`NOT saved: ${flatten(saved.why)}`];
+    ? [`saved #${saved.sequence} (${flattenText(storesWord(saved.where))})`]
+    : [`NOT saved: ${flattenText(saved.why)}`];
 }
 
 /** Lists the pipeline steps that failed. */
@@ -143,7 +143,7 @@ export function groupedLines(remarks: readonly OfIteration[]): readonly string[]
   for (const { iteration, text } of remarks) byText.set(text, [...(byText.get(text) ?? []), iteration]);
   return [...byText].map(
     ([text, iterations]) =>
-      `${new Set(iterations).size === 1 ? 'iteration' : 'iterations'} ${ranges(iterations)}: ${prose(text, 300)}`,
+      `${new Set(iterations).size === 1 ? 'iteration' : 'iterations'} ${ranges(iterations)}: ${renderProse(text, 300)}`,
   );
 }
 
@@ -172,12 +172,12 @@ export function claimWords(sentence: string): string {
     )
     .replace(
       /^It reported FILES_MODIFIED: (\d+), but no file content changed\.$/,
-      (_, files: string) => `The agent said that it changed ${count(Number(files), 'file')}; nothing changed.`,
+      (_, files: string) => `The agent said that it changed ${formatCount(Number(files), 'file')}; nothing changed.`,
     )
     .replace(
       /^It reported TASKS_COMPLETED_THIS_LOOP: (\d+), but the files of tasks show (\d+)\.$/,
       (_, said: string, shown: string) =>
-        `The agent said that it finished ${count(Number(said), 'task')}; the task files show ${shown}.`,
+        `The agent said that it finished ${formatCount(Number(said), 'task')}; the task files show ${shown}.`,
     )
     .replace(/ of the files of tasks\.$/, ' from the task files.')
     .replace(/^It (?=claimed|deleted|reported)/, 'The agent ');

@@ -3,8 +3,8 @@ import { isStuck } from '../../core/tasks/task.ts';
 import { firstLines, namesOf, upperFirst } from '../../core/text/phrase.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { iterationsOn, startedTasks } from '../facts.ts';
-import { count, formatCost } from '../format.ts';
-import { link, taskLink, text } from '../markdown.ts';
+import { formatCount, formatCost } from '../format.ts';
+import { renderLink, taskLink, renderText } from '../markdown.ts';
 import type { TestState } from '../sentences/alarms.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
 import { commitLink, stateGlyph, unlistedLine } from './sections.ts';
@@ -27,7 +27,7 @@ export function renderPullRequestTasks(report: WorkedReport, tests: TestState): 
   const gone = unlistedLine(report);
   const blocks = [
     ...(begun.length > 0 ? [described] : []),
-    ...folded(`${count(waiting.length, 'task')} not started`, waiting),
+    ...folded(`${formatCount(waiting.length, 'task')} not started`, waiting),
     ...(gone === '' ? [] : [gone]),
   ];
   if (blocks.length === 0) return '';
@@ -35,7 +35,7 @@ export function renderPullRequestTasks(report: WorkedReport, tests: TestState): 
 }
 
 function taskName(task: TaskReport['task']): string {
-  return `${taskLink(task)} ${text(task.title, 120)}`;
+  return `${taskLink(task)} ${renderText(task.title, 120)}`;
 }
 
 function bulletList(lines: readonly string[]): string {
@@ -60,7 +60,7 @@ function taskLine(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...verificationWords(one, tests),
     ...(progress.unmarked ? [UNMARKED] : []),
     // A failing verification would have to correct the words.
-    ...(share.summary === null || tests.kind === 'failed' ? [] : [`“${text(share.summary, 100)}”`]),
+    ...(share.summary === null || tests.kind === 'failed' ? [] : [`“${renderText(share.summary, 100)}”`]),
   ];
   return `${stateGlyph(progress.state)} ${taskName(task)}${facts.length === 0 ? '' : `: ${facts.join(', ')}`}`;
 }
@@ -71,13 +71,13 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...sizeWords(share, one, report),
     ...commitWords(share, one, report),
     ...verificationWords(one, tests),
-    ...(share.iterations > 0 ? [count(share.iterations, 'iteration')] : []),
+    ...(share.iterations > 0 ? [formatCount(share.iterations, 'iteration')] : []),
     ...(share.costUsd > 0 ? [formatCost(share.costUsd)] : []),
     ...(agentsOfChange(report.change).length > 1 && share.agents.length > 0 ? [`by ${namesOf(share.agents)}`] : []),
   ].join(' · ');
   const words = ownWords(one, report, tests);
   return [
-    `- ${stateGlyph(progress.state)} **${text(task.title, 120)}** (${taskLink(task)})${progress.state === 'done' ? '' : `: ${stateWords(progress.state)}`}`,
+    `- ${stateGlyph(progress.state)} **${renderText(task.title, 120)}** (${taskLink(task)})${progress.state === 'done' ? '' : `: ${stateWords(progress.state)}`}`,
     ...words.map((line) => `  ${line}`),
     ...(words.length > 0 && facts !== '' ? [''] : []),
     ...(facts === '' ? [] : [`  ${facts}`]),
@@ -95,14 +95,14 @@ function ownWords({ task, progress, share }: TaskReport, report: WorkedReport, t
   const words = share.summary ?? share.recommendation ?? recommended;
   if (words === null || (isStuck(progress) && progress.state !== 'failed')) return [];
   const contradicted = tests.kind === 'failed' ? ['>', '> ⚠️ The agent says so; `verify` says otherwise.'] : [];
-  return [`> “${text(words, 500)}”`, ...contradicted];
+  return [`> “${renderText(words, 500)}”`, ...contradicted];
 }
 
 function sizeWords({ size }: TaskShare, { task }: TaskReport, report: WorkedReport): readonly string[] {
   if (size !== null)
-    return size.files === 0 ? [] : [`${count(size.files, 'file')} (+${size.insertions} −${size.deletions})`];
+    return size.files === 0 ? [] : [`${formatCount(size.files, 'file')} (+${size.insertions} −${size.deletions})`];
   const files = new Set(iterationsOn(report, task.id).flatMap(({ evidence }) => evidence.files)).size;
-  return files === 0 ? [] : [count(files, 'file')];
+  return files === 0 ? [] : [formatCount(files, 'file')];
 }
 
 function commitWords(
@@ -118,7 +118,7 @@ function commitWords(
   const compare =
     size?.since == null || commitCount < 2
       ? []
-      : [link('compare', `${report.repositoryUrl}/compare/${size.since}...${newest}`)];
+      : [renderLink('compare', `${report.repositoryUrl}/compare/${size.since}...${newest}`)];
   return [
     `${shown.length === 1 ? 'commit' : 'commits'} ${shown.join(' ')}${left > 0 ? ` and ${left} more` : ''}`,
     ...compare,

@@ -5,8 +5,8 @@ import { firstLines, namesOf, plainTitle, upperFirst } from '../../core/text/phr
 import { issueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { allTasksOf, doneTasks, startedTasks, tasksOf } from '../facts.ts';
-import { count, formatDuration, formatTokens } from '../format.ts';
-import { code, link, linkPages, prose, proseLines, text } from '../markdown.ts';
+import { formatCount, formatDuration, formatTokens } from '../format.ts';
+import { renderCode, renderLink, linkPages, renderProse, proseLines, renderText } from '../markdown.ts';
 import { listBranchAlarms, testState, type TestState, testWords } from '../sentences/alarms.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
@@ -27,7 +27,7 @@ import {
   statusTable,
   verifyOutputSection,
   warningSection,
-  type Section,
+  type PageSection,
 } from './sections.ts';
 import { renderPullRequestTasks } from './pull-request-tasks.ts';
 import { renderWords } from '../next/step.ts';
@@ -61,7 +61,7 @@ function ownPart(report: WorkedReport, title: string, maxChars: number): string 
   const tests = testState(report);
   const isTight = maxChars < ENOUGH_CHARS;
   const hidden = renderHiddenStatus(report, title, isTight ? 4000 : 16_000);
-  const sections: readonly Section[] = [
+  const sections: readonly PageSection[] = [
     { name: 'headline', rank: 0, markdown: headline(report, tests) },
     { name: 'what to do', rank: 0, markdown: toDo(report, tests) },
     { name: 'merge order', rank: 4, markdown: trainPart(report.train, report.pullRequest?.number ?? null) },
@@ -110,7 +110,7 @@ function troubleOf(report: WorkedReport): string {
 function tasksWord({ tasks }: WorkedReport, { done, all }: { readonly done: number; readonly all: number }): string {
   const [first] = tasks;
   if (tasks.length !== 1 || first?.task.source.kind !== 'prompt') return tasksDone(done, all);
-  return `${code(nameOfTask(first.task), 80)} is ${done === all ? 'done' : 'not done yet'}`;
+  return `${renderCode(nameOfTask(first.task), 80)} is ${done === all ? 'done' : 'not done yet'}`;
 }
 
 /** Renders the alarms, the decisions that people owe, and the one next step. */
@@ -139,7 +139,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
     ...(report.outcome.kind === 'complete' || report.outcome.reason === 'needs_human'
       ? []
       : [linkPages(proseLines(describeOutcomeAlone(report).what, 500), report.repositoryUrl)]),
-    ...listBranchAlarms(report).map((line) => prose(line, 500)),
+    ...listBranchAlarms(report).map((line) => renderProse(line, 500)),
     ...listStillRedChecks(report)
       .slice(0, 5)
       .map((one) => itemLine(one, report)),
@@ -147,13 +147,13 @@ function toDo(report: WorkedReport, tests: TestState): string {
       ? []
       : [
           firstLines(waiting, 5)
-            .map((line) => `- ${linkPages(prose(line, 500), report.repositoryUrl)}`)
+            .map((line) => `- ${linkPages(renderProse(line, 500), report.repositoryUrl)}`)
             .join('\n'),
         ]),
     // The issue's own comment quotes the agent; the next step leads there.
     ...(named === null || (named.task.source.kind === 'issue' && named.asked === null)
       ? []
-      : [linkPages(prose(quoteWordsOn(named), 1000), report.repositoryUrl)]),
+      : [linkPages(renderProse(quoteWordsOn(named), 1000), report.repositoryUrl)]),
     linkPages(nextLine(read), report.repositoryUrl),
   ]
     .filter((block) => block !== '')
@@ -173,10 +173,10 @@ function branchTasks(report: WorkedReport): readonly TaskReport[] {
 function costLine({ change }: WorkedReport): string {
   if (change.iterations === 0) return '';
   const measured =
-    change.lines === null ? [] : [`${count(change.lines, 'changed line')} (generated files not counted)`];
+    change.lines === null ? [] : [`${formatCount(change.lines, 'changed line')} (generated files not counted)`];
   return `**In total:** ${[
     `${branchCostNoun(change)}, ${formatTokens(change.tokens)} tokens`,
-    `${count(change.iterations, 'iteration')} in ${count(change.runs, 'run')}, ${formatDuration(change.durationMs)}`,
+    `${formatCount(change.iterations, 'iteration')} in ${formatCount(change.runs, 'run')}, ${formatDuration(change.durationMs)}`,
     ...measured,
   ].join(' · ')}`;
 }
@@ -216,8 +216,8 @@ function details(report: WorkedReport): string {
 /** Describes the isolation of the last run, like the table above it. */
 function isolationBlocks({ isolation }: WorkedReport): readonly string[] {
   if (isolation === null) return [];
-  const problems = isolationProblems(isolation).map((line) => `- ${prose(line, 2000)}`);
-  return [prose(isolationLine(isolation), 2000), ...(problems.length === 0 ? [] : [problems.join('\n')])];
+  const problems = isolationProblems(isolation).map((line) => `- ${renderProse(line, 2000)}`);
+  return [renderProse(isolationLine(isolation), 2000), ...(problems.length === 0 ? [] : [problems.join('\n')])];
 }
 
 function footer(report: WorkedReport): string {
@@ -230,7 +230,7 @@ function footer(report: WorkedReport): string {
         ? ''
         : CAPABILITIES[one].title
       : `${report.agent.name} ${report.agent.version}`;
-  const by = several.length > 1 ? namesOf(several) : name === '' ? 'a coding agent' : text(name, 80);
+  const by = several.length > 1 ? namesOf(several) : name === '' ? 'a coding agent' : renderText(name, 80);
   const isolation = report.isolation?.facts.level === 'none' ? ' **without isolation**' : '';
-  return `<sub>Written by ${by} in a bounded loop${isolation}, ${link('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;
+  return `<sub>Written by ${by} in a bounded loop${isolation}, ${renderLink('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;
 }

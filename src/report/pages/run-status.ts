@@ -5,7 +5,7 @@ import { type RunStatus, statusDocument } from '../../core/local/status-document
 import type { Policy } from '../../core/policy.ts';
 import { countTasks } from '../../core/tasks/queue.ts';
 import { isListed, nameOfTask, type Task } from '../../core/tasks/task.ts';
-import { cut } from '../../core/text/phrase.ts';
+import { cutText } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { Work } from '../../handover/intake.ts';
 
@@ -50,11 +50,11 @@ function runStatusOf(stands: LocalRunState): RunStatus {
     startedAt: iso(startedAt),
     updatedAt: iso(now),
     lane: lane.id,
-    branch: cut(lane.branch, 250),
+    branch: cutText(lane.branch, 250),
     doing,
     iteration: doing === 'agent' || doing === 'verify' || doing === 'steps' ? finished + 1 : finished,
     maxIterations: policy.maxIterations,
-    task: task === null ? null : { id: cut(nameOfTask(task), 120), title: cut(task.title, 300) },
+    task: task === null ? null : { id: cutText(nameOfTask(task), 120), title: cutText(task.title, 300) },
     tasks: known.tasks,
     circuit: known.circuit,
     calls: { used: known.calls, limit: policy.maxCallsPerHour },

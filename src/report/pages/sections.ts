@@ -2,8 +2,19 @@ import type { Verification } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { issueOfId, type TaskId } from '../../core/tasks/ids.ts';
 import type { TaskState } from '../../core/tasks/task.ts';
-import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, codeElement, commitPage, fence, link, linkPages, prose, proseLines, table, text } from '../markdown.ts';
+import { formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
+import {
+  renderCode,
+  codeElement,
+  commitPage,
+  renderFence,
+  renderLink,
+  linkPages,
+  renderProse,
+  proseLines,
+  renderTable,
+  renderText,
+} from '../markdown.ts';
 import { calledAgents } from '../sentences/lane-status.ts';
 import { nextSteps } from '../next/for-run.ts';
 import { renderSteps } from '../next/step.ts';
@@ -28,14 +39,14 @@ import { groupedLines, parseOverruled } from './progress.ts';
 import { LOOK_AT_WORDS } from '../sentences/look-at.ts';
 
 /** A self-contained piece of a document. The highest `rank` is left out first when space is short; rank 0 always stays. */
-export interface Section {
+export interface PageSection {
   readonly name: string;
   readonly rank: number;
   readonly markdown: string;
 }
 
 /** Joins sections. Leaves out whole ones, least important first, until the rest fits, and says which. */
-export function fitSections(sections: readonly Section[], maxChars: number): string {
+export function fitSections(sections: readonly PageSection[], maxChars: number): string {
   const filled = sections.filter(({ markdown }) => markdown !== '');
   const leaveOutFirst = filled.filter(({ rank }) => rank > 0).sort((a, b) => b.rank - a.rank);
   for (let left = 0; ; left += 1) {
@@ -53,7 +64,7 @@ export function fitSections(sections: readonly Section[], maxChars: number): str
 }
 
 /** Renders the outcome and the next steps, which a reader sees first. */
-export function headline(report: RunReport): string {
+export function renderHeadlineSection(report: RunReport): string {
   const what = proseLines(describeOutcome(report).what, 1000);
   return linkPages(`**${renderHeadline(report, 'markdown')}.** ${what}\n\n${nextLine(report)}`, report.repositoryUrl);
 }
@@ -82,28 +93,28 @@ export function statusTable(report: RunReport): string {
   const { outcome, policy } = lane;
   const work = workOf(report);
   const rows: readonly (readonly [string, string])[] = [
-    ['Outcome', `${outcome.kind} (${code(outcome.reason, 40)})`],
+    ['Outcome', `${outcome.kind} (${renderCode(outcome.reason, 40)})`],
     [
       'Iterations',
       `${iterationsOf(lane).length} of ${policy.maxIterations}, ${formatDuration(lane.endedAt - lane.startedAt)}`,
     ],
     ['Calls left', `${lane.callsRemaining} of ${policy.maxCallsPerHour} this hour`],
     ['Circuit', lane.circuit],
-    ...(work === null ? [] : [['Session', text(work.session, 120)] as const]),
+    ...(work === null ? [] : [['Session', renderText(work.session, 120)] as const]),
     ['Tests', testsWord(lane)],
     ['Cost', `${work === null ? formatCost(0) : costWord(work)}, ${formatTokens(work?.tokens ?? 0)} tokens`],
-    ['State', [text(lane.restored, 200), ...savedWord(work?.saved ?? null)].join(' … ')],
+    ['State', [renderText(lane.restored, 200), ...savedWord(work?.saved ?? null)].join(' … ')],
     ...(work === null || work.agent.name === '' ? [] : [['Agent', agentWord(work)] as const]),
   ];
-  return table(['RALPH_STATUS', ''], rows);
+  return renderTable(['RALPH_STATUS', ''], rows);
 }
 
 /** Returns the agent's name and version, or each agent with its number of iterations when the run called several. */
 function agentWord({ agent, iterations }: WorkedReport): string {
   const called = calledAgents(iterations);
   return called.length < 2
-    ? text(`${agent.name} ${agent.version}`, 80)
-    : called.map(({ agent: name, iterations: made }) => `${name} (${count(made, 'iteration')})`).join(', ');
+    ? renderText(`${agent.name} ${agent.version}`, 80)
+    : called.map(({ agent: name, iterations: made }) => `${name} (${formatCount(made, 'iteration')})`).join(', ');
 }
 
 /** Renders `passed (8 s)`, ``failed: `npm test` exited with code 1`` or `not run`. */
@@ -112,7 +123,7 @@ export function verificationWord(verification: Verification): string {
     case 'passed':
       return verification.durationMs === 0 ? 'passed' : `passed (${formatDuration(verification.durationMs)})`;
     case 'failed':
-      return `**failed**: ${code(verification.command, 80)} ${verification.code === null ? 'ran out of time' : `exited with code ${verification.code}`}`;
+      return `**failed**: ${renderCode(verification.command, 80)} ${verification.code === null ? 'ran out of time' : `exited with code ${verification.code}`}`;
     case 'not-run':
       return 'not run';
   }
@@ -159,7 +170,7 @@ function verifiedLine({ commit }: HeadVerification, report: WorkedReport): strin
 /** Reports a verification that failed on the base branch before this work; empty when it did not fail. */
 export function baseVerificationLine({ baseVerification, baseBranch }: WorkedReport): string {
   if (baseVerification?.kind !== 'failed') return '';
-  return `⚠️ ${code(baseVerification.command ?? 'verify', 80)} already failed on ${baseBranch === null ? 'the base branch' : code(baseBranch, 120)} before this work.`;
+  return `⚠️ ${renderCode(baseVerification.command ?? 'verify', 80)} already failed on ${baseBranch === null ? 'the base branch' : renderCode(baseBranch, 120)} before this work.`;
 }
 
 /** Reports the result of `verify` in a clean clone. */
@@ -169,7 +180,7 @@ export function headVerificationLine({ of, commit, verification }: HeadVerificat
   const rest = isLast ? '' : ' The commits after it have not been verified in this way.';
   if (verification.kind === 'passed')
     return `✅ ${verifyNames(report)} ${report.verifyCommands.length === 1 ? 'passes' : 'pass'} ${where}.${rest}`;
-  const command = code(verification.command, 80);
+  const command = renderCode(verification.command, 80);
   if (!isLast) return `❌ ${command} **failed** ${where}: what was finished by then is open again.${rest}`;
   const passedBefore =
     newestThatRan(report.iterations).kind === 'passed' ? ', although it passed in the work tree' : '';
@@ -193,9 +204,9 @@ export function waitingSection(report: RunReport): string {
   const more =
     unchecked === 0
       ? []
-      : [`${count(unchecked, 'task')} further down ${unchecked === 1 ? 'has' : 'have'} not been looked at yet`];
+      : [`${formatCount(unchecked, 'task')} further down ${unchecked === 1 ? 'has' : 'have'} not been looked at yet`];
   return renderList('What tasks wait for', [
-    ...obstacleLines(tasksOf(report)).map((line) => prose(line, 300)),
+    ...obstacleLines(tasksOf(report)).map((line) => renderProse(line, 300)),
     ...more,
   ]);
 }
@@ -206,11 +217,11 @@ export function unlistedLine(report: RunReport): string {
   if (unlisted.length === 0) return '';
   const nameOf = (id: TaskId): string => {
     const [issue, title] = [issueOfId(id), change?.tasks[id]?.title ?? null];
-    if (issue !== null) return link(`#${String(issue)}`, `${report.repositoryUrl}/issues/${String(issue)}`);
-    return title === null ? code(id, 80) : `“${text(title, 80)}”`;
+    if (issue !== null) return renderLink(`#${String(issue)}`, `${report.repositoryUrl}/issues/${String(issue)}`);
+    return title === null ? renderCode(id, 80) : `“${renderText(title, 80)}”`;
   };
   const names = firstLines(unlisted.map(nameOf), 10).join(', ');
-  return `${count(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} no longer in the queue, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
+  return `${formatCount(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} no longer in the queue, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
 }
 
 /** Renders what a reviewer looks at first, one line per kind, with about `maxNamesChars` characters of names, however many files there are. */
@@ -220,10 +231,12 @@ export function lookAtSection(report: RunReport, maxNamesChars: number): string 
 }
 
 function lookAtLine({ kind, fileCount, files }: LookAt, maxNamesChars: number): string {
-  const names = files.map(({ path, what }) => `${code(path, 120)}${what === null ? '' : ` (${prose(what, 120)})`}`);
+  const names = files.map(
+    ({ path, what }) => `${renderCode(path, 120)}${what === null ? '' : ` (${renderProse(what, 120)})`}`,
+  );
   const fitting = names.filter((_, i) => names.slice(0, i + 1).join(', ').length <= maxNamesChars);
-  const shown = fitting.length > 0 ? fitting : files.slice(0, 1).map(({ path }) => code(path, 40));
-  return `**${LOOK_AT_WORDS[kind]}** (${count(fileCount, 'file')}): ${namesOutOf(shown, fileCount)}`;
+  const shown = fitting.length > 0 ? fitting : files.slice(0, 1).map(({ path }) => renderCode(path, 40));
+  return `**${LOOK_AT_WORDS[kind]}** (${formatCount(fileCount, 'file')}): ${namesOutOf(shown, fileCount)}`;
 }
 
 /** Lists the files that the run left out of its commits, with the reasons. */
@@ -242,9 +255,9 @@ function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
   return [...paths].map(
     ([why, own]) =>
       `${firstNames(
-        [...new Set(own)].map((path) => code(path, 160)),
+        [...new Set(own)].map((path) => renderCode(path, 160)),
         10,
-      )}: ${prose(why, 200)}`,
+      )}: ${renderProse(why, 200)}`,
   );
 }
 
@@ -259,16 +272,17 @@ export function overruledSection({ change: { overruled, overruledMore } }: Worke
 
 const MAX_CLAIMS = 19;
 
+/** Renders the warnings about the settings under the heading; empty if there are none. */
 export function warningSection(report: RunReport, heading: string): string {
   return renderList(
     heading,
-    warningsOf(report).map((line) => linkPages(prose(line, 500), report.repositoryUrl)),
+    warningsOf(report).map((line) => linkPages(renderProse(line, 500), report.repositoryUrl)),
   );
 }
 
 /** Lists the files and settings of other Ralphs that the run found and that count here. */
 export function foundSection(report: RunReport): string {
-  const lines = (settingOf(report)?.found ?? []).map((line) => prose(line, 600));
+  const lines = (settingOf(report)?.found ?? []).map((line) => renderProse(line, 600));
   return listUpTo(MAX_FOUND, 'Found from other Ralphs', lines);
 }
 
@@ -279,7 +293,7 @@ const MAX_FOUND = 40;
 export function verifyOutputSection(report: RunReport): string {
   const verification = lastVerification(report);
   if (verification.kind !== 'failed' || verification.tail.trim() === '') return '';
-  return `<details>\n<summary>Last output of ${codeElement('verify', 10)}${publishedVerification(report) === null ? '' : ' in the clean clone'}</summary>\n\n${fence(verification.tail, 2000)}\n\n</details>`;
+  return `<details>\n<summary>Last output of ${codeElement('verify', 10)}${publishedVerification(report) === null ? '' : ' in the clean clone'}</summary>\n\n${renderFence(verification.tail, 2000)}\n\n</details>`;
 }
 
 /** Renders a heading and a list; empty for an empty list. */
@@ -316,7 +330,7 @@ function testsWord(report: LaneReport): string {
 /** Renders the first three verify commands as Markdown. */
 function verifyNames({ verifyCommands }: LaneReport): string {
   return firstLines(
-    verifyCommands.map((command) => code(command, 80)),
+    verifyCommands.map((command) => renderCode(command, 80)),
     3,
   ).join(', ');
 }
@@ -324,6 +338,6 @@ function verifyNames({ verifyCommands }: LaneReport): string {
 function savedWord(saved: SavedReport | null): readonly string[] {
   if (saved === null) return [];
   return saved.kind === 'saved'
-    ? [text(`saved #${saved.sequence} (${storesWord(saved.where)})`, 200)]
-    : [`**not saved**: ${prose(saved.why, 300)}`];
+    ? [renderText(`saved #${saved.sequence} (${storesWord(saved.where)})`, 200)]
+    : [`**not saved**: ${renderProse(saved.why, 300)}`];
 }

@@ -7,14 +7,14 @@ import type { Policy } from '../../core/policy.ts';
 import type { Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
-import { firstNames, oneLine, sentence } from '../../core/text/phrase.ts';
+import { firstNames, oneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { Answer } from '../../handover/intake.ts';
 import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { quotedFailure } from '../agent-failures.ts';
 import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
-import { count, formatCost, formatDuration } from '../format.ts';
-import { code, link, prose, taskLink, text } from '../markdown.ts';
-import { type NextStep, renderSteps, step } from '../next/step.ts';
+import { formatCount, formatCost, formatDuration } from '../format.ts';
+import { renderCode, renderLink, renderProse, taskLink, renderText } from '../markdown.ts';
+import { type NextStep, renderSteps, createNextStep } from '../next/step.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
@@ -27,7 +27,7 @@ import { iterationResult } from './progress.ts';
 import {
   verificationLines,
   commitLink,
-  headline,
+  renderHeadlineSection,
   stateWord,
   taskVerificationWord,
   verificationWord,
@@ -68,26 +68,26 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
   const unsaved =
     report.saved?.kind === 'not-saved'
       ? [
-          `State was **not saved**: ${sentence(prose(report.saved.why, 300))} The next run does not know what this one used and did.`,
+          `State was **not saved**: ${completeSentence(renderProse(report.saved.why, 300))} The next run does not know what this one used and did.`,
         ]
       : [];
   const at = `<sub>${formatInstant(report.endedAt)}</sub>`;
   if (taskId === null)
     return [
       STATUS_MARKER,
-      seeLine(report, `the description, or the ${link('log of the run', report.logUrl)}`),
+      seeLine(report, `the description, or the ${renderLink('log of the run', report.logUrl)}`),
       ...unsaved,
       at,
     ].join('\n\n');
   const { pullRequest, outcome } = report;
-  const pull = pullRequest === null ? null : `pull request ${link(`#${pullRequest.number}`, pullRequest.url)}`;
+  const pull = pullRequest === null ? null : `pull request ${renderLink(`#${pullRequest.number}`, pullRequest.url)}`;
   const where = [
     ...(pull === null ? [] : [pull]),
-    `branch ${code(report.branch, 120)}`,
-    link('log of the run', report.logUrl),
+    `branch ${renderCode(report.branch, 120)}`,
+    renderLink('log of the run', report.logUrl),
   ];
   const stuck = task === null ? '' : renderStuckTask(task, report);
-  const counts = [count(report.iterations.length, 'iteration'), costNoun(report)];
+  const counts = [formatCount(report.iterations.length, 'iteration'), costNoun(report)];
   const done = tasksDone(doneTasks(report).length, report.tasks.length);
   return [
     STATUS_MARKER,
@@ -96,7 +96,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     // The results that a failed run could not publish are missing on every issue that it worked on.
     ...((stuck !== '' || task?.progress.state === 'done') && outcome.kind !== 'failed'
       ? []
-      : [pull === null || outcome.kind === 'failed' ? headline(report) : seeLine(report, pull)]),
+      : [pull === null || outcome.kind === 'failed' ? renderHeadlineSection(report) : seeLine(report, pull)]),
     ...verificationLines(report),
     // A single task needs no bar, because its state is already above.
     report.tasks.length < 2
@@ -141,13 +141,13 @@ export function renderAnswer(
   const taskLabel = settingOf(report)?.taskLabel ?? 'ralph';
   const why = [
     ...noticeOf(notice, taskLabel),
-    ...(asAsked ? [] : [headline(report)]),
+    ...(asAsked ? [] : [renderHeadlineSection(report)]),
     ...(warningsOf(report).length === 0 ? [] : [warningSection(report, 'Warnings')]),
     ...(answer.kind === 'status' ? [trainSection(settingOf(report)?.train ?? null)].filter((part) => part !== '') : []),
   ];
   const status =
     view === null
-      ? [`<sub>${formatInstant(report.endedAt)}, ${link('run', report.runUrl)}</sub>`]
+      ? [`<sub>${formatInstant(report.endedAt)}, ${renderLink('run', report.runUrl)}</sub>`]
       : [renderLaneStatus(view)];
   switch (answer.kind) {
     case 'status':
@@ -155,14 +155,16 @@ export function renderAnswer(
     case 'doctor':
       return [
         renderSetUp(answer.findings),
-        `<sub>${formatInstant(report.endedAt)}, ${link('run', report.runUrl)}</sub>`,
+        `<sub>${formatInstant(report.endedAt)}, ${renderLink('run', report.runUrl)}</sub>`,
       ].join('\n\n');
     case 'help':
       return [...why, help(answer.word, view), ...status].join('\n\n');
     case 'refusal':
       return [
         REFUSAL_MARKER,
-        report.outcome.kind === 'failed' ? headline(report) : `**Not done.** ${prose(answer.why, 500)}`,
+        report.outcome.kind === 'failed'
+          ? renderHeadlineSection(report)
+          : `**Not done.** ${renderProse(answer.why, 500)}`,
         ...noticeOf(notice, taskLabel),
       ].join('\n\n');
   }
@@ -175,11 +177,11 @@ function noticeOf(notice: ApprovalNotice | null, taskLabel: string): readonly st
 function help(word: string, view: LaneView | null): string {
   const meant = nearestCommand(word);
   const shown = oneLine(word, 40);
-  const greeting = `Ralph works on open issues with ${view === null ? 'the task label' : `the label ${code(view.taskLabel, 60)}`}. People with write permission can comment:`;
+  const greeting = `Ralph works on open issues with ${view === null ? 'the task label' : `the label ${renderCode(view.taskLabel, 60)}`}. People with write permission can comment:`;
   const opening =
     shown === ''
       ? greeting
-      : `There is no command ${code(shown, 40)}.${meant === null ? '' : ` Did you mean \`/ralph ${meant}\`?`}`;
+      : `There is no command ${renderCode(shown, 40)}.${meant === null ? '' : ` Did you mean \`/ralph ${meant}\`?`}`;
   return [opening, '', ...Object.entries(COMMANDS).map(([name, what]) => `- \`/ralph ${name}\`: ${what}`)].join('\n');
 }
 
@@ -190,7 +192,7 @@ function taskWord({ task, progress }: TaskReport, report: RunReport): string {
   const newest = entries.at(-1);
   const commit = entries.findLast((entry) => entry.commit !== null)?.commit ?? progress.doneCommit;
   return [
-    `${stateWord(progress.state)} after ${count(progress.attempts, 'iteration')}`,
+    `${stateWord(progress.state)} after ${formatCount(progress.attempts, 'iteration')}`,
     ...(commit === null ? [] : [`commit ${commitLink(commit, report)}`]),
     ...(newest === undefined || newest.evidence.verification.kind === 'not-run'
       ? []
@@ -233,7 +235,7 @@ interface LiveStatus {
 export function renderLiveStatus(live: LiveStatus): string {
   const { doing, tasks, journal, limits, jobs, startedAt, now, runUrl } = live;
   const orders = doing.kind === 'iterates' ? doing.orders : [];
-  const named = `${taskLink(doing.task)} ${text(doing.task.title, 120)} (${link('live log', runUrl)})`;
+  const named = `${taskLink(doing.task)} ${renderText(doing.task.title, 120)} (${renderLink('live log', runUrl)})`;
   const last = journal.at(-1) ?? null;
   const costUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
   const tokens = journal.reduce((sum, { analysis }) => sum + (analysis.tokens ?? 0), 0);
@@ -252,7 +254,7 @@ export function renderLiveStatus(live: LiveStatus): string {
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
     jobs === 'one'
       ? '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>'
-      : `<sub>Updated when the run ends. To end it now, cancel ${link('the run', runUrl)}: what is finished is kept.</sub>`,
+      : `<sub>Updated when the run ends. To end it now, cancel ${renderLink('the run', runUrl)}: what is finished is kept.</sub>`,
   ].join('\n\n');
 }
 
@@ -264,16 +266,16 @@ export function isLiveStatus(comment: string): boolean {
 /** Renders an order that was given while the run works, so that its answer needs no other comment. */
 function orderWords({ kind, task, by }: Order): string {
   const words = `${kind.replace('-', ' ')}${task === null ? '' : ` ${nameOfTaskId(task)}`}`;
-  return `\`/ralph ${words}\` of ${text(by, 40)}`;
+  return `\`/ralph ${words}\` of ${renderText(by, 40)}`;
 }
 
 function lastWords(entry: JournalEntry): string {
   const { evidence, analysis, startedAt, endedAt } = entry;
   return [
-    entry.verdict.agentFailed ? prose(quotedFailure(entry), 300) : iterationResult(entry),
+    entry.verdict.agentFailed ? renderProse(quotedFailure(entry), 300) : iterationResult(entry),
     evidence.fileCount === 0
       ? 'nothing changed'
-      : `${count(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
+      : `${formatCount(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
     ...(evidence.verification.kind === 'not-run' ? [] : [`\`verify\` ${verificationWord(evidence.verification)}`]),
     formatDuration(endedAt - startedAt),
     ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
@@ -282,11 +284,11 @@ function lastWords(entry: JournalEntry): string {
 
 /** Renders what happened to the issue's text, and what to do. The same edit always renders the same text. `name` is what the issue is called. */
 export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: string, name = 'This issue'): string {
-  const label = code(taskLabel, 60);
+  const label = renderCode(taskLabel, 60);
   const who =
     editor === null
       ? 'by somebody GitHub does not name'
-      : `by ${code(editor, 60)}, who has no write permission in this repository`;
+      : `by ${renderCode(editor, 60)}, who has no write permission in this repository`;
   return [
     `**${name} waits for approval.** Its text was changed after the label ${label} was added: ${who}, ${formatInstant(at)}. The label is consent to the text as it was then, so Ralph does not work on the new one.`,
     `**Next:** ${renderSteps(nextStepsForApproval(taskLabel), 'markdown')}`,
@@ -294,9 +296,9 @@ export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: 
 }
 
 function nextStepsForApproval(taskLabel: string): readonly NextStep[] {
-  const again = step('relabel', `the label \`${taskLabel.replaceAll('`', "'")}\``);
+  const again = createNextStep('relabel', `the label \`${taskLabel.replaceAll('`', "'")}\``);
   return [
-    ...[step('note', 'read the text'), { ...again, lead: 'if it should be worked on as it is now, ' }],
-    step('note', 'that takes write permission', '; '),
+    ...[createNextStep('note', 'read the text'), { ...again, lead: 'if it should be worked on as it is now, ' }],
+    createNextStep('note', 'that takes write permission', '; '),
   ];
 }

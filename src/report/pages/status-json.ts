@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { ChecksSummary } from '../../core/feedback/checks/checks.ts';
-import type { Change, TaskSize } from '../../core/lane/change.ts';
+import type { BranchChange, TaskSize } from '../../core/lane/change.ts';
 import { issueOfTask, nameOfTask } from '../../core/tasks/task.ts';
-import { capped, escapeSkipWords } from '../../core/text/phrase.ts';
+import { capText, escapeSkipWords } from '../../core/text/phrase.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import {
-  discrepancies,
+  reportedDiscrepancies,
   doneTasks,
   iterationsOf,
   laneOf,
@@ -35,7 +35,7 @@ export function renderStatusJson(report: RunReport): string {
 /** Renders the hidden part of a pull request's body: an HTML comment of at most `maxChars` characters. `title` is the pull request's title as we would write it. */
 export function renderHiddenStatus(report: RunReport, title: string, maxChars: number): string {
   const json = serializeWithin(report, maxChars - 100, (status) =>
-    stringifyForComment({ ...status, title: capped(title, 300) }),
+    stringifyForComment({ ...status, title: capText(title, 300) }),
   );
   return `${HIDDEN_OPENING}${json}${HIDDEN_CLOSING}`;
 }
@@ -95,8 +95,8 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
     outcome: outcome.kind,
     reason: outcome.reason,
     lane: lane?.lane ?? null,
-    branch: lane === null ? null : capped(lane.branch, 255),
-    baseBranch: baseBranch === null ? null : capped(baseBranch, 255),
+    branch: lane === null ? null : capText(lane.branch, 255),
+    baseBranch: baseBranch === null ? null : capText(baseBranch, 255),
     headSha: lane?.headSha ?? null,
     pullRequest: lane?.pullRequest?.number ?? null,
     iterations: iterationsOf(report).length,
@@ -107,8 +107,8 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
       id: task.id,
       issue: issueOfTask(task),
       source:
-        task.source.kind === 'feedback' ? undefined : { kind: task.source.kind, name: capped(nameOfTask(task), 120) },
-      title: capped(task.title, 120),
+        task.source.kind === 'feedback' ? undefined : { kind: task.source.kind, name: capText(nameOfTask(task), 120) },
+      title: capText(task.title, 120),
       state: progress.state,
       hold: task.obstacle,
       attempts: progress.attempts,
@@ -129,7 +129,7 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
         : { commit: headVerification.commit, result: headVerification.verification.kind },
     baseTests: TESTS_WORD[work?.baseVerification?.kind ?? 'not-run'],
     feedback: feedbackOf(report, Math.min(shown, MAX_ASKED)),
-    discrepancies: discrepancies(report).length,
+    discrepancies: reportedDiscrepancies(report).length,
     withheldFiles: work?.withheld.length ?? 0,
     isolation: isolationOf(work?.isolation ?? null),
     circuit: lane?.circuit ?? null,
@@ -166,7 +166,7 @@ function feedbackOf(report: RunReport, shown: number): RalphStatus['feedback'] {
       .map(({ id, item }) => ({
         id,
         kind: item.kind,
-        title: capped(item.title, 120),
+        title: capText(item.title, 120),
         url: item.url,
         rounds: item.rounds,
         state: item.answer?.kind ?? 'open',
@@ -177,10 +177,10 @@ function feedbackOf(report: RunReport, shown: number): RalphStatus['feedback'] {
 }
 
 function checksOf({ runs, counts, alsoOnBase, flaky, waiting, unstarted, unreadable }: ChecksSummary): FeedbackChecks {
-  const named = (names: readonly string[]): string[] => names.slice(0, MAX_CHECKS).map((name) => capped(name, 60));
+  const named = (names: readonly string[]): string[] => names.slice(0, MAX_CHECKS).map((name) => capText(name, 60));
   return {
     ...{ runs, counts, alsoOnBase: named(alsoOnBase), flaky: named(flaky), waiting: named(waiting), unstarted },
-    unreadable: unreadable === null ? null : capped(unreadable, 300),
+    unreadable: unreadable === null ? null : capText(unreadable, 300),
   };
 }
 
@@ -197,7 +197,7 @@ function isolationOf(isolation: WorkedReport['isolation']): RalphStatus['isolati
   };
 }
 
-function changeOf(change: Change): RalphStatus['change'] {
+function changeOf(change: BranchChange): RalphStatus['change'] {
   const { runs, iterations, tokens, lines, failingSince } = change;
   const leftOut = change.leftOut.length + change.leftOutMore;
   const overruled = change.overruled.length + change.overruledMore;

@@ -16,8 +16,8 @@ import {
   tasksOf,
   workOf,
 } from '../facts.ts';
-import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { code, link, linkPages, prose, proseLines, text, taskLink } from '../markdown.ts';
+import { apiUsageLine, formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
+import { renderCode, renderLink, linkPages, renderProse, proseLines, renderText, taskLink } from '../markdown.ts';
 import { quotedFailure } from '../agent-failures.ts';
 import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
@@ -107,10 +107,10 @@ function costLine(report: RunReport): string {
       ? []
       : [
           `**Cost:** ${costWord(work)}${work.policy.maxCostUsd > 0 && unknown === null ? ` of ${formatCost(work.policy.maxCostUsd)}` : ''}, ${formatTokens(work.tokens)} tokens`,
-          `${count(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}`,
+          `${formatCount(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}`,
         ];
-  const line = [...spent, ...(pull === null ? [] : [link(`pull request #${pull.number}`, pull.url)])].join(' · ');
-  return unknown === null ? line : `${line}\n\n${prose(unknown, 1000)}`;
+  const line = [...spent, ...(pull === null ? [] : [renderLink(`pull request #${pull.number}`, pull.url)])].join(' · ');
+  return unknown === null ? line : `${line}\n\n${renderProse(unknown, 1000)}`;
 }
 
 /** Maximum number of tasks listed without folding. */
@@ -124,15 +124,17 @@ function taskSection(report: RunReport): string {
   const isBegun = ({ task, progress }: TaskReport): boolean =>
     progress.state !== 'todo' || progress.attempts > 0 || iterationsOn(report, task.id).length > 0;
   const begun = all.filter(isBegun).map((one) => taskLine(one, report));
-  const waiting = all.filter((one) => !isBegun(one)).map(({ task }) => `- ${taskLink(task)} ${text(task.title, 120)}`);
+  const waiting = all
+    .filter((one) => !isBegun(one))
+    .map(({ task }) => `- ${taskLink(task)} ${renderText(task.title, 120)}`);
   const gone = unlistedLine(report);
   return [
     '### Tasks',
     ...(begun.length > 0 ? [begun.slice(0, SHOWN_TASKS).join('\n')] : []),
-    ...folded(count(begun.length - SHOWN_TASKS, 'more task'), [
+    ...folded(formatCount(begun.length - SHOWN_TASKS, 'more task'), [
       firstLines(begun.slice(SHOWN_TASKS), NAMED_TASKS - SHOWN_TASKS).join('\n'),
     ]),
-    ...folded(`${count(waiting.length, 'task')} not started`, [firstLines(waiting, NAMED_TASKS).join('\n')]),
+    ...folded(`${formatCount(waiting.length, 'task')} not started`, [firstLines(waiting, NAMED_TASKS).join('\n')]),
     ...(gone === '' ? [] : [gone]),
   ].join('\n\n');
 }
@@ -142,9 +144,9 @@ function taskLine({ task, progress, share }: TaskReport, report: RunReport): str
   const earlier = share.iterations - here;
   const iterations =
     here === 0 && earlier > 0
-      ? `${count(earlier, 'iteration')} before this run`
-      : `${count(here, 'iteration')}${earlier > 0 ? ` (and ${earlier} before)` : ''}`;
-  return `- ${stateWord(progress.state)}: ${taskLink(task)} ${text(task.title, 120)}, ${iterations}`;
+      ? `${formatCount(earlier, 'iteration')} before this run`
+      : `${formatCount(here, 'iteration')}${earlier > 0 ? ` (and ${earlier} before)` : ''}`;
+  return `- ${stateWord(progress.state)}: ${taskLink(task)} ${renderText(task.title, 120)}, ${iterations}`;
 }
 
 /** Folds a part of a page; empty when all blocks are empty. */
@@ -166,7 +168,7 @@ function stuckSection(report: RunReport): string {
   return [
     '### Tasks that need a person',
     ...stuck.flatMap((one) => [
-      `#### ${taskLink(one.task)}: ${text(one.task.title, 120)}`,
+      `#### ${taskLink(one.task)}: ${renderText(one.task.title, 120)}`,
       renderStuckTask(one, report),
     ]),
   ].join('\n\n');
@@ -184,7 +186,7 @@ function iterationSection(report: RunReport): string {
     '### Iterations',
     ...(earlier > 0 ? [`The first ${earlier} are not shown.`] : []),
     shown.map((entry) => iterationLine(entry, { report, namesTasks })).join('\n'),
-    `The ${link('log of the run', report.logUrl)} has a group for each iteration.`,
+    `The ${renderLink('log of the run', report.logUrl)} has a group for each iteration.`,
   ].join('\n\n');
 }
 
@@ -198,7 +200,7 @@ function iterationLine(
     `${iterationResult(entry)}${verificationMark(entry, report)}`,
     evidence.fileCount === 0
       ? 'no files'
-      : `${count(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
+      : `${formatCount(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
     ...(commit === null ? [] : [commitLink(commit, report)]),
     formatDuration(endedAt - startedAt),
     ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
@@ -209,7 +211,7 @@ function iterationLine(
 
 function taskName({ taskId, taskTitle }: JournalEntry, report: RunReport): string {
   const task = allTasksOf(report).find((one) => one.task.id === taskId)?.task;
-  return task === undefined ? text(taskTitle, 40) : taskLink(task);
+  return task === undefined ? renderText(taskTitle, 40) : taskLink(task);
 }
 
 /** Renders how `verify` ended, behind a blank. Names the command only when there are several; empty when it did not run. */
@@ -218,7 +220,7 @@ function verificationMark({ evidence: { verification } }: JournalEntry, report: 
     case 'passed':
       return ' ✅';
     case 'failed':
-      return (settingOf(report)?.verifyCommands.length ?? 0) > 1 ? ` ❌ ${code(verification.command, 60)}` : ' ❌';
+      return ` ❌${(settingOf(report)?.verifyCommands.length ?? 0) > 1 ? ` ${renderCode(verification.command, 60)}` : ''}`;
     case 'not-run':
       return '';
   }
@@ -255,14 +257,14 @@ function problemLines(report: RunReport): readonly string[] {
       ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
       ...errorLine({ analysis, evidence, verdict, ...entry }),
       ...(evidence.failedServers ?? []).map((name) =>
-        prose(`The agent could not use the tools of the MCP server ${oneLine(name, 100)}.`, 300),
+        renderProse(`The agent could not use the tools of the MCP server ${oneLine(name, 100)}.`, 300),
       ),
       ...stepProblems(evidence.steps),
     ].map((line) => ({ iteration: entry.iteration, text: line })),
   );
   const isolation = workOf(report)?.isolation ?? null;
   return [
-    ...(isolation === null ? [] : isolationProblems(isolation).map((line) => prose(line, 2000))),
+    ...(isolation === null ? [] : isolationProblems(isolation).map((line) => renderProse(line, 2000))),
     ...groupedLines(remarks).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
     ...testOnlyLine(report),
   ];
@@ -272,13 +274,14 @@ function problemLines(report: RunReport): readonly string[] {
 function errorLine(entry: JournalEntry): readonly string[] {
   const { analysis, evidence, verdict, madeAgain } = entry;
   const { agentError } = analysis;
+  const quoted = (foreign: string): string => renderCode(oneLine(foreign, 300), 300);
   const again =
     madeAgain === null
       ? []
-      : [`A conversation could not be continued, so a new one was started: ${code(oneLine(madeAgain.why, 300), 300)}`];
-  if (verdict.agentFailed) return [...again, prose(quotedFailure(entry), 400)];
+      : [`A conversation could not be continued, so a new one was started: ${quoted(madeAgain.why)}`];
+  if (verdict.agentFailed) return [...again, renderProse(quotedFailure(entry), 400)];
   if (agentError === null) return again;
-  const words = code(oneLine(agentError.text, 300), 300);
+  const words = quoted(agentError.text);
   // No other line says that the call was ended, and after how long.
   return evidence.end.kind === 'stalled'
     ? [...again, `The agent's call was ended: ${words}`]
@@ -293,7 +296,7 @@ function testOnlyLine(report: RunReport): readonly string[] {
   return testing === 0 || testing * 100 < percent * iterations.length
     ? []
     : [
-        `${testing} of ${count(iterations.length, 'iteration')} changed only tests (\`test-only-percent\`: ${percent}).`,
+        `${testing} of ${formatCount(iterations.length, 'iteration')} changed only tests (\`test-only-percent\`: ${percent}).`,
       ];
 }
 
@@ -331,7 +334,7 @@ function machine(report: RunReport): string {
   const isolation = workOf(report)?.isolation ?? null;
   return folded('Details of the run', [
     status,
-    isolation === null ? '' : prose(isolationLine(isolation), 2000),
+    isolation === null ? '' : renderProse(isolationLine(isolation), 2000),
     where(report),
     requests === '' ? '' : `<sub>${requests}</sub>`,
   ]).join('');
@@ -339,6 +342,6 @@ function machine(report: RunReport): string {
 
 function where(report: RunReport): string {
   const lane = laneOf(report);
-  if (lane === null) return `<sub>${link('This run', report.runUrl)}</sub>`;
-  return `Branch ${code(lane.branch, 120)}${lane.baseBranch === null ? '' : ` from ${code(lane.baseBranch, 120)}`}`;
+  if (lane === null) return `<sub>${renderLink('This run', report.runUrl)}</sub>`;
+  return `Branch ${renderCode(lane.branch, 120)}${lane.baseBranch === null ? '' : ` from ${renderCode(lane.baseBranch, 120)}`}`;
 }

@@ -1,12 +1,12 @@
 import type { Verification } from '../../core/evidence.ts';
-import { grouped } from '../../core/grouped.ts';
+import { groupByKey } from '../../core/grouped.ts';
 import { QUESTION_TOOL, rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { namesOf, namesOutOf, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { failedCalls } from '../agent-failures.ts';
 import { iterationsOf, laneOf, lastVerification, passedCommands, settingOf, workOf } from '../facts.ts';
-import { count } from '../format.ts';
-import { code } from '../markdown.ts';
+import { formatCount } from '../format.ts';
+import { renderCode } from '../markdown.ts';
 
 /** The state of a branch's tests. `name` is what runs them, as Markdown; `since` is the branch's iteration since which they fail, if known. */
 export type TestState =
@@ -38,7 +38,7 @@ function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly s
   const reasons = new Map(named.map(({ path, why }) => [path, why]));
   const files = reasons.size + more;
   if (files === 0) return [];
-  const groups = grouped([...reasons.keys()], (path) => reasons.get(path) ?? '');
+  const groups = groupByKey([...reasons.keys()], (path) => reasons.get(path) ?? '');
   const groupTexts = [...groups].slice(0, SHOWN_REASONS).map(([why, paths]) => {
     const names = namesOutOf(paths.slice(0, SHOWN).map(marked), paths.length);
     return ` ${names}: ${oneLine(why, 160).replaceAll('`', "'").replace(/\.$/, '')}.`;
@@ -46,7 +46,7 @@ function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly s
   const explained = [...groups.values()].slice(0, SHOWN_REASONS).flat().length;
   const rest = files === explained ? '' : ` For ${String(files - explained)} more, see “Left out”.`;
   return [
-    `⚠️ ${count(files, 'changed file')} ${files === 1 ? 'is' : 'are'} not in the branch.${groupTexts.join('')}${rest}`,
+    `⚠️ ${formatCount(files, 'changed file')} ${files === 1 ? 'is' : 'are'} not in the branch.${groupTexts.join('')}${rest}`,
   ];
 }
 
@@ -58,7 +58,7 @@ function deniedCommands(report: RunReport): readonly string[] {
   if (denials.length === 0) return [];
   const allowed = settingOf(report)?.policy.allowedTools ?? [];
   const rules = [...new Set(denials.flatMap((denial) => rulesToAllow(denial, allowed)))];
-  const times = denials.length === 1 ? '' : ` ${count(denials.length, 'time')}`;
+  const times = denials.length === 1 ? '' : ` ${formatCount(denials.length, 'time')}`;
   const named = (texts: readonly string[]): string => texts.slice(0, SHOWN).map(marked).join(', ');
   const commands = [...new Set(denials.map(({ tool, command }) => command ?? tool))];
   return [
@@ -75,12 +75,12 @@ function marked(foreign: string): string {
 /** Returns the result of `verify` on the branch: of this run, else of an earlier one. */
 export function testState(report: RunReport): TestState {
   const [first, ...others] = laneOf(report)?.verifyCommands ?? [];
-  if (first === undefined) return { kind: 'unset', steps: passedCommands(report).map((step) => code(step, 60)) };
+  if (first === undefined) return { kind: 'unset', steps: passedCommands(report).map((step) => renderCode(step, 60)) };
   const newest = lastVerification(report);
   const name = newest.kind === 'failed' ? newest.command : others.length === 0 ? first : 'verify';
   const since = workOf(report)?.change.failingSince ?? null;
   const kind = newest.kind === 'not-run' ? earlier(report, since) : newest.kind;
-  return kind === 'failed' ? { kind, name: code(name, 80), since } : { kind, name: code(name, 80) };
+  return kind === 'failed' ? { kind, name: renderCode(name, 80), since } : { kind, name: renderCode(name, 80) };
 }
 
 /** Returns the verification of earlier runs. */

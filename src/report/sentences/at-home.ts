@@ -1,5 +1,5 @@
 import type { RunReport } from '../../handover/report.ts';
-import { count, formatTokens } from '../format.ts';
+import { formatCount, formatTokens } from '../format.ts';
 import { doneTasks, laneOf, tasksOf, workOf } from '../facts.ts';
 import { nextStepsAtHome, renderSteps } from '../next/step.ts';
 import { describeOutcome, renderHeadline } from './outcome-text.ts';
@@ -18,7 +18,7 @@ export function renderEndAtHome(report: RunReport): string {
     ...(work === null
       ? []
       : [
-          `${count(work.iterations.length, 'iteration')} · ${String(doneTasks(report).length)} of ${count(tasksOf(report).length, 'task')} done · ${formatTokens(work.tokens)} tokens · ${costNoun(work)}`,
+          `${formatCount(work.iterations.length, 'iteration')} · ${String(doneTasks(report).length)} of ${formatCount(tasksOf(report).length, 'task')} done · ${formatTokens(work.tokens)} tokens · ${costNoun(work)}`,
         ]),
     ...(isolation === null ? [] : [isolationLine(isolation).replaceAll('`', '')]),
     ...(work !== null && branch !== null && work.headSha !== null

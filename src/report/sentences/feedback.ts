@@ -2,7 +2,7 @@ import type { Feedback, FeedbackItem } from '../../core/feedback/memory.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { laneOf } from '../facts.ts';
-import { count } from '../format.ts';
+import { formatCount } from '../format.ts';
 
 /** A request to the pull request, by id. `isOpen` is set while there is no answer, or while a person must decide. */
 export interface FeedbackRequest {
@@ -47,7 +47,7 @@ export function describeObjections(report: RunReport): string {
   const isUnread = (laneOf(report)?.checks?.unreadable ?? null) !== null;
   return [
     describeOpenRequests(listFeedbackRequests(report)),
-    red === 0 ? '' : `${count(red, 'check')} still ${red === 1 ? 'fails' : 'fail'}`,
+    red === 0 ? '' : `${formatCount(red, 'check')} still ${red === 1 ? 'fails' : 'fail'}`,
     isUnread ? 'its checks could not be read' : '',
   ]
     .filter((words) => words !== '')
@@ -62,7 +62,7 @@ function describeOpenRequests(asked: readonly AskedKind[]): string {
   if (open.length === 0) return '';
   const parts = Object.entries(NOUNS).flatMap(([kind, noun]) => {
     const some = open.filter(({ item }) => item.kind === kind).length;
-    return some === 0 ? [] : [count(some, noun)];
+    return some === 0 ? [] : [formatCount(some, noun)];
   });
   const last = parts.at(-1) ?? '';
   const names = parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;

@@ -3,7 +3,7 @@ import { MISMATCH_SUFFIX } from '../../core/isolation/egress/opening.ts';
 import { refusedHosts } from '../../core/isolation/texts.ts';
 import { andMore, firstNames, oneLine } from '../../core/text/phrase.ts';
 import type { IsolationReport } from '../../handover/report.ts';
-import { count } from '../format.ts';
+import { formatCount } from '../format.ts';
 
 // All statements on isolation are based on measurements. Names of hosts and checks may come from the agent's programs
 // or from another job: they are foreign text, and are in `backticks`.
@@ -37,7 +37,8 @@ function checkWords(facts: IsolationFacts): readonly string[] {
   const { level, probe, network } = facts;
   if (level === 'none') return ['nothing separates the agent from this action'];
   if (probe === null) return ['NOT CHECKED'];
-  if (probe.failed.length > 0) return [`${String(probe.failed.length)} of ${count(probe.checks, 'check')} FAILED`];
+  if (probe.failed.length > 0)
+    return [`${String(probe.failed.length)} of ${formatCount(probe.checks, 'check')} FAILED`];
   const isLimited = network === 'limited';
   switch (level) {
     case 'namespace':
@@ -52,7 +53,7 @@ function checkWords(facts: IsolationFacts): readonly string[] {
 function networkWords({ network, allowedHosts }: IsolationFacts): string {
   switch (network) {
     case 'limited':
-      return `${count(allowedHosts, 'host')} allowed`;
+      return `${formatCount(allowedHosts, 'host')} allowed`;
     case 'any':
       return 'all hosts allowed (`allowed-hosts: any`)';
     case 'open':

@@ -3,7 +3,7 @@ import type { ProviderTrouble } from '../../core/agents/providers.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { provenAnswers } from '../../core/feedback/unproven.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import type { Change } from '../../core/lane/change.ts';
+import type { BranchChange } from '../../core/lane/change.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { expiryOf } from '../../core/sharing/lease.ts';
 import { nameOfLane, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
@@ -12,9 +12,9 @@ import { tasksDone } from '../../core/tasks/queue.ts';
 import { namesOf, oneLine } from '../../core/text/phrase.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import type { LaneView } from '../../handover/report.ts';
-import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
-import { code, link, linkPages, text } from '../markdown.ts';
-import { renderCommand, renderContinuation, type Target } from '../next/step.ts';
+import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
+import { renderCode, renderLink, linkPages, renderText } from '../markdown.ts';
+import { renderCommand, renderContinuation, type ReadingPlace } from '../next/step.ts';
 import { tasksBar } from '../pages/progress-bar.ts';
 import { requestsIn, feedbackWords } from './feedback.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
@@ -37,7 +37,7 @@ const UNREADABLE = 1e12;
 
 /** The way that facts are written: as Markdown or as lines of a log. */
 interface Style {
-  readonly target: Target;
+  readonly target: ReadingPlace;
   /** Renders foreign text in one line. */
   text(foreign: string, maxChars: number): string;
   code(foreign: string, maxChars: number): string;
@@ -49,11 +49,11 @@ interface Style {
 
 const markdownStyle: Style = {
   target: 'markdown',
-  text,
-  code,
+  text: renderText,
+  code: renderCode,
   own: (words) => `\`${words}\``,
   strong: (words) => `**${words}**`,
-  link,
+  link: renderLink,
 };
 
 const logStyle: Style = {
@@ -73,7 +73,7 @@ export function renderLaneStatus(view: LaneView): string {
     `**Status of ${nameOfLane(view.lane)}**`,
     linkPages(list(laneFacts(view, markdownStyle)), view.runUrl.replace(/\/actions\/runs\/.*$/, '')),
     ...(changes.length === 0 ? [] : ['Last changes:', list(changes)]),
-    `<sub>${formatInstant(view.now)}, ${link('run', view.runUrl)}</sub>`,
+    `<sub>${formatInstant(view.now)}, ${renderLink('run', view.runUrl)}</sub>`,
   ].join('\n\n');
 }
 
@@ -95,7 +95,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
     ...(current === undefined
       ? []
       : [
-          `${claimedBy === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${count(current.progress.attempts, 'iteration')} so far)`,
+          `${claimedBy === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${formatCount(current.progress.attempts, 'iteration')} so far)`,
         ]),
     ...answersLine(state),
     ...[...stuckLines(tasks), ...obstacleLines(tasks)]
@@ -244,7 +244,7 @@ export function calledAgents(
 }
 
 /** Returns the agents that have worked on the branch's change. */
-export function agentsOfChange({ tasks }: Change): readonly AgentName[] {
+export function agentsOfChange({ tasks }: BranchChange): readonly AgentName[] {
   return [...new Set(Object.values(tasks).flatMap(({ agents }) => agents))];
 }
 

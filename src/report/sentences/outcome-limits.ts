@@ -2,7 +2,7 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { Outcome, RunBound } from '../../core/outcome.ts';
 import { tasksDone } from '../../core/tasks/queue.ts';
-import { cut } from '../../core/text/phrase.ts';
+import { cutText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
 import {
   doneTasks,
@@ -15,7 +15,7 @@ import {
   workOf,
 } from '../facts.ts';
 import type { Words } from '../next/step.ts';
-import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
+import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import { YOU_ARE_NEEDED } from './trouble.ts';
 
 /** An outcome's headline without a full stop, and what happened. `backticks` mark code, in which values are foreign text. */
@@ -24,16 +24,18 @@ export interface OutcomeText {
   readonly what: string;
 }
 
+/** Returns `2 of 3 tasks done`. */
 export function describeProgress(report: RunReport): string {
   return tasksDone(doneTasks(report).length, tasksOf(report).length);
 }
 
+/** Describes a parked run: the limit it waits for, and when work continues. */
 export function describeParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): OutcomeText {
   const { needsPerson } = { needsPerson: undefined, ...outcome };
   if (needsPerson !== undefined)
     return {
       title: ['Waiting for a limit of the provider', YOU_ARE_NEEDED],
-      what: `The provider says: \`${cut(needsPerson, 300).replaceAll('`', "'")}\`. One call tries again after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${waitSkippedBy(report)}`,
+      what: `The provider says: \`${cutText(needsPerson, 300).replaceAll('`', "'")}\`. One call tries again after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.${waitSkippedBy(report)}`,
     };
   return {
     title: [outcome.reason === 'step_circuit' ? 'Waiting to try the agent again' : 'Waiting for a limit to reset'],
@@ -62,7 +64,7 @@ function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunRep
   const policy = settingOf(report)?.policy;
   switch (outcome.reason) {
     case 'calls_per_hour':
-      return `The hourly limit of ${policy ? count(policy.maxCallsPerHour, 'call') : 'calls'} is ${USED_OR_RESERVED}.`;
+      return `The hourly limit of ${policy ? formatCount(policy.maxCallsPerHour, 'call') : 'calls'} is ${USED_OR_RESERVED}.`;
     case 'tokens_per_hour':
       return `The hourly limit of ${policy ? `${formatTokens(policy.maxTokensPerHour)} tokens` : 'tokens'} is ${USED_OR_RESERVED}.`;
     case 'cost_per_day':
@@ -78,17 +80,18 @@ function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunRep
   }
 }
 
+/** Describes a run that ended at one of its own limits. */
 export function describeLimit(reason: RunBound, report: RunReport): OutcomeText {
   const policy = settingOf(report)?.policy;
   const done = describeProgress(report);
   const limits = {
     iterations: {
       title: ['Iteration limit'],
-      value: count(policy?.maxIterations ?? iterationsOf(report).length, 'iteration'),
+      value: formatCount(policy?.maxIterations ?? iterationsOf(report).length, 'iteration'),
     },
     minutes: {
       title: ['Time limit'],
-      value: policy ? count(Math.round(policy.maxRunMs / MINUTE_MS), 'minute') : 'its time',
+      value: policy ? formatCount(Math.round(policy.maxRunMs / MINUTE_MS), 'minute') : 'its time',
     },
     cost: { title: ['Cost limit'], value: policy ? formatCost(policy.maxCostUsd) : 'its budget' },
   } as const;

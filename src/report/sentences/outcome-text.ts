@@ -2,7 +2,7 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind } from '../../core/outcome.ts';
 import { isListed, nameOfTask } from '../../core/tasks/task.ts';
-import { cut, firstLines, namesOf, upperFirst } from '../../core/text/phrase.ts';
+import { cutText, firstLines, namesOf, upperFirst } from '../../core/text/phrase.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { failedWords } from '../agent-failures.ts';
@@ -20,9 +20,9 @@ import {
   warningsOf,
   workOf,
 } from '../facts.ts';
-import { count } from '../format.ts';
+import { formatCount } from '../format.ts';
 import { listAlarms, passedWords } from './alarms.ts';
-import { type Target, type Words, renderWords } from '../next/step.ts';
+import { type ReadingPlace, type Words, renderWords } from '../next/step.ts';
 import { describeProgress, describeLimit, type OutcomeText, describeParked } from './outcome-limits.ts';
 import { blockedTitle, stopTitle, YOU_ARE_NEEDED } from './trouble.ts';
 import {
@@ -54,7 +54,7 @@ export function describeOutcome(report: RunReport): OutcomeText {
 }
 
 /** Renders the headline of a run, the same on every page and in the log: trouble first, without a full stop. */
-export function renderHeadline(report: RunReport, target: Target): string {
+export function renderHeadline(report: RunReport, target: ReadingPlace): string {
   return renderWords(describeOutcome(report).title, target);
 }
 
@@ -72,7 +72,7 @@ function redTests(report: RunReport): string | null {
 }
 
 function inCode(command: string): string {
-  return `\`${cut(command, 80).replaceAll('`', "'")}\``;
+  return `\`${cutText(command, 80).replaceAll('`', "'")}\``;
 }
 
 function lowerFirst([first, ...others]: Words): Words {
@@ -92,7 +92,7 @@ function withTests(what: string, report: RunReport): string {
     return red === null ? what : `❌ ${red}. ${what}`;
   }
   if (first === undefined) {
-    const steps = passedCommands(report).map((step) => inCode(cut(step, 60)));
+    const steps = passedCommands(report).map((step) => inCode(cutText(step, 60)));
     return withOpening(
       steps.length === 0
         ? '⚠️ Nothing was tested: set `verify` to the command that runs the tests.'
@@ -136,7 +136,7 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
         ? { title: ['Paused'], what: `Paused by ${outcome.by}; no call was made.` }
         : {
             title: ['Stopped'],
-            what: `Stopped by ${outcome.by} after ${count(iterationsOf(report).length, 'iteration')} of this run.`,
+            what: `Stopped by ${outcome.by} after ${formatCount(iterationsOf(report).length, 'iteration')} of this run.`,
           };
     case 'refused':
       return {
@@ -186,7 +186,7 @@ function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
 }
 
 function cancelled(reason: ReasonOf<'cancelled'>, report: RunReport): OutcomeText {
-  const after = `after ${count(iterationsOf(report).filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
+  const after = `after ${formatCount(iterationsOf(report).filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
   return reason === 'signal'
     ? { title: ['Cancelled'], what: `The run was cancelled ${after}.` }
     : { title: ['Killed'], what: `The job was killed ${after}; the iteration that was running is lost.` };
@@ -237,7 +237,7 @@ function checksLeft(report: RunReport): OutcomeText {
   const left = allTasksOf(report).filter(({ task }) => task.obstacle === 'unread').length;
   return {
     title: ['More checks to look at'],
-    what: `Stopped with ${describeProgress(report)}: ${count(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for what CI says of this work.`,
+    what: `Stopped with ${describeProgress(report)}: ${formatCount(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for what CI says of this work.`,
   };
 }
 
@@ -276,7 +276,9 @@ function waitingForReview(report: RunReport): string {
   if (lane !== null && lane.held !== null && pull !== null) return waitingForMerge(report, lane.held, pull.number);
   const open = tasksOf(report).length - doneTasks(report).length;
   const left =
-    open === 0 || isPromptAlone(report) ? '' : ` ${count(open, 'task')} ${open === 1 ? 'waits' : 'wait'} behind it.`;
+    open === 0 || isPromptAlone(report)
+      ? ''
+      : ` ${formatCount(open, 'task')} ${open === 1 ? 'waits' : 'wait'} behind it.`;
   return pull === null && report.kind !== 'worked'
     ? `Ralph has as many open pull requests as \`max-open-prs\` allows, so the queue opens no more.${left}`
     : `${pull === null ? 'The pull request' : `Pull request #${pull.number}`} is as large as one review should be (\`max-tasks-per-pr\`, \`max-lines-per-pr\`).${left}`;
@@ -285,7 +287,7 @@ function waitingForReview(report: RunReport): string {
 /** Explains why nothing new is pushed to a pull request, and what waits for it. */
 function waitingForMerge(report: RunReport, { hold, refusal }: HeldHead, number: number): string {
   const held = tasksOf(report).filter(({ task }) => task.obstacle === 'held').length;
-  const left = held === 0 ? '' : ` ${count(held, 'task')} ${held === 1 ? 'waits' : 'wait'} behind it.`;
+  const left = held === 0 ? '' : ` ${formatCount(held, 'task')} ${held === 1 ? 'waits' : 'wait'} behind it.`;
   const name = `Pull request #${number}`;
   if (report.kind === 'worked') return `${name} has new commits to review.${left}`;
   const decided = `${name} is ${holdWords(hold)}`;
@@ -309,7 +311,7 @@ function blockedTasks(tasks: readonly TaskReport[]): string {
   if (waiting.length === 0) return 'The agent says that it cannot continue without a person.';
   const done = tasks.filter(({ task, progress }) => isListed(task) && progress.state === 'done').length;
   return [
-    `${count(waiting.length, 'task')} ${waiting.length === 1 ? 'needs' : 'need'} a person${done === 0 ? '' : `; ${done} ${done === 1 ? 'is' : 'are'} done`}.`,
+    `${formatCount(waiting.length, 'task')} ${waiting.length === 1 ? 'needs' : 'need'} a person${done === 0 ? '' : `; ${done} ${done === 1 ? 'is' : 'are'} done`}.`,
     ...firstLines(waiting, SHOWN_WAITING).map((line) => `- ${line}`),
   ].join('\n');
 }
@@ -318,9 +320,9 @@ function blockedTasks(tasks: readonly TaskReport[]): string {
 function allDone(report: RunReport): string {
   const done = doneTasks(report);
   const all = tasksOf(report).length;
-  if (done.length < all) return `Everything required is done (${done.length} of ${count(all, 'task')}).`;
+  if (done.length < all) return `Everything required is done (${done.length} of ${formatCount(all, 'task')}).`;
   return done.length > 2
-    ? `All ${count(done.length, 'task')} are done.`
+    ? `All ${formatCount(done.length, 'task')} are done.`
     : `${done.map(({ task }) => nameOfTask(task)).join(' and ')} are done.`;
 }
 
@@ -330,7 +332,7 @@ function deniedTools(report: RunReport): string {
     .slice(0, 3)
     .map(
       ({ tool, command }) =>
-        `\`${tool.replaceAll('`', "'")}${command === null ? '' : `: ${cut(command, 80).replaceAll('`', "'")}`}\``,
+        `\`${tool.replaceAll('`', "'")}${command === null ? '' : `: ${cutText(command, 80).replaceAll('`', "'")}`}\``,
     );
   return shown.length === 0 ? 'see the job log' : shown.join(', ');
 }

@@ -1,8 +1,8 @@
-import { type Finding, MARKS } from '../../core/doctor/finding.ts';
-import { grouped } from '../../core/grouped.ts';
-import { flatten, upperFirst } from '../../core/text/phrase.ts';
-import { count } from '../format.ts';
-import { code, codeElement, link, prose } from '../markdown.ts';
+import { type Finding, FINDING_MARKS } from '../../core/doctor/finding.ts';
+import { groupByKey } from '../../core/grouped.ts';
+import { flattenText, upperFirst } from '../../core/text/phrase.ts';
+import { formatCount } from '../format.ts';
+import { renderCode, codeElement, renderLink, renderProse } from '../markdown.ts';
 
 const MAX_CHARS = 1_000;
 
@@ -11,18 +11,18 @@ export function setUpResult(findings: readonly Pick<Finding, 'kind'>[]): string 
   const number = (wanted: Finding['kind']): number => findings.filter(({ kind }) => kind === wanted).length;
   const [problems, warnings, open] = [number('problem'), number('warning'), number('unchecked')];
   const result = [
-    ...(problems === 0 ? [] : [`${MARKS.problem} ${count(problems, 'problem')}`]),
-    ...(warnings === 0 ? [] : [`${MARKS.warning} ${count(warnings, 'warning')}`]),
-    ...(open === 0 ? [] : [`${MARKS.unchecked} ${String(open)} not checked`]),
+    ...(problems === 0 ? [] : [`${FINDING_MARKS.problem} ${formatCount(problems, 'problem')}`]),
+    ...(warnings === 0 ? [] : [`${FINDING_MARKS.warning} ${formatCount(warnings, 'warning')}`]),
+    ...(open === 0 ? [] : [`${FINDING_MARKS.unchecked} ${String(open)} not checked`]),
   ];
-  return result.length === 0 ? `${MARKS.ok} Nothing stops a run.` : result.join(', ');
+  return result.length === 0 ? `${FINDING_MARKS.ok} Nothing stops a run.` : result.join(', ');
 }
 
 /** Renders plain lines: each finding, with its fix below. */
 export function setUpLines(findings: readonly Finding[]): readonly string[] {
   const several = namesPlaces(findings);
   return foldUnseen(findings).flatMap((found) => [
-    `${MARKS[found.kind]} ${placeOf(found, several)}${found.says}`,
+    `${FINDING_MARKS[found.kind]} ${placeOf(found, several)}${found.says}`,
     ...(found.remedy === null
       ? []
       : [
@@ -48,7 +48,9 @@ export function renderSetUp(findings: readonly Finding[]): string {
     ...(others.length === 0 ? [] : [others.join('\n')]),
     ...(good.length === 0
       ? []
-      : [`<details>\n<summary>${count(good.length, 'check')} fine</summary>\n\n${good.join('\n')}\n\n</details>`]),
+      : [
+          `<details>\n<summary>${formatCount(good.length, 'check')} fine</summary>\n\n${good.join('\n')}\n\n</details>`,
+        ]),
     ...(findings.some(({ kind }) => kind === 'unchecked')
       ? ['<sub>`ralph doctor` on your own machine sees what the token of a run cannot.</sub>']
       : []),
@@ -57,7 +59,7 @@ export function renderSetUp(findings: readonly Finding[]): string {
 
 /** Folds what could not be checked for the same reason into one finding after the others. */
 function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
-  const byReason = grouped(findings, (found) => unseenParts(found)?.why ?? '');
+  const byReason = groupByKey(findings, (found) => unseenParts(found)?.why ?? '');
   const shared = [...byReason].filter(([why, alike]) => why !== '' && alike.length > 1);
   const folded = shared.flatMap(([why, alike]) => {
     const subjects = new Set(alike.map((found) => unseenParts(found)?.what ?? ''));
@@ -80,12 +82,12 @@ function unseenParts({ kind, says }: Finding): { readonly what: string; readonly
 function item(found: Finding, several: boolean): string {
   const { remedy } = found;
   const place = placeOf(found, several);
-  const opening = `- ${MARKS[found.kind]} ${place === '' ? '' : `${code(place.slice(0, -2), 120)}: `}${prose(flatten(found.says), MAX_CHARS)}`;
+  const opening = `- ${FINDING_MARKS[found.kind]} ${place === '' ? '' : `${renderCode(place.slice(0, -2), 120)}: `}${renderProse(flattenText(found.says), MAX_CHARS)}`;
   if (remedy === null) return opening;
-  const page = remedy.link === null ? '' : ` ${link('Open the page', remedy.link)}.`;
+  const page = remedy.link === null ? '' : ` ${renderLink('Open the page', remedy.link)}.`;
   const paste = remedy.paste ?? '';
-  if (paste.includes('\n')) return `${opening} ${prose(remedy.text, MAX_CHARS)}${page}\n\n${block(paste)}\n`;
-  return `${opening} ${prose(remedy.text, MAX_CHARS)}${page}${paste === '' ? '' : ` ${code(paste, MAX_CHARS)}`}`;
+  if (paste.includes('\n')) return `${opening} ${renderProse(remedy.text, MAX_CHARS)}${page}\n\n${block(paste)}\n`;
+  return `${opening} ${renderProse(remedy.text, MAX_CHARS)}${page}${paste === '' ? '' : ` ${renderCode(paste, MAX_CHARS)}`}`;
 }
 
 /** Renders lines to paste; like in a fence, nothing is put between their characters. */

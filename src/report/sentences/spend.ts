@@ -1,13 +1,13 @@
 import { type AgentName, CAPABILITIES } from '../../core/agent-names.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import type { Change } from '../../core/lane/change.ts';
+import type { BranchChange } from '../../core/lane/change.ts';
 import type { LedgerDay } from '../../core/lane/ledger.ts';
-import type { Spent } from '../../core/sharing/budget.ts';
+import type { RunUsage } from '../../core/sharing/budget.ts';
 import { totalOf } from '../../core/sharing/spend.ts';
 import { costOf } from '../../core/spending/prices.ts';
 import type { WorkedReport } from '../../handover/report.ts';
-import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
+import { formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
 
 /** The facts about the cost of a run. */
 type Costs = Pick<WorkedReport, 'iterations' | 'costUsd' | 'agents' | 'prices'>;
@@ -26,12 +26,12 @@ export function costOrNull(costs: Costs): number | null {
 }
 
 /** Returns the cost of a branch, or of a task on it, in US dollars; null when it is not known. */
-export function branchCost({ costUsd, unpriced }: Pick<Change, 'costUsd' | 'unpriced'>): number | null {
+export function branchCost({ costUsd, unpriced }: Pick<BranchChange, 'costUsd' | 'unpriced'>): number | null {
   return costUsd === 0 && unpriced > 0 ? null : costUsd;
 }
 
 /** Renders the cost of a branch, or of a task on it, as `$1.20`, `at least $1.20` or `cost not known`. */
-export function branchCostNoun(change: Pick<Change, 'costUsd' | 'unpriced' | 'tokens'>): string {
+export function branchCostNoun(change: Pick<BranchChange, 'costUsd' | 'unpriced' | 'tokens'>): string {
   const { costUsd, unpriced, tokens } = change;
   // Documents of earlier versions do not count iterations of unknown cost.
   if (costUsd === 0 && (unpriced > 0 || tokens > 0)) return 'cost not known';
@@ -136,13 +136,13 @@ function inWords(names: readonly string[]): string {
 }
 
 /** Reports what calls of unfinished iterations used; empty when nothing is known to have been used. */
-export function unfinishedCallsLine({ calls, tokens, costUsd }: Spent): readonly string[] {
+export function unfinishedCallsLine({ calls, tokens, costUsd }: RunUsage): readonly string[] {
   if (calls === 0 || (tokens === 0 && costUsd === 0)) return [];
   const [made, its] =
     calls === 1 ? ['was made in an iteration that', 'it used'] : ['were made in iterations that', 'they used'];
   const cost = costUsd > 0 ? `${formatCost(costUsd)} and ` : '';
   return [
-    `${count(calls, 'agent call')} ${made} did not finish. What ${its} (${cost}${formatTokens(tokens)} tokens) counts.`,
+    `${formatCount(calls, 'agent call')} ${made} did not finish. What ${its} (${cost}${formatTokens(tokens)} tokens) counts.`,
   ];
 }
 
@@ -152,7 +152,7 @@ export function spendSummary(days: readonly LedgerDay[]): string {
   const { calls, tokens, costUsd, minutes } = totalOf(days);
   return [
     ...knownCost({ tokens, costUsd }),
-    count(calls, 'call'),
+    formatCount(calls, 'call'),
     `${formatTokens(tokens)} tokens`,
     `${formatDuration(minutes * MINUTE_MS)} of agent time`,
   ].join(', ');
@@ -169,6 +169,6 @@ export function spendBars(days: readonly LedgerDay[]): readonly string[] {
     const amount = amountOf(day);
     // Any amount above zero gets at least one cell.
     const cells = amount === 0 ? 0 : Math.max(1, Math.round((amount / greatest) * BAR_CELLS));
-    return `${day.day}  ${'█'.repeat(cells).padEnd(BAR_CELLS)}  ${(costs[index] ?? '').padStart(width)}  ${count(day.calls, 'call')}`;
+    return `${day.day}  ${'█'.repeat(cells).padEnd(BAR_CELLS)}  ${(costs[index] ?? '').padStart(width)}  ${formatCount(day.calls, 'call')}`;
   });
 }

@@ -3,7 +3,7 @@ import type { JournalEntry } from '../../core/journal/journal.ts';
 import { isStuck } from '../../core/tasks/task.ts';
 import { nextTurnOf } from '../../core/tasks/ids.ts';
 import { formatInstantFrom } from '../format.ts';
-import { code, codeElement, fence, prose, text } from '../markdown.ts';
+import { renderCode, codeElement, renderFence, renderProse, renderText } from '../markdown.ts';
 import { iterationResult } from '../pages/progress.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, iterationsOn, settingOf } from '../facts.ts';
@@ -29,7 +29,7 @@ export function renderStuckTask(one: TaskReport, report: RunReport): string {
   const words = lastWords(one, entries);
   return [
     opening(one, report),
-    ...(words === null ? [] : [`The agent says: “${text(words, 500)}”`]),
+    ...(words === null ? [] : [`The agent says: “${renderText(words, 500)}”`]),
     `What was tried last:\n\n${entries
       .slice(-SHOWN_ITERATIONS)
       .map((entry) => `- ${iterationLine(entry)}`)
@@ -73,9 +73,9 @@ function opening(one: TaskReport, report: RunReport): string {
     }
     switch (progress.reason) {
       case 'withheld':
-        return `Left out: ${prose(withheldFiles(one, report), 500)}.`;
+        return `Left out: ${renderProse(withheldFiles(one, report), 500)}.`;
       case 'push_refused':
-        return text(progress.refused?.words ?? '', 900);
+        return renderText(progress.refused?.words ?? '', 900);
       case 'nothing_to_do':
         return 'The agent says so, and changed nothing.';
       default:
@@ -86,13 +86,13 @@ function opening(one: TaskReport, report: RunReport): string {
 
 function iterationLine({ iteration, evidence, verdict, analysis, ...entry }: JournalEntry): string {
   const { files, fileCount, insertions, deletions, verification } = evidence;
-  const shown = files.slice(0, 4).map((file) => code(file, 100));
+  const shown = files.slice(0, 4).map((file) => renderCode(file, 100));
   return [
     `Iteration ${iteration}: ${iterationResult({ iteration, evidence, verdict, analysis, ...entry })}`,
     fileCount === 0 ? 'nothing changed' : `changed ${namesOutOf(shown, fileCount)} (+${insertions} −${deletions})`,
     ...(verification.kind === 'not-run' ? [] : [`verification ${verificationWord(verification)}`]),
     ...firstLines(
-      verdict.discrepancies.map((line) => prose(line, 300)),
+      verdict.discrepancies.map((line) => renderProse(line, 300)),
       3,
     ),
   ].join('; ');
@@ -103,6 +103,6 @@ function failingOutput(entries: readonly JournalEntry[]): readonly string[] {
   const newest = entries.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run');
   if (newest?.kind !== 'failed' || newest.tail.trim() === '') return [];
   return [
-    `<details>\n<summary>Last output of ${codeElement(newest.command, 80)}</summary>\n\n${fence(newest.tail, MAX_TAIL_CHARS)}\n\n</details>`,
+    `<details>\n<summary>Last output of ${codeElement(newest.command, 80)}</summary>\n\n${renderFence(newest.tail, MAX_TAIL_CHARS)}\n\n</details>`,
   ];
 }

@@ -1,7 +1,7 @@
 import { namesOf } from '../../core/text/phrase.ts';
 import { aheadOf, type MergeObstacle, nextOf, type Train, type TrainPull } from '../../core/train/train.ts';
 import type { AutoMerge } from '../../core/train/auto-merge.ts';
-import { code, prose } from '../markdown.ts';
+import { renderCode, renderProse } from '../markdown.ts';
 
 const BEGIN = '<!-- ralph:merge-order -->';
 
@@ -50,7 +50,7 @@ export function standingOf(train: Train, pull: TrainPull): string {
     ...(pull.stale.length === 0
       ? []
       : [
-          `it was verified before its base branch changed the same files (${namesOf(pull.stale.map((path) => code(path, 120)))})`,
+          `it was verified before its base branch changed the same files (${namesOf(pull.stale.map((path) => renderCode(path, 120)))})`,
         ]),
   ];
   return facts.length === 0 ? '' : `#${String(pull.number)}: ${facts.join('; ')}.`;
@@ -67,9 +67,9 @@ export function autoMergeWords({ number, kind, detail }: AutoMerge): string {
     case 'not-allowed':
       return `Auto-merge of ${name} is off: the repository does not allow it. Turn on “Allow auto-merge” in its settings, under Pull Requests.`;
     case 'refused':
-      return `Auto-merge of ${name} is off, since GitHub refused it: ${prose(detail, 300)} Merge it yourself, or solve that: the next run tries again.`;
+      return `Auto-merge of ${name} is off, since GitHub refused it: ${renderProse(detail, 300)} Merge it yourself, or solve that: the next run tries again.`;
     case 'look-at':
-      return `Auto-merge of ${name} is off: it has files to look at first (${code(detail, 300)}). Merge it yourself once you have reviewed them.`;
+      return `Auto-merge of ${name} is off: it has files to look at first (${renderCode(detail, 300)}). Merge it yourself once you have reviewed them.`;
     default:
       return `Auto-merge of ${name} is off: ${PREVENTED_WORDS[kind]}.`;
   }

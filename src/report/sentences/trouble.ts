@@ -3,7 +3,7 @@ import { isListed, isStuck, markingFileOf, type Task } from '../../core/tasks/ta
 import { oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, iterationsOf, laneOf, settingOf } from '../facts.ts';
-import { count } from '../format.ts';
+import { formatCount } from '../format.ts';
 import type { Words } from '../next/step.ts';
 import { obstacleLines, onlyTrouble } from './waiting.ts';
 
@@ -15,7 +15,7 @@ export function taskTrouble(one: TaskReport): Words {
   const { task, progress, share } = one;
   const name = nameIn(task);
   if (markingFileOf(task, progress) !== null) return [name, ` is marked as ${progress.state}`];
-  const calls = count(progress.attempts, 'call');
+  const calls = formatCount(progress.attempts, 'call');
   if (progress.state === 'failed') return [name, ` is not done after ${calls}`];
   if (progress.state === 'stuck') return [name, ` stopped making progress after ${calls}`];
   switch (progress.reason) {
@@ -40,7 +40,7 @@ export function blockedTitle(report: RunReport): Words {
   const number = tasks.filter(({ progress }) => isStuck(progress)).length + obstacleLines(tasks).length;
   return number === 0
     ? ['Blocked: the agent cannot continue', YOU_ARE_NEEDED]
-    : [`Blocked: ${count(number, 'task')} ${number === 1 ? 'waits' : 'wait'} for a person`, YOU_ARE_NEEDED];
+    : [`Blocked: ${formatCount(number, 'task')} ${number === 1 ? 'waits' : 'wait'} for a person`, YOU_ARE_NEEDED];
 }
 
 type Halt = Extract<Outcome, { kind: 'halted' }>;
@@ -53,7 +53,7 @@ export function stopTitle(outcome: Halt, report: RunReport): Words {
 function stopWords(outcome: Halt, report: RunReport): Words {
   const policy = settingOf(report)?.policy ?? null;
   const times = (number: number | undefined): string =>
-    number === undefined ? 'several calls' : count(number, 'call');
+    number === undefined ? 'several calls' : formatCount(number, 'call');
   switch (outcome.reason) {
     case 'permission_denied':
       return ['the agent was denied a tool'];

@@ -1,10 +1,10 @@
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { isListed, isSettled, isStuck, markingFileOf, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
-import { cut, firstNames, oneLine } from '../../core/text/phrase.ts';
+import { cutText, firstNames, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { iterationsOf, laneOf, settingOf } from '../facts.ts';
-import { count } from '../format.ts';
-import { type NextStep, step, type Words } from '../next/step.ts';
+import { formatCount } from '../format.ts';
+import { type NextStep, createNextStep, type Words } from '../next/step.ts';
 
 /** The places where a run looks for tasks: its sources, and the label as people call it (`the label ralph`). */
 interface TaskSources {
@@ -45,7 +45,7 @@ function whyStuck({ task, progress, share, asked }: TaskReport): string {
   const file = markingFileOf(task, progress);
   if (file !== null)
     return `marked as ${progress.state} in \`${quiet(file)}\`${progress.state === 'failed' ? ' by an earlier Ralph' : ''}`;
-  const iterations = count(progress.attempts, 'iteration');
+  const iterations = formatCount(progress.attempts, 'iteration');
   const words = share.question ?? share.summary ?? share.recommendation;
   const quoted = words === null ? '' : ` The agent says: “${quietWords(words)}”`;
   const more = asked === null ? quoted : ` See ${asked}`;
@@ -156,9 +156,11 @@ export function describeNoTasks(where: TaskSources, leftOut: boolean): string {
 export function stepsToAddTask(where: TaskSources): readonly NextStep[] {
   const [file] = filesOf(where);
   const ways = [
-    ...(looksAtIssues(where) ? [step('label', `${where.label} on an issue that an agent should work on`)] : []),
-    ...(file === undefined ? [] : [step('write', `a task into ${file}`)]),
-    ...(looksAtPrompt(where) ? [step('write', 'what you want into `PROMPT.md` on the base branch')] : []),
+    ...(looksAtIssues(where)
+      ? [createNextStep('label', `${where.label} on an issue that an agent should work on`)]
+      : []),
+    ...(file === undefined ? [] : [createNextStep('write', `a task into ${file}`)]),
+    ...(looksAtPrompt(where) ? [createNextStep('write', 'what you want into `PROMPT.md` on the base branch')] : []),
   ];
   return ways.map((way, at) => (at === 0 ? way : { ...way, joint: ', or ' }));
 }
@@ -211,5 +213,5 @@ function newFailures(report: RunReport): string {
 }
 
 function code(text: string, maxChars: number): string {
-  return `\`${cut(text, maxChars).replaceAll('`', "'")}\``;
+  return `\`${cutText(text, maxChars).replaceAll('`', "'")}\``;
 }

@@ -13,7 +13,7 @@ import type { LaneState } from '../../core/lane/state/state.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from '../../loop/deps.ts';
 import { beginWork } from '../../loop/loop.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';
-import type { Transcript } from '../../ports/state.ts';
+import type { SealedTranscript } from '../../ports/state.ts';
 import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
 import {
   createLoopAgents,
@@ -21,7 +21,7 @@ import {
   openFirst,
   reportWithoutWork,
   createSessionExport,
-  sha256,
+  hashText,
 } from '../agents.ts';
 import { failureOf } from '../failure.ts';
 import type { ActionDeps } from '../deps.ts';
@@ -129,7 +129,7 @@ async function work(
     readJournal,
   };
   const outlet = createHomeOutlet({ ...outletDeps, remote: await connect.remote(), store }, begun);
-  let exportSessions: (state: LaneState) => Promise<Transcript | null> = () => Promise.resolve(null);
+  let exportSessions: (state: LaneState) => Promise<SealedTranscript | null> = () => Promise.resolve(null);
   const finish = async (ended: Work): Promise<RunReport> => {
     const { work: last, headSha, saved } = await outlet.end(ended, exportSessions);
     recording.released();
@@ -232,7 +232,20 @@ export async function gateOf(
   const { config, context, forge, findStart, connect, clock, log, redact, runTag, variables, machine } = deps;
   const [repository, remote, store] = await Promise.all([connect.repository(), connect.remote(), connect.store()]);
   return {
-    ...{ config, context, forge, findStart, repository, remote, store, clock, log, sha256, runTag, variables },
+    ...{
+      config,
+      context,
+      forge,
+      findStart,
+      repository,
+      remote,
+      store,
+      clock,
+      log,
+      sha256: hashText,
+      runTag,
+      variables,
+    },
     readLeftCircuit: machine.readLeftCircuit,
     examine: () => Promise.resolve([]),
     claiming: recording.claiming,

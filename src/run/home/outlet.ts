@@ -6,7 +6,7 @@ import { hasAnySession } from '../../core/lane/session.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { describePushFailure } from '../../core/refusals/refusal.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { SavedReport } from '../../handover/report.ts';
 import { documentOf, verifiedState, type Work } from '../../handover/intake.ts';
@@ -15,7 +15,7 @@ import type { LoopDeps } from '../../loop/deps.ts';
 import { storedRunOf } from '../../handover/stored-run.ts';
 import { packJournal } from '../packed-journal.ts';
 import type { PushResult, Remote } from '../../ports/repository.ts';
-import type { StateStore, Transcript } from '../../ports/state.ts';
+import type { StateStore, SealedTranscript } from '../../ports/state.ts';
 
 interface OutletDeps extends Pick<LoopDeps, 'config' | 'context' | 'clock' | 'log' | 'redact' | 'journalHash'> {
   readonly remote: Pick<Remote, 'push' | 'pushOn'>;
@@ -32,7 +32,7 @@ export interface HomeOutlet {
    */
   readonly keep: (work: Work) => Promise<void>;
   /** Saves the work at the end of the run, whatever the outcome, and gives the lane back. */
-  readonly end: (work: Work, session: (state: LaneState) => Promise<Transcript | null>) => Promise<EndedAtHome>;
+  readonly end: (work: Work, session: (state: LaneState) => Promise<SealedTranscript | null>) => Promise<EndedAtHome>;
 }
 
 /** The work as it ended. `headSha` is the tip of the branch; null when there is none. */
@@ -66,7 +66,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
     keep: async (work) => {
       const pushed = await push(work);
       if (pushed.kind === 'unreachable') {
-        log.warning(`${branch} could not be written; the next commit tries again: ${sentence(pushed.why)}`);
+        log.warning(`${branch} could not be written; the next commit tries again: ${completeSentence(pushed.why)}`);
         return;
       }
       if (pushed.kind !== 'pushed') throw refused(branch, describePushFailure(pushed));
@@ -97,7 +97,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const stored = storedRunOf(work, { ...ending, journal });
       const change = saveInSnapshot({ ...copy, saver: leaseOf(deps, clock.now()), now: clock.now(), run, stored });
       const saved = await store.save({ ...copy, transcript }, change, runTag);
-      if (saved.kind !== 'saved') log.warning(`The state was not saved: ${sentence(saved.why)}`);
+      if (saved.kind !== 'saved') log.warning(`The state was not saved: ${completeSentence(saved.why)}`);
       return {
         work,
         headSha: there,
@@ -116,7 +116,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       .pushOn({ branch: beside, commit: work.head, since: begun.base, at: null })
       .catch(asUnreachable);
     const where = kept.kind === 'pushed' ? ` They are on ${beside} instead.` : '';
-    const message = `The newest commits of this run are not on ${branch}: ${sentence(why)}${where}`;
+    const message = `The newest commits of this run are not on ${branch}: ${completeSentence(why)}${where}`;
     return { kind: 'failed', reason: 'infrastructure', message };
   }
 
@@ -130,7 +130,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
 }
 
 function refused(branch: string, why: string): UserError {
-  return new UserError('infrastructure', `${branch} does not accept the commits of this run. ${sentence(why)}`);
+  return new UserError('infrastructure', `${branch} does not accept the commits of this run. ${completeSentence(why)}`);
 }
 
 function asUnreachable(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {

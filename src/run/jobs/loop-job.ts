@@ -1,4 +1,4 @@
-import { oneLine, sentence } from '../../core/text/phrase.ts';
+import { oneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { MAX_WAIT_FOR_JOBS_MS } from '../../core/sharing/lease.ts';
 import { messageOf, UserError } from '../../errors.ts';
@@ -128,7 +128,7 @@ async function openLane({ config, context, connect, clock }: ActionDeps, { hande
 async function giveUnfinished({ log }: ActionDeps, giving: Giving, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
     log.warning(
-      `The work so far could not be handed over, so the next hand-over includes it: ${sentence(messageOf(error))}`,
+      `The work so far could not be handed over, so the next hand-over includes it: ${completeSentence(messageOf(error))}`,
     );
   });
 }

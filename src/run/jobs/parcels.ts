@@ -8,7 +8,7 @@ import type { Outcome } from '../../core/outcome.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { UserError } from '../../errors.ts';
 import { COMMIT_BUNDLES, type HandoffFolder, type HandoffName } from '../../ports/handoff.ts';
-import type { Transcript } from '../../ports/state.ts';
+import type { SealedTranscript } from '../../ports/state.ts';
 
 /** A parcel of the gate that another job has taken, with its hash (`of`). */
 export interface TakenIntake {
@@ -49,7 +49,7 @@ export async function namedFile(
   folder: HandoffFolder,
   name: HandoffName,
   named: HandedFile | null,
-): Promise<Transcript | null> {
+): Promise<SealedTranscript | null> {
   if (named === null) return null;
   const content = await folder.read(name);
   return content === null || hashOf(content) !== named.sha256 ? null : { sha256: named.sha256, content };
@@ -74,7 +74,7 @@ export interface Giving extends TakenIntake {
 export async function giveWork(
   { handed, of, folder, redact, readJournal, bundle }: Giving,
   work: Work,
-  session: ((state: LaneState) => Promise<Transcript | null>) | null,
+  session: ((state: LaneState) => Promise<SealedTranscript | null>) | null,
 ): Promise<void> {
   const since = handed.intake.opened.head;
   const commits = work.head === since ? null : await bundled();

@@ -8,7 +8,7 @@ import { nameInMessage } from '../../core/text/commit-message.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { UserError } from '../../errors.ts';
 import { meaningOfRun } from '../../gate/event/event-table.ts';
-import { acknowledge, isAskedFor } from '../../gate/people/trust.ts';
+import { acknowledgeIssue, isAskedFor } from '../../gate/people/trust.ts';
 import type { HandedFile, HandedIntake, Work, WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { lostWork, type ReceivedWork, receiveWork } from '../../handover/work-parcel.ts';
@@ -127,7 +127,7 @@ export async function gateJob(
   { stages, intake }: { readonly stages: Stages; readonly intake: WorkIntake },
 ): Promise<RunEnd> {
   const { clock, log, debug } = deps;
-  const begun = await acknowledge(stages.forge, intake);
+  const begun = await acknowledgeIssue(stages.forge, intake);
   const outlet = { kind: 'push', remote: stages.remote, forge: stages.forge } as const;
   const unbegun = beginWork(begun, { state: begun.state, agent: { name: '', version: '' }, now: clock.now() });
   recording.keep(unbegun);

@@ -15,14 +15,14 @@ import type { Isolation } from '../isolation/isolation.ts';
 import type { World } from '../world.ts';
 
 /** The code of each agent, which is loaded only when the agent is used. */
-export const ADAPTERS: Readonly<Record<AgentName, () => Promise<{ readonly cli: AgentCli }>>> = {
-  claude: () => import('../../agents/claude/cli.ts'),
-  codex: () => import('../../agents/codex/cli.ts'),
-  gemini: () => import('../../agents/gemini/cli.ts'),
-  opencode: () => import('../../agents/opencode/cli.ts'),
-  copilot: () => import('../../agents/copilot/cli.ts'),
-  qwen: () => import('../../agents/qwen/cli.ts'),
-  command: () => import('../../agents/command/cli.ts'),
+export const ADAPTERS: Readonly<Record<AgentName, () => Promise<AgentCli>>> = {
+  claude: async () => (await import('../../agents/claude/cli.ts')).claudeCli,
+  codex: async () => (await import('../../agents/codex/cli.ts')).codexCli,
+  gemini: async () => (await import('../../agents/gemini/cli.ts')).geminiCli,
+  opencode: async () => (await import('../../agents/opencode/cli.ts')).opencodeCli,
+  copilot: async () => (await import('../../agents/copilot/cli.ts')).copilotCli,
+  qwen: async () => (await import('../../agents/qwen/cli.ts')).qwenCli,
+  command: async () => (await import('../../agents/command/cli.ts')).commandCli,
 };
 
 /** The agent's environment, and the holder of the keys that were in it; null if they stay there. */
@@ -95,7 +95,7 @@ export async function openAgentLogin(
   given: Readonly<Record<string, string>>,
   { listen, ...setting }: AccessSetting & Pick<BrokerOptions, 'listen'>,
 ): Promise<AgentLogin> {
-  const { cli } = await ADAPTERS[agent]();
+  const cli = await ADAPTERS[agent]();
   const access = cli.accessOf(given, setting);
   if (access.kind === 'unusable') throw new UserError('configuration', access.problem);
   if (access.kind === 'direct') return { environment: access.environment, broker: null, hasPrice: null };
@@ -157,6 +157,6 @@ async function verdictsOf(
   name: AgentName,
   level: Isolation['level'],
 ): Promise<(allowedTools: readonly string[]) => RulesVerdict> {
-  const { cli } = await ADAPTERS[name]();
+  const cli = await ADAPTERS[name]();
   return (allowedTools) => rulesVerdict(CAPABILITIES[name].title, cli.rulesGap(allowedTools), level);
 }

@@ -1,10 +1,10 @@
 import { priceOfClaude } from '../../agents/claude/messages/prices.ts';
-import type { ChosenAgent } from '../../config/config.ts';
+import type { ConfiguredAgent } from '../../config/config.ts';
 import { priceOf, type Prices } from '../../core/spending/prices.ts';
 
 /** Returns the user's models without a known price. GitHub's own service and a user's program choose models by themselves. */
 export function unpricedModels(
-  order: readonly Pick<ChosenAgent, 'name' | 'model'>[],
+  order: readonly Pick<ConfiguredAgent, 'name' | 'model'>[],
   prices: Prices,
 ): readonly string[] {
   return order.flatMap(({ name, model }) =>

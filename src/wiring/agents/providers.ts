@@ -7,14 +7,14 @@ import {
   opencodeProvider,
   qwenProvider,
 } from '../../agents/cli/providers.ts';
-import { loginProblems, mergedProvider, providerKey, type Provider } from '../../config/agent-environment.ts';
-import type { ChosenAgent } from '../../config/config.ts';
+import { loginProblems, mergedProvider, providerKey, type ProviderVariables } from '../../config/agent-environment.ts';
+import type { ConfiguredAgent } from '../../config/config.ts';
 import { AGENT_NAMES, type AgentName } from '../../core/agent-names.ts';
 
 /** The user passes what it needs by `agent-env`. */
-const NO_PROVIDER: Provider = mergedProvider([]);
+const NO_PROVIDER: ProviderVariables = mergedProvider([]);
 
-const PROVIDERS: Readonly<Record<AgentName, Provider>> = {
+const PROVIDERS: Readonly<Record<AgentName, ProviderVariables>> = {
   claude: claudeProvider,
   codex: codexProvider,
   gemini: geminiProvider,
@@ -30,15 +30,15 @@ export function coAuthorsOf(order: Order): readonly string[] {
 }
 
 /** Returns the variables by which an agent's CLI finds its provider. */
-export function providerOf(agent: AgentName): Provider {
+export function providerOf(agent: AgentName): ProviderVariables {
   return PROVIDERS[agent];
 }
 
 /** The variables of all agents: one with any agent's key must never be shown. */
-export const ALL_PROVIDERS: Provider = mergedProvider(AGENT_NAMES.map(providerOf));
+export const ALL_PROVIDERS: ProviderVariables = mergedProvider(AGENT_NAMES.map(providerOf));
 
 type Environment = Readonly<Record<string, string | undefined>>;
-type Order = readonly Pick<ChosenAgent, 'name'>[];
+type Order = readonly Pick<ConfiguredAgent, 'name'>[];
 
 /** Returns what prevents a login of any of the agents, as sentences; empty if all can log in. */
 export function loginProblemsOf(environment: Environment, order: Order): readonly string[] {

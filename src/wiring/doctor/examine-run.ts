@@ -14,7 +14,7 @@ import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { fromRoot } from '../../core/folder.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
 import { verificationSubject, isVerificationOf } from '../../core/lane/verification.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
 import type { KnownLane } from '../../ports/examiner.ts';
@@ -179,7 +179,7 @@ async function tryBase(
     const end = await verifier.verify({ folder, timeoutMs, signal });
     return baseTrialOf(end, timeoutMs);
   } catch (error) {
-    return { kind: 'impossible', why: sentence(textOf(error)) };
+    return { kind: 'impossible', why: completeSentence(textOf(error)) };
   }
 }
 

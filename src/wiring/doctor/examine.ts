@@ -5,17 +5,17 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readCheckoutFile } from '../../cli/command.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
-import type { AskedExamination, Examine } from '../../cli/doctor/doctor.ts';
+import type { AskedExamination, ExamineCheckout } from '../../cli/doctor/doctor.ts';
 import type { OpenedPlaces } from '../../cli/lane/read-lane.ts';
 import { loginProblems, misnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
 import { workingFolderOf } from '../../config/fields.ts';
-import { diagnose } from '../../core/doctor/doctor.ts';
+import { diagnoseRepository } from '../../core/doctor/doctor.ts';
 import {
   type Asked,
   type BaseTrial,
   type Facts,
   type KeyTrial,
-  type Repository,
+  type RepositoryFacts,
   typicalBranches,
   unknownSettings,
   withEffectiveInputs,
@@ -25,7 +25,7 @@ import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
 import { fromRoot } from '../../core/folder.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
-import { sentence } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
 import { windowsFor } from '../../core/sharing/budget.ts';
 import { messageOf, UserError } from '../../errors.ts';
@@ -52,7 +52,7 @@ const GH_MS = 10_000;
 const now = (): number => Date.now();
 
 /** Examines the set-up for the command line, with the person's checkout, machine and token. */
-export const examineCheckout: Examine = async (asked) => {
+export const examineCheckout: ExamineCheckout = async (asked) => {
   const { folder, remote, verify, log } = asked;
   const checkout = await findCheckout(folder, process.env).catch((error: unknown) => messageOf(error));
   if (typeof checkout === 'string') return { kind: 'missing', why: checkout };
@@ -85,7 +85,7 @@ export const examineCheckout: Examine = async (asked) => {
   return {
     kind: 'examined',
     repository: repository.kind === 'known' ? repository.value.name : null,
-    findings: diagnose(facts, actionRules),
+    findings: diagnoseRepository(facts, actionRules),
     settings,
   };
 };
@@ -94,7 +94,7 @@ async function askGitHub(
   { folder, remote, log }: AskedExamination,
   workflows: readonly Workflow[],
   inForce: readonly ReportedSettings[],
-): Promise<Asked<Repository>> {
+): Promise<Asked<RepositoryFacts>> {
   const token = await ownToken();
   try {
     const options = await ownRepository({ folder, remote, log }, token ?? '');
@@ -239,7 +239,7 @@ async function layHead(
   const options = { env, log: logTo(log) };
   const workspace = await findWorkspace(top, options);
   if ('why' in workspace)
-    throw new UserError('configuration', `${top} is not a git checkout: ${sentence(workspace.why)}`);
+    throw new UserError('configuration', `${top} is not a git checkout: ${completeSentence(workspace.why)}`);
   const commit = await headOf(workspace);
   if (commit === null) throw new UserError('configuration', `The repository in ${top} has no commits yet.`);
   const laid = await layTree(

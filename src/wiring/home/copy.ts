@@ -8,7 +8,7 @@ import { cloneForRun } from '../../git/home/clone-for-run.ts';
 import type { PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { Log } from '../../ports/machine.ts';
-import type { Place } from './place.ts';
+import type { RunFolders } from './place.ts';
 
 /** Time in ms after which a progress message tells the person that copying continues. */
 const SLOW_MS = 5_000;
@@ -27,7 +27,7 @@ export async function prepareCopy(
   }: {
     readonly config: Pick<Config, 'baseBranch'>;
     readonly checkout: PersonCheckout;
-    readonly place: Place;
+    readonly place: RunFolders;
     readonly environment: NodeJS.ProcessEnv;
     /** Ignored files that are not copied. */
     readonly leaveOut: readonly string[];

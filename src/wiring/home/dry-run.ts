@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { RunAnswer } from '../../cli/run/run.ts';
+import type { LocalRunResult } from '../../cli/run/run.ts';
 import type { Config } from '../../config/config.ts';
 import { nextStep, startRun } from '../../core/lane/decide.ts';
 import { isWorthWaiting } from '../../core/loop/next-action.ts';
-import { conclude, type Outcome } from '../../core/outcome.ts';
+import { conclusionOf, type Outcome } from '../../core/outcome.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { terminalLine } from '../../core/text/phrase.ts';
@@ -14,7 +14,7 @@ import { readMcpServers, readPipeline } from '../../gate/lane/pipeline.ts';
 import { detectOtherRalphs, previewQueue } from '../../gate/work.ts';
 import { makeTemporaryFolder } from '../../home/own-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
-import { serverRules } from '../../core/mcp/values.ts';
+import { mcpToolRules } from '../../core/mcp/values.ts';
 import { argumentsOf } from '../agent.ts';
 import { beginWork } from '../../loop/loop.ts';
 import { budgetLeft, promptFor, setupFor } from '../../loop/call.ts';
@@ -25,12 +25,12 @@ import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import type { StateStore } from '../../ports/state.ts';
 import { findAskedTask, gateOf, type HomeDeps } from '../../run/home/at-home.ts';
 import { checkoutFiles } from './checkout-state.ts';
-import { connect } from '../connect.ts';
+import { connectPorts } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
 import { createMachine } from '../machine.ts';
 import { homeWorld, type HomeSetting } from './home-world.ts';
 import { homeConnections } from './play.ts';
-import type { Place } from './place.ts';
+import type { RunFolders } from './place.ts';
 import { prepareCopy } from './copy.ts';
 import type { PersonCheckout } from '../../git/home/person-checkout.ts';
 
@@ -59,11 +59,11 @@ export async function showWhatWouldRun(
     readonly gate: Pick<HomeDeps, 'forge' | 'findStart'>;
     readonly print: (text: string) => void;
   },
-): Promise<RunAnswer> {
+): Promise<LocalRunResult> {
   const folder = makeTemporaryFolder('ralph-dry-run-');
   const base = folder.path;
   const name = setting.place.clone.split('/').at(-1) ?? 'checkout';
-  const place: Place = { ...setting.place, base, clone: join(base, 'work', name), temp: join(base, 'temp') };
+  const place: RunFolders = { ...setting.place, base, clone: join(base, 'work', name), temp: join(base, 'temp') };
   const { log } = setting;
   try {
     // Without a claim there is nothing to release, so Ctrl-C may simply end the process.
@@ -75,7 +75,7 @@ export async function showWhatWouldRun(
     for (const missing of setting.loginProblems) log.warning(`A real run would end here: ${missing}`);
     const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run'), loginProblems: [] });
     const kept = checkoutFiles(checkout.top);
-    const wired = connect(world, { timeouts: null, isolated: nothingToIsolate });
+    const wired = connectPorts(world, { timeouts: null, isolated: nothingToIsolate });
     const connections = homeConnections({ kept, top: checkout.top, place, gate }, wired);
     const store = readOnly(await connections.store());
     const machine = createMachine(world, { startedAt: world.clock.now(), workFiles: wired.workFiles });
@@ -144,7 +144,7 @@ export async function showWhatWouldRun(
     const agent = order.find(({ name }) => name === step.agent) ?? order[0];
     const args = await argumentsOf(world, agent, {
       model: first?.model ?? agent.model,
-      allowedTools: first?.allowedTools ?? [...config.policy.allowedTools, ...serverRules(mcpServers)],
+      allowedTools: first?.allowedTools ?? [...config.policy.allowedTools, ...mcpToolRules(mcpServers)],
       servers: mcpServers,
       extraArgs: agent.args,
       resume:
@@ -189,14 +189,14 @@ function ended(
   config: Config,
   { outcome, now }: { readonly outcome: Outcome; readonly now: number },
   print: (text: string) => void,
-): RunAnswer {
+): LocalRunResult {
   const message = 'message' in outcome ? `: ${outcome.message}` : '';
   const resumeAt = resumeInstant(outcome);
   const until = resumeAt === null ? '' : ` until ${formatInstantFrom(resumeAt, now)}`;
   print(`No call would be made${until}: ${outcome.kind} (${outcome.reason})${message}\n`);
   return {
     ended: { ...NOTHING, outcome: outcome.kind, reason: outcome.reason },
-    failed: conclude(outcome, config.failOn) === 'failure',
+    failed: conclusionOf(outcome, config.failOn) === 'failure',
   };
 }
 

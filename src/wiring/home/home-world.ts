@@ -11,7 +11,7 @@ import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
 import { createPersonClock } from './person-clock.ts';
 import { stateFolder } from './checkout-state.ts';
 import type { Secrets, World } from '../world.ts';
-import { sealingKey, type Place } from './place.ts';
+import { sealingKey, type RunFolders } from './place.ts';
 
 const personClock = createPersonClock(Date.now, () => performance.now());
 
@@ -22,7 +22,7 @@ export interface HomeSetting {
   readonly environment: NodeJS.ProcessEnv;
   /** Top folder of the person's checkout. */
   readonly top: string;
-  readonly place: Place;
+  readonly place: RunFolders;
   readonly runTag: string;
   readonly runFolder: string;
   /** The number of this run in the checkout. */
@@ -96,6 +96,6 @@ export async function homeStore(files: GenerationFiles, top: string): Promise<St
 }
 
 /** Creates the seal with the person's own key, so that other readers of the checkout cannot read the transcripts. */
-export function homeSeal(place: Place, top: string): Seal {
+export function homeSeal(place: RunFolders, top: string): Seal {
   return createSeal({ credential: sealingKey(place), repository: top });
 }

@@ -6,7 +6,7 @@ import { UserError } from '../../errors.ts';
 import type { RunClaim } from '../../home/own-folder.ts';
 import type { Log } from '../../ports/machine.ts';
 import { endAgent, removeSandboxesOf } from '../agent.ts';
-import type { Place } from './place.ts';
+import type { RunFolders } from './place.ts';
 
 /** Cleans up after a killed run: ends its processes and removes its sandbox. */
 export async function cleanUpAfter(
@@ -15,7 +15,7 @@ export async function cleanUpAfter(
     place,
     environment,
     log,
-  }: { readonly place: Place; readonly environment: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
+  }: { readonly place: RunFolders; readonly environment: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
 ): Promise<void> {
   log.warning(
     `The previous run (process ${String(killed.pid)}) was killed. Its finished iterations are kept; an unfinished one is lost.`,

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 
 /** The folders of a run, in the person's cache and outside of their checkout, so that their tools do not read them. */
-export interface Place {
+export interface RunFolders {
   /** The folder of this checkout. */
   readonly base: string;
   /** The copy that the agent works in. */
@@ -15,7 +15,8 @@ export interface Place {
   readonly tools: string;
 }
 
-export function placeOfHome(top: string, environment: NodeJS.ProcessEnv): Place {
+/** Returns the folders for runs in the checkout at `top`; the same checkout always has the same ones. */
+export function placeOfHome(top: string, environment: NodeJS.ProcessEnv): RunFolders {
   const caches = join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'ralph-action');
   const name = basename(top).replaceAll(/[^\w.-]/g, '_') || 'checkout';
   const base = join(caches, 'home', `${name}-${createHash('sha256').update(top).digest('hex').slice(0, 12)}`);
@@ -23,7 +24,7 @@ export function placeOfHome(top: string, environment: NodeJS.ProcessEnv): Place 
 }
 
 /** Returns the key that encrypts this person's transcripts, from a file that only they can read. */
-export function sealingKey({ base }: Place): string {
+export function sealingKey({ base }: RunFolders): string {
   const file = join(base, 'key');
   mkdirSync(base, { recursive: true, mode: 0o700 });
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined)

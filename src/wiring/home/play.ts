@@ -9,17 +9,17 @@ import { renderStatusDocument } from '../../report/pages/run-status.ts';
 import { createJournalFile, type JournalFile, readJournalFile } from '../../runner/journal-file.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
-import { connect } from '../connect.ts';
+import { connectPorts } from '../connect.ts';
 import { createGuard, guardedConnections } from '../guard.ts';
 import { isolatedRun } from '../isolation/isolated.ts';
 import { createMachine } from '../machine.ts';
 import type { World } from '../world.ts';
 import { homeSeal, homeStore } from './home-world.ts';
-import type { Place } from './place.ts';
+import type { RunFolders } from './place.ts';
 
 interface Play {
   readonly top: string;
-  readonly place: Place;
+  readonly place: RunFolders;
   readonly kept: GenerationFiles;
   readonly gate: Pick<HomeDeps, 'forge' | 'findStart'>;
   readonly interruption: Interruption;
@@ -43,7 +43,7 @@ interface Play {
 export async function playAtHome(world: World, play: Play): Promise<RunReport> {
   const { log } = world;
   const isolated = isolatedRun(world);
-  const wired = connect(world, { timeouts: null, isolated });
+  const wired = connectPorts(world, { timeouts: null, isolated });
   const connections = homeConnections(play, wired);
   const guard = createGuard(world, {
     putBack: () => [],

@@ -17,7 +17,7 @@ export async function checkRemote(checkout: PersonCheckout): Promise<void> {
 }
 
 /** True if the branch is now on the remote; null if there is nothing to push. */
-export async function push(
+export async function pushBranch(
   checkout: PersonCheckout,
   report: RunReport,
   log: Pick<Log, 'info' | 'error'>,

@@ -4,11 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCheckoutFile, type Terminal, UsageError } from '../../cli/command.ts';
-import type { AskedRun, EndedRun, RunAnswer, RunHere } from '../../cli/run/run.ts';
-import type { ChosenAgent, Config } from '../../config/config.ts';
+import type { AskedRun, EndedRun, LocalRunResult, RunHere } from '../../cli/run/run.ts';
+import type { ConfiguredAgent, Config } from '../../config/config.ts';
 import { fromRoot } from '../../core/folder.ts';
 import { parseFoundStatus, type RunStatus } from '../../core/local/status-document.ts';
-import { conclude } from '../../core/outcome.ts';
+import { conclusionOf } from '../../core/outcome.ts';
 import { UserError } from '../../errors.ts';
 import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
@@ -38,10 +38,10 @@ import { countdownOn } from './countdown.ts';
 import { issuesOf, noForge } from './forge.ts';
 import { homeWorld, type HomeSetting } from './home-world.ts';
 import { loginAtHome } from './login.ts';
-import { placeOfHome, type Place } from './place.ts';
+import { placeOfHome, type RunFolders } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
-import { checkRemote, push } from './push.ts';
+import { checkRemote, pushBranch } from './push.ts';
 import { readHomeSettings, readWorkflowInputs, type WorkflowInputs } from './settings.ts';
 import { ignoredFiles, uncommittedWords } from './uncommitted.ts';
 
@@ -84,7 +84,7 @@ interface Beginning {
   readonly packageRoot: URL;
   readonly environment: NodeJS.ProcessEnv;
   readonly checkout: PersonCheckout;
-  readonly place: Place;
+  readonly place: RunFolders;
   readonly config: Config;
   readonly shared: WorkflowInputs;
 }
@@ -117,13 +117,13 @@ async function settingsOf(
 }
 
 /** Returns the agent with the path of the person's own program, if there is one. */
-function withInstalledProgram(chosen: ChosenAgent, environment: NodeJS.ProcessEnv): ChosenAgent {
+function withInstalledProgram(chosen: ConfiguredAgent, environment: NodeJS.ProcessEnv): ConfiguredAgent {
   const { name, path } = chosen;
   return { ...chosen, path: path ?? (name === 'command' ? null : trustedProgram(name, environment)) };
 }
 
 /** Names an agent's program that the person's shell would start, if the run does not start it. */
-function describePassedOver({ name, path }: ChosenAgent, environment: NodeJS.ProcessEnv): readonly string[] {
+function describePassedOver({ name, path }: ConfiguredAgent, environment: NodeJS.ProcessEnv): readonly string[] {
   const over =
     name === 'command' || path !== trustedProgram(name, environment) ? null : passedOverProgram(name, environment);
   if (over === null) return [];
@@ -133,7 +133,7 @@ function describePassedOver({ name, path }: ChosenAgent, environment: NodeJS.Pro
   ];
 }
 
-async function begin(begun: Beginning): Promise<RunAnswer> {
+async function begin(begun: Beginning): Promise<LocalRunResult> {
   const { asked, terminal, environment, checkout, place } = begun;
   const { top } = checkout;
   const write = (text: string): void => {
@@ -238,11 +238,11 @@ async function begin(begun: Beginning): Promise<RunAnswer> {
       before: await lastStatus(worked),
     });
     print('\n');
-    const isFailure = conclude(report.outcome, config.failOn) === 'failure';
+    const isFailure = conclusionOf(report.outcome, config.failOn) === 'failure';
     const [title = '', ...rest] = renderEndAtHome(report).split('\n');
     log.info(title, isFailure ? 'bad' : report.outcome.kind === 'complete' ? 'good' : 'heading');
     log.info(rest.join('\n'));
-    const pushed = asked.push ? await push(checkout, report, log) : null;
+    const pushed = asked.push ? await pushBranch(checkout, report, log) : null;
     const failed = isFailure || pushed === false;
     return { ended: endedRun(report, pushed), failed };
   } finally {
@@ -264,7 +264,7 @@ async function lastStatus({ top, folder }: WorkedFolder): Promise<RunStatus | nu
   return found?.kind === 'ours' ? found.run : null;
 }
 
-function runFolderOf({ temp }: Place, number: number): string {
+function runFolderOf({ temp }: RunFolders, number: number): string {
   return join(temp, `run-${String(number)}`);
 }
 

@@ -6,7 +6,7 @@ import { NO_NAMED_SETTINGS } from '../../config/settings/settings-input.ts';
 import { MAX_USAGE_WAIT_MS } from '../../core/agents/providers.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
 import { isExpression } from '../../core/doctor/workflow.ts';
-import { cut } from '../../core/text/phrase.ts';
+import { cutText } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { workflowFiles } from '../doctor/workflow-files.ts';
 import { readSettingsFiles } from '../settings/run-settings.ts';
@@ -93,5 +93,5 @@ export function sharedInputs(files: readonly WorkflowFile[], given: Readonly<Rec
 }
 
 function verifyWords({ verify = '' }: WorkflowInputs['inputs']): string {
-  return cut(verify.trim().split('\n').join('; '), MAX_VERIFY_CHARS);
+  return cutText(verify.trim().split('\n').join('; '), MAX_VERIFY_CHARS);
 }

@@ -21,7 +21,7 @@ import {
   NO_SERVICES,
   settleLevel,
 } from '../../core/isolation/probe.ts';
-import { openFoldersWarning } from '../../core/isolation/program-folders.ts';
+import { writableFoldersWarning } from '../../core/isolation/program-folders.ts';
 import { isWithin } from '../../core/isolation/view.ts';
 import { remainsSentence } from '../../core/isolation/sandbox-record.ts';
 import { namesOf } from '../../core/text/phrase.ts';
@@ -32,14 +32,14 @@ import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.
 import { isHiddenFolder, agentSandboxOptions, runtimeFolder } from './sandbox-place.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { World } from '../world.ts';
-import { notIsolated, type Isolation, type Measured } from './isolation.ts';
+import { notIsolated, type Isolation, type MeasuredIsolation } from './isolation.ts';
 
 const END_GRACE_MS = 500;
 /** Abilities without which a call is wasted. */
 const NEEDED: ReadonlySet<string> = new Set(['write to the work tree', 'write to its home', 'reach the broker']);
 
 /** Returns the strongest isolation that was asked for and works here; throws a UserError if there is none, before anything is spent. */
-export async function isolate(world: World): Promise<Isolation> {
+export async function createIsolation(world: World): Promise<Isolation> {
   const { config, context } = world;
   const { wanted } = config.isolation;
   // Package managers take their time; nothing waits for them before the first call.
@@ -130,7 +130,7 @@ async function isolatedIn(
     upstreamFor: await proxyFinder(),
   });
   const proxyPort = await opened.listen(egress.server);
-  let measured: Measured | null = null;
+  let measured: MeasuredIsolation | null = null;
 
   async function begin(brokerPort: number | null): Promise<void> {
     allowed = withHosts(await hosts, more);
@@ -238,7 +238,7 @@ async function warnOfOpenPrograms({ environment, context, log }: World): Promise
   const { programFoldersOf } = await import('../../isolation/program-folders.ts');
   const folders = await programFoldersOf(environment.PATH ?? '');
   // For `verify`, those in the work tree come from the clean clone.
-  const warning = openFoldersWarning(folders.filter(({ path }) => !isWithin(path, context.workspace)));
+  const warning = writableFoldersWarning(folders.filter(({ path }) => !isWithin(path, context.workspace)));
   if (warning !== null) log.warning(warning);
 }
 

@@ -16,7 +16,8 @@ export function isolatedRun(world: World): Isolated {
   let made: Promise<Isolation> | null = null;
   let isolation: Isolation | null = null;
   return {
-    open: () => (made ??= import('./isolate.ts').then(async ({ isolate }) => (isolation = await isolate(world)))),
+    open: () =>
+      (made ??= import('./isolate.ts').then(async ({ createIsolation }) => (isolation = await createIsolation(world)))),
     facts: () => isolation?.facts() ?? null,
     close: async () =>
       made === null

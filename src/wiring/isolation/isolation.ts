@@ -29,7 +29,7 @@ export interface Isolation {
 }
 
 /** The measurements besides the level. */
-export interface Measured {
+export interface MeasuredIsolation {
   readonly network: IsolationFacts['network'];
   readonly probe: IsolationFacts['probe'];
   readonly keyHidden: boolean;
@@ -38,7 +38,7 @@ export interface Measured {
 
 /** Returns the isolation in which programs run as this user; `why`: see `IsolationFacts`. */
 export function notIsolated(why: string | null): Isolation {
-  let measured: Measured | null = null;
+  let measured: MeasuredIsolation | null = null;
   return {
     level: 'none',
     agentSandbox: null,

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import type { ChosenAgent } from '../../config/config.ts';
+import type { ConfiguredAgent } from '../../config/config.ts';
 import { localPortsOf } from '../../core/isolation/hosts.ts';
 import { forbidsPrograms, HIDDEN_FOLDERS, isWithin, runnersFolders, topFolderOf } from '../../core/isolation/view.ts';
 import { readText, toolFolders } from '../../isolation/namespaces/namespaces.ts';
@@ -24,7 +24,7 @@ export function agentSandboxPlaces(environment: World['environment']): AgentSand
 }
 
 /** Returns the folder of the agent's CLI if the action installs it. */
-export function installFolder(world: World, { name, version }: Pick<ChosenAgent, 'name' | 'version'>): string {
+export function installFolder(world: World, { name, version }: Pick<ConfiguredAgent, 'name' | 'version'>): string {
   return join(toolFolder(world), `${name}-${version}`);
 }
 

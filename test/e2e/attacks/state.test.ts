@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { editIssue } from '../../../testbed/github/people.ts';
 import type { LaneState } from '../../../src/core/lane/state/state.ts';
-import { untouched } from '../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import type { Run, Scene } from '../e2e-fixture.ts';
 import { attackBy, leftBy, repel, type Attack } from './attack-fixture.ts';
 import { forgeCacheEntry, keptInPublic } from './forged-cache.ts';
@@ -20,7 +20,7 @@ function approving(title: string, body: string): (state: LaneState) => LaneState
   return (state) => ({
     ...state,
     windows: { hour: null, day: null },
-    tasks: { 'issue-1': { ...untouched, approval: { text, by: 'octo', at: later(60) } } },
+    tasks: { 'issue-1': { ...untouchedProgress, approval: { text, by: 'octo', at: later(60) } } },
     circuit: { ...state.circuit },
   });
 }

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Broker } from '../../../src/ports/broker.ts';
-import { cli as claude } from '../../../src/agents/claude/cli.ts';
+import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import type { AgentCli } from '../../../src/agents/cli/cli.ts';
 import { createCliAgent } from '../../../src/agents/cli/agent.ts';
 import type { AgentCommand } from '../../../src/agents/cli/call-cli.ts';
@@ -69,7 +69,7 @@ export function createAgentOn(
   },
 ): AgentUnderTest {
   const [runTag, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
-  const agent = createCliAgent(given.cli ?? claude, {
+  const agent = createCliAgent(given.cli ?? claudeCli, {
     command: given.command,
     model: null,
     allowedTools: given.allowedTools ?? [

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { projectSlug } from '../../../src/agents/claude/try-key.ts';
-import { cli } from '../../../src/agents/claude/cli.ts';
+import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import { createRedactor } from '../../../src/core/text/redact.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
 import { createSeal } from '../../../src/state/seal.ts';
@@ -26,7 +26,7 @@ test('a transcript is exported line for line, and imported as it was exported', 
   expect(place.exported()).toBe(text);
 
   const fresh = { ...place, configFolder: join(place.home, 'fresh') };
-  expect(await cli.sessions.import(fresh, { id: ID, content: Buffer.from(text) })).toBe(true);
+  expect(await claudeCli.sessions.import(fresh, { id: ID, content: Buffer.from(text) })).toBe(true);
   const imported = join(fresh.configFolder, 'projects', projectSlug(place.workFolder), `${ID}.jsonl`);
   expect(await readFile(imported, 'utf8')).toBe(text);
   expect((await stat(imported)).mode & 0o777).toBe(0o600);
@@ -93,11 +93,11 @@ describe('files that are not exported', () => {
   test('an id that is not a UUID: it never becomes a path', async () => {
     await using place = await createPlace();
     await writeFile(join(dirname(place.transcript), 'other.jsonl'), lines(prompt('one')));
-    expect(await cli.sessions.export(place, { id: 'other', redact })).toEqual({
+    expect(await claudeCli.sessions.export(place, { id: 'other', redact })).toEqual({
       kind: 'left-behind',
       why: 'its id is not a UUID',
     });
-    expect(await cli.sessions.import(place, { id: '../other', content: Buffer.from('{}') })).toBe(false);
+    expect(await claudeCli.sessions.import(place, { id: '../other', content: Buffer.from('{}') })).toBe(false);
   });
 
   test('lines that are not JSON objects, are nested beyond reason, or were cut off when the CLI was killed', async () => {
@@ -207,7 +207,7 @@ describe('beyond 10 MiB', () => {
 
   test.each([0, MAX_SESSION_BYTES + 1])('one of %i bytes is not imported', async (bytes) => {
     await using place = await createPlace();
-    expect(await cli.sessions.import(place, { id: ID, content: Buffer.alloc(bytes, 'x') })).toBe(false);
+    expect(await claudeCli.sessions.import(place, { id: ID, content: Buffer.alloc(bytes, 'x') })).toBe(false);
   });
 });
 
@@ -351,7 +351,7 @@ async function createPlace() {
     /** Returns the last export. */
     exported: () => text,
     export: async () => {
-      const exported = await cli.sessions.export(place, { id: ID, redact });
+      const exported = await claudeCli.sessions.export(place, { id: ID, redact });
       text = exported.kind === 'exported' ? Buffer.from(exported.content).toString() : '';
       return exported;
     },

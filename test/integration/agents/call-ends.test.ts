@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cli as claude } from '../../../src/agents/claude/cli.ts';
-import { cli as command } from '../../../src/agents/command/cli.ts';
+import { claudeCli } from '../../../src/agents/claude/cli.ts';
+import { commandCli } from '../../../src/agents/command/cli.ts';
 import type { AgentCli } from '../../../src/agents/cli/cli.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 
@@ -29,7 +29,7 @@ const result = line({
 
 describe('a CLI that gave its result and does not exit', () => {
   test('is ended, and the call counts with its result', async () => {
-    await using scene = await createScene(claude, `${init()}\n${result}\nsleep 600`, 300);
+    await using scene = await createScene(claudeCli, `${init()}\n${result}\nsleep 600`, 300);
     const { end, analysis, durationMs } = await scene.agent.call(callOf({ prompt: 'x' }));
     expect(end).toEqual({ kind: 'exited', code: 0 });
     expect(analysis).toMatchObject({ agentError: null, costUsd: 0.5, sessionId: 's-1' });
@@ -47,7 +47,7 @@ describe('a CLI that gave its result and does not exit', () => {
       status: 'completed',
     });
     const late = result.replace('All done.', 'Now all is done.');
-    await using scene = await createScene(claude, `${init()}\n${task}\n${result}\nsleep 1\n${over}\n${late}`, 300);
+    await using scene = await createScene(claudeCli, `${init()}\n${task}\n${result}\nsleep 1\n${over}\n${late}`, 300);
     const { end, outputChars } = await scene.agent.call(callOf({ prompt: 'x' }));
     expect(end).toEqual({ kind: 'exited', code: 0 });
     expect(outputChars).toBe('Now all is done.'.length);
@@ -71,7 +71,7 @@ test.each([
     [],
   ],
 ])('MCP servers %j: without tools are %j', async (servers, failed) => {
-  await using scene = await createScene(claude, `${init(servers)}\n${result}`);
+  await using scene = await createScene(claudeCli, `${init(servers)}\n${result}`);
   const { failedServers } = await scene.agent.call(callOf({ prompt: 'x' }));
   expect(failedServers).toEqual(failed);
   for (const name of failed) expect(scene.log.lines.join('\n')).toContain(`no tools of the MCP server ${name}`);
@@ -94,16 +94,16 @@ exit 1`;
 
 describe('a call without a result', () => {
   test.each<[string, AgentCli, string, string]>([
-    ['a trace of Node', claude, NODE_TRACE, 'TypeError: cannot read the conversation'],
+    ['a trace of Node', claudeCli, NODE_TRACE, 'TypeError: cannot read the conversation'],
     [
       'a trace of Python',
-      claude,
+      claudeCli,
       `printf 'Traceback:\\n  File "a.py", line 3\\nValueError: disk on fire\\n' >&2; exit 1`,
       'ValueError: disk on fire',
     ],
-    ['no word at all', claude, 'exit 1', 'it ended without a result (exit code 1)'],
-    ['a cut stream', claude, `${init()}\necho 'out of memory' >&2; exit 134`, 'out of memory'],
-    ['a command of the user', command, NODE_TRACE, 'cannot read the conversation'],
+    ['no word at all', claudeCli, 'exit 1', 'it ended without a result (exit code 1)'],
+    ['a cut stream', claudeCli, `${init()}\necho 'out of memory' >&2; exit 134`, 'out of memory'],
+    ['a command of the user', commandCli, NODE_TRACE, 'cannot read the conversation'],
   ])('%s: has its last words for its own, once in the log', async (_, cli, script, words) => {
     await using scene = await createScene(cli, script);
     const { analysis, end, outputChars } = await scene.agent.call(callOf({ prompt: 'x' }));

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Step } from '../../../testbed/scripted-model/step.ts';
+import type { ModelStep } from '../../../testbed/scripted-model/step.ts';
 import { eventually } from '../../eventually.ts';
 import { commandOf, processesWith } from '../processes/process-fixture.ts';
 import { callOf } from './agent-fixture.ts';
@@ -10,8 +10,8 @@ beforeAll(installOnce, 300_000);
 
 const KEY = 'sk-ant-api03-not-a-key';
 const TOKEN = 'sk-ant-oat01-not-a-token';
-const run = (command: string): Step => ({ kind: 'use', tool: 'Bash', input: { command } });
-const done: Step = { kind: 'reply', text: 'Done.' };
+const run = (command: string): ModelStep => ({ kind: 'use', tool: 'Bash', input: { command } });
+const done: ModelStep = { kind: 'reply', text: 'Done.' };
 
 test('the agent finds no key in its environment or its files, and the model gets it', async () => {
   await using world = await createWorld({

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Step } from '../../../testbed/scripted-model/step.ts';
+import type { ModelStep } from '../../../testbed/scripted-model/step.ts';
 import { statusBlock } from '../../../testbed/scripted-work.ts';
 import { workerScript } from '../../../testbed/worker-script.ts';
 import { eventually } from '../../eventually.ts';
@@ -185,7 +185,7 @@ describe('what goes wrong', () => {
 });
 
 describe('the end', () => {
-  const forever: Step = {
+  const forever: ModelStep = {
     kind: 'use',
     text: 'working',
     tool: 'Bash',
@@ -230,6 +230,6 @@ function promptFor({ open }: { readonly open: number }): string {
   return `- Tasks: 0 done, ${open} open (this one included).\n\n# Your task: issue-12\n\n<<<<< BEGIN TASK-1\nSay "hello"\n>>>>> END TASK-1`;
 }
 
-function write(path: string, content: string): Step {
+function write(path: string, content: string): ModelStep {
   return { kind: 'use', text: `I write ${path}.`, tool: 'Write', input: { file_path: path, content } };
 }

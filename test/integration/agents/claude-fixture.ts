@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { TOOL_CACHE } from '../../../testbed/testbed.ts';
 import { startScriptedModel, type ScriptedModel } from '../../../testbed/scripted-model/server.ts';
 import type { Script } from '../../../testbed/scripted-model/step.ts';
-import { cli } from '../../../src/agents/claude/cli.ts';
+import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import { installCli } from '../../../src/agents/cli/install.ts';
 import { openAgentLogin } from '../../../src/wiring/agents/agent-settings.ts';
 import type { AgentRun } from '../../../src/ports/agent.ts';
@@ -23,7 +23,7 @@ export async function installOnce(): Promise<void> {
   const environment = Object.fromEntries(
     Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
-  await installCli({ ...cli, version: claude.version, folder: claude.folder, environment, runTag: randomUUID() });
+  await installCli({ ...claudeCli, version: claude.version, folder: claude.folder, environment, runTag: randomUUID() });
 }
 
 /** A machine, a scripted model, and the real CLI between them. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cli } from '../../../src/agents/claude/cli.ts';
+import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import { installCli } from '../../../src/agents/cli/install.ts';
 import { createMachine, type Machine } from './agent-fixture.ts';
 
@@ -94,7 +94,7 @@ function install(
   given: { readonly version?: string; readonly environment?: Readonly<Record<string, string>> },
 ): Promise<unknown> {
   return installCli({
-    ...cli,
+    ...claudeCli,
     version: given.version ?? '2.1.330',
     folder: join(machine.home, 'claude'),
     environment: given.environment ?? { ...machine.environment },

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
-import type { Step } from '../../../testbed/scripted-model/step.ts';
+import type { ModelStep } from '../../../testbed/scripted-model/step.ts';
 import { claudeMcpServers } from '../../../src/agents/claude/cli.ts';
-import { serverRules } from '../../../src/core/mcp/values.ts';
+import { mcpToolRules } from '../../../src/core/mcp/values.ts';
 import { parseMcpServers } from '../../../src/core/mcp/parse-servers.ts';
 import { createWorld, installOnce } from './claude-fixture.ts';
 
@@ -31,8 +31,8 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 });
 `.replaceAll('\n', ' ');
 
-const use = (tool: string): Step => ({ kind: 'use', tool, input: {} });
-const done: Step = { kind: 'reply', text: 'Done.' };
+const use = (tool: string): ModelStep => ({ kind: 'use', tool, input: {} });
+const done: ModelStep = { kind: 'reply', text: 'Done.' };
 
 function given(mcpServers: object): {
   readonly extraArgs: readonly string[];
@@ -40,7 +40,7 @@ function given(mcpServers: object): {
 } {
   const parsed = parseMcpServers(JSON.stringify({ mcpServers }), () => 'given');
   if (parsed.kind === 'wrong') throw new Error(parsed.problems.join('\n'));
-  return { extraArgs: claudeMcpServers(parsed.servers), allowedTools: ['Read', ...serverRules(parsed.servers)] };
+  return { extraArgs: claudeMcpServers(parsed.servers), allowedTools: ['Read', ...mcpToolRules(parsed.servers)] };
 }
 
 const local = (tools: readonly string[]) => ({

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cli, tokensOfCodexSession } from '../../../src/agents/codex/cli.ts';
+import { codexCli, tokensOfCodexSession } from '../../../src/agents/codex/cli.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -35,7 +35,7 @@ test('a rollout leaves without secrets, and comes back where the CLI looks for i
   );
   const exported = await place.export();
   expect(exported).toBe(lines(meta, started, message('the key is ***'), { broken: 'no' }));
-  expect(await cli.sessions.import(place, { id: ID, content: Buffer.from(exported) })).toBe(true);
+  expect(await codexCli.sessions.import(place, { id: ID, content: Buffer.from(exported) })).toBe(true);
   const [found = '', ...more] = place.rollouts();
   expect(more).toEqual([]);
   expect(readFileSync(found, 'utf8')).toBe(exported);
@@ -59,7 +59,7 @@ describe('files that an agent may have planted', () => {
     await using place = await createPlace();
     await mkdir(join(place.configFolder, DAY), { recursive: true });
     await make(join(place.configFolder, DAY));
-    expect(await cli.sessions.export(place, { id: ID, redact })).toMatchObject({ kind: 'left-behind' });
+    expect(await codexCli.sessions.export(place, { id: ID, redact })).toMatchObject({ kind: 'left-behind' });
     expect(await tokensOfCodexSession(place.configFolder, ID)).toBeNull();
   });
 
@@ -71,7 +71,7 @@ describe('files that an agent may have planted', () => {
       await place.write(join('../elsewhere', DAY.slice(path.length)), NAME, lines(meta, started, message('theirs')));
       await mkdir(dirname(join(place.configFolder, path)), { recursive: true });
       await symlink(elsewhere, join(place.configFolder, path));
-      expect(await cli.sessions.export(place, { id: ID, redact })).toMatchObject({ kind: 'left-behind' });
+      expect(await codexCli.sessions.export(place, { id: ID, redact })).toMatchObject({ kind: 'left-behind' });
     },
   );
 
@@ -83,7 +83,7 @@ describe('files that an agent may have planted', () => {
       await mkdir(elsewhere);
       await mkdir(dirname(join(place.configFolder, path)), { recursive: true });
       await symlink(elsewhere, join(place.configFolder, path));
-      expect(await cli.sessions.import(place, { id: ID, content: Buffer.from(lines(meta)) })).toBe(true);
+      expect(await codexCli.sessions.import(place, { id: ID, content: Buffer.from(lines(meta)) })).toBe(true);
       expect(execFileSync('find', [elsewhere, '-type', 'f'], { encoding: 'utf8' })).toBe('');
       expect(place.rollouts()).toHaveLength(1);
     },
@@ -92,24 +92,24 @@ describe('files that an agent may have planted', () => {
   test('a second rollout of the session goes when one is imported', async () => {
     await using place = await createPlace();
     await place.write('sessions/2027/01/01', NAME, lines(meta, started, message('theirs')));
-    await cli.sessions.import(place, { id: ID, content: Buffer.from(lines(meta, message('ours'))) });
+    await codexCli.sessions.import(place, { id: ID, content: Buffer.from(lines(meta, message('ours'))) });
     expect(place.rollouts().map((path) => readFileSync(path, 'utf8'))).toEqual([lines(meta, message('ours'))]);
   });
 });
 
 test.each(['../x', '', `${ID}/..`, 'x'.repeat(36), `${ID}\n`])('the id %j never becomes a path', async (id) => {
   await using place = await createPlace();
-  expect(await cli.sessions.export(place, { id, redact })).toEqual({
+  expect(await codexCli.sessions.export(place, { id, redact })).toEqual({
     kind: 'left-behind',
     why: 'its id is not a UUID',
   });
-  expect(await cli.sessions.import(place, { id, content: Buffer.from(lines(meta)) })).toBe(false);
+  expect(await codexCli.sessions.import(place, { id, content: Buffer.from(lines(meta)) })).toBe(false);
   expect(existsSync(join(place.configFolder, 'sessions'))).toBe(false);
 });
 
 test.each([0, MAX_SESSION_BYTES + 1])('one of %i bytes is not imported', async (bytes) => {
   await using place = await createPlace();
-  expect(await cli.sessions.import(place, { id: ID, content: Buffer.alloc(bytes, 'x') })).toBe(false);
+  expect(await codexCli.sessions.import(place, { id: ID, content: Buffer.alloc(bytes, 'x') })).toBe(false);
 });
 
 test('the usage of a session is its last count', async () => {
@@ -141,7 +141,7 @@ async function createPlace() {
         .split('\n')
         .filter(Boolean),
     export: async (): Promise<string> => {
-      const exported = await cli.sessions.export(place, { id: ID, redact });
+      const exported = await codexCli.sessions.export(place, { id: ID, redact });
       return exported.kind === 'exported' ? Buffer.from(exported.content).toString() : exported.why;
     },
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { statusBlock } from '../../../testbed/scripted-work.ts';
-import { cli } from '../../../src/agents/command/cli.ts';
+import { commandCli } from '../../../src/agents/command/cli.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 
 const BLOCK = statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' });
@@ -12,7 +12,7 @@ async function createScene(script: string) {
   const machine = await createMachine();
   const path = join(machine.home, 'my-agent');
   writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  const { agent } = createAgentOn(machine, { cli, command: { kind: 'path', path } });
+  const { agent } = createAgentOn(machine, { cli: commandCli, command: { kind: 'path', path } });
   return { ...machine, agent };
 }
 
@@ -59,13 +59,16 @@ test.each(['my-agent', './my-agent'])('%s may be anywhere on the PATH, or in the
   const bin = path.startsWith('.') ? machine.workFolder : machine.home;
   writeFileSync(join(bin, 'my-agent'), '#!/bin/sh\necho Done.\n', { mode: 0o755 });
   const environment = { PATH: `${bin}:${machine.environment['PATH'] ?? ''}` };
-  const { agent } = createAgentOn(machine, { cli, command: { kind: 'path', path }, environment });
+  const { agent } = createAgentOn(machine, { cli: commandCli, command: { kind: 'path', path }, environment });
   expect(await agent.prepare()).toEqual({ name: 'my-agent', version: '' });
   expect((await agent.call(callOf({ prompt: 'hello' }))).analysis.agentError).toBeNull();
 });
 
 test('a missing program ends the run before any call', async () => {
   await using machine = await createMachine();
-  const { agent } = createAgentOn(machine, { cli, command: { kind: 'path', path: join(machine.home, 'none') } });
+  const { agent } = createAgentOn(machine, {
+    cli: commandCli,
+    command: { kind: 'path', path: join(machine.home, 'none') },
+  });
   await expect(agent.prepare()).rejects.toThrow(/none is not there, or is not a file\. Look at agent-path\./);
 });

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cli, resetSettings, tokensSince } from '../../../src/agents/copilot/cli.ts';
+import { copilotCli, resetSettings, tokensSince } from '../../../src/agents/copilot/cli.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -23,7 +23,7 @@ test('events leave without secrets, and come back alone', async () => {
   const exported = await place.export();
   expect(exported).toBe(lines(start, message('the key is ***')));
   await writeFile(join(place.folder, 'workspace.yaml'), 'theirs');
-  expect(await cli.sessions.import(place, { id: ID, content: Buffer.from(exported) })).toBe(true);
+  expect(await copilotCli.sessions.import(place, { id: ID, content: Buffer.from(exported) })).toBe(true);
   expect(await readdir(place.folder)).toEqual(['events.jsonl']);
   expect(readFileSync(place.events, 'utf8')).toBe(exported);
 });
@@ -47,7 +47,7 @@ describe('files that an agent may have planted', () => {
     await using place = await createPlace();
     await mkdir(place.folder, { recursive: true });
     await make(place.events);
-    expect(await cli.sessions.export(place, { id: ID, redact })).toMatchObject({ kind: 'left-behind' });
+    expect(await copilotCli.sessions.export(place, { id: ID, redact })).toMatchObject({ kind: 'left-behind' });
     expect(await tokensSince(place.configFolder, ID, 0)).toBeNull();
   });
 
@@ -59,7 +59,7 @@ describe('files that an agent may have planted', () => {
       await mkdir(elsewhere);
       await mkdir(join(place.configFolder, path, '..'), { recursive: true });
       await symlink(elsewhere, join(place.configFolder, path));
-      expect(await cli.sessions.import(place, { id: ID, content: Buffer.from(lines(start)) })).toBe(true);
+      expect(await copilotCli.sessions.import(place, { id: ID, content: Buffer.from(lines(start)) })).toBe(true);
       expect(await readdir(elsewhere)).toEqual([]);
       expect(readFileSync(place.events, 'utf8')).toBe(lines(start));
     },
@@ -90,11 +90,11 @@ describe('files that an agent may have planted', () => {
 
 test.each(['../x', '', `${ID}/..`, `${ID}\n`])('the id %j never becomes a path', async (id) => {
   await using place = await createPlace();
-  expect(await cli.sessions.export(place, { id, redact })).toEqual({
+  expect(await copilotCli.sessions.export(place, { id, redact })).toEqual({
     kind: 'left-behind',
     why: 'its id is not a UUID',
   });
-  expect(await cli.sessions.import(place, { id, content: Buffer.from(lines(start)) })).toBe(false);
+  expect(await copilotCli.sessions.import(place, { id, content: Buffer.from(lines(start)) })).toBe(false);
   expect(await readdir(place.configFolder)).toEqual([]);
 });
 
@@ -133,7 +133,7 @@ async function createPlace() {
       await writeFile(events, text);
     },
     export: async (): Promise<string> => {
-      const exported = await cli.sessions.export(place, { id: ID, redact });
+      const exported = await copilotCli.sessions.export(place, { id: ID, redact });
       return exported.kind === 'exported' ? Buffer.from(exported.content).toString() : exported.why;
     },
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),

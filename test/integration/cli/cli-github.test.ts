@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { addIssue } from '../../../testbed/github/state.ts';
-import { untouched } from '../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import type { LedgerDay } from '../../../src/core/lane/ledger.ts';
@@ -89,8 +89,8 @@ describe('ralph status --all', () => {
     ...initialState('queue', at),
     sequence: 3,
     tasks: {
-      'issue-1': { ...untouched, state: 'done', attempts: 1 },
-      'issue-2': { ...untouched, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' },
+      'issue-1': { ...untouchedProgress, state: 'done', attempts: 1 },
+      'issue-2': { ...untouchedProgress, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' },
     },
     ledger: [used(daysAgo(40), 99, 99), used(daysAgo(2), 2, 3), used(daysAgo(1), 4, 5)],
   };
@@ -98,7 +98,7 @@ describe('ralph status --all', () => {
     ...initialState('issue-5', at),
     sequence: 2,
     pause: { by: 'octo', at },
-    tasks: { 'issue-5': { ...untouched, state: 'in-progress', attempts: 2 } },
+    tasks: { 'issue-5': { ...untouchedProgress, state: 'in-progress', attempts: 2 } },
     ledger: [used(daysAgo(1), 1, 2)],
   };
   const lease: LaneRecord['lease'] = {
@@ -148,7 +148,7 @@ describe('ralph status --all', () => {
   test('a pull request whose tasks are all done waits for its review', async () => {
     await using world = await openForge();
     await world.forge.openPullRequest({ title: 'Sign in', body: '', head: 'ralph/queue', base: 'main', draft: false });
-    const tasks = { 'issue-9': { ...untouched, state: 'done' as const, attempts: 1 } };
+    const tasks = { 'issue-9': { ...untouchedProgress, state: 'done' as const, attempts: 1 } };
     await server([{ ...queue, tasks }]);
     const { out } = await ralph(['status', '--all'], { GITHUB_TOKEN: TOKEN, GITHUB_API_URL: world.github.url });
     expect(out.split('\n').slice(0, 5)).toEqual([

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { addIssue } from '../../../testbed/github/state.ts';
 import { startScriptedModel } from '../../../testbed/scripted-model/server.ts';
-import { cli } from '../../../src/agents/claude/cli.ts';
+import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import { installCli } from '../../../src/agents/cli/install.ts';
 import { claude, installOnce } from '../agents/claude-fixture.ts';
 import { runGit } from '../git/git-fixture.ts';
@@ -117,7 +117,7 @@ test('the real Claude Code CLI writes the list', async () => {
     ],
   });
   const { file } = await installCli({
-    ...cli,
+    ...claudeCli,
     version: claude.version,
     folder: claude.folder,
     environment: { PATH: process.env.PATH ?? '' },

@@ -3,7 +3,7 @@ import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { createSecretSearch } from '../../../src/git/inspection/inspection.ts';
 import { createSecretScanner } from '../../../src/secrets/scanner.ts';
-import { redact } from '../../../src/core/text/redact.ts';
+import { redactSecrets } from '../../../src/core/text/redact.ts';
 import { cpuMs } from '../../cpu.ts';
 
 /**
@@ -76,7 +76,7 @@ describe('what the log hides is not pushed', () => {
     `shpat_${'0a1b2c3d'.repeat(4)}`,
   ];
   test.each(samples)('%#', async (sample) => {
-    expect(redact(sample, [])).toBe('***');
+    expect(redactSecrets(sample, [])).toBe('***');
     expect(await createSecretScanner().scan(sample)).not.toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { attemptNames, judgeProbe, parseProbeAnswer, type ProbeResults } from '../../../src/core/isolation/probe.ts';
 import { callsOfProbe, sealOfPrograms } from '../../../src/isolation/namespaces/seal.ts';
-import { LOOK_AT_START, probe, type ProbeRequest, type RunProbed } from '../../../src/isolation/probe.ts';
+import { LOOK_AT_START, probeSandbox, type ProbeRequest, type RunProbed } from '../../../src/isolation/probe.ts';
 import { startOfProcess } from '../../../src/isolation/probe-attempts.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';
 
@@ -103,7 +103,7 @@ async function listening(where: ListenOptions) {
 describe('as the user of the action, with nothing in the way,', () => {
   test('it finds what is open, and what the agent needs', async () => {
     await using machine = await createMachine();
-    const results = await probe(machine.request, collectOutput);
+    const results = await probeSandbox(machine.request, collectOutput);
     expect(results).toMatchObject({
       'use files that were open when it was started': 'open',
       "read the action's environment": 'open',
@@ -133,7 +133,7 @@ describe('as the user of the action, with nothing in the way,', () => {
 
   test.skipIf(process.getuid?.() !== 0)('root can use everything that only it has (skipped for others)', async () => {
     await using machine = await createMachine();
-    expect(await probe(machine.request, collectOutput)).toMatchObject({
+    expect(await probeSandbox(machine.request, collectOutput)).toMatchObject({
       "read the action's memory": 'open',
       'become root with su': 'open',
       'write to /etc': 'open',
@@ -191,13 +191,13 @@ describe('it finds closed', () => {
   ])('%s', async (_, change, expected) => {
     await using machine = await createMachine();
     const request = { ...machine.request, ...change(machine.request) };
-    expect(await probe(request, collectOutput)).toMatchObject(expected);
+    expect(await probeSandbox(request, collectOutput)).toMatchObject(expected);
   });
 });
 
 test('a folder that is not a repository and an invalid port fail the checks that need them', async () => {
   await using machine = await createMachine();
-  const results = await probe(
+  const results = await probeSandbox(
     { ...machine.request, workFolder: machine.request.home, proxyPort: 70_000 },
     collectOutput,
   );
@@ -207,7 +207,7 @@ test('a folder that is not a repository and an invalid port fail the checks that
 test('what hangs is not waited for, and proves nothing', async () => {
   await using machine = await createMachine();
   await using deaf = await createDeafServer();
-  const results = await probe(
+  const results = await probeSandbox(
     { ...machine.request, brokerPort: deaf.port, outside: { address: '127.0.0.1', port: deaf.port } },
     () => new Promise(() => undefined),
   );
@@ -358,7 +358,7 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
 
 test('a probe that cannot start programs says what it knows', async () => {
   await using machine = await createMachine();
-  expect(judgeProbe('none', 'open', await probe(machine.request, noProgram)).failed).toEqual([
+  expect(judgeProbe('none', 'open', await probeSandbox(machine.request, noProgram)).failed).toEqual([
     'use git in the work tree',
   ]);
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inject, vi } from 'vitest';
-import type { CopyStore, PartialCopy, Transcript } from '../../../src/ports/state.ts';
+import type { CopyStore, PartialCopy, SealedTranscript } from '../../../src/ports/state.ts';
 import { type CacheService, type CacheStep, startCacheService } from '../../../testbed/cache-service.ts';
 import { createSeal } from '../../../src/state/seal.ts';
 import { type CacheStoreOptions, createCacheStore } from '../../../src/state/cache-store.ts';
@@ -104,7 +104,7 @@ export function copyOf(
   lane: string,
   sequence: number,
   document: string | null,
-  transcript: Transcript | null = null,
+  transcript: SealedTranscript | null = null,
 ): PartialCopy {
   return { lane, sequence, document, transcript };
 }

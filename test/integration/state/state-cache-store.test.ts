@@ -7,7 +7,7 @@ import { type AddressInfo, type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CacheFault, type CacheStep, cacheToken } from '../../../testbed/cache-service.ts';
-import type { CopyStore, RestoredCopy, SavedCopy, Transcript } from '../../../src/ports/state.ts';
+import type { CopyStore, RestoredCopy, SavedCopy, SealedTranscript } from '../../../src/ports/state.ts';
 import { createSeal } from '../../../src/state/seal.ts';
 import { eventually } from '../../eventually.ts';
 import {
@@ -464,6 +464,6 @@ describe('the worker never outlives its use', () => {
   });
 });
 
-function transcriptOf(text: string): Transcript {
+function transcriptOf(text: string): SealedTranscript {
   return { sha256: createHash('sha256').update(text).digest('hex'), content: Buffer.from(text) };
 }

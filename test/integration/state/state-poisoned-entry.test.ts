@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { startGitRemote } from '../../../testbed/git-remote.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
-import { untouched } from '../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import { createRefConversations } from '../../../src/git/refs/ref-conversations.ts';
 import { createRefSnapshot } from '../../../src/git/refs/ref-snapshot.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
@@ -210,7 +210,7 @@ test('beside a ref at #3, a planted entry #900 with a consent, a pause and a con
 
   const forged: LaneState = {
     ...stateWith(900, foreign),
-    tasks: { 'issue-1': { ...untouched, approval: { text: 'f'.repeat(32), by: 'ada', at: now() } } },
+    tasks: { 'issue-1': { ...untouchedProgress, approval: { text: 'f'.repeat(32), by: 'ada', at: now() } } },
     pause: { by: 'ada', at: now() },
   };
   const thief = createSeal({ credential: 'sk-another', repository: 'octo/app' });

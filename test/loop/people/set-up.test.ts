@@ -1,15 +1,19 @@
 import { expect, test } from 'vitest';
-import { remedy, fine, problem, unchecked } from '../../../src/core/doctor/finding.ts';
+import { createRemedy, okFinding, problemFinding, uncheckedFinding } from '../../../src/core/doctor/finding.ts';
 import { commented, createProject, runOnce, senderOf, type Event } from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 
 const findings = [
-  fine('inputs', 'Every input is an input of the action.'),
-  problem('label', 'The label does not exist. @octo', remedy('Create it.', { paste: 'gh label create ralph' })),
-  unchecked(
+  okFinding('inputs', 'Every input is an input of the action.'),
+  problemFinding(
+    'label',
+    'The label does not exist. @octo',
+    createRemedy('Create it.', { paste: 'gh label create ralph' }),
+  ),
+  uncheckedFinding(
     'secret',
     'It cannot be seen.',
-    remedy('Make sure that it exists.', { link: 'https://github.com/acme/shop' }),
+    createRemedy('Make sure that it exists.', { link: 'https://github.com/acme/shop' }),
   ),
 ];
 const dispatched: Event = {

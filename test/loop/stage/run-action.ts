@@ -20,7 +20,7 @@ import { firstPromptIn, SETUP_PROMPT_PATH } from '../../../src/core/prompt/place
 import type { UserPrompt } from '../../../src/ports/prompt.ts';
 import { CHAIN_START, chainLine, parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
-import { replay } from '../../../src/core/journal/replay.ts';
+import { replayDecisions } from '../../../src/core/journal/replay.ts';
 import type { Budget } from '../../../src/core/sharing/budget.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import { budgetIn, laneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
@@ -548,7 +548,7 @@ export function storedRuns({ kept }: Project): readonly StoredRun[] {
 function expectReplays(text: string): void {
   const parsed = parseJournal(text);
   if (parsed.kind !== 'journal') throw new Error(`The journal cannot be read: ${JSON.stringify(parsed.problems)}`);
-  const differences = replay(parsed.journal, () => kindOfDenial);
+  const differences = replayDecisions(parsed.journal, () => kindOfDenial);
   if (differences.length > 0) throw new Error(`The journal leads to other decisions: ${JSON.stringify(differences)}`);
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { dialect as codex } from '../../../src/agents/codex/events/dialect.ts';
-import { dialect as copilot } from '../../../src/agents/copilot/events/dialect.ts';
-import { dialect as gemini } from '../../../src/agents/gemini/events/dialect.ts';
-import { dialect as opencode } from '../../../src/agents/opencode/events/dialect.ts';
-import { dialect as qwen } from '../../../src/agents/qwen/events/dialect.ts';
+import { codexDialect } from '../../../src/agents/codex/events/dialect.ts';
+import { copilotDialect } from '../../../src/agents/copilot/events/dialect.ts';
+import { geminiDialect } from '../../../src/agents/gemini/events/dialect.ts';
+import { opencodeDialect } from '../../../src/agents/opencode/events/dialect.ts';
+import { qwenDialect } from '../../../src/agents/qwen/events/dialect.ts';
 import type { Dialect } from '../../../src/agents/reading/agent-event.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
@@ -11,19 +11,19 @@ import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
 /** The end of an output with an error, in the format of each CLI. */
 const ends = {
   codex: (message: string): readonly [Dialect, string] => [
-    codex,
+    codexDialect,
     jsonLines({ type: 'turn.failed', error: { message } }),
   ],
   gemini: (message: string): readonly [Dialect, string] => [
-    gemini,
+    geminiDialect,
     jsonLines({ type: 'result', status: 'error', error: { type: 'unknown', message } }),
   ],
   copilot: (message: string): readonly [Dialect, string] => [
-    copilot,
+    copilotDialect,
     jsonLines({ type: 'session.error', data: { errorType: 'query', message } }, { type: 'result', exitCode: 1 }),
   ],
   opencode: (message: string): readonly [Dialect, string] => [
-    opencode,
+    opencodeDialect,
     jsonLines({
       type: 'error',
       sessionID: 'ses_00000000000000000000000000',
@@ -31,7 +31,7 @@ const ends = {
     }),
   ],
   qwen: (message: string): readonly [Dialect, string] => [
-    qwen,
+    qwenDialect,
     jsonLines({ type: 'result', subtype: 'error_during_execution', is_error: true, error: { message } }),
   ],
 } satisfies Readonly<Record<string, (message: string) => readonly [Dialect, string]>>;

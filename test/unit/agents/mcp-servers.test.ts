@@ -12,7 +12,7 @@ import {
   type McpServer,
   type RemoteServer,
   resolvedValue,
-  serverRules,
+  mcpToolRules,
   valuesOf,
   variablesIn,
 } from '../../../src/core/mcp/values.ts';
@@ -44,7 +44,7 @@ describe('no servers are nothing', () => {
 test('Claude Code: one argument, and rules for the tools', () => {
   const servers = [...both, { ...stream, name: 'old' }];
   const args = claudeMcpServers(servers);
-  expect(serverRules(servers)).toEqual(['mcp__docs__find', 'mcp__docs__a_b', 'mcp__web', 'mcp__old']);
+  expect(mcpToolRules(servers)).toEqual(['mcp__docs__find', 'mcp__docs__a_b', 'mcp__web', 'mcp__old']);
   expect(args).toHaveLength(1);
   expect(jsonBehind('--mcp-config=', args[0])).toEqual({
     mcpServers: {
@@ -221,7 +221,7 @@ describe('whatever servers are read', () => {
         expect(Object.keys(mcpServers).sort()).toEqual(given.map((one) => one.name).sort());
         for (const one of given) expect(mcpServers[one.name]).toMatchObject(ownPart(one));
       }
-      for (const rule of serverRules(given)) expect(rule).toMatch(/^mcp__[a-z0-9_-]+$|^mcp__[a-z0-9_-]+__[\w-]+$/);
+      for (const rule of mcpToolRules(given)) expect(rule).toMatch(/^mcp__[a-z0-9_-]+$|^mcp__[a-z0-9_-]+__[\w-]+$/);
     });
   });
 

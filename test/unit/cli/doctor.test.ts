@@ -1,22 +1,32 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
-import { doctorJsonSchema, type Examine } from '../../../src/cli/doctor/doctor.ts';
-import { remedy, fine, problem, unchecked, type Finding } from '../../../src/core/doctor/finding.ts';
+import { doctorJsonSchema, type ExamineCheckout } from '../../../src/cli/doctor/doctor.ts';
+import {
+  createRemedy,
+  okFinding,
+  problemFinding,
+  uncheckedFinding,
+  type Finding,
+} from '../../../src/core/doctor/finding.ts';
 import { ralph, type CliRun } from './fixture.ts';
 
-const found = (...findings: readonly Finding[]): Examine => {
+const found = (...findings: readonly Finding[]): ExamineCheckout => {
   return () => Promise.resolve({ kind: 'examined', repository: 'acme/shop', findings, settings: [] });
 };
-const doctor = (examine: Examine, ...args: readonly string[]): Promise<CliRun> =>
+const doctor = (examine: ExamineCheckout, ...args: readonly string[]): Promise<CliRun> =>
   ralph(['doctor', ...args], '', undefined, { examine });
 
-const label = problem(
+const label = problemFinding(
   'label',
   'There is \u001b[2J no label.',
-  remedy('Create it.', { paste: 'gh label create ralph' }),
+  createRemedy('Create it.', { paste: 'gh label create ralph' }),
 );
-const rules = unchecked('branch-rules', 'Not checked.', remedy('See.', { link: 'https://github.com/acme/shop' }));
+const rules = uncheckedFinding(
+  'branch-rules',
+  'Not checked.',
+  createRemedy('See.', { link: 'https://github.com/acme/shop' }),
+);
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
   await expect(`${JSON.stringify(doctorJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
@@ -28,7 +38,7 @@ test('the published JSON Schema accepts what is printed', async () => {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
   const validate = ajv.compile(doctorJsonSchema());
-  validate(JSON.parse((await doctor(found(label, rules, fine('inputs', 'Fine.')), '--json')).out));
+  validate(JSON.parse((await doctor(found(label, rules, okFinding('inputs', 'Fine.')), '--json')).out));
   expect(validate.errors).toBeNull();
 });
 
@@ -38,9 +48,9 @@ test('as JSON every setting is listed, defaults included, and nothing is cut', a
     { input: 'verify', text, origin: 'file', where: '.ralphrc:1 TEST_COMMAND' },
     { input: 'max-iterations', text: '10', origin: 'default', where: 'action.yml' },
   ] as const;
-  const examine: Examine = () =>
+  const examine: ExamineCheckout = () =>
     Promise.resolve({
-      ...{ kind: 'examined', repository: null, findings: [fine('settings', `verify: ${text}`)] },
+      ...{ kind: 'examined', repository: null, findings: [okFinding('settings', `verify: ${text}`)] },
       settings: [{ workflow: 'ralph run', settings, problems: [] }],
     });
   expect(JSON.parse((await doctor(examine, '--json')).out)).toMatchObject({
@@ -51,7 +61,7 @@ test('as JSON every setting is listed, defaults included, and nothing is cut', a
 });
 
 test('each finding has its mark and its remedy, and nothing steers the terminal', async () => {
-  expect(await doctor(found(fine('inputs', 'Fine.'), label, rules))).toEqual({
+  expect(await doctor(found(okFinding('inputs', 'Fine.'), label, rules))).toEqual({
     code: 1,
     error: '',
     out: `acme/shop
@@ -68,8 +78,8 @@ test('each finding has its mark and its remedy, and nothing steers the terminal'
   });
 });
 
-test.each<[string, Examine, readonly string[], number, string]>([
-  ['nothing wrong', found(fine('inputs', 'Fine.')), [], 0, '✓ Nothing stops a run.'],
+test.each<[string, ExamineCheckout, readonly string[], number, string]>([
+  ['nothing wrong', found(okFinding('inputs', 'Fine.')), [], 0, '✓ Nothing stops a run.'],
   ['not checked', found(rules), [], 0, '⚠ 1 not checked'],
   ['a problem', found(label), [], 1, '✗ 1 problem'],
   ['a problem as JSON', found(label), ['--json'], 1, '"kind": "problem"'],
@@ -83,7 +93,7 @@ test.each<[string, Examine, readonly string[], number, string]>([
 
 test('what is asked for reaches the examination', async () => {
   const asked: object[] = [];
-  const examine: Examine = async (given) => {
+  const examine: ExamineCheckout = async (given) => {
     asked.push(given);
     given.log('hello\u0007');
     return found()(given);

@@ -1,7 +1,7 @@
 import { createAddCommand } from '../../../src/cli/tasks/add.ts';
 import type { FindUnmergedPlans } from '../../../src/cli/tasks/add-beside-branches.ts';
 import { cleanCommand, createAnalyzeCommand } from '../../../src/cli/inspect/analyze.ts';
-import { UsageError, type Command } from '../../../src/cli/command.ts';
+import { UsageError, type CliCommand } from '../../../src/cli/command.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
 import { findQueuePlans } from '../../../src/git/home/queue-plans.ts';
 import { uncommittedIn } from '../../../src/git/home/committed.ts';
@@ -10,7 +10,7 @@ import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import { openReader } from '../../../src/wiring/agents/output-reader.ts';
 import { settingsOfFolder } from '../../../src/wiring/settings/folder-settings.ts';
 import { createImportCommand, type ImportWorld } from '../../../src/cli/tasks/import.ts';
-import { createDoctorCommand, type Examine } from '../../../src/cli/doctor/doctor.ts';
+import { createDoctorCommand, type ExamineCheckout } from '../../../src/cli/doctor/doctor.ts';
 import type { LookAtGitHub, ReadEffectiveSettings } from '../../../src/cli/arguments.ts';
 import { createOrderCommands } from '../../../src/cli/lane/orders.ts';
 import { createMonitorCommand } from '../../../src/cli/monitor/monitor.ts';
@@ -38,7 +38,7 @@ const noWorld: ImportWorld = {
 const noToken: LookAtGitHub = () => Promise.resolve({ kind: 'no-token' });
 
 /** A machine with nothing to examine. */
-const nothing: Examine = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
+const nothing: ExamineCheckout = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
 
 /** A machine without a terminal, where a wait for a change never ends. */
 const noTerminal: MonitorWorld = {
@@ -60,7 +60,7 @@ const readEffective: ReadEffectiveSettings = (folder) => Promise.resolve(setting
 interface Surroundings {
   readonly world?: ImportWorld;
   readonly look?: LookAtGitHub;
-  readonly examine?: Examine;
+  readonly examine?: ExamineCheckout;
   readonly monitor?: MonitorWorld;
 }
 
@@ -69,7 +69,7 @@ export const commands = commandsAt(nowhere, {});
 function commandsAt(
   open: OpenPlaces,
   { world = noWorld, look = noToken, examine = nothing, monitor = noTerminal }: Surroundings,
-): readonly Command[] {
+): readonly CliCommand[] {
   return [
     createInitCommand(() => openSetup(new URL('../../../', import.meta.url))),
     createStatusCommand(open, look, readEffective),

@@ -8,7 +8,7 @@ import { noFeedback, type FeedbackItem } from '../../../src/core/feedback/memory
 import { noChange } from '../../../src/core/lane/change.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
-import { untouched } from '../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import { noon } from '../core/core-fixtures.ts';
 import { ralph, settingsOf } from './fixture.ts';
 import { at, createPlace, lease, MINUTE, placeWith, richState } from './state-fixture.ts';
@@ -87,7 +87,7 @@ test.each([
 
 describe('who waits for whom', () => {
   const base = initialState('queue', noon - MINUTE);
-  const stuck = { ...untouched, attempts: 3 };
+  const stuck = { ...untouchedProgress, attempts: 3 };
   const asked = (kind: 'changed' | null): FeedbackItem => ({
     ...{ kind: 'thread', title: 'ann on src/a.ts:3: Rename it.', url: null, rounds: 1, asked: '7' },
     answer: kind === null ? null : { kind, commit: null, words: null, isOurs: false, at: noon, posted: true },

@@ -8,7 +8,7 @@ import { replayJsonSchema } from '../../../src/cli/inspect/replay-schema.ts';
 import { chainLine, CHAIN_START } from '../../../src/core/journal/parse-journal.ts';
 import { ralph } from './fixture.ts';
 import { initialState } from '../../../src/core/lane/state/state.ts';
-import { untouched } from '../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import { idle, noon, progress, task } from '../core/core-fixtures.ts';
 import { record } from '../core/journal/journal-fixtures.ts';
 
@@ -47,7 +47,7 @@ describe('answers without a call', () => {
   const asked = { ...task(7), id: 'thread-7' };
   const [start = '', ...rest] = record([progress({ output: { signal: { status: 'COMPLETE', exitSignal: false } } })], {
     tasks: [task(1), asked],
-    state: { ...initialState('queue', noon), tasks: { 'thread-7': { ...untouched, state: 'done' } } },
+    state: { ...initialState('queue', noon), tasks: { 'thread-7': { ...untouchedProgress, state: 'done' } } },
   }).text.split('\n');
   const answer = { kind: 'answer', version: 1, lane: 'queue', answeredAt: noon, tasks: ['thread-7'] };
   const commit = 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334';

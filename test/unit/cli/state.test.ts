@@ -9,7 +9,7 @@ import { initialState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { honourLeftCircuit } from '../../../src/core/others/left-circuit.ts';
 import { withWaiting } from '../../../src/core/snapshot/snapshot.ts';
-import { untouched } from '../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import { noon } from '../core/core-fixtures.ts';
 import { ralph, settingsOf } from './fixture.ts';
 import { at, createPlace, lease, MINUTE, placeWith, richBudget, richState } from './state-fixture.ts';
@@ -105,7 +105,7 @@ describe('ralph status', () => {
   });
 
   test('and what waits for a person on another branch', async () => {
-    const progress = { ...untouched, state: 'blocked', attempts: 2, reason: 'status_blocked' } as const;
+    const progress = { ...untouchedProgress, state: 'blocked', attempts: 2, reason: 'status_blocked' } as const;
     const answer = { lane: 'issue-7', task: 'issue-7', progress, notice: null, at: noon };
     const place = placeWith(richState, {}, richBudget);
     await place.at.store.update((known) => ({ snapshot: withWaiting(known, [answer]), message: '', answer: null }));

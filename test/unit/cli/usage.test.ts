@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCommand } from '../../../src/cli/run-command.ts';
 import { UserError } from '../../../src/errors.ts';
-import { type Command, LISTED, type Terminal } from '../../../src/cli/command.ts';
+import { type CliCommand, LISTED, type Terminal } from '../../../src/cli/command.ts';
 import { commands, ralph } from './fixture.ts';
 
 describe('help', () => {
@@ -195,7 +195,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
 });
 
 test("a person's mistake is one sentence, and anything else is Ralph's own fault", async () => {
-  const failing = (error: Error): Command => ({
+  const failing = (error: Error): CliCommand => ({
     ...{ name: 'tasks', summary: '', use: 'daily', help: '' },
     run: () => Promise.reject(error),
   });

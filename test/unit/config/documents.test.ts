@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../testbed/runner.ts';
 import { KEY_INPUTS, inputNamesIn } from '../../../src/config/agent-inputs.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../../../src/config/input-rows.ts';
-import { inputs } from '../../../src/config/input-schema.ts';
+import { inputTable } from '../../../src/config/input-schema.ts';
 import { SETTING_ROWS } from '../../../src/config/setting-rows.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SETTING_NAMES } from '../../../src/config/setting-table.ts';
 import { lookAtKinds } from '../../../src/core/review/manifest.ts';
@@ -21,7 +21,7 @@ describe('action.yml, the schema and the page about them say the same', () => {
   const defaults = readInputDefaults(actionYml, '${{ github.token }}', '${{ runner.temp }}');
 
   test('the table and the schema have the same settings', () => {
-    expect([...SETTING_NAMES].sort()).toEqual([...inputNamesIn(inputs), ...KEY_INPUTS].sort());
+    expect([...SETTING_NAMES].sort()).toEqual([...inputNamesIn(inputTable), ...KEY_INPUTS].sort());
     expect(new Set(SETTING_NAMES).size).toBe(SETTING_NAMES.length);
   });
 

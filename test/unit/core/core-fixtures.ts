@@ -1,10 +1,10 @@
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import type { Analysis, Signal } from '../../../src/core/analysis/analysis.ts';
-import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../../../src/core/lane/decide.ts';
+import { afterIteration, nextStep, startRun, type LaneDecision, type RunSoFar } from '../../../src/core/lane/decide.ts';
 import type { Checklist, Evidence } from '../../../src/core/evidence.ts';
 import type { Policy } from '../../../src/core/policy.ts';
 import { classifyDenials } from '../../../src/core/lane/denials.ts';
-import { beginIteration, bookCallUsage, endRun, settle } from '../../../src/core/lane/settle/settle.ts';
+import { beginIteration, bookCallUsage, endRun, settleIteration } from '../../../src/core/lane/settle/settle.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import type { Verdict } from '../../../src/core/lane/verdict/verdict.ts';
 import type { IterationFacts } from '../../../src/core/lane/verdict/claims.ts';
@@ -205,7 +205,7 @@ export interface Played {
   readonly state: LaneState;
   readonly run: RunSoFar;
   /** The last result of `nextStep`, at the end of the script or the run. */
-  readonly step: NextStep;
+  readonly step: LaneDecision;
   readonly verdicts: readonly Verdict[];
   readonly now: number;
   readonly tree: string;
@@ -245,7 +245,12 @@ export function play(script: readonly Play[], start: Start = {}): Played {
       startedAt,
     };
     const { tokens, costUsd } = facts.analysis;
-    const settled = settle(bookCallUsage(state, { startedAt, endedAt: now, tokens, costUsd }), facts, bounds, now);
+    const settled = settleIteration(
+      bookCallUsage(state, { startedAt, endedAt: now, tokens, costUsd }),
+      facts,
+      bounds,
+      now,
+    );
     state = settled.state;
     verdicts.push(settled.verdict);
     tree = facts.evidence.after.tree;
@@ -262,7 +267,7 @@ export function playAgain(first: Played, script: readonly Play[], next: Start & 
 }
 
 /** Describes a step as `complete (plan_complete)` or `iterate`. */
-export function describeStep(step: NextStep): string {
+export function describeStep(step: LaneDecision): string {
   return step.kind === 'iterate' ? 'iterate' : `${step.outcome.kind} (${step.outcome.reason})`;
 }
 

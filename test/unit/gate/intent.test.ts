@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { OWN_COMMENT_MARKER, type Command } from '../../../src/core/people/command.ts';
+import { OWN_COMMENT_MARKER, type RalphCommand } from '../../../src/core/people/command.ts';
 import type { EventInputs } from '../../../src/gate/event/intent.ts';
 import { STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
 import { commented, labeled } from '../../loop/stage/run-action.ts';
@@ -109,8 +109,8 @@ describe('events', () => {
 });
 
 describe('comments', () => {
-  const unknown = (word: string): Command => ({ kind: 'unknown', word });
-  test.each<[string, Command]>([
+  const unknown = (word: string): RalphCommand => ({ kind: 'unknown', word });
+  test.each<[string, RalphCommand]>([
     ['/ralph run', { kind: 'run' }],
     ['/ralph status', { kind: 'status' }],
     ['/RALPH Status', { kind: 'status' }],

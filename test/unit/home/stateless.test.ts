@@ -3,7 +3,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { LaneReport } from '../../../src/cli/lane/lane-schema.ts';
+import type { LaneStatusReport } from '../../../src/cli/lane/lane-schema.ts';
 import { openPlaces } from '../../../src/wiring/lane-places.ts';
 import { ralph, settingsOf } from '../cli/fixture.ts';
 
@@ -23,7 +23,9 @@ describe('a checkout without a remote, where no run has worked yet', () => {
     const { code, out, error } = await ralph(['status', '--dir', folder], '', openPlaces);
     expect([code, error]).toEqual([0, '']);
     expect(out).toMatch(/^No state yet: .*\n\nsettings \(ralph run\)\n.*max-iterations/);
-    const report = JSON.parse((await ralph(['status', '--dir', folder, '--json'], '', openPlaces)).out) as LaneReport;
+    const report = JSON.parse(
+      (await ralph(['status', '--dir', folder, '--json'], '', openPlaces)).out,
+    ) as LaneStatusReport;
     expect(report).toMatchObject({ lane: 'queue', places: [], settings: [{ workflow: 'ralph run' }] });
   });
 

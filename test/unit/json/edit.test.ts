@@ -7,9 +7,9 @@ import {
   keepChildren,
   layoutOfJson,
   renderJsonValue,
-  transplant,
+  transplantText,
 } from '../../../src/json/edit.ts';
-import { itemsOf, member, parseJson, valueOf, type JsonNode } from '../../../src/json/parse.ts';
+import { itemsOf, findMember, parseJson, valueOf, type JsonNode } from '../../../src/json/parse.ts';
 
 function rootOf(text: string): JsonNode {
   const parsed = parseJson(text);
@@ -64,12 +64,12 @@ describe('an added value is formatted like its neighbours', () => {
     ['in an empty list', '{\n    "a": []\n}', '{\n    "a": [\n        {\n            "n": 2\n        }\n    ]\n}'],
     ['in an empty list on one line', '{"a":[]}', '{"a":[{"n":2}]}'],
   ])('%s', (_, text, expected) => {
-    expect(appending(text, member(rootOf(text), 'a') ?? rootOf(text), { n: 2 })).toBe(expected);
+    expect(appending(text, findMember(rootOf(text), 'a') ?? rootOf(text), { n: 2 })).toBe(expected);
   });
 });
 
 test('a piece keeps its form and takes the indentation and line ends of where it goes', () => {
-  expect(transplant('{\r\n\t\t"n":  1.0\r\n\t}', { indent: '\t' }, { indent: '    ', lineEnd: '\n' })).toBe(
+  expect(transplantText('{\r\n\t\t"n":  1.0\r\n\t}', { indent: '\t' }, { indent: '    ', lineEnd: '\n' })).toBe(
     '{\n    \t"n":  1.0\n    }',
   );
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { tryJson } from '../../../src/core/text/try-json.ts';
-import { itemsOf, member, parseJson, positionsIn, valueOf } from '../../../src/json/parse.ts';
+import { itemsOf, findMember, parseJson, positionsIn, valueOf } from '../../../src/json/parse.ts';
 import { runs } from '../../runs.ts';
 
 const problemsOf = (text: string): readonly string[] => {
@@ -24,12 +24,12 @@ describe('plain JSON is read', () => {
 
   test('of two members of a name the last counts', () => {
     const parsed = parseJson('{"a":1,"a":2}');
-    expect(parsed.kind === 'json' && member(parsed.root, 'a')?.value).toBe(2);
+    expect(parsed.kind === 'json' && findMember(parsed.root, 'a')?.value).toBe(2);
   });
 
   test('an inherited member does not count', () => {
     const parsed = parseJson('{}');
-    expect(parsed.kind === 'json' && member(parsed.root, 'constructor')).toBeNull();
+    expect(parsed.kind === 'json' && findMember(parsed.root, 'constructor')).toBeNull();
   });
 });
 
@@ -118,7 +118,7 @@ test('exactly what JSON.parse reads is read, to the same value', () => {
 test.each([['\n'], ['\r\n'], ['\r']])('positions count lines that end in %j', (end) => {
   const text = ['{', ' "a": [', '  1]', '}'].join(end);
   const parsed = parseJson(text);
-  const list = parsed.kind === 'json' ? member(parsed.root, 'a') : null;
+  const list = parsed.kind === 'json' ? findMember(parsed.root, 'a') : null;
   const [item] = list === null ? [] : itemsOf(list);
   expect(positionsIn(text)(item?.offset ?? -1)).toEqual({ line: 3, column: 3 });
 });

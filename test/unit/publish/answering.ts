@@ -2,7 +2,7 @@ import { noFeedback, type Feedback, type FeedbackItem } from '../../../src/core/
 import type { PullRequestNow, ThreadNow } from '../../../src/core/feedback/pull-request-now.ts';
 import type { Task } from '../../../src/core/tasks/task.ts';
 import type { Work } from '../../../src/handover/intake.ts';
-import { publish } from '../../../src/publish/publish.ts';
+import { publishWork } from '../../../src/publish/publish.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
 import { finisher } from '../../loop/stage/behaviours.ts';
 import type { Project } from '../../loop/stage/project.ts';
@@ -89,7 +89,7 @@ export async function post(
 ) {
   const { tasks = [], earlier = {}, progress = {}, now = {} } = given;
   project.forge.saidOf.set('ralph/queue', now);
-  const { report } = await publish(deps, {
+  const { report } = await publishWork(deps, {
     ...work,
     tasks: [...work.tasks, ...tasks],
     stateBefore: { ...work.stateBefore, feedback: { ...noFeedback, items: earlier } },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { laneOf } from '../../../src/report/facts.ts';
-import { publish } from '../../../src/publish/publish.ts';
+import { publishWork } from '../../../src/publish/publish.ts';
 import { parseState } from '../../../src/core/lane/state/state.ts';
 import { UserError } from '../../../src/errors.ts';
 import { boaster, finisher, steadyWorker, stuck } from '../../loop/stage/behaviours.ts';
@@ -257,7 +257,7 @@ describe('publishing twice, as post does after a main that was killed', () => {
     const run = await runOnce(project);
     const first = seen(project);
     const state = savedDocument(project);
-    const { report } = await publish(await publisherOf(project, run), workOf(run));
+    const { report } = await publishWork(await publisherOf(project, run), workOf(run));
     const lane = run.report === null ? null : laneOf(run.report);
     expect(seen(project)).toEqual(first);
     expect(savedDocument(project)).toBe(state);
@@ -331,7 +331,7 @@ describe('what is published', () => {
       redacted.add(clean);
       return clean;
     };
-    await publish({ ...(await publisherOf(project, run)), redact }, workOf(run));
+    await publishWork({ ...(await publisherOf(project, run)), redact }, workOf(run));
     const [pull] = project.forge.pulls;
     const comments = [...project.forge.comments.values()].flatMap((texts) => [...texts.values()]);
     const published = [pull?.title ?? '', pull?.body ?? '', ...textsOf(savedState(project)), ...comments];

@@ -1,5 +1,5 @@
 import { noFeedback } from '../../../src/core/feedback/memory.ts';
-import { noChange, noShare, type Change, type TaskShare } from '../../../src/core/lane/change.ts';
+import { noChange, noShare, type BranchChange, type TaskShare } from '../../../src/core/lane/change.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { Evidence, Verification } from '../../../src/core/evidence.ts';
 import type { JournalEntry } from '../../../src/core/journal/journal.ts';
@@ -54,7 +54,7 @@ export function sharing(one: TaskReport, share: Partial<TaskShare>): TaskReport 
 }
 
 /** Returns the content of the branch by task. */
-export function changeOf(tasks: readonly TaskReport[], change: Partial<Change> = {}): Change {
+export function changeOf(tasks: readonly TaskReport[], change: Partial<BranchChange> = {}): BranchChange {
   return { ...noChange, tasks: Object.fromEntries(tasks.map(({ task, share }) => [task.id, share])), ...change };
 }
 

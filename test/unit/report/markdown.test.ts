@@ -2,7 +2,15 @@ import fc from 'fast-check';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { describe, expect, test } from 'vitest';
-import { code, codeElement, fence, link, prose, proseLines, text } from '../../../src/report/markdown.ts';
+import {
+  renderCode,
+  codeElement,
+  renderFence,
+  renderLink,
+  renderProse,
+  proseLines,
+  renderText,
+} from '../../../src/report/markdown.ts';
 import { breakReferences, hasSkipWords, oneLine, plainTitle } from '../../../src/core/text/phrase.ts';
 import { runs } from '../../runs.ts';
 
@@ -45,12 +53,12 @@ describe('text: foreign text renders as the text it is', () => {
     ['colours of a terminal go', '\u001B[31mred\u001B[0m', 'red'],
     ['an emoji of several parts stays', '👩‍💻', '👩‍💻'],
   ])('%s', (_rule, foreign, expected) => {
-    expect(visible(text(foreign, 200))).toBe(expected);
+    expect(visible(renderText(foreign, 200))).toBe(expected);
   });
 
   test('a long text is cut with an ellipsis, never inside a character', () => {
-    expect(text('abcdef', 4)).toBe('abc…');
-    expect(text('ab😀cd', 4)).toBe('ab…');
+    expect(renderText('abcdef', 4)).toBe('abc…');
+    expect(renderText('ab😀cd', 4)).toBe('ab…');
   });
 });
 
@@ -74,7 +82,7 @@ describe('code', () => {
     ['an address is cut up', 'curl http://a.b', '<code>curl http&#x3a;//a.b</code>'],
     ['nothing stays nothing', '', '<code></code>'],
   ])('%s', (_rule, foreign, expected) => {
-    expect(code(foreign, 100)).toBe(expected);
+    expect(renderCode(foreign, 100)).toBe(expected);
   });
 
   test('inside HTML even plain words need the element', () => {
@@ -88,7 +96,7 @@ describe('prose: our sentence, foreign values', () => {
     ['text between is escaped', 'it says *no* in `a|b`', 'it says \\*no\\* in <code>a&vert;b</code>'],
     ['an unclosed backtick is a backtick', 'a ` b', 'a \\` b'],
   ])('%s', (_rule, sentence, expected) => {
-    expect(prose(sentence, 200)).toBe(expected);
+    expect(renderProse(sentence, 200)).toBe(expected);
   });
 
   test('further lines become a list', () => {
@@ -100,15 +108,17 @@ describe('prose: our sentence, foreign values', () => {
 
 describe('fence', () => {
   test('is longer than any fence inside', () => {
-    expect(fence('a\n```\nb\n````', 100)).toBe('`````text\na\n```\nb\n````\n`````');
+    expect(renderFence('a\n```\nb\n````', 100)).toBe('`````text\na\n```\nb\n````\n`````');
   });
 
   test('keeps the end of a long output', () => {
-    expect(fence('first\nlast', 4)).toBe('```text\nlast\n```');
+    expect(renderFence('first\nlast', 4)).toBe('```text\nlast\n```');
   });
 
   test('breaks mentions and comments in it, and drops colours', () => {
-    expect(visible(fence('\u001B[31m@octocat\u001B[0m <!-- x\r\ny', 100))).toBe('```text\n@·octocat <·!-- x\ny\n```');
+    expect(visible(renderFence('\u001B[31m@octocat\u001B[0m <!-- x\r\ny', 100))).toBe(
+      '```text\n@·octocat <·!-- x\ny\n```',
+    );
   });
 });
 
@@ -118,7 +128,7 @@ test.each([
   ['a script does not', 'javascript:alert(1)', 'x'],
   ['an address with a bracket does not', 'https://a/)[y](https://b', 'x'],
 ])('link: %s', (_rule, url, expected) => {
-  expect(link('x', url)).toBe(expected);
+  expect(renderLink('x', url)).toBe(expected);
 });
 
 test('a title is broken at references but not escaped: nothing renders there', () => {
@@ -173,12 +183,12 @@ describe('for any text', () => {
   const foreign = fc.oneof(nasty, fc.string({ unit: 'binary' }));
 
   test.each([
-    ['text', (value: string) => text(value, 100)],
-    ['prose', (value: string) => prose(value, 100)],
-    ['code', (value: string) => code(value, 100)],
+    ['text', (value: string) => renderText(value, 100)],
+    ['prose', (value: string) => renderProse(value, 100)],
+    ['code', (value: string) => renderCode(value, 100)],
     ['codeElement', (value: string) => codeElement(value, 100)],
     ['plainTitle', (value: string) => plainTitle(value, 100)],
-    ['fence', (value: string) => fence(value, 100)],
+    ['fence', (value: string) => renderFence(value, 100)],
   ])('%s holds no mention, issue reference or address', (_name, render) => {
     fc.assert(
       fc.property(foreign, (value) => {
@@ -189,11 +199,11 @@ describe('for any text', () => {
   });
 
   test.each([
-    ['text', (value: string) => text(value, 100)],
-    ['prose', (value: string) => prose(value, 100)],
-    ['code', (value: string) => code(value, 100)],
+    ['text', (value: string) => renderText(value, 100)],
+    ['prose', (value: string) => renderProse(value, 100)],
+    ['code', (value: string) => renderCode(value, 100)],
     ['proseLines', (value: string) => proseLines(value, 100)],
-    ['fence', (value: string) => fence(value, 100)],
+    ['fence', (value: string) => renderFence(value, 100)],
   ])('%s opens no HTML comment', (_name, render) => {
     fc.assert(
       fc.property(foreign, (value) => {
@@ -217,7 +227,7 @@ describe('for any text', () => {
   test('text renders as one paragraph of that text, with no element in it', () => {
     fc.assert(
       fc.property(foreign, (value) => {
-        const html = page(text(value, 100));
+        const html = page(renderText(value, 100));
         expect(html).toMatch(/^(?:<p>[^<]*<\/p>)?$/);
         expect(shown(html)).toBe(breakReferences(oneLine(value, 100)));
       }),
@@ -230,7 +240,7 @@ describe('for any text', () => {
     (before) => {
       fc.assert(
         fc.property(foreign, (value) => {
-          const html = page(before + code(value, 100));
+          const html = page(before + renderCode(value, 100));
           expect(html.match(/<(?!\/|p>|ul>|li>|t[a-z]+>)[^>]*>/g)).toEqual(['<code>']);
           expect(shown(/<code>([^]*)<\/code>/.exec(html)?.[1] ?? '')).toBe(oneLine(value, 100));
         }),
@@ -240,8 +250,8 @@ describe('for any text', () => {
   );
 
   test.each([
-    ['text', (value: string) => text(value, 100)],
-    ['code', (value: string) => code(value, 100)],
+    ['text', (value: string) => renderText(value, 100)],
+    ['code', (value: string) => renderCode(value, 100)],
   ])('%s holds no words that steer CI, even raw', (_name, render) => {
     fc.assert(
       fc.property(foreign, (value) => {
@@ -252,9 +262,9 @@ describe('for any text', () => {
   });
 
   test.each([
-    ['text', (value: string) => text(value, 100)],
-    ['prose', (value: string) => prose(value, 100)],
-    ['code', (value: string) => code(value, 100)],
+    ['text', (value: string) => renderText(value, 100)],
+    ['prose', (value: string) => renderProse(value, 100)],
+    ['code', (value: string) => renderCode(value, 100)],
   ])('%s is one table cell: one line, no bare pipe', (_name, render) => {
     fc.assert(
       fc.property(foreign, (value) => {

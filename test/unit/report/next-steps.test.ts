@@ -6,7 +6,7 @@ import type { WorkedReport } from '../../../src/handover/report.ts';
 import { nextSteps } from '../../../src/report/next/for-run.ts';
 import { nextStepsForTask } from '../../../src/report/next/for-tasks.ts';
 import {
-  command,
+  createCommandStep,
   KINDS,
   type NextStep,
   nextStepsAfterRounds,
@@ -16,7 +16,7 @@ import {
   renderContinuation,
   renderStepList,
   renderSteps,
-  step,
+  createNextStep,
   whereToWrite,
 } from '../../../src/report/next/step.ts';
 import { renderNotification } from '../../../src/report/pages/notification.ts';
@@ -211,11 +211,11 @@ const WORDS: Readonly<Record<NextStep['kind'], readonly (string | typeof issue)[
   note: ['the journal lists what failed'],
   nothing: [' to do'],
 };
-const RETRY = command('retry', ['the issue']);
+const RETRY = createCommandStep('retry', ['the issue']);
 
 describe('each kind of step is rendered in each place', () => {
   test.each(Object.keys(KINDS) as readonly NextStep['kind'][])('%s', (kind) => {
-    const one = kind === 'command' ? RETRY : step(kind, WORDS[kind]);
+    const one = kind === 'command' ? RETRY : createNextStep(kind, WORDS[kind]);
     const log = renderSteps([one], 'log');
     const terminal = renderSteps([one], 'terminal');
     const markdown = renderSteps([one], 'markdown');
@@ -239,16 +239,16 @@ describe('each kind of step is rendered in each place', () => {
   });
 
   test('a task is linked on a page', () => {
-    expect(renderSteps([step('answer', whereToWrite(issue))], 'markdown')).toBe(
+    expect(renderSteps([createNextStep('answer', whereToWrite(issue))], 'markdown')).toBe(
       'Answer the agent: in the text of [#7](https://github.com/acme/shop/issues/7) or in a comment on it.',
     );
   });
 
   test('steps are joined into sentences', () => {
     const steps = [
-      { ...step('fix', 'the cause'), lead: 'to continue, ' },
-      step('rerun', '', ' and '),
-      step('nothing', ' to do'),
+      { ...createNextStep('fix', 'the cause'), lead: 'to continue, ' },
+      createNextStep('rerun', '', ' and '),
+      createNextStep('nothing', ' to do'),
     ];
     expect(renderStepList(steps, 'log')).toEqual([
       'To continue, fix the cause and re-run the workflow.',

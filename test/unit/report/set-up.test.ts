@@ -1,11 +1,29 @@
 import { expect, test } from 'vitest';
-import { remedy, fine, problem, unchecked, warning } from '../../../src/core/doctor/finding.ts';
+import {
+  createRemedy,
+  okFinding,
+  problemFinding,
+  uncheckedFinding,
+  warningFinding,
+} from '../../../src/core/doctor/finding.ts';
 import { renderSetUp, setUpLines, setUpResult } from '../../../src/report/sentences/set-up.ts';
 
-const label = problem('label', 'There is no label.', remedy('Create it.', { paste: 'gh label create ralph' }));
-const rules = unchecked('branch-rules', 'Not seen.', remedy('See.', { link: 'https://github.com/acme/shop/settings' }));
-const permissions = warning('permissions', 'Too few.', remedy('Set them.', { paste: 'permissions:\n  issues: write' }));
-const good = fine('inputs', 'Fine.');
+const label = problemFinding(
+  'label',
+  'There is no label.',
+  createRemedy('Create it.', { paste: 'gh label create ralph' }),
+);
+const rules = uncheckedFinding(
+  'branch-rules',
+  'Not seen.',
+  createRemedy('See.', { link: 'https://github.com/acme/shop/settings' }),
+);
+const permissions = warningFinding(
+  'permissions',
+  'Too few.',
+  createRemedy('Set them.', { paste: 'permissions:\n  issues: write' }),
+);
+const good = okFinding('inputs', 'Fine.');
 
 test('worst first, the rest folded', () => {
   expect(renderSetUp([good, rules, permissions, label])).toBe(
@@ -38,7 +56,7 @@ test('nothing to do', () => {
 test('text from outside is text: no markup, no mention, no second line', () => {
   const foreign = 'a @octo <img src=x> [x](https://evil.example) `b` #1\n- ✓ all fine';
   const page = renderSetUp([
-    { ...warning('inputs', foreign, remedy(foreign, { paste: foreign })), where: foreign },
+    { ...warningFinding('inputs', foreign, createRemedy(foreign, { paste: foreign })), where: foreign },
     good,
   ]);
   expect(page).not.toMatch(/@octo|<img|(?<!\\)\]\(https|#1\b/);
@@ -47,11 +65,11 @@ test('text from outside is text: no markup, no mention, no second line', () => {
 
 test('what could not be checked for one reason is one line with a list, behind the others', () => {
   const why = 'there is no token. Set GITHUB_TOKEN.';
-  const see = remedy('Look there.', { link: 'https://github.com/acme/shop/settings' });
+  const see = createRemedy('Look there.', { link: 'https://github.com/acme/shop/settings' });
   const findings = [
-    { ...unchecked('label', `Could not check whether the label \`ralph\` exists: ${why}`, see), where: 'a.yml' },
-    unchecked('push-rules', `Could not check rulesets for all pushes: ${why}`, see),
-    unchecked('key', 'Could not check whether the key is accepted: GitHub never shows secrets.', see),
+    { ...uncheckedFinding('label', `Could not check whether the label \`ralph\` exists: ${why}`, see), where: 'a.yml' },
+    uncheckedFinding('push-rules', `Could not check rulesets for all pushes: ${why}`, see),
+    uncheckedFinding('key', 'Could not check whether the key is accepted: GitHub never shows secrets.', see),
     { ...good, where: 'a.yml' },
   ];
 

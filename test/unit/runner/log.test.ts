@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { createLog, neutralize } from '../../../src/runner/results.ts';
+import { createLog, neutralizeCommands } from '../../../src/runner/results.ts';
 import { runs } from '../../runs.ts';
 
 // Models GitHub's runner (actions/runner, ActionCommand.cs): it ignores white space at the beginning of a line, as .NET
@@ -33,10 +33,10 @@ describe('text of others in the log cannot issue a command', () => {
     '##[##[error]x',
     '::stop-commands::token',
   ])('%j', (text) => {
-    expect(commandsIn(neutralize(text))).toEqual([]);
+    expect(commandsIn(neutralizeCommands(text))).toEqual([]);
     // A runner that ignores invisible characters would find no command either.
     expect(
-      commandsIn(neutralize(text).replaceAll(/[\p{C}]/gu, (character) => (character === '\n' ? '\n' : ''))),
+      commandsIn(neutralizeCommands(text).replaceAll(/[\p{C}]/gu, (character) => (character === '\n' ? '\n' : ''))),
     ).toEqual([]);
   });
 
@@ -65,7 +65,7 @@ describe('text of others in the log cannot issue a command', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
-        expect(commandsIn(neutralize(pieces.join('')))).toEqual([]);
+        expect(commandsIn(neutralizeCommands(pieces.join('')))).toEqual([]);
       }),
       { numRuns: runs(2_000) },
     );
@@ -74,7 +74,7 @@ describe('text of others in the log cannot issue a command', () => {
   test.each(['a::b', 'std::vector', 'http://x', '# Heading', '[link]', 'line 1\nline 2', ': a', ''])(
     '%j stays as it is',
     (text) => {
-      expect(neutralize(text)).toBe(text);
+      expect(neutralizeCommands(text)).toBe(text);
     },
   );
 });

@@ -26,7 +26,7 @@ import type {
   SavedState,
   SnapshotPlace,
   StateStore,
-  Transcript,
+  SealedTranscript,
 } from '../../../src/ports/state.ts';
 import { createDirectorySnapshot } from '../../../src/state/directory-snapshot.ts';
 import { createGenerationFiles } from '../../../src/state/generation-files.ts';
@@ -123,7 +123,12 @@ type Answered<Answer> = Answer | { readonly kind: NotUpdated['kind']; readonly w
 export interface Verbs {
   restore(lane: string): Promise<RestoredState>;
   claim(lane: string): Promise<Answered<ClaimAnswer>>;
-  save(copy: { lane: string; sequence: number; document: string; transcript: Transcript | null }): Promise<SavedState>;
+  save(copy: {
+    lane: string;
+    sequence: number;
+    document: string;
+    transcript: SealedTranscript | null;
+  }): Promise<SavedState>;
   advance(copy: Omit<Advancing, 'holder'>, by?: Carrier): Promise<number | null>;
   renew(lane: string): Promise<void>;
   release(lane: string): Promise<Released>;

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { Session } from '../../../src/core/lane/session.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
-import { untouched } from '../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import type {
   Conversations,
   CopyStore,
   FoundCopy,
   PartialCopy,
   RestoredCopy,
-  Transcript,
+  SealedTranscript,
 } from '../../../src/ports/state.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
 import { MINUTE, noon } from '../core/core-fixtures.ts';
@@ -42,7 +42,7 @@ const copy = (
   signed: true,
   ...rest,
 });
-const transcriptOf = (text: string): Transcript => ({
+const transcriptOf = (text: string): SealedTranscript => ({
   sha256: createHash('sha256').update(text).digest('hex'),
   content: Buffer.from(text),
 });
@@ -165,7 +165,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     const forged = copy(
       900,
       {
-        tasks: { 'issue-1': { ...untouched, approval: { text: 'f'.repeat(32), by: 'ada', at: noon } } },
+        tasks: { 'issue-1': { ...untouchedProgress, approval: { text: 'f'.repeat(32), by: 'ada', at: noon } } },
         pause: { by: 'ada', at: noon },
         session: { ...session, id: 'foreign' },
         transcript: named('foreign'),
@@ -454,7 +454,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
 });
 
 describe('the cache alone', () => {
-  const tasks = { 'issue-1': { ...untouched, approval: { text: 'f'.repeat(32), by: 'ada', at: noon } } };
+  const tasks = { 'issue-1': { ...untouchedProgress, approval: { text: 'f'.repeat(32), by: 'ada', at: noon } } };
   const pause = { by: 'ada', at: noon };
   const storeOver = (cached: RestoredCopy) =>
     verbsOf(

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   emptyBudget,
   reservationFor,
-  reserve,
+  reserveUsage,
   serializeUsage,
   settleBudget,
   windowsFor,
@@ -34,7 +34,7 @@ const reservation = (runTag: string, calls: number): Reservation => ({
 const begin =
   (runTag: string) =>
   (budget: Budget): Budget =>
-    reserve(
+    reserveUsage(
       budget,
       reservationFor(
         { runTag, lane: 'queue', runUrl: '', runId: '', runAttempt: 1, expiresAt: noon + HOUR, tasks: [] },

@@ -1,4 +1,4 @@
-import { type Answer, type Call, notFound, page, type Route, text, tooLong } from '../route.ts';
+import { type GitHubAnswer, type Call, notFound, page, type Route, text, tooLong } from '../route.ts';
 import { checkRunOf, signatureOf } from './checks.ts';
 import { answerThread } from './reviews.ts';
 import type { StoredReviewComment, StoredThread } from './stored.ts';
@@ -12,7 +12,7 @@ export const feedbackRoutes: readonly Route[] = [
 ];
 
 /** Answers a review comment; only the first comment of a thread can be answered. */
-function reply(call: Call): Answer {
+function reply(call: Call): GitHubAnswer {
   const { state, parameters, body, viewer, now } = call;
   const thread = state.threads.find(
     ({ pull, comments: [first] }) => String(pull) === parameters['number'] && String(first?.id) === parameters['id'],
@@ -47,7 +47,7 @@ function commentJson({ render, state }: Call, thread: StoredThread, comment: Sto
   };
 }
 
-function listAnnotations(call: Call): Answer {
+function listAnnotations(call: Call): GitHubAnswer {
   const found = checkRunOf(call.state, Number(call.parameters['id']));
   if (found === null) return notFound;
   return page(call, found.run.annotations, ({ path, line, level, message }) => ({
@@ -64,7 +64,7 @@ function listAnnotations(call: Call): Answer {
   }));
 }
 
-function showJob({ state, render, parameters }: Call): Answer {
+function showJob({ state, render, parameters }: Call): GitHubAnswer {
   const found = checkRunOf(state, Number(parameters['id']));
   const workflow = found?.suite.workflow ?? null;
   if (found === null || workflow === null) return notFound;
@@ -112,7 +112,7 @@ function showJob({ state, render, parameters }: Call): Answer {
 /**
  * Redirects to the log storage: GitHub keeps logs on another server, at an address that anyone can open for a minute.
  */
-function showLog({ state, parameters, logStorage }: Call): Answer {
+function showLog({ state, parameters, logStorage }: Call): GitHubAnswer {
   const found = checkRunOf(state, Number(parameters['id']));
   if (found?.suite.workflow == null) return notFound;
   if (found.run.log.kind === 'expired') return { status: 410, body: { message: 'Server Error' } };

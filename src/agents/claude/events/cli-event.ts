@@ -17,7 +17,7 @@ export type CliEvent =
       readonly nested: boolean;
       readonly text: string | null;
       readonly tools: readonly ToolUse[];
-      readonly failure: Failure | null;
+      readonly failure: ClaudeFailure | null;
     }
   | { readonly kind: 'tool-results'; readonly session: string | null; readonly failed: readonly boolean[] }
   | {
@@ -52,7 +52,7 @@ export interface ToolUse {
 }
 
 /** The CLI's report of its own failure; a field is null if it is not reported. */
-export interface Failure {
+export interface ClaudeFailure {
   readonly text: string;
   /** Subtype of the result line, for example `error_max_turns`. */
   readonly subtype: string | null;
@@ -78,7 +78,7 @@ export interface RateLimit {
 /** A result line. `text` is null if it has none. */
 export interface Result {
   readonly text: string | null;
-  readonly failure: Failure | null;
+  readonly failure: ClaudeFailure | null;
   readonly denials: readonly Denial[];
   readonly turns: number | null;
   readonly tokens: number | null;
@@ -200,7 +200,7 @@ function parseResult(event: JsonObject): Result {
   };
 }
 
-function parseFailure(event: JsonObject, text: string): Failure {
+function parseFailure(event: JsonObject, text: string): ClaudeFailure {
   return {
     text,
     subtype: event['type'] === 'result' ? asString(event['subtype']) : null,

@@ -1,8 +1,8 @@
 import type { Denial, Transcript } from '../../../core/analysis/analysis.ts';
-import { capped } from '../../../core/text/phrase.ts';
+import { capText } from '../../../core/text/phrase.ts';
 import { asString, createDenial } from '../../reading/agent-event.ts';
 import { createPendingCalls } from '../../reading/capped-bytes.ts';
-import type { CliEvent, Failure, RateLimit, Result, ToolUse } from './cli-event.ts';
+import type { CliEvent, ClaudeFailure, RateLimit, Result, ToolUse } from './cli-event.ts';
 import { classifyClaudeFailure, failureInText, claudeLimitOf } from './failure.ts';
 
 /**
@@ -70,11 +70,12 @@ export function transcriptOfText(text: string, now: number): Transcript {
 
 const MAX_DENIALS = 500;
 
+/** Creates a collector for the events of one process. */
 export function createEventCollector(): EventCollector {
   /** The last text of the current turn; null while nothing has happened in it. */
   let lastText: string | null = null;
   /** The failure of the last result, or of the cut-off end. */
-  let failure: Failure | null = null;
+  let failure: ClaudeFailure | null = null;
   /** The provider's limit in force at the end. */
   let rejected: RateLimit | null = null;
   let result: Result | null = null;
@@ -135,7 +136,7 @@ export function createEventCollector(): EventCollector {
 
   function rememberCommand({ id, input }: ToolUse): void {
     const command = asString(input['command']);
-    if (id !== null && command !== null) commands.add(id, capped(command, 2_000));
+    if (id !== null && command !== null) commands.add(id, capText(command, 2_000));
   }
 
   function transcript(format: Transcript['format'], now: number): Transcript {
@@ -191,7 +192,7 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
     case 'tool-results':
       return orUnshown(event.failed.map((failed) => ({ kind: 'tool-result', failed })));
     case 'denied':
-      return [{ kind: 'denied', tool: capped(event.tool, MAX_NAME_CHARS) }];
+      return [{ kind: 'denied', tool: capText(event.tool, MAX_NAME_CHARS) }];
     case 'retry':
       return [
         {
@@ -200,13 +201,13 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
           maxRetries: event.maxRetries,
           delayMs: event.delayMs,
           status: event.status,
-          error: event.error === null ? null : capped(event.error, MAX_NAME_CHARS),
+          error: event.error === null ? null : capText(event.error, MAX_NAME_CHARS),
         },
       ];
     case 'result': {
       const { failure, text, turns } = event.result;
       return [
-        { kind: 'result', failed: failure !== null, text: capped(failure?.text ?? text ?? '', MAX_TEXT_CHARS), turns },
+        { kind: 'result', failed: failure !== null, text: capText(failure?.text ?? text ?? '', MAX_TEXT_CHARS), turns },
       ];
     }
     case 'servers':
@@ -225,10 +226,10 @@ export function orUnshown(events: readonly StreamEvent[]): readonly StreamEvent[
 
 /** Returns the event for a line of output that is not an event: a plain-text agent's words, or noise. */
 export function textEvent(text: string, nested: boolean): StreamEvent {
-  return { kind: 'text', nested, text: capped(text, MAX_TEXT_CHARS) };
+  return { kind: 'text', nested, text: capText(text, MAX_TEXT_CHARS) };
 }
 
 function toolEvent({ name, input }: ToolUse, nested: boolean): StreamEvent {
   const shown = SHOWN_INPUTS.map((key) => asString(input[key])).find((value) => value !== null) ?? '';
-  return { kind: 'tool-use', nested, name: capped(name, MAX_NAME_CHARS), input: capped(shown, MAX_INPUT_CHARS) };
+  return { kind: 'tool-use', nested, name: capText(name, MAX_NAME_CHARS), input: capText(shown, MAX_INPUT_CHARS) };
 }

@@ -1,16 +1,16 @@
 import type { AgentError, Transcript, UsageLimit } from '../../../core/analysis/analysis.ts';
 import { epochReset, nextReset } from '../../../core/analysis/reset-time.ts';
-import { capped } from '../../../core/text/phrase.ts';
+import { capText } from '../../../core/text/phrase.ts';
 import { HOUR_MS } from '../../../core/countdown.ts';
 import { kindOfStatus } from '../../reading/failure.ts';
-import type { Failure, RateLimit } from './cli-event.ts';
+import type { ClaudeFailure, RateLimit } from './cli-event.ts';
 
 type Kind = AgentError['kind'];
 
 const MAX_TEXT_CHARS = 2_000;
 
 /** Classifies a failure that the CLI reported: its own fields first, its text last. */
-export function classifyClaudeFailure(failure: Failure): AgentError {
+export function classifyClaudeFailure(failure: ClaudeFailure): AgentError {
   const { subtype, error, apiError, terminalReason, status, text } = failure;
   const kind =
     named(SUBTYPES, subtype) ??
@@ -21,7 +21,7 @@ export function classifyClaudeFailure(failure: Failure): AgentError {
     byText(text) ??
     kindOfStatus(status) ??
     'other';
-  return { kind, text: capped(text, MAX_TEXT_CHARS) };
+  return { kind, text: capText(text, MAX_TEXT_CHARS) };
 }
 
 /**
@@ -36,7 +36,7 @@ export function missingResult({
 }
 
 /** Returns the CLI's own error if it is the whole output as text, or null. */
-export function failureInText(output: string): Failure | null {
+export function failureInText(output: string): ClaudeFailure | null {
   const text = output.trim();
   const own =
     text.length <= MAX_TEXT_CHARS &&
@@ -172,7 +172,11 @@ const SHORT_WINDOW_MS = 5 * HOUR_MS;
  * Returns the provider's limit that ended a call: from the CLI's structured event first, then from the text and status
  * of its own error. A limit with only one sign is unconfirmed.
  */
-export function claudeLimitOf(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
+export function claudeLimitOf(
+  failure: ClaudeFailure | null,
+  rejected: RateLimit | null,
+  now: number,
+): UsageLimit | null {
   const limit = reportedLimit(failure, rejected, now);
   if (limit === null) return null;
   const whole =
@@ -187,7 +191,7 @@ function isByPerson(limit: string | null): boolean {
 
 function confirmed(
   limit: UsageLimit,
-  failure: Failure | null,
+  failure: ClaudeFailure | null,
   { rejected, now }: { readonly rejected: RateLimit | null; readonly now: number },
 ): UsageLimit {
   return hasSecondSign(limit, failure, { rejected, now }) ? limit : { ...limit, unconfirmed: true };
@@ -199,7 +203,7 @@ function confirmed(
  */
 function hasSecondSign(
   { window, resumeAt }: UsageLimit,
-  failure: Failure | null,
+  failure: ClaudeFailure | null,
   { rejected, now }: { readonly rejected: RateLimit | null; readonly now: number },
 ): boolean {
   if (failure === null) return false;
@@ -211,7 +215,7 @@ function hasSecondSign(
   return isNamed && !(isShort && isLonger);
 }
 
-function reportedLimit(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
+function reportedLimit(failure: ClaudeFailure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
   const text = failure?.text ?? '';
   if (rejected !== null) {
     const resumeAt = rejected.resetsAt === null ? nextReset(text, now) : epochReset(rejected.resetsAt);
@@ -240,12 +244,12 @@ function windowOfType(type: string | null): Window {
 }
 
 /** Returns true if a field of the CLI's error, apart from the text, says limit. An overload is not a limit. */
-function hasLimitField({ apiError, error, status }: Failure): boolean {
+function hasLimitField({ apiError, error, status }: ClaudeFailure): boolean {
   return apiError === 'usage_limit_reached' || error === 'rate_limit' || status === 429;
 }
 
 /** Returns true if the provider is overloaded: 429 and 529 after the CLI's own retries. */
-function isOverload(failure: Failure): boolean {
+function isOverload(failure: ClaudeFailure): boolean {
   const status = failure.status ?? statusIn(failure.text);
   return status === 429 || status === 529 || failure.error === 'rate_limit' || failure.error === 'overloaded';
 }

@@ -1,7 +1,7 @@
 import { givenPriceOf, type Prices } from '../../../core/spending/prices.ts';
 
 /** Tokens of one answer by kind, as the Messages API counts them. */
-export interface TokenCounts {
+export interface ClaudeTokenCounts {
   readonly input: number;
   /** Tokens written to the cache for five minutes, or for an hour. */
   readonly cacheWrite: number;
@@ -11,7 +11,7 @@ export interface TokenCounts {
   readonly webSearches: number;
 }
 
-export const NO_TOKENS: TokenCounts = {
+export const NO_TOKENS: ClaudeTokenCounts = {
   input: 0,
   cacheWrite: 0,
   cacheWriteHour: 0,
@@ -77,7 +77,7 @@ export interface Terms {
 }
 
 /** Returns the cost of a model's tokens in US dollars. */
-export function costUsd(counts: TokenCounts, { model, isFast, staysInOneCountry, prices }: Terms): number {
+export function costUsd(counts: ClaudeTokenCounts, { model, isFast, staysInOneCountry, prices }: Terms): number {
   const given = priceOfClaude(model, prices) ?? UNKNOWN;
   const inputTokens = counts.input + counts.cacheWrite + counts.cacheWriteHour + counts.cacheRead;
   const isLong = inputTokens > LONG_TOKENS && LONG_CONTEXT_PRICED.test(baseName(model));

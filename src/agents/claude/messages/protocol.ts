@@ -13,7 +13,7 @@ import {
 } from '../../passing/protocol.ts';
 import { createAccount, tokensIn } from '../../passing/usage.ts';
 import { asArray, asObject, asString, type JsonObject } from '../../reading/agent-event.ts';
-import { costUsd, NO_TOKENS, priceOfClaude, type Terms, type TokenCounts } from './prices.ts';
+import { costUsd, NO_TOKENS, priceOfClaude, type Terms, type ClaudeTokenCounts } from './prices.ts';
 import { createClaudeUsage } from './usage.ts';
 
 /** A request that one of a provider's endpoints accepts. */
@@ -202,7 +202,7 @@ function maxTokensIn({ max_tokens: given }: JsonObject): number {
   return typeof given === 'number' && given > 0 ? Math.min(given, MAX_OUTPUT_TOKENS) : MAX_OUTPUT_TOKENS;
 }
 
-function spentBy(counts: TokenCounts, terms: Terms): Spent {
+function spentBy(counts: ClaudeTokenCounts, terms: Terms): Spent {
   const { input, cacheWrite, cacheWriteHour, cacheRead, output } = counts;
   return { tokens: input + cacheWrite + cacheWriteHour + cacheRead + output, costUsd: costUsd(counts, terms) };
 }

@@ -1,9 +1,16 @@
-import { combined, createAnswerReader, mostOf, jsonObjectIn, tokensIn, type UsageReader } from '../../passing/usage.ts';
+import {
+  combineCounts,
+  createAnswerReader,
+  mostOf,
+  jsonObjectIn,
+  tokensIn,
+  type UsageReader,
+} from '../../passing/usage.ts';
 import { asAmount, asArray, asObject, asString, createEventData } from '../../reading/agent-event.ts';
-import { NO_TOKENS, type TokenCounts } from './prices.ts';
+import { NO_TOKENS, type ClaudeTokenCounts } from './prices.ts';
 
 /** Counts are null while the answer has not reported them. */
-type ClaudeUsage = UsageReader<TokenCounts | null>;
+type ClaudeUsage = UsageReader<ClaudeTokenCounts | null>;
 
 /** Maximum length of a line: events with usage are short, and longer ones are content. An answer that does not stream has at most 128,000 tokens. */
 const MAX_LINE_CHARS = 64 * 1024;
@@ -24,7 +31,7 @@ function read(answer: string): Pick<ClaudeUsage, 'counts' | 'isComplete'> {
 
 /** Creates a counter that adds up events, each in JSON. */
 function createEventCounter() {
-  let counts: TokenCounts | null = null;
+  let counts: ClaudeTokenCounts | null = null;
   // Tokens since the last reported output: the only estimate for an answer that breaks off or continues.
   let since = 0;
   let isComplete = false;
@@ -40,7 +47,8 @@ function createEventCounter() {
         counts = mostOf(counts, reported);
       }
     },
-    counts: (): TokenCounts | null => (counts === null ? null : { ...counts, output: Math.max(counts.output, since) }),
+    counts: (): ClaudeTokenCounts | null =>
+      counts === null ? null : { ...counts, output: Math.max(counts.output, since) },
     isComplete: () => isComplete,
   };
 }
@@ -88,7 +96,7 @@ function createStreamReader(): ClaudeUsage {
 }
 
 /** Returns the usage in a message, or in an event that contains one. */
-function countsIn(value: unknown): TokenCounts | null {
+function countsIn(value: unknown): ClaudeTokenCounts | null {
   const message = asObject(value);
   const usage = asObject(message?.['usage']) ?? asObject(asObject(message?.['message'])?.['usage']);
   if (usage === null) return null;
@@ -97,12 +105,12 @@ function countsIn(value: unknown): TokenCounts | null {
   const sum = Array.isArray(iterations)
     ? asArray(iterations)
         .map(kindsIn)
-        .reduce((a, b) => combined(a, b, (one, other) => one + other), NO_TOKENS)
+        .reduce((a, b) => combineCounts(a, b, (one, other) => one + other), NO_TOKENS)
     : null;
   return mostOf(kindsIn(usage), sum);
 }
 
-function kindsIn(value: unknown): TokenCounts {
+function kindsIn(value: unknown): ClaudeTokenCounts {
   const usage = asObject(value);
   const hour = asAmount(asObject(usage?.['cache_creation'])?.['ephemeral_1h_input_tokens']) ?? 0;
   const countOf = (name: string): number => asAmount(usage?.[name]) ?? 0;

@@ -39,6 +39,7 @@ export function firstVisible(bytes: Uint8Array, from: number): number {
   return at;
 }
 
+/** Returns true for a control character or blank other than a line feed, and for a byte of a byte order mark. */
 export function isBlank(byte: number | undefined): boolean {
   return (
     byte !== undefined && ((byte <= SPACE && byte !== LINE_FEED) || byte === 0xef || byte === 0xbb || byte === 0xbf)
@@ -109,7 +110,7 @@ const LOOK_CHARS = 256;
 const MIN_PROSE_CHARS = 12;
 
 /** Returns true if the last line ends as one that introduces the next (with a colon, say); blank lines do not change the answer. */
-export function announces(lines: Uint8Array, before: boolean): boolean {
+export function introducesNext(lines: Uint8Array, before: boolean): boolean {
   let end = lines.length;
   while (end > 0 && (lines[end - 1] ?? 0) <= SPACE) end -= 1;
   if (end === 0) return before;
@@ -151,6 +152,7 @@ const PROSE = new RegExp(
 const LOG =
   /^\s*[A-Z][a-z]+ing\b(?!.*\b(?:i|we|it|is|are|was|were|what|here|(?:print|output|show|return|give|say|report|write)\w*|gave|wrote|said)\b)/i;
 
+/** Creates a walker that stands before the first byte. */
 export function createJsonWalker(): JsonWalker {
   let depth = 0;
   let inString = false;

@@ -3,7 +3,7 @@ import { holdsMarker } from '../../../core/analysis/status-block.ts';
 import { tryJson } from '../../../core/text/try-json.ts';
 import {
   indexAfterLine,
-  type Clock,
+  type InstantSource,
   createCappedBytes,
   decodeKept,
   endsObject,
@@ -21,7 +21,7 @@ import {
   transcriptOfText,
 } from '../events/collector.ts';
 import {
-  announces,
+  introducesNext,
   createJsonWalker,
   endOfLine,
   eventStart,
@@ -95,7 +95,7 @@ const UNREAD_STARTS = ['{"type":"user","message":{"role":"user",', '{"type":"str
 
 /** `now` is the time from which texts such as `resets 5pm` are understood. `onEvent` gets the stream as it comes, or is null. */
 export interface ReaderOptions {
-  readonly now: Clock;
+  readonly now: InstantSource;
   readonly onEvent: ((event: StreamEvent) => void) | null;
 }
 
@@ -301,7 +301,7 @@ function createFormatWitness(): FormatWitness {
   function sawText(lines: Uint8Array): void {
     if (!mayBeQuotation()) return;
     hasText = true;
-    if (events === 0) announced = announces(lines, announced);
+    if (events === 0) announced = introducesNext(lines, announced);
     const side = events === 0 ? 'before' : 'after';
     if (!prose[side]) prose[side] = hasProse(lines);
   }

@@ -59,6 +59,7 @@ interface JsonStarts {
 /** Approximate number of bytes of lines that are taken together, which limits how much is decoded at once. */
 const MAX_TOGETHER_BYTES = 64 * 1024;
 
+/** Creates a follower of lines that stands outside of any fence. */
 export function createTextLines(): TextLines {
   let fence: Fence | null = null;
   let followsFences = true;
@@ -277,6 +278,7 @@ function mayContinue(bytes: Uint8Array, from: number): boolean {
   return !isFresh && JSON_STARTS.has(bytes[firstVisible(bytes, from)] ?? 0);
 }
 
+/** Returns true if the bytes are only blanks and line feeds. */
 export function isEmpty(bytes: Uint8Array): boolean {
   return bytes.every((byte) => isBlank(byte) || byte === LINE_FEED);
 }

@@ -10,7 +10,7 @@ import {
 } from '../../reading/agent-event.ts';
 
 /** The dialect of `codex exec --json`, 0.169. It reports no denials, and its number of requests is unknown. */
-export const dialect: Dialect = {
+export const codexDialect: Dialect = {
   createParser: () => parseLine,
   unread:
     /^\{"type":"item\.(?:started|updated|completed)","item":\{"id":"[^"]{1,64}","type":"(?!agent_message|error)\w+"/,

@@ -6,7 +6,7 @@ import {
   asString,
   type Dialect,
   failedServers,
-  type Failure,
+  type AgentFailure,
   type JsonObject,
   sessionEvents,
   UUID,
@@ -16,7 +16,7 @@ import {
  * The dialect of `copilot --output-format json`, 1.0. Tokens are only in the file of `--usage-output-file`; its content
  * is read as one more line after the output.
  */
-export const dialect: Dialect = {
+export const copilotDialect: Dialect = {
   createParser,
   unread: /^\{"type":"tool\.execution_complete","data":\{.{0,400}[,{]"success":true,/,
   parseText: () => null,
@@ -30,7 +30,7 @@ export const dialect: Dialect = {
 };
 
 function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
-  let failure: Failure | null = null;
+  let failure: AgentFailure | null = null;
   return parse;
 
   function parse(line: JsonObject): readonly AgentEvent[] | null {
@@ -48,7 +48,7 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
   }
 }
 
-const ABORTED: Failure = { text: 'Operation cancelled', status: null, at: null };
+const ABORTED: AgentFailure = { text: 'Operation cancelled', status: null, at: null };
 
 /** Parses an event. `nested` marks a subagent's. */
 function parseEvent(type: string, data: JsonObject, nested: boolean): readonly AgentEvent[] {
@@ -104,7 +104,7 @@ function causeOf(data: JsonObject): string {
   );
 }
 
-function parseFailure(data: JsonObject): Failure {
+function parseFailure(data: JsonObject): AgentFailure {
   const text = asString(data['message']) ?? asString(data['errorType']) ?? '';
   return { text, status: asAmount(data['statusCode']) ?? statusIn(text), at: null };
 }
@@ -117,7 +117,7 @@ function statusIn(text: string): number | null {
   return status === undefined ? null : Number(status);
 }
 
-function parseResult(line: JsonObject, failure: Failure | null): readonly AgentEvent[] | null {
+function parseResult(line: JsonObject, failure: AgentFailure | null): readonly AgentEvent[] | null {
   const code = line['exitCode'];
   if (typeof code !== 'number') return null;
   const unnamed = code === 0 ? null : { text: `It ended with exit code ${code}`, status: null, at: null };

@@ -4,14 +4,14 @@ import {
   asObject,
   asString,
   type Dialect,
-  type Failure,
+  type AgentFailure,
   type JsonObject,
   sessionEvents,
   UUID,
 } from '../../reading/agent-event.ts';
 
 /** The dialect of `gemini -o stream-json`, 0.61. Tokens are those of the process; retries are on stderr, in many forms. */
-export const dialect: Dialect = {
+export const geminiDialect: Dialect = {
   createParser,
   unread: /^\{"type":"tool_result","timestamp":"[^"]{1,40}","tool_id":"[^"]{1,200}","status":"success",/,
   parseText: () => null,
@@ -88,7 +88,7 @@ function parseResult(line: JsonObject, lastError: string): readonly AgentEvent[]
   ];
 }
 
-function parseFailure(line: JsonObject, lastError: string): Failure {
+function parseFailure(line: JsonObject, lastError: string): AgentFailure {
   const error = asObject(line['error']);
   const type = asString(error?.['type']) ?? 'unknown';
   const message = asString(error?.['message']) ?? lastError;

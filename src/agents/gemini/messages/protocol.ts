@@ -4,7 +4,7 @@ import type { ModelProtocol } from '../../../ports/broker.ts';
 import { createProtocol, headersOf, headerText, shortRequest } from '../../passing/protocol.ts';
 import { createAccount, tokensIn } from '../../passing/usage.ts';
 import { asObject, type JsonObject } from '../../reading/agent-event.ts';
-import { createGeminiUsage, type TokenCounts } from './usage.ts';
+import { createGeminiUsage, type GeminiTokenCounts } from './usage.ts';
 
 /** The fields that a message of the API may have, by name; each function returns what reaches out in the field's value, in words. */
 type Form = Readonly<Record<string, (value: unknown) => string | null>>;
@@ -158,7 +158,7 @@ function mostOutput(message: JsonObject): number {
   return Math.min(limit, MAX_OUTPUT_TOKENS) * Math.min(answers, MAX_ANSWERS);
 }
 
-function spentBy(counts: TokenCounts, { model, prices }: PricedRequest): Spent {
+function spentBy(counts: GeminiTokenCounts, { model, prices }: PricedRequest): Spent {
   const price = priceOf(prices, model);
   const isLong = counts.input > LONG_TOKENS && LONG_CONTEXT_PRICED.test(model) && givenPriceOf(prices, model) === null;
   const asked =

@@ -3,14 +3,14 @@ import { createAnswerReader, mostOf, jsonObjectIn, type UsageReader } from '../.
 import { asAmount, asObject, createEventData, type JsonObject } from '../../reading/agent-event.ts';
 
 /** Tokens of one answer; `cached` is part of `input`. */
-export interface TokenCounts {
+export interface GeminiTokenCounts {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
 }
 
 /** Counts are null while the answer has not reported them. */
-type GeminiUsage = UsageReader<TokenCounts | null>;
+type GeminiUsage = UsageReader<GeminiTokenCounts | null>;
 
 /** Maximum length in characters: an event contains content and usage, and a written file is the content of one event. */
 const MAX_CHARS = 8 * 1024 * 1024;
@@ -35,7 +35,7 @@ function readAnswer(text: string): Pick<GeminiUsage, 'counts' | 'isComplete'> {
 
 /** Creates a counter: every event contains the sums so far, or omits some. */
 function createEventCounter() {
-  let counts: TokenCounts | null = null;
+  let counts: GeminiTokenCounts | null = null;
   // An event with content is at least one token, which is the estimate for an answer that breaks off.
   let pieces = 0;
   let isComplete = false;
@@ -48,13 +48,14 @@ function createEventCounter() {
       const usage = asObject(event?.['usageMetadata']);
       if (usage !== null) counts = mostOf(counts, countsIn(usage));
     },
-    counts: (): TokenCounts | null => (counts === null ? null : { ...counts, output: Math.max(counts.output, pieces) }),
+    counts: (): GeminiTokenCounts | null =>
+      counts === null ? null : { ...counts, output: Math.max(counts.output, pieces) },
     isComplete: () => isComplete,
   };
 }
 
 /** Returns the counts. Cached tokens are reported as part of the prompt, and the rest of the total beyond the parts was generated. */
-function countsIn(usage: JsonObject): TokenCounts {
+function countsIn(usage: JsonObject): GeminiTokenCounts {
   const count = (name: string): number => asAmount(usage[name]) ?? 0;
   const input = count('promptTokenCount') + count('toolUsePromptTokenCount');
   const output = count('candidatesTokenCount') + count('thoughtsTokenCount');

@@ -4,7 +4,7 @@ import {
   asObject,
   asString,
   type Dialect,
-  type Failure,
+  type AgentFailure,
   type JsonObject,
   sessionEvents,
 } from '../../reading/agent-event.ts';
@@ -13,7 +13,7 @@ import {
  * The dialect of `opencode run --format json`, 1.18. It has no result line: a last step that stopped by itself counts
  * as one, unless an error was reported.
  */
-export const dialect: Dialect = {
+export const opencodeDialect: Dialect = {
   createParser,
   unread:
     /^\{"type":"tool_use","timestamp":\d{1,16},"sessionID":"\w{1,64}","part":\{"type":"tool","tool":"[^"]{1,100}","callID":"[^"]{1,100}","state":\{"status":"completed",/,
@@ -32,7 +32,7 @@ const SESSION = /^ses_[A-Za-z0-9]{26}$/;
 
 function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
   let session: unknown = null;
-  let failure: Failure | null = null;
+  let failure: AgentFailure | null = null;
   return parse;
 
   function parse(line: JsonObject): readonly AgentEvent[] | null {
@@ -48,7 +48,7 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
   }
 }
 
-function parseFailure(value: unknown): Failure {
+function parseFailure(value: unknown): AgentFailure {
   const error = asObject(value);
   const data = asObject(error?.['data']);
   const name = asString(error?.['name']) ?? 'APIError';

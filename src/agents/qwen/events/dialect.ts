@@ -6,7 +6,7 @@ import {
   asString,
   type Dialect,
   failedServers,
-  type Failure,
+  type AgentFailure,
   type JsonObject,
   parseDenials,
   sessionEvents,
@@ -17,7 +17,7 @@ import {
  * The dialect of `qwen --output-format stream-json`, 0.24: the event format of another CLI, with sums of the session,
  * its errors in `error.message`, and no cost.
  */
-export const dialect: Dialect = {
+export const qwenDialect: Dialect = {
   createParser,
   unread: /^\{"type":"(?:user|stream_event)","uuid":"[^"]{1,64}","session_id":"[^"]{1,64}","parent_tool_use_id":/,
   parseText: () => null,
@@ -112,7 +112,7 @@ function parseResult(line: JsonObject): readonly AgentEvent[] | null {
   ];
 }
 
-function parseFailure(line: JsonObject, result: string | null): Failure {
+function parseFailure(line: JsonObject, result: string | null): AgentFailure {
   const subtype = asString(line['subtype']) ?? '';
   // The agent's last message may be in `result`, and may mention errors from elsewhere.
   const unnamed = subtype === '' || subtype === 'success' ? result : subtype;

@@ -3,7 +3,7 @@ import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { parseFoundStatus, parseOtherCircuit, parseProgress } from '../../../core/local/status-document.ts';
-import { cut } from '../../../core/text/phrase.ts';
+import { cutText } from '../../../core/text/phrase.ts';
 import { createRedactor, mapTexts } from '../../../core/text/redact.ts';
 import { plainLine } from '../../arguments.ts';
 import { readLane, type StatePlace } from '../../lane/read-lane.ts';
@@ -179,7 +179,7 @@ export function cleanLines(text: string): readonly string[] {
 
 function cleanLine(line: string): string {
   const shown = line.slice(line.trimEnd().lastIndexOf('\r') + 1);
-  return cut(
+  return cutText(
     shown
       .toWellFormed()
       .replaceAll('\t', TAB)

@@ -1,12 +1,12 @@
 import measure from 'fast-string-truncated-width';
 
 /** The look of a piece of a line, if there are colours. */
-export type Look = 'plain' | 'strong' | 'faint' | 'good' | 'warning' | 'bad';
+export type TextStyle = 'plain' | 'strong' | 'faint' | 'good' | 'warning' | 'bad';
 
 /** A piece of a line; its text is clean. */
 export interface Piece {
   readonly text: string;
-  readonly look: Look;
+  readonly look: TextStyle;
 }
 
 /** One line of the screen. */
@@ -21,7 +21,7 @@ export interface Size {
 const ELLIPSIS = '…';
 
 /** Creates a piece of a line, plain by default. */
-export function piece(text: string, look: Look = 'plain'): Piece {
+export function createPiece(text: string, look: TextStyle = 'plain'): Piece {
   return { text: text.replace(VARIATION_SELECTORS, ''), look };
 }
 
@@ -68,7 +68,7 @@ function startOf(text: string, columns: number): string {
 /** Returns the line filled with blanks up to this number of columns. */
 export function padLine(line: Line, columns: number): Line {
   const missing = columns - widthOf(line);
-  return missing > 0 ? [...line, piece(' '.repeat(missing))] : line;
+  return missing > 0 ? [...line, createPiece(' '.repeat(missing))] : line;
 }
 
 /** Returns an equal line with adjacent pieces of the same look merged. */
@@ -83,7 +83,7 @@ export function mergePieces(line: Line): Line {
 }
 
 /** Puts parts on as few lines as possible, with a gap between them. */
-export function flowParts(parts: readonly Line[], columns: number, gap = piece('  ')): readonly Line[] {
+export function flowParts(parts: readonly Line[], columns: number, gap = createPiece('  ')): readonly Line[] {
   const lines: Line[] = [];
   for (const part of parts) {
     const last = lines.at(-1);
@@ -95,11 +95,11 @@ export function flowParts(parts: readonly Line[], columns: number, gap = piece('
 }
 
 /** Breaks a sentence into lines between its words. */
-export function wrapSentence(text: string, columns: number, look: Look): readonly Line[] {
+export function wrapSentence(text: string, columns: number, look: TextStyle): readonly Line[] {
   return flowParts(
-    text.split(' ').map((word) => [piece(word, look)]),
+    text.split(' ').map((word) => [createPiece(word, look)]),
     columns,
-    piece(' ', look),
+    createPiece(' ', look),
   );
 }
 
@@ -107,5 +107,7 @@ export function wrapSentence(text: string, columns: number, look: Look): readonl
 export function spreadParts(left: Line, right: Line, columns: number): readonly Line[] {
   const gap = columns - widthOf(left) - widthOf(right);
   if (widthOf(right) === 0) return [fitLine(left, columns)];
-  return gap >= 2 ? [[...left, piece(' '.repeat(gap)), ...right]] : [fitLine(left, columns), fitLine(right, columns)];
+  return gap >= 2
+    ? [[...left, createPiece(' '.repeat(gap)), ...right]]
+    : [fitLine(left, columns), fitLine(right, columns)];
 }

@@ -1,12 +1,12 @@
-import { sentence } from '../../../core/text/phrase.ts';
+import { completeSentence } from '../../../core/text/phrase.ts';
 import { effectiveOrders } from '../../../core/sharing/orders.ts';
 import { MINUTE_MS, formatInstant } from '../../../core/countdown.ts';
 import { formatCost, formatDuration } from '../../../report/format.ts';
 import { barOf } from '../../../report/pages/progress-bar.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../../defaults.ts';
-import type { KnownLane } from '../../lane/lane-schema.ts';
+import type { ReportedLane } from '../../lane/lane-schema.ts';
 import type { LocalPicture } from '../monitor-schema.ts';
-import { piece, type Line, type Look, type Piece } from './columns.ts';
+import { createPiece, type Line, type TextStyle, type Piece } from './columns.ts';
 
 /** A fact about a run, in parts. */
 export interface Fact {
@@ -41,14 +41,14 @@ export function localFacts(local: LocalPicture, now: number): readonly Fact[] {
       return [
         lane?.saved == null
           ? sentenceFact('run', 0, 'No local run yet: "ralph run" starts one, and it shows here.', 'faint')
-          : fact('run', 0, [piece('There is no local run now.', 'faint')]),
+          : fact('run', 0, [createPiece('There is no local run now.', 'faint')]),
         ...laneFacts(lane, local.run, now),
       ];
   }
 }
 
 /** Returns the local run's lane from the state directory, or null if it cannot be read. */
-export function knownLane(local: LocalPicture): KnownLane | null {
+export function knownLane(local: LocalPicture): ReportedLane | null {
   const [place] = local.state?.places ?? [];
   return place?.kind === 'lane' ? place : null;
 }
@@ -73,21 +73,25 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly F
   const isWaiting = isGoingOn(run) && status.resumeAt !== null;
   return [
     {
-      ...fact('run', 0, stateOf(run), [piece(`iteration ${iteration} of ${maxIterations}`)]),
+      ...fact('run', 0, stateOf(run), [createPiece(`iteration ${iteration} of ${maxIterations}`)]),
       clock: isGoingOn(run) && status.doing === 'agent' ? agentClock(agent) : null,
     },
     ...(isWaiting
       ? [
           {
-            ...fact('waits', 1, [piece(`until ${formatInstant(Date.parse(status.resumeAt))}`, 'warning')]),
+            ...fact('waits', 1, [createPiece(`until ${formatInstant(Date.parse(status.resumeAt))}`, 'warning')]),
             clock: countdown(Date.parse(status.resumeAt), now),
           },
         ]
       : []),
-    fact('task', 2, task === null ? [piece('none', 'faint')] : [piece(`${task.id} `, 'strong'), piece(task.title)]),
+    fact(
+      'task',
+      2,
+      task === null ? [createPiece('none', 'faint')] : [createPiece(`${task.id} `, 'strong'), createPiece(task.title)],
+    ),
     fact('tasks', 4, [
-      piece(`${barOf({ done: tasks.done, total: tasks.all, cells: BAR_CELLS })} `, 'good'),
-      piece(`${tasks.done}/${tasks.all} done`),
+      createPiece(`${barOf({ done: tasks.done, total: tasks.all, cells: BAR_CELLS })} `, 'good'),
+      createPiece(`${tasks.done}/${tasks.all} done`),
     ]),
     fact(
       'calls',
@@ -114,21 +118,24 @@ function stateOf({ status, isAlive }: OurRun): Line {
   const { doing, outcome, pid, updatedAt } = status;
   if (outcome !== null) {
     const look = outcome.kind === 'complete' ? 'good' : badEnds.has(outcome.kind) ? 'bad' : 'warning';
-    return [piece(`ended: ${outcome.kind} (${outcome.reason})`, look)];
+    return [createPiece(`ended: ${outcome.kind} (${outcome.reason})`, look)];
   }
-  if (doing === 'ended') return [piece('ended', 'warning')];
+  if (doing === 'ended') return [createPiece('ended', 'warning')];
   if (!isAlive)
     return [
-      piece(`The run (PID ${pid}) is gone; its last update was at ${formatInstant(Date.parse(updatedAt))}`, 'bad'),
+      createPiece(
+        `The run (PID ${pid}) is gone; its last update was at ${formatInstant(Date.parse(updatedAt))}`,
+        'bad',
+      ),
     ];
-  return [piece(doings[doing], doing === 'waiting' ? 'warning' : 'good')];
+  return [createPiece(doings[doing], doing === 'waiting' ? 'warning' : 'good')];
 }
 
 const badEnds: ReadonlySet<string> = new Set(['failed', 'halted', 'blocked']);
 
 function agentClock(agent: LocalPicture['agent']): Line | null {
   if (agent === null || agent.elapsedSeconds === null || agent.status !== 'executing') return null;
-  return [piece(`this call: ${formatDuration(agent.elapsedSeconds * 1000)}`, 'faint')];
+  return [createPiece(`this call: ${formatDuration(agent.elapsedSeconds * 1000)}`, 'faint')];
 }
 
 function otherFacts({ status, circuit }: OtherRun, { agent }: LocalPicture): readonly Fact[] {
@@ -138,15 +145,17 @@ function otherFacts({ status, circuit }: OtherRun, { agent }: LocalPicture): rea
       ...fact(
         'run',
         0,
-        [piece(status.status ?? 'of another Ralph', 'good')],
-        ...(iteration === null ? [] : [[piece(`loop ${iteration}`)]]),
-        ...(exitReason === null ? [] : [[piece(`ended: ${exitReason}`, 'warning')]]),
-        ...(at === null ? [] : [[piece(`at ${formatInstant(Date.parse(at))}`, 'faint')]]),
+        [createPiece(status.status ?? 'of another Ralph', 'good')],
+        ...(iteration === null ? [] : [[createPiece(`loop ${iteration}`)]]),
+        ...(exitReason === null ? [] : [[createPiece(`ended: ${exitReason}`, 'warning')]]),
+        ...(at === null ? [] : [[createPiece(`at ${formatInstant(Date.parse(at))}`, 'faint')]]),
       ),
       clock: agentClock(agent),
     },
-    ...(lastAction === null ? [] : [fact('does', 2, [piece(lastAction)])]),
-    ...(agent === null || agent.lastOutput === null ? [] : [fact('agent', 7, [piece(agent.lastOutput, 'faint')])]),
+    ...(lastAction === null ? [] : [fact('does', 2, [createPiece(lastAction)])]),
+    ...(agent === null || agent.lastOutput === null
+      ? []
+      : [fact('agent', 7, [createPiece(agent.lastOutput, 'faint')])]),
     ...(calls === null
       ? []
       : [
@@ -163,12 +172,12 @@ function otherFacts({ status, circuit }: OtherRun, { agent }: LocalPicture): rea
 function circuitFact(circuit: OurRun['status']['circuit']): Fact {
   const look = { closed: 'good', 'half-open': 'warning', open: 'bad' } as const;
   return fact('circuit', 8, [
-    piece(circuit === 'half-open' ? 'half-open: one iteration probes' : circuit, look[circuit]),
+    createPiece(circuit === 'half-open' ? 'half-open: one iteration probes' : circuit, look[circuit]),
   ]);
 }
 
 /** Returns the facts that the lane's state adds to the run's own status. */
-function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number): readonly Fact[] {
+function laneFacts(lane: ReportedLane | null, run: LocalPicture['run'], now: number): readonly Fact[] {
   if (lane === null) return [];
   const { circuit, park, pause, ordersWaiting, warnings, lastRun } = lane;
   const isParked = park !== null && !isGoingOn(run);
@@ -177,7 +186,7 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
     ...(run.kind === 'none' && lastRun !== null
       ? [
           fact('last run', 2, [
-            piece(`${lastRun.outcome} (${lastRun.reason}), ${formatInstant(Date.parse(lastRun.at))}`),
+            createPiece(`${lastRun.outcome} (${lastRun.reason}), ${formatInstant(Date.parse(lastRun.at))}`),
           ]),
         ]
       : []),
@@ -185,7 +194,7 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
       ? [
           {
             ...fact('parked', 1, [
-              piece(`${park.reason}, continues from ${formatInstant(Date.parse(park.resumeAt))}`, 'warning'),
+              createPiece(`${park.reason}, continues from ${formatInstant(Date.parse(park.resumeAt))}`, 'warning'),
             ]),
             clock: countdown(Date.parse(park.resumeAt), now),
           },
@@ -195,7 +204,7 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
       ? [
           {
             ...fact('cooldown', 3, [
-              piece(
+              createPiece(
                 probeAt <= now
                   ? `${circuit.reason}: over by the default cooldown, the next run probes`
                   : `${circuit.reason}: probe from ${formatInstant(probeAt)} by default`,
@@ -208,12 +217,12 @@ function laneFacts(lane: KnownLane | null, run: LocalPicture['run'], now: number
       : []),
     ...(pause === null
       ? []
-      : [fact('paused', 3, [piece(`by ${pause.by}, ${formatInstant(Date.parse(pause.at))}`, 'warning')])]),
+      : [fact('paused', 3, [createPiece(`by ${pause.by}, ${formatInstant(Date.parse(pause.at))}`, 'warning')])]),
     ...effectiveOrders(ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
       ({ order, task, by }) =>
-        fact('order', 4, [piece(`${order}${task === null ? '' : ` ${task}`}, by ${by}: obeyed next`, 'warning')]),
+        fact('order', 4, [createPiece(`${order}${task === null ? '' : ` ${task}`}, by ${by}: obeyed next`, 'warning')]),
     ),
-    ...warnings.map((warning) => sentenceFact('warning', 7, sentence(warning), 'warning')),
+    ...warnings.map((warning) => sentenceFact('warning', 7, completeSentence(warning), 'warning')),
   ];
 }
 
@@ -223,31 +232,37 @@ function hasClosed(run: LocalPicture['run']): boolean {
 }
 
 function fact(name: string, rank: number, ...parts: readonly Line[]): Fact {
-  return { name, rank, parts, gap: piece('  '), clock: null };
+  return { name, rank, parts, gap: createPiece('  '), clock: null };
 }
 
 /** Creates a fact that may take several lines. */
-function sentenceFact(name: string, rank: number, text: string, look: Look): Fact {
-  return { name, rank, parts: text.split(' ').map((word) => [piece(word, look)]), gap: piece(' ', look), clock: null };
+function sentenceFact(name: string, rank: number, text: string, look: TextStyle): Fact {
+  return {
+    name,
+    rank,
+    parts: text.split(' ').map((word) => [createPiece(word, look)]),
+    gap: createPiece(' ', look),
+    clock: null,
+  };
 }
 
 /** Renders `[████░░░░░░] 12/100 calls this hour`; without a bar if there is no limit. */
 function bar(used: number, limit: number, format: (amount: number) => string, what: string): Line {
-  if (limit === 0) return [piece(`${format(used)}${what}, no limit`)];
-  const look: Look = used >= limit ? 'bad' : used >= limit * NEAR ? 'warning' : 'good';
+  if (limit === 0) return [createPiece(`${format(used)}${what}, no limit`)];
+  const look: TextStyle = used >= limit ? 'bad' : used >= limit * NEAR ? 'warning' : 'good';
   return [
-    piece(`${barOf({ done: used, total: limit, cells: BAR_CELLS })} `, look),
-    piece(`${format(used)}/${format(limit)}${what}`),
+    createPiece(`${barOf({ done: used, total: limit, cells: BAR_CELLS })} `, look),
+    createPiece(`${format(used)}/${format(limit)}${what}`),
   ];
 }
 
-function streak(name: string, inARow: number, limit: number, look: Look): Line {
-  return [piece(`${name} ${inARow}${limit === 0 ? '' : `/${limit}`}`, inARow === 0 ? 'plain' : look)];
+function streak(name: string, inARow: number, limit: number, look: TextStyle): Line {
+  return [createPiece(`${name} ${inARow}${limit === 0 ? '' : `/${limit}`}`, inARow === 0 ? 'plain' : look)];
 }
 
 /** Renders `in 42:10`, or returns null after the instant has passed. */
 function countdown(until: number, now: number): Line | null {
-  return until <= now ? null : [piece(`in ${clockOf(until - now)}`, 'strong')];
+  return until <= now ? null : [createPiece(`in ${clockOf(until - now)}`, 'strong')];
 }
 
 /** Renders `42:10` or `1:02:03`. */

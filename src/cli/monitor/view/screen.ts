@@ -17,17 +17,17 @@ import {
   fitLine,
   flowParts,
   type Line,
-  type Look,
+  type TextStyle,
   mergePieces,
   padLine,
-  piece,
+  createPiece,
   type Size,
   spreadParts,
   widthOf,
   wrapSentence,
 } from './columns.ts';
 import { type Fact, isGoingOn, knownLane, localFacts } from './facts.ts';
-import type { Session } from './session.ts';
+import type { ScreenState } from './session.ts';
 
 const BAR_CELLS = 10;
 
@@ -38,7 +38,7 @@ const DETAIL_ROWS = 8;
 
 type Row = Overview['lanes'][number];
 
-const looks: Readonly<Record<Condition, Look>> = {
+const looks: Readonly<Record<Condition, TextStyle>> = {
   works: 'good',
   ready: 'good',
   done: 'good',
@@ -73,7 +73,7 @@ const LAST = Number.MAX_SAFE_INTEGER;
  * Renders the picture at a size, with no more lines and no wider than that. Keys are left out if `session` is null,
  * because then nobody can press one.
  */
-export function renderScreen(picture: Picture, size: Size, session: Session | null, now: number): readonly Line[] {
+export function renderScreen(picture: Picture, size: Size, session: ScreenState | null, now: number): readonly Line[] {
   const { columns, rows } = size;
   if (columns < 1 || rows < 1) return [];
   const footer = session === null ? [] : footerOf(picture, session, size);
@@ -100,30 +100,30 @@ function localBody(picture: Picture, local: LocalPicture, { columns, rows }: Siz
 
 function localHeader({ name }: Picture, local: LocalPicture, columns: number, now: number): readonly Line[] {
   const { run } = local;
-  if (run.kind !== 'ours') return spreadParts([piece(name, 'strong'), piece(' · local run')], [], columns);
+  if (run.kind !== 'ours') return spreadParts([createPiece(name, 'strong'), createPiece(' · local run')], [], columns);
   const { branch, lane, pid, startedAt, updatedAt } = run.status;
   const until = isGoingOn(run) ? now : Date.parse(updatedAt);
   return spreadParts(
-    [piece(name, 'strong'), piece(` · ${branch} · ${lane}`)],
-    [piece(`${formatDuration(until - Date.parse(startedAt))} · PID ${pid}`, 'faint')],
+    [createPiece(name, 'strong'), createPiece(` · ${branch} · ${lane}`)],
+    [createPiece(`${formatDuration(until - Date.parse(startedAt))} · PID ${pid}`, 'faint')],
     columns,
   );
 }
 
 function factLines({ name, parts, gap, clock }: Fact, columns: number): readonly Line[] {
   const isNarrow = columns < NARROW_COLUMNS;
-  const label = isNarrow ? [piece(`${name} `, 'faint')] : padLine([piece(name, 'faint')], NAME_COLUMNS);
+  const label = isNarrow ? [createPiece(`${name} `, 'faint')] : padLine([createPiece(name, 'faint')], NAME_COLUMNS);
   const room = columns - widthOf(label);
   const lines = flowParts(clock === null ? parts : [...parts, clock], Math.max(1, room), gap);
-  return lines.map((line, index) => [...(index === 0 ? label : [piece(' '.repeat(widthOf(label)))]), ...line]);
+  return lines.map((line, index) => [...(index === 0 ? label : [createPiece(' '.repeat(widthOf(label)))]), ...line]);
 }
 
 /** Returns the agent's output; the newest lines come last, and are kept if not all fit. */
 function outputBlock({ output }: LocalPicture, columns: number): Block {
   if (output === null || output.lines.length === 0) return { rank: LAST, lines: [] };
-  const title = [piece(`── ${output.file} `, 'faint')];
-  const rule = piece('─'.repeat(Math.max(0, columns - widthOf(title))), 'faint');
-  return { rank: LAST, lines: [[...title, rule], ...output.lines.map((line) => [piece(withoutDate(line))])] };
+  const title = [createPiece(`── ${output.file} `, 'faint')];
+  const rule = createPiece('─'.repeat(Math.max(0, columns - widthOf(title))), 'faint');
+  return { rank: LAST, lines: [[...title, rule], ...output.lines.map((line) => [createPiece(withoutDate(line))])] };
 }
 
 /** Shortens the beginning of a log's line, `[2026-11-21 12:04:35] [INFO] `, to the time. */
@@ -147,21 +147,21 @@ function kept(blocks: readonly Block[], rows: number): readonly Line[] {
   });
 }
 
-function allBody(picture: Picture, size: Size, session: Session | null, now: number): readonly Line[] {
+function allBody(picture: Picture, size: Size, session: ScreenState | null, now: number): readonly Line[] {
   const { all, name, problems } = picture;
-  const title: Line = [piece(name, 'strong'), piece(' · all branches')];
+  const title: Line = [createPiece(name, 'strong'), createPiece(' · all branches')];
   if (all === null) {
-    const waits = problems.length === 0 ? [[piece('Reading all branches …', 'faint')]] : [];
+    const waits = problems.length === 0 ? [[createPiece('Reading all branches …', 'faint')]] : [];
     return [title, ...waits, ...problems.flatMap((problem) => wrapSentence(problem, size.columns, 'warning'))];
   }
-  const header = spreadParts(title, [piece(`as of ${formatInstant(Date.parse(all.at))}`, 'faint')], size.columns);
+  const header = spreadParts(title, [createPiece(`as of ${formatInstant(Date.parse(all.at))}`, 'faint')], size.columns);
   const warnings = [...problems, ...all.problems].flatMap((problem) => wrapSentence(problem, size.columns, 'warning'));
   const rows = Math.max(1, size.rows - header.length - warnings.length);
   const list = isUnseen(all) ? [] : laneRows(all, { ...size, rows }, session?.selected ?? null, now);
   return [...header, ...list, ...warnings].slice(0, Math.max(1, size.rows));
 }
 
-function footerOf(picture: Picture, session: Session, { columns, rows }: Size): readonly Line[] {
+function footerOf(picture: Picture, session: ScreenState, { columns, rows }: Size): readonly Line[] {
   const keys = flowParts(keysOf(picture, session), columns).slice(0, 1);
   const text =
     session.asking !== null
@@ -176,8 +176,8 @@ function footerOf(picture: Picture, session: Session, { columns, rows }: Size): 
 }
 
 /** Returns the keys, most useful first, because the others are not shown on a small screen. */
-function keysOf(picture: Picture, session: Session): readonly Line[] {
-  const key = (name: string, does: string): Line => [piece(name, 'strong'), piece(` ${does}`)];
+function keysOf(picture: Picture, session: ScreenState): readonly Line[] {
+  const key = (name: string, does: string): Line => [createPiece(name, 'strong'), createPiece(` ${does}`)];
   if (session.shows === 'all')
     return [
       key('q', 'quit'),
@@ -203,7 +203,7 @@ function keysOf(picture: Picture, session: Session): readonly Line[] {
  */
 function laneRows(overview: Overview, { columns, rows }: Size, selected: number | null, now: number): readonly Line[] {
   const { lanes, spend } = overview;
-  const width = Math.max(0, ...lanes.map(({ lane, place }) => widthOf([piece(nameOfLaneAt(lane, place))])));
+  const width = Math.max(0, ...lanes.map(({ lane, place }) => widthOf([createPiece(nameOfLaneAt(lane, place))])));
   const summary = wrapSentence(summaryOf(lanes.filter((lane) => lane.kind === 'lane')), columns, 'plain');
   const spent = wrapSentence(`Last 31 days: ${spendSummary(spend)}`, columns, 'faint');
   const chosen = selected === null ? undefined : lanes[selected];
@@ -230,27 +230,27 @@ function windowOf(list: readonly Line[], selected: number, rows: number): readon
 function rowOf(row: Row, { width, isSelected }: { readonly width: number; readonly isSelected: boolean }): Line {
   const name = padLine(
     [
-      piece(isSelected ? '› ' : '  ', 'strong'),
-      piece(nameOfLaneAt(row.lane, row.place), isSelected ? 'strong' : 'plain'),
+      createPiece(isSelected ? '› ' : '  ', 'strong'),
+      createPiece(nameOfLaneAt(row.lane, row.place), isSelected ? 'strong' : 'plain'),
     ],
     width + 4,
   );
-  if (row.kind !== 'lane') return [...name, piece(row.kind, 'bad')];
+  if (row.kind !== 'lane') return [...name, createPiece(row.kind, 'bad')];
   const { tasks, pullRequest } = row;
   const condition = conditionOf(row);
   const done = tasks.filter(({ state }) => state === 'done').length;
   return [
     ...name,
-    ...padLine([piece(condition, looks[condition])], CONDITION_COLUMNS + 2),
+    ...padLine([createPiece(condition, looks[condition])], CONDITION_COLUMNS + 2),
     ...(tasks.length === 0
-      ? [piece('no tasks', 'faint')]
+      ? [createPiece('no tasks', 'faint')]
       : [
-          piece(`${barOf({ done, total: tasks.length, cells: BAR_CELLS })} `, 'good'),
-          piece(`${done}/${tasks.length} done`),
+          createPiece(`${barOf({ done, total: tasks.length, cells: BAR_CELLS })} `, 'good'),
+          createPiece(`${done}/${tasks.length} done`),
         ]),
     ...(pullRequest === null
       ? []
-      : [piece(`  #${pullRequest.number}${pullRequest.state === null ? '' : ` ${pullRequest.state}`}`)]),
+      : [createPiece(`  #${pullRequest.number}${pullRequest.state === null ? '' : ` ${pullRequest.state}`}`)]),
   ];
 }
 
@@ -260,13 +260,13 @@ function detailsOf(row: Row, columns: number, now: number): readonly Line[] {
   return [
     ...(pullRequest === null
       ? []
-      : flowParts([[piece(pullRequest.title ?? ''), piece(` ${pullRequest.url}`, 'faint')]], columns)),
+      : flowParts([[createPiece(pullRequest.title ?? ''), createPiece(` ${pullRequest.url}`, 'faint')]], columns)),
     ...waits
       .filter(({ task }) => task === null)
       .flatMap((wait) => wrapSentence(describeLaneWait(wait, now), columns, 'warning')),
     ...tasks
       .filter(({ state }) => state !== 'done')
-      .map((task): Line => [piece(task.current ? '• ' : '  '), piece(renderOpenTask(task, waits))]),
+      .map((task): Line => [createPiece(task.current ? '• ' : '  '), createPiece(renderOpenTask(task, waits))]),
     ...warnings.flatMap((warning) => wrapSentence(`warning: ${warning}`, columns, 'warning')),
   ];
 }

@@ -3,17 +3,17 @@ import { isStuck } from '../../../core/tasks/task.ts';
 import type { OverviewLane } from '../../overview/lane-waits.ts';
 import { laneOfLocalRun, type Picture } from '../monitor-schema.ts';
 import { knownLane } from './facts.ts';
-import type { Look } from './columns.ts';
+import type { TextStyle } from './columns.ts';
 
 /** The state of the screen after a person's keys. */
-export interface Session {
+export interface ScreenState {
   readonly shows: Picture['shows'];
   /** The index of the branch that the keys apply to. */
   readonly selected: number;
   /** The question to answer with y or n, or null. */
   readonly asking: { readonly question: string; readonly order: OrderOfKey } | null;
   /** The message that is shown until the next key, or null. */
-  readonly message: { readonly text: string; readonly look: Look } | null;
+  readonly message: { readonly text: string; readonly look: TextStyle } | null;
   /** True while an order is being given; a second one must wait. */
   readonly isOrdering: boolean;
 }
@@ -32,20 +32,20 @@ type Asked =
   | { readonly kind: 'order'; readonly order: OrderOfKey };
 
 interface Pressed {
-  readonly session: Session;
+  readonly session: ScreenState;
   readonly asked: Asked;
 }
 
 const nothing: Asked = { kind: 'nothing' };
 
 /** Returns the initial state of the screen. */
-export function initialSession(shows: Picture['shows']): Session {
+export function initialSession(shows: Picture['shows']): ScreenState {
   return { shows, selected: 0, asking: null, message: null, isOrdering: false };
 }
 
 /** Returns the effect of a key; `picture` is what the person sees. */
-export function pressKey(before: Session, key: string, picture: Picture): Pressed {
-  const session: Session = { ...before, message: null, asking: null };
+export function pressKey(before: ScreenState, key: string, picture: Picture): Pressed {
+  const session: ScreenState = { ...before, message: null, asking: null };
   if (key === 'q' || key === 'ctrl-c') return { session, asked: { kind: 'quit' } };
   if (before.asking !== null) {
     if (key === 'y') return give(session, before.asking.order);
@@ -70,16 +70,16 @@ export function pressKey(before: Session, key: string, picture: Picture): Presse
 }
 
 /** Returns the session with a message below the picture. */
-export function withMessage(session: Session, text: string, look: Look): Session {
+export function withMessage(session: ScreenState, text: string, look: TextStyle): ScreenState {
   return { ...session, message: { text, look } };
 }
 
-function select(session: Session, step: number, picture: Picture): Session {
+function select(session: ScreenState, step: number, picture: Picture): ScreenState {
   const last = (picture.all?.lanes.length ?? 0) - 1;
   return { ...session, selected: Math.max(0, Math.min(last, session.selected + step)) };
 }
 
-function order(session: Session, key: 'p' | 's' | 'r', picture: Picture): Pressed {
+function order(session: ScreenState, key: 'p' | 's' | 'r', picture: Picture): Pressed {
   if (session.isOrdering)
     return {
       session: withMessage(session, 'An order is being given: wait until that is done.', 'warning'),
@@ -107,7 +107,7 @@ function order(session: Session, key: 'p' | 's' | 'r', picture: Picture): Presse
   };
 }
 
-function give(session: Session, given: OrderOfKey): Pressed {
+function give(session: ScreenState, given: OrderOfKey): Pressed {
   return {
     session: { ...withMessage(session, `${given.words.join(' ')}: being given …`, 'faint'), isOrdering: true },
     asked: { kind: 'order', order: given },

@@ -2,7 +2,7 @@ import type { ObjectId } from '../../evidence.ts';
 import type { Task } from '../../tasks/task.ts';
 import { findUnseen, plainBlanks } from '../../text/cleaned.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
-import { capped, moreLine, sentence } from '../../text/phrase.ts';
+import { capText, moreLine, completeSentence } from '../../text/phrase.ts';
 import type { Annotation, CheckDetails, CheckNow } from '../pull-request-now.ts';
 import { FEEDBACK_PRIORITY } from '../subject.ts';
 import { taskIdOfCheck } from './checks.ts';
@@ -82,13 +82,13 @@ function taskBody(check: CheckNow, { job, step, annotations, log, missing }: Che
     ...(shortName(step ?? '') === '' ? [] : [`Step: ${shortName(step ?? '')}`]),
   ];
   const end = logText(log ?? '');
-  const summary = capped(cleanText(check.summary).text.trim(), MAX_SUMMARY_CHARS);
+  const summary = capText(cleanText(check.summary).text.trim(), MAX_SUMMARY_CHARS);
   return [
     facts.join('\n'),
     withHeading('Annotations:', annotationLines(annotations).join('\n')),
     withHeading('Summary:', summary),
     withHeading('End of the log:', end),
-    missing === null ? '' : sentence(plainMessage(missing, MAX_ANNOTATION_CHARS)),
+    missing === null ? '' : completeSentence(plainMessage(missing, MAX_ANNOTATION_CHARS)),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -111,7 +111,7 @@ function annotationLine({ path, line, level, message }: Annotation): string {
 
 /** Cleans a name and cuts it to one short line. */
 function shortName(raw: string): string {
-  return capped(cleanTitle(raw).text, MAX_NAME_CHARS);
+  return capText(cleanTitle(raw).text, MAX_NAME_CHARS);
 }
 
 /**
@@ -132,7 +132,7 @@ export function logText(raw: string): string {
 
 /** Returns a text of a check as one plain line. */
 export function plainMessage(raw: string, maxChars: number): string {
-  return capped(
+  return capText(
     raw
       .slice(0, READ_FACTOR * maxChars)
       .toWellFormed()
@@ -151,12 +151,12 @@ function plainLine(raw: string): readonly string[] {
     .replace(TIME_STAMP, '')
     .replace(/^\[command\]/, '');
   const mark = MARK.exec(line);
-  if (mark === null) return [capped(line.trimEnd(), MAX_LINE_CHARS)];
+  if (mark === null) return [capText(line.trimEnd(), MAX_LINE_CHARS)];
   const [all, old = '', now = ''] = mark;
   const name = (old + now).toLowerCase();
   const rest = line.slice(all.length).trim();
   if (name === 'endgroup' || (rest === '' && name !== 'error')) return [];
-  return [capped(`${LEVELS[name] ?? ''}${rest}`, MAX_LINE_CHARS)];
+  return [capText(`${LEVELS[name] ?? ''}${rest}`, MAX_LINE_CHARS)];
 }
 
 /** Keeps the final state of a progress bar, which redraws its line after each carriage return. */

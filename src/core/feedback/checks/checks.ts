@@ -1,8 +1,8 @@
 import { MINUTE_MS } from '../../countdown.ts';
-import { grouped } from '../../grouped.ts';
+import { groupByKey } from '../../grouped.ts';
 import { hashId, type TaskId } from '../../tasks/ids.ts';
 import { cleanTitle } from '../../text/clean.ts';
-import { capped, namesOf } from '../../text/phrase.ts';
+import { capText, namesOf } from '../../text/phrase.ts';
 import type { FeedbackRound } from '../memory.ts';
 import type { CheckNow, ChecksNow } from '../pull-request-now.ts';
 
@@ -56,7 +56,7 @@ const STARTS_WITHIN_MS = 10 * MINUTE_MS;
 
 /** Judges the checks of a head. Runs of Ralph's own workflow are left out. */
 export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedChecks {
-  const groups = [...grouped(withoutOwnAndSkipped(head, own), checkKey).values()].flatMap(groupOf);
+  const groups = [...groupByKey(withoutOwnAndSkipped(head, own), checkKey).values()].flatMap(groupOf);
   const newest = (result: CheckNow['result']): readonly CheckNow[] =>
     groups.map(({ last }) => last).filter((check) => check.result === result);
   const failed = groups.filter(({ last, isFlaky }) => last.result === 'failed' && !isFlaky).map(({ last }) => last);
@@ -154,7 +154,7 @@ interface Group {
 
 /** Judges the runs of one check, oldest first. Runs are grouped by event, because a check that passes for a push may fail for the pull request. */
 function groupOf(runs: readonly CheckNow[]): readonly Group[] {
-  const groups = [...grouped(runs, ({ workflow }) => workflow?.event ?? '').values()].flatMap(groupOfEvent);
+  const groups = [...groupByKey(runs, ({ workflow }) => workflow?.event ?? '').values()].flatMap(groupOfEvent);
   return groups.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, 1);
 }
 
@@ -223,5 +223,5 @@ export function describeIgnoredChecks({ alsoOnBase, flaky, unreadable }: ChecksS
 
 /** Quotes names after cleaning and cutting them, because anybody can name a check freely. */
 function quoteNames(names: readonly string[]): string {
-  return namesOf(names.map((name) => `"${capped(cleanTitle(name).text, MAX_NAME_CHARS)}"`));
+  return namesOf(names.map((name) => `"${capText(cleanTitle(name).text, MAX_NAME_CHARS)}"`));
 }

@@ -1,4 +1,4 @@
-import { cut } from '../../text/phrase.ts';
+import { cutText } from '../../text/phrase.ts';
 import { SECOND_MS } from '../../countdown.ts';
 
 /** Maximum number of lines kept from the end of a log. */
@@ -35,7 +35,7 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
     const { at, text } = splitTimestamp(bare(line));
     // A line without a timestamp belongs to the step of the line before.
     if (at !== null) isOfStep = (from === null || at >= from) && (to === null || at < to + SECOND_MS);
-    const kept = text.length > MAX_LINE_CHARS ? `${withoutCutWord(cut(text, MAX_LINE_CHARS))}…` : text;
+    const kept = text.length > MAX_LINE_CHARS ? `${withoutCutWord(cutText(text, MAX_LINE_CHARS))}…` : text;
     keep(ofAll, kept);
     if (isOfStep) keep(ofStep, kept);
   }

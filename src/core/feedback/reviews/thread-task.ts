@@ -2,7 +2,7 @@ import { withoutCommand } from '../../people/command.ts';
 import type { Task, TaskComment } from '../../tasks/task.ts';
 import { findUnseen, plainBlanks, plainLines } from '../../text/cleaned.ts';
 import { cleanText } from '../../text/clean.ts';
-import { capped, flatten, oneLine } from '../../text/phrase.ts';
+import { capText, flattenText, oneLine } from '../../text/phrase.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { PullRequestNow, ThreadNow } from '../pull-request-now.ts';
 import { FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from '../subject.ts';
@@ -98,7 +98,7 @@ function feedbackTask({
 
 /** Returns the end of a long path, which identifies it best and leaves room for words in a title. */
 function endOfPath(path: string): string {
-  const name = [...flatten(path)];
+  const name = [...flattenText(path)];
   return name.length <= MAX_NAME_CHARS ? name.join('') : `…${name.slice(1 - MAX_NAME_CHARS).join('')}`;
 }
 
@@ -149,7 +149,7 @@ function hunkPart(hunk: string): readonly string[] {
     chars += line.length + 1;
     return chars > MAX_HUNK_CHARS;
   });
-  const kept = lines.slice(first + 1).join('\n') || capped(lines.at(-1) ?? '', MAX_HUNK_CHARS);
+  const kept = lines.slice(first + 1).join('\n') || capText(lines.at(-1) ?? '', MAX_HUNK_CHARS);
   if (kept === '') return [];
   const longest = Math.max(2, ...[...kept.matchAll(/`+/g)].map(([marks]) => marks.length));
   const fence = '`'.repeat(longest + 1);
@@ -168,7 +168,7 @@ function newestComments({ conversation }: AskedThread): readonly TaskComment[] {
   for (const { by, text, isOurs } of conversation.toReversed()) {
     const words = visibleText(text, MAX_COMMENT_CHARS);
     if (words.length > left) break;
-    if (words !== '') kept.unshift({ by: isOurs ? 'Ralph' : flatten(by), text: words });
+    if (words !== '') kept.unshift({ by: isOurs ? 'Ralph' : flattenText(by), text: words });
     left -= words.length;
   }
   return kept;
@@ -178,7 +178,7 @@ function newestComments({ conversation }: AskedThread): readonly TaskComment[] {
 function visibleText(text: string, maxChars: number): string {
   const clean = cleanText(withoutCommand(text)).text.trim();
   // A cut may open markup that was closed and hide text, so the text is cleaned again.
-  return clean.length <= maxChars ? clean : cleanText(capped(clean, maxChars)).text.trim();
+  return clean.length <= maxChars ? clean : cleanText(capText(clean, maxChars)).text.trim();
 }
 
 /** Returns code without invisible characters. */

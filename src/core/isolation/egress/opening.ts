@@ -1,5 +1,5 @@
 import { parseAddress } from '../addresses.ts';
-import { parseTarget, type Target } from '../hosts.ts';
+import { parseTarget, type HostAndPort } from '../hosts.ts';
 
 /** The kind of a connection by its first bytes. `more`: undecided until `needed` bytes have arrived. `name`: the raw server name of a TLS ClientHello; null if it has none. */
 export type Opening =
@@ -107,7 +107,10 @@ function reader(bytes: Uint8Array): Reader {
 }
 
 /** Returns null if an opening is for the requested host; otherwise the suffix that the host gets in reports, such as ` as other.example`. */
-export function mismatchSuffix(opening: Exclude<Opening, { kind: 'more' }>, { host, port }: Target): string | null {
+export function mismatchSuffix(
+  opening: Exclude<Opening, { kind: 'more' }>,
+  { host, port }: HostAndPort,
+): string | null {
   switch (opening.kind) {
     case 'tls':
       // A connection to an address needs no server name, but some programs send the address as one.

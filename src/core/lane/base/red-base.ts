@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findErrors, fingerprintOf } from '../../analysis/analysis.ts';
 import { MAX_NEWLY_RED, type Verification } from '../../evidence.ts';
 import type { Immutable } from '../../policy.ts';
-import { capped } from '../../text/phrase.ts';
+import { capText } from '../../text/phrase.ts';
 
 /** Maximum number of distinct failures of one verification that are compared; later ones are ignored. */
 const MAX_FAILURES = 20;
@@ -66,7 +66,7 @@ const DURATION = /[ (\t]+\d+(?:[.,]\d+)?\s?(?:ns|µs|ms|s|sec(?:onds)?|m|min)\)?
 
 function failureOf(line: string): Failure {
   const text = line.replace(DURATION, '').trim();
-  return { text: capped(text, MAX_SHOWN_CHARS), fingerprint: fingerprintOf(text) };
+  return { text: capText(text, MAX_SHOWN_CHARS), fingerprint: fingerprintOf(text) };
 }
 
 /** Describes a base on which `verify` fails, or returns null if it passes. The output must be redacted. */

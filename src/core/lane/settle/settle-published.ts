@@ -5,7 +5,7 @@ import { progressOf, withEach } from '../../tasks/queue.ts';
 import { hasNoAttemptsLeft } from '../../tasks/stepping-aside.ts';
 import { isFinished } from '../../tasks/task.ts';
 import { type CircuitFacts, recordInCircuit } from '../circuit.ts';
-import { type LaneState, MAX_REFUSAL_CHARS, type Published } from '../state/state.ts';
+import { type LaneState, MAX_REFUSAL_CHARS, type PublishedLane } from '../state/state.ts';
 
 /** Returns the state with the commit at which tasks were done, which is known only after `settle`. */
 export function recordDoneCommit(state: LaneState, taskIds: readonly TaskId[], commit: string): LaneState {
@@ -13,7 +13,7 @@ export function recordDoneCommit(state: LaneState, taskIds: readonly TaskId[], c
 }
 
 /** Returns the state with the head of the remote branch. */
-export function recordPublished(state: LaneState, published: Published): LaneState {
+export function recordPublished(state: LaneState, published: PublishedLane): LaneState {
   return state.lastRun === null ? state : { ...state, lastRun: { ...state.lastRun, published } };
 }
 

@@ -9,7 +9,7 @@ import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { progressOf } from '../../tasks/queue.ts';
 import { type Aside, progressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
-import { capped } from '../../text/phrase.ts';
+import { capText } from '../../text/phrase.ts';
 import { holdForBase } from '../verification.ts';
 import { agentAnswered, type CircuitView, noSignals, pushSignals, type Signals, viewCircuit } from '../circuit.ts';
 import type { IterationFacts } from '../verdict/claims.ts';
@@ -25,7 +25,7 @@ import {
 } from '../session.ts';
 import { probeOrCloseCircuit, withTask } from './settle-circuit.ts';
 import { type LaneState, type LastIteration, MAX_BESIDE } from '../state/state.ts';
-import { judge, type Judgement, type Verdict } from '../verdict/verdict.ts';
+import { judgeIteration, type Judgement, type Verdict } from '../verdict/verdict.ts';
 import { chargeCall, chargeUsage } from '../windows.ts';
 
 /** The state after an iteration, with its verdict. */
@@ -35,7 +35,7 @@ export interface Settled {
 }
 
 /** The start of an iteration: its agent, its task, and the content of the work tree. */
-export interface Call {
+export interface IterationStart {
   readonly taskId: TaskId;
   readonly tree: string;
   readonly agent: AgentName;
@@ -45,12 +45,12 @@ export interface Call {
  * Returns the state when a call starts: charged, the task in progress, the session kept or given up (`session` is what
  * to resume, null for a fresh one), a circuit under `circuit-auto-reset` closed.
  */
-export function beginIteration(state: LaneState, call: Call, policy: Policy, now: number): LaneState {
+export function beginIteration(state: LaneState, call: IterationStart, policy: Policy, now: number): LaneState {
   return chargeCallAt(beginSteps(state, call, policy, now), policy, now);
 }
 
 /** Returns the state when an iteration starts whose pipeline makes the calls: nothing is charged yet. */
-export function beginSteps(state: LaneState, call: Call, policy: Policy, now: number): LaneState {
+export function beginSteps(state: LaneState, call: IterationStart, policy: Policy, now: number): LaneState {
   const before = progressOf(state.tasks, call.taskId);
   const ready = resetUnfitSession(
     probeOrCloseCircuit(inTurnOf(state, call.agent, policy, now), policy, now),
@@ -98,8 +98,8 @@ export function bookCallUsage(state: LaneState, { startedAt, endedAt, tokens, co
 }
 
 /** Returns the new state and the verdict for one iteration's facts. Deterministic. */
-export function settle(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Settled {
-  const judged = judge(state, facts, policy);
+export function settleIteration(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Settled {
+  const judged = judgeIteration(state, facts, policy);
   const { agentFailed } = judged.verdict;
   const providers = providersAfter(state, { ...facts, agentFailed }, policy, now);
   const isHanded = isLeftToOtherAgent({ ...facts, agentFailed }, providers, policy, now);
@@ -146,7 +146,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
 function withheldWords({ withheldHere = [] }: IterationFacts['evidence']): Pick<LastIteration, 'withheld'> {
   return withheldHere.length === 0
     ? {}
-    : { withheld: withheldHere.map(({ path, why }) => capped(`${path}: ${why}`, 300)) };
+    : { withheld: withheldHere.map(({ path, why }) => capText(`${path}: ${why}`, 300)) };
 }
 
 /** Returns the state at the end of a run that worked. A streak that ended this run does not end the next one before its first call. */

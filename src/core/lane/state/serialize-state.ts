@@ -1,8 +1,8 @@
 import { newestItems, withShorterWords } from '../../feedback/memory.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import { isBegun, isFinished, type TaskProgress } from '../../tasks/task.ts';
-import { capped } from '../../text/phrase.ts';
-import type { Change } from '../change.ts';
+import { capText } from '../../text/phrase.ts';
+import type { BranchChange } from '../change.ts';
 import { MAX_LEDGER_DAYS } from '../ledger.ts';
 import { MAX_TRANSITIONS } from '../session.ts';
 import { bytesOf, type LaneState, MAX_DONE_IDS, MAX_STATE_BYTES } from './state.ts';
@@ -78,8 +78,8 @@ const prunings: readonly ((state: Stored) => Stored)[] = [
   }),
 ];
 
-function withShortShares(change: Change): Change {
-  const shorter = (words: string | null): string | null => (words === null ? null : capped(words, 100));
+function withShortShares(change: BranchChange): BranchChange {
+  const shorter = (words: string | null): string | null => (words === null ? null : capText(words, 100));
   const tasks = Object.entries(change.tasks).map(([id, share]) => {
     const { commits, summary, question, recommendation } = share;
     const said = { summary: shorter(summary), question: shorter(question), recommendation: shorter(recommendation) };
@@ -88,7 +88,7 @@ function withShortShares(change: Change): Change {
   return { ...change, tasks: Object.fromEntries(tasks) };
 }
 
-function withFewerLeftOut({ leftOut, leftOutMore }: Change): Pick<Change, 'leftOut' | 'leftOutMore'> {
+function withFewerLeftOut({ leftOut, leftOutMore }: BranchChange): Pick<BranchChange, 'leftOut' | 'leftOutMore'> {
   const kept = leftOut.slice(0, 10);
   return { leftOut: kept, leftOutMore: leftOutMore + leftOut.length - kept.length };
 }

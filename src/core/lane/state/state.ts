@@ -6,7 +6,7 @@ import { feedbackSchema, noFeedback } from '../../feedback/memory.ts';
 import { openStepSchema, outcomeKinds, passingLimits } from '../../outcome.ts';
 import { MAX_NOTIFICATIONS, MAX_NOTIFICATIONS_PER_DAY, notificationSchema } from '../../people/notifications.ts';
 import { noStepMemory, stepMemorySchema } from '../../pipeline/step-record.ts';
-import { count, type Immutable, instant } from '../../policy.ts';
+import { countSchema, type Immutable, instantSchema } from '../../policy.ts';
 import { hintCodes } from '../../prompt/hints.ts';
 import { type LaneId, storedTaskId, type TaskId } from '../../tasks/ids.ts';
 import { type TaskProgress, taskProgressSchema } from '../../tasks/task.ts';
@@ -44,7 +44,7 @@ const publishedSchema = z.object({
 });
 
 /** The published part of the lane: the tip of its remote branch, and its pull request. */
-export type Published = Immutable<z.infer<typeof publishedSchema>>;
+export type PublishedLane = Immutable<z.infer<typeof publishedSchema>>;
 
 /** Maximum number of branches, stashes and similar work outside of the work tree that the next prompt names. */
 export const MAX_BESIDE = 5;
@@ -52,7 +52,7 @@ export const MAX_BESIDE = 5;
 const lastIterationSchema = z.object({
   taskId: storedTaskId.nullable(),
   progress: z.boolean(),
-  fileCount: count,
+  fileCount: countSchema,
   /** Content of the work tree at its end. */
   tree: objectId,
   /** Newest verification of `tree`, which an iteration without changes inherits. */
@@ -69,7 +69,7 @@ const lastIterationSchema = z.object({
 
 export type LastIteration = Immutable<z.infer<typeof lastIterationSchema>>;
 
-const parkedAt = { resumeAt: instant, taskId: storedTaskId.nullable(), branchHead: objectId.nullable() };
+const parkedAt = { resumeAt: instantSchema, taskId: storedTaskId.nullable(), branchHead: objectId.nullable() };
 
 export const verificationRecordSchema = z.object({
   commit: objectId,
@@ -89,8 +89,8 @@ const bodySchema = z.object({
   version: z.literal(STATE_VERSION),
   lane: z.string().max(120),
   /** Grows by one with every save; the higher of two copies is the newer. */
-  sequence: count,
-  savedAt: instant,
+  sequence: countSchema,
+  savedAt: instantSchema,
   signals: signalsSchema,
   /** The agent of `session`, whose turn it is; null before the first turn. */
   agent: z.enum(AGENT_NAMES).nullable(),
@@ -100,7 +100,7 @@ const bodySchema = z.object({
   /** State of the agents' providers. */
   providers: providersSchema,
   /** The encrypted transcripts of `session` and `resting` that were kept with this state; any file with another hash is rejected. */
-  transcript: z.object({ sha256: hash, bytes: count }).nullable(),
+  transcript: z.object({ sha256: hash, bytes: countSchema }).nullable(),
   /** Everything that the lane knows about each task. */
   tasks: z.record(storedTaskId, taskProgressSchema),
   /** True if a person retried all tasks that their file marks as failed or blocked; the next run finds out which. */
@@ -114,16 +114,16 @@ const bodySchema = z.object({
       z.object({ reason: z.literal('step_circuit'), step: openStepSchema, ...parkedAt }),
     ])
     .nullable(),
-  pause: z.object({ by: word, at: instant }).nullable(),
+  pause: z.object({ by: word, at: instantSchema }).nullable(),
   /** Number of the newest order that this state has obeyed. */
-  ordersApplied: count,
+  ordersApplied: countSchema,
   /** Newest last. */
   ledger: z.array(ledgerDaySchema).max(MAX_LEDGER_DAYS),
   /** Newest last. */
   transitions: z.array(transitionSchema).max(MAX_TRANSITIONS),
   /** The end of the last run that worked. */
   lastRun: z
-    .object({ outcome: z.enum(outcomeKinds), reason: word, at: instant, published: publishedSchema.nullable() })
+    .object({ outcome: z.enum(outcomeKinds), reason: word, at: instantSchema, published: publishedSchema.nullable() })
     .nullable(),
   /** The last iteration for the next prompt; composed by us, free of agent prose. */
   lastIteration: lastIterationSchema.nullable(),
@@ -139,7 +139,7 @@ const bodySchema = z.object({
   refusedPush: z
     .object({
       why: z.string().max(MAX_REFUSAL_CHARS),
-      at: instant,
+      at: instantSchema,
       /** Set if a probe was accepted before the push failed: the server is not probed again for a day. */
       unprobed: z.literal(true).optional(),
     })
@@ -148,7 +148,7 @@ const bodySchema = z.object({
   /** Notifications that people have not settled yet, oldest first. */
   notified: z.array(notificationSchema).max(MAX_NOTIFICATIONS),
   /** Instants of notifications, newest last; absent in the earliest states of version 5. */
-  notifiedAt: z.array(instant).max(MAX_NOTIFICATIONS_PER_DAY).default([]),
+  notifiedAt: z.array(instantSchema).max(MAX_NOTIFICATIONS_PER_DAY).default([]),
   /** Data that the pipeline's steps leave to the next run; absent in states from before pipelines. */
   steps: stepMemorySchema.default(noStepMemory),
   /** Requests of people and CI on the pull request. */

@@ -3,7 +3,7 @@ import type { Analysis } from '../../analysis/analysis.ts';
 import type { Evidence } from '../../evidence.ts';
 import { CONFLICT_TASK, isFeedback } from '../../feedback/subject.ts';
 import { askedAgent, failingSteps } from '../../pipeline/step-record.ts';
-import { count, type Immutable, type Policy } from '../../policy.ts';
+import { countSchema, type Immutable, type Policy } from '../../policy.ts';
 import type { HintCode } from '../../prompt/hints.ts';
 import { leftOutReason } from '../../review/left-out.ts';
 import { isTestFile } from '../../review/test-files.ts';
@@ -52,7 +52,7 @@ export const verdictSchema = z.object({
   vetoes: z.array(z.string()),
   /** Denied commands that consist of allowed parts, as advice to the user. */
   advice: z.array(z.string()),
-  countedDenials: count,
+  countedDenials: countSchema,
   circuit: z.enum(circuitWords),
 });
 
@@ -75,7 +75,7 @@ export interface Judgement {
 }
 
 /** Judges an iteration by its evidence; claims only count if nothing contradicts them. */
-export function judge(state: LaneState, facts: IterationFacts, policy: Policy): Judgement {
+export function judgeIteration(state: LaneState, facts: IterationFacts, policy: Policy): Judgement {
   const { analysis, evidence } = facts;
   const verification = verificationAfter(state, evidence);
   const changed = changedContent(evidence);

@@ -30,7 +30,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 };
 
 /** Values by the names of environment variables. */
-export type Variables = Readonly<Record<string, string>>;
+export type StepVariables = Readonly<Record<string, string>>;
 
 /** A text with its variables replaced, and the names of those without value or default. */
 interface Expanded {
@@ -52,7 +52,7 @@ const SETS_ANYTHING = /(?:^|[\s;&|({])(?:source|\.|eval)\s/m;
 const QUOTED_HERE_DOCUMENT = /<<-?\s*['"\\]/;
 
 /** Returns the variables that a command uses as `${NAME}` and that are set neither for the step nor by the command. Empty if that cannot be determined. */
-export function unsetVariablesIn(command: string, variables: Variables): readonly string[] {
+export function unsetVariablesIn(command: string, variables: StepVariables): readonly string[] {
   if (SETS_ANYTHING.test(command) || QUOTED_HERE_DOCUMENT.test(command)) return [];
   const { names, words } = scanShell(command);
   const isSet = (name: string): boolean => Object.hasOwn(variables, name) || GIVEN.test(name) || sets(words, name);
@@ -128,7 +128,7 @@ export function isReference(text: string): boolean {
 }
 
 /** Replaces `${NAME}` and `${NAME:-default}`. An unknown variable becomes its default or nothing; values are not expanded again. */
-export function expandVariables(text: string, variables: Variables): Expanded {
+export function expandVariables(text: string, variables: StepVariables): Expanded {
   const missing: string[] = [];
   const expanded = text.replace(
     // A default ends at the next reference, so that a text with many unclosed references is scanned only once.

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { nearest } from '../../text/nearest.ts';
+import { nearestName } from '../../text/nearest.ts';
 import { oneLine } from '../../text/phrase.ts';
 import { BREAKER_KEYS, configSchemas, FILE_KEYS, STEP_KEYS } from '../file-schema.ts';
 import { stepKinds } from '../pipeline.ts';
@@ -31,7 +31,7 @@ export function wrongBySchema(issues: readonly z.core.$ZodIssue[], data: unknown
 function wordsOf(issue: z.core.$ZodIssue, value: unknown): string {
   // A union on `type` fails only if the step's type is unknown.
   if (issue.code === 'invalid_union' && issue.path.at(-1) === 'type') {
-    const near = typeof value === 'string' ? nearest(value, stepKinds) : null;
+    const near = typeof value === 'string' ? nearestName(value, stepKinds) : null;
     const hint = near === null ? '' : `: did you mean "${near}"?`;
     return `is ${describeValue(value)}, not a type of step (${stepKinds.join(', ')})${hint}`;
   }
@@ -56,7 +56,7 @@ function unknownKey(key: string, path: readonly PropertyKey[], data: unknown): s
   const ofConfig = path.length === 2 ? configKeys(valueAt(data, path)) : [];
   const quoted = `\`${oneLine(key, 60)}\``;
   if (ofConfig.includes(key)) return `${quoted} belongs in \`config\` of the step`;
-  const near = nearest(key, known);
+  const near = nearestName(key, known);
   return `${quoted} is not known here${near === null ? '' : `: did you mean \`${near}\`?`}`;
 }
 

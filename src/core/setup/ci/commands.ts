@@ -3,7 +3,7 @@
  * anything else that tests may need, `slow` is a test that needs more than a clean clone, `change` changes the project
  * itself, and `aside` proves nothing.
  */
-export type Purpose = 'tool' | 'install' | 'build' | 'test' | 'slow' | 'check' | 'before' | 'change' | 'aside';
+export type CommandPurpose = 'tool' | 'install' | 'build' | 'test' | 'slow' | 'check' | 'before' | 'change' | 'aside';
 
 /** Splits a step's script into commands; null for a shell program, which no line of `verify` can repeat. */
 export function commandsOfScript(script: string): readonly string[] | null {
@@ -37,7 +37,7 @@ function hasOpenQuote(line: string): boolean {
 const MANAGER = String.raw`(?:npm|pnpm|yarn|bun|poetry|composer|uv|cargo|bundle|deno|mix|pip)`;
 
 /** Patterns for the purposes; the first one that matches a command counts. */
-const PURPOSES: readonly (readonly [Purpose, RegExp])[] = [
+const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ['aside', /GITHUB_(?:OUTPUT|STEP_SUMMARY)/],
   ['tool', /GITHUB_(?:ENV|PATH)/],
   [
@@ -84,7 +84,7 @@ const PURPOSES: readonly (readonly [Purpose, RegExp])[] = [
 ];
 
 /** Returns the purpose of a command; for several commands in one line, the purpose that comes first in this order. */
-export function purposeOf(command: string): Purpose {
+export function purposeOf(command: string): CommandPurpose {
   const parts = command
     .split(/ && | ; |;\s*(?:then|else|do|fi|done)\b\s*/)
     .map((part) => part.trim().replace(VARIABLES, ''))
@@ -96,7 +96,7 @@ export function purposeOf(command: string): Purpose {
       pattern.test(purpose === 'check' || purpose === 'slow' ? bare : part);
     return PURPOSES.find(isMet)?.[0] ?? 'before';
   });
-  const order: readonly Purpose[] = ['aside', 'change', 'test', 'slow', 'check', 'build', 'install', 'tool'];
+  const order: readonly CommandPurpose[] = ['aside', 'change', 'test', 'slow', 'check', 'build', 'install', 'tool'];
   return order.find((purpose) => purposes.includes(purpose)) ?? 'before';
 }
 

@@ -1,5 +1,5 @@
 import type { CiProposal, Stack, Unread } from '../project.ts';
-import { openVariables, programsOf, purposeOf, type Purpose } from './commands.ts';
+import { openVariables, programsOf, purposeOf, type CommandPurpose } from './commands.ts';
 import { containerNotes, stepsOnRunner } from './containers.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
 import { renderVerifyLine, renderVerifyLines, renderSetUpSteps, renderSetUpCommand } from './render.ts';
@@ -75,7 +75,7 @@ export function unreadTests(jobs: readonly CiJob[]): readonly Unread[] {
 
 interface Purposeful {
   readonly command: CiCommand;
-  readonly purpose: Purpose;
+  readonly purpose: CommandPurpose;
 }
 
 /** The steps of a job, sorted by purpose. */
@@ -127,7 +127,7 @@ function planOf(job: CiJob): Plan {
 
 /** Returns the steps of the set-up without those that install what an earlier step has built. */
 function withoutProducts(steps: readonly CiStep[]): readonly CiStep[] {
-  const isOf = (step: CiStep, ...purposes: readonly Purpose[]): boolean =>
+  const isOf = (step: CiStep, ...purposes: readonly CommandPurpose[]): boolean =>
     step.kind === 'run' && purposes.includes(purposeOf(step.command.text));
   const built = flatten(steps).findIndex((step) => isOf(step, 'build'));
   const products = new Set(
@@ -150,7 +150,7 @@ function flatten(steps: readonly CiStep[]): readonly CiStep[] {
   return steps.flatMap((step) => (step.kind === 'local' ? flatten(step.steps) : [step]));
 }
 
-function isTest(purpose: Purpose): boolean {
+function isTest(purpose: CommandPurpose): boolean {
   return purpose === 'test' || purpose === 'slow';
 }
 
@@ -274,7 +274,7 @@ function offersOf(
   return all.flatMap((check, at) => {
     const purpose = purposeOf(check.text);
     if (!['check', 'test', 'slow'].includes(purpose) || given.texts.includes(check.text)) return [];
-    const builds: readonly Purpose[] = isTest(purpose) ? ['install', 'build', 'before'] : ['install'];
+    const builds: readonly CommandPurpose[] = isTest(purpose) ? ['install', 'build', 'before'] : ['install'];
     const needed = all.slice(0, at).filter(({ text }) => builds.includes(purposeOf(text)));
     // A build with other options replaces what verify built, so all of its commands count.
     const isNew = ({ text }: CiCommand): boolean => !given.texts.includes(text);
@@ -288,7 +288,7 @@ function commandsByFolder(commands: readonly Purposeful[], offered: readonly str
   const folders = [...new Set(commands.map(({ command }) => command.folder))];
   return new Map(
     folders.map((folder) => {
-      const joined = (...purposes: readonly Purpose[]): string | null =>
+      const joined = (...purposes: readonly CommandPurpose[]): string | null =>
         unique(
           commands
             .filter((one) => one.command.folder === folder && purposes.includes(one.purpose))

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { parseJson, valueOf } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
-import { grouped } from '../../grouped.ts';
+import { groupByKey } from '../../grouped.ts';
 import { safeKey } from './prd-entries.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskState } from '../task.ts';
-import { cut, sentence } from '../../text/phrase.ts';
+import { cutText, completeSentence } from '../../text/phrase.ts';
 
 type State = TaskState;
 
@@ -107,7 +107,7 @@ function beadsById(document: string): {
       problems.push({
         line,
         column: parsed.problems[0]?.column ?? null,
-        message: `not valid JSON: ${sentence(parsed.problems[0]?.message ?? '')} This line is not read`,
+        message: `not valid JSON: ${completeSentence(parsed.problems[0]?.message ?? '')} This line is not read`,
         hidesTasks: true,
       });
       continue;
@@ -223,7 +223,7 @@ function dependencies(
   const linked = (bead: Bead, wanted: (type: string) => boolean): readonly string[] =>
     bead.dependencies.filter(({ type }) => wanted(type)).map((link) => link.depends_on_id);
   const parentsOf = (bead: Bead): readonly string[] => linked(bead, (type) => type === 'parent-child');
-  const children = grouped(
+  const children = groupByKey(
     work.flatMap((bead) => parentsOf(bead).map((parent) => ({ parent, id: bead.id }))),
     ({ parent }) => parent,
   );
@@ -278,5 +278,5 @@ function idOf(key: string): TaskId {
 }
 
 function shown(key: string): string {
-  return JSON.stringify(cut(cleanTitle(key).text, 80));
+  return JSON.stringify(cutText(cleanTitle(key).text, 80));
 }

@@ -1,5 +1,5 @@
 import type { FileTask } from './form/root-plan.ts';
-import { progressOf, untouched } from '../queue.ts';
+import { progressOf, untouchedProgress } from '../queue.ts';
 import { isBegun, isFinished, withoutIssue, type Task, type TaskProgress, type TaskState } from '../task.ts';
 import type { TaskId } from '../ids.ts';
 
@@ -77,7 +77,8 @@ export function fileProgress(
     // Tasks that this lane did itself have attempts, or at least a commit.
     if ((known.attempts === 0 && known.doneCommit === null) || isUndone) {
       own.delete(id);
-      if (state !== 'todo') ofFile.push([id, { ...untouched, state: retried === true ? 'todo' : state, retried }]);
+      if (state !== 'todo')
+        ofFile.push([id, { ...untouchedProgress, state: retried === true ? 'todo' : state, retried }]);
     } else if (state === 'done') own.set(id, { ...known, state, unmarked: undefined, retried: undefined });
     else own.set(id, { ...known, unmarked: isFinished(known) ? known.unmarked : undefined, retried });
   }

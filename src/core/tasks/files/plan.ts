@@ -1,7 +1,7 @@
 import { parseChecklist, type ChecklistItem } from '../../../markdown/checklist.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
-import { grouped } from '../../grouped.ts';
+import { groupByKey } from '../../grouped.ts';
 import { NORMAL_PRIORITY, priorityOfHeading } from '../priority.ts';
 import { hashId, taskIdOfEntry, taskIdOfIssue, type TaskId } from '../ids.ts';
 import { dependenciesOfText } from '../text-dependencies.ts';
@@ -187,7 +187,7 @@ function duplicates(items: readonly PlanBox[]): readonly Problem[] {
 function dependenciesIn(
   items: readonly PlanBox[],
 ): (item: PlanBox) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
-  const nested = grouped(
+  const nested = groupByKey(
     items.filter(({ around }) => around.length > 0),
     ({ around }) => around.at(-1),
   );

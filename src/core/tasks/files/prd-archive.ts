@@ -7,9 +7,9 @@ import {
   layoutOfJson,
   rawOf,
   renderJsonValue,
-  transplant,
+  transplantText,
 } from '../../../json/edit.ts';
-import { itemsOf, member, valueOf, type JsonNode } from '../../../json/parse.ts';
+import { itemsOf, findMember, valueOf, type JsonNode } from '../../../json/parse.ts';
 import { parsePrdJson, PRD_ARCHIVE_PATH, type PrdList, prdLists, type TaskProblem } from './form/root-plan.ts';
 import { dependencyKeys, idsByKey } from './prd.ts';
 import { nameOfNode, parsePrdFile, type PrdEntry } from './prd-entries.ts';
@@ -67,7 +67,7 @@ export function archiveObstacle(archive: string | null): TaskProblem | null {
   if (parsed.kind === 'malformed')
     return problem(parsed.problems[0] ?? null, `not valid JSON: ${parsed.problems[0]?.message ?? ''}`);
   if (parsed.root.type !== 'object') return problem(null, `it is ${nameOfNode(parsed.root)}, not an object`);
-  const noArray = prdLists.find((list) => (member(parsed.root, list)?.type ?? 'array') !== 'array');
+  const noArray = prdLists.find((list) => (findMember(parsed.root, list)?.type ?? 'array') !== 'array');
   return noArray === undefined ? null : problem(null, `\`${noArray}\` is not an array`);
 }
 
@@ -113,7 +113,7 @@ function appendEntries(
   const parsed = parsePrdJson(archive);
   if (entries.length === 0 || parsed.kind === 'malformed') return archive;
   const { root } = parsed;
-  const target = member(root, list);
+  const target = findMember(root, list);
   const layout = layoutOfJson(archive, root);
   if (target === null)
     return appendEntries(
@@ -127,10 +127,10 @@ function appendEntries(
   const to = { indent: childIndent(archive, target, layout), lineEnd: layout.lineEnd };
   const pieces = entries
     .filter(({ node }) => !there.has(JSON.stringify(valueOf(node))))
-    .map(({ node }) => transplant(rawOf(from.prd, node), { indent: indentAt(from.prd, node.offset) }, to));
+    .map(({ node }) => transplantText(rawOf(from.prd, node), { indent: indentAt(from.prd, node.offset) }, to));
   return pieces.length === 0 ? archive : applyEdits(archive, [appendChildren(archive, target, pieces, layout)]);
 }
 
 function listsOf(root: JsonNode): readonly JsonNode[] {
-  return prdLists.flatMap((list) => member(root, list) ?? []);
+  return prdLists.flatMap((list) => findMember(root, list) ?? []);
 }

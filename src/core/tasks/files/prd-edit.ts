@@ -1,5 +1,5 @@
 import { appendChildren, applyEdits, childIndent, layoutOfJson, renderJsonValue } from '../../../json/edit.ts';
-import { itemsOf, member, type JsonNode } from '../../../json/parse.ts';
+import { itemsOf, findMember, type JsonNode } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
 import { type AddedTask, type NewTask, parsePrdJson, type PrdList, prdLists } from './form/root-plan.ts';
 import { parsePrd } from './prd.ts';
@@ -73,7 +73,7 @@ export function addToPrd(
 /** Returns the list that is used; of two, the one with entries. */
 function listFor(root: JsonNode): { readonly list: PrdList; readonly node: JsonNode } | null {
   const lists = prdLists.flatMap((list) => {
-    const node = member(root, list);
+    const node = findMember(root, list);
     return node?.type === 'array' ? [{ list, node }] : [];
   });
   return lists.find(({ node }) => itemsOf(node).length > 0) ?? lists[0] ?? null;
@@ -84,11 +84,11 @@ type Id = string | number;
 function newTask(id: Id, { title, body, priority, optional }: NewTask, neighbours: readonly JsonNode[]): object {
   const last = neighbours.at(-1);
   const bodyName =
-    last !== undefined && member(last, 'description') === null && member(last, 'details') !== null
+    last !== undefined && findMember(last, 'description') === null && findMember(last, 'details') !== null
       ? 'details'
       : 'description';
   const hasStatus = (status: string): boolean => neighbours.some((node) => textMember(node, 'status') === status);
-  const numbers = neighbours.some((node) => member(node, 'priority')?.type === 'number');
+  const numbers = neighbours.some((node) => findMember(node, 'priority')?.type === 'number');
   return {
     id,
     title,
@@ -120,7 +120,7 @@ function numberFor(priority: PriorityWord, neighbours: readonly JsonNode[]): num
 
 function highest(neighbours: readonly JsonNode[]): number {
   const numbers = neighbours
-    .map((node) => Number(member(node, 'priority')?.value))
+    .map((node) => Number(findMember(node, 'priority')?.value))
     .filter((number) => Number.isSafeInteger(number));
   return Math.max(0, ...numbers);
 }
@@ -145,7 +145,7 @@ function countedIds(
   readonly digits: number;
 }[] {
   return prdLists.flatMap((list) => {
-    const items = member(root, list);
+    const items = findMember(root, list);
     return (items === null ? [] : itemsOf(items)).flatMap((node) => {
       const [, prefix, digits] = /^(.*?)(\d{1,15})$/.exec(textMember(node, 'id') ?? '') ?? [];
       return prefix === undefined || digits === undefined
@@ -153,7 +153,7 @@ function countedIds(
         : [
             {
               list,
-              isNumber: member(node, 'id')?.type === 'number',
+              isNumber: findMember(node, 'id')?.type === 'number',
               prefix,
               number: Number(digits),
               digits: digits.length,

@@ -1,8 +1,8 @@
-import { itemsOf, member, membersOf, positionsIn, type JsonNode, type JsonPosition } from '../../../json/parse.ts';
+import { itemsOf, findMember, membersOf, positionsIn, type JsonNode, type JsonPosition } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
 import { parsePrdJson, type PrdList, prdLists, type TaskProblem } from './form/root-plan.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
-import { cut, sentence } from '../../text/phrase.ts';
+import { cutText, completeSentence } from '../../text/phrase.ts';
 
 /** An entry that is a task, with its place in the text. */
 export interface PrdEntry {
@@ -40,7 +40,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
       problems: parsed.problems.map((problem) => ({
         file: path,
         ...problem,
-        message: `not valid JSON: ${sentence(problem.message)} None of its tasks are read`,
+        message: `not valid JSON: ${completeSentence(problem.message)} None of its tasks are read`,
         hidesTasks: true,
       })),
     };
@@ -48,7 +48,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
   const at = (node: JsonNode): JsonPosition => position(node.offset);
   const { root } = parsed;
   const lists = prdLists
-    .flatMap((list) => ({ list, node: member(root, list) }))
+    .flatMap((list) => ({ list, node: findMember(root, list) }))
     .filter((found): found is { list: PrdList; node: JsonNode } => found.node !== null);
   if (lists.length === 0) {
     const what =
@@ -104,7 +104,7 @@ export function positionsInPrd(text: string): ReadonlyMap<TaskId, JsonPosition> 
 
 /** Returns a member that is a text or a number, as trimmed text; null if it is absent, empty or something else. */
 export function textMember(node: JsonNode, name: string): string | null {
-  const value = member(node, name);
+  const value = findMember(node, name);
   const text = value !== null && (value.type === 'string' || value.type === 'number') ? String(value.value).trim() : '';
   return text === '' ? null : text;
 }
@@ -194,5 +194,5 @@ function entryTitle(node: JsonNode): string {
 
 /** Returns text of the file for use in a message: one line, not too long. */
 export function quoteText(text: string): string {
-  return JSON.stringify(cut(cleanTitle(text).text, 80));
+  return JSON.stringify(cutText(cleanTitle(text).text, 80));
 }

@@ -1,5 +1,5 @@
-import { appendChildren, applyEdits, layoutOfJson, renderJsonValue, type Edit } from '../../../json/edit.ts';
-import { member, type JsonNode } from '../../../json/parse.ts';
+import { appendChildren, applyEdits, layoutOfJson, renderJsonValue, type JsonEdit } from '../../../json/edit.ts';
+import { findMember, type JsonNode } from '../../../json/parse.ts';
 import { progressOf } from '../queue.ts';
 import { shownProgress, type Task, type TaskProgress } from '../task.ts';
 import type { TaskId } from '../ids.ts';
@@ -37,7 +37,7 @@ export function markPrd(
   const prd = parsePrdFile('', text);
   if (prd.kind === 'unreadable') return null;
   const marked = new Map<TaskId, PrdMark>();
-  const edits: Edit[] = [];
+  const edits: JsonEdit[] = [];
   for (const entry of prd.entries) {
     const mark = marks.get(entry.id);
     const now = stateOfEntry(entry);
@@ -54,7 +54,7 @@ function editsOf(
   text: string,
   { node, list }: PrdEntry,
   { mark, word }: { readonly mark: PrdMark; readonly word: string },
-): readonly Edit[] {
+): readonly JsonEdit[] {
   const status = presentMember(node, 'status');
   const passes = presentMember(node, 'passes');
   const isDone = mark === 'done';
@@ -70,11 +70,11 @@ function editsOf(
 
 /** Returns a member unless it is missing or null; a state replaces null. */
 function presentMember(node: JsonNode, name: string): JsonNode | null {
-  const value = member(node, name);
+  const value = findMember(node, name);
   return value === null || value.type === 'null' ? null : value;
 }
 
-function replaced({ offset, length }: JsonNode, text: string): Edit {
+function replaced({ offset, length }: JsonNode, text: string): JsonEdit {
   return { offset, length, text };
 }
 
@@ -82,8 +82,8 @@ function added(
   text: string,
   node: JsonNode,
   { name, value }: { readonly name: string; readonly value: string | boolean },
-): Edit {
-  const empty = member(node, name);
+): JsonEdit {
+  const empty = findMember(node, name);
   if (empty !== null) return replaced(empty, JSON.stringify(value));
   const layout = layoutOfJson(text, node);
   const colon = layout.indent === null && !layout.spaced ? ':' : ': ';

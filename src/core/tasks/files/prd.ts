@@ -1,4 +1,4 @@
-import { itemsOf, member, valueOf, type JsonNode } from '../../../json/parse.ts';
+import { itemsOf, findMember, valueOf, type JsonNode } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
 import { nameOfNode, quoteText, parsePrdFile, safeKey, textMember, type PrdEntry } from './prd-entries.ts';
@@ -40,7 +40,7 @@ export function parsePrd(
       comments: [],
       priority: priorityOf(entry.node, note),
       dependsOn: dependenciesOf(entry.node, { idOfKey, archived }, note),
-      optional: member(entry.node, 'optional')?.value === true,
+      optional: findMember(entry.node, 'optional')?.value === true,
       obstacle: null,
     },
   }));
@@ -54,9 +54,9 @@ export function stateOfEntry(entry: PrdEntry): State {
 
 /** Returns the number of the issue that an entry is about, or null: `12`, `"#12"`, or the Go Ralph's `{ "number": 12 }`. */
 function issueOf(entry: JsonNode, note: Note): number | null {
-  const given = member(entry, 'issue');
+  const given = findMember(entry, 'issue');
   if (given === null || given.type === 'null') return null;
-  const node = member(given, 'number') ?? given;
+  const node = findMember(given, 'number') ?? given;
   const text = node.type === 'string' || node.type === 'number' ? String(node.value).trim() : '';
   const number = /^#?([1-9]\d{0,8})$/.exec(text)?.[1];
   if (number !== undefined) return Number(number);
@@ -80,7 +80,7 @@ export function dependencyKeys(
   note: Note,
 ): readonly { readonly key: string; readonly node: JsonNode }[] {
   return ['depends_on', 'dependsOn', 'dependencies'].flatMap((name) => {
-    const given = member(entry, name);
+    const given = findMember(entry, name);
     if (given === null || given.type === 'null') return [];
     return (given.type === 'array' ? itemsOf(given) : [given]).flatMap((node) => {
       if (node.type === 'string' || node.type === 'number') return [{ key: String(node.value).trim(), node }];
@@ -118,7 +118,7 @@ function stateOf({ list, node }: PrdEntry, note: Note): State {
 }
 
 function stateOfStatus(entry: JsonNode, note: Note): State | null {
-  const status = member(entry, 'status');
+  const status = findMember(entry, 'status');
   if (status === null || status.type === 'null') return null;
   const word =
     status.type === 'string'
@@ -136,7 +136,7 @@ function stateOfStatus(entry: JsonNode, note: Note): State | null {
 }
 
 function stateOfPasses(entry: JsonNode, note: Note): State | null {
-  const passes = member(entry, 'passes');
+  const passes = findMember(entry, 'passes');
   if (passes === null || passes.type === 'null') return null;
   if (passes.type === 'boolean') return passes.value === true ? 'done' : 'todo';
   note(passes, `\`passes\` is ${nameOfNode(passes)} and counts as false: expected true or false`);
@@ -144,7 +144,7 @@ function stateOfPasses(entry: JsonNode, note: Note): State | null {
 }
 
 function priorityOf(entry: JsonNode, note: Note): number {
-  const given = member(entry, 'priority');
+  const given = findMember(entry, 'priority');
   if (given === null || given.type === 'null') return NORMAL_PRIORITY;
   const text = given.type === 'string' || given.type === 'number' ? String(given.value).trim() : '';
   const number = /^\d+$/.test(text) ? Number(text) : priorityOfWord(text);
@@ -199,7 +199,7 @@ function titled(name: string, text: string | null): string | null {
 
 /** Returns the texts of a member: of a text or an array of texts; of anything else its JSON. */
 function listOf(entry: JsonNode, name: string): readonly string[] {
-  const given = member(entry, name);
+  const given = findMember(entry, name);
   if (given === null || given.type === 'null') return [];
   return (given.type === 'array' ? itemsOf(given) : [given])
     .map((node) => (node.type === 'string' ? String(node.value).trim() : JSON.stringify(valueOf(node))))

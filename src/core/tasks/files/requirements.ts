@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Immutable } from '../../policy.ts';
 import { tryJson } from '../../text/try-json.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
-import { cut } from '../../text/phrase.ts';
+import { cutText } from '../../text/phrase.ts';
 import { priorityWords } from '../priority.ts';
 
 /** The result of parsing an agent's task list. `problems` are sentences about entries that were left out. */
@@ -81,6 +81,6 @@ function parseEntry(
   if (title === '') return { kind: 'problem', problem: `Task ${String(number)} is left out: its title is empty.` };
   return {
     kind: 'task',
-    task: { ...parsed.data, title, body: cut(cleanText(parsed.data.body).text, MAX_BODY_CHARS).trim() },
+    task: { ...parsed.data, title, body: cutText(cleanText(parsed.data.body).text, MAX_BODY_CHARS).trim() },
   };
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { grouped } from '../../../core/grouped.ts';
+import { groupByKey } from '../../../core/grouped.ts';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { fromRoot, type Folder } from '../../../core/folder.ts';
 import { isLockFile } from '../../../core/review/test-files.ts';
@@ -10,7 +10,7 @@ import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import type { Inspection } from '../../inspection/inspection.ts';
-import { treeWith, type Change, type Objects } from '../../objects.ts';
+import { treeWith, type PathChange, type Objects } from '../../objects.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 
 /** The commits to merge, and the names of their branches. */
@@ -58,7 +58,7 @@ export async function mergeTrees(
     changesByPath(objects, lane.commit, merged.tree),
     changesByPath(objects, sides.fork, lane.commit),
   ]);
-  const judged = grouped(merged.conflicts, ({ path }) => path);
+  const judged = groupByKey(merged.conflicts, ({ path }) => path);
   // For files that need a person's permission to change, the base's version counts, unless only the lane changed the
   // file before.
   const kept = inspection.inspectPaths([...fromBase.values()]);
@@ -70,7 +70,7 @@ export async function mergeTrees(
     .map(([path, stages]) =>
       resolveConflict(path, stages, { fromLane: fromLane.get(path) ?? null, fromBase: fromBase.get(path) ?? null }),
     );
-  const put = async (tree: ObjectId, changes: readonly Change[]): Promise<ObjectId> =>
+  const put = async (tree: ObjectId, changes: readonly PathChange[]): Promise<ObjectId> =>
     changes.length === 0
       ? tree
       : await repository.withIndex('empty', (indexFile) =>
@@ -191,7 +191,7 @@ interface Resolution {
   readonly path: string;
   /** The kind of resolution. `base`: the base's version, since both cannot be in one file; `kept`: the version of the only side that has one. */
   readonly is: 'marked' | 'lock-file' | 'base' | 'beside' | 'kept' | 'gone';
-  readonly base: readonly Change[];
+  readonly base: readonly PathChange[];
 }
 
 /**
@@ -201,7 +201,7 @@ interface Resolution {
 function resolveConflict(
   path: string,
   stages: readonly Stage[],
-  { fromLane, fromBase }: { readonly fromLane: Change | null; readonly fromBase: Change | null },
+  { fromLane, fromBase }: { readonly fromLane: PathChange | null; readonly fromBase: PathChange | null },
 ): Resolution {
   const [ours, theirs] = ([2, 3] as const).map((wanted) => stages.find(({ stage }) => stage === wanted));
   // A lock file that one side removed is judged like any other file: a tool cannot know whether it is still wanted.
@@ -218,11 +218,11 @@ function resolveConflict(
   return { path, is: isText ? 'marked' : 'base', base: [versionOf(theirs)] };
 }
 
-function versionOf({ path, mode, id }: Stage): Change {
+function versionOf({ path, mode, id }: Stage): PathChange {
   return { path, oldMode: mode, newMode: mode, oldId: null, newId: id, insertions: null, deletions: null };
 }
 
-function reversed({ path, oldMode, newMode, oldId, newId }: Change): Change {
+function reversed({ path, oldMode, newMode, oldId, newId }: PathChange): PathChange {
   return { path, oldMode: newMode, newMode: oldMode, oldId: newId, newId: oldId, insertions: null, deletions: null };
 }
 
@@ -230,7 +230,7 @@ async function changesByPath(
   objects: Objects,
   before: ObjectId,
   after: ObjectId,
-): Promise<ReadonlyMap<string, Change>> {
+): Promise<ReadonlyMap<string, PathChange>> {
   return new Map((await objects.changesBetween(before, after)).map((change) => [change.path, change]));
 }
 

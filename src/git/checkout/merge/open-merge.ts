@@ -3,7 +3,7 @@ import { hasNewMarkers } from '../../../core/feedback/conflict/conflict-markers.
 import type { KeptAlone, Withheld } from '../../../ports/repository.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
 import { lookAtOf } from '../../inspection/review.ts';
-import { type Change, commitsOf, type Objects, treeWith } from '../../objects.ts';
+import { type PathChange, commitsOf, type Objects, treeWith } from '../../objects.ts';
 import {
   type Committer,
   commitTree,
@@ -65,7 +65,7 @@ export async function overlayTree(
 }
 
 /** Returns true if one path is a file where the other needs a folder, or vice versa. */
-function isInWay(path: string, { path: other, newId }: Change): boolean {
+function isInWay(path: string, { path: other, newId }: PathChange): boolean {
   return newId !== null && (path.startsWith(`${other}/`) || other.startsWith(`${path}/`));
 }
 
@@ -158,8 +158,8 @@ async function readMergedTexts(
 
 /** The changes that are committed of an open merge. `judged` are the agent's own; the others are the base's. */
 interface MergeChanges {
-  readonly all: readonly Change[];
-  readonly judged: readonly Change[];
+  readonly all: readonly PathChange[];
+  readonly judged: readonly PathChange[];
 }
 
 /** Returns what differs from the merge as it was laid. Files that equal the base branch count as unchanged. */

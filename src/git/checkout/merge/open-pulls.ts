@@ -3,10 +3,10 @@ import type { ObjectId } from '../../../core/evidence.ts';
 import { isBranchName } from '../../../core/refusals/refusal.ts';
 import type { Compared } from '../../../core/train/train.ts';
 import type { OpenPulls } from '../../../ports/repository.ts';
-import { authorization, type Git, withBareRepository } from '../../git.ts';
+import { authorizationVariables, type Git, withBareRepository } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import { writeRegular } from '../../regular-files.ts';
-import type { Opened, OpenOptions } from '../lane.ts';
+import type { OpenedCheckout, OpenOptions } from '../lane.ts';
 
 /** Maximum number of pull requests compared; the oldest come first. */
 const MAX_PULLS = 60;
@@ -32,7 +32,7 @@ interface Measured {
  */
 export async function compareOpenPulls(
   { workFolder, env, remote }: OpenOptions,
-  { workspace, startHead }: Opened,
+  { workspace, startHead }: OpenedCheckout,
   { base, pulls }: OpenPulls,
 ): Promise<readonly Compared[] | null> {
   const compared = pulls.slice(0, MAX_PULLS);
@@ -47,7 +47,7 @@ export async function compareOpenPulls(
         ...['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', remote.url],
         ...branches.map((branch, at) => `+refs/heads/${branch}:refs/ralph/open/${String(at)}`),
       ],
-      { variables: authorization(remote.url, remote.token), timeoutMs: WITHIN_MS },
+      { variables: authorizationVariables(remote.url, remote.token), timeoutMs: WITHIN_MS },
     );
     if (fetched.exitCode !== 0) return null;
     const measured = await measure(git, { base: base.tip, heads: compared });

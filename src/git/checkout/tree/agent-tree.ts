@@ -9,7 +9,7 @@ import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import type { WorkTreeFiles } from '../../../ports/repository.ts';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
-import { matcher } from '../../inspection/protected-paths.ts';
+import { createPathMatcher } from '../../inspection/protected-paths.ts';
 import { changesBetween, treeOf, treeWith } from '../../objects.ts';
 import type { Quarantine } from '../quarantine.ts';
 import { readConfig, type Workspace } from '../workspace.ts';
@@ -197,7 +197,7 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
     files: {
       read: (paths) =>
         withWorker(async (talk) => {
-          const isAsked = matcher(paths);
+          const isAsked = createPathMatcher(paths);
           const { texts }: TreeAnswer<'read-texts'> = await talk.ask('read-texts', { paths });
           return Object.fromEntries(Object.entries(texts).filter(([path]) => isAsked(path)));
         }),

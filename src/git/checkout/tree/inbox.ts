@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { chmod, copyFile, link, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
-import { sentence } from '../../../core/text/phrase.ts';
+import { completeSentence } from '../../../core/text/phrase.ts';
 import type { TreeQuestion } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import type { WorkFiles } from '../../../ports/repository.ts';
@@ -111,7 +111,7 @@ export async function createInbox(
     if (packed.exitCode !== 0)
       throw new UserError(
         'infrastructure',
-        `The commits of this run cannot be read in ${quarantine.folder}: ${sentence(lastWords(packed.stderr))}`,
+        `The commits of this run cannot be read in ${quarantine.folder}: ${completeSentence(lastWords(packed.stderr))}`,
       );
     const hash = packed.stdout.toString().trim();
     if (hash !== '') for (const kind of ['idx', 'pack']) await chmod(join(packs, `pack-${hash}.${kind}`), 0o444);

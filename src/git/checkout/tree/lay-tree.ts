@@ -1,7 +1,7 @@
 import { access, chmod, cp, mkdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
-import { sentence } from '../../../core/text/phrase.ts';
+import { completeSentence } from '../../../core/text/phrase.ts';
 import { MINUTE_MS } from '../../../core/countdown.ts';
 import { messageOf, UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
@@ -88,7 +88,7 @@ export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<W
     await layIgnored(options, git, { top, moves }).catch((error: unknown) => {
       if (signal.aborted) return;
       log.warning(
-        `Files that git ignores cannot be copied, so ${laid.kind === 'work' ? 'the agent works' : '`verify` runs'} without them. ${sentence(messageOf(error))}`,
+        `Files that git ignores cannot be copied, so ${laid.kind === 'work' ? 'the agent works' : '`verify` runs'} without them. ${completeSentence(messageOf(error))}`,
       );
     });
   // An incomplete tree would make a verification meaningless. A run that is cancelled ends anyway.
@@ -232,7 +232,7 @@ async function checkOut(
   if (exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `The files of commit ${commit} cannot be checked out: ${sentence(lastWords(stderr))}`,
+      `The files of commit ${commit} cannot be checked out: ${completeSentence(lastWords(stderr))}`,
     );
   if (sparse === null || sparseSince === commit) return;
   const question = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', sparseSince, commit];
@@ -327,6 +327,6 @@ async function copyFiles(
   if (end.kind !== 'exited' || end.code !== 0)
     throw new UserError(
       'infrastructure',
-      `Files that git ignores in ${from} cannot be copied: tar ${describeCollected(end)}: ${sentence(lastWords(stderr.toString()))}`,
+      `Files that git ignores in ${from} cannot be copied: tar ${describeCollected(end)}: ${completeSentence(lastWords(stderr.toString()))}`,
     );
 }

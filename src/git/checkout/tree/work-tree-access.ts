@@ -2,7 +2,7 @@ import { lstat, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { Folder } from '../../../core/folder.ts';
-import { sentence } from '../../../core/text/phrase.ts';
+import { completeSentence } from '../../../core/text/phrase.ts';
 import { type BesideWork, LARGEST_PACK_BYTES, type StandIn, whyStandIn } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
@@ -237,7 +237,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
     if (packed.exitCode !== 0)
       throw new UserError(
         'infrastructure',
-        `The commits of this run cannot be read in ${own.folder}: ${sentence(lastWords(packed.stderr))}`,
+        `The commits of this run cannot be read in ${own.folder}: ${completeSentence(lastWords(packed.stderr))}`,
       );
     await checkout.seal();
     // Strict: the commits' own base must be there as well.

@@ -7,7 +7,7 @@ import { fromRoot, type Folder } from '../../../core/folder.ts';
 import { isPrdJson, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
 import type { StandIn } from '../../../core/work-tree/answers.ts';
 import { placeOf } from '../../names.ts';
-import { changesBetween, indexLine, type Change } from '../../objects.ts';
+import { changesBetween, indexLine, type PathChange } from '../../objects.ts';
 import { readRegular } from '../../regular-files.ts';
 import { removeTree } from '../../remove-tree.ts';
 import type { PrivateRepository } from '../private-repository.ts';
@@ -172,7 +172,7 @@ export async function putBackWorkTree(
 async function putBackEach(
   repository: PrivateRepository,
   workspace: Pick<Workspace, 'top'>,
-  { wanted, changes }: { readonly wanted: ObjectId; readonly changes: readonly Change[] },
+  { wanted, changes }: { readonly wanted: ObjectId; readonly changes: readonly PathChange[] },
 ): Promise<void> {
   await makeWay(workspace, changes);
   const there = changes.filter(({ oldId, oldMode }) => oldId !== null && oldMode !== '160000');
@@ -191,7 +191,7 @@ async function putBackEach(
  * Makes read-only folders writable, such as those of a package cache, and removes what git would leave in place: a
  * repository, or anything that is not a file.
  */
-async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly Change[]): Promise<void> {
+async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly PathChange[]): Promise<void> {
   const folders = new Set(changes.flatMap(({ path }) => foldersAbove(path)));
   // From the outside in: entries of a closed folder cannot even be looked at.
   for (const folder of [...folders].sort()) {

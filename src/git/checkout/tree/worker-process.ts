@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MINUTE_MS } from '../../../core/countdown.ts';
-import { oneLine, sentence } from '../../../core/text/phrase.ts';
+import { oneLine, completeSentence } from '../../../core/text/phrase.ts';
 import {
   CHUNK_BYTES,
   LARGEST_ANSWER_BYTES,
@@ -99,7 +99,7 @@ export function createWorkers(options: WorkersOptions): WithWorker {
         if (error.isGone && !isAgain) continue;
         throw new UserError(
           'infrastructure',
-          `The files of the isolated agent in ${options.setup.place.top} cannot be reached: ${sentence(error.message)} ${ADVICE}`,
+          `The files of the isolated agent in ${options.setup.place.top} cannot be reached: ${completeSentence(error.message)} ${ADVICE}`,
           { cause: error },
         );
       }
@@ -193,7 +193,7 @@ function startWorker({ agentSandbox, command, log }: WorkersOptions): {
         }
         for (const warning of found.warnings) log.warning(oneLine(warning, 500));
         if (found.answer.kind === 'failed')
-          throw new UserError('infrastructure', sentence(oneLine(found.answer.why, 1000)));
+          throw new UserError('infrastructure', completeSentence(oneLine(found.answer.why, 1000)));
         return found.answer;
       },
       bytes: (count) => within(held.bytes(count)),

@@ -1,4 +1,4 @@
-import { cut } from '../../../core/text/phrase.ts';
+import { cutText } from '../../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../../handover/report.ts';
 import { iterationsOn, workOf } from '../../facts.ts';
 
@@ -26,5 +26,5 @@ export function withheldFiles(one: TaskReport, report: RunReport): string {
 }
 
 function code(text: string): string {
-  return `\`${cut(text, 100).replaceAll('`', "'")}\``;
+  return `\`${cutText(text, 100).replaceAll('`', "'")}\``;
 }

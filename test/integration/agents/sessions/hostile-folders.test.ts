@@ -34,7 +34,7 @@ const subjects: readonly Subject[] = [
   {
     name: 'Gemini CLI',
     id: UUID,
-    sessions: gemini.cli.sessions,
+    sessions: gemini.geminiCli.sessions,
     exported: (place) => join(geminiFolder(place), 'chats/session-2026-11-22T08-56-0f0e0d0c.jsonl'),
     imported: (place) => join(geminiFolder(place), 'chats/session-imported-0f0e0d0c.jsonl'),
     transcript: (text) => lines({ sessionId: UUID, projectHash: 'x' }, { id: '1', type: 'user', content: [{ text }] }),
@@ -43,7 +43,7 @@ const subjects: readonly Subject[] = [
   {
     name: 'OpenCode',
     id: SES,
-    sessions: opencode.cli.sessions,
+    sessions: opencode.opencodeCli.sessions,
     exported: ({ configFolder }) => join(configFolder, 'exported', `${SES}.json`),
     imported: ({ configFolder }) => join(configFolder, 'to-import', `${SES}.json`),
     transcript: (text) => lines({ info: { id: SES }, messages: [{ parts: [{ type: 'text', text }] }] }),
@@ -52,7 +52,7 @@ const subjects: readonly Subject[] = [
   {
     name: 'Qwen Code',
     id: UUID,
-    sessions: qwen.cli.sessions,
+    sessions: qwen.qwenCli.sessions,
     exported: qwenPath,
     imported: qwenPath,
     transcript: (text) => lines({ uuid: '1', type: 'user', message: { parts: [{ text }] } }),
@@ -143,7 +143,7 @@ describe.each(subjects)('$name', ({ id, sessions, exported, imported, transcript
 test("Qwen Code's lines name the folder in which they are found", async () => {
   await using place = await createPlace();
   const line = { type: 'user', cwd: '/old/place', message: { parts: [{ text: 'see /old/place/a.ts' }] } };
-  await qwen.cli.sessions.import(place, { id: UUID, content: Buffer.from(lines(line)) });
+  await qwen.qwenCli.sessions.import(place, { id: UUID, content: Buffer.from(lines(line)) });
   expect(JSON.parse(await readFile(qwenPath(place), 'utf8'))).toEqual({
     type: 'user',
     cwd: place.workFolder,
@@ -174,7 +174,7 @@ test('Gemini CLI leaves a file without a message behind when it continues: the o
   );
   await put(join(chats, 'session-2026-11-22T08-57-0f0e0d0c.jsonl'), lines(head));
   await put(join(chats, 'session-2026-11-22T08-58-0f0e0d0c.jsonl'), lines({ ...head, sessionId: 'another' }));
-  const exported = await gemini.cli.sessions.export(place, { id: UUID, redact: (text) => text });
+  const exported = await gemini.geminiCli.sessions.export(place, { id: UUID, redact: (text) => text });
   expect(exported).toMatchObject({ kind: 'exported' });
   await gemini.removeEmptyChats(place, UUID);
   await gemini.removeEmptyChats(place, null);

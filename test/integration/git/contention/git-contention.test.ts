@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { startGitRemote } from '../../../../testbed/git-remote.ts';
 import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
-import { reserve } from '../../../../src/core/sharing/budget.ts';
+import { reserveUsage } from '../../../../src/core/sharing/budget.ts';
 import { claimInSnapshot, saveInSnapshot } from '../../../../src/core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, laneIn, lanesIn } from '../../../../src/core/snapshot/snapshot.ts';
 import { createSnapshotStore } from '../../../../src/state/snapshot-store.ts';
@@ -44,7 +44,7 @@ test('20 lanes that claim, reserve, save and settle at once over git all succeed
         now,
         named: [],
         purpose: 'tasks',
-        reserve: (budget) => reserve(budget, reservation, now),
+        reserve: (budget) => reserveUsage(budget, reservation, now),
       }),
     );
     const before = initialState(lane, now);

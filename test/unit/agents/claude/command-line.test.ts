@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cli, claudeArguments, claudeEnvironment } from '../../../../src/agents/claude/cli.ts';
+import { claudeCli, claudeArguments, claudeEnvironment } from '../../../../src/agents/claude/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const plain = {
@@ -87,5 +87,5 @@ test.each([
   ['2.1.330', { name: '2.1.330', version: '' }],
   ['', { name: '', version: '' }],
 ])('a program that calls itself %j is %j', (printed, name) => {
-  expect(identifyProgram(cli, printed)).toEqual(name);
+  expect(identifyProgram(claudeCli, printed)).toEqual(name);
 });

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { analysisJsonSchema, printedAnalysis, type Analysis } from '../../../../src/core/analysis/analysis.ts';
 import { createOutputReader, type ReaderOptions } from '../../../../src/agents/claude/output/reader.ts';
-import { analyze } from '../../../../src/core/analysis/analyze.ts';
+import { analyzeTranscript } from '../../../../src/core/analysis/analyze.ts';
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
@@ -27,7 +27,7 @@ export function analyzeChunks(
 ): Analysis {
   const reader = createOutputReader({ now, onEvent });
   for (const chunk of chunks) reader.push(chunk);
-  return analyze(reader.end(), KNOWN_SIGNALS.done).analysis;
+  return analyzeTranscript(reader.end(), KNOWN_SIGNALS.done).analysis;
 }
 
 /** Splits the output into chunks of `size` bytes. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { stallText } from '../../../../src/agents/cli/stall-watch.ts';
-import { callEventOf, cli } from '../../../../src/agents/claude/cli.ts';
+import { callEventOf, claudeCli } from '../../../../src/agents/claude/cli.ts';
 import { missingResult } from '../../../../src/agents/claude/events/failure.ts';
 import { createOutputReader } from '../../../../src/agents/claude/output/reader.ts';
 import { assistantLine, failedLine, INIT, jsonLines, NOW, resultLine, toolUseLine } from './fixtures.ts';
@@ -15,7 +15,7 @@ test.each<[number | null, string | null, string, string]>([
   [401, 'authentication_failed', 'auth', 'The provider answered HTTP 401 (authentication_failed), and'],
 ])('a stall with HTTP %s (%s) is the failure that the CLI would report: %s', (status, cause, kind, beginning) => {
   const text = stallText({ status, cause }, 180_000);
-  const { agentError } = cli.judgeStall({ since: 0, waitsUntil: 0, status, cause, text, now: NOW });
+  const { agentError } = claudeCli.judgeStall({ since: 0, waitsUntil: 0, status, cause, text, now: NOW });
   expect(agentError).toEqual({ kind, text: `${beginning} the CLI only retried for 3 minutes, so the call was ended.` });
 });
 

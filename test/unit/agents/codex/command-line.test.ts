@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cli, codexArguments, codexEnvironment } from '../../../../src/agents/codex/cli.ts';
+import { codexCli, codexArguments, codexEnvironment } from '../../../../src/agents/codex/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const SESSION_ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -153,5 +153,5 @@ test.each([
   ['codex-cli 0.169.0', { name: 'Codex', version: '0.169.0' }],
   ['something else 1.0', { name: 'something else 1.0', version: '' }],
 ])('%s is understood as a name', (printed, name) => {
-  expect(identifyProgram(cli, printed)).toEqual(name);
+  expect(identifyProgram(codexCli, printed)).toEqual(name);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dialect } from '../../../../src/agents/codex/events/dialect.ts';
+import { codexDialect } from '../../../../src/agents/codex/events/dialect.ts';
 import { analyzeIn, jsonLines } from '../reading/fixtures.ts';
 
 const STARTED = { type: 'thread.started', thread_id: '01a2027c-165f-7602-a480-99aaae3e2241' };
@@ -7,7 +7,7 @@ const DONE = { type: 'turn.completed', usage: { input_tokens: 1, output_tokens: 
 
 function failedWith(message: string) {
   return analyzeIn(
-    dialect,
+    codexDialect,
     jsonLines(STARTED, { type: 'error', message }, { type: 'turn.failed', error: { message } }),
   );
 }
@@ -30,22 +30,22 @@ describe('what ends a call', () => {
   });
 
   test('an invalid id is not handed back to the CLI', () => {
-    expect(analyzeIn(dialect, jsonLines({ ...STARTED, thread_id: '--last' }, DONE)).sessionId).toBeNull();
+    expect(analyzeIn(codexDialect, jsonLines({ ...STARTED, thread_id: '--last' }, DONE)).sessionId).toBeNull();
   });
 
   test('a session that is completed after an error has not failed', () => {
-    expect(analyzeIn(dialect, jsonLines(STARTED, { type: 'error', message: 'x' }, DONE)).agentError).toBeNull();
+    expect(analyzeIn(codexDialect, jsonLines(STARTED, { type: 'error', message: 'x' }, DONE)).agentError).toBeNull();
   });
 
   test('sums that overflow are unknown', () => {
     const huge = { input_tokens: 1.7e308, output_tokens: 1.7e308 };
-    expect(analyzeIn(dialect, jsonLines(STARTED, { ...DONE, usage: huge })).tokens).toBeNull();
+    expect(analyzeIn(codexDialect, jsonLines(STARTED, { ...DONE, usage: huge })).tokens).toBeNull();
   });
 
   test('what it prints before an error of its own is not an error', () => {
     const error = 'Error: thread/resume: thread/resume failed: no rollout found for thread id x (code -32600)';
     const log = '2026-11-22T09:00:17.278050Z  WARN codex_core: no';
-    expect(analyzeIn(dialect, `Reading prompt from stdin...\n${log}\n${error}\n`).agentError).toEqual({
+    expect(analyzeIn(codexDialect, `Reading prompt from stdin...\n${log}\n${error}\n`).agentError).toEqual({
       kind: 'unknown-session',
       text: error,
     });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dialect } from '../../../../src/agents/codex/events/dialect.ts';
+import { codexDialect } from '../../../../src/agents/codex/events/dialect.ts';
 import {
   analyzeIn,
   ended,
@@ -13,7 +13,7 @@ import {
   testRecordings,
 } from '../reading/fixtures.ts';
 
-testRecordings('codex', dialect, {
+testRecordings('codex', codexDialect, {
   'builtin-websocket-fallback.jsonl': { ...ended, tokens: 150 },
   'empty-answer.jsonl': { ...ended, tokens: 150 },
   'error-401.jsonl': failed('auth', /^unexpected status 401 Unauthorized: Incorrect API key/),
@@ -49,12 +49,12 @@ test.each([
   ['empty-answer.jsonl', ''],
   ['signal-sigterm.jsonl', ''],
 ])('the last words of %s', (name, message) => {
-  expect(readIn(dialect, recording('codex', name)).finalMessage).toBe(message);
+  expect(readIn(codexDialect, recording('codex', name)).finalMessage).toBe(message);
 });
 
 test('the sum of a session counts from what it was before the call', () => {
-  expect(analyzeIn(dialect, recording('codex', 'resume.jsonl'), { tokensBefore: 750 }).tokens).toBe(150);
-  expect(analyzeIn(dialect, recording('codex', 'full-run.jsonl'), { tokensBefore: 800 }).tokens).toBe(750);
+  expect(analyzeIn(codexDialect, recording('codex', 'resume.jsonl'), { tokensBefore: 750 }).tokens).toBe(150);
+  expect(analyzeIn(codexDialect, recording('codex', 'full-run.jsonl'), { tokensBefore: 800 }).tokens).toBe(750);
 });
 
 test.each([
@@ -63,11 +63,11 @@ test.each([
   ['ratelimit-in-stream-then-ok.jsonl', ['session', 'activity', 'retry', 'text', 'session-used', 'end']],
   ['builtin-websocket-fallback.jsonl', ['session', 'activity', 'retry', 'text', 'session-used', 'end']],
 ])('%s: a retry is distinguished from work', (name, kinds) => {
-  expect(kindsOf(readIn(dialect, recording('codex', name)).events)).toEqual(kinds);
+  expect(kindsOf(readIn(codexDialect, recording('codex', name)).events)).toEqual(kinds);
 });
 
 test('a retry carries cause and status', () => {
-  expect(readIn(dialect, recording('codex', 'error-429.jsonl')).events).toContainEqual({
+  expect(readIn(codexDialect, recording('codex', 'error-429.jsonl')).events).toContainEqual({
     kind: 'retry',
     cause: expect.stringMatching(/^exceeded retry limit, last status: 429/),
     status: 429,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cli, copilotArguments, copilotEnvironment } from '../../../../src/agents/copilot/cli.ts';
+import { copilotCli, copilotArguments, copilotEnvironment } from '../../../../src/agents/copilot/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -54,5 +54,5 @@ test.each([
   ['GitHub Copilot CLI 1.0.102.', { name: 'GitHub Copilot CLI', version: '1.0.102' }],
   ['something else', { name: 'something else', version: '' }],
 ])('%s is understood as a name', (printed, name) => {
-  expect(identifyProgram(cli, printed)).toEqual(name);
+  expect(identifyProgram(copilotCli, printed)).toEqual(name);
 });

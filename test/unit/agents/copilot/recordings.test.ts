@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dialect } from '../../../../src/agents/copilot/events/dialect.ts';
+import { copilotDialect } from '../../../../src/agents/copilot/events/dialect.ts';
 import {
   analyzeIn,
   ended,
@@ -13,7 +13,7 @@ import {
   testRecordings,
 } from '../reading/fixtures.ts';
 
-testRecordings('copilot', dialect, {
+testRecordings('copilot', copilotDialect, {
   'empty-answer.jsonl': failed('other', /^No response was returned/),
   'error-401.jsonl': failed('auth', /^Authentication failed with provider/),
   'error-402-quota.jsonl': limited(/^402 You have no quota$/, null),
@@ -42,18 +42,18 @@ test.each([
   ['full-run-denials.jsonl', 'done'],
   ['hello-streaming.jsonl', 'ok'],
 ])('the last words of %s', (name, message) => {
-  expect(readIn(dialect, recording('copilot', name)).finalMessage).toBe(message);
+  expect(readIn(copilotDialect, recording('copilot', name)).finalMessage).toBe(message);
 });
 
 test('a failed call and its repetition are not work, and carry the words of the provider', () => {
-  expect(kindsOf(readIn(dialect, recording('copilot', 'error-refused.jsonl')).events)).toEqual([
+  expect(kindsOf(readIn(copilotDialect, recording('copilot', 'error-refused.jsonl')).events)).toEqual([
     'turns',
     'retry',
     'end',
     'session',
     'end',
   ]);
-  expect(readIn(dialect, recording('copilot', 'error-429.jsonl')).events).toContainEqual({
+  expect(readIn(copilotDialect, recording('copilot', 'error-429.jsonl')).events).toContainEqual({
     kind: 'retry',
     cause: 'Rate limit reached',
     status: 429,
@@ -67,8 +67,8 @@ const error = (message: string) => ({ type: 'session.error', data: { errorType: 
 
 test('tokens come from the usage file, less what the session had used before', () => {
   const output = jsonLines(say('ok'), result(0), usage);
-  expect(analyzeIn(dialect, output)).toMatchObject({ agentError: null, tokens: 750 });
-  expect(analyzeIn(dialect, output, { tokensBefore: 600 }).tokens).toBe(150);
+  expect(analyzeIn(copilotDialect, output)).toMatchObject({ agentError: null, tokens: 750 });
+  expect(analyzeIn(copilotDialect, output, { tokensBefore: 600 }).tokens).toBe(150);
 });
 
 test.each([
@@ -76,15 +76,17 @@ test.each([
   ['500', 'Failed to get response from the AI model; retried 5 times. Last error: 500 no', 'server'],
   ['400', '400 bad thing', 'other'],
 ])('the status %s is read from the text', (_, message, kind) => {
-  expect(analyzeIn(dialect, jsonLines(error(message), result(1))).agentError).toEqual({ kind, text: message });
+  expect(analyzeIn(copilotDialect, jsonLines(error(message), result(1))).agentError).toEqual({ kind, text: message });
 });
 
 test('no exit code is believed alone', () => {
-  expect(analyzeIn(dialect, jsonLines(say('ok'), result(1))).agentError?.kind).toBe('other');
-  expect(analyzeIn(dialect, jsonLines(error('no'), result(0))).agentError?.text).toBe('no');
-  expect(analyzeIn(dialect, jsonLines(error('no'), say('I go on.'), result(0))).agentError).toBeNull();
+  expect(analyzeIn(copilotDialect, jsonLines(say('ok'), result(1))).agentError?.kind).toBe('other');
+  expect(analyzeIn(copilotDialect, jsonLines(error('no'), result(0))).agentError?.text).toBe('no');
+  expect(analyzeIn(copilotDialect, jsonLines(error('no'), say('I go on.'), result(0))).agentError).toBeNull();
 });
 
 test("a subagent's message is not the final one", () => {
-  expect(readIn(dialect, jsonLines(say('mine'), say('its', { agentId: 'a' }), result(0))).finalMessage).toBe('mine');
+  expect(readIn(copilotDialect, jsonLines(say('mine'), say('its', { agentId: 'a' }), result(0))).finalMessage).toBe(
+    'mine',
+  );
 });

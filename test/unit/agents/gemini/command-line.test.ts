@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cli, geminiArguments, geminiEnvironment, geminiFiles } from '../../../../src/agents/gemini/cli.ts';
+import { geminiCli, geminiArguments, geminiEnvironment, geminiFiles } from '../../../../src/agents/gemini/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -52,14 +52,14 @@ test.each([
   { printed: '0.61.0-preview.1', name: { name: 'Gemini CLI', version: '0.61.0-preview.1' } },
   { printed: 'my agent 1.0', name: { name: 'my agent 1.0', version: '' } },
 ])('$printed', ({ printed, name }) => {
-  expect(identifyProgram(cli, printed)).toEqual(name);
+  expect(identifyProgram(geminiCli, printed)).toEqual(name);
 });
 
 describe('the way to the model', () => {
   const setting = { allowedTools: [], model: null, prices: {} };
 
   test('the key stays, and the address is always set', () => {
-    const access = cli.accessOf({ GEMINI_API_KEY: ' AIza-key-of-nobody ', PATH: '/bin' }, setting);
+    const access = geminiCli.accessOf({ GEMINI_API_KEY: ' AIza-key-of-nobody ', PATH: '/bin' }, setting);
     expect(access).toMatchObject({
       kind: 'brokered',
       provider: 'https://generativelanguage.googleapis.com',
@@ -77,14 +77,14 @@ describe('the way to the model', () => {
   });
 
   test('without a key', () => {
-    expect(cli.accessOf({ PATH: '/bin' }, setting)).toEqual({
+    expect(geminiCli.accessOf({ PATH: '/bin' }, setting)).toEqual({
       kind: 'direct',
       environment: { PATH: '/bin', GOOGLE_GEMINI_BASE_URL: 'https://generativelanguage.googleapis.com' },
     });
   });
 
   test.each(['file:///etc/passwd', 'https://me:secret@host', 'host'])('%s is not an address', (address) => {
-    const access = cli.accessOf({ GEMINI_API_KEY: 'AIza-x', GOOGLE_GEMINI_BASE_URL: address }, setting);
+    const access = geminiCli.accessOf({ GEMINI_API_KEY: 'AIza-x', GOOGLE_GEMINI_BASE_URL: address }, setting);
     expect(access.kind).toBe('unusable');
   });
 });

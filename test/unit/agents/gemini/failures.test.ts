@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dialect } from '../../../../src/agents/gemini/events/dialect.ts';
+import { geminiDialect } from '../../../../src/agents/gemini/events/dialect.ts';
 import { createAgentReader } from '../../../../src/agents/reading/reader.ts';
 
 const result = (message: string) =>
@@ -29,7 +29,7 @@ test.each([
     kind: 'unknown-session',
   },
 ])('$what', ({ printed, kind }) => {
-  const reader = createAgentReader({ dialect, now: 0, tokensBefore: null, onEvent: null });
+  const reader = createAgentReader({ dialect: geminiDialect, now: 0, tokensBefore: null, onEvent: null });
   reader.push(new TextEncoder().encode(`${printed}\n`));
   expect(reader.end().agentError).toMatchObject({ kind });
 });

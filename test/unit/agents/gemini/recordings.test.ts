@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dialect } from '../../../../src/agents/gemini/events/dialect.ts';
+import { geminiDialect } from '../../../../src/agents/gemini/events/dialect.ts';
 import {
   analyzeIn,
   ended,
@@ -14,7 +14,7 @@ import {
   testRecordings,
 } from '../reading/fixtures.ts';
 
-testRecordings('gemini', dialect, {
+testRecordings('gemini', geminiDialect, {
   'empty-answer.jsonl': { ...failed('other', /^The model returned an empty response/), tokens: 620 },
   'error-400-key.jsonl': failed('auth', /API key not valid/),
   'error-401.jsonl': failed('auth', /invalid authentication/),
@@ -41,7 +41,7 @@ test.each([
   ['resume.jsonl', 'two'],
   ['signal-sigterm.jsonl', ''],
 ])('the last words of %s', (name, message) => {
-  expect(readIn(dialect, recording('gemini', name)).finalMessage).toBe(message);
+  expect(readIn(geminiDialect, recording('gemini', name)).finalMessage).toBe(message);
 });
 
 const say = (content: string, role = 'assistant') => ({ type: 'message', role, content, delta: true });
@@ -51,7 +51,7 @@ const success = { type: 'result', status: 'success', stats: { total_tokens: 7 } 
 
 test('pieces of a message are joined as far as the next tool', () => {
   const { finalMessage } = readIn(
-    dialect,
+    geminiDialect,
     jsonLines(say('a'), say('b'), use, resultOf({ status: 'success' }), say('c'), say('d\n'), say('e'), success),
   );
   expect(finalMessage).toBe('cd\ne');
@@ -59,19 +59,19 @@ test('pieces of a message are joined as far as the next tool', () => {
 
 test('what the policy refuses is a denial, with the command of its call', () => {
   const refusal = resultOf({ status: 'error', error: { type: 'policy_violation', message: 'no' } });
-  expect(analyzeIn(dialect, jsonLines(use, refusal, success))).toMatchObject({
+  expect(analyzeIn(geminiDialect, jsonLines(use, refusal, success))).toMatchObject({
     denials: [{ tool: 'run_shell_command', command: 'npm test' }],
     agentError: null,
     question: false,
   });
   const missing = resultOf({ status: 'error', error: { type: 'tool_not_registered', message: 'no' } });
-  expect(analyzeIn(dialect, jsonLines(use, missing, success)).denials).toEqual([]);
+  expect(analyzeIn(geminiDialect, jsonLines(use, missing, success)).denials).toEqual([]);
 });
 
 test('a refused question is one for a person', () => {
   const ask = { type: 'tool_use', tool_name: 'ask_user', tool_id: 't1', parameters: {} };
   const refusal = resultOf({ status: 'error', error: { type: 'policy_violation' } });
-  expect(analyzeIn(dialect, jsonLines(ask, refusal, success)).question).toBe(true);
+  expect(analyzeIn(geminiDialect, jsonLines(ask, refusal, success)).question).toBe(true);
 });
 
 test.each([
@@ -82,5 +82,5 @@ test.each([
 ])('%s is understood from when it was said', (text, resumeAt) => {
   const message = `[API Error: You exceeded your current quota. ${text}]`;
   const output = jsonLines({ type: 'result', status: 'error', error: { type: 'unknown', message }, stats: {} });
-  expect(analyzeIn(dialect, output, { now: NOW }).usageLimit).toEqual({ window: 'unknown', resumeAt });
+  expect(analyzeIn(geminiDialect, output, { now: NOW }).usageLimit).toEqual({ window: 'unknown', resumeAt });
 });

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { accessOf } from '../../../../src/agents/opencode/access.ts';
-import { cli, isOpenCodeSession, opencodeArguments, opencodeEnvironment } from '../../../../src/agents/opencode/cli.ts';
+import { opencodeAccessOf } from '../../../../src/agents/opencode/access.ts';
+import {
+  opencodeCli,
+  isOpenCodeSession,
+  opencodeArguments,
+  opencodeEnvironment,
+} from '../../../../src/agents/opencode/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = `ses_${'a'.repeat(26)}`;
@@ -61,7 +66,7 @@ test.each([
     path: '/chat/v1',
   },
 ])('$provider', ({ given, provider, path }) => {
-  const access = accessOf({ ...given, PATH: '/bin' }, { allowedTools: [], model: null, prices: {} });
+  const access = opencodeAccessOf({ ...given, PATH: '/bin' }, { allowedTools: [], model: null, prices: {} });
   expect(access).toMatchObject({ kind: 'brokered', provider, environment: { PATH: '/bin' } });
   if (access.kind !== 'brokered') return;
   const made = access.environmentFor({ address: 'http://127.0.0.1:1', placeholders: {} });
@@ -73,7 +78,7 @@ test.each([
   { what: 'no address', given: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: 'nowhere' }, kind: 'unusable' },
   { what: 'no key', given: {}, kind: 'direct' },
 ])('$what', ({ given, kind }) => {
-  expect(accessOf(given, { allowedTools: [], model: null, prices: {} }).kind).toBe(kind);
+  expect(opencodeAccessOf(given, { allowedTools: [], model: null, prices: {} }).kind).toBe(kind);
 });
 
 test.each([
@@ -86,8 +91,8 @@ test.each([
 });
 
 test('its version is all that it prints', () => {
-  expect(identifyProgram(cli, '1.18.33')).toEqual({ name: 'OpenCode', version: '1.18.33' });
-  expect(identifyProgram(cli, 'something else')).toEqual({ name: 'something else', version: '' });
+  expect(identifyProgram(opencodeCli, '1.18.33')).toEqual({ name: 'OpenCode', version: '1.18.33' });
+  expect(identifyProgram(opencodeCli, 'something else')).toEqual({ name: 'something else', version: '' });
 });
 
 test('rules of servers come last, where a rule of the user names the same tool', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dialect } from '../../../../src/agents/opencode/events/dialect.ts';
+import { opencodeDialect } from '../../../../src/agents/opencode/events/dialect.ts';
 import {
   analyzeIn,
   ended,
@@ -14,7 +14,7 @@ import {
 
 const cost = (usd: number) => ({ costUsd: expect.closeTo(usd, 6) });
 
-testRecordings('opencode', dialect, {
+testRecordings('opencode', opencodeDialect, {
   'empty-answer.jsonl': { ...ended, ...cost(0.000191), turns: 1, tokens: 150 },
   'error-400.jsonl': failed('other', /^bad thing$/),
   'error-401.jsonl': failed('auth', /^Incorrect API key/),
@@ -52,14 +52,14 @@ test.each([
   ['empty-answer.jsonl', ''],
   ['error-context-loop.jsonl', 'A title'],
 ])('the last words of %s', (name, message) => {
-  expect(readIn(dialect, recording('opencode', name)).finalMessage).toBe(message);
+  expect(readIn(opencodeDialect, recording('opencode', name)).finalMessage).toBe(message);
 });
 
 test('only a failed try on stderr is a retry', () => {
-  const { events } = readIn(dialect, recording('opencode', 'error-429-logs-stderr.txt'));
+  const { events } = readIn(opencodeDialect, recording('opencode', 'error-429-logs-stderr.txt'));
   expect(kindsOf(events)).toEqual(['retry']);
   expect(events[0]).toEqual({ kind: 'retry', cause: 'AI_APICallError: Rate limit reached.', status: null });
-  expect(readIn(dialect, recording('opencode', 'permission-default-stderr.txt')).events).toEqual([]);
+  expect(readIn(opencodeDialect, recording('opencode', 'permission-default-stderr.txt')).events).toEqual([]);
 });
 
 const SESSION = 'ses_dfd873624ffevkhmOGafMjYY0R';
@@ -73,7 +73,7 @@ const text = { type: 'text', sessionID: SESSION, part: { text: 'All is done.' } 
 test.each(['tool-calls', 'length', 'content-filter', 'unknown'])(
   'a last step that ended with %s is not a result',
   (why) => {
-    expect(analyzeIn(dialect, jsonLines(text, step('stop'), text, step(why)))).toMatchObject({
+    expect(analyzeIn(opencodeDialect, jsonLines(text, step('stop'), text, step(why)))).toMatchObject({
       ...failed('other', NO_RESULT),
       costUsd: 1,
     });
@@ -86,22 +86,25 @@ test('what comes after an error does not make it a success', () => {
     sessionID: SESSION,
     error: { name: 'APIError', data: { message: 'no', statusCode: 500 } },
   };
-  expect(analyzeIn(dialect, jsonLines(error, text, step('stop'))).agentError).toEqual({ kind: 'server', text: 'no' });
+  expect(analyzeIn(opencodeDialect, jsonLines(error, text, step('stop'))).agentError).toEqual({
+    kind: 'server',
+    text: 'no',
+  });
 });
 
 test.each(['--last', 'ses_short', 'ses_dfd873624ffevkhmOGafMjYY0R; rm -rf .'])('%s is not an id', (id) => {
-  expect(analyzeIn(dialect, jsonLines({ ...text, sessionID: id })).sessionId).toBeNull();
+  expect(analyzeIn(opencodeDialect, jsonLines({ ...text, sessionID: id })).sessionId).toBeNull();
 });
 
 test('nothing is what it says of a model whose price it does not know', () => {
   const free = { ...step('stop'), part: { ...step('stop').part, cost: 0 } };
-  expect(analyzeIn(dialect, jsonLines(text, free))).toMatchObject({ tokens: 5, costUsd: null });
-  expect(analyzeIn(dialect, jsonLines(free, step('stop')))).toMatchObject({ tokens: 10, costUsd: 0.5 });
+  expect(analyzeIn(opencodeDialect, jsonLines(text, free))).toMatchObject({ tokens: 5, costUsd: null });
+  expect(analyzeIn(opencodeDialect, jsonLines(free, step('stop')))).toMatchObject({ tokens: 10, costUsd: 0.5 });
 });
 
 test('tokens are summed where no total is given', () => {
   const part = { reason: 'stop', tokens: { input: 1, output: 2, reasoning: 4, cache: { read: 8, write: 16 } } };
-  expect(analyzeIn(dialect, jsonLines({ type: 'step_finish', sessionID: SESSION, part }))).toMatchObject({
+  expect(analyzeIn(opencodeDialect, jsonLines({ type: 'step_finish', sessionID: SESSION, part }))).toMatchObject({
     tokens: 31,
     costUsd: null,
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cli, qwenArguments, qwenEnvironment, qwenFiles } from '../../../../src/agents/qwen/cli.ts';
+import { qwenCli, qwenArguments, qwenEnvironment, qwenFiles } from '../../../../src/agents/qwen/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -55,10 +55,10 @@ test.each([
   { given: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: 'nowhere' }, access: { kind: 'unusable' } },
   { given: {}, access: { kind: 'direct', environment: { OPENAI_BASE_URL: 'https://api.openai.com/v1' } } },
 ])('$given', ({ given, access }) => {
-  expect(cli.accessOf(given, { allowedTools: [], model: null, prices: {} })).toMatchObject(access);
+  expect(qwenCli.accessOf(given, { allowedTools: [], model: null, prices: {} })).toMatchObject(access);
 });
 
 test('its version is all that it prints', () => {
-  expect(identifyProgram(cli, '0.24.4')).toEqual({ name: 'Qwen Code', version: '0.24.4' });
-  expect(identifyProgram(cli, 'something else')).toEqual({ name: 'something else', version: '' });
+  expect(identifyProgram(qwenCli, '0.24.4')).toEqual({ name: 'Qwen Code', version: '0.24.4' });
+  expect(identifyProgram(qwenCli, 'something else')).toEqual({ name: 'something else', version: '' });
 });

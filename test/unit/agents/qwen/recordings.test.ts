@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dialect } from '../../../../src/agents/qwen/events/dialect.ts';
+import { qwenDialect } from '../../../../src/agents/qwen/events/dialect.ts';
 import {
   analyzeIn,
   ended,
@@ -12,7 +12,7 @@ import {
   testRecordings,
 } from '../reading/fixtures.ts';
 
-testRecordings('qwen', dialect, {
+testRecordings('qwen', qwenDialect, {
   'error-401.jsonl': failed('auth', /^\[API Error: 401 Incorrect API key provided\]$/),
   'full-run.jsonl': { ...ended, turns: 2, tokens: 300, sessionId: 'f55053c1-a9e2-47e0-bd20-11b4803428e2' },
   'permission-denials.jsonl': {
@@ -30,11 +30,11 @@ test.each([
   // The CLI's error does not count as a message of the agent.
   ['error-401.jsonl', ''],
 ])('the last words of %s', (name, message) => {
-  expect(readIn(dialect, recording('qwen', name)).finalMessage).toBe(message);
+  expect(readIn(qwenDialect, recording('qwen', name)).finalMessage).toBe(message);
 });
 
 test('the sum of a session counts from what it was before the call', () => {
-  expect(analyzeIn(dialect, recording('qwen', 'full-run.jsonl'), { tokensBefore: 200 }).tokens).toBe(100);
+  expect(analyzeIn(qwenDialect, recording('qwen', 'full-run.jsonl'), { tokensBefore: 200 }).tokens).toBe(100);
 });
 
 const say = (text: string) => ({ type: 'assistant', message: { content: [{ type: 'text', text }] } });
@@ -51,11 +51,11 @@ test.each([
 ])('what the agent said last is not the reason of %s', (subtype, expected) => {
   const prose = 'The client now maps "You exceeded your current quota" to HTTP 429.';
   const lines = jsonLines(say(prose), { type: 'result', subtype, is_error: true, result: prose });
-  expect(analyzeIn(dialect, lines)).toMatchObject({ ...expected, usageLimit: null });
+  expect(analyzeIn(qwenDialect, lines)).toMatchObject({ ...expected, usageLimit: null });
 });
 
 test('at the limit of turns it ends without a result', () => {
-  expect(analyzeIn(dialect, jsonLines(say('Looking.')))).toMatchObject(failed('other', NO_RESULT));
+  expect(analyzeIn(qwenDialect, jsonLines(say('Looking.')))).toMatchObject(failed('other', NO_RESULT));
 });
 
 test.each([
@@ -63,7 +63,7 @@ test.each([
   ['[API Error: 503 overloaded]', failed('server', /503/)],
   ['[API Error: Connection error.]', failed('server', /Connection/)],
 ])('%s', (message, expected) => {
-  const { analysis, finalMessage } = readIn(dialect, jsonLines(say('Looking.'), say(message), error(message)));
+  const { analysis, finalMessage } = readIn(qwenDialect, jsonLines(say('Looking.'), say(message), error(message)));
   expect(analysis).toMatchObject(expected);
   expect(finalMessage).toBe('Looking.');
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readdirSync, readFileSync } from 'node:fs';
 import { KNOWN_SIGNALS } from '../../../../src/core/analysis/done-signals.ts';
-import { analyze } from '../../../../src/core/analysis/analyze.ts';
+import { analyzeTranscript } from '../../../../src/core/analysis/analyze.ts';
 import { printedAnalysis, type Analysis } from '../../../../src/core/analysis/analysis.ts';
 import type { AgentEvent, Dialect } from '../../../../src/agents/reading/agent-event.ts';
 import { createAgentReader } from '../../../../src/agents/reading/reader.ts';
@@ -34,7 +34,7 @@ export function readIn(
   const bytes = typeof output === 'string' ? new TextEncoder().encode(output) : output;
   for (const chunk of bytes instanceof Uint8Array ? [bytes] : bytes) reader.push(chunk);
   const transcript = reader.end();
-  const { analysis } = analyze(transcript, KNOWN_SIGNALS.done);
+  const { analysis } = analyzeTranscript(transcript, KNOWN_SIGNALS.done);
   // This throws if the analysis does not match the published schema.
   printedAnalysis(analysis);
   return { analysis, finalMessage: transcript.finalMessage, events };

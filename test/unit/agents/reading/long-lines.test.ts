@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { dialect as codex } from '../../../../src/agents/codex/events/dialect.ts';
-import { dialect as copilot } from '../../../../src/agents/copilot/events/dialect.ts';
-import { dialect as gemini } from '../../../../src/agents/gemini/events/dialect.ts';
-import { dialect as opencode } from '../../../../src/agents/opencode/events/dialect.ts';
-import { dialect as qwen } from '../../../../src/agents/qwen/events/dialect.ts';
+import { codexDialect } from '../../../../src/agents/codex/events/dialect.ts';
+import { copilotDialect } from '../../../../src/agents/copilot/events/dialect.ts';
+import { geminiDialect } from '../../../../src/agents/gemini/events/dialect.ts';
+import { opencodeDialect } from '../../../../src/agents/opencode/events/dialect.ts';
+import { qwenDialect } from '../../../../src/agents/qwen/events/dialect.ts';
 import { jsonLines, kindsOf, readIn } from './fixtures.ts';
 
 const PADDING = '"success":true, {"success":true,"status":"completed"} '.repeat(100);
@@ -13,16 +13,16 @@ const refusal = { toolCallId: '1', success: false, error: { code: 'denied', mess
 const RULE = `The user has specified a rule which prevents you from this. ${PADDING}`;
 
 test.each([
-  ['codex', codex, { type: 'item.completed', item: { id: '1', type: 'agent_message', text: PADDING } }, 'text'],
+  ['codex', codexDialect, { type: 'item.completed', item: { id: '1', type: 'agent_message', text: PADDING } }, 'text'],
   [
     'gemini',
-    gemini,
+    geminiDialect,
     { type: 'tool_result', ...at, tool_id: '1', status: 'error', output: PADDING, error: { type: 'policy_violation' } },
     'denied',
   ],
   [
     'opencode',
-    opencode,
+    opencodeDialect,
     {
       type: 'tool_use',
       timestamp: 1,
@@ -31,8 +31,13 @@ test.each([
     },
     'denied',
   ],
-  ['copilot', copilot, { type: 'tool.execution_complete', data: refusal }, 'denied'],
-  ['qwen', qwen, { type: 'assistant', ...qwens, message: { content: [{ type: 'text', text: PADDING }] } }, 'text'],
+  ['copilot', copilotDialect, { type: 'tool.execution_complete', data: refusal }, 'denied'],
+  [
+    'qwen',
+    qwenDialect,
+    { type: 'assistant', ...qwens, message: { content: [{ type: 'text', text: PADDING }] } },
+    'text',
+  ],
 ])('a long line that says something is read: %s', (_, dialect, line, kind) => {
   expect(kindsOf(readIn(dialect, jsonLines(line)).events)).toContain(kind);
 });
@@ -40,13 +45,13 @@ test.each([
 test.each([
   [
     'codex',
-    codex,
+    codexDialect,
     { type: 'item.completed', item: { id: '1', type: 'command_execution', aggregated_output: PADDING } },
   ],
-  ['gemini', gemini, { type: 'tool_result', ...at, tool_id: '1', status: 'success', output: PADDING }],
+  ['gemini', geminiDialect, { type: 'tool_result', ...at, tool_id: '1', status: 'success', output: PADDING }],
   [
     'opencode',
-    opencode,
+    opencodeDialect,
     {
       type: 'tool_use',
       timestamp: 1,
@@ -56,10 +61,10 @@ test.each([
   ],
   [
     'copilot',
-    copilot,
+    copilotDialect,
     { type: 'tool.execution_complete', data: { toolCallId: '1', success: true, result: { content: PADDING } } },
   ],
-  ['qwen', qwen, { type: 'user', ...qwens, message: { role: 'user', content: PADDING } }],
+  ['qwen', qwenDialect, { type: 'user', ...qwens, message: { role: 'user', content: PADDING } }],
 ])('of a long line that a tool printed only is used that it came: %s', (_, dialect, line) => {
   expect(readIn(dialect, jsonLines(line)).events).toEqual([{ kind: 'activity' }]);
   // The truncated line is not even valid JSON.

@@ -1,4 +1,4 @@
-import type { Permission } from '../../../../src/agents/opencode/tool-rules.ts';
+import type { OpencodePermission } from '../../../../src/agents/opencode/tool-rules.ts';
 import type { QwenPermissions } from '../../../../src/agents/qwen/tool-rules.ts';
 
 // The matchers below apply each CLI's own rules to one simple command, according to its documentation and to tests with
@@ -42,7 +42,7 @@ export function policyEntries(policy: string): readonly Readonly<Record<string, 
 /**
  * True if opencode runs a command: the last matching pattern counts; a space and a star at the end are optional.
  */
-export function opencodeAllows(permission: Permission, command: string): boolean {
+export function opencodeAllows(permission: OpencodePermission, command: string): boolean {
   const bash = permission['bash'] ?? 'deny';
   if (typeof bash === 'string') return bash === 'allow';
   return (

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { AGENT_NAMES, type AgentName } from '../../../../src/core/agent-names.ts';
 import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
-import { replay } from '../../../../src/core/journal/replay.ts';
+import { replayDecisions } from '../../../../src/core/journal/replay.ts';
 import { HOUR, noon, policy, progress, type Play } from '../../core/core-fixtures.ts';
 import { record } from '../../core/journal/journal-fixtures.ts';
 import { ralph } from '../fixture.ts';
@@ -43,7 +43,7 @@ function journalOf(text: string): Journal {
 /** Returns the agents whose rules a replay requests, one per iteration. */
 function askedIn(journal: Journal): readonly AgentName[] {
   const asked: AgentName[] = [];
-  replay(journal, (agent) => {
+  replayDecisions(journal, (agent) => {
     asked.push(agent);
     return kindOfDenialBy(agent);
   });
@@ -62,7 +62,7 @@ describe("an agent's denials are judged by its own rules", () => {
     const text = refused(agent, shell);
     expect(await replayed(text)).toEqual({ code: 0, differences: [] });
     // With Claude Code's rules the same run would have ended differently.
-    expect(replay(journalOf(text), () => claudeRules)).not.toEqual([]);
+    expect(replayDecisions(journalOf(text), () => claudeRules)).not.toEqual([]);
   });
 
   test('that of a run which was handed on: by those of the agent that made the call', async () => {

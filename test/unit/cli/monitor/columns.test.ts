@@ -4,7 +4,7 @@ import {
   fitLine,
   flowParts,
   padLine,
-  piece,
+  createPiece,
   spreadParts,
   widthOf,
   wrapSentence,
@@ -25,7 +25,7 @@ test.each<[string, number]>([
   ['████░░', 6],
   ['↑↓ … ─', 6],
 ])('%s takes %d columns', (given, columns) => {
-  expect(widthOf([piece(given)])).toBe(columns);
+  expect(widthOf([createPiece(given)])).toBe(columns);
 });
 
 test.each<[string, readonly string[], number, string]>([
@@ -42,7 +42,7 @@ test.each<[string, readonly string[], number, string]>([
   expect(
     text(
       fitLine(
-        pieces.map((part) => piece(part)),
+        pieces.map((part) => createPiece(part)),
         columns,
       ),
     ),
@@ -50,15 +50,18 @@ test.each<[string, readonly string[], number, string]>([
 });
 
 test('fit keeps the look of what it cuts', () => {
-  expect(fitLine([piece('abc', 'good'), piece('defgh', 'bad')], 5)).toEqual([piece('abc', 'good'), piece('d…', 'bad')]);
+  expect(fitLine([createPiece('abc', 'good'), createPiece('defgh', 'bad')], 5)).toEqual([
+    createPiece('abc', 'good'),
+    createPiece('d…', 'bad'),
+  ]);
 });
 
 test('padded fills up to the columns', () => {
-  expect(text(padLine([piece('日本')], 6))).toBe('日本  ');
+  expect(text(padLine([createPiece('日本')], 6))).toBe('日本  ');
 });
 
 test('flow puts parts on as few lines as they fit on', () => {
-  const parts = ['one', 'two', 'three', 'a part that is too long'].map((part) => [piece(part)]);
+  const parts = ['one', 'two', 'three', 'a part that is too long'].map((part) => [createPiece(part)]);
   expect(textOf(flowParts(parts, 10))).toEqual(['one  two', 'three', 'a part th…']);
 });
 
@@ -76,7 +79,7 @@ test.each([
   [10, ['left', 'right']],
   [3, ['le…', 'ri…']],
 ])('spread over %d columns', (columns, expected) => {
-  expect(textOf(spreadParts([piece('left')], [piece('right')], columns))).toEqual(expected);
+  expect(textOf(spreadParts([createPiece('left')], [createPiece('right')], columns))).toEqual(expected);
 });
 
 test('nothing that fits is wider than its columns', () => {
@@ -85,7 +88,7 @@ test('nothing that fits is wider than its columns', () => {
   fc.assert(
     fc.property(fc.array(words, { maxLength: 5 }), fc.integer({ min: 0, max: 40 }), (parts, columns) => {
       const line = fitLine(
-        parts.map((part) => piece(part)),
+        parts.map((part) => createPiece(part)),
         columns,
       );
       expect(widthOf(line)).toBeLessThanOrEqual(columns);

@@ -1,4 +1,4 @@
-import type { KnownLane, LaneReport } from '../../../../src/cli/lane/lane-schema.ts';
+import type { ReportedLane, LaneStatusReport } from '../../../../src/cli/lane/lane-schema.ts';
 import type { LocalPicture, Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
 import type { Line } from '../../../../src/cli/monitor/view/columns.ts';
 import type { RunStatus } from '../../../../src/core/local/status-document.ts';
@@ -28,7 +28,7 @@ export const runStatus: RunStatus = {
 };
 
 /** A lane without a lease. */
-export const knownLane: KnownLane = {
+export const knownLane: ReportedLane = {
   kind: 'lane',
   place: 'directory',
   saved: { sequence: 1, origin: 'directory', at: iso(noon) },
@@ -51,7 +51,7 @@ export const knownLane: KnownLane = {
   warnings: [],
 };
 
-export const stateOf = (change: Partial<KnownLane> = {}): LaneReport => ({
+export const stateOf = (change: Partial<ReportedLane> = {}): LaneStatusReport => ({
   lane: 'queue',
   at: iso(noon),
   places: [{ ...knownLane, ...change }],

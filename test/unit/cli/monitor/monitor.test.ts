@@ -12,7 +12,7 @@ import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { emptyRecord, serializeRecord } from '../../../../src/core/sharing/lane-record.ts';
 import { emptyBudget } from '../../../../src/core/sharing/budget.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { noon } from '../../core/core-fixtures.ts';
 import { ralph, type CliRun } from '../fixture.ts';
 import { at, createPlace, placeWith, richState, type Place } from '../state-fixture.ts';
@@ -532,7 +532,9 @@ describe('on a terminal', () => {
       {
         ...initialState('queue', noon),
         sequence: 1,
-        tasks: { 'issue-12': { ...untouched, attempts: 3, state: 'failed', reason: 'max_iterations_per_task' } },
+        tasks: {
+          'issue-12': { ...untouchedProgress, attempts: 3, state: 'failed', reason: 'max_iterations_per_task' },
+        },
       },
       {},
       emptyBudget,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { LocalPicture, Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
 import { widthOf, type Size } from '../../../../src/cli/monitor/view/columns.ts';
 import { renderScreen } from '../../../../src/cli/monitor/view/screen.ts';
-import { initialSession, pressKey, withMessage, type Session } from '../../../../src/cli/monitor/view/session.ts';
+import { initialSession, pressKey, withMessage, type ScreenState } from '../../../../src/cli/monitor/view/session.ts';
 import { MINUTE_MS } from '../../../../src/core/countdown.ts';
 import { noon } from '../../core/core-fixtures.ts';
 import {
@@ -26,7 +26,7 @@ const all = initialSession('all');
 const shown = (
   picture: Picture,
   [columns, rows]: readonly [number, number],
-  session: Session | null,
+  session: ScreenState | null,
 ): readonly string[] => textOf(renderScreen(picture, { columns, rows }, session, noon));
 
 test('a line of the log is shown with its time alone', () => {
@@ -329,7 +329,7 @@ describe('at any size, no line is wider and no picture higher than the terminal'
     task: { id: 'issue-12', title: '登录表单 👩 💻 ❤️ 日本語 '.repeat(8) },
     branch: `ralph/${'x'.repeat(200)}`,
   });
-  const pictures: readonly (readonly [string, Picture, Session])[] = [
+  const pictures: readonly (readonly [string, Picture, ScreenState])[] = [
     ['local', localPicture(), local],
     [
       'wide',

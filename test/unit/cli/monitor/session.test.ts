@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
-import { initialSession, pressKey, withMessage, type Session } from '../../../../src/cli/monitor/view/session.ts';
+import { initialSession, pressKey, withMessage, type ScreenState } from '../../../../src/cli/monitor/view/session.ts';
 import { noon } from '../../core/core-fixtures.ts';
 import { allPicture, iso, localPicture, localRun, stateOf, withRun } from './monitor-fixtures.ts';
 
@@ -14,7 +14,7 @@ const other = {
 };
 
 describe('keys that give an order', () => {
-  test.each<[string, Session, string, Picture, object]>([
+  test.each<[string, ScreenState, string, Picture, object]>([
     ['p pauses', local, 'p', localPicture(), { words: ['pause'], lane: 'queue', place: 'directory' }],
     [
       'p resumes what is paused',
@@ -54,7 +54,7 @@ describe('keys that give an order', () => {
 });
 
 describe('r asks first', () => {
-  test.each<[string, Session, Picture, string, string]>([
+  test.each<[string, ScreenState, Picture, string, string]>([
     ['the last task that is stuck', local, localPicture(), 'Give #11 all its attempts again? y/n', 'issue-11'],
     [
       'the current one, with its title',
@@ -88,7 +88,7 @@ describe('r asks first', () => {
 });
 
 describe('an order that nobody would obey says why', () => {
-  test.each<[string, Session, string, Picture, string]>([
+  test.each<[string, ScreenState, string, Picture, string]>([
     ['another Ralph', local, 'p', localPicture({ ...localRun, run: other, state: null }), 'another Ralph'],
     ['no folder', local, 's', localPicture({ ...localRun, state: null }), 'no state in .ralph/state'],
     [

@@ -12,7 +12,7 @@ import {
   providerTroubles,
   longestRefused,
   type AgentOrder,
-  type Provider,
+  type ProviderCircuit,
   type ProviderCall,
   type Providers,
   type ProviderTrouble,
@@ -21,7 +21,7 @@ import { runs } from '../../../runs.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
 const order: AgentOrder = ['claude', 'codex'];
-const open = (why: ProviderTrouble, until: number): Provider => ({ kind: 'open', why, until });
+const open = (why: ProviderTrouble, until: number): ProviderCircuit => ({ kind: 'open', why, until });
 
 function call(
   change: Partial<ProviderCall['analysis']> & Partial<Pick<ProviderCall, 'end' | 'progress' | 'agentFailed'>> = {},
@@ -121,11 +121,11 @@ describe('the agent whose turn it is', () => {
 });
 
 describe('what a call makes of a circuit', () => {
-  const closed: Provider = { kind: 'closed', failures: 0 };
-  const once: Provider = { kind: 'closed', failures: 1 };
+  const closed: ProviderCircuit = { kind: 'closed', failures: 0 };
+  const once: ProviderCircuit = { kind: 'closed', failures: 1 };
   const probed = open('limit', noon);
   const failing = open('failing', noon + 15 * MINUTE);
-  test.each<[string, Provider, ProviderCall, Provider]>([
+  test.each<[string, ProviderCircuit, ProviderCall, ProviderCircuit]>([
     ['a limit opens it until its end', closed, limited(noon + 2 * HOUR), open('limit', noon + 2 * HOUR)],
     ['a limit without an end: an hour', closed, limited(null), open('limit', noon + HOUR)],
     ['a limit that is over: a try within minutes', closed, limited(noon - HOUR), open('limit', noon + 5 * MINUTE)],
@@ -263,7 +263,7 @@ describe('a clock that was wrong', () => {
 
 const anyName = fc.constantFrom(...AGENT_NAMES);
 const anyInstant = fc.integer({ min: noon - 3 * HOUR, max: noon + 3 * HOUR });
-const anyProvider: fc.Arbitrary<Provider> = fc.oneof(
+const anyProvider: fc.Arbitrary<ProviderCircuit> = fc.oneof(
   fc.record({ kind: fc.constant('closed' as const), failures: fc.nat(3) }),
   fc.record({ kind: fc.constant('open' as const), why: fc.constantFrom(...providerTroubles), until: anyInstant }),
 );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { analyze } from '../../../../src/core/analysis/analyze.ts';
+import { analyzeTranscript } from '../../../../src/core/analysis/analyze.ts';
 import type { Transcript } from '../../../../src/core/analysis/analysis.ts';
 import { analyzeAt, block } from '../../agents/claude/fixtures.ts';
 
@@ -24,7 +24,8 @@ const TAIL = 192 * 1024;
 describe('of a message longer than 256 Ki characters', () => {
   const yes = block('EXIT_SIGNAL: true');
   const filler = (chars: number): string => `\n${'x'.repeat(chars - 2)}\n`;
-  const exitSignalOf = (text: string): boolean | null => analyze(transcriptOf(text), []).analysis.signal.exitSignal;
+  const exitSignalOf = (text: string): boolean | null =>
+    analyzeTranscript(transcriptOf(text), []).analysis.signal.exitSignal;
 
   test.each<[string, string, boolean | null]>([
     ['the beginning is read', `${yes}${filler(HEAD + TAIL)}`, true],
@@ -41,7 +42,10 @@ test.each([
   [`\`\`\`\n${block('EXIT_SIGNAL: true')}\n\`\`\``, true],
   ['done', false],
 ])('of %j the length is known, and whether it ends in a fenced block', (finalMessage, endsInFencedBlock) => {
-  expect(analyze(transcriptOf(finalMessage), [])).toMatchObject({ finalChars: finalMessage.length, endsInFencedBlock });
+  expect(analyzeTranscript(transcriptOf(finalMessage), [])).toMatchObject({
+    finalChars: finalMessage.length,
+    endsInFencedBlock,
+  });
 });
 
 test.each<[string, string, object]>([

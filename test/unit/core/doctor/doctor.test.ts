@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { diagnose } from '../../../../src/core/doctor/doctor.ts';
+import { diagnoseRepository } from '../../../../src/core/doctor/doctor.ts';
 import {
   type Facts,
-  type Repository,
+  type RepositoryFacts,
   type RepositorySettings,
   unknownSettings,
   withEffectiveInputs,
@@ -36,7 +36,7 @@ const settings: RepositorySettings = {
   pushRulesets: known([]),
 };
 
-const repository: Repository = { name: 'acme/shop', webUrl: 'https://github.com/acme/shop', settings };
+const repository: RepositoryFacts = { name: 'acme/shop', webUrl: 'https://github.com/acme/shop', settings };
 
 const good: Facts = {
   files: [fileWith(template)],
@@ -72,10 +72,10 @@ function withSettings(change: Partial<RepositorySettings>): Facts {
 }
 
 const of = (facts: Facts, check: Finding['check']): readonly Finding[] =>
-  diagnose(facts, actionRules).filter((found) => found.check === check);
+  diagnoseRepository(facts, actionRules).filter((found) => found.check === check);
 
 test('with the template and everything set up there is one warning: how far the agent is kept apart', () => {
-  const findings = diagnose(good, actionRules);
+  const findings = diagnoseRepository(good, actionRules);
   expect(findings.filter(({ kind }) => kind !== 'ok')).toMatchObject([
     {
       check: 'isolation',
@@ -89,7 +89,7 @@ test('with the template and everything set up there is one warning: how far the 
 test('whatever a token may not ask is unchecked, never fine, and has the page to look at', () => {
   const blind = withSettings(unknownSettings(unknown.why));
   const page = 'https://github.com/acme/shop';
-  const seen = diagnose(blind, actionRules).filter(({ kind }) => kind === 'unchecked');
+  const seen = diagnoseRepository(blind, actionRules).filter(({ kind }) => kind === 'unchecked');
   expect(seen.map(({ check, remedy }) => [check, remedy?.link])).toEqual([
     ['pull-requests', `${page}/settings/actions`],
     ['secret', `${page}/settings/secrets/actions`],
@@ -99,7 +99,7 @@ test('whatever a token may not ask is unchecked, never fine, and has the page to
     ['branch-protection', `${page}/settings/branches`],
     ['push-rules', `${page}/settings/rules`],
   ]);
-  const alone = diagnose({ ...good, repository: unknown }, actionRules);
+  const alone = diagnoseRepository({ ...good, repository: unknown }, actionRules);
   expect(alone.filter(({ kind }) => kind === 'unchecked').map(({ check }) => check)).toEqual([
     'pull-requests',
     'secret',
@@ -690,7 +690,7 @@ test.each<[string, string, string, boolean]>([
   const workflow = parsed.kind === 'data' ? parseWorkflow(PATH, parsed.data) : null;
   expect(workflow?.uses.map(({ knownBy }) => knownBy) ?? []).toEqual(isOne ? ['inputs'] : []);
   if (workflow === null) return;
-  const found = diagnose({ ...good, files: [{ kind: 'workflow', text, workflow }] }, actionRules);
+  const found = diagnoseRepository({ ...good, files: [{ kind: 'workflow', text, workflow }] }, actionRules);
   expect(found[0]).toMatchObject({ kind: 'ok', says: expect.stringContaining(`\`${name}\` look like`) as string });
   expect(found.filter(({ check }) => check === 'inputs')).not.toEqual([]);
 });
@@ -748,7 +748,7 @@ describe('a workflow that calls the reusable one', () => {
   });
 
   test('is set up like the single one, and keeps the agent in a job of its own', () => {
-    const findings = diagnose(factsOf(calling), actionRules);
+    const findings = diagnoseRepository(factsOf(calling), actionRules);
     expect(findings.filter(({ kind }) => kind !== 'ok')).toEqual([]);
     expect(findings.find(({ check }) => check === 'isolation')).toMatchObject({
       kind: 'ok',
@@ -815,9 +815,10 @@ jobs:
     secrets: { anthropic-api-key: '\${{ secrets.ANTHROPIC_API_KEY }}'${secrets} }
 `;
   const found = (secrets: string, check: string): readonly Finding[] =>
-    diagnose({ ...good, files: [fileWith(calling(secrets))], repository: known(noPullRequests) }, actionRules).filter(
-      (finding) => finding.check === check,
-    );
+    diagnoseRepository(
+      { ...good, files: [fileWith(calling(secrets))], repository: known(noPullRequests) },
+      actionRules,
+    ).filter((finding) => finding.check === check);
 
   test.each([
     ['a token', ", token: '${{ secrets.BOT }}'", 'token'],

@@ -10,7 +10,7 @@ import {
 import { noFeedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import type { JournalEntry } from '../../../../src/core/journal/journal.ts';
 import { initialState } from '../../../../src/core/lane/state/state.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { noon, task } from '../core-fixtures.ts';
 
@@ -30,7 +30,7 @@ function itemAfter(progress: Partial<TaskProgress>, entry: JournalEntry, before:
   const after = recordAnswer(
     {
       ...state,
-      tasks: { 'thread-7': { ...untouched, ...progress } },
+      tasks: { 'thread-7': { ...untouchedProgress, ...progress } },
       feedback: { ...state.feedback, items: { 'thread-7': { ...open, ...before } } },
     },
     entry,
@@ -141,7 +141,7 @@ describe('of an answer of a loop in another job', () => {
     return mergeReceivedFeedback(
       { ...before, items: { 'thread-7': given } },
       {
-        before: { feedback: before, tasks: { 'thread-7': { ...untouched, state: progress } } },
+        before: { feedback: before, tasks: { 'thread-7': { ...untouchedProgress, state: progress } } },
         tasks: [thread],
         made: made === undefined ? {} : { 'thread-7': made },
         baseBranch: 'main',

@@ -16,7 +16,7 @@ import { initialState, type LaneState, MAX_STATE_BYTES, parseState } from '../..
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { applyOrders } from '../../../../src/core/sharing/orders.ts';
 import { parseTaskName } from '../../../../src/core/tasks/ids.ts';
-import { isPlanComplete, nextTask, untouched, tasksWithinReach } from '../../../../src/core/tasks/queue.ts';
+import { isPlanComplete, nextTask, untouchedProgress, tasksWithinReach } from '../../../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { describeStep, noon, play, policy, progress, task } from '../core-fixtures.ts';
 
@@ -35,7 +35,7 @@ const thread = (id: number): Task =>
 const check = task(1, { id: CHECK, priority: FEEDBACK_PRIORITY.check });
 const conflict = task(1, { id: CONFLICT_TASK, priority: FEEDBACK_PRIORITY.conflict });
 const being = (state: TaskProgress['state'], change: Partial<TaskProgress> = {}): TaskProgress => ({
-  ...untouched,
+  ...untouchedProgress,
   state,
   attempts: 1,
   ...change,

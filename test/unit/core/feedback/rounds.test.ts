@@ -21,7 +21,7 @@ import {
   type FeedbackMemory,
 } from '../../../../src/core/feedback/rounds.ts';
 import { isFeedback, type Subject } from '../../../../src/core/feedback/subject.ts';
-import { progressOf, untouched } from '../../../../src/core/tasks/queue.ts';
+import { progressOf, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { isSettled, type TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { task } from '../core-fixtures.ts';
 
@@ -43,12 +43,12 @@ const changed: NonNullable<FeedbackItem['answer']> = {
 };
 const check: FeedbackItem = { ...item, kind: 'check', asked: 'h1' };
 const [THREAD, CHECK] = ['thread-1', 'check-0123456789ab'];
-const working: TaskProgress = { ...untouched, state: 'in-progress', attempts: 2 };
+const working: TaskProgress = { ...untouchedProgress, state: 'in-progress', attempts: 2 };
 /** A task with a change made without a call, which has not passed yet. */
-const suggested: TaskProgress = { ...untouched, state: 'in-progress' };
-const done: TaskProgress = { ...untouched, state: 'done', attempts: 2 };
-const failed: TaskProgress = { ...untouched, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' };
-const spent: TaskProgress = { ...untouched, state: 'blocked', reason: 'feedback_rounds' };
+const suggested: TaskProgress = { ...untouchedProgress, state: 'in-progress' };
+const done: TaskProgress = { ...untouchedProgress, state: 'done', attempts: 2 };
+const failed: TaskProgress = { ...untouchedProgress, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' };
+const spent: TaskProgress = { ...untouchedProgress, state: 'blocked', reason: 'feedback_rounds' };
 
 function remembered(items: Feedback['items'], tasks: FeedbackMemory['tasks'] = {}): FeedbackMemory {
   return { feedback: { ...noFeedback, items }, tasks };
@@ -74,8 +74,8 @@ describe('a thread', () => {
   test.each<
     [string, FeedbackItem | null, TaskProgress, string | null, Partial<FeedbackItem> | null, TaskProgress, boolean]
   >([
-    ['that is new is open', null, untouched, '10', { rounds: 0, answer: null }, untouched, true],
-    ['that nobody has worked on stays open', item, untouched, '10', item, untouched, true],
+    ['that is new is open', null, untouchedProgress, '10', { rounds: 0, answer: null }, untouchedProgress, true],
+    ['that nobody has worked on stays open', item, untouchedProgress, '10', item, untouchedProgress, true],
     ['that is worked on goes on', item, working, '10', item, working, true],
     ['that was given up stays so', item, failed, '10', item, failed, true],
     [
@@ -94,7 +94,7 @@ describe('a thread', () => {
       done,
       '11',
       { rounds: 1, asked: '11', answer: null },
-      untouched,
+      untouchedProgress,
       true,
     ],
     [
@@ -103,17 +103,25 @@ describe('a thread', () => {
       working,
       '11',
       { rounds: 1, asked: '11' },
-      untouched,
+      untouchedProgress,
       true,
     ],
-    ['that was done by a run which was lost before its answer begins again', item, done, '10', item, untouched, true],
+    [
+      'that was done by a run which was lost before its answer begins again',
+      item,
+      done,
+      '10',
+      item,
+      untouchedProgress,
+      true,
+    ],
     [
       'whose work has no answer keeps its commit, whatever more is said',
       { ...item, workedIn: 'c1' },
       working,
       '11',
       { asked: '11', workedIn: 'c1' },
-      untouched,
+      untouchedProgress,
       true,
     ],
     [
@@ -122,14 +130,14 @@ describe('a thread', () => {
       working,
       '11',
       { asked: '11', workedIn: undefined },
-      untouched,
+      untouchedProgress,
       true,
     ],
-    ['that nobody asks any more is forgotten', item, working, null, null, untouched, false],
+    ['that nobody asks any more is forgotten', item, working, null, null, untouchedProgress, false],
     ['that was answered is remembered', { ...item, answer: changed }, done, null, { answer: changed }, done, false],
   ])('%s', (_, before, then, asked, expected, now, isOpen) => {
     const taken = mergeSubjects(
-      remembered(before === null ? {} : { [THREAD]: before }, then === untouched ? {} : { [THREAD]: then }),
+      remembered(before === null ? {} : { [THREAD]: before }, then === untouchedProgress ? {} : { [THREAD]: then }),
       found(asked === null ? {} : { [THREAD]: asked }),
     );
     if (expected === null) expect(taken.feedback.items).toEqual({});
@@ -142,9 +150,9 @@ describe('a thread', () => {
 describe('a check', () => {
   test.each<[string, FeedbackItem, TaskProgress, string, TaskProgress, boolean]>([
     ['that fails on the same commit as before is answered', { ...check, answer: changed }, done, 'h1', done, false],
-    ['that fails on a newer one is asked again', { ...check, answer: changed }, done, 'h2', untouched, true],
+    ['that fails on a newer one is asked again', { ...check, answer: changed }, done, 'h2', untouchedProgress, true],
     ['that is worked on and fails on a newer one goes on', check, working, 'h2', working, true],
-    ['that was given up gets another look on a newer one', check, failed, 'h2', untouched, true],
+    ['that was given up gets another look on a newer one', check, failed, 'h2', untouchedProgress, true],
   ])('%s', (_, before, then, asked, now, isOpen) => {
     const taken = mergeSubjects(remembered({ [CHECK]: before }, { [CHECK]: then }), found({ [CHECK]: asked }));
     expect(progressOf(taken.tasks, CHECK)).toEqual(now);
@@ -155,7 +163,11 @@ describe('a check', () => {
   const givenUp: FeedbackItem = { ...check, rounds: 3, answer: { ...changed, kind: 'given-up' } };
   test.each<[string, TaskProgress, TaskProgress]>([
     ['stays with them as long as it is asked', failed, failed],
-    ['stays with them although it is not known how it ended', untouched, { ...spent, reason: 'status_blocked' }],
+    [
+      'stays with them although it is not known how it ended',
+      untouchedProgress,
+      { ...spent, reason: 'status_blocked' },
+    ],
   ])('that a person must decide %s', (_, then, now) => {
     const taken = mergeSubjects(remembered({ [CHECK]: givenUp }, { [CHECK]: then }), found({ [CHECK]: 'h1' }));
     expect(taken).toMatchObject({ open: [CHECK], spent: [CHECK], feedback: { items: { [CHECK]: givenUp } } });
@@ -173,7 +185,7 @@ describe('a check', () => {
       found({}, { isUndecided: () => isUndecided }),
     );
     expect(taken.feedback.items).toEqual(isKept ? { [CHECK]: before } : {});
-    expect(progressOf(taken.tasks, CHECK)).toEqual(isKept ? failed : untouched);
+    expect(progressOf(taken.tasks, CHECK)).toEqual(isKept ? failed : untouchedProgress);
     expect(taken.open).toEqual([]);
   });
 
@@ -196,13 +208,21 @@ describe('rounds', () => {
       done,
       '11',
       { maxRounds: 0 },
-      untouched,
+      untouchedProgress,
       false,
     ],
-    ['are as many as the input says', { ...used, answer: changed }, done, '11', { maxRounds: 4 }, untouched, false],
-    ['go on where the input says more than then', used, spent, '10', { maxRounds: 4 }, untouched, false],
+    [
+      'are as many as the input says',
+      { ...used, answer: changed },
+      done,
+      '11',
+      { maxRounds: 4 },
+      untouchedProgress,
+      false,
+    ],
+    ['go on where the input says more than then', used, spent, '10', { maxRounds: 4 }, untouchedProgress, false],
     ['that have begun go on to their end', used, working, '10', {}, working, false],
-    ['begin again when a person pushes', used, spent, '10', { personHead: 'p1' }, untouched, false],
+    ['begin again when a person pushes', used, spent, '10', { personHead: 'p1' }, untouchedProgress, false],
   ])('%s', (_, before, then, asked, change, now, isSpent) => {
     const taken = mergeSubjects(
       remembered({ [THREAD]: before }, { [THREAD]: then }),
@@ -218,7 +238,7 @@ describe('rounds', () => {
     const taken = mergeSubjects(remembered(items), found({ [THREAD]: '10' }, { personHead: 'p1' }));
     expect(Object.values(taken.feedback.items).map(({ rounds }) => rounds)).toEqual([0, 0]);
     expect(taken.feedback.personHead).toBe('p1');
-    const worked = { ...taken, feedback: beginRound(taken.feedback, THREAD, untouched) };
+    const worked = { ...taken, feedback: beginRound(taken.feedback, THREAD, untouchedProgress) };
     const again = mergeSubjects(worked, found({ [THREAD]: '10' }, { personHead: 'p1' }));
     expect(again.feedback.items[THREAD]?.rounds).toBe(1);
     expect(mergeSubjects(again, found({ [THREAD]: '10' })).feedback.personHead).toBe('p1');
@@ -226,9 +246,9 @@ describe('rounds', () => {
 
   test('begin with the first iteration', () => {
     const { feedback } = remembered({ [THREAD]: item });
-    expect(beginRound(feedback, THREAD, untouched).items[THREAD]?.rounds).toBe(2);
+    expect(beginRound(feedback, THREAD, untouchedProgress).items[THREAD]?.rounds).toBe(2);
     expect(beginRound(feedback, THREAD, working)).toBe(feedback);
-    expect(beginRound(feedback, 'thread-9', untouched)).toBe(feedback);
+    expect(beginRound(feedback, 'thread-9', untouchedProgress)).toBe(feedback);
   });
 
   test('are given again by a person, who has CI looked at once more', () => {

@@ -4,7 +4,7 @@ import { isForbiddenAddress, parseAddress } from '../../../../src/core/isolation
 import {
   allowedHosts,
   type AllowedHosts,
-  allows,
+  allowsHost,
   type HostsAsked,
   isModelHost,
   localPortsOf,
@@ -118,7 +118,7 @@ describe('the input', () => {
     const { asked, problems } = parseAllowedHosts(['localhost:6379', 'a.example', 'LOCALHOST:5432', 'localhost:6379']);
     expect([asked, problems]).toEqual([{ ...listed(['a.example', 443]), localPorts: [5432, 6379] }, []]);
     expect([localPortsOf(asked), localPortsOf({ kind: 'any' })]).toEqual([[5432, 6379], []]);
-    expect(allows({ allowed: allowedHosts(asked, []), never: [] }, 'localhost', 5432)).toBe(false);
+    expect(allowsHost({ allowed: allowedHosts(asked, []), never: [] }, 'localhost', 5432)).toBe(false);
     const many = Array.from({ length: 11 }, (_, at) => `localhost:${String(5000 + at)}`);
     expect(parseAllowedHosts(many)).toEqual({
       asked: listed(),
@@ -226,7 +226,7 @@ describe('what may be reached', () => {
     ['api.model.example', 'api.model.example', 443, false],
     ['none', 'api.example.com', 443, false],
   ])('%s: %j, port %i: %s', (item, host, port, isAllowed) => {
-    expect(allows(rules(item), host, port)).toBe(isAllowed);
+    expect(allowsHost(rules(item), host, port)).toBe(isAllowed);
   });
 
   test('a host of the model is one whatever its notation', () => {
@@ -304,7 +304,7 @@ describe('the hosts of the providers', () => {
     const listed = { allowed: allowedHosts(named(host.toLowerCase().replace(/\.$/, '')), []), never };
     for (const rules of [everything, listed])
       for (const port of [443, 8443])
-        expect([isModelHost(rules, host), allows(rules, host, port)]).toEqual([true, false]);
+        expect([isModelHost(rules, host), allowsHost(rules, host, port)]).toEqual([true, false]);
     expect(modelHostsAmong(named(host.toLowerCase().replace(/\.$/, '')), never)).toHaveLength(1);
   });
 
@@ -319,7 +319,7 @@ describe('the hosts of the providers', () => {
     'aiplatform.rep.googleapis.com.example',
     'registry.gateway.example',
   ])('%s is not one of them', (host) => {
-    expect([isModelHost(everything, host), allows(everything, host, 443)]).toEqual([false, true]);
+    expect([isModelHost(everything, host), allowsHost(everything, host, 443)]).toEqual([false, true]);
     expect(modelHostsAmong(named(host), never)).toEqual([]);
   });
 

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { openFolders, openFoldersWarning, type ProgramFolder } from '../../../../src/core/isolation/program-folders.ts';
+import {
+  writableFolders,
+  writableFoldersWarning,
+  type ProgramFolder,
+} from '../../../../src/core/isolation/program-folders.ts';
 
 const folder = (change: Partial<ProgramFolder> = {}): ProgramFolder => ({
   path: '/usr/bin',
@@ -19,11 +23,11 @@ test.each<[string, Partial<ProgramFolder>, boolean]>([
   ['in a folder for temporary files', { above: [0o40755, 0o41777] }, false],
   ['with a program that everybody can write', { programs: [0o100755, 0o100757] }, true],
 ])('a folder of programs %s: %s', (_, change, isOpen) => {
-  expect(openFolders([folder(change)])).toEqual(isOpen ? ['/usr/bin'] : []);
-  expect(openFoldersWarning([folder(change)]) !== null).toBe(isOpen);
+  expect(writableFolders([folder(change)])).toEqual(isOpen ? ['/usr/bin'] : []);
+  expect(writableFoldersWarning([folder(change)]) !== null).toBe(isOpen);
 });
 
 test('a warning names the first of them, each once', () => {
   const open = ['/a', '/b', '/a', '/c', '/d', '/e', '/f'].map((path) => folder({ path, mode: 0o40777 }));
-  expect(openFoldersWarning(open)).toContain('write there: /a, /b, /c, /d, /e and 1 more. Use a runner');
+  expect(writableFoldersWarning(open)).toContain('write there: /a, /b, /c, /d, /e and 1 more. Use a runner');
 });

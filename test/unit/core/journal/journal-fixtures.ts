@@ -2,7 +2,7 @@ import { afterIteration, nextStep, startRun } from '../../../../src/core/lane/de
 import { serializeEnd, serializeEntry, serializeStart } from '../../../../src/core/journal/journal.ts';
 import type { KindsOfDenial } from '../../../../src/core/journal/replay.ts';
 import { passedOver } from '../../../../src/core/agents/providers.ts';
-import { beginIteration, bookCallUsage, settle } from '../../../../src/core/lane/settle/settle.ts';
+import { beginIteration, bookCallUsage, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
 import { evidence, MINUTE, noon, policy, analyzed, task, type Play, type Start } from '../core-fixtures.ts';
@@ -54,7 +54,12 @@ export function record(
       startedAt,
     };
     const { tokens, costUsd } = facts.analysis;
-    const settled = settle(bookCallUsage(begun, { startedAt, endedAt: now, tokens, costUsd }), facts, bounds, now);
+    const settled = settleIteration(
+      bookCallUsage(begun, { startedAt, endedAt: now, tokens, costUsd }),
+      facts,
+      bounds,
+      now,
+    );
     lines.push(
       serializeEntry({
         version: 1,

@@ -9,7 +9,7 @@ import {
   type JournalEntry,
   type JournalStart,
 } from '../../../../src/core/journal/journal.ts';
-import { beginIteration, settle } from '../../../../src/core/lane/settle/settle.ts';
+import { beginIteration, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
 import { STATE_VERSION } from '../../../../src/core/lane/state/state.ts';
 import { analysis, evidence, MINUTE, noon, play, policy, progress, task } from '../core-fixtures.ts';
 import { OUTCOMES } from '../../report/fixtures.ts';
@@ -36,7 +36,7 @@ const facts = {
     end: { kind: 'timeout', of: 'call' },
   }),
 };
-const settled = settle(
+const settled = settleIteration(
   beginIteration(before.state, { taskId: 'issue-1', tree: 'a', agent: 'claude' }, policy, noon),
   { task: task(1), tasks: start.tasks, ...facts, denials: [], startedAt: noon },
   policy,

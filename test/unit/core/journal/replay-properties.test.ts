@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { changePolicy } from '../../../../src/config/agent-inputs.ts';
 import { parseJournal } from '../../../../src/core/journal/parse-journal.ts';
-import { replay, whatIf } from '../../../../src/core/journal/replay.ts';
+import { replayDecisions, whatIf } from '../../../../src/core/journal/replay.ts';
 import { endRun } from '../../../../src/core/lane/settle/settle.ts';
 import { HOUR, MINUTE, policy, task } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
@@ -82,7 +82,7 @@ test('a journal replays to the same decisions, whatever agent and clock did, ove
           const parsed = parseJournal(recorded.text);
           if (parsed.kind !== 'journal') throw new Error(JSON.stringify(parsed.problems));
           const { journal } = parsed;
-          expect(replay(journal, () => kindOfDenial)).toEqual([]);
+          expect(replayDecisions(journal, () => kindOfDenial)).toEqual([]);
           // Under its own policy a run ends as it did.
           if (journal.end !== null)
             expect(whatIf(journal, journal.start.policy, () => kindOfDenial)).toEqual({

@@ -3,7 +3,7 @@ import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { changePolicy, parsePolicyInputs } from '../../../../src/config/agent-inputs.ts';
 import { serializeEnd } from '../../../../src/core/journal/journal.ts';
 import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
-import { replay, whatIf, type Difference } from '../../../../src/core/journal/replay.ts';
+import { replayDecisions, whatIf, type Difference } from '../../../../src/core/journal/replay.ts';
 import { idle, noon, policy, progress, task, type Play } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 
@@ -36,7 +36,7 @@ describe('a journal replays to the same decisions', () => {
     const { text, iterations } = record(script, { policy: { ...policy, maxIterationsPerTask: 0 } });
     const journal = journalOf(text);
     expect(journal.entries).toHaveLength(iterations);
-    expect(replay(journal, () => kindOfDenial)).toEqual([]);
+    expect(replayDecisions(journal, () => kindOfDenial)).toEqual([]);
   });
 });
 
@@ -79,18 +79,21 @@ describe('a record that was changed is found', () => {
   ])('%s', (_, change, difference) => {
     const changed = change(text);
     expect(changed).not.toBe(text);
-    expect(replay(journalOf(changed), () => kindOfDenial)[0]).toMatchObject(difference);
+    expect(replayDecisions(journalOf(changed), () => kindOfDenial)[0]).toMatchObject(difference);
   });
 
   test('a run that should have stopped, and one that should have gone on', () => {
-    const stopped = replay(journalOf(text.replace('"maxIterations":10', '"maxIterations":1')), () => kindOfDenial);
+    const stopped = replayDecisions(
+      journalOf(text.replace('"maxIterations":10', '"maxIterations":1')),
+      () => kindOfDenial,
+    );
     expect(stopped[0]).toEqual({
       line: 3,
       of: 'task',
       recorded: 'issue-1',
       replayed: { kind: 'limit', reason: 'iterations' },
     });
-    const patient = replay(journalOf(text.replace('"noProgress":3', '"noProgress":9')), () => kindOfDenial);
+    const patient = replayDecisions(journalOf(text.replace('"noProgress":3', '"noProgress":9')), () => kindOfDenial);
     expect(patient.at(-1)).toMatchObject({ line: 6, of: 'outcome', replayed: 'issue-1' });
   });
 
@@ -98,7 +101,7 @@ describe('a record that was changed is found', () => {
     const outcome = /"outcome":(\{[^}]*\})/.exec(text)?.[1] ?? '';
     const reversed = JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(outcome) as object).reverse()));
     expect(reversed).not.toBe(outcome);
-    expect(replay(journalOf(text.replace(outcome, reversed)), () => kindOfDenial)).toEqual([]);
+    expect(replayDecisions(journalOf(text.replace(outcome, reversed)), () => kindOfDenial)).toEqual([]);
   });
 });
 
@@ -108,8 +111,8 @@ test('an outcome whose sentences an earlier version joined without a full stop i
   const [now, before] = ['too low. Check its key', 'too low Check its key'];
   expect(text).toContain(now);
   const old = text.replace(now, before);
-  expect(replay(journalOf(old), () => kindOfDenial)).toEqual([]);
-  const other = replay(journalOf(old.replace(before, 'too high Check its key')), () => kindOfDenial);
+  expect(replayDecisions(journalOf(old), () => kindOfDenial)).toEqual([]);
+  const other = replayDecisions(journalOf(old.replace(before, 'too high Check its key')), () => kindOfDenial);
   expect(other).toMatchObject([{ line: 4, of: 'outcome' }]);
 });
 
@@ -159,7 +162,7 @@ describe('a run without an end is asked about', () => {
 
 test('a cancelled run ends as it did', () => {
   const text = `${record([progress()]).text}${serializeEnd({ version: 1, lane: 'queue', decidedAt: noon, cancelled: true, outcome: { kind: 'cancelled', reason: 'signal' } })}\n`;
-  expect(replay(journalOf(text), () => kindOfDenial)).toEqual([]);
+  expect(replayDecisions(journalOf(text), () => kindOfDenial)).toEqual([]);
   expect(withSet(journalOf(text), {})).toBe('1: cancelled (signal)');
 });
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { viewCircuit } from '../../../../src/core/lane/circuit.ts';
 import { afterIteration, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
-import { beginIteration, bookCallUsage, endRun, settle } from '../../../../src/core/lane/settle/settle.ts';
+import { beginIteration, bookCallUsage, endRun, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
 import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { chargeCall, exhaustedWindow } from '../../../../src/core/lane/windows.ts';
@@ -134,7 +134,7 @@ function history(
       now = Math.max(0, now + clockMs);
       const { tokens, costUsd } = facts.analysis;
       const called = bookCallUsage(begun, { startedAt: facts.startedAt, endedAt: now, tokens, costUsd });
-      const settled = settle(called, facts, bounds, now);
+      const settled = settleIteration(called, facts, bounds, now);
       calls.push({ before: state, after: settled.state, progress: settled.verdict.progress });
       state = settled.state;
       tree = facts.evidence.after.tree;

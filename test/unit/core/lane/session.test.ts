@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentError } from '../../../../src/core/analysis/analysis.ts';
 import { resetUnfitSession, keepSession } from '../../../../src/core/lane/session.ts';
-import { endRun, settle } from '../../../../src/core/lane/settle/settle.ts';
+import { endRun, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { analysis, evidence, HOUR, MINUTE, noon, play, policy, task } from '../core-fixtures.ts';
 
@@ -115,5 +115,5 @@ test('finishing one task of several keeps it', () => {
     evidence: evidence('a', { to: 'b' }),
     startedAt: noon,
   };
-  expect(settle(state, facts, policy, noon).state.session?.id).toBe('abc-1');
+  expect(settleIteration(state, facts, policy, noon).state.session?.id).toBe('abc-1');
 });

@@ -5,7 +5,7 @@ import { endRun } from '../../../../src/core/lane/settle/settle.ts';
 import { loseProgress, recordPublished } from '../../../../src/core/lane/settle/settle-published.ts';
 import { resetCircuit, retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
 
@@ -330,7 +330,7 @@ describe('a task of a file that is done is remembered as unmarked', () => {
   });
 
   test('until it is begun again; and as it was before, when its work is lost', () => {
-    const known: TaskProgress = { ...untouched, state: 'in-progress', attempts: 1, unmarked: true };
+    const known: TaskProgress = { ...untouchedProgress, state: 'in-progress', attempts: 1, unmarked: true };
     const before: LaneState = { ...initialState('queue', noon), tasks: { 'plan-a': known } };
     const after = play([progress({ output: finishes, checklist: { current: null } })], {
       state: before,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { beginIteration, settle } from '../../../../src/core/lane/settle/settle.ts';
+import { beginIteration, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
 import { recordDoneCommit } from '../../../../src/core/lane/settle/settle-published.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Evidence } from '../../../../src/core/evidence.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { needsVerification } from '../../../../src/core/lane/verdict/verdict.ts';
 import { analysis, evidence, HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
 
@@ -307,7 +307,7 @@ describe('a claim while a file that the git server refused lies there as it was'
   );
   const state: LaneState = {
     ...begun,
-    tasks: { 'issue-1': { ...untouched, state: 'in-progress', attempts: 2, startedTree: 'a', refused } },
+    tasks: { 'issue-1': { ...untouchedProgress, state: 'in-progress', attempts: 2, startedTree: 'a', refused } },
   };
   const after = (withheld: readonly string[], withheldHere: Evidence['withheldHere']) => {
     const facts = {
@@ -318,7 +318,7 @@ describe('a claim while a file that the git server refused lies there as it was'
       evidence: { ...evidence('a', { to: 'b', withheld: [...withheld] }), withheldHere },
       startedAt: noon,
     };
-    return settle(state, facts, policy, noon + HOUR).verdict;
+    return settleIteration(state, facts, policy, noon + HOUR).verdict;
   };
 
   test.each<[string, Evidence['withheldHere']]>([
@@ -545,6 +545,8 @@ test('settle is a function: the same arguments, the same answer, nothing touched
     startedAt: noon,
   };
   const frozen = structuredClone({ state, facts });
-  expect(settle(state, facts, policy, noon + HOUR)).toEqual(settle(state, facts, policy, noon + HOUR));
+  expect(settleIteration(state, facts, policy, noon + HOUR)).toEqual(
+    settleIteration(state, facts, policy, noon + HOUR),
+  );
   expect({ state, facts }).toEqual(frozen);
 });

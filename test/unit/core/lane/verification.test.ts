@@ -8,7 +8,7 @@ import {
   isVerificationOf,
   recordHeadVerification,
   settleFinished,
-  reopen,
+  reopenTasks,
   waitingForOthers,
 } from '../../../../src/core/lane/verification.ts';
 import { noShare } from '../../../../src/core/lane/change.ts';
@@ -270,7 +270,7 @@ describe('the verification of the published head', () => {
   });
 
   test('never makes done what people took back', () => {
-    const withdrawn = reopen(state, ['issue-2'], { reason: 'withdrawn', now: NOW });
+    const withdrawn = reopenTasks(state, ['issue-2'], { reason: 'withdrawn', now: NOW });
     expect(withdrawn).toMatchObject({
       currentTask: null,
       tasks: { 'issue-2': { state: 'in-progress', doneCommit: null } },

@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest';
-import { copyLimits, copyLimitWords, whatFits, type Measured } from '../../../../src/core/local/ignored-copies.ts';
+import {
+  copyLimits,
+  copyLimitWords,
+  selectCopies,
+  type MeasuredPath,
+} from '../../../../src/core/local/ignored-copies.ts';
 
 const limits = { files: 10, bytes: 100 };
-const of = (path: string, files: number, bytes: number): Measured => ({ path, size: { files, bytes } });
+const of = (path: string, files: number, bytes: number): MeasuredPath => ({ path, size: { files, bytes } });
 
-test.each<[string, readonly Measured[], readonly string[], readonly string[]]>([
+test.each<[string, readonly MeasuredPath[], readonly string[], readonly string[]]>([
   ['nothing', [], [], []],
   ['exactly the limits', [of('a', 10, 100)], ['a'], []],
   ['a file too many', [of('a', 11, 1)], [], ['a']],
@@ -28,7 +33,7 @@ test.each<[string, readonly Measured[], readonly string[], readonly string[]]>([
   ],
   ['together too much', [of('b', 1, 60), of('a', 1, 50)], ['a'], ['b']],
 ])('%s', (_, measured, fits, tooMuch) => {
-  expect(whatFits(measured, limits)).toEqual({ fits, tooMuch });
+  expect(selectCopies(measured, limits)).toEqual({ fits, tooMuch });
 });
 
 test('the limits as people read them', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { overflowing } from '../../../../src/core/local/committed-files.ts';
+import { filesToDelete } from '../../../../src/core/local/committed-files.ts';
 import { progressDocument, type RunStatus, statusDocument } from '../../../../src/core/local/status-document.ts';
 import { noon } from '../core-fixtures.ts';
 
@@ -80,7 +80,7 @@ test.each<[string, readonly [string, number][], { most: number; mostBytes: numbe
   ],
 ])('rotation: %s', (_title, files, limits, gone) => {
   expect(
-    overflowing(
+    filesToDelete(
       files.map(([name, bytes]) => ({ name, bytes })),
       limits,
     ),

@@ -7,7 +7,7 @@ import {
   nextLoopAction,
   NOTHING_KNOWN,
   type LoopAction,
-  type Known,
+  type LoopFacts,
   type LoopSituation,
 } from '../../../../src/core/loop/next-action.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
@@ -47,7 +47,7 @@ function withShares(state: LaneState, ids: readonly string[]): LaneState {
 
 /** The differences from a run that has just begun, with one task and the documented policy. */
 interface Change extends Omit<Partial<LoopSituation>, 'known' | 'run' | 'policy' | 'unreserved'> {
-  readonly known?: Partial<Known>;
+  readonly known?: Partial<LoopFacts>;
   readonly run?: Partial<RunSoFar>;
   readonly policy?: Partial<Policy>;
   readonly unreserved?: Partial<Policy>;
@@ -333,7 +333,7 @@ test.each<[string, Change, object]>([
 });
 
 test('an action that takes time makes old what people ordered, how the work tree lies, and an end that stood', () => {
-  const known: Known = {
+  const known: LoopFacts = {
     ...{ ...NOTHING_KNOWN, ...asked, isHeadVerified: true, hasAskedForMore: true },
     prepared: { task: 'issue-1', merge: null },
     ending: { outcome: limit, decidedAt: noon, cancelled: false },

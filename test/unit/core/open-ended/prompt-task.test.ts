@@ -7,7 +7,7 @@ import {
   promptFiles,
   promptTask,
 } from '../../../../src/core/open-ended/prompt-task.ts';
-import { isPlanComplete, nextTask, untouched } from '../../../../src/core/tasks/queue.ts';
+import { isPlanComplete, nextTask, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { task } from '../core-fixtures.ts';
 
@@ -113,7 +113,7 @@ describe('beside other tasks', () => {
     expect(promptUnlessListed(null, listed)).toEqual([]);
   });
 
-  const done = { ...untouched, state: 'done' as const };
+  const done = { ...untouchedProgress, state: 'done' as const };
   test.each([
     ['the prompt is done', [prompt, optional], { [prompt.id]: done }, true],
     ['optional tasks are done, the prompt is not', [prompt, optional], { [optional.id]: done }, false],

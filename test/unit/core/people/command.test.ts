@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { nearestCommand, parseCommand, type Command } from '../../../../src/core/people/command.ts';
+import { nearestCommand, parseCommand, type RalphCommand } from '../../../../src/core/people/command.ts';
 
-test.each<[string, Command]>([
+test.each<[string, RalphCommand]>([
   ['run', { kind: 'run' }],
   ['status', { kind: 'status' }],
   ['pause', { kind: 'order', order: 'pause' }],

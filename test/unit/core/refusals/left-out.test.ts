@@ -4,11 +4,11 @@ import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
 import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { noShare } from '../../../../src/core/lane/change.ts';
-import { progressOf, untouched } from '../../../../src/core/tasks/queue.ts';
+import { progressOf, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { MAX_SERVER_WORDS_CHARS } from '../../../../src/core/tasks/task.ts';
 import { noon } from '../core-fixtures.ts';
 
-const done = { ...untouched, state: 'done', attempts: 1, doneCommit: 'c1' } as const;
+const done = { ...untouchedProgress, state: 'done', attempts: 1, doneCommit: 'c1' } as const;
 const state: LaneState = {
   ...initialState('queue', noon),
   tasks: { 'issue-1': done, 'issue-2': { ...done, doneCommit: 'c2' } },
@@ -49,7 +49,7 @@ describe('what the server refused', () => {
     const first = progressOf(refused.tasks, 'issue-1');
     const taken = acceptWork({ ...refused, tasks: { 'issue-1': { ...first, state: 'done' } } });
     expect(taken.tasks['issue-1']?.refused).toBeUndefined();
-    expect(retryTask(refused, 'issue-1', 'retry', noon).tasks['issue-1']).toEqual(untouched);
+    expect(retryTask(refused, 'issue-1', 'retry', noon).tasks['issue-1']).toEqual(untouchedProgress);
   });
 
   test('is stored within bounds, and read again', () => {

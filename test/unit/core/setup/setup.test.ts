@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { detectProject, filesToRead } from '../../../../src/core/setup/detect.ts';
-import { cmake, languages, make } from '../../../../src/core/setup/languages.ts';
+import { cmakeLanguage, detectedLanguages, makeLanguage } from '../../../../src/core/setup/languages.ts';
 import { filesOf, type Choices, type WantedFile } from '../../../../src/core/setup/files.ts';
-import { removing, writing } from '../../../../src/core/setup/ownership.ts';
+import { changeToRemove, changeToWrite } from '../../../../src/core/setup/ownership.ts';
 import { diffOf } from '../../../../src/core/setup/preview.ts';
 import { proposedVerify, scheduleMinuteOf } from '../../../../src/core/setup/workflow.ts';
 import { problemsOf, problemsOfAction } from '../../../workflow-lint.ts';
@@ -252,11 +252,11 @@ describe.each(repositories)('%s', (_, files, steps, verify) => {
 
   test('is set up once: a second run changes nothing, and remove takes everything back', () => {
     for (const wanted of filesOf(projectOf(files), choicesFor(files), templates)) {
-      const first = writing(wanted, null, digest);
+      const first = changeToWrite(wanted, null, digest);
       const after = 'after' in first ? first.after : '';
-      expect(writing(wanted, after, digest).kind).toBe('same');
-      expect(removing(wanted, after.replaceAll('\n', '\r\n'), digest).kind).toBe('delete');
-      const changed = removing(wanted, `${after}x\n`, digest);
+      expect(changeToWrite(wanted, after, digest).kind).toBe('same');
+      expect(changeToRemove(wanted, after.replaceAll('\n', '\r\n'), digest).kind).toBe('delete');
+      const changed = changeToRemove(wanted, `${after}x\n`, digest);
       expect(changed.kind).toBe(wanted.kind === 'whole' ? 'left' : 'shorten');
     }
   });
@@ -408,7 +408,7 @@ test.each<[string, Files, readonly string[]]>([
 
 function ownPrompt(): string {
   const wanted: WantedFile = { kind: 'whole', path: '.ralph/PROMPT.md', comment: 'markdown', text: templates.prompt };
-  const written = writing(wanted, null, digest);
+  const written = changeToWrite(wanted, null, digest);
   return 'after' in written ? written.after : '';
 }
 
@@ -585,20 +585,19 @@ test.each<[string, Files, object]>([
   expect(stepsOf(workflowOf(files))[1]?.with).toEqual(given);
 });
 
-test.each([...languages, cmake, make].map((language) => [language.by[0] ?? '', language] as const))(
-  'the row of %s names only facts and words that it has',
-  (_, language) => {
-    for (const tool of language.tools ?? [{}]) {
-      const row = { ...language, ...tool, tools: [], words: { ...language.words, ...tool.words } };
-      const texts = JSON.stringify({ ...row, setup: { ...language.setup, ...tool.setup }, facts: {} });
-      // A fact begins a term of a condition; elsewhere, `@` begins a scope of packages or a version.
-      const facts = [...texts.matchAll(/["\s!]@([a-z]+)\b(?=[^"]* \? )/gi)].map(([, name]) => name);
-      const words = [...texts.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      expect(Object.keys(language.facts ?? {})).toEqual(expect.arrayContaining(facts));
-      expect(['tool', 'folder', 'at', ...Object.keys(row.words)]).toEqual(expect.arrayContaining(words));
-    }
-  },
-);
+test.each(
+  [...detectedLanguages, cmakeLanguage, makeLanguage].map((language) => [language.by[0] ?? '', language] as const),
+)('the row of %s names only facts and words that it has', (_, language) => {
+  for (const tool of language.tools ?? [{}]) {
+    const row = { ...language, ...tool, tools: [], words: { ...language.words, ...tool.words } };
+    const texts = JSON.stringify({ ...row, setup: { ...language.setup, ...tool.setup }, facts: {} });
+    // A fact begins a term of a condition; elsewhere, `@` begins a scope of packages or a version.
+    const facts = [...texts.matchAll(/["\s!]@([a-z]+)\b(?=[^"]* \? )/gi)].map(([, name]) => name);
+    const words = [...texts.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    expect(Object.keys(language.facts ?? {})).toEqual(expect.arrayContaining(facts));
+    expect(['tool', 'folder', 'at', ...Object.keys(row.words)]).toEqual(expect.arrayContaining(words));
+  }
+});
 
 test('what others named is never a command or a line of the workflow', async () => {
   const files = {
@@ -656,20 +655,20 @@ test('lines are added once, and taken back exactly, whatever the file holds', ()
   fc.assert(
     fc.property(fc.array(fc.constantFrom('a', '/node_modules', '# x', '', 'dist/')), fc.boolean(), (lines, ends) => {
       const before = lines.join('\n') + (ends ? '\n' : '');
-      const added = writing(ignore, before, digest);
+      const added = changeToWrite(ignore, before, digest);
       const after = 'after' in added ? added.after : before;
-      expect(writing(ignore, after, digest).kind).toBe('same');
-      const back = removing(ignore, after, digest);
+      expect(changeToWrite(ignore, after, digest).kind).toBe('same');
+      const back = changeToRemove(ignore, after, digest);
       expect('after' in back ? back.after : '').toBe(before);
     }),
   );
 });
 
 test('lines are taken back from a file with the line ends of Windows, which keeps them', () => {
-  const added = writing(ignore, 'a\r\n', digest);
+  const added = changeToWrite(ignore, 'a\r\n', digest);
   const after = 'after' in added ? added.after : '';
-  expect(removing(ignore, after, digest)).toMatchObject({ after: 'a\r\n' });
-  expect(removing(ignore, after.replace(/\r?\n/g, '\r\n'), digest)).toMatchObject({ after: 'a\r\n' });
+  expect(changeToRemove(ignore, after, digest)).toMatchObject({ after: 'a\r\n' });
+  expect(changeToRemove(ignore, after.replace(/\r?\n/g, '\r\n'), digest)).toMatchObject({ after: 'a\r\n' });
 });
 
 test.each<[string, string, (written: string) => string, string]>([
@@ -682,26 +681,26 @@ test.each<[string, string, (written: string) => string, string]>([
   ['the same, in the line ends of Windows', 'a\n', (text) => `${text}\nb\n`.replaceAll('\n', '\r\n'), 'a\r\n\r\nb\r\n'],
   ['by a later init with one more line', 'a\n', (text) => withLater(text), 'a\n'],
 ])('what somebody added to the ignored files stays: %s', (_, before, change, left) => {
-  const added = writing(ignore, before, digest);
-  const back = removing(ignore, change('after' in added ? added.after : ''), digest);
+  const added = changeToWrite(ignore, before, digest);
+  const back = changeToRemove(ignore, change('after' in added ? added.after : ''), digest);
   expect(back).toMatchObject({ after: left });
 });
 
 function withLater(text: string): string {
-  const added = writing({ ...ignore, lines: [...ignore.lines, 'dist/'] }, text, digest);
+  const added = changeToWrite({ ...ignore, lines: [...ignore.lines, 'dist/'] }, text, digest);
   return 'after' in added ? added.after : '';
 }
 
 test('a block that no longer contains anything init wrote stays', () => {
-  const added = writing(ignore, 'a\n', digest);
+  const added = changeToWrite(ignore, 'a\n', digest);
   const changed = ('after' in added ? added.after : '').replace(/\.ralph[^]*/, 'b\n');
-  expect(removing(ignore, changed, digest)).toEqual({ kind: 'left', path: '.gitignore', wanted: null });
+  expect(changeToRemove(ignore, changed, digest)).toEqual({ kind: 'left', path: '.gitignore', wanted: null });
 });
 
 test('a file that is there stays as it is', () => {
   const wanted: WantedFile = { kind: 'whole', path: 'a.yml', comment: 'yaml', text: 'a: 1\n' };
-  expect(writing(wanted, 'mine\n', digest)).toMatchObject({ kind: 'left' });
-  expect(removing(wanted, 'mine\n', digest)).toMatchObject({ kind: 'left' });
+  expect(changeToWrite(wanted, 'mine\n', digest)).toMatchObject({ kind: 'left' });
+  expect(changeToRemove(wanted, 'mine\n', digest)).toMatchObject({ kind: 'left' });
 });
 
 test('the preview is a unified diff', () => {

@@ -4,7 +4,7 @@ import {
   emptyBudget,
   parseBudget,
   reservationFor,
-  reserve,
+  reserveUsage,
   serializeUsage,
   settleRun,
   windowsFor,
@@ -100,7 +100,7 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
       windows,
       policy,
     );
-    budget = reserve(budget, reservation, now);
+    budget = reserveUsage(budget, reservation, now);
     const state = { ...initialState(reservation.lane, now), windows };
     const run: Running = { reservation, before: state, after: state, calls: 0, settledAt: null };
     runs.push(run);
@@ -212,7 +212,7 @@ test('any resulting budget can be stored and read again', () => {
 
 test('no text makes parseBudget throw', () => {
   const text = serializeUsage(
-    reserve(
+    reserveUsage(
       emptyBudget,
       {
         runTag: 'a',

@@ -6,7 +6,7 @@ import {
   parseBudget,
   type Reservation,
   reservationFor,
-  reserve,
+  reserveUsage,
   reservedByOthers,
   seedBudget,
   serializeUsage,
@@ -120,7 +120,8 @@ describe('the reservation of a run', () => {
 
   test('is in place of what it reserved before', () => {
     expect(
-      reserve(budgetOf(reserved('a', { calls: 9 }), reserved('b')), reserved('a', { calls: 1 }), noon).reservations,
+      reserveUsage(budgetOf(reserved('a', { calls: 9 }), reserved('b')), reserved('a', { calls: 1 }), noon)
+        .reservations,
     ).toEqual([reserved('b'), reserved('a', { calls: 1 })]);
   });
 
@@ -135,7 +136,7 @@ describe('the reservation of a run', () => {
     ],
     ['was never settled in two days', reserved('gone', { calls: 1, costUsd: 1 }), noon + 50 * HOUR, ['a']],
   ])('beside a reservation that %s', (_, gone, now, expected) => {
-    expect(reserve(budgetOf(gone), reserved('a'), now).reservations.map(({ runTag }) => runTag)).toEqual(expected);
+    expect(reserveUsage(budgetOf(gone), reserved('a'), now).reservations.map(({ runTag }) => runTag)).toEqual(expected);
   });
 });
 
@@ -366,7 +367,7 @@ describe('a stored budget', () => {
         runId: '12345678901',
       }),
     );
-    const budget = many.reduce((next, reservation) => reserve(next, reservation, noon), emptyBudget);
+    const budget = many.reduce((next, reservation) => reserveUsage(next, reservation, noon), emptyBudget);
     expect(parseBudget(serializeUsage(budget), noon)).toEqual({ kind: 'budget', budget, problem: null });
   });
 });

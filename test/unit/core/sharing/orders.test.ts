@@ -12,7 +12,7 @@ import {
 import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
 import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
-import { untouched, withEach } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress, withEach } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
@@ -171,7 +171,7 @@ describe('a retry is what comes next, and the next probe of an open circuit', ()
     ...working,
     circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon, taskId },
     currentTask: 'issue-3',
-    tasks: { 'issue-7': { ...untouched, state: 'done' } },
+    tasks: { 'issue-7': { ...untouchedProgress, state: 'done' } },
   });
   test.each<[string, LaneState, string | null, string | null]>([
     ['for the task that opened it', openOn('issue-1'), 'issue-1', 'issue-1'],

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { mergeReceivedState, withReservationUsed, type Admitted } from '../../../../src/core/sharing/trusted-state.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { HOUR, noon, policy } from '../core-fixtures.ts';
 
 const DAY = '2026-11-21';
 const MIDNIGHT = noon - 12 * HOUR;
-const progress = (state: 'todo' | 'in-progress' | 'done') => ({ ...untouched, state, attempts: 1 });
+const progress = (state: 'todo' | 'in-progress' | 'done') => ({ ...untouchedProgress, state, attempts: 1 });
 const before: LaneState = {
   ...initialState('queue', noon - HOUR),
   sequence: 7,
@@ -56,30 +56,27 @@ describe('what the job of the loop says of', () => {
   });
 
   test('a task that people asked to retry: it may be over, and nothing is new', () => {
-    const retried = { ...untouched, retried: true } as const;
+    const retried = { ...untouchedProgress, retried: true } as const;
     const of = (was: LaneState['tasks'], is: LaneState['tasks']): LaneState['tasks'] =>
       mergeReceivedState({ ...before, tasks: is }, { ...admitted, before: { ...before, tasks: was } }, noon).tasks;
-    expect(of({ 'issue-2': retried, 'issue-3': retried }, { 'issue-2': untouched, 'issue-3': retried })).toEqual({
-      'issue-2': untouched,
-      'issue-3': retried,
-    });
-    expect(of({ 'issue-2': untouched }, { 'issue-2': retried })).toEqual({ 'issue-2': untouched });
+    expect(
+      of({ 'issue-2': retried, 'issue-3': retried }, { 'issue-2': untouchedProgress, 'issue-3': retried }),
+    ).toEqual({ 'issue-2': untouchedProgress, 'issue-3': retried });
+    expect(of({ 'issue-2': untouchedProgress }, { 'issue-2': retried })).toEqual({ 'issue-2': untouchedProgress });
     expect(received({ retriesAll: true }).retriesAll).toBe(false);
     expect(received({ leftCircuit: 'ab'.repeat(32) }).leftCircuit).toBeNull();
   });
 
   test('answers of other lanes: those of what it worked on may be over, and none is new', () => {
-    const answer = (lane: string) => ({ ...untouched, answer: { lane, at: noon } });
+    const answer = (lane: string) => ({ ...untouchedProgress, answer: { lane, at: noon } });
     const approval = { text: 'a', by: 'ann', at: noon };
     const was: LaneState = { ...before, tasks: { 'issue-1': answer('issue-1'), 'issue-2': answer('issue-2') } };
     const of = (tasks: LaneState['tasks']) =>
       mergeReceivedState({ ...was, tasks }, { ...admitted, before: was }, noon).tasks;
     expect(of(was.tasks)).toEqual(was.tasks);
-    expect(of({ 'issue-1': untouched, 'issue-2': { ...untouched, approval }, 'issue-3': answer('issue-9') })).toEqual({
-      'issue-1': answer('issue-1'),
-      'issue-2': untouched,
-      'issue-3': untouched,
-    });
+    expect(
+      of({ 'issue-1': untouchedProgress, 'issue-2': { ...untouchedProgress, approval }, 'issue-3': answer('issue-9') }),
+    ).toEqual({ 'issue-1': answer('issue-1'), 'issue-2': untouchedProgress, 'issue-3': untouchedProgress });
   });
 
   test.each<[string, number, number]>([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { emptyBudget, reserve, type Budget } from '../../../../src/core/sharing/budget.ts';
+import { emptyBudget, reserveUsage, type Budget } from '../../../../src/core/sharing/budget.ts';
 import { planRenewal } from '../../../../src/core/sharing/renewal.ts';
 import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 
@@ -15,7 +15,7 @@ const run = {
 };
 const spent = { calls: 6, tokens: 60, costUsd: 2 };
 const windows = { hour: { openedAt: noon, calls: 6, tokens: 60 }, day: { openedAt: noon, costUsd: 2 } };
-const begun = reserve(emptyBudget, { ...run, ...spent }, noon);
+const begun = reserveUsage(emptyBudget, { ...run, ...spent }, noon);
 const other = { ...run, runTag: 'other', lane: 'issue-2', runId: '2', calls: 4, tokens: 0, costUsd: 1 };
 const used = (calls: number, costUsd: number, at: number): Budget => ({
   ...begun,
@@ -33,7 +33,12 @@ test.each<
     noon + HOUR + MINUTE,
     { calls: 8, maxCostUsd: 3, hour: 4 },
   ],
-  ['what another run reserved is gone', reserve(begun, other, noon), noon + HOUR, { calls: 8, maxCostUsd: 5, hour: 4 }],
+  [
+    'what another run reserved is gone',
+    reserveUsage(begun, other, noon),
+    noon + HOUR,
+    { calls: 8, maxCostUsd: 5, hour: 4 },
+  ],
 ])('%s', (_title, budget, now, expected) => {
   const renewal = planRenewal(budget, { run, spent, windows, policy }, now);
   expect({

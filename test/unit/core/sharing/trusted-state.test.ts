@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { trustedLedger, trustedState, unstoredTasks } from '../../../../src/core/sharing/trusted-state.ts';
 import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
@@ -207,7 +207,10 @@ test('what people said, what was checked and what was seen is what is stored', (
   const trusted = trustedState(
     stored,
     stateOf({
-      tasks: { ...stored.tasks, 'issue-7': { ...untouched, approval, unmarked: true, unproven: true, retried: true } },
+      tasks: {
+        ...stored.tasks,
+        'issue-7': { ...untouchedProgress, approval, unmarked: true, unproven: true, retried: true },
+      },
       pause: { by: 'octo', at: 1 },
       ordersApplied: 900,
       headVerification: check,

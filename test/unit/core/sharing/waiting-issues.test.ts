@@ -10,18 +10,18 @@ import {
 } from '../../../../src/core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { MAX_NOTIFICATIONS, type Notification } from '../../../../src/core/people/notifications.ts';
-import { untouched, withEach } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress, withEach } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
 const NOW = noon + HOUR;
 const approval = { text: 'a'.repeat(32), by: 'ann', at: noon - HOUR };
-const blocked: TaskProgress = { ...untouched, state: 'blocked', attempts: 2, reason: 'status_blocked' };
-const failed: TaskProgress = { ...untouched, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' };
-const done: TaskProgress = { ...untouched, state: 'done', attempts: 3 };
-const working: TaskProgress = { ...untouched, state: 'in-progress', attempts: 3 };
+const blocked: TaskProgress = { ...untouchedProgress, state: 'blocked', attempts: 2, reason: 'status_blocked' };
+const failed: TaskProgress = { ...untouchedProgress, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' };
+const done: TaskProgress = { ...untouchedProgress, state: 'done', attempts: 3 };
+const working: TaskProgress = { ...untouchedProgress, state: 'in-progress', attempts: 3 };
 const aside = (times: number, at: number, attempts = 3): TaskProgress => ({
-  ...untouched,
+  ...untouchedProgress,
   state: 'stuck',
   attempts,
   reason: 'no_progress',
@@ -150,10 +150,10 @@ describe('the issues that a run leaves waiting', () => {
     ],
     [
       'not again what a person asked for and this run did not get to',
-      [answer({ progress: untouched })],
+      [answer({ progress: untouchedProgress })],
       lane('issue-1', { 'issue-1': working }, opened('issue-1')),
       lane('issue-1', { 'issue-1': working }, opened('issue-1')),
-      [answer({ progress: untouched })],
+      [answer({ progress: untouchedProgress })],
     ],
     [
       'the same answer with the comment that came later',
@@ -366,46 +366,46 @@ describe('a lane holds to the answers of others', () => {
     ['but not about other issues', lane('issue-2', {}), [answer()], { tasks: {}, answers: {} }],
     [
       'what a person made of it since stays',
-      lane('queue', { 'issue-1': untouched }, { answers: { 'issue-1': known } }),
+      lane('queue', { 'issue-1': untouchedProgress }, { answers: { 'issue-1': known } }),
       [answer()],
-      { tasks: { 'issue-1': untouched } },
+      { tasks: { 'issue-1': untouchedProgress } },
     ],
     [
       'until there is a newer one',
-      lane('queue', { 'issue-1': untouched }, { answers: { 'issue-1': known } }),
+      lane('queue', { 'issue-1': untouchedProgress }, { answers: { 'issue-1': known } }),
       [answer({ at: NOW, progress: failed })],
       { tasks: { 'issue-1': failed }, answers: { 'issue-1': { ...known, at: NOW } } },
     ],
     [
       'what a person asked for since is open, and was answered',
       lane('queue', {}),
-      [answer({ progress: untouched })],
+      [answer({ progress: untouchedProgress })],
       {
-        tasks: { 'issue-1': untouched },
+        tasks: { 'issue-1': untouchedProgress },
         notified: [{ kind: 'stuck', about: 'issue-1', thread: 1, comment: 5, at: noon }],
       },
     ],
     [
       'also of its own',
       lane('queue', { 'issue-1': { ...blocked, startedTree: 'tree' } }),
-      [answer({ lane: 'queue', progress: untouched, notice: null })],
-      { tasks: { 'issue-1': { ...untouched, startedTree: 'tree' } } },
+      [answer({ lane: 'queue', progress: untouchedProgress, notice: null })],
+      { tasks: { 'issue-1': { ...untouchedProgress, startedTree: 'tree' } } },
     ],
     [
       'what holds there no more is open again',
       lane('queue', { 'issue-1': { ...blocked, startedTree: 'tree' } }, { answers: { 'issue-1': known } }),
       [],
-      { tasks: { 'issue-1': { ...untouched, startedTree: 'tree' } }, answers: {} },
+      { tasks: { 'issue-1': { ...untouchedProgress, startedTree: 'tree' } }, answers: {} },
     ],
     [
       'and of the others stays what a person made of them',
       lane(
         'queue',
-        { 'issue-1': untouched, 'issue-2': blocked },
+        { 'issue-1': untouchedProgress, 'issue-2': blocked },
         { answers: { 'issue-1': known, 'issue-2': { ...known, lane: 'issue-2' } } },
       ),
       [answer()],
-      { tasks: { 'issue-1': untouched, 'issue-2': untouched }, answers: { 'issue-1': known } },
+      { tasks: { 'issue-1': untouchedProgress, 'issue-2': untouchedProgress }, answers: { 'issue-1': known } },
     ],
     [
       'a comment that is known here is not another one',
@@ -514,7 +514,7 @@ test('of several comments the queue leaves only what the branches of their own h
 describe('a stored comment still asks somebody', () => {
   const stored = notified('blocked', 'issue-1', 5, noon);
   const answered = (at: number): LaneState['tasks'] => ({
-    'issue-1': { ...untouched, answer: { lane: 'issue-1', at } },
+    'issue-1': { ...untouchedProgress, answer: { lane: 'issue-1', at } },
   });
   test.each<[string, readonly Notification[], LaneState['tasks'], boolean]>([
     ['where nobody else has answered', [], {}, true],
@@ -537,7 +537,7 @@ describe('the approved text from the last work on an issue', () => {
     ['is the newer one, which another branch knows', approval, other, other],
     ['is known nowhere', undefined, undefined, undefined],
   ])('%s', (_, own, theirs, expected) => {
-    const state = lane('queue', { 'issue-1': { ...untouched, approval: own } });
+    const state = lane('queue', { 'issue-1': { ...untouchedProgress, approval: own } });
     const held = withAnswers(state, [answer({ progress: { ...blocked, approval: theirs } })], []);
     expect(held.tasks['issue-1']?.approval).toEqual(expected);
   });
@@ -570,7 +570,7 @@ describe('in the document', () => {
     const before = waiting.find(({ task }) => task === 'issue-150');
     expect(waitingIn(asked).find(({ task }) => task === 'issue-150')).toEqual({
       ...before,
-      progress: untouched,
+      progress: untouchedProgress,
       at: NOW + 1,
     });
     expect(waitingIn(asked).filter(({ progress }) => progress.state === 'blocked')).toHaveLength(MAX_WAITING - 1);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyBudget, reserve, type Reservation } from '../../../../src/core/sharing/budget.ts';
+import { emptyBudget, reserveUsage, type Reservation } from '../../../../src/core/sharing/budget.ts';
 import { emptyRecord } from '../../../../src/core/sharing/lane-record.ts';
 import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
@@ -24,7 +24,7 @@ const reservation: Reservation = {
   ...{ calls: 5, tokens: 0, costUsd: 1 },
 };
 const claimed = (seen: Snapshot, by = a) =>
-  claimOf(LANE, { seen, lease: by, reserve: (budget) => reserve(budget, reservation, noon) });
+  claimOf(LANE, { seen, lease: by, reserve: (budget) => reserveUsage(budget, reservation, noon) });
 const ofBudget = (snapshot: Snapshot) => {
   const found = budgetIn(snapshot, noon);
   if (found.kind !== 'budget') throw new Error(found.kind);

@@ -19,14 +19,18 @@ import {
   withWaiting,
   type Snapshot,
 } from '../../../../src/core/snapshot/snapshot.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 import { leaseOf } from '../sharing/lease-fixtures.ts';
 import { claimOf } from './claim-fixture.ts';
 
 const LANE = 'issue-1';
-const progress = (state: TaskProgress['state'], attempts = 1): TaskProgress => ({ ...untouched, state, attempts });
+const progress = (state: TaskProgress['state'], attempts = 1): TaskProgress => ({
+  ...untouchedProgress,
+  state,
+  attempts,
+});
 const stateOf = (standing: TaskProgress, lane = LANE): LaneState => ({
   ...initialState(lane, noon),
   sequence: 1,
@@ -163,7 +167,9 @@ const waitingOf = (earlier: object): readonly WaitingIssue[] =>
 describe('an open circuit as an earlier version wrote it', () => {
   const read = (circuits: readonly string[], waiting: readonly string[] = []): readonly string[] => {
     const open = circuits.map((task) => ({ lane: task, task, openedAt: noon - MINUTE }));
-    const known = { progress: { ...untouched, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' } };
+    const known = {
+      progress: { ...untouchedProgress, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' },
+    };
     const issues = waiting.map((task) => ({ lane: task, task, ...known, notice: null, at: noon }));
     return waitingOf({ circuits: open, waiting: issues }).map(
       ({ task, progress, at }) => `${task} ${progress.state} ${String(at - noon)}`,
@@ -196,7 +202,7 @@ describe('an open circuit as an earlier version wrote it', () => {
         lane: 'queue',
         task: 'issue-1',
         progress: {
-          ...untouched,
+          ...untouchedProgress,
           state: 'stuck',
           attempts: 1,
           reason: 'no_progress',

@@ -19,10 +19,10 @@ import {
   withWaiting,
   type Snapshot,
 } from '../../../../src/core/snapshot/snapshot.ts';
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { HOUR, noon } from '../core-fixtures.ts';
 
-const blocked = { ...untouched, state: 'blocked', attempts: 1, reason: 'status_blocked' } as const;
+const blocked = { ...untouchedProgress, state: 'blocked', attempts: 1, reason: 'status_blocked' } as const;
 const waits = (issue: number, at = noon) =>
   ({ lane: 'queue', task: `issue-${String(issue)}`, progress: blocked, notice: null, at }) as const;
 const full: Budget = {

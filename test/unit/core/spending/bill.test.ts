@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { billed, type Bill } from '../../../../src/core/spending/meter.ts';
+import { withBilledUsage, type Bill } from '../../../../src/core/spending/meter.ts';
 import { analysis as analysisOf } from '../core-fixtures.ts';
 
 const bill: Bill = { requests: 2, tokens: 1_000, costUsd: 0.5, exhausted: null, refused: [], unpriced: null };
@@ -55,7 +55,7 @@ test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
     { agentError: billing },
   ],
 ])('when %s', (_when, analysis, change, expected) => {
-  expect(billed(analysisOf(analysis), { ...bill, ...change })).toMatchObject(expected);
+  expect(withBilledUsage(analysisOf(analysis), { ...bill, ...change })).toMatchObject(expected);
 });
 
 test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, boolean]>([
@@ -63,7 +63,7 @@ test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, boolean]>([
   ['the call failed', { agentError: { kind: 'other', text: 'API Error: 400' } }, {}, true],
   ['the call went on with another model', {}, {}, false],
 ])('a model without a price: %s', (_when, analysis, change, ends) => {
-  const { agentError } = billed(analysisOf(analysis), { ...bill, ...change, unpriced: 'gpt-9' });
+  const { agentError } = withBilledUsage(analysisOf(analysis), { ...bill, ...change, unpriced: 'gpt-9' });
   if (!ends) expect(agentError).toBeNull();
   else {
     expect(agentError?.kind).toBe('model');

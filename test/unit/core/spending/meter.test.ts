@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { admission, exhausted, addSpent, type CallLimits, type Spent } from '../../../../src/core/spending/meter.ts';
+import {
+  decideAdmission,
+  exhaustedLimit,
+  addSpent,
+  type CallLimits,
+  type Spent,
+} from '../../../../src/core/spending/meter.ts';
 
 const usd = (costUsd: number): Spent => ({ tokens: 0, costUsd });
 const tokens = (count: number): Spent => ({ tokens: count, costUsd: 0 });
@@ -47,12 +53,12 @@ test.each<[string, CallLimits, { spent: Spent; open: Spent; next: Spent }, objec
     { kind: 'refused', by: 'tokens' },
   ],
 ])('a request when %s', (_when, limits, standing, expected) => {
-  expect(admission(limits, standing)).toEqual(expected);
+  expect(decideAdmission(limits, standing)).toEqual(expected);
 });
 
 test('sums and ends are of both kinds', () => {
   expect(addSpent({ tokens: 1, costUsd: 2 }, { tokens: 10, costUsd: 20 })).toEqual({ tokens: 11, costUsd: 22 });
-  expect(exhausted({ tokens: 5, costUsd: 5 }, { tokens: 5, costUsd: 5 })).toBe('cost');
-  expect(exhausted({ tokens: 5, costUsd: 5 }, { tokens: 5, costUsd: 4 })).toBe('tokens');
-  expect(exhausted({ tokens: 5, costUsd: 5 }, { tokens: 4, costUsd: 4 })).toBeNull();
+  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { tokens: 5, costUsd: 5 })).toBe('cost');
+  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { tokens: 5, costUsd: 4 })).toBe('tokens');
+  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { tokens: 4, costUsd: 4 })).toBeNull();
 });

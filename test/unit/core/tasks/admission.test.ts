@@ -1,4 +1,4 @@
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Consent } from '../../../../src/core/people/consent.ts';
@@ -314,7 +314,7 @@ describe('work that is settled and was approved before', () => {
       isReopened
         ? {
             ...before,
-            tasks: { 'issue-1': { ...untouched, approval: before.tasks['issue-1']?.approval } },
+            tasks: { 'issue-1': { ...untouchedProgress, approval: before.tasks['issue-1']?.approval } },
             transitions: [{ at: noon, subject: 'task', from: `issue-1 ${state}`, to: 'todo', reason: 'asked_again' }],
           }
         : before,

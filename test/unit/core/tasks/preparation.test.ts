@@ -1,4 +1,4 @@
-import { untouched } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { ReadableComments } from '../../../../src/core/people/comments.ts';
@@ -156,7 +156,7 @@ describe('the state', () => {
       [task(1)],
       [1],
       [1],
-      { 'issue-1': { ...untouched, approval: old } },
+      { 'issue-1': { ...untouchedProgress, approval: old } },
       { 'issue-1': now(1) },
     ],
     ['not of what may not be worked', [task(1)], [1], [], {}, {}],
@@ -181,7 +181,7 @@ describe('the state', () => {
       [task(1)],
       [],
       [],
-      { 'issue-1': { ...untouched, approval: old } },
+      { 'issue-1': { ...untouchedProgress, approval: old } },
       { 'issue-1': old },
     ],
     [
@@ -189,7 +189,7 @@ describe('the state', () => {
       [fromFile('prd-a')],
       [],
       [],
-      { 'issue-1': { ...untouched, approval: old } },
+      { 'issue-1': { ...untouchedProgress, approval: old } },
       {},
     ],
   ])('%s', (_, tasks, approved, workable, known, expected) => {

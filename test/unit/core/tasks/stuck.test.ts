@@ -4,7 +4,7 @@ import { nextStep } from '../../../../src/core/lane/decide.ts';
 import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
 import type { LaneState } from '../../../../src/core/lane/state/state.ts';
 import { reopenDueTasks, setAside, nextTurnOf } from '../../../../src/core/tasks/ids.ts';
-import { nextTask, untouched } from '../../../../src/core/tasks/queue.ts';
+import { nextTask, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { DAY_MS } from '../../../../src/core/countdown.ts';
 import {
   describeStep,
@@ -81,7 +81,7 @@ test('the probes of an open circuit try every task before they go back to one', 
 });
 
 describe('another turn', () => {
-  const stuck = setAside(untouched, 'no_progress', noon);
+  const stuck = setAside(untouchedProgress, 'no_progress', noon);
   test.each([
     [1, 30 * MINUTE],
     [2, HOUR],
@@ -303,14 +303,17 @@ describe('a task that was finished and waits for a verification of the head', ()
     });
     const failing = (state: LaneState, failingSince: number | null): LaneState => ({
       ...recordHeadVerification(state, { record: red, finished: ['issue-1'] }, noon),
-      tasks: { ...state.tasks, 'issue-2': setAside(state.tasks['issue-2'] ?? untouched, 'no_progress', stuck.now) },
+      tasks: {
+        ...state.tasks,
+        'issue-2': setAside(state.tasks['issue-2'] ?? untouchedProgress, 'no_progress', stuck.now),
+      },
       change: { ...state.change, failingSince },
     });
     const reopened = (state: LaneState): LaneState => ({
       ...state,
       tasks: {
         ...state.tasks,
-        'issue-1': { ...(state.tasks['issue-1'] ?? untouched), state: 'in-progress', unproven: true },
+        'issue-1': { ...(state.tasks['issue-1'] ?? untouchedProgress), state: 'in-progress', unproven: true },
       },
     });
     expect(nextOf({ ...stuck, state: reopened(failing(stuck.state, 3)) }, only)).toBe('needs_human');
@@ -330,7 +333,7 @@ describe('a task that was finished and waits for a verification of the head', ()
   });
 
   test('is forgotten when a person asks for a retry', () => {
-    expect(retryTask(afterRed([]).state, 'issue-1', 'retry', noon).tasks['issue-1']).toEqual(untouched);
+    expect(retryTask(afterRed([]).state, 'issue-1', 'retry', noon).tasks['issue-1']).toEqual(untouchedProgress);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { capped, cut, cutLines } from '../../../../src/core/text/phrase.ts';
+import { capText, cutText, cutLines } from '../../../../src/core/text/phrase.ts';
 
 test.each([
   ['abc', 3, 'abc'],
@@ -7,15 +7,15 @@ test.each([
   ['ab🚧', 4, 'ab🚧'],
   ['ab🚧', 3, 'ab'],
 ])('%j cut to %i is %j', (text, maxChars, kept) => {
-  expect(cut(text, maxChars)).toBe(kept);
+  expect(cutText(text, maxChars)).toBe(kept);
 });
 
 test('a text is cut to a length that includes the ellipsis', () => {
-  expect(['abc', 'abcd'].map((text) => capped(text, 3))).toEqual(['abc', 'ab…']);
+  expect(['abc', 'abcd'].map((text) => capText(text, 3))).toEqual(['abc', 'ab…']);
 });
 
 test('the ellipsis does not follow half a character', () => {
-  expect(capped('a🚧bcd', 3)).toBe('a…');
+  expect(capText('a🚧bcd', 3)).toBe('a…');
 });
 
 describe('a long line is cut, and says so', () => {
@@ -28,7 +28,7 @@ describe('a long line is cut, and says so', () => {
     ['after a whole one', 'ab🚀def', 5, 'ab🚀…'],
     ['a replacement character within it stays', 'a\uFFFDbcdef', 5, 'a\uFFFDbc…'],
   ])('%s', (_, line, maxChars, expected) => {
-    expect(capped(line, maxChars)).toBe(expected);
+    expect(capText(line, maxChars)).toBe(expected);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { flatten, oneLine, terminalLine } from '../../../../src/core/text/phrase.ts';
+import { flattenText, oneLine, terminalLine } from '../../../../src/core/text/phrase.ts';
 
 describe('foreign text becomes one line', () => {
   test.each([
@@ -18,7 +18,7 @@ describe('foreign text becomes one line', () => {
     ['a lone surrogate becomes the replacement character', 'a\uD800b', 'a\uFFFDb'],
     ['nothing', '', ''],
   ])('%s', (_, foreign, expected) => {
-    expect(flatten(foreign)).toBe(expected);
+    expect(flattenText(foreign)).toBe(expected);
   });
 });
 

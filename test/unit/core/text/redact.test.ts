@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from 'vitest';
-import { createRedactor, mapTexts, redact } from '../../../../src/core/text/redact.ts';
+import { createRedactor, mapTexts, redactSecrets } from '../../../../src/core/text/redact.ts';
 import { cpuMs } from '../../../cpu.ts';
 
 const SECRET = 'p@ss/w0rd "Grüße" 7';
@@ -13,12 +13,12 @@ describe('a secret value is masked in every form', () => {
     ['form-encoded', encodeURIComponent(SECRET).replaceAll('%20', '+')],
     ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
   ])('%s', (_, form) => {
-    expect(redact(`before ${form} after`, [SECRET])).toBe('before *** after');
+    expect(redactSecrets(`before ${form} after`, [SECRET])).toBe('before *** after');
   });
 
   test.each([0, 1, 2, 3, 4])('in base64, %i bytes into a longer text', (offset) => {
     const encoded = Buffer.from(`${'u'.repeat(offset)}${SECRET}:tail`).toString('base64');
-    const shown = redact(encoded, [SECRET]);
+    const shown = redactSecrets(encoded, [SECRET]);
     expect(shown).toContain('***');
     // The remaining text decodes to nothing of the secret except the bits that it shares with its neighbours.
     expect(Buffer.from(shown.split('***').join(''), 'base64').toString('latin1')).not.toContain('w0rd');
@@ -26,7 +26,7 @@ describe('a secret value is masked in every form', () => {
 
   test('in base64 for URLs', () => {
     const value = 'ÿþý~~~ûïÿ';
-    expect(redact(Buffer.from(value).toString('base64url'), [value])).toContain('***');
+    expect(redactSecrets(Buffer.from(value).toString('base64url'), [value])).toContain('***');
   });
 
   test.each([
@@ -34,28 +34,28 @@ describe('a secret value is masked in every form', () => {
     ['without the indentation of its lines', '{\n  second-line-of-it  \n}'],
     ['without the white space around it', ' \tsecond-line-of-it\n'],
   ])('%s', (_, value) => {
-    expect(redact('x second-line-of-it y', [value])).toBe('x *** y');
+    expect(redactSecrets('x second-line-of-it y', [value])).toBe('x *** y');
   });
 
   test('one whose lines are words, without the white space around it', () => {
-    expect(redact('x ab1\ncd2 y', [' ab1\ncd2\n'])).toBe('x *** y');
+    expect(redactSecrets('x ab1\ncd2 y', [' ab1\ncd2\n'])).toBe('x *** y');
   });
 
   test('one of six characters', () => {
-    expect(redact('x abc123 y', ['abc123'])).toBe('x *** y');
+    expect(redactSecrets('x abc123 y', ['abc123'])).toBe('x *** y');
   });
 });
 
 test('values under six characters are words, not secrets', () => {
-  expect(redact('true 12345 abcde', ['true', '12345', 'abcde', ''])).toBe('true 12345 abcde');
+  expect(redactSecrets('true 12345 abcde', ['true', '12345', 'abcde', ''])).toBe('true 12345 abcde');
 });
 
 test('the longer of two overlapping secrets is masked whole', () => {
-  expect(redact('secret-and-more', ['secret', 'secret-and-more'])).toBe('***');
+  expect(redactSecrets('secret-and-more', ['secret', 'secret-and-more'])).toBe('***');
 });
 
 test('a lone surrogate in a secret throws nothing', () => {
-  expect(redact('abc\uD800def', ['abc\uD800def'])).toBe('***');
+  expect(redactSecrets('abc\uD800def', ['abc\uD800def'])).toBe('***');
 });
 
 // Builds a key at run time, so that no scanner takes this file for a leak.
@@ -79,11 +79,11 @@ describe('keys of well-known form are masked', () => {
     ['a private key', pem],
     ['a JSON web token', key('ey', 'JhbGciOiJIUzI1', '.ey', 'JzdWIiOiIxMjM0', '.', 'SflKxwRJSMeKKF2QT4')],
   ])('%s', (_, value) => {
-    expect(redact(`x ${value} y`, [])).toBe('x *** y');
+    expect(redactSecrets(`x ${value} y`, [])).toBe('x *** y');
   });
 
   test('a private key that is cut off goes to the end', () => {
-    expect(redact(`x ${pem.slice(0, 45)}`, [])).toBe('x ***');
+    expect(redactSecrets(`x ${pem.slice(0, 45)}`, [])).toBe('x ***');
   });
 });
 
@@ -95,11 +95,11 @@ test.each([
   'eyJust.a.sentence',
   '-----BEGIN CERTIFICATE-----',
 ])('%j stays', (text) => {
-  expect(redact(text, [])).toBe(text);
+  expect(redactSecrets(text, [])).toBe(text);
 });
 
 describe('data is redacted text by text', () => {
-  const masked = (data: unknown): unknown => mapTexts(data, (text) => redact(text, ['hunter22']));
+  const masked = (data: unknown): unknown => mapTexts(data, (text) => redactSecrets(text, ['hunter22']));
 
   test.each<[string, unknown, unknown]>([
     ['a text', 'a hunter22', 'a ***'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sentence } from '../../../../src/core/text/phrase.ts';
+import { completeSentence } from '../../../../src/core/text/phrase.ts';
 
 test.each<[string, string]>([
   ['connection refused', 'connection refused.'],
@@ -18,5 +18,5 @@ test.each<[string, string]>([
   ['', ''],
   [' \n ', ''],
 ])('%j is followed by another sentence as %j', (text, expected) => {
-  expect(sentence(text)).toBe(expected);
+  expect(completeSentence(text)).toBe(expected);
 });

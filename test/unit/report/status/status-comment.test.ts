@@ -4,7 +4,7 @@ import { COMMANDS, nearestCommand, parseCommand } from '../../../../src/core/peo
 import type { Lease } from '../../../../src/core/sharing/lease.ts';
 import type { OrderKind } from '../../../../src/core/sharing/orders.ts';
 import { laneStatusLines, renderLaneStatus } from '../../../../src/report/sentences/lane-status.ts';
-import { headline } from '../../../../src/report/pages/sections.ts';
+import { renderHeadlineSection } from '../../../../src/report/pages/sections.ts';
 import {
   REFUSAL_MARKER,
   renderAnswer,
@@ -331,7 +331,7 @@ describe('answers', () => {
     (outcome) => {
       const shown = report(outcome);
       expect(renderAnswer({ kind: 'status', receipt: null }, shown, { view, notice: null })).toContain(
-        `${headline(shown)}\n\n`,
+        `${renderHeadlineSection(shown)}\n\n`,
       );
     },
   );

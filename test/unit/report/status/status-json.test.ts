@@ -7,7 +7,7 @@ import { type RalphStatus, ralphStatusJsonSchema } from '../../../../src/report/
 import { noFeedback, type Feedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import { reportWithoutLane } from '../../../../src/handover/report.ts';
 import { END, OUTCOMES, planTask, report, taskReport } from '../fixtures.ts';
-import { capped } from '../../../../src/core/text/phrase.ts';
+import { capText } from '../../../../src/core/text/phrase.ts';
 import { runs } from '../../../runs.ts';
 
 type FeedbackItems = Feedback['items'];
@@ -206,7 +206,7 @@ describe('the hidden status', () => {
         const some = { ...done, branch, lane, tasks: [taskReport(1, { title })] };
         expect(parseHiddenStatus(`before\n${renderHiddenStatus(some, title, 16_000)}\nafter`)).toEqual({
           kind: 'found',
-          status: { ...JSON.parse(renderStatusJson(some)), title: capped(title, 300) },
+          status: { ...JSON.parse(renderStatusJson(some)), title: capText(title, 300) },
         });
       }),
       { numRuns: runs(500) },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startScriptedModel } from '../../../../testbed/scripted-model/server.ts';
-import type { Conversation, Script, Step } from '../../../../testbed/scripted-model/step.ts';
+import type { Conversation, Script, ModelStep } from '../../../../testbed/scripted-model/step.ts';
 
 interface Spoken {
   readonly name: string;
@@ -123,7 +123,7 @@ const dialects: readonly Spoken[] = [
 describe.each(dialects)('$name', (dialect) => {
   const { path, asked, bare, later } = dialect;
 
-  test.each<[string, Step, (spoken: Spoken) => readonly RegExp[], (spoken: Spoken) => readonly RegExp[]]>([
+  test.each<[string, ModelStep, (spoken: Spoken) => readonly RegExp[], (spoken: Spoken) => readonly RegExp[]]>([
     ['a reply', { kind: 'reply', text: 'Hi' }, ({ said, end }) => [said, end], ({ called }) => [called]],
     ['a command', { kind: 'run', command: 'ls', text: 'Hi' }, ({ said, called, end }) => [said, called, end], () => []],
     ['nothing', { kind: 'empty' }, ({ end }) => [end], ({ said, called }) => [said, called]],

@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../../../core/evidence.ts';
-import { indexLine, type Change } from '../../../objects.ts';
+import { indexLine, type PathChange } from '../../../objects.ts';
 import type { PrivateRepository } from '../../private-repository.ts';
 
 /** The mode and content of a path in a tree. */
@@ -21,7 +21,7 @@ export interface ToleratedChange {
 }
 
 /** Tolerates all differences between two trees. */
-export function toleratedChangesOf(changes: readonly Change[]): readonly ToleratedChange[] {
+export function toleratedChangesOf(changes: readonly PathChange[]): readonly ToleratedChange[] {
   return changes.map(({ path, oldMode, oldId, newMode, newId }) => ({
     path,
     found: newId === null ? null : { mode: newMode, id: newId },
@@ -78,7 +78,10 @@ export async function writeToleratedToIndex(
 /**
  * Returns the changes without tolerated ones, which an agent's `git add` may have put into its commits.
  */
-export function withoutTolerated(changes: readonly Change[], list: readonly ToleratedChange[]): readonly Change[] {
+export function withoutTolerated(
+  changes: readonly PathChange[],
+  list: readonly ToleratedChange[],
+): readonly PathChange[] {
   if (list.length === 0) return changes;
   const found = new Map(list.map((one) => [one.path, one]));
   return changes.filter(({ path, newId, newMode }) => {

@@ -6,12 +6,12 @@ import {
   statusIn,
 } from '../../../../../src/agents/claude/events/failure.ts';
 import type { AgentError } from '../../../../../src/core/analysis/analysis.ts';
-import type { Failure } from '../../../../../src/agents/claude/events/cli-event.ts';
+import type { ClaudeFailure } from '../../../../../src/agents/claude/events/cli-event.ts';
 import { analyzeAt, failedLine } from '../fixtures.ts';
 
 type Kind = AgentError['kind'];
 
-const FAILURE: Failure = {
+const FAILURE: ClaudeFailure = {
   text: 'Hm.',
   subtype: null,
   error: null,
@@ -20,12 +20,12 @@ const FAILURE: Failure = {
   status: null,
 };
 
-function kindOf(fields: Partial<Failure>): Kind {
+function kindOf(fields: Partial<ClaudeFailure>): Kind {
   return classifyClaudeFailure({ ...FAILURE, ...fields }).kind;
 }
 
 describe('a failure is named by', () => {
-  test.each<[string, Partial<Failure>, Kind]>([
+  test.each<[string, Partial<ClaudeFailure>, Kind]>([
     ['its subtype', { subtype: 'error_max_turns' }, 'max-turns'],
     ['its subtype', { subtype: 'error_max_budget_usd' }, 'budget'],
     ['no subtype that may mean anything', { subtype: 'error_during_execution' }, 'other'],
@@ -57,7 +57,7 @@ describe('a failure is named by', () => {
     expect(kindOf(fields)).toBe(kind);
   });
 
-  test.each<[string, Partial<Failure>, Kind]>([
+  test.each<[string, Partial<ClaudeFailure>, Kind]>([
     ['subtype, terminal reason', { subtype: 'error_max_turns', terminalReason: 'budget_exhausted' }, 'max-turns'],
     ['terminal reason, limit in the text', { terminalReason: 'max_turns', text: 'Weekly limit reached' }, 'max-turns'],
     ['limit in the text, synthetic message', { text: 'Weekly limit reached', error: 'server_error' }, 'rate-limit'],

@@ -3,13 +3,14 @@ import {
   costUsd as costBy,
   priceOfClaude,
   type Terms,
-  type TokenCounts,
+  type ClaudeTokenCounts,
 } from '../../../../../src/agents/claude/messages/prices.ts';
 
-const none: TokenCounts = { input: 0, cacheWrite: 0, cacheWriteHour: 0, cacheRead: 0, output: 0, webSearches: 0 };
+const none: ClaudeTokenCounts = { input: 0, cacheWrite: 0, cacheWriteHour: 0, cacheRead: 0, output: 0, webSearches: 0 };
 const MILLION = 1_000_000;
 const terms = (model: string, isFast: boolean): Terms => ({ model, isFast, staysInOneCountry: false, prices: {} });
-const costUsd = (counts: TokenCounts, model: string, isFast: boolean): number => costBy(counts, terms(model, isFast));
+const costUsd = (counts: ClaudeTokenCounts, model: string, isFast: boolean): number =>
+  costBy(counts, terms(model, isFast));
 
 // Costs that Claude Code 2.1.330 printed for a million tokens of each kind; Sonnet 4 costs twice as much for such a
 // long input.

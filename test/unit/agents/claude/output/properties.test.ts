@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createOutputReader } from '../../../../../src/agents/claude/output/reader.ts';
-import { analyze } from '../../../../../src/core/analysis/analyze.ts';
+import { analyzeTranscript } from '../../../../../src/core/analysis/analyze.ts';
 import {
   analyzeAt,
   analyzeChunks,
@@ -86,7 +86,7 @@ describe('any bytes', () => {
             chunk.fill(0x7b);
             at += size;
           }
-          expect(analyze(reader.end(), []).analysis).toEqual(analyzeAt(output));
+          expect(analyzeTranscript(reader.end(), []).analysis).toEqual(analyzeAt(output));
         },
       ),
       { numRuns: runs(2_000) },

@@ -9,7 +9,7 @@ import {
   mergeSubjects,
   type CurrentSubjects,
 } from '../../../../../src/core/feedback/rounds.ts';
-import { untouched } from '../../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../../src/core/tasks/queue.ts';
 
 /** Returns the feedback for entries such as `bot 11` or `person 12`: the author, and the id of thread and comment. */
 function found(asked: readonly string[], change: Partial<CurrentSubjects> = {}): CurrentSubjects {
@@ -33,7 +33,7 @@ function run(feedback: Feedback, asked: CurrentSubjects): readonly [Feedback, re
     .filter((id) => !taken.spent.includes(id))
     .reduce((memory, id) => {
       const answer = { kind: 'changed', commit: 'c1', words: null, isOurs: false, at: 1 } as const;
-      return setAnswer(beginRound(memory, id, untouched), id, answer);
+      return setAnswer(beginRound(memory, id, untouchedProgress), id, answer);
     }, taken.feedback);
   return [next, taken.spent];
 }
@@ -92,7 +92,7 @@ describe('what bots ask is bounded on the pull request', () => {
 
   test('what waits since an earlier round keeps its turn', () => {
     const first = mergeSubjects({ feedback: noFeedback, tasks: {} }, found(['bot 1', 'bot 2'], { maxRounds: 1 }));
-    const begun = beginRound(first.feedback, 'thread-1', untouched);
+    const begun = beginRound(first.feedback, 'thread-1', untouchedProgress);
     const later = mergeSubjects({ feedback: begun, tasks: {} }, found(['bot 2', 'bot 3'], { maxRounds: 1 }));
     expect(later.spent).toEqual(['thread-3']);
   });

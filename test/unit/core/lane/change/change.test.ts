@@ -9,7 +9,7 @@ import {
   noChange,
   noShare,
   shareOf,
-  type Change,
+  type BranchChange,
   type IterationShare,
 } from '../../../../../src/core/lane/change.ts';
 import type { TaskId } from '../../../../../src/core/tasks/ids.ts';
@@ -19,13 +19,13 @@ import { initialState, parseState } from '../../../../../src/core/lane/state/sta
 import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
 
 const file = (path: string, why = 'it is protected') => ({ path, why });
-const pathsOf = ({ leftOut }: Change): readonly string[] => leftOut.map(({ path }) => path);
+const pathsOf = ({ leftOut }: BranchChange): readonly string[] => leftOut.map(({ path }) => path);
 
 /** Returns the change after an iteration of a run that began with `begun`. */
 function after(
-  change: Change,
+  change: BranchChange,
   { begun = change, ofRun = [], now = [], published = [] }: Partial<Parameters<typeof withLeftOutFiles>[1]>,
-): Change {
+): BranchChange {
   return withLeftOutFiles(change, { begun, ofRun: [...ofRun, ...now.map(({ path }) => path)], now, published });
 }
 
@@ -85,7 +85,7 @@ describe('claims that were overruled', () => {
 
   test('stay with their iteration; one that is made again and again pushes out no other', () => {
     const first = addIteration(noChange, iteration('It said A.', 'It said B.'));
-    const last = Array.from({ length: 30 }).reduce<Change>(
+    const last = Array.from({ length: 30 }).reduce<BranchChange>(
       (change) => addIteration(change, iteration('It said A.')),
       first,
     );
@@ -146,8 +146,8 @@ describe('what an iteration adds', () => {
     overruled: [],
     alsoDone: {},
   };
-  const played = (...iterations: readonly Partial<IterationShare>[]): Change =>
-    iterations.reduce<Change>((change, more) => addIteration(change, { ...begin, ...more }), noChange);
+  const played = (...iterations: readonly Partial<IterationShare>[]): BranchChange =>
+    iterations.reduce<BranchChange>((change, more) => addIteration(change, { ...begin, ...more }), noChange);
 
   test('sums of the branch and of the task', () => {
     const change = played({}, { taskId: 'issue-2', costUsd: null, tokens: null, commit: null }, { commit: 'c3' });
@@ -221,7 +221,7 @@ describe('what an iteration adds', () => {
 });
 
 describe('whether people have enough to review', () => {
-  const change: Change = { ...noChange, lines: 400, tasks: { 'issue-1': noShare, 'issue-2': noShare } };
+  const change: BranchChange = { ...noChange, lines: 400, tasks: { 'issue-1': noShare, 'issue-2': noShare } };
   const done = (...ids: readonly TaskId[]): Record<TaskId, TaskProgress> =>
     Object.fromEntries(ids.map((id) => [id, { ...progressOf({}, id), state: 'done' as const }]));
 
@@ -244,7 +244,7 @@ describe('whether people have enough to review', () => {
 
 test('what was measured replaces what was known, and only that', () => {
   const size = { files: 1, insertions: 2, deletions: 3, since: 'c0' };
-  const before: Change = {
+  const before: BranchChange = {
     ...noChange,
     tasks: { 'issue-1': { ...noShare, size }, 'issue-2': { ...noShare, size }, 'issue-3': noShare },
   };

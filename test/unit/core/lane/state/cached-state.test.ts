@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { safeParts, signedParts, withSafeParts } from '../../../../../src/core/lane/state/cached-state.ts';
 import { initialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
-import { untouched, withEach } from '../../../../../src/core/tasks/queue.ts';
+import { untouchedProgress, withEach } from '../../../../../src/core/tasks/queue.ts';
 import { idle, play, progress } from '../../core-fixtures.ts';
 
 const worked = play([progress(), idle]).state;
@@ -51,9 +51,9 @@ describe('a document of a cache, where others may write', () => {
 });
 
 test('what was spent and tried since counts, whatever else a place says that has become read-only', () => {
-  const marked = { ...untouched, unmarked: true, unproven: true, retried: true } as const;
+  const marked = { ...untouchedProgress, unmarked: true, unproven: true, retried: true } as const;
   const since: LaneState = { ...state, sequence: 9, savedAt: 7, tasks: { ...worked.tasks, 'plan-a': marked } };
-  const said = { ...untouched, approval: { text: 'b', by: 'ann', at: 2 } };
+  const said = { ...untouchedProgress, approval: { text: 'b', by: 'ann', at: 2 } };
   const decides: LaneState = {
     ...initialState('queue', 0),
     ordersApplied: 1,

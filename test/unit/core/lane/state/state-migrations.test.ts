@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { noFeedback } from '../../../../../src/core/feedback/memory.ts';
-import { type Change, noChange } from '../../../../../src/core/lane/change.ts';
+import { type BranchChange, noChange } from '../../../../../src/core/lane/change.ts';
 import { migrateState } from '../../../../../src/core/lane/state/state-migrations.ts';
 import { parseState, STATE_VERSION } from '../../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
-import { untouched } from '../../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../../src/core/tasks/queue.ts';
 
 /** A document as version 1 of the state wrote it, with a value in every field. */
 const version1 = JSON.parse(
@@ -71,7 +71,7 @@ const samples: readonly [number, Record<string, unknown>, Record<string, unknown
 ];
 
 /** Adds the agents, which old versions did not record. */
-function withAgents(change: Change): object {
+function withAgents(change: BranchChange): object {
   const none = { agents: [], unpriced: 0 };
   const tasks = Object.entries(change.tasks).map(([id, share]) => [id, { ...none, ...share }]);
   return { ...{ unpriced: 0, lookAt: null }, ...change, tasks: Object.fromEntries(tasks) as object };
@@ -102,7 +102,7 @@ function today({
     ),
     retriesAll: lists.retried === 'all' || lists.retriesAll === true,
     ...(baseCheck === undefined ? {} : { baseVerification: baseCheck, headVerification: headCheck }),
-    ...(change === undefined ? {} : { change: withAgents(change as Change) }),
+    ...(change === undefined ? {} : { change: withAgents(change as BranchChange) }),
     // The conversation belonged to the only agent.
     agent: agent ?? (session === null ? null : 'claude'),
     circuit: {
@@ -137,7 +137,7 @@ function recordsOf(tasks: object, given: Record<string, unknown>): object {
   const ids = [...Object.keys({ ...known, ...approvals, ...answers }), ...asked];
   return Object.fromEntries(
     ids.map((id) => {
-      const task = known[id] ?? untouched;
+      const task = known[id] ?? untouchedProgress;
       const isDone = task.state === 'done';
       return [
         id,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FileTask } from '../../../../../src/core/tasks/files/form/root-plan.ts';
 import { fileProgress, mergeFileTasks } from '../../../../../src/core/tasks/files/merge-file-tasks.ts';
-import { untouched } from '../../../../../src/core/tasks/queue.ts';
+import { untouchedProgress } from '../../../../../src/core/tasks/queue.ts';
 import type { TaskProgress, TaskState } from '../../../../../src/core/tasks/task.ts';
 import { task } from '../../core-fixtures.ts';
 
@@ -153,15 +153,15 @@ describe('what is done without a mark', () => {
 });
 
 describe('what its file calls failed or blocked is tried again', () => {
-  const retried: TaskProgress = { ...untouched, retried: true };
+  const retried: TaskProgress = { ...untouchedProgress, retried: true };
   test.each<[string, State, TaskProgress | null, object, TaskProgress | null]>([
     ['by an order', 'failed', retried, {}, retried],
     ['by an order, also of what is blocked', 'blocked', retried, {}, retried],
     ['by an order for everything', 'failed', null, { retriesAll: true }, retried],
     ['not what is open by now', 'todo', retried, {}, null],
-    ['not without an order', 'failed', null, {}, { ...untouched, state: 'failed' }],
+    ['not without an order', 'failed', null, {}, { ...untouchedProgress, state: 'failed' }],
     ['by who starts a run', 'failed', null, { byHand: true }, retried],
-    ['but then nothing that is blocked', 'blocked', null, { byHand: true }, { ...untouched, state: 'blocked' }],
+    ['but then nothing that is blocked', 'blocked', null, { byHand: true }, { ...untouchedProgress, state: 'blocked' }],
     [
       'also what was worked on',
       'failed',
