@@ -1,7 +1,7 @@
-const _={85125:((k,n,e)=>{e.d(n,{Ex:()=>c,IZ:()=>$,Nc:()=>f,Nd:()=>v,XI:()=>m,aI:()=>a,bh:()=>u,k9:()=>s,lS:()=>r,op:()=>p,pF:()=>h,t2:()=>b,tV:()=>l,vs:()=>i,zl:()=>d});var o=e(45081);const $=`
+const _={85125:((k,s,n)=>{n.d(s,{Ex:()=>f,IZ:()=>$,Nc:()=>b,Nd:()=>v,XI:()=>m,aI:()=>u,bh:()=>p,k9:()=>i,lS:()=>d,op:()=>h,pF:()=>c,qZ:()=>e,t2:()=>x,tV:()=>l,vs:()=>r,zl:()=>a});var t=n(45081);const e="ralph-room-",$=`
 set -eu
 umask 077
-owner=$1 room=$2 reservations=$3; shift 3
+owner=$1 sandbox=$2 reservations=$3; shift 3
 # In a container, root may lack the right to change the user.
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs true
 # A lock keeps two runs from taking the same released id; without a lock, a released id stays reserved until a reboot.
@@ -9,23 +9,23 @@ isLocked=
 exec 9< "$reservations"
 if command -v flock > /dev/null && flock -w 10 9; then isLocked=yes; fi
 for uid; do
-  link="$reservations/ralph-room-$uid"
+  link="$reservations/${e}$uid"
   if [ -n "$isLocked" ] && [ -L "$link" ] && [ ! -e "$link" ]; then rm -f "$link"; fi
-  if [ ! -e "$link" ] && ln -sn "$room" "$link" 2> /dev/null; then break; fi
+  if [ ! -e "$link" ] && ln -sn "$sandbox" "$link" 2> /dev/null; then break; fi
   uid=
 done
 exec 9<&-
 [ -n "$uid" ] || { echo 'no user id is free' >&2; exit 1; }
-mkdir "$room/home" "$room/session" "$room/inbox" "$room/trees" "$room/root" "$room/stage"
-chown "$uid:$uid" "$room/home"
-chown "$owner:$uid" "$room" "$room/session" "$room/inbox" "$room/trees"
-chmod 0750 "$room"
-chmod 2750 "$room/inbox" "$room/trees"
-chmod 0700 "$room/home" "$room/session" "$room/root" "$room/stage"
+mkdir "$sandbox/home" "$sandbox/session" "$sandbox/inbox" "$sandbox/trees" "$sandbox/root" "$sandbox/stage"
+chown "$uid:$uid" "$sandbox/home"
+chown "$owner:$uid" "$sandbox" "$sandbox/session" "$sandbox/inbox" "$sandbox/trees"
+chmod 0750 "$sandbox"
+chmod 2750 "$sandbox/inbox" "$sandbox/trees"
+chmod 0700 "$sandbox/home" "$sandbox/session" "$sandbox/root" "$sandbox/stage"
 echo "$uid"
-`,r=`
-ln -sn "$2" "$3/ralph-room-$1"
-`,s=`
+`,d=`
+ln -sn "$2" "$3/${e}$1"
+`,i=`
 set -eu
 umask 022
 uid=$1 fstab=$2 root=$3 stage=$4 unshare=$5 runner=$6 taken=$7 count=$8; shift 8
@@ -101,8 +101,8 @@ mount -t devpts -o newinstance,nosuid,noexec,ptmxmode=0666,mode=0620 devpts "$ro
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
 for n in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/\${n%%:*}" "$root/dev/\${n#*:}"; done
-echo "$uid" > "$root/run/ralph-room"
-chmod 644 "$root/run/ralph-room"
+echo "$uid" > "$root/run/ralph-sandbox"
+chmod 644 "$root/run/ralph-sandbox"
 cd "$root"
 pivot_root . .
 umount -l .
@@ -111,12 +111,12 @@ mount -o remount,ro /
 mount -o remount,ro /run
 echo "$pid$open"
 while read -r line; do :; done
-`,i=`
+`,r=`
 set -eu
 mount --no-mtab --bind -- "$1" "$2"
 shift 2
 exec "$@"
-`,d=`
+`,a=`
 set -eu
 from=$1 to=$2 top=$3 path=$4
 [ -e "$path" ] || exit 0
@@ -125,7 +125,7 @@ chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
 chown -h "$top" "$path"
 `,l=`
 find "$1" -xdev '(' -type d ! -perm -u=rwx -o -type f ! -perm -u=rw ')' -exec chmod u+rwX -- {} +
-`,t=`
+`,o=`
 left=$#
 while [ $left -gt 0 ]; do
   set -- "$@" -path "$1" -prune -o
@@ -139,42 +139,42 @@ done
 for kind in shm:-m msg:-q sem:-s; do
   awk -v uid="$uid" 'NR == 1 { for (n = 1; n <= NF; n++) at[$n] = n; next } $at["uid"] == uid || $at["cuid"] == uid { print $2 }'     "/proc/sysvipc/\${kind%%:*}" 2> /dev/null | while read -r id; do ipcrm "\${kind#*:}" "$id" 2> /dev/null; done
 done
-`,a=`
+`,u=`
 uid=$1 home=$2; shift 2
-${t}
+${o}
 set -eu
 rm -rf "$home"
 mkdir -m 0700 "$home"
 chown "$uid:$uid" "$home"
-`,u=`
+`,p=`
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all sh -c 'kill "-$0" -1' "$2" 2>/dev/null || :
 `,m=`
 for pid; do kill -KILL "$pid" 2> /dev/null; done
 :
-`,p=`
+`,h=`
 set -eu
 uid=$1; shift
 for path; do
   setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs test -x "$path" && continue
   command -v setfacl > /dev/null || { echo "$path is closed to other users, and setfacl is not installed" >&2; exit 1; }
   kind=$(getfacl -cnp -- "$path" | awk -F: '
-    $1 == "user" && $2 >= ${o.Cj.first} && $2 <= ${o.Cj.last} { isOfRooms = 1; next }
+    $1 == "user" && $2 >= ${t.Cj.first} && $2 <= ${t.Cj.last} { isOfSandboxes = 1; next }
     $1 == "mask" { hasMask = 1; next }
     $1 != "default" && $2 != "" { isListed = 1 }
-    END { print (isListed || hasMask && !isOfRooms) ? "listed" : "plain" }')
+    END { print (isListed || hasMask && !isOfSandboxes) ? "listed" : "plain" }')
   setfacl -m "u:$uid:--x" -- "$path"
   echo "$kind $path"
 done
-`,h=`
+`,c=`
 uid=$1; shift
 for path; do
   setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs test -r "$path" || echo "$path"
 done
-`,c=`
+`,f=`
 command -v useradd > /dev/null && command -v userdel > /dev/null || exit 0
 useradd --system --uid "$1" --user-group --no-create-home --home-dir "$3" --shell /usr/sbin/nologin "$2" > /dev/null 2>&1 || exit 0
 echo named
-`,f=`
+`,b=`
 set -eu
 uid=$1 ports=$2 accept=
 [ -z "$ports" ] || accept="meta skuid $uid ip daddr 127.0.0.1 tcp dport { $ports } accept"
@@ -219,8 +219,8 @@ while [ $# -gt 1 ]; do
   fi
 done
 :
-`,b=`
-reservations=$1 uid=$2 name=$3 remains=$4 room=$5 session=$6; shift 6
+`,x=`
+reservations=$1 uid=$2 name=$3 remains=$4 sandbox=$5 session=$6; shift 6
 left() { remains=yes; echo "$1"; }
 if command -v nft > /dev/null; then
   nft delete table inet "ralph_$uid" 2> /dev/null
@@ -235,26 +235,28 @@ for tables in iptables ip6tables; do
   ! "$tables" -w 5 -n -L "RALPH_$uid" > /dev/null 2>&1 ||
     left "the chain RALPH_$uid ($tables -D OUTPUT -m owner --uid-owner $uid -j RALPH_$uid; $tables -F RALPH_$uid; $tables -X RALPH_$uid)"
 done
-${t}
+${o}
 if [ -n "$name" ]; then
   userdel "$name" > /dev/null 2>&1
   ! grep -q "^$name:" /etc/group || groupdel "$name" > /dev/null 2>&1
   ! grep -q "^$name:" /etc/passwd || left "the user $name (userdel $name)"
   ! grep -q "^$name:" /etc/group || left "the group $name (groupdel $name)"
 fi
-if [ -n "$session" ] && [ -n "$(ls -A "$room/session" 2> /dev/null)" ] && [ ! -e "$session" ]; then
-  mv -- "$room/session" "$session"
+if [ -n "$session" ] && [ -n "$(ls -A "$sandbox/session" 2> /dev/null)" ] && [ ! -e "$session" ]; then
+  mv -- "$sandbox/session" "$session"
 fi
-[ ! -e "$room" ] || find "$room" -mindepth 1 -maxdepth 1 ! -name room.json -exec rm -rf -- {} + 2> /dev/null
-[ -z "$(ls -A "$room" 2> /dev/null | grep -vx room.json)" ] || left "the folder $room (rm -rf $room)"
+# Earlier versions call the record room.json.
+[ ! -e "$sandbox" ] ||
+  find "$sandbox" -mindepth 1 -maxdepth 1 ! -name sandbox-record.json ! -name room.json -exec rm -rf -- {} + 2> /dev/null
+[ -z "$(ls -A "$sandbox" 2> /dev/null | grep -vx -e sandbox-record.json -e room.json)" ] || left "the folder $sandbox (rm -rf $sandbox)"
 [ -z "$remains" ] || exit 0
-rm -rf -- "$room" 2> /dev/null
-[ ! -e "$room" ] || left "the folder $room (rm -rf $room)"
+rm -rf -- "$sandbox" 2> /dev/null
+[ ! -e "$sandbox" ] || left "the folder $sandbox (rm -rf $sandbox)"
 [ -z "$remains" ] || exit 0
-link="$reservations/ralph-room-$uid"
+link="$reservations/${e}$uid"
 exec 9< "$reservations"
 ! command -v flock > /dev/null || flock -w 10 9 || :
-isHeld() { if [ -L "$link" ]; then [ "$(readlink "$link")" = "$room" ]; else [ -d "$link" ]; fi; }
+isHeld() { if [ -L "$link" ]; then [ "$(readlink "$link")" = "$sandbox" ]; else [ -d "$link" ]; fi; }
 ! isHeld || rm -df -- "$link" 2> /dev/null
 ! isHeld || left "the reservation $link (rm -d $link)"
 :

@@ -11,7 +11,7 @@ import { costOf, spread, type Row } from '../measure.ts';
 
 const PULLS = 30;
 
-/** Number of branches per group; those of a group change the same line of one file. */
+/** Number of branches that change the same line of one file. */
 const RIVALS = 5;
 const ROUNDS = 3;
 const TIME_MS = 300;
@@ -105,7 +105,7 @@ async function openPulls(seed: string, origin: string): Promise<OpenPulls> {
   return { base: { branch: 'main', tip: await git(seed, ['rev-parse', 'HEAD']) }, pulls };
 }
 
-/** Returns the number of git processes that this process starts in the meantime. The remote's processes are not among them. */
+/** Returns the number of git processes that this process starts during the work, without those of the remote. */
 async function processesOf(work: () => Promise<void>): Promise<number> {
   let started = 0;
   const note = (message: unknown): void => {

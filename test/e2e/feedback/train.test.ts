@@ -71,7 +71,7 @@ test('a train of three, two in conflict: the order is on all pages; behind the m
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle' } });
 });
 
-test('auto-merge is armed for the next one alone; where a rule requires the newest base, the base is merged without a call, and it is armed again', async () => {
+test('auto-merge is armed for the next one alone; where a rule requires it to be up to date, the base is merged without a call, and it is armed again', async () => {
   await using scene = await createScene();
   const { github, git } = scene.testbed;
   const { state } = github;
