@@ -412,7 +412,7 @@ async function mergeabilityOf(repository: string, { headSha, baseSha }: StoredPu
     await git(repository, ['merge-tree', '--write-tree', baseSha, headSha]);
     return 'MERGEABLE';
   } catch (error) {
-    return /ended with 1:/.test(String(error)) ? 'CONFLICTING' : 'UNKNOWN';
+    return /exited with code 1:/.test(String(error)) ? 'CONFLICTING' : 'UNKNOWN';
   }
 }
 

@@ -114,5 +114,5 @@ function ownEnvironment(): Record<string, string> {
 /** Returns git's message without the command. */
 function lastWords(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
-  return said.replace(/^git .*? ended with \d+: /, '').trim();
+  return said.replace(/^git .*? exited with code \d+: /, '').trim();
 }
