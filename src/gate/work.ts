@@ -146,7 +146,7 @@ async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promis
   }
 }
 
-/** Works one issue on its own lane. */
+/** Works on one issue on its own lane. */
 export async function workIssue(deps: GateDeps, { number, redo, approvedText }: AskedIssue): Promise<Intake> {
   const { taskLabel } = deps.config;
   const issue = await deps.forge.issue(number);

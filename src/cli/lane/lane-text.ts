@@ -121,7 +121,12 @@ function renderPlace(
       session === null ? 'none' : `since ${formatIso(session.startedAt)}, last used ${formatIso(session.lastUsedAt)}`,
     ],
     ...(usage === null ? [] : describeUsage(usage, now)),
-    ['last run', lastRun === null ? 'none yet' : `${lastRun.outcome} (${lastRun.reason}), ${formatIso(lastRun.at)}`],
+    [
+      'last run',
+      lastRun === null
+        ? 'none that saved its state'
+        : `${lastRun.outcome} (${lastRun.reason}), ${formatIso(lastRun.at)}`,
+    ],
     ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
     ...(place.feedback.length === 0 ? [] : [['feedback', describeFeedback(place)] as const]),
     ...effectiveOrders(place.ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(

@@ -83,5 +83,5 @@ The first run costs ${amount(maxCostUsd.run)} for the model, all runs of a day $
 Next:
   ralph doctor --verify   checks the set-up, and runs verify in a clean clone
   ralph sandbox --repo .  plays the workflow on this machine: no account, no cost
-  ralph run               works the tasks here\n`;
+  ralph run               works on the tasks here\n`;
 }

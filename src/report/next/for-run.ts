@@ -127,7 +127,7 @@ function circuitSteps(
       ];
 }
 
-/** Returns how work continues once the cause is fixed: the schedule works the queue, an issue's own branch waits for a person. */
+/** Returns how work continues once the cause is fixed: the schedule works on the queue, an issue's own branch waits for a person. */
 function retrySteps(report: RunReport): readonly NextStep[] {
   return isScheduled(report)
     ? [
@@ -186,7 +186,7 @@ function unconfirmedSteps({ resumeAt }: End<'parked'>, report: RunReport): reado
   return [createNextStep('note', `the agent reported a wait until ${until}, ${why}`)];
 }
 
-/** Returns how the work continues: the schedule works the queue, and also an issue's own branch when the queue is empty. A decision that a person owes comes first. */
+/** Returns how the work continues: the schedule works on the queue, and also an issue's own branch when the queue is empty. A decision that a person owes comes first. */
 function continuation(report: RunReport, when: 'after that' | 'from here'): readonly NextStep[] {
   const isAsked = allTasksOf(report).some(({ progress }) => progress.state === 'blocked');
   if (isScheduled(report)) {

@@ -1,5 +1,6 @@
 import { completeSentence } from '../../../core/text/phrase.ts';
 import { effectiveOrders } from '../../../core/sharing/orders.ts';
+import { nameOfTaskId, type TaskId } from '../../../core/tasks/ids.ts';
 import { MINUTE_MS, formatInstant } from '../../../core/countdown.ts';
 import { formatCost, formatDuration } from '../../../report/format.ts';
 import { barOf } from '../../../report/pages/progress-bar.ts';
@@ -84,11 +85,7 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly F
           },
         ]
       : []),
-    fact(
-      'task',
-      2,
-      task === null ? [createPiece('none', 'faint')] : [createPiece(`${task.id} `, 'strong'), createPiece(task.title)],
-    ),
+    fact('task', 2, task === null ? [createPiece('none', 'faint')] : [...shownId(task.id), createPiece(task.title)]),
     fact('tasks', 4, [
       createPiece(`${barOf({ done: tasks.done, total: tasks.all, cells: BAR_CELLS })} `, 'good'),
       createPiece(`${tasks.done}/${tasks.all} done`),
@@ -112,6 +109,11 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly F
     ),
     circuitFact(status.circuit),
   ];
+}
+
+/** Returns the name that people use for a task in front of its title; the ids of plan entries and prompts are hashes. */
+function shownId(id: TaskId): Line {
+  return /^(?:plan|prompt)-/.test(id) ? [] : [createPiece(`${nameOfTaskId(id)} `, 'strong')];
 }
 
 function stateOf({ status, isAlive }: OurRun): Line {

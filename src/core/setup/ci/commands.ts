@@ -42,7 +42,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ['tool', /GITHUB_(?:ENV|PATH)/],
   [
     'aside',
-    /\b(?:publish|deploy|release|upload|codecov|coveralls|semantic-release|pkg-pr-new|changeset version|docker (?:push|login)|twine|goveralls)\b|^(?:gh|aws|gcloud|az|netlify|vercel|fly|heroku|terraform|kubectl|helm)\s/,
+    /\b(?:install-strip|publish|deploy|release|upload|codecov|coveralls|semantic-release|pkg-pr-new|changeset version|docker (?:push|login)|twine|goveralls)\b|^(?:gh|aws|gcloud|az|netlify|vercel|fly|heroku|terraform|kubectl|helm)\s/,
   ],
   [
     'aside',
@@ -60,7 +60,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ],
   [
     'install',
-    /^(?:python3? -m )?(?:npm (?:ci|install|i)|pnpm (?:install|i)|yarn(?: install)?(?: --\S+)*$|yarn install|bun (?:install|i)|(?:pip|pip3|uv pip) install|uv sync|poetry install|pdm (?:install|sync)|pipenv (?:install|sync)|hatch env create|bundle install|bundle config|composer (?:install|update)|mix deps\.get|go (?:mod (?:download|verify)|get)|cargo fetch|dotnet (?:restore|tool restore)|deno install|make (?:install|deps|install[-_]deps|setup|bootstrap)|lerna bootstrap|conan install|vcpkg install)\b/,
+    /^(?:python3? -m )?(?:npm (?:ci|install|i)|pnpm (?:install|i)|yarn(?: install)?(?: --\S+)*$|yarn install|bun (?:install|i)|(?:pip|pip3|uv pip) install|uv sync|poetry install|pdm (?:install|sync)|pipenv (?:install|sync)|hatch env create|bundle install|bundle config|composer (?:install|update)|mix deps\.get|go (?:mod (?:download|verify)|get)|cargo fetch|dotnet (?:restore|tool restore)|deno install|make (?:install[-_]deps|install|deps|setup|bootstrap)(?![-\w])|lerna bootstrap|conan install|vcpkg install)\b/,
   ],
   [
     'check',

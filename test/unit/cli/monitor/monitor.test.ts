@@ -293,7 +293,7 @@ test('no text of a file steers the terminal', async () => {
   await put('.ralph/progress.json', { status: 'executing', last_output: '\u001b[2J' });
   const { out } = await monitor(['--once']);
   expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-  expect(out).toContain('issue-12 a ]0;x b c');
+  expect(out).toContain('#12 a ]0;x b c');
 });
 
 test('--once prints one picture as text', async () => {
@@ -335,7 +335,7 @@ describe('without a terminal', () => {
     expect(code).toBe(0);
     expect(out.split('\n')).toEqual([
       '12:00:00  run: the agent works  iteration 3 of 10',
-      '12:00:00  task: issue-12 Fix the login form',
+      '12:00:00  task: #12 Fix the login form',
       '12:00:00  tasks: [████░░░░░░] 2/5 done',
       '12:00:00  calls: [█░░░░░░░░░] 12/100 calls this hour',
       '12:00:00  cost: [██░░░░░░░░] $0.84/$5.00 this run  [██░░░░░░░░] $3.20/$20.00 today',

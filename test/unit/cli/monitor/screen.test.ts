@@ -43,7 +43,7 @@ test('the local run at 80×24', () => {
   expect(shown(localPicture(), [80, 24], local)).toEqual([
     'shop · ralph/queue · queue                                 12 min 5 s · PID 4711',
     'run      the agent works  iteration 3 of 10  this call: 40 s',
-    'task     issue-12 Fix the login form',
+    'task     #12 Fix the login form',
     'tasks    [████░░░░░░] 2/5 done',
     'calls    [█░░░░░░░░░] 12/100 calls this hour',
     'cost     [██░░░░░░░░] $0.84/$5.00 this run  [██░░░░░░░░] $3.20/$20.00 today',
@@ -82,7 +82,7 @@ test('at 40×10, what says most', () => {
     '12 min 5 s · PID 4711',
     'run the agent works  iteration 3 of 10',
     '    this call: 40 s',
-    'task issue-12 Fix the login form',
+    'task #12 Fix the login form',
     'tasks [████░░░░░░] 2/5 done',
     'calls [█░░░░░░░░░] 12/100 calls this ho…',
     'cost [██░░░░░░░░] $0.84/$5.00 this run',
@@ -96,7 +96,7 @@ test('at 20×5, the little that fits', () => {
     'run the agent works',
     '    iteration 3 of …',
     '    this call: 40 s',
-    'task issue-12 Fix t…',
+    'task #12 Fix the lo…',
     'q quit  p pause',
   ]);
 });
