@@ -224,7 +224,7 @@ const ownSettings = [
   'protocol.ext.allow=never',
 ].flatMap((setting) => ['-c', setting]);
 
-/** Nobody is there to answer a prompt, and this program parses git's output. */
+/** Variables of every git: it must not prompt, because nobody would answer, and its output must be in English to be parsed. */
 const ownVariables = { LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'false', GIT_PAGER: 'cat' };
 
 /**

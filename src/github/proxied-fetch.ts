@@ -1,6 +1,6 @@
 /**
- * Returns `fetch`, or a `fetch` through the proxy that the runner's environment names for this address. What a proxy
- * needs is loaded only then.
+ * Returns `fetch`, or a `fetch` through the proxy that the runner's environment names for this address. The code for
+ * proxies is loaded only then.
  */
 export async function fetchFor(address: string): Promise<typeof fetch> {
   return (await proxiedFetch(address)) ?? fetch;

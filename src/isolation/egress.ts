@@ -50,7 +50,7 @@ const OTHERS = 'others';
 
 /**
  * Creates a proxy for CONNECT and plain HTTP that forwards what the rules allow, to public addresses only. A tunnel
- * carries TLS whose server name is the requested host or, except on port 443, HTTP requests to that host. Where
+ * carries TLS whose server name is the requested host or, except on port 443, HTTP requests to that host. If
  * everything is allowed, tunnels to other ports carry anything.
  */
 export function createEgress(options: EgressOptions): Egress {

@@ -72,7 +72,7 @@ export interface CallSetting extends Pick<PromptParts, 'aim' | 'promptTemplate' 
   readonly calls: number;
 }
 
-/** The setting of an iteration that is one call. */
+/** Returns the setting of an iteration that consists of one call. */
 export function plainCall({ config, prompt }: LoopDeps, { work, soFar }: Iteration): CallSetting {
   return {
     aim: 'task',

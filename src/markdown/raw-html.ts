@@ -80,8 +80,8 @@ interface Tag extends Span {
 
 /**
  * Finds what browsers do not show of the raw HTML in a Markdown text. `pieces` are the positions of the HTML; after
- * each of the raw `blocks` GitHub writes a tag of its own. What a piece leaves open – a comment, a quoted value, a
- * block of script – hides the Markdown after it as well.
+ * each of the raw `blocks` GitHub writes a tag of its own. An unfinished part of a piece – a comment, a quoted value,
+ * a block of script – hides the Markdown after it as well.
  */
 export function parseRawHtml(text: string, pieces: readonly Span[], blocks: readonly Span[]): RawHtml {
   const hidden: HiddenHtml[] = [];

@@ -265,7 +265,7 @@ export interface Remote {
   push(push: Push & { readonly start: LaneStart }): Promise<PushResult>;
   /** Publishes like `push`, in one request, a branch that this run knows to be at `at`; null creates it. */
   pushOn(push: Push & { readonly at: ObjectId | null }): Promise<PushResult>;
-  /** Publishes like `pushOn`, with the state in the same push: the server takes both or neither. Where only the state is forbidden, the branch is pushed without it. */
+  /** Publishes like `pushOn`, with the state in the same push: the server takes both or neither. If only the state is forbidden, the branch is pushed without it. */
   pushWithState(push: Push & { readonly at: ObjectId | null; readonly along: StateUpdate }): Promise<PushedWithState>;
   /** Returns the server's answer to one more commit of this run on the branch, which is at `at`. Always leaves nothing behind. */
   probePush(branch: string, at: ObjectId): Promise<PushResult>;

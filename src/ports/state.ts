@@ -167,7 +167,7 @@ export interface Conversations {
 export interface SnapshotPlace {
   /** Name of the place for people: `ref`, `directory`. */
   readonly name: string;
-  /** Returns the newest snapshot, unless it is the known one. What an earlier version kept is read as a snapshot that was never written. */
+  /** Returns the newest snapshot, unless it is the known one. The state of an earlier version is read as a snapshot that was never written. */
   read(known: Head | null): Promise<PlacedSnapshot | { readonly kind: 'known' } | Unavailable>;
   write(swap: Swap): Promise<Written>;
   /** Returns the write in a form that a push of a branch can carry; null when this place has none. */

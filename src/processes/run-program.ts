@@ -41,8 +41,8 @@ type Receiver = (chunk: Buffer) => void;
  * The processes that are ended with a program. `sandbox`: everything in the sandbox, where nothing else may run. `run`: all
  * processes that inherit the run tag (which is added to the environment), wherever they moved to, also those that a
  * program leaves behind when it ends by itself. `group`: the program's group and descendants if the program must be
- * ended, with `graceMs` from SIGTERM to SIGKILL. What is left of the group of a program that ended by itself is ended
- * as well, or is kept (a user's credential cache) and its output awaited.
+ * ended, with `graceMs` from SIGTERM to SIGKILL. The remaining group of a program that ended by itself is ended as
+ * well, or is kept (a user's credential cache) and its output awaited.
  */
 export type Family =
   | {

@@ -33,7 +33,7 @@ import { unfinishedCallsLine } from '../report/sentences/spend.ts';
 /** A share without the agent's words on this branch, which do not apply to a question of another branch. */
 const noAgentWords = { question: null, summary: null, recommendation: null };
 
-/** The report of a run that worked, as far as it got. */
+/** Returns the report of a run that worked, as far as the run got. */
 export function reportOfWork(
   frame: ReportFrame,
   work: Work,

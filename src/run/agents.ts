@@ -66,7 +66,7 @@ export function recordedExporters({ agents }: Pick<Connections, 'agents'>, { sta
   };
 }
 
-/** Creates the function that exports the transcripts of a lane's conversations, encrypted. Where this run had no conversation with their agent, the stored transcripts are kept. */
+/** Creates the function that exports the transcripts of a lane's conversations, encrypted. If this run had no conversation with their agent, the stored transcripts are kept. */
 export function createSessionExport({
   exporters,
   first,

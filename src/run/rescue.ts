@@ -32,7 +32,7 @@ export interface RescueDeps extends RunDeps {
   readonly limits: RescueLimits;
 }
 
-/** Time limits in ms. What is unfinished by then is left, because the state must be saved whatever hangs before it. */
+/** Time limits in ms. Unfinished work is then abandoned, because the state must be saved whatever hangs before it. */
 export interface RescueLimits {
   /** Time for all of publishing. */
   readonly publishMs: number;

@@ -33,7 +33,7 @@ export function openDialectReader(
   return { push: reader.push, pushError: errors, end: () => reader.end() };
 }
 
-/** Returns `judgeStall` of AgentCli for a CLI that prints in a dialect. */
+/** Returns a function that decides from a CLI's output in this dialect whether its call has stalled. */
 export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
   return ({ text, status, now }) => {
     const failure: AgentFailure = { text, status, at: now };

@@ -49,7 +49,10 @@ export interface StallWatch {
   end(): void;
 }
 
-/** `printsRetries`: see AgentCli. If the CLI reports retries, its provider's signs only supply the words. */
+/**
+ * Creates a watch that ends a call which has only retried for `stallMs`. If the CLI prints its retries (`printsRetries`),
+ * the provider's own signs only supply the words.
+ */
 export function createStallWatch({
   stallMs,
   now,

@@ -66,7 +66,7 @@ export function classifyFailure(failure: AgentFailure, { reported }: Pick<Dialec
   return { kind, text: capText(text, MAX_TEXT_CHARS) };
 }
 
-/** Returns the limit that ended a call, or null. Without explicit words it is only one of two signs. */
+/** Returns the limit that ended a call, or null. If the failure does not name a limit, a second sign is required. */
 export function usageLimitOf(
   failure: AgentFailure,
   kind: AgentError['kind'],

@@ -6,8 +6,8 @@ import { NO_NAMED_SETTINGS, type NamedSettings, type ParseTexts, readNamedSettin
 export const ORGANISATION_FILE = '.github/ralph-settings.yml';
 
 /**
- * Settings that one repository may set for others: limits, models, and what becomes of pull requests. What widens the
- * reach of an agent, or depends on the repository or its workflow, is left to the repository itself.
+ * Settings that one repository may set for others: limits, models, and what becomes of pull requests. A setting
+ * that widens the reach of an agent, or depends on the repository or its workflow, is left to the repository itself.
  */
 const SETTABLE: readonly string[] = [
   ...['agent', 'model', 'agent-version', 'agent-timeout-minutes', 'agent-stall-minutes', 'prices', 'co-author'],

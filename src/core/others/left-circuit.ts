@@ -88,7 +88,7 @@ function reasonOf(why: string): CircuitReason {
   return /output/i.test(why) ? 'output_decline' : 'no_progress';
 }
 
-/** Returns what opened the lane's circuit last according to its transitions; a streak if they do not say. */
+/** Returns what opened the lane's circuit last according to its transitions, or a streak if they do not name it. */
 export function openedBy(transitions: readonly Omit<Transition, 'at'>[]): CircuitOpener {
   const ofCircuit = transitions.filter(({ subject }) => subject === 'circuit');
   const opening = ofCircuit.findLastIndex(({ to }) => to === 'open');

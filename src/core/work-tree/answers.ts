@@ -133,7 +133,7 @@ export function parseTreeAnswer<K extends TreeQuestion>(kind: K, line: string): 
     : null;
 }
 
-/** Returns the end of a sentence about the path; GitHub accepts no file of more than 100 MiB. */
+/** Returns why the file is not in the tree, as the end of a sentence that begins with its path. GitHub accepts no file of more than 100 MiB. */
 export function whyStandIn(standIn: StandIn): string {
   switch (standIn.is) {
     case 'repository':

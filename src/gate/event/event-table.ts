@@ -224,7 +224,7 @@ export const EVENTS: readonly EventRow[] = [
   }),
 ];
 
-/** Returns the meaning of a run's event. */
+/** Returns the meaning of a `workflow_run` event. */
 export function meaningOfRun({
   context,
   config,

@@ -9,7 +9,7 @@ import { overlayMerge } from './lane-merge.ts';
 import { lookBeside, putBackTo, readContent, takeSnapshot, tipTreeOf, type LaneWork } from './lane-work.ts';
 import { commitMerge, moveMergeOnto } from './merge/open-merge.ts';
 
-/** See Repository.commit. */
+/** Implements `Repository.commit`: rewrites the agent's commits and commits the rest. */
 export async function commitLane(
   work: LaneWork,
   iteration: Parameters<Repository['commit']>[0],
@@ -64,7 +64,7 @@ export async function commitLane(
   };
 }
 
-/** See Repository.commitTexts. */
+/** Implements `Repository.commitTexts`: commits only these files. */
 export async function commitLaneTexts(
   work: LaneWork,
   wanted: Parameters<Repository['commitTexts']>[0],
@@ -89,7 +89,7 @@ export async function commitLaneTexts(
   return made;
 }
 
-/** See Repository.takeHead. */
+/** Implements `Repository.takeHead`: makes rewritten commits the lane's newest ones. */
 export async function takeRemadeHead(
   work: LaneWork,
   { head, refused, putBack }: Parameters<Repository['takeHead']>[0],

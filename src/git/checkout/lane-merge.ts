@@ -6,7 +6,7 @@ import { putBackTo, readContent, rememberRead, tipTreeOf, type LaneWork } from '
 import { mergeTrees } from './merge/auto-merge.ts';
 import { judgeSingleFile, lockFilesLeft, overlayTree, type OpenMerge } from './merge/open-merge.ts';
 
-/** See Repository.beginMerge. */
+/** Implements `Repository.beginMerge`: merges the base branch's tip into the work tree without a commit. */
 export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
   const { lane, quarantine, committer, fork, start, merge } = work;
   const { detached: repository, base } = start;
@@ -38,7 +38,7 @@ export async function overlayMerge(
   await putBackTo(work, wanted);
 }
 
-/** See Repository.lockFilesLeft. */
+/** Implements `Repository.lockFilesLeft`: returns the lock files that still conflict. */
 export async function lockFilesLeftIn(work: LaneWork): Promise<readonly string[]> {
   const { merge, lane, quarantine, committer, opened } = work;
   if (merge === null) return [];
@@ -48,7 +48,7 @@ export async function lockFilesLeftIn(work: LaneWork): Promise<readonly string[]
   );
 }
 
-/** See Repository.keepAlone. */
+/** Implements `Repository.keepAlone`: keeps a tool's change of one lock file. */
 export async function keepLockFileAlone(work: LaneWork, path: string): Promise<KeptAlone> {
   const { merge, lane, quarantine, committer, lastRead, opened } = work;
   if (merge === null || lastRead === null) throw new Error('keepAlone() before lockFilesLeft()');
@@ -63,7 +63,7 @@ export async function keepLockFileAlone(work: LaneWork, path: string): Promise<K
   return judged;
 }
 
-/** See Repository.abandonMerge. */
+/** Implements `Repository.abandonMerge`: resets the work tree if a merge is unfinished. */
 export async function abandonLaneMerge(work: LaneWork): Promise<void> {
   if (work.merge === null) return;
   const { before } = work.merge;

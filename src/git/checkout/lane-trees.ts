@@ -58,7 +58,7 @@ export interface WorkTree {
 /** Lays the trees in which a lane's code runs, and gives them to the agent's sandbox, if there is one. */
 export interface LaneTrees {
   layWork(signal: AbortSignal): Promise<WorkTree>;
-  /** See Repository.layClean. */
+  /** Implements `Repository.layClean`: checks out a commit where the agent cannot reach it. */
   layClean(commit: ObjectId, signal: AbortSignal): Promise<string>;
 }
 

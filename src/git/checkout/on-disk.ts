@@ -2,7 +2,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readRegular } from '../regular-files.ts';
 
-/** Tells from the disk alone whether the checkout around `folder` may have one of the paths: asking git takes many times as long. */
+/** Returns true if the checkout around `folder` may have one of the paths, read from the disk alone: git takes many times as long. */
 export async function mayHave(folder: string, paths: readonly string[]): Promise<boolean> {
   const top = await topOf(folder);
   if (top === null) return false;
@@ -41,7 +41,7 @@ export interface BaseOnDisk {
 }
 
 /**
- * Tells from the disk alone whether the base branch may have one of the files: with the base branch or no branch
+ * Returns true if the base branch may have one of the files, read from the disk alone: with the base branch or no branch
  * checked out, the disk shows all of them.
  */
 export async function baseMayHave({ folder, paths, ...wanted }: BaseOnDisk): Promise<boolean> {

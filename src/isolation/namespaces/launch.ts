@@ -39,7 +39,7 @@ export async function listenForParent(ports: readonly number[]): Promise<void> {
   await hungUp;
 }
 
-/** Creates the files in the folder, one for each program, when it is started. */
+/** Creates the file that starts a program in the sandbox: one per program, in this folder, written when the program is started. */
 export function createLaunches(folder: string): Launches {
   const written = new Set<string>();
   let count = 0;

@@ -51,8 +51,8 @@ const TRIED_UIDS = 40;
 const SERVERS = 2;
 
 /**
- * Opens a sandbox; throws Unavailable if this machine cannot have a sandbox of that level. What cannot be removed in that
- * case stays on record.
+ * Opens a sandbox; throws Unavailable if this machine cannot have a sandbox of that level. Leftovers that cannot be
+ * removed in that case stay on record.
  */
 export async function openAgentSandbox(
   level: 'namespace' | 'user',

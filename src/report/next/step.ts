@@ -138,7 +138,7 @@ function clauseOf(one: NextStep, target: ReadingPlace): Words {
     : [`${atHand} (for all that failed or is blocked), or \`ralph ${given}\` in a checkout (for this one)`];
 }
 
-/** Creates the step that answers on a task's issue: one comment that is the command and the words for the agent. */
+/** Creates the step of answering on a task's issue with one comment: the command, then the words for the agent. */
 export function replyOn(issue: Task, words: string, joint?: string): NextStep {
   return createNextStep('comment', [issue, ` with one comment: first line \`/ralph retry\`, ${words}`], joint);
 }
@@ -266,7 +266,7 @@ export function nextStepsWhenReady(report: RunReport): readonly NextStep[] {
   ];
 }
 
-/** Returns how to request a change. Where reviews are not answered, a done task stays done, so the change is new work. */
+/** Returns how to request a change. A done task stays done unless reviews are answered, so the change is new work. */
 function stepsToChange(report: RunReport): readonly NextStep[] {
   if (settingOf(report)?.answersReviews === true)
     return [createNextStep('review', 'it'), createNextStep('wait', 'Ralph answers each comment of a review', ': ')];

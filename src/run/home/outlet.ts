@@ -42,7 +42,7 @@ interface EndedAtHome {
   readonly saved: SavedReport;
 }
 
-/** Creates the outlet. `begun` is the work before its first call. */
+/** Creates the place to which the loop of a run at home delivers its work. `begun` is the work before its first call. */
 export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
   const { remote, store, clock, log, redact, config, runTag } = deps;
   const { branch, start, id: lane } = begun.lane;

@@ -124,7 +124,7 @@ async function openLane({ config, context, connect, clock }: ActionDeps, { hande
     );
 }
 
-/** Hands over after an iteration, or a commit within one. What cannot be written now is part of the next hand-over. */
+/** Hands over after an iteration, or a commit within one. A part that cannot be written now is in the next hand-over. */
 async function giveUnfinished({ log }: ActionDeps, giving: Giving, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
     log.warning(

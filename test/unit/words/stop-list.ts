@@ -3,7 +3,7 @@ export const STOP_LIST: readonly (readonly [stop: RegExp, instead: string])[] = 
   [/\bmend(?:s|ed|ing)?\b/i, 'fix, correct'],
   [/\banew\b/i, 'again'],
   [/\btold\b/i, 'reported, informed; distinguished'],
-  [/\btells (?:no|whether)\b/i, 'says; Returns true if, True if'],
+  [/\btells (?:no\b|(?:[^.]{0,80} )?whether\b)/i, 'says; Returns true if, True if'],
   [/\bfor ever\b/i, 'forever'],
   [/(?<!\bthere )\b(?:is|are|was|were) none\b/i, 'is not a …, does not count'],
   [/(?<!\bthere )\b(?:is|are|was) no (?!longer\b|more\b)(?=\w)/i, 'is not a …'],
@@ -61,4 +61,4 @@ export const STOP_LIST: readonly (readonly [stop: RegExp, instead: string])[] = 
 ];
 
 /** A comment that begins with a clause, and not with a subject and a verb. */
-export const CLAUSE = /^\/[/*]+ (?:What|Whether|Who|Whom|Whose|Where|How|Why|Which)\b(?![^.]*\?)/;
+export const CLAUSE = /(?:^\/[/*]+|[.!]) (?:What|Whether|Who|Whom|Whose|Where|How|Why|Which)\b(?![^.]*\?)/;
