@@ -67,7 +67,7 @@ interface Used {
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
 /** Minimum time for a call, in ms. */
-export const MIN_CALL_MS = MINUTE_MS;
+const MIN_CALL_MS = MINUTE_MS;
 /** Number of completion indicators in the window that make a project complete. */
 const INDICATORS_TO_COMPLETE = 2;
 
