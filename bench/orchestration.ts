@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { createSampleProject, startGitRemote } from '../testbed/git-remote.ts';
 import { readInputDefaults } from '../testbed/runner.ts';
 import { ACTION_FOLDER, TOKEN } from '../testbed/testbed.ts';
-import { parseInputs } from '../src/config/inputs.ts';
+import { buildConfigFromInputs } from '../src/config/inputs.ts';
 import { initialState } from '../src/core/lane/state/state.ts';
 import type { Task } from '../src/core/tasks/task.ts';
 import { createRepository } from '../src/git/checkout/checkout.ts';
@@ -111,7 +111,11 @@ async function loopOn(
   at: { readonly folder: string; readonly workspace: string; readonly opened: OpenedLane },
 ): Promise<() => Promise<Cost>> {
   const defaults = readInputDefaults(await readFile(join(ACTION_FOLDER, 'action.yml'), 'utf8'), TOKEN);
-  const config = parseInputs({ ...defaults, 'max-iterations': String(ITERATIONS), 'max-iterations-per-task': '0' });
+  const config = buildConfigFromInputs({
+    ...defaults,
+    'max-iterations': String(ITERATIONS),
+    'max-iterations-per-task': '0',
+  });
   const runFolder = await mkdtemp(join(at.folder, 'ralph-run-'));
   const key = randomBytes(32);
   const startedAt = Date.now();

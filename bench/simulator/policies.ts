@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../../src/config/config.ts';
-import { parseInputs } from '../../src/config/inputs.ts';
+import { buildConfigFromInputs } from '../../src/config/inputs.ts';
 import { readInputDefaults } from '../../testbed/runner.ts';
 
 /** Inputs of the action that replace its defaults, by the name of the policy in the results. */
@@ -24,5 +24,5 @@ const actionYml = readFileSync(fileURLToPath(new URL('../../action.yml', import.
 
 /** Returns the action's own configuration for these inputs. */
 export function configOf(inputs: Readonly<Record<string, string>>): Config {
-  return parseInputs({ ...readInputDefaults(actionYml, 'token'), ...inputs });
+  return buildConfigFromInputs({ ...readInputDefaults(actionYml, 'token'), ...inputs });
 }

@@ -32,18 +32,18 @@ export interface ConfigTexts {
 export const NO_SETTINGS: Config['settings'] = { found: [], lines: [], unknown: null };
 
 /**
- * Parses texts of settings into a Config; throws one UserError that lists every problem. A name that is not a setting
+ * Builds the Config from texts of settings; throws one UserError that lists every problem. A name that is not a setting
  * is a problem, because a limit with a misspelled name would not apply.
  */
-export function parseInputs(texts: Readonly<Record<string, string | undefined>>): Config {
-  return parseConfig({ texts, counting: [], settings: NO_SETTINGS, problems: [] });
+export function buildConfigFromInputs(texts: Readonly<Record<string, string | undefined>>): Config {
+  return buildConfig({ texts, counting: [], settings: NO_SETTINGS, problems: [] });
 }
 
 /**
- * Parses the inputs' texts, some of them replaced by settings, into a Config; throws one UserError that lists every
+ * Builds the Config from the inputs' texts, some of them replaced by settings; throws one UserError that lists every
  * problem of both.
  */
-export function parseConfig({ texts, counting, settings: found, problems: unread }: ConfigTexts): Config {
+export function buildConfig({ texts, counting, settings: found, problems: unread }: ConfigTexts): Config {
   const trimmed = withDefaults(texts);
   const parsed = parseTexts(inputTable, trimmed);
   const ofAgents = parsed.settings.agent?.each;

@@ -8,13 +8,13 @@ import { identityIn } from '../wiring/handoff.ts';
 import { configTexts, settledTexts } from '../wiring/settings/run-settings.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
-import { parseConfig, parseReach, type Reach } from '../config/inputs.ts';
+import { buildConfig, parseReach, type Reach } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
 import { conclusionOf, type Conclusion, type Outcome } from '../core/outcome.ts';
 import { nextSteps } from '../report/next/for-run.ts';
 import { renderSteps } from '../report/next/step.ts';
 import { describeOutcome, renderHeadline } from '../report/sentences/outcome-text.ts';
-import { renderOutputs } from '../report/pages/outputs.ts';
+import { buildOutputs } from '../report/pages/outputs.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import { laneOf } from '../report/facts.ts';
@@ -179,7 +179,7 @@ export async function runMain(): Promise<void> {
   }
 
   function outputsOf(report: RunReport): Record<string, string> {
-    return { ...renderOutputs(report, { path: journal?.path() ?? null, hash: journal?.hash() ?? null }) };
+    return { ...buildOutputs(report, { path: journal?.path() ?? null, hash: journal?.hash() ?? null }) };
   }
 
   function finish(report: RunReport, conclusion: Conclusion): void {
@@ -254,7 +254,7 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
   const settled = await attempt(ofInputs, () =>
     context === null ? settledTexts(given, []) : configTexts(given, { environment, context }),
   );
-  const config = settled === null ? null : await attempt(ofInputs, () => parseConfig(settled));
+  const config = settled === null ? null : await attempt(ofInputs, () => buildConfig(settled));
   if (config !== null && context !== null) {
     const loginProblems = loginProblemsOf(environment, config.agent.order);
     const given = verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS);

@@ -7,7 +7,7 @@ import { identityIn } from '../wiring/handoff.ts';
 import { settledTexts } from '../wiring/settings/run-settings.ts';
 import { createWorld, secretsOf, systemClock, type ServerTimeouts, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
-import { parseConfig } from '../config/inputs.ts';
+import { buildConfig } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
 import { reportWithoutLane } from '../handover/report.ts';
 import { rescueLost, rescueRun, type RescueLimits } from '../run/rescue.ts';
@@ -198,7 +198,7 @@ async function readRun(
   const settled = await settledTexts(inputTexts(environment), record?.settings ?? null);
   // No agent logs in after this, so there are no problems to report.
   return {
-    config: parseConfig(settled),
+    config: buildConfig(settled),
     context: { ...(await readRunContext(environment)), loginProblems: [], verifyProblems: [] },
   };
 }

@@ -13,13 +13,13 @@ import type { Task } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import type { Work } from '../handover/intake.ts';
 import type { OpenedLane } from '../ports/repository.ts';
-import { verifyBase, verifyHead } from './clean-verification.ts';
+import { verifyBase, verifyHead } from './verification.ts';
 import type { Advanced, LoopDeps } from './deps.ts';
 import { applySuggestedChanges, mergeRepairedBase, prepareMerge } from './feedback/suggestions.ts';
 import { runIteration } from './iteration.ts';
 import type { createOrderPoll } from './people/order-poll.ts';
 import { openBranch, pushIteration } from './pushing.ts';
-import type { Turns } from './marks.ts';
+import type { Turns } from './turns.ts';
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 

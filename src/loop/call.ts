@@ -1,4 +1,4 @@
-import type { LaneDecision, RunSoFar } from '../core/lane/decide.ts';
+import { callObstacle, type LaneDecision, type RunSoFar } from '../core/lane/decide.ts';
 import { describeAttempts, describeTakeover } from '../core/prompt/diagnosis.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { Policy } from '../core/policy.ts';
@@ -7,7 +7,6 @@ import { taskSeenFrom } from '../core/folder.ts';
 import { type MergeToFinish, notebookOf } from '../core/prompt/learnings.ts';
 import { shareOf } from '../core/lane/change.ts';
 import { failureWords } from '../core/analysis/failure-words.ts';
-import { callObstacle } from '../core/pipeline/readme-check.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { isSessionSuspect } from '../core/agents/fresh-call.ts';
 import { resetSession } from '../core/lane/session.ts';
@@ -23,7 +22,7 @@ import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 import { watchPeople } from './people/people-watch.ts';
 import { handOverNow } from './pushing.ts';
-import type { Turn } from './marks.ts';
+import type { Turn } from './turns.ts';
 import type { Work } from '../handover/intake.ts';
 
 type Iterate = Extract<LaneDecision, { kind: 'iterate' }>;

@@ -17,7 +17,8 @@ import type { Work, WorkIntake } from '../handover/intake.ts';
 import type { FileTexts } from '../ports/repository.ts';
 import { performAction, type RunNow } from './actions.ts';
 import type { LoopDeps } from './deps.ts';
-import { createTurns, fileSourcesOf, openFirstAgent } from './marks.ts';
+import { fileSourcesOf } from './marks.ts';
+import { createTurns, openFirstAgent } from './turns.ts';
 import { createOrderPoll } from './people/order-poll.ts';
 
 /** A file to write, with its published text (`old`; null: it does not exist). */

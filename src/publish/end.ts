@@ -12,7 +12,7 @@ import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
 import { feedbackSection, peoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
 import { renderSettled, WORKS_AGAIN } from '../report/pages/notification.ts';
-import { renderPullRequest } from '../report/pages/pull-request.ts';
+import { buildPullRequestText } from '../report/pages/pull-request.ts';
 import {
   ANSWER_MARKER,
   APPROVAL_MARKER,
@@ -157,7 +157,7 @@ async function showOutOfRounds(
   const published = { pullRequest, headSha: head, saved: null };
   const report = reportOfWork({ config, context, redact, now }, { ...work, outcome }, published);
   if (pullRequest.body.replaceAll('\r\n', '\n').includes(redact(feedbackSection(report)))) return [];
-  const own = mapTexts(renderPullRequest(report, peoplesChars(pullRequest)), redact);
+  const own = mapTexts(buildPullRequestText(report, peoplesChars(pullRequest)), redact);
   try {
     await forge.updatePullRequest(pullRequest.number, withPeoplesText(pullRequest, own));
     // The status comment below the pull request's text reports it as well.

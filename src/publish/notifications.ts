@@ -94,8 +94,8 @@ function noticesOf({ notes }: Pick<Work, 'notes'>): readonly ApprovalNotice[] {
   return notes.notices.slice(0, MAX_NOTICES);
 }
 
-/** Returns the notices that people can read. With `notify: none`, the label alone informs people of all notices. */
-export function readNotices(
+/** Selects the notices that people can read. With `notify: none`, the label alone informs people of all notices. */
+export function selectNotices(
   { config }: { readonly config: Pick<Config, 'notify'> },
   notices: readonly ApprovalNotice[],
   known: readonly Need[],

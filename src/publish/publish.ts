@@ -15,11 +15,11 @@ import type { PullRequest } from '../ports/forge.ts';
 import type { Released } from '../ports/state.ts';
 import type { ReportFrame } from '../report/at-gate.ts';
 import { peoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
-import { renderPullRequest } from '../report/pages/pull-request.ts';
+import { buildPullRequestText } from '../report/pages/pull-request.ts';
 import { type AnswersPosted, publishAnswers, publishComments, requestReviewAgain, withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
-import { notifiesOfTask, publishNotifications, readNotices } from './notifications.ts';
+import { notifiesOfTask, publishNotifications, selectNotices } from './notifications.ts';
 import { heedPeople, publishBranch, type PublishedBranch } from './publish-branch.ts';
 import { reportOfWork } from './report-of.ts';
 import { keepFirst, type PublishedEnd, saveState } from './save-state.ts';
@@ -166,7 +166,7 @@ async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport)
   const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
   const isOurs = newest !== null && (newest.state === 'open' || closedMeanwhile);
   // Text that people wrote stays, also if they wrote it while the agent worked.
-  const own = mapTexts(renderPullRequest(report, isOurs ? peoplesChars(newest) : 0), redact);
+  const own = mapTexts(buildPullRequestText(report, isOurs ? peoplesChars(newest) : 0), redact);
   const text = isOurs ? withPeoplesText(newest, own) : own;
   if (isOurs) await forge.updatePullRequest(newest.number, text);
   // People took back everything that a new pull request would contain. The work stays on the branch.
@@ -282,7 +282,7 @@ async function notifyIssues(
   }: { readonly work: Work; readonly report: WorkedReport; readonly known: LaneState['notified'] },
 ): Promise<readonly string[]> {
   const { notices } = work.notes;
-  const notified = readNotices(deps, notices, known);
+  const notified = selectNotices(deps, notices, known);
   return [
     ...(await publishComments(deps, report)),
     ...(await publishLabels(deps, labelWishes({ tasks: work.tasks, progress: work.state.tasks, notices, notified }))),

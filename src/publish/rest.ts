@@ -22,7 +22,7 @@ import { documentOf, type Intake } from '../handover/intake.ts';
 import type { RestoredStore } from '../ports/state.ts';
 import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
-import { MAX_NOTICES, NO_THREAD, nobodyMentioned, notifyOnce, readNotices, threadOfLane } from './notifications.ts';
+import { MAX_NOTICES, NO_THREAD, nobodyMentioned, notifyOnce, selectNotices, threadOfLane } from './notifications.ts';
 import { approversOf, issueOfNeeds, labellersOf, reviewersOf, tasksOfNeeds } from './recipients.ts';
 import { laneViewOf, reportOfEnd } from './report-of.ts';
 
@@ -63,7 +63,7 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
   } catch (error) {
     warn(`Nobody could be notified: ${completeSentence(textOf(error))}`);
   }
-  return { notified: [...answered, ...readNotices(deps, notices, all)], warnings };
+  return { notified: [...answered, ...selectNotices(deps, notices, all)], warnings };
 }
 
 function needsOfRest({ config, clock }: PublishDeps, { outcome, lane, state, tasks }: EndIntake): readonly Need[] {

@@ -4,7 +4,7 @@ import { endRun } from '../core/lane/settle/settle.ts';
 import { recordPublished } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { advanceInSnapshot, saveInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
+import { advanceInSnapshot, finishInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
@@ -96,7 +96,7 @@ export async function saveState(
     pullRequest: end.pullRequest?.number ?? null,
     journal: await withinLimit(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
   });
-  const change = saveInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
+  const change = finishInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
   const { lane } = saved;
   if (saved.kind === 'saved') {

@@ -116,3 +116,21 @@ test('every exported function of src/ has a comment', () => {
   );
   expect(silent).toEqual([]);
 });
+
+test.each(['core', 'config', 'report', 'markdown', 'json', 'yaml'])(
+  'no function of src/%s/ is called read, load or save, because it does no I/O',
+  (folder) => {
+    const names = [...exportersIn(`src/${folder}`).keys()];
+    expect(names.filter((name) => /^(?:read|load|save)[A-Z]/.test(name))).toEqual([]);
+  },
+);
+
+test('every exported function of src/ that is called render returns a string', () => {
+  const results = [...textsIn('src').values()].flatMap((text) =>
+    [...text.matchAll(/^export (?:async )?function (render\w+)[^]*?\): ([^{}\n]+) \{$/gm)].map(
+      ([, name = '', result = '']) => [name, result] as const,
+    ),
+  );
+  expect(results.length).toBeGreaterThan(20);
+  expect(results.filter(([, result]) => !['string', 'string | null'].includes(result))).toEqual([]);
+});

@@ -1,5 +1,5 @@
 import { openedBy } from '../../core/others/left-circuit.ts';
-import { renderSettings } from '../../core/settings/effective.ts';
+import { buildSettingLines } from '../../core/settings/effective.ts';
 import { effectiveOrders } from '../../core/sharing/orders.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import { isLaneId, type LaneId, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
@@ -79,7 +79,7 @@ export function renderLane(
 }
 
 function settingsOf({ workflow, settings, problems }: NonNullable<LaneStatusReport['settings']>[number]): string {
-  const lines = [...renderSettings(settings), ...problems.map((line) => `not usable: ${line}`)];
+  const lines = [...buildSettingLines(settings), ...problems.map((line) => `not usable: ${line}`)];
   return `${[`settings (${workflow})`, ...lines.map((line) => `  ${plainLine(line, 1_000)}`)].join('\n')}\n`;
 }
 

@@ -4,7 +4,7 @@ import { type CliCommand, type Terminal, UsageError } from '../command.ts';
 import type { Picture } from './monitor-schema.ts';
 import type { Screen } from './terminal-world.ts';
 import type { Source } from './source.ts';
-import { renderScreen } from './view/screen.ts';
+import { layOutScreen } from './view/screen.ts';
 import { initialSession, type OrderOfKey, pressKey, withMessage } from './view/session.ts';
 
 /** The result of an order, as a sentence. */
@@ -35,7 +35,7 @@ export async function showPicture(followed: Followed, terminal: Terminal): Promi
     for (;;) {
       const now = terminal.now();
       const picture = await (session.shows === 'all' ? source.all(now) : source.local(now));
-      screen.draw(renderScreen(picture, screen.size(), session, now));
+      screen.draw(layOutScreen(picture, screen.size(), session, now));
       if (!session.isOrdering) unsaid = null;
       const event = await screen.next(POLL_MS);
       if (event.kind !== 'key') continue;

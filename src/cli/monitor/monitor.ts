@@ -131,8 +131,8 @@ async function print(
 ): Promise<CommandEnd> {
   if (json) terminal.out(`${JSON.stringify(picture, null, 2)}\n`);
   else {
-    const { renderScreen } = await import('./view/screen.ts');
-    const lines = renderScreen(picture, { columns, rows: TEXT_ROWS }, null, Date.parse(picture.at));
+    const { layOutScreen } = await import('./view/screen.ts');
+    const lines = layOutScreen(picture, { columns, rows: TEXT_ROWS }, null, Date.parse(picture.at));
     terminal.out(
       lines
         .map(

@@ -1,5 +1,5 @@
 import { inputProblems } from '../../config/inputs.ts';
-import { readRunSettings, settingsPaths } from '../../config/settings/run-texts.ts';
+import { parseRunSettings, settingsPaths } from '../../config/settings/run-texts.ts';
 import { placeName } from '../../config/settings/settings.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import type { FilesRead } from './checkout-files.ts';
@@ -25,7 +25,7 @@ export function leftToFile(files: FilesRead): LeftToFile | null {
   });
   const [first] = there;
   if (first === undefined) return null;
-  const { read } = readRunSettings(
+  const { read } = parseRunSettings(
     {},
     {
       texts: Object.fromEntries(there.flatMap(({ path, file }) => (file.kind === 'text' ? [[path, file.text]] : []))),

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { documentsNamed, promptFiles, promptTask } from '../../core/open-ended/prompt-task.ts';
 import { promptPlaces } from '../../core/prompt/places.ts';
-import { type EffectiveSetting, renderSettings } from '../../core/settings/effective.ts';
+import { type EffectiveSetting, buildSettingLines } from '../../core/settings/effective.ts';
 import {
   type FileTask,
   isRootPlan,
@@ -209,7 +209,7 @@ export function renderTasks(
   );
   const heading =
     tasks.length === 0 ? `No tasks found in ${looked.join(', ') || 'any file'}.\n` : `${summary(tasks)}\n\n`;
-  const settingLines = renderSettings(settings).map((line) => `  ${plainLine(line, 400)}\n`);
+  const settingLines = buildSettingLines(settings).map((line) => `  ${plainLine(line, 400)}\n`);
   return [
     heading,
     ...renderRows(tasks),

@@ -1,6 +1,6 @@
 import type { OrganisationFile } from '../../core/settings/effective.ts';
 import { oneLine } from '../../core/text/phrase.ts';
-import { NO_NAMED_SETTINGS, type NamedSettings, type ParseTexts, readNamedSettings } from './settings-input.ts';
+import { NO_NAMED_SETTINGS, type NamedSettings, type ParseTexts, parseNamedSettings } from './settings-input.ts';
 
 /** The file of the repository that `settings-from` names. */
 export const ORGANISATION_FILE = '.github/ralph-settings.yml';
@@ -19,11 +19,15 @@ const SETTABLE: readonly string[] = [
   ...['answer-reviews', 'answer-checks', 'max-feedback-rounds', 'max-patch-files', 'max-patch-kib', 'fail-on'],
 ];
 
-/** Reads the settings of another repository's file; a problem of any of them ends the run before it spends anything. */
-export function readOrganisationSettings(repository: string, file: OrganisationFile, parse: ParseTexts): NamedSettings {
+/** Parses the settings of another repository's file; a problem of any of them ends the run before it spends anything. */
+export function parseOrganisationSettings(
+  repository: string,
+  file: OrganisationFile,
+  parse: ParseTexts,
+): NamedSettings {
   const where = `${ORGANISATION_FILE} of ${oneLine(repository, 140)}`;
   if (file.kind === 'missing') return { ...NO_NAMED_SETTINGS, problems: [`settings-from: ${file.why}`] };
-  const read = readNamedSettings(file.text, parse);
+  const read = parseNamedSettings(file.text, parse);
   const [refused, found] = [
     read.found.filter(({ input }) => !SETTABLE.includes(input)),
     read.found.filter(({ input }) => SETTABLE.includes(input)),

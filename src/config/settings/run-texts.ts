@@ -10,7 +10,7 @@ import {
   listSettings,
   placeName,
   type ReadSettings,
-  readSettingsOfOthers,
+  parseSettingsOfOthers,
   type SettingsFile,
 } from './settings.ts';
 
@@ -34,10 +34,10 @@ interface RunSettings {
 }
 
 /**
- * Reads what configures a run besides its inputs. `files` are the base branch's, by their paths from its root, or null
+ * Parses everything that configures a run besides its inputs. `files` are the base branch's, by their paths from its root, or null
  * if they are unknown. `within` is the folder in which the run works.
  */
-export function readRunSettings(
+export function parseRunSettings(
   environment: Texts,
   files: { readonly texts: Readonly<Record<string, string>>; readonly unread: Readonly<Record<string, string>> } | null,
   within: Folder,
@@ -48,7 +48,7 @@ export function readRunSettings(
     if (text !== undefined) return [{ kind: 'text', path, text }];
     return why === undefined ? [] : [{ kind: 'unreadable', path, why }];
   });
-  return { read: readSettingsOfOthers(environment, file), others, unknown: files === null ? UNKNOWN : null };
+  return { read: parseSettingsOfOthers(environment, file), others, unknown: files === null ? UNKNOWN : null };
 }
 
 const UNKNOWN =
@@ -137,7 +137,7 @@ const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, ...JOB_INPU
 
 /** Returns the settings that a step would run with; an expression counts as given. */
 export function answerSettings({ workflow, given, environment, files }: SettingsQuestion): ReportedSettings {
-  const run = readRunSettings(environment, files, workingFolderOf(ownTexts(given)));
+  const run = parseRunSettings(environment, files, workingFolderOf(ownTexts(given)));
   const { counting, problems } = textsWith(given, run);
   const wrong = counting.flatMap(({ input, text, places }) =>
     inputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(placeName).join(' and ')} ${why}.`),

@@ -29,10 +29,10 @@ const OF_WORKFLOW: readonly string[] = ['runs-on', 'timeout-minutes'];
 const FORM = 'Write one `name: value` per line, for example `max-patch-kib: 4096`.';
 
 /**
- * Reads the input `settings`. The reusable workflow passes all of its inputs as this one; among them is its own
+ * Parses the input `settings`. The reusable workflow passes all of its inputs as this one; among them is its own
  * `settings`, whose entries count if the workflow's input of that name is not given.
  */
-export function readNamedSettings(text: string, parse: ParseTexts): NamedSettings {
+export function parseNamedSettings(text: string, parse: ParseTexts): NamedSettings {
   const { found, problems, nested } = readMapping(text, parse);
   const inner = nested === null ? NO_NAMED_SETTINGS : readMapping(nested, parse);
   const own = new Set(found.map(({ input }) => input));

@@ -47,10 +47,10 @@ interface Given {
 }
 
 /**
- * Reads the settings of other Ralphs; the environment comes before the file. Runs nothing, and shows no value that has
+ * Parses the settings of other Ralphs; the environment comes before the file. Runs nothing, and shows no value that has
  * no meaning here.
  */
-export function readSettingsOfOthers(environment: Environment, file: SettingsFile | null): ReadSettings {
+export function parseSettingsOfOthers(environment: Environment, file: SettingsFile | null): ReadSettings {
   const parsed = file?.kind === 'text' ? parseRc(file.text) : { entries: [], problems: [] };
   const path = file?.path ?? '';
   const last = new Map(parsed.entries.map((entry) => [entry.key, entry]));

@@ -1,4 +1,4 @@
-import { type ReportedSettings, renderSettings } from '../settings/effective.ts';
+import { type ReportedSettings, buildSettingLines } from '../settings/effective.ts';
 import { namesOf, completeSentence } from '../text/phrase.ts';
 import type { ActionRules, Facts, PipelineTrial } from './facts.ts';
 import {
@@ -122,7 +122,7 @@ function useOf({ uses }: Workflow): string {
 export function settingFindings({ workflow, settings, problems }: ReportedSettings): readonly Finding[] {
   const found =
     problems.length === 0
-      ? renderSettings(settings).map((line) => okFinding('settings', line))
+      ? buildSettingLines(settings).map((line) => okFinding('settings', line))
       : problems.map((why) => problemWithoutRemedy('settings', why));
   return found.map((one) => ({ ...one, where: workflow }));
 }

@@ -1,5 +1,5 @@
 import { cutText } from '../text/phrase.ts';
-import { MISMATCH_SUFFIX } from './egress/opening.ts';
+import { DISCREPANCY_SUFFIX } from './egress/opening.ts';
 import { isolationFacts, type IsolationFacts, meaningOf } from './probe.ts';
 
 // These functions change the texts in a run's facts. Host names in them come from programs of the agent.
@@ -57,7 +57,7 @@ const HOST_AND_PORT = /^[\w.:[\]-]{1,260}:\d{1,5}$/;
 
 /** Returns true if a name of `refused` is well-formed, see `createEgress`. */
 function isRefusedName(name: string): boolean {
-  return HOST_AND_PORT.test(name.replace(MISMATCH_SUFFIX, ''));
+  return HOST_AND_PORT.test(name.replace(DISCREPANCY_SUFFIX, ''));
 }
 
 /** Replaces the name of a check that this version does not know, which still counts as failed. */

@@ -16,7 +16,7 @@ import { reopenDueTasks, isPromptTask, QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, nextTask, progressOf } from '../tasks/queue.ts';
 import { isSettled, isStuck, type QueuedTask, type Task } from '../tasks/task.ts';
 import { configurationProblem, type Verdict } from './verdict/verdict.ts';
-import { exhaustedWindow } from './windows.ts';
+import { exhaustedWindow, type Windows } from './windows.ts';
 import { MINUTE_MS } from '../countdown.ts';
 import { completeSentence } from '../text/phrase.ts';
 
@@ -55,10 +55,19 @@ export interface Situation<T extends QueuedTask = QueuedTask> {
   readonly now: number;
 }
 
+/** The usage of a run when a step is about to call the agent. Instants in ms. */
+interface Used {
+  readonly windows: Windows;
+  readonly startedAt: number;
+  /** Calls of this run, including those of the current iteration. */
+  readonly calls: number;
+  readonly costUsd: number;
+}
+
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
 /** Minimum time for a call, in ms. */
-export const MIN_CALL_MS = MINUTE_MS;
+const MIN_CALL_MS = MINUTE_MS;
 /** Number of completion indicators in the window that make a project complete. */
 const INDICATORS_TO_COMPLETE = 2;
 
@@ -339,6 +348,15 @@ export function limitOf(
   if (outOfTime || run.startedAt + policy.maxRunMs - now < MIN_CALL_MS) return { kind: 'limit', reason: 'minutes' };
   if (policy.maxCostUsd > 0 && run.costUsd >= policy.maxCostUsd) return { kind: 'limit', reason: 'cost' };
   return null;
+}
+
+/** Returns why no call may be made now, in words; null if one may be. These are the limits of `nextStep`, checked between the steps of an iteration. */
+export function callObstacle({ windows, startedAt, calls, costUsd }: Used, policy: Policy, now: number): string | null {
+  const window = exhaustedWindow(windows, policy, now);
+  if (window !== null) return `its limit is reached (${window.reason})`;
+  if (policy.maxCalls > 0 && calls >= policy.maxCalls) return 'the run has no calls left';
+  if (policy.maxCostUsd > 0 && costUsd >= policy.maxCostUsd) return 'the run has no money left';
+  return startedAt + policy.maxRunMs - now < MIN_CALL_MS ? 'the run has no time left' : null;
 }
 
 /** Ends the run if a person ordered it to stop; checked last, since an end for another reason explains more. */

@@ -1,17 +1,5 @@
-import { MIN_CALL_MS } from '../lane/decide.ts';
-import { exhaustedWindow, type Windows } from '../lane/windows.ts';
-import type { Policy } from '../policy.ts';
 import { createGlob } from '../text/glob.ts';
 import { firstNames } from '../text/phrase.ts';
-
-/** The usage of a run when a step is about to call the agent. Instants in ms. */
-interface Used {
-  readonly windows: Windows;
-  readonly startedAt: number;
-  /** Calls of this run, including those of the current iteration. */
-  readonly calls: number;
-  readonly costUsd: number;
-}
 
 /** The facts that a README check uses. */
 interface ReadmeFacts {
@@ -36,12 +24,3 @@ export function readmeProblem({ path, exists, patterns, changed }: ReadmeFacts):
 }
 
 const TEST_NAME = /(?:_test\.[^/]+|\.(?:test|spec)\.[^/]+)$/;
-
-/** Returns why no call may be made now, in words; null if one may be. These are the limits of `nextStep`, checked between the steps of an iteration. */
-export function callObstacle({ windows, startedAt, calls, costUsd }: Used, policy: Policy, now: number): string | null {
-  const window = exhaustedWindow(windows, policy, now);
-  if (window !== null) return `its limit is reached (${window.reason})`;
-  if (policy.maxCalls > 0 && calls >= policy.maxCalls) return 'the run has no calls left';
-  if (policy.maxCostUsd > 0 && costUsd >= policy.maxCostUsd) return 'the run has no money left';
-  return startedAt + policy.maxRunMs - now < MIN_CALL_MS ? 'the run has no time left' : null;
-}

@@ -82,10 +82,10 @@ function nameOfPlace({ key, file }: SettingPlace): string {
 }
 
 /**
- * Renders settings for a person, one per line: `max-calls-per-hour: 2 (file, .ralphrc:1 MAX_CALLS_PER_HOUR)`; those
- * with their defaults share the last line.
+ * Builds the lines that show settings to a person, one per setting:
+ * `max-calls-per-hour: 2 (file, .ralphrc:1 MAX_CALLS_PER_HOUR)`; those with their defaults share the last line.
  */
-export function renderSettings(settings: readonly EffectiveSetting[]): readonly string[] {
+export function buildSettingLines(settings: readonly EffectiveSetting[]): readonly string[] {
   const own = settings.filter(({ origin }) => origin !== 'default');
   const lines = own.map(
     ({ input, text, origin, where }) =>

@@ -103,7 +103,7 @@ export function claimRecord(
  * replace main's copy unless another run builds on it. `outrun`: another run holds the lane, or has saved since this
  * one began.
  */
-export function saveRecord(
+export function finishRecord(
   record: LaneRecord,
   copy: { readonly sequence: number; readonly document: string },
   saver: LeaseHolder,

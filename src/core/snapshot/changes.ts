@@ -6,7 +6,7 @@ import {
   orderRecord,
   releaseRecord,
   renewRecord,
-  saveRecord,
+  finishRecord,
   type LaneRecord,
 } from '../sharing/lane-record.ts';
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../sharing/lease.ts';
@@ -118,8 +118,8 @@ export interface Saving {
   readonly stored: StoredRun | null;
 }
 
-/** Saves the lane's new state, releases the lane, and replaces the reservation by the actual usage, even if another run's state stays. */
-export function saveInSnapshot({
+/** Stores the lane's state at the end of a run in the snapshot, releases the lane, and replaces the reservation by the actual usage, even if another run's state stays. */
+export function finishInSnapshot({
   lane,
   sequence,
   document,
@@ -130,7 +130,7 @@ export function saveInSnapshot({
 }: Saving): SnapshotChange<SaveAnswer> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
-    const saved = record === null ? null : saveRecord(record, { sequence, document }, saver, now);
+    const saved = record === null ? null : finishRecord(record, { sequence, document }, saver, now);
     const answer: SaveAnswer =
       record === null || saved === null
         ? { kind: 'outrun', why: 'a newer version of this action has written its state' }

@@ -1,4 +1,5 @@
 import type { Analysis } from '../analysis/analysis.ts';
+import { countBytes } from '../text/phrase.ts';
 import { noPriceText } from './prices.ts';
 
 /** The usage of requests to the model: tokens of all kinds, and their price in US dollars. */
@@ -44,7 +45,7 @@ const ADDED_TOKENS = 1_000;
 
 /** Returns the maximum number of tokens of a text: no tokenizer makes more than one token per byte. */
 export function mostTokensIn(text: string): number {
-  return Math.min(new TextEncoder().encode(text).length + ADDED_TOKENS, MAX_INPUT_TOKENS);
+  return Math.min(countBytes(text) + ADDED_TOKENS, MAX_INPUT_TOKENS);
 }
 
 /** Decides on a request. A limit can be exceeded by one request at most: parallel ones must fit into the rest at their maximum usage. */

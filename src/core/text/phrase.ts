@@ -75,6 +75,11 @@ export function terminalLine(foreign: string, maxChars: number): string {
   return capText(foreign.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), maxChars);
 }
 
+/** Returns the size of a text in bytes of UTF-8. */
+export function countBytes(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
 /** Returns at most the first `maxChars` characters, without half of a surrogate pair at the end. */
 export function cutText(text: string, maxChars: number): string {
   return text.slice(0, maxChars).replace(/\p{Surrogate}$/u, '');

@@ -2,7 +2,7 @@ import { leaseOf } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { serializeState } from '../../core/lane/state/serialize-state.ts';
 import { applyOrders, type OrderGiven, type OrderKind, tasksToRetry } from '../../core/sharing/orders.ts';
-import { orderInSnapshot, saveInSnapshot } from '../../core/snapshot/changes.ts';
+import { orderInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
@@ -70,7 +70,7 @@ async function saveObeyed({ store, clock, ...run }: GateDeps, state: LaneState, 
   ]);
   const copy = { lane: state.lane, sequence, document: serializeState(obeyed) };
   const now = clock.now();
-  const change = saveInSnapshot({ ...copy, saver: leaseOf(run, now), now, run: null, stored: null });
+  const change = finishInSnapshot({ ...copy, saver: leaseOf(run, now), now, run: null, stored: null });
   const saved = await store.save({ ...copy, transcript: null }, change, run.runTag);
   if (saved.kind === 'not-kept')
     throw notKept(

@@ -188,7 +188,7 @@ export type ProxyDecision =
 export interface Gate {
   /** Decides whether a connection is allowed, and opens it. */
   readonly admit: (wanted: Wanted) => Promise<ProxyDecision>;
-  /** Counts a connection to a target that was used for another host. `stranger` comes from `mismatchSuffix`. */
+  /** Counts a connection to a target that was used for another host. `stranger` comes from `discrepancySuffix`. */
   readonly refuse: (target: HostAndPort, stranger: string) => Answer;
 }
 

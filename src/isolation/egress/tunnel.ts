@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { readOpening, otherNameSuffix, mismatchSuffix } from '../../core/isolation/egress/opening.ts';
+import { parseOpening, otherNameSuffix, discrepancySuffix } from '../../core/isolation/egress/opening.ts';
 import {
   answerHeaders,
   type Framing,
@@ -87,10 +87,10 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
     return;
   }
   const said = await openingOf(client, { head, openingMs });
-  const opening = readOpening(said);
+  const opening = parseOpening(said);
   // A client that sent nothing did not ask for another host.
   const stranger =
-    said.length === 0 ? null : mismatchSuffix(opening.kind === 'more' ? { kind: 'other' } : opening, target);
+    said.length === 0 ? null : discrepancySuffix(opening.kind === 'more' ? { kind: 'other' } : opening, target);
   if (said.length === 0 || stranger !== null) {
     remote.destroy();
     if (stranger !== null) ways.refuse(target, stranger);
@@ -129,7 +129,7 @@ async function openingOf(
     length += chunk.length;
     // Parsing starts only when enough bytes are there, so that single bytes cost no more than one chunk.
     if (length < needed) return;
-    const opening = readOpening(Buffer.concat(chunks));
+    const opening = parseOpening(Buffer.concat(chunks));
     if (opening.kind !== 'more' || opening.needed > MAX_OPENING_BYTES) stop();
     else ({ needed } = opening);
   };

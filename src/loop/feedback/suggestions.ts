@@ -19,7 +19,8 @@ import { oneLine, plainTitle, completeSentence } from '../../core/text/phrase.ts
 import { textOf } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
-import { commitMessageOf, verifyHere, withCommit } from '../clean-verification.ts';
+import { commitMessageOf, withCommit } from '../commits.ts';
+import { verifyHere } from '../verification.ts';
 import type { LoopDeps } from '../deps.ts';
 import { answerWithoutCall, regeneratedByLoop, regenerateLockFiles } from './lock-files.ts';
 

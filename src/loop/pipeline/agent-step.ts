@@ -9,7 +9,7 @@ import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import { callAgent, type Iteration, setupFor } from '../call.ts';
-import type { Committed } from '../clean-verification.ts';
+import type { Committed } from '../commits.ts';
 import type { LoopDeps } from '../deps.ts';
 
 /** The state of an iteration between its steps. */

@@ -7,11 +7,12 @@ import {
   retryAfter,
 } from '../../core/pipeline/step-output.ts';
 import type { CommandStep, Pipeline, ReadmeStep, Step } from '../../core/pipeline/pipeline.ts';
-import { callObstacle, readmeProblem } from '../../core/pipeline/readme-check.ts';
+import { callObstacle } from '../../core/lane/decide.ts';
+import { readmeProblem } from '../../core/pipeline/readme-check.ts';
 import { afterRun, circuitOf, resultWords, type StepRecord, type StepResult } from '../../core/pipeline/step-record.ts';
 import type { CommandRun } from '../../ports/agent.ts';
 import type { Iteration } from '../call.ts';
-import { commitWork } from '../clean-verification.ts';
+import { commitWork } from '../commits.ts';
 import type { LoopDeps } from '../deps.ts';
 import { takeDoneMarker } from '../marks.ts';
 import { handOverNow } from '../pushing.ts';

@@ -76,11 +76,11 @@ export function createCommandStep(name: Command, on: readonly string[] = [], byH
 
 /** Renders the steps as sentences in one line. */
 export function renderSteps(steps: readonly NextStep[], target: ReadingPlace): string {
-  return renderStepList(steps, target).join(' ');
+  return buildStepList(steps, target).join(' ');
 }
 
-/** Renders the steps, one sentence an item. */
-export function renderStepList(steps: readonly NextStep[], target: ReadingPlace): readonly string[] {
+/** Builds the list of the steps, one sentence per item. */
+export function buildStepList(steps: readonly NextStep[], target: ReadingPlace): readonly string[] {
   const starts = steps.flatMap(({ joint }, at) => (at === 0 || joint === undefined ? [at] : []));
   return starts.map((start, at) => renderSentence(steps.slice(start, starts[at + 1]), target));
 }

@@ -28,8 +28,8 @@ type OutputName =
   | 'handoff-digest'
   | 'status-json';
 
-/** Renders the values of all outputs; an output that is not known or does not exist is an empty string. */
-export function renderOutputs(
+/** Builds the values of all outputs; an output that is not known or does not exist is an empty string. */
+export function buildOutputs(
   report: RunReport,
   journal: { readonly path: string | null; readonly hash: string | null },
 ): Outputs {

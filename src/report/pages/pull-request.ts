@@ -40,8 +40,8 @@ const MIN_BODY_CHARS = 10_000;
 /** Number of characters below which names and text for machines are shortened, so that what people must know fits. */
 const ENOUGH_CHARS = 35_000;
 
-/** Renders title and body of a branch's pull request, about the whole change over all runs. `taken` is the number of characters that people have written in the body. */
-export function renderPullRequest(report: WorkedReport, taken: number): PullRequestText {
+/** Builds title and body of a branch's pull request, about the whole change over all runs. `taken` is the number of characters that people have written in the body. */
+export function buildPullRequestText(report: WorkedReport, taken: number): PullRequestText {
   const title = renderPullRequestTitle(report);
   const room = Math.max(MIN_BODY_CHARS, MAX_BODY_CHARS - taken);
   return { title, body: markedPart(ownPart(report, title, room)) };

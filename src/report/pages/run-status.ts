@@ -25,8 +25,8 @@ export interface LocalRunState {
   readonly pid: number;
 }
 
-/** Renders the content of `.ralph/status.json`. */
-export function renderStatusDocument(stands: LocalRunState): object {
+/** Builds the content of `.ralph/status.json`. */
+export function buildStatusDocument(stands: LocalRunState): object {
   const { work, policy, now } = stands;
   const usage = work === null ? { hour: null, day: null } : usageAt(work.state.windows, now);
   return statusDocument(runStatusOf(stands), {

@@ -1,5 +1,5 @@
 import { type IsolationFacts, meaningOf } from '../../core/isolation/probe.ts';
-import { MISMATCH_SUFFIX } from '../../core/isolation/egress/opening.ts';
+import { DISCREPANCY_SUFFIX } from '../../core/isolation/egress/opening.ts';
 import { refusedHosts } from '../../core/isolation/texts.ts';
 import { andMore, firstNames, oneLine } from '../../core/text/phrase.ts';
 import type { IsolationReport } from '../../handover/report.ts';
@@ -139,7 +139,7 @@ function refusedProblem(facts: IsolationFacts): readonly string[] {
   if (hosts.length === 0) return [];
   const shown = hosts.slice(0, SHOWN_HOSTS).map(([host, times]) => `${marked(host)} (${String(times)}×)`);
   return [
-    `Refused hosts: ${shown.join(', ')}${andMore(hosts.length - shown.length)}. Add those that the work needs to \`allowed-hosts\`; any other can be a sign that hidden instructions misled the agent.${hosts.some(([host]) => MISMATCH_SUFFIX.test(host)) ? INSIDE : ''}`,
+    `Refused hosts: ${shown.join(', ')}${andMore(hosts.length - shown.length)}. Add those that the work needs to \`allowed-hosts\`; any other can be a sign that hidden instructions misled the agent.${hosts.some(([host]) => DISCREPANCY_SUFFIX.test(host)) ? INSIDE : ''}`,
   ];
 }
 

@@ -8,7 +8,7 @@ import { iterationResult } from '../pages/progress.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, iterationsOn, settingOf } from '../facts.ts';
 import { nextStepsForTask } from '../next/for-tasks.ts';
-import { renderStepList, renderWords } from '../next/step.ts';
+import { buildStepList, renderWords } from '../next/step.ts';
 import { taskTrouble, YOU_ARE_NEEDED } from './trouble.ts';
 import { verificationWord } from '../pages/sections.ts';
 import { firstLines, namesOutOf } from '../../core/text/phrase.ts';
@@ -35,7 +35,7 @@ export function renderStuckTask(one: TaskReport, report: RunReport): string {
       .map((entry) => `- ${iterationLine(entry)}`)
       .join('\n')}`,
     ...failingOutput(entries),
-    `What you can do:\n\n${renderStepList(nextStepsForTask(one, report), 'markdown')
+    `What you can do:\n\n${buildStepList(nextStepsForTask(one, report), 'markdown')
       .map((line) => `- ${line}`)
       .join('\n')}`,
   ].join('\n\n');

@@ -1,7 +1,7 @@
 import { endRun } from '../../core/lane/settle/settle.ts';
 import { loseProgress, recordPublished } from '../../core/lane/settle/settle-published.ts';
 import { leaseOf } from '../../config/config.ts';
-import { advanceInSnapshot, saveInSnapshot } from '../../core/snapshot/changes.ts';
+import { advanceInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.ts';
 import { hasAnySession } from '../../core/lane/session.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -95,7 +95,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const ending = { context: deps.context, outcome, requestedBy: null, headSha: there, pullRequest: null, redact };
       const journal = packJournal(deps.readJournal(), { lastHash: state.journalHash, redact });
       const stored = storedRunOf(work, { ...ending, journal });
-      const change = saveInSnapshot({ ...copy, saver: leaseOf(deps, clock.now()), now: clock.now(), run, stored });
+      const change = finishInSnapshot({ ...copy, saver: leaseOf(deps, clock.now()), now: clock.now(), run, stored });
       const saved = await store.save({ ...copy, transcript }, change, runTag);
       if (saved.kind !== 'saved') log.warning(`The state was not saved: ${completeSentence(saved.why)}`);
       return {

@@ -5,7 +5,7 @@ import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Verifier } from '../../ports/agent.ts';
 import type { Connections } from '../../run/deps.ts';
 import { runAtHome, type HomeDeps, type Shown } from '../../run/home/at-home.ts';
-import { renderStatusDocument } from '../../report/pages/run-status.ts';
+import { buildStatusDocument } from '../../report/pages/run-status.ts';
 import { createJournalFile, type JournalFile, readJournalFile } from '../../runner/journal-file.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
@@ -120,7 +120,7 @@ function createStatusWriter(
     shown = { ...shown, ...change, work: change.work ?? shown.work, task: change.task ?? shown.task };
     const lane = shown.work?.lane ?? { id: QUEUE, branch: config.branchPrefix + QUEUE };
     status?.status(
-      renderStatusDocument({
+      buildStatusDocument({
         ...{ ...shown, lane, before: last, policy: config.policy, startedAt, now: clock.now(), pid: process.pid },
       }),
     );

@@ -1,7 +1,7 @@
-import { parseConfig } from '../../config/inputs.ts';
+import { buildConfig } from '../../config/inputs.ts';
 import type { Config } from '../../config/config.ts';
 import { workingFolderOf } from '../../config/fields.ts';
-import { readRunSettings, textsWith } from '../../config/settings/run-texts.ts';
+import { parseRunSettings, textsWith } from '../../config/settings/run-texts.ts';
 import { NO_NAMED_SETTINGS } from '../../config/settings/settings-input.ts';
 import { MAX_USAGE_WAIT_MS } from '../../core/agents/providers.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
@@ -35,8 +35,8 @@ export async function readHomeSettings({
 }): Promise<Config> {
   const texts = { ...given, 'github-token': NO_TOKEN, 'handoff-path': temp };
   const base = await readSettingsFiles(texts, { folder: top, baseBranch: branch, env: environment });
-  const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
-  const config = parseConfig(textsWith({ inputs: texts, named: NO_NAMED_SETTINGS }, settings));
+  const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
+  const config = buildConfig(textsWith({ inputs: texts, named: NO_NAMED_SETTINGS }, settings));
   if (config.handoff.phase !== 'all')
     throw new UserError('configuration', '`phase` is for jobs on GitHub: a local run has no phases.');
   return {

@@ -4,13 +4,13 @@ import { describeMisplaced, parseHandoff, type ConfigTexts, withoutUnknownInputs
 import {
   type GivenTexts,
   ownTexts,
-  readRunSettings,
+  parseRunSettings,
   settingsPaths,
   textsWith,
   textsWithFound,
 } from '../../config/settings/run-texts.ts';
-import { ORGANISATION_FILE, readOrganisationSettings } from '../../config/settings/organisation-settings.ts';
-import { NO_NAMED_SETTINGS, type NamedSettings, readNamedSettings } from '../../config/settings/settings-input.ts';
+import { ORGANISATION_FILE, parseOrganisationSettings } from '../../config/settings/organisation-settings.ts';
+import { NO_NAMED_SETTINGS, type NamedSettings, parseNamedSettings } from '../../config/settings/settings-input.ts';
 import { parseRepositoryName, workingFolderOf } from '../../config/fields.ts';
 import { defaultOf } from '../../config/setting-table.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
@@ -35,7 +35,7 @@ export async function configTexts(
   if (handoffBehindGate(texts) !== null) return settledTexts(texts, null);
   const own = ownTexts(given);
   const base = await readBase(own, { environment, context });
-  const settings = readRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(own));
+  const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(own));
   const settled = textsWith(given, settings, await readOrganisation(own, { environment, context }));
   return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
 }
@@ -56,7 +56,7 @@ export async function readGiven(inputs: Texts): Promise<GivenTexts> {
   const { settings = '' } = inputs;
   if (settings.trim() === '') return { inputs, named: NO_NAMED_SETTINGS };
   const { parseYamlTexts } = await import('../../yaml/parse.ts');
-  return { inputs, named: readNamedSettings(settings, parseYamlTexts) };
+  return { inputs, named: parseNamedSettings(settings, parseYamlTexts) };
 }
 
 /** Returns the hand-over of a job that takes its settings from the gate's, or null for any other. */
@@ -106,7 +106,7 @@ async function readOrganisation(
     },
     ORGANISATION_FILE,
   );
-  return readOrganisationSettings(name, file, parseYamlTexts);
+  return parseOrganisationSettings(name, file, parseYamlTexts);
 }
 
 function ignored(): undefined {

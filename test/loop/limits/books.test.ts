@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { workOf } from '../../../src/report/facts.ts';
-import { renderOutputs } from '../../../src/report/pages/outputs.ts';
+import { buildOutputs } from '../../../src/report/pages/outputs.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { HOUR } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
@@ -97,7 +97,7 @@ describe('a paid call is booked, whatever fails after it:', () => {
     expect(runs.at(-1)?.end).toBe('parked (cost_per_day)');
     for (const { report } of runs.slice(0, 2)) {
       if (report === null) throw new Error('a run without a report');
-      const outputs = renderOutputs(report, { path: null, hash: null });
+      const outputs = buildOutputs(report, { path: null, hash: null });
       expect([outputs['cost-usd'], outputs['tokens']]).toEqual(['3.0000', '1000']);
       expect(renderSummary(report)).toContain('$3.00');
       expect(workOf(report)?.costUsd).toBe(COST);

@@ -5,9 +5,9 @@ import { gunzipSync } from 'node:zlib';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, RunContext } from '../../../src/config/config.ts';
-import { parseConfig, parseInputs } from '../../../src/config/inputs.ts';
+import { buildConfig, buildConfigFromInputs } from '../../../src/config/inputs.ts';
 import { workingFolderOf } from '../../../src/config/fields.ts';
-import { readRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
+import { parseRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
 import { NO_NAMED_SETTINGS } from '../../../src/config/settings/settings-input.ts';
 import { findStart } from '../../../src/gate/lane/start.ts';
 import { parseHandedIntake, type Work } from '../../../src/handover/intake.ts';
@@ -69,7 +69,7 @@ const defaults = readInputDefaults(actionYml, 'token-of-the-job');
 
 /** Returns the configuration for inputs of the step, over the defaults of action.yml. */
 export function configOf(inputs: Readonly<Record<string, string>> = {}): Config {
-  return parseInputs({ ...defaults, ...inputs });
+  return buildConfigFromInputs({ ...defaults, ...inputs });
 }
 
 /**
@@ -80,12 +80,12 @@ function configIn(project: Project, job: Job | null, inputs: Readonly<Record<str
   const given = { ...defaults, ...inputs };
   if (job !== null && job.phase !== 'gate') {
     const handed = parseHandedIntake(Buffer.from(project.handoff.get('gate/intake.json') ?? '').toString());
-    return parseConfig(textsWithFound({ inputs: given, named: NO_NAMED_SETTINGS }, handed?.settings ?? []));
+    return buildConfig(textsWithFound({ inputs: given, named: NO_NAMED_SETTINGS }, handed?.settings ?? []));
   }
   const { commits, branches } = project.origin;
   const texts = commits.get(branches.get('main') ?? '')?.tree ?? {};
-  const settings = readRunSettings(project.environment, { texts, unread: {} }, workingFolderOf(given));
-  return parseConfig(textsWith({ inputs: given, named: NO_NAMED_SETTINGS }, settings));
+  const settings = parseRunSettings(project.environment, { texts, unread: {} }, workingFolderOf(given));
+  return buildConfig(textsWith({ inputs: given, named: NO_NAMED_SETTINGS }, settings));
 }
 
 export const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };

@@ -8,7 +8,7 @@ import { inputTable } from '../../../src/config/input-schema.ts';
 import { SETTING_ROWS } from '../../../src/config/setting-rows.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SETTING_NAMES } from '../../../src/config/setting-table.ts';
 import { lookAtKinds } from '../../../src/core/review/manifest.ts';
-import { renderOutputs } from '../../../src/report/pages/outputs.ts';
+import { buildOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { actionYml, configOf } from '../../loop/stage/run-action.ts';
 import { plain, read, tableUnder } from '../documents/pages.ts';
@@ -83,7 +83,7 @@ describe('action.yml, the schema and the page about them say the same', () => {
       startedAt: 0,
       endedAt: 0,
     });
-    expect(Object.keys(renderOutputs(report, NO_JOURNAL)).sort()).toEqual([...namesIn('outputs')].sort());
+    expect(Object.keys(buildOutputs(report, NO_JOURNAL)).sort()).toEqual([...namesIn('outputs')].sort());
     expect(tableUnder(PAGE, '## Outputs').map(([name, description]) => ({ name: plain(name), description }))).toEqual(
       namesIn('outputs').map((name, index) => ({ name, description: descriptionsIn('outputs')[index] })),
     );

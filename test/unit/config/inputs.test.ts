@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { lookAtKinds } from '../../../src/core/review/manifest.ts';
 import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../testbed/runner.ts';
-import { parseInputs, parseReach, withoutUnknownInputs } from '../../../src/config/inputs.ts';
+import { buildConfigFromInputs, parseReach, withoutUnknownInputs } from '../../../src/config/inputs.ts';
 import { UserError } from '../../../src/errors.ts';
 import { MINUTE, policy } from '../core/core-fixtures.ts';
 import { actionYml, configOf } from '../../loop/stage/run-action.ts';
@@ -265,13 +265,15 @@ describe('problems', () => {
   });
 
   test('an input that is not given has its default', () => {
-    expect(parseInputs({ 'github-token': 't', model: undefined })).toEqual(configOf({ 'github-token': 't' }));
-    expect(errorOf(() => parseInputs({})).message).toMatch(/^An input is not usable:\n- github-token: is empty/);
+    expect(buildConfigFromInputs({ 'github-token': 't', model: undefined })).toEqual(configOf({ 'github-token': 't' }));
+    expect(errorOf(() => buildConfigFromInputs({})).message).toMatch(
+      /^An input is not usable:\n- github-token: is empty/,
+    );
   });
 
   test('never show the token', () => {
     const given = { ...readInputDefaults(actionYml, 'x'), 'github-token': 'ghs_secretsecretsecret', draft: 'yes' };
-    expect(errorOf(() => parseInputs(given)).message).not.toContain('secretsecret');
+    expect(errorOf(() => buildConfigFromInputs(given)).message).not.toContain('secretsecret');
   });
 
   test('show of a long value its beginning, on one line', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { initialState } from '../../../src/core/lane/state/state.ts';
 import { QUEUE } from '../../../src/core/tasks/ids.ts';
-import { sessionToResume } from '../../../src/loop/marks.ts';
+import { sessionToResume } from '../../../src/loop/turns.ts';
 import type { FoundTranscript } from '../../../src/ports/state.ts';
 import { HOUR, noon, policy } from '../core/core-fixtures.ts';
 

@@ -8,7 +8,7 @@ import { OWN_COMMENT_MARKER, parseAnswer } from '../../../src/core/people/comman
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
 import { renderFeedbackAnswer } from '../../../src/report/pages/answer.ts';
 import { renderNotification, renderSettled } from '../../../src/report/pages/notification.ts';
-import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
+import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { nextSteps } from '../../../src/report/next/for-run.ts';
@@ -150,7 +150,7 @@ const answered = (change: Partial<WorkedReport> = {}): WorkedReport =>
   );
 const sectionOf = (some: WorkedReport): string =>
   /### Review and checks[^]*?(?=\n\n(?:###|\*\*In total|Closes|<details>\n<summary>Evidence))/.exec(
-    seen(renderPullRequest(some, 0).body),
+    seen(buildPullRequestText(some, 0).body),
   )?.[0] ?? '';
 
 describe('the pull request', () => {
@@ -160,7 +160,7 @@ describe('the pull request', () => {
 
   test('says above all else what is open, and does not look finished', () => {
     const done = answered({ tasks: [taskReport(12, { state: 'done', attempts: 1 })] });
-    const [first] = seen(renderPullRequest(done, 0).body).split('\n').slice(1);
+    const [first] = seen(buildPullRequestText(done, 0).body).split('\n').slice(1);
     expect(first).toBe('## 🚧 1 of 1 task done, `npm test` passes; 1 review thread and 1 failed check are open');
   });
 
@@ -185,7 +185,7 @@ describe('the pull request', () => {
         answers: { ...noFeedback, items: asked(head) },
         checks: seenChecks,
       });
-      const [top = ''] = seen(renderPullRequest(some, 0).body).split('### Tasks');
+      const [top = ''] = seen(buildPullRequestText(some, 0).body).split('### Tasks');
       expect(top).toContain(
         isSaid ? '## 🚧 1 of 1 task done, `npm test` passes; 1 check still fails' : '## ✅ 1 of 1 task done',
       );
@@ -196,7 +196,7 @@ describe('the pull request', () => {
   test('leads nowhere else by what people are said to have asked', () => {
     const elsewhere = item({ url: 'https://evil.test/pull/7' }, null);
     const some = answered({ answers: { ...noFeedback, items: { 'thread-11': elsewhere } } });
-    expect(renderPullRequest(some, 0).body).not.toContain('https://evil.test/pull/7)');
+    expect(buildPullRequestText(some, 0).body).not.toContain('https://evil.test/pull/7)');
   });
 
   test.each<[string, Partial<Answer> | null, string]>([
@@ -220,7 +220,7 @@ describe('the pull request', () => {
   });
 
   test('names, counts and closes none of it as a task', () => {
-    const { title, body } = renderPullRequest(answered(), 0);
+    const { title, body } = buildPullRequestText(answered(), 0);
     expect(title).not.toContain('rename this');
     expect(body).toContain('1 of 2 tasks');
     expect(body).not.toContain('#11');

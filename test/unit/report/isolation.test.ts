@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { IsolationFacts } from '../../../src/core/isolation/probe.ts';
 import type { IsolationReport } from '../../../src/handover/report.ts';
 import { renderClosingBlock } from '../../../src/report/pages/progress.ts';
-import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
+import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { isolationLine, isolationProblems } from '../../../src/report/sentences/isolation.ts';
@@ -178,7 +178,7 @@ const pages = (isolation: IsolationReport | null): Record<string, string> => {
   const some = report(limit, { isolation });
   return {
     summary: renderSummary(some),
-    'pull request': renderPullRequest(some, 0).body,
+    'pull request': buildPullRequestText(some, 0).body,
     log: renderClosingBlock(some),
     status: renderStatusJson(some),
   };

@@ -14,14 +14,14 @@ import {
   nextStepsForFeedback,
   nextStepsWhenReady,
   renderContinuation,
-  renderStepList,
+  buildStepList,
   renderSteps,
   createNextStep,
   whereToWrite,
 } from '../../../src/report/next/step.ts';
 import { renderNotification } from '../../../src/report/pages/notification.ts';
 import { renderClosingBlock } from '../../../src/report/pages/progress.ts';
-import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
+import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { renderEndAtHome } from '../../../src/report/sentences/at-home.ts';
@@ -250,7 +250,7 @@ describe('each kind of step is rendered in each place', () => {
       createNextStep('rerun', '', ' and '),
       createNextStep('nothing', ' to do'),
     ];
-    expect(renderStepList(steps, 'log')).toEqual([
+    expect(buildStepList(steps, 'log')).toEqual([
       'To continue, fix the cause and re-run the workflow.',
       'Nothing to do.',
     ]);
@@ -261,7 +261,7 @@ test.each(OUTCOMES)('log, summary, pull request, answer and terminal have the st
   const ended = report(outcome);
   const steps = renderSteps(nextSteps(ended), 'markdown');
   expect(renderClosingBlock(ended)).toContain(`Next: ${renderSteps(nextSteps(ended), 'log')}`);
-  for (const page of [renderSummary(ended), renderPullRequest(ended, 0).body])
+  for (const page of [renderSummary(ended), buildPullRequestText(ended, 0).body])
     expect(page).toContain(`**Next:** ${steps}`);
   // An issue's comment leads to the pull request, unless that may be missing or older than the run.
   const onIssue = renderStatusComment(ended, 'issue-13');

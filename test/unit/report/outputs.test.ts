@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { renderOutputs } from '../../../src/report/pages/outputs.ts';
+import { buildOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { END, OUTCOMES, report } from './fixtures.ts';
 
 const NO_JOURNAL = { path: null, hash: null };
 
 test('every output of a run that worked', () => {
-  const { 'status-json': status, ...outputs } = renderOutputs(
+  const { 'status-json': status, ...outputs } = buildOutputs(
     report({ kind: 'parked', reason: 'calls_per_hour', resumeAt: END }),
     { path: '/temp/journal.jsonl', hash: 'ab12' },
   );
@@ -39,12 +39,12 @@ test('optional tasks are not open ones', () => {
   if (open === undefined) throw new Error('The run has no open task.');
   const optional = { ...open, task: { ...open.task, id: 'issue-14', optional: true } };
   const run = report({ kind: 'limit', reason: 'iterations' }, { tasks: [open, optional] });
-  expect(renderOutputs(run, NO_JOURNAL)['tasks-open']).toBe('1');
+  expect(buildOutputs(run, NO_JOURNAL)['tasks-open']).toBe('1');
 });
 
 test('a run that ended before it had a lane leaves the unknown empty', () => {
   const outcome = { kind: 'failed', reason: 'configuration', message: 'x' } as const;
-  const outputs = renderOutputs(
+  const outputs = buildOutputs(
     reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END }),
     NO_JOURNAL,
   );
@@ -65,7 +65,7 @@ test('a run that ended before it had a lane leaves the unknown empty', () => {
 
 test('state-saved is false when the cache refused', () => {
   expect(
-    renderOutputs(
+    buildOutputs(
       report({ kind: 'limit', reason: 'iterations' }, { saved: { kind: 'not-saved', why: 'read-only' } }),
       NO_JOURNAL,
     )['state-saved'],
@@ -80,11 +80,11 @@ test('an open circuit says when it is probed', () => {
     tripped: 'earlier',
     probeAt: END,
   } as const;
-  expect(renderOutputs(report(outcome), NO_JOURNAL)['resume-at']).toBe('2026-11-21T16:18:00.000Z');
+  expect(buildOutputs(report(outcome), NO_JOURNAL)['resume-at']).toBe('2026-11-21T16:18:00.000Z');
 });
 
 describe('for every outcome', () => {
   test.each(OUTCOMES)('$kind ($reason): outcome and reason are the union’s words', (outcome) => {
-    expect(renderOutputs(report(outcome), NO_JOURNAL)).toMatchObject({ outcome: outcome.kind, reason: outcome.reason });
+    expect(buildOutputs(report(outcome), NO_JOURNAL)).toMatchObject({ outcome: outcome.kind, reason: outcome.reason });
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
+import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import { peoplesChars, withPeoplesText } from '../../../src/report/pages/feedback-section.ts';
 import { renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { report, taskReport } from './fixtures.ts';
 
 const pullRequest = (title: string) =>
-  renderPullRequest(
+  buildPullRequestText(
     report({ kind: 'complete', reason: 'plan_complete' }, { tasks: [taskReport(12, { title, state: 'done' })] }),
     0,
   );
@@ -42,7 +42,9 @@ describe('body', () => {
   test("people's text is counted", () => {
     expect(peoplesChars(before)).toBe(0);
     expect(peoplesChars({ title: '', body: `12345${before.body}6789` })).toBe(9);
-    expect(renderPullRequest(report({ kind: 'limit', reason: 'iterations' }), 60_000).body.length).toBeLessThan(20_100);
+    expect(buildPullRequestText(report({ kind: 'limit', reason: 'iterations' }), 60_000).body.length).toBeLessThan(
+      20_100,
+    );
   });
 });
 

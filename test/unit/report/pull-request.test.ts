@@ -5,7 +5,7 @@ import { noChange } from '../../../src/core/lane/change.ts';
 import { lookAtKinds } from '../../../src/core/review/manifest.ts';
 import type { LookAt } from '../../../src/core/review/look-at.ts';
 import { issueOfTask } from '../../../src/core/tasks/task.ts';
-import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
+import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
 import { parseHiddenStatus } from '../../../src/report/pages/status-json.ts';
 import { changeOf, entry, OUTCOMES, planTask, report, sharing, taskReport } from './fixtures.ts';
@@ -23,7 +23,7 @@ function waiting(number: number, title: string): TaskReport {
 /** Removes the hidden part and the invisible characters that break references. */
 const shown = (body: string) => body.replace(/<!--.*?-->/gs, '').replaceAll('\u200B', '');
 
-const bodyOf = (some: WorkedReport) => renderPullRequest(some, 0).body;
+const bodyOf = (some: WorkedReport) => buildPullRequestText(some, 0).body;
 
 describe('title', () => {
   test.each([
@@ -42,7 +42,7 @@ describe('title', () => {
       'Fixes #\u200B12',
     ],
   ])('%s', (_rule, tasks, title) => {
-    expect(renderPullRequest(report(complete, { tasks }), 0).title).toBe(title);
+    expect(buildPullRequestText(report(complete, { tasks }), 0).title).toBe(title);
   });
 
   test('leaves out what the branch has nothing of: other branches, tasks set aside', () => {
@@ -54,7 +54,7 @@ describe('title', () => {
     const aside = sharing(taskReport(4, { state: 'stuck', attempts: 3 }), { iterations: 3 });
     const tasks = [one, sharing(two, { commitCount: 1 }), three, aside];
     const change = changeOf(tasks.slice(1, 2).concat(aside));
-    expect(renderPullRequest(report(complete, { tasks, change }), 0).title).toBe('Task 2');
+    expect(buildPullRequestText(report(complete, { tasks, change }), 0).title).toBe('Task 2');
   });
 });
 
@@ -144,7 +144,7 @@ describe('body', () => {
       [50_000, 15_000],
       [60_000, 11_300],
     ] as const) {
-      const { body } = renderPullRequest(report(complete, { lookAt }), taken);
+      const { body } = buildPullRequestText(report(complete, { lookAt }), taken);
       expect(body.length).toBeLessThanOrEqual(most);
       const section = /### Look at first\n\n([^]*?)\n\n/.exec(body)?.[1] ?? '';
       expect(section.split('\n')).toHaveLength(lookAtKinds.length);
@@ -399,7 +399,7 @@ describe('body', () => {
       }),
     );
     // People wrote as much themselves.
-    const { body } = renderPullRequest(report(complete, { tasks, iterations }), 40_000);
+    const { body } = buildPullRequestText(report(complete, { tasks, iterations }), 40_000);
     expect(body.length).toBeLessThanOrEqual(65_536 - 40_000);
     expect(body).toMatch(
       /\*Left out to stay within GitHub's size limit: state of the last run, verification output\b.*\. The job log has more\.\*/,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { VerificationRecord } from '../../../src/core/lane/state/state.ts';
 import type { HeadVerification, WorkedReport } from '../../../src/handover/report.ts';
-import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
+import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
 import { parseHiddenStatus, renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
@@ -28,7 +28,7 @@ const ended = (change: Partial<WorkedReport>) => report({ kind: 'limit', reason:
 
 /** Returns the texts about a run for people, by page. */
 const pagesOf = (run: WorkedReport): Readonly<Record<string, string>> => ({
-  body: renderPullRequest(run, 0).body.replace(/<!--.*?-->/gs, ''),
+  body: buildPullRequestText(run, 0).body.replace(/<!--.*?-->/gs, ''),
   summary: renderSummary(run),
   comment: renderStatusComment(run, 'issue-12'),
 });
@@ -134,6 +134,6 @@ describe('of the published head, a clean clone outranks the work tree', () => {
       headVerification === null ? null : { commit: COMMIT, result: headVerification.verification.kind };
     const expected = { tests, cleanCheck, baseTests: 'failing' };
     expect(JSON.parse(renderStatusJson(run))).toMatchObject(expected);
-    expect(parseHiddenStatus(renderPullRequest(run, 0).body)).toMatchObject({ kind: 'found', status: expected });
+    expect(parseHiddenStatus(buildPullRequestText(run, 0).body)).toMatchObject({ kind: 'found', status: expected });
   });
 });

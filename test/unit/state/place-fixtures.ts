@@ -12,7 +12,7 @@ import {
   orderInSnapshot,
   releaseInSnapshot,
   renewLease,
-  saveInSnapshot,
+  finishInSnapshot,
   type Advancing,
   type ClaimAnswer,
 } from '../../../src/core/snapshot/changes.ts';
@@ -181,7 +181,7 @@ export function verbsOf(state: StateStore, runTag: string, now: () => number): V
     save: ({ transcript, ...copy }) =>
       state.save(
         { ...copy, transcript },
-        saveInSnapshot({ ...copy, saver: lease(), now: now(), run: null, stored: null }),
+        finishInSnapshot({ ...copy, saver: lease(), now: now(), run: null, stored: null }),
         runTag,
       ),
     advance: async (copy, by) => {

@@ -70,10 +70,10 @@ const ROWS_FOR_BOTH = 12;
 const LAST = Number.MAX_SAFE_INTEGER;
 
 /**
- * Renders the picture at a size, with no more lines and no wider than that. Keys are left out if `session` is null,
+ * Lays out the picture at a size, with no more lines and no wider than that. Keys are left out if `session` is null,
  * because then nobody can press one.
  */
-export function renderScreen(picture: Picture, size: Size, session: ScreenState | null, now: number): readonly Line[] {
+export function layOutScreen(picture: Picture, size: Size, session: ScreenState | null, now: number): readonly Line[] {
   const { columns, rows } = size;
   if (columns < 1 || rows < 1) return [];
   const footer = session === null ? [] : footerOf(picture, session, size);

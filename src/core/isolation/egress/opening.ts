@@ -21,7 +21,7 @@ const OTHER: Opening = { kind: 'other' };
  * Parses the beginning of a connection. A ClientHello may be split over several records. Anything that two servers
  * could read differently (two names, wrong lengths, bytes after the message) is `other`.
  */
-export function readOpening(bytes: Uint8Array): Opening {
+export function parseOpening(bytes: Uint8Array): Opening {
   const [first] = bytes;
   if (first === undefined) return { kind: 'more', needed: 1 };
   // Every HTTP method begins with a capital letter, and no TLS record does.
@@ -107,7 +107,7 @@ function reader(bytes: Uint8Array): Reader {
 }
 
 /** Returns null if an opening is for the requested host; otherwise the suffix that the host gets in reports, such as ` as other.example`. */
-export function mismatchSuffix(
+export function discrepancySuffix(
   opening: Exclude<Opening, { kind: 'more' }>,
   { host, port }: HostAndPort,
 ): string | null {
@@ -130,7 +130,7 @@ export function otherNameSuffix(name: string): string {
 }
 
 /** Matches the suffix of a refused `host:port` that describes what was sent on the connection. */
-export const MISMATCH_SUFFIX = / (?:as [\w.:[\]-]{1,260}|as another name|without a server name|without TLS)$/;
+export const DISCREPANCY_SUFFIX = / (?:as [\w.:[\]-]{1,260}|as another name|without a server name|without TLS)$/;
 
 const HTTPS_PORT = 443;
 export const WITHOUT_TLS = ' without TLS';

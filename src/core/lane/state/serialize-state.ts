@@ -1,11 +1,11 @@
 import { newestItems, withShorterWords } from '../../feedback/memory.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import { isBegun, isFinished, type TaskProgress } from '../../tasks/task.ts';
-import { capText } from '../../text/phrase.ts';
+import { capText, countBytes } from '../../text/phrase.ts';
 import type { BranchChange } from '../change.ts';
 import { MAX_LEDGER_DAYS } from '../ledger.ts';
 import { MAX_TRANSITIONS } from '../session.ts';
-import { bytesOf, type LaneState, MAX_DONE_IDS, MAX_STATE_BYTES } from './state.ts';
+import { type LaneState, MAX_DONE_IDS, MAX_STATE_BYTES } from './state.ts';
 
 /** The stored form: the state; a large one has only the ids of its done tasks in `done`. */
 type Stored = LaneState & { readonly done?: readonly TaskId[] };
@@ -22,7 +22,7 @@ export function serializeState(state: LaneState): string {
   };
   for (const prune of prunings) {
     const document = stateText(kept);
-    if (bytesOf(document) <= MAX_STATE_BYTES) return document;
+    if (countBytes(document) <= MAX_STATE_BYTES) return document;
     kept = prune(kept);
   }
   return stateText(kept);

@@ -10,6 +10,7 @@ import { countSchema, type Immutable, instantSchema } from '../../policy.ts';
 import { hintCodes } from '../../prompt/hints.ts';
 import { type LaneId, storedTaskId, type TaskId } from '../../tasks/ids.ts';
 import { type TaskProgress, taskProgressSchema } from '../../tasks/task.ts';
+import { countBytes } from '../../text/phrase.ts';
 import { tryJson } from '../../text/try-json.ts';
 import { redBaseSchema } from '../base/red-base.ts';
 import { changeSchema, noChange } from '../change.ts';
@@ -227,7 +228,7 @@ const headSchema = z.object({
 
 /** Parses a stored document. Never throws, and trusts nothing beyond its schema. */
 export function parseState(document: string, lane: LaneId): ParsedState {
-  if (bytesOf(document) > MAX_STATE_BYTES)
+  if (countBytes(document) > MAX_STATE_BYTES)
     return { kind: 'unreadable', why: `it is longer than ${MAX_STATE_BYTES} bytes` };
   const stored = tryJson(document);
   const written = headSchema.safeParse(stored);
@@ -293,9 +294,4 @@ function doneTasks(ids: readonly TaskId[]): Readonly<Record<TaskId, TaskProgress
     setAside: null,
   } as const;
   return Object.fromEntries(ids.map((id) => [id, done]));
-}
-
-/** Returns the size of a text in bytes of UTF-8. */
-export function bytesOf(text: string): number {
-  return new TextEncoder().encode(text).length;
 }

@@ -2,7 +2,7 @@ import type { CiProposal, Stack, Unread } from '../project.ts';
 import { openVariables, programsOf, purposeOf, type CommandPurpose } from './commands.ts';
 import { containerNotes, stepsOnRunner } from './containers.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
-import { renderVerifyLine, renderVerifyLines, renderSetUpSteps, renderSetUpCommand } from './render.ts';
+import { renderVerifyLine, buildVerifyLines, buildSetUpSteps, buildSetUpCommand } from './render.ts';
 import type { YamlMap } from './yaml-data.ts';
 
 const MAX_OFFERED = 12;
@@ -25,7 +25,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     if (next !== undefined) chosen.push(next);
   }
   const parts = chosen.map(({ job, plan }) => completed(plan, { job, jobs, stacks }));
-  const verify = unique(parts.flatMap(({ commands }) => renderVerifyLines(commands.map(({ command }) => command))));
+  const verify = unique(parts.flatMap(({ commands }) => buildVerifyLines(commands.map(({ command }) => command))));
   const others = read.filter((one) => !chosen.includes(one) && !NO_CHECK.test(`${one.job.path} ${one.job.id}`));
   const actions = new Set(parts.flatMap(({ setUp }) => setUp.flatMap((step) => actionsOf(step))));
   const texts = parts.flatMap(({ commands }) => commands.map(({ command }) => command.text));
@@ -239,7 +239,7 @@ function completed(
       : [{ command: { text: stack.install, env: [], folder: stack.folder }, purpose: 'install' }],
   );
   const commands = builds.length === 0 ? [...missing, ...verify] : [...missing, ...installs, ...builds, ...rest];
-  const own = plan.setUp.flatMap(renderSetUpSteps);
+  const own = plan.setUp.flatMap(buildSetUpSteps);
   const hasTools = !plan.lacksTools && flatten(plan.setUp).some(({ kind }) => kind === 'use');
   const tools = hasTools
     ? []
@@ -249,7 +249,7 @@ function completed(
     commands,
     setUp: plan.setUp,
     hasBuilds: builds.length > 0,
-    lines: [...tools, ...own, ...(isInstalled ? [] : missing.map(({ command }) => renderSetUpCommand(command)))],
+    lines: [...tools, ...own, ...(isInstalled ? [] : missing.map(({ command }) => buildSetUpCommand(command)))],
   };
 }
 

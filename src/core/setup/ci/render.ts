@@ -10,8 +10,8 @@ export function renderVerifyLine({ text, env, folder }: CiCommand): string {
   return folder === '' ? line : `(cd ${folder} && ${line})`;
 }
 
-/** Renders commands as lines of `verify`; commands that share many variables form one line, which names them once. */
-export function renderVerifyLines(commands: readonly CiCommand[]): readonly string[] {
+/** Builds the lines of `verify` from commands; those that share many variables form one line, which names them once. */
+export function buildVerifyLines(commands: readonly CiCommand[]): readonly string[] {
   const [first] = commands;
   const shared = telling(first?.env ?? []).filter((pair) =>
     commands.every(
@@ -28,14 +28,14 @@ export function renderVerifyLines(commands: readonly CiCommand[]): readonly stri
 
 const MANY = 3;
 
-/** Renders a step of CI as steps of the set-up, each as lines of YAML; empty if it sets nothing up. */
-export function renderSetUpSteps(step: CiStep): readonly (readonly string[])[] {
+/** Builds the steps of the set-up from a step of CI, each as lines of YAML; empty if it sets nothing up. */
+export function buildSetUpSteps(step: CiStep): readonly (readonly string[])[] {
   if (step.kind === 'use') return [usesLines(step.action, step.inputs)];
   if (step.kind === 'run')
-    return ['tool', 'install'].includes(purposeOf(step.command.text)) ? [renderSetUpCommand(step.command)] : [];
+    return ['tool', 'install'].includes(purposeOf(step.command.text)) ? [buildSetUpCommand(step.command)] : [];
   if (step.kind !== 'local') return [];
   // An action that also checks out, builds or tests is split, because the agent's job has its own checkout.
-  return step.steps.every(isSetUpOnly) ? [usesLines(step.action, step.inputs)] : step.steps.flatMap(renderSetUpSteps);
+  return step.steps.every(isSetUpOnly) ? [usesLines(step.action, step.inputs)] : step.steps.flatMap(buildSetUpSteps);
 }
 
 function isSetUpOnly(step: CiStep): boolean {
@@ -45,8 +45,8 @@ function isSetUpOnly(step: CiStep): boolean {
   );
 }
 
-/** Renders a command as a step of the set-up, as lines of YAML. */
-export function renderSetUpCommand({ text, env, folder }: CiCommand): readonly string[] {
+/** Builds a step of the set-up from a command, as lines of YAML. */
+export function buildSetUpCommand({ text, env, folder }: CiCommand): readonly string[] {
   const pairs = telling(env);
   return [
     `- run: ${PLAIN_COMMAND.test(text) ? text : JSON.stringify(text)}`,

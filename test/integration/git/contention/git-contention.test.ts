@@ -7,7 +7,7 @@ import { startGitRemote } from '../../../../testbed/git-remote.ts';
 import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { reserveUsage } from '../../../../src/core/sharing/budget.ts';
-import { claimInSnapshot, saveInSnapshot } from '../../../../src/core/snapshot/changes.ts';
+import { claimInSnapshot, finishInSnapshot } from '../../../../src/core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, laneIn, lanesIn } from '../../../../src/core/snapshot/snapshot.ts';
 import { createSnapshotStore } from '../../../../src/state/snapshot-store.ts';
 import { leaseOf } from '../../../unit/core/sharing/lease-fixtures.ts';
@@ -54,7 +54,7 @@ test('20 lanes that claim, reserve, save and settle at once over git all succeed
     const copy = { lane, sequence: 1, document };
     const saved = await store.save(
       { ...copy, transcript: null },
-      saveInSnapshot({ ...copy, saver: lease, now, run: { before, after, isPublished: true }, stored: null }),
+      finishInSnapshot({ ...copy, saver: lease, now, run: { before, after, isPublished: true }, stored: null }),
       lease.runTag,
     );
     return [claimed.kind === 'updated' ? claimed.answer.kind : claimed.kind, saved.kind];

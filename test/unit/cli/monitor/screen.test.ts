@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { LocalPicture, Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
 import { widthOf, type Size } from '../../../../src/cli/monitor/view/columns.ts';
-import { renderScreen } from '../../../../src/cli/monitor/view/screen.ts';
+import { layOutScreen } from '../../../../src/cli/monitor/view/screen.ts';
 import { initialSession, pressKey, withMessage, type ScreenState } from '../../../../src/cli/monitor/view/session.ts';
 import { MINUTE_MS } from '../../../../src/core/countdown.ts';
 import { noon } from '../../core/core-fixtures.ts';
@@ -27,7 +27,7 @@ const shown = (
   picture: Picture,
   [columns, rows]: readonly [number, number],
   session: ScreenState | null,
-): readonly string[] => textOf(renderScreen(picture, { columns, rows }, session, noon));
+): readonly string[] => textOf(layOutScreen(picture, { columns, rows }, session, noon));
 
 test('a line of the log is shown with its time alone', () => {
   const output = {
@@ -348,7 +348,7 @@ describe('at any size, no line is wider and no picture higher than the terminal'
   );
   test.each(pictures)('%s', (_, picture, session) => {
     for (const size of sizes) {
-      const lines = renderScreen(picture, size, session, noon);
+      const lines = layOutScreen(picture, size, session, noon);
       expect(lines.length).toBeLessThanOrEqual(size.rows);
       expect(lines.length).toBeGreaterThan(0);
       for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(size.columns);
@@ -356,13 +356,13 @@ describe('at any size, no line is wider and no picture higher than the terminal'
   });
 
   test('no room at all', () => {
-    expect(renderScreen(localPicture(), { columns: 0, rows: 0 }, local, noon)).toEqual([]);
+    expect(layOutScreen(localPicture(), { columns: 0, rows: 0 }, local, noon)).toEqual([]);
   });
 });
 
 test('bars are coloured by how near the limit is', () => {
   const lookOf = (used: number): string | undefined =>
-    renderScreen(
+    layOutScreen(
       localPicture(withRun({ ...runStatus, calls: { used, limit: 100 } })),
       { columns: 80, rows: 24 },
       local,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { parseConfig } from '../../../../src/config/inputs.ts';
+import { buildConfig } from '../../../../src/config/inputs.ts';
 import type { OrganisationFile } from '../../../../src/core/settings/effective.ts';
 import { parseRepositoryName } from '../../../../src/config/fields.ts';
-import { readOrganisationSettings } from '../../../../src/config/settings/organisation-settings.ts';
-import { readRunSettings, textsWith } from '../../../../src/config/settings/run-texts.ts';
-import { readNamedSettings } from '../../../../src/config/settings/settings-input.ts';
+import { parseOrganisationSettings } from '../../../../src/config/settings/organisation-settings.ts';
+import { parseRunSettings, textsWith } from '../../../../src/config/settings/run-texts.ts';
+import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
 const REPOSITORY = 'octo/settings';
@@ -16,9 +16,9 @@ function settled(
   { inputs = {}, settings = '', rc }: { inputs?: Record<string, string>; settings?: string; rc?: string } = {},
 ) {
   return textsWith(
-    { inputs: { 'github-token': 't', ...inputs }, named: readNamedSettings(settings, parseYamlTexts) },
-    readRunSettings({}, { texts: rc === undefined ? {} : { '.ralphrc': rc }, unread: {} }, ''),
-    readOrganisationSettings(REPOSITORY, central, parseYamlTexts),
+    { inputs: { 'github-token': 't', ...inputs }, named: parseNamedSettings(settings, parseYamlTexts) },
+    parseRunSettings({}, { texts: rc === undefined ? {} : { '.ralphrc': rc }, unread: {} }, ''),
+    parseOrganisationSettings(REPOSITORY, central, parseYamlTexts),
   );
 }
 
@@ -40,7 +40,7 @@ describe('the settings file of another repository', () => {
   });
 
   test('is reported with its place if a value is wrong', () => {
-    expect(() => parseConfig(settled(file('max-iterations: many')))).toThrow(
+    expect(() => buildConfig(settled(file('max-iterations: many')))).toThrow(
       /settings-from octo\/settings: max-iterations/,
     );
   });

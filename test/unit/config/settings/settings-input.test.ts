@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { describeMisplaced, parseConfig } from '../../../../src/config/inputs.ts';
+import { describeMisplaced, buildConfig } from '../../../../src/config/inputs.ts';
 import { textsWithFound } from '../../../../src/config/settings/run-texts.ts';
-import { readNamedSettings } from '../../../../src/config/settings/settings-input.ts';
+import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
 import { foundSettingSchema } from '../../../../src/core/settings/effective.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
-const read = (text: string) => readNamedSettings(text, parseYamlTexts);
+const read = (text: string) => parseNamedSettings(text, parseYamlTexts);
 const textsOf = (text: string) => Object.fromEntries(read(text).found.map(({ input, text: value }) => [input, value]));
 const configOf = (settings: string, inputs: Readonly<Record<string, string>> = {}) =>
-  parseConfig(textsWithFound({ inputs: { 'github-token': 't', ...inputs, settings }, named: read(settings) }, []));
+  buildConfig(textsWithFound({ inputs: { 'github-token': 't', ...inputs, settings }, named: read(settings) }, []));
 const messageOf = (settings: string): string => {
   try {
     configOf(settings);

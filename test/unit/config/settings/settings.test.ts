@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Config } from '../../../../src/config/config.ts';
-import { type ConfigTexts, parseConfig } from '../../../../src/config/inputs.ts';
+import { type ConfigTexts, buildConfig } from '../../../../src/config/inputs.ts';
 import { KEYS } from '../../../../src/config/settings/keys.ts';
 import {
   type GivenTexts,
-  readRunSettings,
+  parseRunSettings,
   textsWith,
   textsWithFound,
 } from '../../../../src/config/settings/run-texts.ts';
-import { readNamedSettings } from '../../../../src/config/settings/settings-input.ts';
+import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
 import { SETTING_NAMES } from '../../../../src/config/setting-table.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 import { HOUR, MINUTE } from '../../core/core-fixtures.ts';
@@ -23,13 +23,13 @@ interface Setting {
 }
 
 function given(inputs: Readonly<Record<string, string>>): GivenTexts {
-  return { inputs: { ...step, ...inputs }, named: readNamedSettings(inputs['settings'] ?? '', parseYamlTexts) };
+  return { inputs: { ...step, ...inputs }, named: parseNamedSettings(inputs['settings'] ?? '', parseYamlTexts) };
 }
 
 function textsOf({ inputs = {}, environment = {}, files = {}, unread = {} }: Setting): ConfigTexts {
-  return textsWith(given(inputs), readRunSettings(environment, { texts: files, unread }, ''));
+  return textsWith(given(inputs), parseRunSettings(environment, { texts: files, unread }, ''));
 }
-const configOf = (setting: Setting): Config => parseConfig(textsOf(setting));
+const configOf = (setting: Setting): Config => buildConfig(textsOf(setting));
 const ofFile = (text: string): Config => configOf({ files: { '.ralphrc': text } });
 const messageOf = (setting: Setting): string => {
   try {
@@ -171,7 +171,7 @@ describe('precedence', () => {
 
   test('another job that knows what was found gets the same, but for what its own inputs say', () => {
     const { settings } = textsOf({ files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=2\nTEST_COMMAND=make' } });
-    const config = parseConfig(textsWithFound(given({ 'max-calls-per-hour': '9' }), settings.found));
+    const config = buildConfig(textsWithFound(given({ 'max-calls-per-hour': '9' }), settings.found));
     expect(config).toMatchObject({
       policy: { maxCallsPerHour: 9 },
       verify: ['make'],
@@ -334,7 +334,7 @@ describe('problems: all at once, with their places', () => {
 });
 
 test('an unreadable base branch is reported', () => {
-  const { settings } = parseConfig(textsWith(given({}), readRunSettings({}, null, '')));
+  const { settings } = buildConfig(textsWith(given({}), parseRunSettings({}, null, '')));
   expect(settings).toMatchObject({ found: [], lines: [settings.unknown] });
   expect(settings.unknown).toContain('fetch-depth: 0');
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { whyRunEnds, joinOutputs } from '../../../../src/core/pipeline/step-output.ts';
 import { callsPerIteration } from '../../../../src/core/pipeline/pipeline.ts';
-import { callObstacle, readmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
+import { callObstacle } from '../../../../src/core/lane/decide.ts';
+import { readmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
 import { stepNotes, type StepRecord } from '../../../../src/core/pipeline/step-record.ts';
 import { expandVariables, parseDuration } from '../../../../src/core/pipeline/reading/command-variables.ts';
 import { allowedCalls } from '../../../../src/core/policy.ts';

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { answerSettings } from '../../../../src/config/settings/run-texts.ts';
-import { readNamedSettings } from '../../../../src/config/settings/settings-input.ts';
+import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
 import { settingFindings } from '../../../../src/core/doctor/doctor.ts';
-import { renderSettings } from '../../../../src/core/settings/effective.ts';
+import { buildSettingLines } from '../../../../src/core/settings/effective.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
 const givenBy = (inputs: Readonly<Record<string, string>>) => ({
   inputs,
-  named: readNamedSettings(inputs['settings'] ?? '', parseYamlTexts),
+  named: parseNamedSettings(inputs['settings'] ?? '', parseYamlTexts),
 });
 const ask = (rc: string, change: Partial<Parameters<typeof answerSettings>[0]> = {}) =>
   answerSettings({
@@ -23,7 +23,7 @@ test('each setting with its origin, defaults last', () => {
     given: givenBy({ 'max-iterations': '5', 'github-token': 'ghp_secret', settings: 'max-patch-kib: 9' }),
     environment: { QUALITY_GATES: 'npm run lint' },
   });
-  expect(renderSettings(settings)).toEqual([
+  expect(buildSettingLines(settings)).toEqual([
     'max-iterations: 5 (input, ralph.yml)',
     'max-patch-kib: 9 (settings, ralph.yml)',
     'max-calls-per-hour: 2 (file, .ralphrc:1 MAX_CALLS_PER_HOUR)',

@@ -10,7 +10,7 @@ import {
   parseRecord,
   releaseRecord,
   renewRecord,
-  saveRecord,
+  finishRecord,
   serializeRecord,
   type LaneRecord,
 } from '../../../../src/core/sharing/lane-record.ts';
@@ -67,7 +67,8 @@ describe('a renewed claim', () => {
 });
 
 describe('a save by run a, which restored #40', () => {
-  const saved = (record: LaneRecord, sequence = 41) => saveRecord(record, copy(sequence), leaseOf('a'), noon + MINUTE);
+  const saved = (record: LaneRecord, sequence = 41) =>
+    finishRecord(record, copy(sequence), leaseOf('a'), noon + MINUTE);
   test.each<[string, LaneRecord]>([
     ['that holds the lane gives it back', claimed('a')],
     ['that holds it, after its time was over', claimed('a', { acquiredAt: noon - HOUR })],
@@ -177,7 +178,7 @@ describe('an order', () => {
 
   test('survives the save and the claim of a run', () => {
     const ordered = orderRecord(claimed('a'), { ...pause, at: noon + 5 });
-    expect(saveRecord(ordered, copy(41), leaseOf('a'), noon)).toMatchObject({ record: { orders: ordered.orders } });
+    expect(finishRecord(ordered, copy(41), leaseOf('a'), noon)).toMatchObject({ record: { orders: ordered.orders } });
     expect(claimRecord({ ...ordered, lease: null }, leaseOf('b'), noon)).toMatchObject({
       record: { orders: ordered.orders },
     });

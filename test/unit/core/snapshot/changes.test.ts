@@ -8,7 +8,7 @@ import {
   changeUsage,
   orderInSnapshot,
   releaseInSnapshot,
-  saveInSnapshot,
+  finishInSnapshot,
   withoutLeases,
 } from '../../../../src/core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, laneIn, withRecord, type Snapshot } from '../../../../src/core/snapshot/snapshot.ts';
@@ -34,7 +34,7 @@ const day = { day: '2026-11-21', calls: 2, tokens: 0, costUsd: 0.5, minutes: 0 }
 const before = initialState(LANE, noon);
 const after = { ...before, sequence: 1, ledger: [day] };
 const saving = (saver = a) =>
-  saveInSnapshot({
+  finishInSnapshot({
     ...{ lane: LANE, sequence: 1, document: serializeState(after), saver, now: noon },
     run: { before, after, isPublished: true },
     stored: null,

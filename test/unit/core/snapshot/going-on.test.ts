@@ -5,7 +5,7 @@ import { emptyBudget } from '../../../../src/core/sharing/budget.ts';
 import { MAX_WAITING, type WaitingIssue } from '../../../../src/core/sharing/waiting-issues.ts';
 import {
   releaseInSnapshot,
-  saveInSnapshot,
+  finishInSnapshot,
   settleSnapshot,
   type Claiming,
 } from '../../../../src/core/snapshot/changes.ts';
@@ -57,7 +57,7 @@ function afterRun(
   if (state === null) return working;
   const run = { before: initialState(lane, noon), after: state, isPublished };
   const copy = { lane, sequence: state.sequence, document: serializeState(state) };
-  return saveInSnapshot({ ...copy, saver: leaseOf('a'), now: noon, run, stored: null })(working).snapshot;
+  return finishInSnapshot({ ...copy, saver: leaseOf('a'), now: noon, run, stored: null })(working).snapshot;
 }
 
 describe('the lane of an issue continues', () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { runStatusSchema, type RunStatus } from '../../../../src/core/local/status-document.ts';
-import { renderStatusDocument, type LocalRunState } from '../../../../src/report/pages/run-status.ts';
+import { buildStatusDocument, type LocalRunState } from '../../../../src/report/pages/run-status.ts';
 import { HOUR, MINUTE, noon, policy, task } from '../../core/core-fixtures.ts';
 
 const before: RunStatus = {
@@ -29,7 +29,7 @@ const stands: LocalRunState = {
 };
 
 function shown(change: Partial<LocalRunState>): { readonly run: RunStatus } & Readonly<Record<string, unknown>> {
-  const document = renderStatusDocument({ ...stands, ...change }) as Readonly<Record<string, unknown>>;
+  const document = buildStatusDocument({ ...stands, ...change }) as Readonly<Record<string, unknown>>;
   return { ...document, run: runStatusSchema.parse(document.run) };
 }
 

@@ -1,0 +1,98 @@
+import type { TreeSnapshot } from '../core/evidence.ts';
+import type { LockFile } from '../core/feedback/conflict/lock-tools.ts';
+import { joinLookAt } from '../core/review/look-at.ts';
+import { progressOf } from '../core/tasks/queue.ts';
+import type { Task } from '../core/tasks/task.ts';
+import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
+import { plainTitle } from '../core/text/phrase.ts';
+import { BESIDE } from '../core/work-tree/answers.ts';
+import type { Work } from '../handover/intake.ts';
+import type { CommittedIteration } from '../ports/repository.ts';
+import type { Iteration } from './call.ts';
+import type { LoopDeps } from './deps.ts';
+import { regenerateLockFiles } from './feedback/lock-files.ts';
+
+/** Content to commit; `summary` is the agent's own. */
+interface Content {
+  readonly before: TreeSnapshot;
+  readonly after: TreeSnapshot;
+  readonly summary: string | null;
+}
+
+/** A commit with the result for each lock file of a merge. */
+export interface Committed extends CommittedIteration {
+  readonly lockFiles: readonly LockFile[];
+}
+
+/** Commits what an iteration has made so far. In a merge, makes the lock files again first; if one cannot be made or the run is cancelled, still keeps what the agent resolved. */
+export async function commitWork(
+  deps: LoopDeps,
+  { work, soFar, step: { task }, turn, merge }: Iteration,
+  { before, after, summary }: Content,
+): Promise<{ readonly work: Work; readonly committed: Committed }> {
+  const { coAuthor } = turn.opened.agent;
+  const lockFiles =
+    merge === null || merge.regeneratedByLoop.length === 0 ? null : await regenerateLockFiles(deps, work);
+  const committed = await deps.repository.commit({
+    before,
+    after: lockFiles === null ? after : await deps.repository.snapshot(),
+    message: commitMessageOf(deps, work, { task, summary }),
+    trailers: {
+      'Ralph-Run': deps.context.runId,
+      'Ralph-Iteration': String(soFar.iterations + 1),
+      'Ralph-Task': task.id,
+      ...(deps.config.coAuthor && coAuthor !== null ? { 'Co-authored-by': coAuthor } : {}),
+    },
+  });
+  for (const { name, patch } of committed.beside) deps.keepPatch(deps.redact(name), deps.redact(patch));
+  return { committed: { ...committed, lockFiles: lockFiles ?? [] }, work: withCommit(work, committed) };
+}
+
+/** Returns the commit message of a task. */
+export function commitMessageOf(
+  { redact }: Pick<LoopDeps, 'redact'>,
+  { state }: Work,
+  { task, summary }: { readonly task: Task } & Pick<Content, 'summary'>,
+): string {
+  return iterationMessage({
+    title: plainTitle(task.title, MAX_SUBJECT_CHARS),
+    name: nameInMessage(task),
+    summary: redact(summary ?? ''),
+    earlier: Object.values(state.change.tasks).flatMap(({ summary: said }) => said ?? []),
+    attempt: progressOf(state.tasks, task.id).attempts,
+  });
+}
+
+/** Returns the work after a commit. */
+export function withCommit(work: Work, committed: CommittedIteration): Work {
+  return {
+    ...work,
+    head: committed.head,
+    hasNewCommits: work.hasNewCommits || committed.commit !== null,
+    withheld: withoutDuplicates([
+      ...work.withheld,
+      ...committed.withheld,
+      ...committed.beside.map(({ name }) => ({ path: name, why: BESIDE })),
+    ]),
+    lookAt: joinLookAt(work.lookAt, committed.lookAt),
+  };
+}
+
+/** Removes duplicates, so that people read about a file once per run. */
+function withoutDuplicates(files: Work['withheld']): Work['withheld'] {
+  return [...new Map(files.map((file) => [JSON.stringify([file.path, file.why]), file])).values()];
+}
+
+/** Combines the commits of one iteration; the last one determines how the iteration ends. */
+export function joinCommits(earlier: readonly Committed[], last: Committed): Committed {
+  const all = [...earlier, last];
+  return {
+    ...last,
+    commit: all.findLast(({ commit }) => commit !== null)?.commit ?? null,
+    withheld: withoutDuplicates(all.flatMap(({ withheld }) => withheld)),
+    beside: all.flatMap(({ beside }) => beside),
+    publishedPaths: [...new Set(all.flatMap(({ publishedPaths }) => publishedPaths))],
+    merge: all.some(({ merge }) => merge === 'made') ? 'made' : last.merge,
+    lockFiles: all.findLast(({ lockFiles }) => lockFiles.length > 0)?.lockFiles ?? [],
+  };
+}
