@@ -62,7 +62,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     if (made === null) return work;
     const { head, withheld } = await repository.commitTexts({
       texts: { [path]: made.text },
-      message: subjectOf(made.marked),
+      message: subjectOfMarks(made.marked),
       trailers: { 'Ralph-Run': deps.context.runId },
     });
     const marked: Work = { ...work, head, withheld: [...work.withheld, ...withheld] };
@@ -81,7 +81,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
 }
 
 /** Renders `Mark US-1 as failed, US-2 and 3 more as done`, in words that no entry can choose. */
-function subjectOf(marked: ReadonlyMap<TaskId, PrdMark>): string {
+function subjectOfMarks(marked: ReadonlyMap<TaskId, PrdMark>): string {
   const words = { 'in-progress': 'in progress', failed: 'failed', done: 'done' } as const;
   const parts = (['done', 'failed', 'in-progress'] as const).flatMap((mark) => {
     const ids = [...marked].filter(([, given]) => given === mark).map(([id]) => id);

@@ -62,7 +62,7 @@ export const claudeCli: AgentCli = {
       args: claudeArguments({ ...call, extraArgs: [...claudeMcpServers(servers), ...extraArgs], alsoFolder }),
       environment: claudeEnvironment(environment, configFolder),
       files: {},
-      openReader,
+      openReader: openStreamReader,
       complete: (transcript) => Promise.resolve(transcript),
     }),
   judgeStall: ({ text, status, cause, now }) => {
@@ -71,7 +71,7 @@ export const claudeCli: AgentCli = {
   },
 };
 
-function openReader({ now, hear }: CallListener): CallReader {
+function openStreamReader({ now, hear }: CallListener): CallReader {
   const reader = createOutputReader({
     now,
     onEvent: (event) => {

@@ -64,7 +64,7 @@ export const copilotCli: AgentCli = {
   rulesGap: copilotRules,
   unmappedServers: (servers) => copilotMcpServers(servers).unmapped,
   prepare: async (call, place) => {
-    const session = sessionOf(call.resume);
+    const session = chooseSession(call.resume);
     const environment = copilotEnvironment(call.environment, place.configFolder);
     await resetSettings(place.configFolder);
     let startedAt = 0;
@@ -87,7 +87,7 @@ export const copilotCli: AgentCli = {
   judgeStall: judgeStallIn(copilotDialect),
 };
 
-function sessionOf(resume: string | null): Session {
+function chooseSession(resume: string | null): Session {
   return resume !== null && UUID.test(resume) ? { kind: 'resumed', id: resume } : { kind: 'new', id: randomUUID() };
 }
 

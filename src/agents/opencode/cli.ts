@@ -252,7 +252,7 @@ export function opencodeArguments({
     ...['--print-logs', '--log-level', 'ERROR'],
     // Otherwise it asks a model for a title.
     ...['--title', 'ralph-action'],
-    ...(model === null ? [] : ['--model', namedModel(model, providerOf(environment))]),
+    ...(model === null ? [] : ['--model', namedModel(model, impliedProvider(environment))]),
     ...(resume !== null && isOpenCodeSession(resume) ? ['--session', resume] : []),
     ...extraArgs,
   ];
@@ -283,7 +283,7 @@ export function opencodeEnvironment(
       snapshot: false,
       mcp,
       permission: permissionsWith(opencodeRules(allowedTools).own, permission),
-      ...providerSettings(providerOf(given), model),
+      ...providerSettings(impliedProvider(given), model),
     }),
   };
 }
@@ -312,7 +312,7 @@ function foldersIn(configFolder: string): Variables {
 }
 
 /** Returns the provider, or null if no key implies one. */
-function providerOf(environment: Variables): Provider | null {
+function impliedProvider(environment: Variables): Provider | null {
   const of = (prefix: string) => ({
     key: environment[`${prefix}_API_KEY`] ?? '',
     address: environment[`${prefix}_BASE_URL`] ?? '',

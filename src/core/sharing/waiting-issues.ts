@@ -95,7 +95,7 @@ export function withAnswers(
     (id) => state.tasks[id]?.answer !== undefined && answers.every(({ task }) => task !== id),
   );
   const begun = over.reduce((next, id) => withoutAnswer(next, id), withoutCommentsOf(state, waiting, elsewhere));
-  return answers.filter((answer) => !holdsAlready(begun, answer)).reduce(withAnswer, begun);
+  return answers.filter((answer) => !holdsAlready(begun, answer)).reduce(withIssueAnswer, begun);
 }
 
 /** Returns the state without comments that another lane settles; comments of this lane's own stay. */
@@ -127,7 +127,7 @@ function withoutAnswer(state: LaneState, id: TaskId): LaneState {
   return { ...state, tasks };
 }
 
-function withAnswer(state: LaneState, { lane, task, progress, notice, at }: WaitingIssue): LaneState {
+function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }: WaitingIssue): LaneState {
   const known = progressOf(state.tasks, task);
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);

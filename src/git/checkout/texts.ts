@@ -74,7 +74,7 @@ async function baseCommit(workspace: Workspace, question: BaseQuestion): Promise
  * folder, `**` at its end matches everything below it.
  */
 export async function readCommitTexts(git: Git, commit: ObjectId, paths: readonly string[]): Promise<CommitTexts> {
-  const { files: listed, links } = await entriesOf(git, commit, paths);
+  const { files: listed, links } = await listPathEntries(git, commit, paths);
   const texts = new Map<ObjectId, string>();
   const sizes = await withObjects(git, async (objects) => {
     const found = await objects.sizesOf([...new Set(listed.values())]);
@@ -99,7 +99,7 @@ export async function readCommitTexts(git: Git, commit: ObjectId, paths: readonl
 }
 
 /** Returns what the paths name: object ids of regular files by path, and links. */
-async function entriesOf(
+async function listPathEntries(
   git: Git,
   commit: ObjectId,
   paths: readonly string[],

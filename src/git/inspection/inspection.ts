@@ -310,11 +310,11 @@ function unpackedParts(content: Buffer): readonly Buffer[] {
 
 function partsWithin(content: Buffer, budget: Budget, depth: number): readonly Buffer[] {
   if (depth === 0 || content.length < SMALLEST) return [];
-  const parts = [...membersOf(content, budget), ...inBase64(content, budget)];
+  const parts = [...unpackMembers(content, budget), ...inBase64(content, budget)];
   return [...parts, ...parts.flatMap((part) => partsWithin(part, budget, depth - 1))];
 }
 
-function membersOf(content: Buffer, budget: Budget): readonly Buffer[] {
+function unpackMembers(content: Buffer, budget: Budget): readonly Buffer[] {
   const parts: Buffer[] = [];
   const take = (start: number, unpack: Unpack): void => {
     const part = tryUnpack(content.subarray(start), unpack, budget);
