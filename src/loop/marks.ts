@@ -8,7 +8,7 @@ import { type FileTask, PRD_ARCHIVE_PATH, taskFilePaths } from '../core/tasks/fi
 import type { PrdMark } from '../core/tasks/files/prd-marks.ts';
 import { type FileSource, isFileSource, type TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
-import { withEach } from '../core/tasks/queue.ts';
+import { withChangedTasks } from '../core/tasks/queue.ts';
 import { firstNames, completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import { sealedTranscriptOf } from '../handover/conversations.ts';
@@ -72,7 +72,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     // The changes that a later verification makes are measured against this snapshot.
     await repository.snapshot();
     const done = [...made.marked].filter(([, mark]) => mark === 'done').map(([id]) => id);
-    const tasks = withEach(work.state.tasks, done, (progress) => ({ ...progress, unmarked: undefined }));
+    const tasks = withChangedTasks(work.state.tasks, done, (progress) => ({ ...progress, unmarked: undefined }));
     return { ...marked, hasNewCommits: true, state: { ...work.state, tasks } };
   } catch (error) {
     log.warning(`The states of the prd's entries were not written back: ${completeSentence(textOf(error))}`);

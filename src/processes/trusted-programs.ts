@@ -110,13 +110,13 @@ function isProgram(path: string): boolean {
 /** Returns true if this user can write to a path or to a folder on the way to it. */
 function isReplaceable(path: string): boolean {
   const ways = new Set([resolve(path), tryRealPath(path)]);
-  return [...ways].some((way) => waysTo(way).some(isWritable));
+  return [...ways].some((way) => pathWithAncestors(way).some(isWritable));
 }
 
 /** Returns a path and all folders above it, with the path first. */
-export function waysTo(path: string): readonly string[] {
+export function pathWithAncestors(path: string): readonly string[] {
   const above = dirname(path);
-  return above === path ? [path] : [path, ...waysTo(above)];
+  return above === path ? [path] : [path, ...pathWithAncestors(above)];
 }
 
 function isWritable(path: string): boolean {

@@ -23,7 +23,7 @@ import {
   checkRules,
   checkStepRules,
   openServerHosts,
-  openAgentLogin,
+  createAgentLogin,
   restrictToCapabilities,
 } from './agents/agent-settings.ts';
 import type { Isolation } from './isolation/isolation.ts';
@@ -142,7 +142,7 @@ export async function openLogin(
   const { config, environment } = world;
   const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
   const { allowedTools, maxCostUsd, maxCostUsdPerDay } = config.policy;
-  const login = await openAgentLogin(name, given, {
+  const login = await createAgentLogin(name, given, {
     allowedTools,
     model,
     prices: config.prices,

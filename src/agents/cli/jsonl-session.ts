@@ -44,7 +44,7 @@ export function leftBehind(why: string): ExportedSession {
 }
 
 /** True if the size is possible for a transcript. */
-export function mayBeSession(content: Uint8Array): boolean {
+export function hasSessionSize(content: Uint8Array): boolean {
   return content.length > 0 && content.length <= MAX_SESSION_BYTES;
 }
 

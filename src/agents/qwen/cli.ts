@@ -10,7 +10,7 @@ import {
   keepOnly,
   leftBehind,
   listPlainFiles,
-  mayBeSession,
+  hasSessionSize,
   placeFile,
   readPlainFile,
   realPathOfFolder,
@@ -166,10 +166,10 @@ async function importQwenSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
-  if (!UUID.test(id) || !mayBeSession(content)) return false;
+  if (!UUID.test(id) || !hasSessionSize(content)) return false;
   const folder = await realPathOfFolder(place.workFolder);
   const text = movedTo(folder, Buffer.from(content).toString('utf8'));
-  if (text === null || !mayBeSession(Buffer.from(text))) return false;
+  if (text === null || !hasSessionSize(Buffer.from(text))) return false;
   await placeFile(place.configFolder, foldersFor(folder), { name: `${id}.jsonl`, content: text });
   return true;
 }

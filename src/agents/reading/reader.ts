@@ -10,7 +10,7 @@ import {
   decodeKept,
   endsObject,
   type Kept,
-  timeOf,
+  currentInstant,
 } from './capped-bytes.ts';
 import { classifyFailure, errorInText, resetOf, usageLimitOf } from './failure.ts';
 
@@ -199,7 +199,7 @@ function createDialectCollector({ dialect, now, tokensBefore }: CollectorOptions
       finalMessage,
       finished: end !== null,
       agentError: end === null ? withoutEnd(text) : reported,
-      usageLimit: failure && reported && usageLimitOf(failure, reported.kind, resetOf(failure, timeOf(now))),
+      usageLimit: failure && reported && usageLimitOf(failure, reported.kind, resetOf(failure, currentInstant(now))),
       denials,
       askedPerson: denials.some(({ tool }) => tool === dialect.questionTool),
       sessionId,

@@ -9,7 +9,7 @@ import { type Git, withBareRepository } from '../git.ts';
 import { createPathMatcher } from '../inspection/protected-paths.ts';
 import { withObjects } from '../objects.ts';
 import { readLinked } from '../regular-files.ts';
-import { type BaseOnDisk, isBase, mayHave } from './on-disk.ts';
+import { type BaseOnDisk, isBase, mayHavePaths } from './on-disk.ts';
 import { branchOf, findWorkspace, headOf, refOf, type Workspace } from './workspace.ts';
 
 /** Maximum size of a text file: nobody writes longer lists by hand. */
@@ -42,7 +42,7 @@ const NOTHING: BaseTexts = { kind: 'texts', read: { texts: {}, unread: {} } };
 /** Reads text files of the base branch from the checkout's objects, before anything else is done with it. Fetches nothing. */
 export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> {
   const { folder, paths, env } = question;
-  const isOnDisk = await mayHave(folder, paths);
+  const isOnDisk = await mayHavePaths(folder, paths);
   const workspace = await findWorkspace(folder, { env, log: { warning: () => undefined } });
   if ('why' in workspace) return NOTHING;
   const commit = await baseCommit(workspace, question);
