@@ -2,7 +2,7 @@ import { listenOnLoopback } from '../../src/isolation/listening.ts';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { openAgentLogin } from '../../src/wiring/agents/agent-settings.ts';
+import { createAgentLogin } from '../../src/wiring/agents/agent-settings.ts';
 import type { BrokerDoor, BrokerTimes } from './broker-process.ts';
 import { spread, type Row } from '../measure.ts';
 
@@ -18,7 +18,7 @@ export async function measureBroker(): Promise<readonly Row[]> {
   const child = fork(fileURLToPath(new URL('broker-process.ts', import.meta.url)));
   try {
     const [url] = (await once(child, 'message')) as [string];
-    const { broker } = await openAgentLogin(
+    const { broker } = await createAgentLogin(
       'claude',
       { ANTHROPIC_API_KEY: 'sk-ant-of-the-bench', ANTHROPIC_BASE_URL: url },
       { allowedTools: [], model: null, prices: {}, listen: listenOnLoopback },

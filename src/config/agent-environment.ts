@@ -154,8 +154,8 @@ function isCloud(environment: Environment, { switches }: ProviderVariables): boo
 export function loginProblems(environment: Environment, provider: ProviderVariables): readonly string[] {
   const { keys, keyForms } = provider;
   if (keys.length === 0 || isCloud(environment, provider)) return [];
-  const given = keys.filter((name) => valueOf(environment, name) !== '');
-  const problems = given.flatMap((name) => keyProblem(name, valueOf(environment, name), keyForms) ?? []);
+  const given = keys.filter((name) => trimmedVariable(environment, name) !== '');
+  const problems = given.flatMap((name) => keyProblem(name, trimmedVariable(environment, name), keyForms) ?? []);
   return given.length > 0 ? problems : [missingKey(environment, provider)];
 }
 
@@ -165,7 +165,7 @@ function keyProblem(name: string, value: string, forms: ProviderVariables['keyFo
   const form = forms.find(({ begin }) => value.startsWith(begin));
   return form === undefined || form.variable === name
     ? null
-    : `\`${name}\` holds ${form.what}, which the agent does not accept there. Pass it as \`${inputOf(form.variable)}\` (or \`${form.variable}\`) instead.`;
+    : `\`${name}\` holds ${form.what}, which the agent does not accept there. Pass it as \`${keyInputOf(form.variable)}\` (or \`${form.variable}\`) instead.`;
 }
 
 /** Returns the sentence about a login without any key; a key under another name is the common mistake. */
@@ -173,10 +173,10 @@ function missingKey(environment: Environment, provider: ProviderVariables): stri
   const { keyForms } = provider;
   const misnamed = misnamedKey(environment, provider);
   if (misnamed !== null) return misnamed;
-  const inputs = keyForms.map(({ variable }) => `\`${inputOf(variable)}\``);
+  const inputs = keyForms.map(({ variable }) => `\`${keyInputOf(variable)}\``);
   const [example = { variable: '' }] = keyForms;
   const empty = inputs.length === 1 ? 'is empty' : inputs.length === 2 ? 'are both empty' : 'are all empty';
-  return `There is no key for the agent: ${inputs.join(' and ')} ${empty}. Add a repository secret and pass it to the step, for example \`${inputOf(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
+  return `There is no key for the agent: ${inputs.join(' and ')} ${empty}. Add a repository secret and pass it to the step, for example \`${keyInputOf(example.variable)}: \${{ secrets.${example.variable} }}\`.`;
 }
 
 /** Returns what to do about a key under a name that the agent does not look for, or null if there is no such key. */
@@ -186,23 +186,23 @@ export function misnamedKey(environment: Environment, { keyForms, keys }: Provid
     .flatMap((name) => {
       const form = keyForms.find(
         ({ begin, misspelled }) =>
-          valueOf(environment, name).startsWith(begin) ||
-          (misspelled.includes(name) && valueOf(environment, name) !== ''),
+          trimmedVariable(environment, name).startsWith(begin) ||
+          (misspelled.includes(name) && trimmedVariable(environment, name) !== ''),
       );
       return form === undefined ? [] : [{ name, form }];
     });
   const [first] = misnamed;
   return first === undefined
     ? null
-    : `There is no key for the agent, but \`${first.name}\` seems to be one. Pass it as the input \`${inputOf(first.form.variable)}\` instead.`;
+    : `There is no key for the agent, but \`${first.name}\` seems to be one. Pass it as the input \`${keyInputOf(first.form.variable)}\` instead.`;
 }
 
 /** Returns the input of a variable, see KEY_INPUTS: `ANTHROPIC_API_KEY` → `anthropic-api-key`. */
-function inputOf(variable: string): string {
+function keyInputOf(variable: string): string {
   return variable.toLowerCase().replaceAll('_', '-');
 }
 
-function valueOf(environment: Environment, name: string): string {
+function trimmedVariable(environment: Environment, name: string): string {
   return (environment[name] ?? '').trim();
 }
 
@@ -212,7 +212,10 @@ function valueOf(environment: Environment, name: string): string {
  */
 export function providerKey(environment: Environment, provider: ProviderVariables): string | null {
   const ofCloud = isCloud(environment, provider) ? provider.lastingCloudKeys : [];
-  return [...ofCloud, ...provider.keys].map((name) => valueOf(environment, name)).find((value) => value !== '') ?? null;
+  return (
+    [...ofCloud, ...provider.keys].map((name) => trimmedVariable(environment, name)).find((value) => value !== '') ??
+    null
+  );
 }
 
 /**

@@ -193,7 +193,7 @@ export function chooseAgents(texts: AgentTexts): {
       ...(withoutPath
         ? [{ name: 'agent-path', why: 'is empty: the agent `command` is a program of yours, so give its path' }]
         : []),
-      ...order.flatMap((of) => versionProblem(of, texts)),
+      ...order.flatMap((of) => agentVersionProblem(of, texts)),
     ],
   };
 }
@@ -232,7 +232,7 @@ function problemsOf(field: keyof typeof INPUT, given: ForAgents, order: readonly
   ];
 }
 
-function versionProblem(of: AgentName, { version, path }: AgentTexts): readonly InputProblem[] {
+function agentVersionProblem(of: AgentName, { version, path }: AgentTexts): readonly InputProblem[] {
   if (of === 'command') return [];
   const text = valueFor(version, of);
   // No agent is installed if there is a path.

@@ -54,7 +54,7 @@ export function linesField() {
  * inside brackets belongs to the item.
  */
 export function listField() {
-  return z.string().transform((text) => text.split(/\r?\n/).flatMap(itemsOf));
+  return z.string().transform((text) => text.split(/\r?\n/).flatMap(splitListLine));
 }
 
 /** Creates a field for `true`, `false`, or the *Look at first* kinds that prevent auto-merge. */
@@ -187,7 +187,7 @@ function decimal({
 }
 
 /** Returns the items between the commas of a line; `Bash(git log -1, x)` and `{a,b}/**` stay whole. */
-function itemsOf(line: string): string[] {
+function splitListLine(line: string): string[] {
   const items: string[] = [];
   let depth = 0;
   let item = '';

@@ -19,7 +19,7 @@ import type { CliCommand } from '../cli/command.ts';
 /** The module is loaded by the commands that need it, so that the others start without git. */
 const open: OpenPlaces = async (checkout) => (await import('../wiring/lane-places.ts')).openPlaces(checkout);
 
-const openImport: OpenImport = async () => (await import('../wiring/import.ts')).openImport();
+const loadImport: OpenImport = async () => (await import('../wiring/import.ts')).openImport();
 
 const look: LookAtGitHub = async (checkout, see) =>
   (await import('../wiring/own-github.ts')).lookAtGitHub(checkout, see);
@@ -65,7 +65,7 @@ export const commandsOf = (packageRoot: URL): readonly CliCommand[] => [
       (await import('../git/home/committed.ts')).uncommittedIn(folder, { paths, env: process.env }),
   }),
   createAddCommand(findUnmerged),
-  createImportCommand(openImport, findUnmerged),
+  createImportCommand(loadImport, findUnmerged),
   ...createOrderCommands(open),
   createReplayCommand(async () => (await import('../agents/rules/shell-rules.ts')).kindOfDenialBy),
   createAnalyzeCommand(async (agent, now) =>

@@ -79,7 +79,7 @@ export function createGit(setup: GitSetup): Git {
     const slow = setTimeout(unblock, SLOW_MS);
     const timeoutMs =
       options.timeoutMs ?? (NETWORK_COMMANDS.has(commandOf(args)) ? NETWORK_TIMEOUT_MS : LOCAL_TIMEOUT_MS);
-    const program = { ...call(args, options.variables), input: inputOf(options.input), timeoutMs };
+    const program = { ...call(args, options.variables), input: encodeGitInput(options.input), timeoutMs };
     const { end, stdout, stderr } = await withNamedWait(`git ${commandOf(args)}`, () =>
       collectOutput(program, MAX_OUTPUT_BYTES),
     ).finally(() => {
@@ -311,7 +311,7 @@ function whyEnded(end: CollectedEnd, timeoutMs: number): string {
 }
 
 /** Returns the input as bytes; names that are not UTF-8 become their own bytes again. */
-function inputOf(input: GitOptions['input']): string | Buffer | Readable {
+function encodeGitInput(input: GitOptions['input']): string | Buffer | Readable {
   return typeof input === 'string' && !input.isWellFormed() ? encodeNames(input) : (input ?? '');
 }
 

@@ -274,7 +274,7 @@ function movedAway(headers: Headers): Response {
 type AccountMethods = Pick<Forge, 'account' | 'permissionOf'>;
 
 /** Creates lookups of accounts and of their permissions in the repository; each is requested once per run. */
-export function createAccounts({ ask }: Client): AccountMethods {
+export function createAccountLookups({ ask }: Client): AccountMethods {
   return {
     account: onceEach((login) =>
       ask({ doing: `look for the account ${login}`, needs: ['metadata: read'] }, async (octokit) => {

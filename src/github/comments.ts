@@ -32,7 +32,7 @@ export function createComments({ ask }: Client): CommentMethods {
 
   return {
     upsertComment(number, marker, text) {
-      const key = keyOf(number, marker);
+      const key = commentKeyOf(number, marker);
       return ask(
         { doing: `write the comment on #${String(number)}`, needs: ['issues: write'] },
         async (octokit, at) => {
@@ -53,7 +53,7 @@ export function createComments({ ask }: Client): CommentMethods {
     },
 
     async amendComment(number, marker, { body: text, writtenBefore, closing }) {
-      const key = keyOf(number, marker);
+      const key = commentKeyOf(number, marker);
       const current = known.get(key);
       const body = withMarker(closing ? SETTLED_MARKER : marker, text);
       if (current === undefined || current.writtenAt >= writtenBefore || sameText(current.body, body)) return;
@@ -94,10 +94,10 @@ export function createComments({ ask }: Client): CommentMethods {
         { doing: `settle the notifications on #${String(number)}`, needs: ['issues: write'] },
         async (octokit, at) => {
           for await (const page of ourPages(octokit, { ...at, issue_number: number })) {
-            const others = page.filter(({ body = '' }) => !needsIn(firstLine(body)).some(isOver));
+            const others = page.filter(({ body = '' }) => !needsIn(firstLineOfComment(body)).some(isOver));
             remember(known, number, others);
             const settled = page.flatMap((comment) => {
-              const asked = needsIn(firstLine(comment.body ?? ''));
+              const asked = needsIn(firstLineOfComment(comment.body ?? ''));
               return asked.some(isOver) ? [settledText(comment, { words, closing: asked.every(isOver) })] : [];
             });
             await rewrite(octokit, settled);
@@ -193,16 +193,16 @@ function unlessDeleted(error: unknown): undefined {
  * are never changed.
  */
 function isNotification({ body = '', ...comment }: FoundComment): boolean {
-  const first = firstLine(body);
+  const first = firstLineOfComment(body);
   return isOurs({ body, ...comment }) && (first.startsWith(NOTIFICATION_START) || first === SETTLED_MARKER);
 }
 
-function keyOf(number: number, marker: string): string {
+function commentKeyOf(number: number, marker: string): string {
   return `${String(number)} ${marker}`;
 }
 
 function withMarker(marker: string, text: string): string {
-  return fitBody(firstLine(text) === marker ? text : `${marker}\n${text}`);
+  return fitBody(firstLineOfComment(text) === marker ? text : `${marker}\n${text}`);
 }
 
 /**
@@ -228,7 +228,7 @@ async function find(
   if (read.has(issue.issue_number)) return null;
   for await (const ours of ourPages(octokit, issue)) {
     remember(known, issue.issue_number, ours);
-    const found = known.get(keyOf(issue.issue_number, marker));
+    const found = known.get(commentKeyOf(issue.issue_number, marker));
     if (found !== undefined) return found;
   }
   read.add(issue.issue_number);
@@ -248,7 +248,7 @@ async function* ourPages(
 
 function remember(known: Map<string, KnownComment>, number: number, comments: readonly ListedComment[]): void {
   for (const { id, node_id: nodeId, body = '', updated_at: writtenAt } of comments) {
-    const key = keyOf(number, firstLine(body));
+    const key = commentKeyOf(number, firstLineOfComment(body));
     if (!known.has(key)) known.set(key, { id, nodeId, body, writtenAt: Date.parse(writtenAt) });
   }
 }
@@ -288,7 +288,8 @@ type FoundComment = Pick<
 
 function isOurs({ body = '', user, author_association: association }: FoundComment): boolean {
   return (
-    isMarker(firstLine(body)) && (user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(association))
+    isMarker(firstLineOfComment(body)) &&
+    (user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(association))
   );
 }
 
@@ -296,7 +297,7 @@ function isMarker(line: string): boolean {
   return line.startsWith('<!-- ') && line.endsWith(' -->');
 }
 
-function firstLine(text: string): string {
+function firstLineOfComment(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? '';
 }
 

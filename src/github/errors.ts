@@ -38,7 +38,7 @@ export function explainError(error: unknown, purpose: RequestPurpose, situation:
         : null;
   if (explanation === null) return error;
   const [kind, message] = explanation;
-  const reason = refused === null ? 'unreachable' : reasonOf(refused);
+  const reason = refused === null ? 'unreachable' : refusalReasonOf(refused);
   const withoutToken = (text: string): string => text.replaceAll(situation.token, '***');
   return new UserError(kind, withoutToken(message), { reason: withoutToken(reason) });
 }
@@ -70,7 +70,7 @@ export function isInvalid(error: unknown, reason: RegExp): boolean {
  * Returns a text that is equal for all refusals with the same reason: each kind of write has its own words for a locked
  * conversation.
  */
-function reasonOf({ status, message }: Refusal): string {
+function refusalReasonOf({ status, message }: Refusal): string {
   if (status === 410 && !isAboutOneIssue(message)) return ISSUES_SWITCHED_OFF;
   return isLocked({ status, message }) ? 'locked' : `${String(status)} ${message}`;
 }

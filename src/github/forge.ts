@@ -4,7 +4,7 @@ import type { Dependency, Forge, ForgeAdapter } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import {
   type Client,
-  createAccounts,
+  createAccountLookups,
   createClient,
   type ForgeOptions,
   type Octokit,
@@ -13,9 +13,9 @@ import {
 } from './client.ts';
 import { createComments } from './comments.ts';
 import { isGoneError, statusOf } from './errors.ts';
-import { createFeedback } from './feedback/feedback.ts';
+import { createFeedbackMethods } from './feedback/feedback.ts';
 import { askAboutIssues, createHistories, type IssueQuestion } from './histories.ts';
-import { createIssues, createLabels, isOf, type KnownLabels, repositoryOfIssue } from './issues.ts';
+import { createIssues, createLabels, isOfRepository, type KnownLabels, repositoryOfIssue } from './issues.ts';
 import { createPullRequests } from './pull-requests.ts';
 import { readRepositorySettings } from './settings.ts';
 
@@ -55,7 +55,7 @@ export function createForge(options: ForgeOptions): ForgeAdapter {
   const known: KnownLabels = new Set();
   return {
     ...createIssues(client, { known, log }),
-    ...createAccounts(client),
+    ...createAccountLookups(client),
     ...createHistories(client),
     ...createDependencies(client, log),
     ...createLabels(client, { known }),
@@ -63,7 +63,7 @@ export function createForge(options: ForgeOptions): ForgeAdapter {
     ...createPullRequests(client, log),
     ...createCaches(client, options),
     ...createJobs(client),
-    ...createFeedback(client, options),
+    ...createFeedbackMethods(client, options),
     settings: (query) => readRepositorySettings(client, query),
     requests: client.requests,
   };
@@ -158,7 +158,7 @@ function toDependency(answer: IssueAnswer, at: RepositoryName): Dependency {
   return {
     number: answer.number,
     state: answer.state === 'open' ? 'open' : 'closed',
-    elsewhere: isOf(at, answer) ? null : repositoryOfIssue(answer),
+    elsewhere: isOfRepository(at, answer) ? null : repositoryOfIssue(answer),
   };
 }
 

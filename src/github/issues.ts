@@ -58,7 +58,7 @@ export function createIssues(
           break;
         }
         return found
-          .filter((answer) => isOf(at, answer))
+          .filter((answer) => isOfRepository(at, answer))
           .map(read)
           .filter(
             (issue) => !issue.isPullRequest && issue.labels.some((name) => name.toLowerCase() === label.toLowerCase()),
@@ -70,7 +70,7 @@ export function createIssues(
         try {
           const { data } = await octokit.rest.issues.get({ ...at, issue_number: number });
           // A transferred issue is found by a redirect, in its new repository.
-          return isOf(at, data) ? read(data) : null;
+          return isOfRepository(at, data) ? read(data) : null;
         } catch (error) {
           if (isGoneError(error)) return null;
           throw error;
@@ -80,7 +80,7 @@ export function createIssues(
 }
 
 /** True if an issue belongs to this repository. */
-export function isOf({ owner, repo }: RepositoryName, issue: Pick<IssueAnswer, 'repository_url'>): boolean {
+export function isOfRepository({ owner, repo }: RepositoryName, issue: Pick<IssueAnswer, 'repository_url'>): boolean {
   return repositoryOfIssue(issue).toLowerCase() === `${owner}/${repo}`.toLowerCase();
 }
 

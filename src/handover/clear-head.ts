@@ -38,7 +38,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   } catch (error) {
     // A pull request that was a draft as the run began cannot have been merged since, unless somebody was very fast.
     if (lane.pullRequest.draft) return { kind: 'clear', feedback };
-    return { kind: 'unknown', why: messageOf(error) };
+    return { kind: 'unknown', why: messageOfUnknown(error) };
   }
   if (standing === null) return { kind: 'clear', feedback };
   const hold = holdOf(standing);
@@ -73,7 +73,7 @@ async function freeHeldHead(
   try {
     await forge.freeHead(number, standing);
   } catch (error) {
-    return { kind: 'held', why: messageOf(error) };
+    return { kind: 'held', why: messageOfUnknown(error) };
   }
   log.warning(
     `Pull request #${String(number)} was approved or set to be merged while this run worked. It is a draft again, and auto-merge is off, so that the new commits are reviewed.`,
@@ -90,12 +90,12 @@ async function tryToMakeDraft({ forge, log }: HeadDeps, number: number): Promise
     await forge.makeDraft(number);
   } catch (error) {
     log.warning(
-      `Pull request #${String(number)} has unfinished work and could not be made a draft again: ${completeSentence(messageOf(error))}`,
+      `Pull request #${String(number)} has unfinished work and could not be made a draft again: ${completeSentence(messageOfUnknown(error))}`,
     );
   }
 }
 
 /** Returns the message of any error. When the head could not be looked at or freed, nothing is pushed. */
-function messageOf(error: unknown): string {
+function messageOfUnknown(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -177,7 +177,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
     .map((task) => ({ ...task, body: '', comments: [] }));
   const tasks = [...intake.tasks, ...found.filter(({ id }) => intake.tasks.every((known) => known.id !== id))];
   const ids = tasks.map(({ id }) => id);
-  const journal = entriesOf(work.journal);
+  const journal = parseJournalEntries(work.journal);
   if (journal === null || !journal.every(({ taskId, lane: of }) => ids.includes(taskId) && of === lane.id))
     return unusable('Its journal does not belong to this run.');
   if (policy.maxIterations > 0 && journal.length > policy.maxIterations)
@@ -308,7 +308,7 @@ function claimsAllDone(entry: JournalEntry | undefined, id: TaskId): boolean {
 }
 
 /** Parses the lines of the journal; null when a line is not an iteration, or their numbers are not 1, 2, 3 … */
-function entriesOf(lines: readonly string[]): readonly JournalEntry[] | null {
+function parseJournalEntries(lines: readonly string[]): readonly JournalEntry[] | null {
   const entries = lines.flatMap((line) => {
     const parsed = parseJournalLine(line);
     return parsed.kind === 'iteration' ? [parsed.entry] : [];

@@ -63,18 +63,18 @@ export function openOwnFolder(
   const theirs = folder.split('/').filter((part) => part !== '');
   for (const [index, part] of [...theirs, ...own].entries()) {
     path = join(path, part);
-    if (placeOf(path) === 'free') {
+    if (lookAtPlace(path) === 'free') {
       if (index < theirs.length) throw new Error(`${path} does not exist`);
       mkdirSync(path);
     }
     refuseOthers(path);
   }
-  if (hides && placeOf(join(path, '.gitignore')) === 'free')
+  if (hides && lookAtPlace(join(path, '.gitignore')) === 'free')
     writeFileSync(join(path, '.gitignore'), '*\n', { flag: 'wx' });
   /** Returns the path of a file; throws if something other than a file is in its place. */
   const fileOf = (name: string): string => {
     const file = join(path, name);
-    if (placeOf(file) === 'other') throw new Error(`${file} is a link, a folder or a pipe, so it is not written`);
+    if (lookAtPlace(file) === 'other') throw new Error(`${file} is a link, a folder or a pipe, so it is not written`);
     return file;
   };
   return {
@@ -118,7 +118,7 @@ export function checkOwnFolder(top: string, parts: readonly string[]): void {
   let path = realpathSync(top);
   for (const part of parts) {
     path = join(path, part);
-    if (placeOf(path) !== 'free') refuseOthers(path);
+    if (lookAtPlace(path) !== 'free') refuseOthers(path);
   }
 }
 
@@ -128,7 +128,7 @@ function refuseOthers(path: string): void {
   if (!stats.isDirectory()) throw new Error(`${path} is not a folder; put a folder in its place`);
 }
 
-function placeOf(path: string): Place {
+function lookAtPlace(path: string): Place {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return 'free';
   return stats.isFile() ? 'file' : 'other';

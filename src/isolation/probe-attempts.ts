@@ -40,7 +40,7 @@ export function tryToWriteIn(folder: string): Promise<AttemptResult> {
       return await opened(folder, constants.O_WRONLY | NAMELESS);
     } catch (error) {
       // The file system or the kernel does not support files without a name.
-      if (!['EOPNOTSUPP', 'EISDIR', 'EINVAL'].includes(codeOf(error))) throw error;
+      if (!['EOPNOTSUPP', 'EISDIR', 'EINVAL'].includes(attemptErrorCode(error))) throw error;
     }
     const path = join(folder, `.ralph-probe-${String(process.pid)}`);
     await opened(path, 'wx');
@@ -126,6 +126,6 @@ async function opened(
   }
 }
 
-function codeOf(error: unknown): string {
+function attemptErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

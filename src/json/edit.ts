@@ -46,7 +46,7 @@ export function keepChildren(text: string, container: JsonNode, keep: (child: Js
     children.slice(1).map((child, index) => [child, text.slice(endOf(children[index] ?? first), child.offset)]),
   );
   const pieces = kept.map(
-    (child, index) => (index === 0 ? leadOf(text, first) : (before.get(child) ?? '')) + rawOf(text, child),
+    (child, index) => (index === 0 ? leadOf(text, first) : (before.get(child) ?? '')) + rawNodeText(text, child),
   );
   return { offset, length: end - offset, text: pieces.join('') + text.slice(endOf(last), end) };
 }
@@ -90,7 +90,7 @@ export function layoutOfJson(text: string, container: JsonNode): JsonLayout {
   const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
   const [first] = container.children ?? [];
   if (first === undefined) return { lineEnd, indent: '  ', spaced: true };
-  const spaced = /":[ \t]|,[ \t]/.test(rawOf(text, container));
+  const spaced = /":[ \t]|,[ \t]/.test(rawNodeText(text, container));
   if (!/[\r\n]/.test(leadOf(text, first))) return { lineEnd, indent: null, spaced };
   const outer = indentAt(text, container.offset);
   const inner = indentAt(text, first.offset);
@@ -123,7 +123,7 @@ export function transplantText(
 }
 
 /** Returns a node as it is written. */
-export function rawOf(text: string, node: JsonNode): string {
+export function rawNodeText(text: string, node: JsonNode): string {
   return text.slice(node.offset, endOf(node));
 }
 

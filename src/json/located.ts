@@ -20,7 +20,7 @@ export function parseLocatedJson(text: string, texts: ReadonlyMap<number, string
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed') return parsed;
   const position = positionsIn(text);
-  const names = namesIn(parsed.root);
+  const names = locateNames(parsed.root);
   const notNames = names.filter(({ offset }) => texts.has(offset));
   if (notNames.length > 0)
     return {
@@ -45,7 +45,7 @@ interface Name {
   readonly isRepeated: boolean;
 }
 
-function namesIn(node: JsonNode): readonly Name[] {
+function locateNames(node: JsonNode): readonly Name[] {
   const known = new Set<string>();
   const own = membersOf(node).flatMap(({ children: [key] = [] }): readonly Name[] => {
     if (key === undefined) return [];
@@ -54,7 +54,7 @@ function namesIn(node: JsonNode): readonly Name[] {
     known.add(name);
     return [{ name, offset: key.offset, isRepeated }];
   });
-  return [...own, ...(node.children ?? []).flatMap(namesIn)];
+  return [...own, ...(node.children ?? []).flatMap(locateNames)];
 }
 
 /** Returns the tree with the strings at the offsets in `texts` replaced. */

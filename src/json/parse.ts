@@ -92,7 +92,7 @@ function problemsOf(text: string, errors: readonly ParseError[]): readonly JsonP
     const isCut = offset >= end || (code === 'UnexpectedEndOfString' && offset + length >= end);
     return {
       ...at(Math.min(offset, end)),
-      message: isCut ? 'the file ends in the middle of a value' : messageOf(code),
+      message: isCut ? 'the file ends in the middle of a value' : parseErrorMessage(code),
     };
   });
   return problems
@@ -100,7 +100,7 @@ function problemsOf(text: string, errors: readonly ParseError[]): readonly JsonP
     .slice(0, MAX_PROBLEMS);
 }
 
-function messageOf(code: string): string {
+function parseErrorMessage(code: string): string {
   return Object.hasOwn(messages, code) ? (messages[code] ?? code) : code;
 }
 

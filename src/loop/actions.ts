@@ -186,7 +186,9 @@ async function waitForLimit(
   const { clock, log, signal, ending, sleep } = deps;
   const waitedFrom = clock.now();
   const totalMs = outcome.resumeAt - waitedFrom;
-  log.info(`${reasonOf(outcome)}. Waiting until ${formatInstant(outcome.resumeAt)} (${leftInWords(totalMs)}) …`);
+  log.info(
+    `${describeLimitReached(outcome)}. Waiting until ${formatInstant(outcome.resumeAt)} (${leftInWords(totalMs)}) …`,
+  );
   await deps.showWait(work, outcome);
   const ended = AbortSignal.any([signal, ending]);
   const isBeside = deps.config.policy.maxWaitMs > 0;
@@ -249,7 +251,7 @@ async function askForMore(
   return { kind: 'over', policy, work: { ...work, state: { ...work.state, windows } } };
 }
 
-function reasonOf(outcome: Parked): string {
+function describeLimitReached(outcome: Parked): string {
   switch (outcome.reason) {
     case 'calls_per_hour':
       return 'The limit of calls per hour is reached';

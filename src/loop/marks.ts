@@ -3,7 +3,7 @@ import { type FileTask, PRD_ARCHIVE_PATH, taskFilePaths } from '../core/tasks/fi
 import type { PrdMark } from '../core/tasks/files/prd-marks.ts';
 import { type FileSource, isFileSource, type TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
-import { withEach } from '../core/tasks/queue.ts';
+import { withChangedTasks } from '../core/tasks/queue.ts';
 import { firstNames, completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
@@ -43,7 +43,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     if (made === null) return work;
     const { head, withheld } = await repository.commitTexts({
       texts: { [path]: made.text },
-      message: subjectOf(made.marked),
+      message: subjectOfMarks(made.marked),
       trailers: { 'Ralph-Run': deps.context.runId },
     });
     const marked: Work = { ...work, head, withheld: [...work.withheld, ...withheld] };
@@ -53,7 +53,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     // The changes that a later verification makes are measured against this snapshot.
     await repository.snapshot();
     const done = [...made.marked].filter(([, mark]) => mark === 'done').map(([id]) => id);
-    const tasks = withEach(work.state.tasks, done, (progress) => ({ ...progress, unmarked: undefined }));
+    const tasks = withChangedTasks(work.state.tasks, done, (progress) => ({ ...progress, unmarked: undefined }));
     return { ...marked, hasNewCommits: true, state: { ...work.state, tasks } };
   } catch (error) {
     log.warning(`The states of the prd's entries were not written back: ${completeSentence(textOf(error))}`);
@@ -62,7 +62,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
 }
 
 /** Renders `Mark US-1 as failed, US-2 and 3 more as done`, in words that no entry can choose. */
-function subjectOf(marked: ReadonlyMap<TaskId, PrdMark>): string {
+function subjectOfMarks(marked: ReadonlyMap<TaskId, PrdMark>): string {
   const words = { 'in-progress': 'in progress', failed: 'failed', done: 'done' } as const;
   const parts = (['done', 'failed', 'in-progress'] as const).flatMap((mark) => {
     const ids = [...marked].filter(([, given]) => given === mark).map(([id]) => id);

@@ -18,7 +18,7 @@ import { isSearchedUpward, movedText, searchedInside } from '../core/clean-clone
 import { oneLine, completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
-import { waysTo } from './trusted-programs.ts';
+import { pathWithAncestors } from './trusted-programs.ts';
 
 /** Paths that were restored to an earlier state, which `undo` takes back. */
 interface Restoration {
@@ -232,7 +232,11 @@ function isFolder(path: string): boolean {
 export async function rememberFoldersAbove({ trees, temporary, inUse }: Places): Promise<FoldersAbove> {
   const place = await realPathOf(trees);
   // The folder `trees` itself is left out: it contains only the clones.
-  const ways = { deciding: waysTo(dirname(place)), others: waysTo(await realPathOf(temporary)), inUse };
+  const ways = {
+    deciding: pathWithAncestors(dirname(place)),
+    others: pathWithAncestors(await realPathOf(temporary)),
+    inUse,
+  };
   const before = await survey(ways);
   return {
     restore: async () => {

@@ -49,7 +49,7 @@ export function passedOverProgram(
 ): { readonly path: string; readonly why: string } | null {
   const [path] = programsOnPath(name, environment);
   if (path === undefined || path === trustedProgram(name, environment)) return null;
-  const isAgents = isWithin(path, agentsFolders(environment));
+  const isAgents = isWithinFolders(path, agentsFolders(environment));
   return { path, why: isAgents ? 'agents may leave files in its folder' : 'whatever runs as you can replace it' };
 }
 
@@ -72,9 +72,11 @@ export function trustedEnvironment(environment: Environment): Record<string, str
 const SEARCHED_WITH = ['PATH', 'HOME', 'GITHUB_WORKSPACE', 'RUNNER_TEMP', 'TMPDIR'] as const;
 
 function find(name: string, environment: Environment): string | null {
-  const outside = programsOnPath(name, environment).filter((path) => !isWithin(path, agentsFolders(environment)));
+  const outside = programsOnPath(name, environment).filter(
+    (path) => !isWithinFolders(path, agentsFolders(environment)),
+  );
   const home = environment['HOME'] ?? '';
-  const elsewhere = outside.filter((path) => home === '' || home === '/' || !isWithin(path, [home]));
+  const elsewhere = outside.filter((path) => home === '' || home === '/' || !isWithinFolders(path, [home]));
   return elsewhere.find((path) => !isReplaceable(path)) ?? elsewhere[0] ?? outside[0] ?? null;
 }
 
@@ -91,7 +93,7 @@ function agentsFolders(environment: Environment): readonly string[] {
 }
 
 /** Returns true if a path is in one of these folders, by its name or by its real path. */
-function isWithin(path: string, folders: readonly string[]): boolean {
+function isWithinFolders(path: string, folders: readonly string[]): boolean {
   const below = (inner: string, outer: string): boolean => (inner + sep).startsWith(resolve(outer) + sep);
   return folders.some((folder) => below(resolve(path), folder) || below(realpathSync(path), folder));
 }
@@ -108,13 +110,13 @@ function isProgram(path: string): boolean {
 /** Returns true if this user can write to a path or to a folder on the way to it. */
 function isReplaceable(path: string): boolean {
   const ways = new Set([resolve(path), tryRealPath(path)]);
-  return [...ways].some((way) => waysTo(way).some(isWritable));
+  return [...ways].some((way) => pathWithAncestors(way).some(isWritable));
 }
 
 /** Returns a path and all folders above it, with the path first. */
-export function waysTo(path: string): readonly string[] {
+export function pathWithAncestors(path: string): readonly string[] {
   const above = dirname(path);
-  return above === path ? [path] : [path, ...waysTo(above)];
+  return above === path ? [path] : [path, ...pathWithAncestors(above)];
 }
 
 function isWritable(path: string): boolean {

@@ -122,7 +122,7 @@ async function postAll(
   for (const place of places) {
     // A run that is about to be killed must still have time to save its state.
     if (stepWithinMs !== null && clock.now() - begunAt > stepWithinMs) return;
-    const answered = await withinLimit(stepWithinMs, post(deps, place, now));
+    const answered = await withinLimit(stepWithinMs, postAnswer(deps, place, now));
     // GitHub is out of reach, or asks for a pause.
     if (answered.kind === 'refused' && !answered.isLasting) return;
     // A lasting refusal, as on a locked pull request, would be repeated tomorrow; the pull request's text has the
@@ -140,7 +140,7 @@ async function postAll(
   log.info(`answers: ${String(places.length - failures)} posted on #${String(now.number)}`);
 }
 
-async function post(
+async function postAnswer(
   { forge, context, redact }: PublishDeps,
   place: Place,
   now: PullRequestNow,

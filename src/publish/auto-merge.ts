@@ -1,5 +1,5 @@
 import { type AutoMerge, whyNotArmed } from '../core/train/auto-merge.ts';
-import { nextOf, type Train } from '../core/train/train.ts';
+import { findNextPull, type Train } from '../core/train/train.ts';
 import type { PublishDeps } from './deps.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { PublishDeps } from './deps.ts';
  */
 export async function armNext(deps: PublishDeps, train: Train): Promise<Train> {
   const { autoMerge: prevents, branchPrefix } = deps.config;
-  const next = nextOf(train);
+  const next = findNextPull(train);
   if (prevents === null || next?.obstacle !== null) return train;
   const { number, branch, head } = next;
   const ended = (autoMerge: AutoMerge): Train => ({ ...train, autoMerge });

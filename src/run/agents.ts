@@ -151,7 +151,7 @@ export async function connectStages(
   // The job that publishes has no journal of its own.
   const journal =
     config.handoff.phase === 'publish'
-      ? async () => textIn(await (await connect.handoff()).read('loop/journal.jsonl'))
+      ? async () => decodeText(await (await connect.handoff()).read('loop/journal.jsonl'))
       : () => Promise.resolve(readJournal());
   const begins: GateDeps['findStart'] = (lane) => findStart({ forge, ...lane });
   return {
@@ -164,7 +164,7 @@ export async function connectStages(
   };
 }
 
-function textIn(content: Uint8Array | null): string | null {
+function decodeText(content: Uint8Array | null): string | null {
   return content === null ? null : Buffer.from(content).toString();
 }
 

@@ -135,14 +135,14 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
       deps,
       'The record of this run is about a branch that this run cannot work on: the agent or another program on this machine changed it. Nothing more is published; processes that the agent left behind were ended.',
     );
-  return withinLimit(limits.publishMs, publishRecorded(deps, work)).catch((error: unknown) => ({
+  return withinLimit(limits.publishMs, publishRescued(deps, work)).catch((error: unknown) => ({
     report: unpublished(deps, trustedPartOf(work, knownTo(deps, null)), error),
     lane: untried,
   }));
 }
 
 /** Publishes as main does, through the same ports, which make the same inspections before a push. */
-async function publishRecorded(deps: RescueDeps, recorded: Work): Promise<Rescued> {
+async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued> {
   // The job that publishes has no agents, and the conversation that the loop handed over is not worth post's time.
   const exporters = deps.config.handoff.phase === 'publish' ? null : recordedExporters(deps.connect, recorded);
   const stages = await connectStages(deps, { exporters, stepWithinMs: deps.limits.stepMs });

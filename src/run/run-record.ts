@@ -48,7 +48,7 @@ export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): 
 /** Reads the run's record; null when it is not, byte for byte, one that main of this run wrote. */
 export function readRunRecord(folder: string, key: Buffer): RunRecord | null {
   try {
-    const content = readRegular(join(folder, FILE));
+    const content = readRecordFile(join(folder, FILE));
     const end = content.indexOf('\n');
     const text = content.slice(end + 1);
     const [found, made] = [Buffer.from(content.slice(0, Math.max(0, end))), Buffer.from(sealOf(text, key))];
@@ -65,7 +65,7 @@ function sealOf(text: string, key: Buffer): string {
 }
 
 /** Reads a regular file of a sensible size; throws for anything else, without waiting. */
-function readRegular(path: string): string {
+function readRecordFile(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(file);

@@ -8,7 +8,7 @@ import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
 import { recordedLookAt } from '../core/review/look-at.ts';
 import { trustedLedger, trustedState } from '../core/sharing/trusted-state.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
-import { progressOf, withEach } from '../core/tasks/queue.ts';
+import { progressOf, withChangedTasks } from '../core/tasks/queue.ts';
 import type { Work } from '../handover/intake.ts';
 import type { RestoredState } from '../ports/state.ts';
 
@@ -76,7 +76,7 @@ export function trustedPartOf(work: Work, known: Known): Work {
         : null,
     stateBefore: {
       ...work.stateBefore,
-      tasks: withEach(work.stateBefore.tasks, Object.keys(work.stateBefore.tasks), (known, id) => ({
+      tasks: withChangedTasks(work.stateBefore.tasks, Object.keys(work.stateBefore.tasks), (known, id) => ({
         ...known,
         approval: progressOf(stored.tasks, id).approval,
       })),

@@ -46,12 +46,12 @@ function contentsOf(folder: string): Map<string, Content | null> {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) continue;
     const path = join(entry.parentPath, entry.name);
-    found.set(relative(folder, path), contentOf(path));
+    found.set(relative(folder, path), readActionFile(path));
   }
   return found;
 }
 
-function contentOf(path: string): Content | null {
+function readActionFile(path: string): Content | null {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {

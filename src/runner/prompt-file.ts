@@ -39,7 +39,7 @@ interface PromptPlaces {
 export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | 'warning'>): Promise<UserPrompt> {
   const pipelines = await pipelineTexts(places);
   const [prompt, setup, instructions, specifications] = await Promise.all([
-    readText(places, log),
+    readPromptText(places, log),
     readSetup(places, Object.values(pipelines)),
     present(places, INSTRUCTION_PLACES),
     present(places, SPECIFICATION_PLACES),
@@ -55,13 +55,13 @@ export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | '
   return { ...prompt, setup, instructions, specifications, lockTools, signals };
 }
 
-async function readText(
+async function readPromptText(
   places: PromptPlaces,
   log: Pick<Log, 'info' | 'warning'>,
 ): Promise<Pick<UserPrompt, 'text' | 'path'>> {
   const { folder, promptFile, actionFolder } = places;
   for (const path of promptPlaces(promptFile, await present(places, ROOT_LOOP))) {
-    const text = await textOf(places, path);
+    const text = await readPromptFile(places, path);
     if (text !== null && text.trim() !== '') {
       log.info(`prompt: ${fromRoot(folder, path)}`);
       return { text, path };
@@ -81,7 +81,9 @@ async function readText(
 
 /** Returns the files that may hold a pipeline, by path. */
 async function pipelineTexts(places: PromptPlaces): Promise<Readonly<Record<string, string>>> {
-  const texts = await Promise.all(PIPELINE_FILES.map(async (path) => [path, await textOf(places, path)] as const));
+  const texts = await Promise.all(
+    PIPELINE_FILES.map(async (path) => [path, await readPromptFile(places, path)] as const),
+  );
   return Object.fromEntries(texts.flatMap(([path, text]) => (text === null ? [] : [[path, text]])));
 }
 
@@ -108,13 +110,13 @@ async function readLockTools(
 
 /** Reads the set-up prompt; null when there is none, the set-up was done before, or a pipeline runs it as a step of its own. */
 async function readSetup(places: PromptPlaces, pipelines: readonly string[]): Promise<string | null> {
-  const text = await textOf(places, SETUP_PROMPT_PATH);
+  const text = await readPromptFile(places, SETUP_PROMPT_PATH);
   if (text === null || text.trim() === '') return null;
   if ((await present(places, [SETUP_MARKER_PATH])).length > 0) return null;
   return pipelines.some((pipeline) => pipeline.includes(SETUP_PROMPT_PATH)) ? null : text;
 }
 
-function textOf({ workspace, folder }: PromptPlaces, path: string): Promise<string | null> {
+function readPromptFile({ workspace, folder }: PromptPlaces, path: string): Promise<string | null> {
   return readWorkspaceFile(workspace, fromRoot(folder, path), MAX_PROMPT_BYTES);
 }
 

@@ -27,7 +27,7 @@ export async function readWorkspaceFile(workspace: string, path: string, maxByte
     const real = await realpath(join(root, path));
     const inside = relative(root, real);
     if (inside.startsWith('..') || isAbsolute(inside)) return null;
-    const read = await readRegular(real, (size) => Math.min(size, maxBytes));
+    const read = await readEndOfFile(real, (size) => Math.min(size, maxBytes));
     return read === null ? null : read.toString('utf8');
   } catch {
     // An unreadable file or a loop of links counts as an absent file for the prompt.
@@ -46,7 +46,7 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
   async function textOf(path: string): Promise<string | null> {
     try {
       const full = await fullPathOf(path);
-      const content = await readRegular(full, (size) => (size > MAX_TEXT_BYTES ? null : size));
+      const content = await readEndOfFile(full, (size) => (size > MAX_TEXT_BYTES ? null : size));
       return content === null || content.includes(0) ? null : content.toString('utf8');
     } catch {
       return null;
@@ -114,7 +114,7 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
 }
 
 /** Reads the end of a regular file: `lengthOf` returns the number of bytes for its size, or null to read nothing. Returns null when there is no such file. */
-async function readRegular(path: string, lengthOf: (size: number) => number | null): Promise<Buffer | null> {
+async function readEndOfFile(path: string, lengthOf: (size: number) => number | null): Promise<Buffer | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = await file.stat();
@@ -134,11 +134,11 @@ export function createRunnerFiles(
 ): RunnerFiles {
   const files = NAMES.flatMap((name) => {
     const path = environment[name] ?? '';
-    return path === '' ? [] : [{ name, path, ours: contentOf(path) }];
+    return path === '' ? [] : [{ name, path, ours: readWholeFile(path) }];
   });
 
   function putBack(): readonly string[] {
-    const foreign = files.filter(({ path, ours }) => !isSame(contentOf(path), ours));
+    const foreign = files.filter(({ path, ours }) => !isSame(readWholeFile(path), ours));
     for (const { name, path, ours } of foreign) {
       replace(path, ours);
       onForeign(name);
@@ -153,14 +153,14 @@ export function createRunnerFiles(
       try {
         act();
       } finally {
-        for (const file of files) file.ours = contentOf(file.path);
+        for (const file of files) file.ours = readWholeFile(file.path);
       }
     },
   };
 }
 
 /** Reads a regular file of a sensible size without waiting; null when there is none. */
-function contentOf(path: string): Buffer | null {
+function readWholeFile(path: string): Buffer | null {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {

@@ -118,13 +118,13 @@ function watchTraffic(onExchange: (exchange: Exchange) => void): void {
       onExchange(
         end.kind === 'cut'
           ? { kind: 'cut', step, code: end.code }
-          : { kind: 'answered', step, status, body: parseObject(end.text) },
+          : { kind: 'answered', step, status, body: parseMessageObject(end.text) },
       );
     });
   });
   subscribe('http.client.request.error', (message) => {
     const { request, error } = message as { request: ClientRequest; error: Error };
-    onExchange({ kind: 'cut', step: stepOf(request), code: codeOf(error) });
+    onExchange({ kind: 'cut', step: stepOf(request), code: cacheErrorCode(error) });
   });
 }
 
@@ -187,19 +187,19 @@ function overhear(response: IncomingMessage, onEnd: (end: ResponseEnd) => void):
     }
     if (event === 'end')
       onEnd({ kind: 'complete', text: bytes <= MAX_BODY_BYTES ? Buffer.concat(chunks).toString('utf8') : '' });
-    if (event === 'error') onEnd({ kind: 'cut', code: codeOf(value) });
+    if (event === 'error') onEnd({ kind: 'cut', code: cacheErrorCode(value) });
     return emit(event, ...values);
   };
 }
 
-function parseObject(text: string): Readonly<Record<string, unknown>> | null {
+function parseMessageObject(text: string): Readonly<Record<string, unknown>> | null {
   const value = tryJson(text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : null;
 }
 
-function codeOf(error: unknown): string {
+function cacheErrorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : 'connection closed';
 }

@@ -73,7 +73,7 @@ export function createGenerationFiles({
 
   async function names(): Promise<readonly string[]> {
     check();
-    const found = (await entriesOf(folder)).flatMap((entry) => FILE_NAME.exec(entry.name)?.[1] ?? []);
+    const found = (await readFolderEntries(folder)).flatMap((entry) => FILE_NAME.exec(entry.name)?.[1] ?? []);
     return [...new Set(found)];
   }
 
@@ -85,7 +85,7 @@ export function createGenerationFiles({
     try {
       return await writeNewest(name, expected, Buffer.from(text));
     } catch (error) {
-      return { kind: forbids.has(codeOf(error)) ? 'refused' : 'unavailable', why: describe(error, folder) };
+      return { kind: forbids.has(fileErrorCode(error)) ? 'refused' : 'unavailable', why: describe(error, folder) };
     }
   }
 
@@ -102,7 +102,7 @@ export function createGenerationFiles({
     }
     await syncFolder(folder);
     await tidy(name);
-    return { kind: 'written', head: headOf(generation, content) };
+    return { kind: 'written', head: generationHeadOf(generation, content) };
   }
 
   async function newest(name: string): Promise<Stored | null> {
@@ -110,15 +110,25 @@ export function createGenerationFiles({
     for (let looked = 0; looked < MAX_LOOKS; looked += 1) {
       const [generation, previous] = await generationsOf(name);
       if (generation === undefined) return null;
-      const top = await contentOf(fileOf(name, generation));
+      const top = await readGeneration(fileOf(name, generation));
       if (top.kind === 'gone') continue;
       if (top.kind === 'complete')
-        return { generation, head: headOf(generation, top.content), text: top.content.toString(), damagedAt: null };
+        return {
+          generation,
+          head: generationHeadOf(generation, top.content),
+          text: top.content.toString(),
+          damagedAt: null,
+        };
       // The newest generation is damaged, so the one before is the best that is left. The number stays, so that the
       // next write goes above both.
-      const before = previous === undefined ? null : await contentOf(fileOf(name, previous));
+      const before = previous === undefined ? null : await readGeneration(fileOf(name, previous));
       const content = before?.kind === 'complete' ? before.content : Buffer.alloc(0);
-      return { generation, head: headOf(generation, content), text: content.toString(), damagedAt: top.modifiedAt };
+      return {
+        generation,
+        head: generationHeadOf(generation, content),
+        text: content.toString(),
+        damagedAt: top.modifiedAt,
+      };
     }
     throw new Error(`${folder} changed ${MAX_LOOKS} times while it was read`);
   }
@@ -135,7 +145,7 @@ export function createGenerationFiles({
   async function generationsOf(name: string): Promise<readonly number[]> {
     const generations: number[] = [];
     check();
-    for (const entry of await entriesOf(folder)) {
+    for (const entry of await readFolderEntries(folder)) {
       const [, text, generation] = FILE_NAME.exec(entry.name) ?? [];
       if (text !== name) continue;
       if (!entry.isFile()) throw new Error(`${join(folder, entry.name)} is not a plain file; remove it`);
@@ -150,12 +160,12 @@ export function createGenerationFiles({
     try {
       await writeNew(temporary, content);
       await link(temporary, file).catch((error: unknown) => {
-        if (!withoutLinks.has(codeOf(error))) throw error;
+        if (!withoutLinks.has(fileErrorCode(error))) throw error;
         return writeNew(file, content);
       });
       return true;
     } catch (error) {
-      if (codeOf(error) === 'EEXIST') return false;
+      if (fileErrorCode(error) === 'EEXIST') return false;
       throw error;
     } finally {
       await rm(temporary, { force: true });
@@ -179,7 +189,7 @@ export function createGenerationFiles({
     try {
       for (const generation of (await generationsOf(name)).slice(KEPT))
         await rm(fileOf(name, generation), { force: true });
-      for (const { name: file } of await entriesOf(folder)) {
+      for (const { name: file } of await readFolderEntries(folder)) {
         if (TEMPORARY.test(file) && (await lstat(join(folder, file))).mtimeMs < now() - WRITING_MS)
           await rm(join(folder, file), { force: true });
       }
@@ -192,7 +202,7 @@ export function createGenerationFiles({
     check();
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, '.gitignore'), '*\n', { flag: 'wx' }).catch((error: unknown) => {
-      if (codeOf(error) !== 'EEXIST') throw error;
+      if (fileErrorCode(error) !== 'EEXIST') throw error;
     });
   }
 
@@ -219,16 +229,16 @@ const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSU
  * Returns the head of a generation. Its hash distinguishes two texts with the same number, which exist if somebody
  * removed files.
  */
-function headOf(generation: number, content: Buffer): Head {
+function generationHeadOf(generation: number, content: Buffer): Head {
   return `${generation}-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`;
 }
 
-async function entriesOf(folder: string) {
+async function readFolderEntries(folder: string) {
   try {
     if ((await lstat(folder)).isSymbolicLink()) throw new Error(`${folder} is a link; put a folder in its place`);
     return await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
+    if (fileErrorCode(error) === 'ENOENT') return [];
     throw error;
   }
 }
@@ -238,7 +248,7 @@ type Content =
   | { readonly kind: 'damaged'; readonly modifiedAt: number }
   | { readonly kind: 'gone' };
 
-async function contentOf(file: string): Promise<Content> {
+async function readGeneration(file: string): Promise<Content> {
   try {
     // Since the look at the folder the file may have become a link or a pipe, which are neither followed nor waited
     // for.
@@ -247,7 +257,7 @@ async function contentOf(file: string): Promise<Content> {
     if (size === 0 || size > MAX_BYTES) return { kind: 'damaged', modifiedAt: mtimeMs };
     return { kind: 'complete', content: await handle.readFile() };
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return { kind: 'gone' };
+    if (fileErrorCode(error) === 'ENOENT') return { kind: 'gone' };
     throw error;
   }
 }
@@ -271,7 +281,7 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.sync();
 }
 
-function codeOf(error: unknown): string {
+function fileErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
@@ -287,7 +297,7 @@ const causes: Readonly<Record<string, string>> = {
 };
 
 function describe(error: unknown, folder: string): string {
-  const cause = causes[codeOf(error)];
+  const cause = causes[fileErrorCode(error)];
   if (cause !== undefined) return `${folder}: ${cause}`;
   return textOf(error);
 }

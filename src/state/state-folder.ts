@@ -50,7 +50,7 @@ export async function writeStateFolder(target: string, copy: PartialCopy, sign: 
  */
 export async function readStateFolder(source: string, sign: Sign): Promise<ReadCopy> {
   try {
-    const contents = await readFiles(source, MAX_FOLDER_BYTES);
+    const contents = await readStateFiles(source, MAX_FOLDER_BYTES);
     const manifest = parseManifest(contents.get(MANIFEST_NAME));
     contents.delete(MANIFEST_NAME);
     if (manifest === null) return { kind: 'refused', why: 'its manifest is missing or unreadable' };
@@ -92,7 +92,7 @@ const MAX_FILES = 200;
  * Reads all files below `root` by their `/` path; throws if there is anything but plain files with plain names, or too
  * much.
  */
-async function readFiles(root: string, maxBytes: number): Promise<Map<string, Buffer>> {
+async function readStateFiles(root: string, maxBytes: number): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>();
   let bytes = 0;
   const visit = async (folder: string): Promise<void> => {

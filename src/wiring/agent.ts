@@ -23,7 +23,7 @@ import {
   checkRules,
   checkStepRules,
   openServerHosts,
-  openAgentLogin,
+  createAgentLogin,
   restrictToCapabilities,
 } from './agents/agent-settings.ts';
 import type { Isolation } from './isolation/isolation.ts';
@@ -64,7 +64,7 @@ export async function createAgent(
     installEnvironment: login.environment,
     broker: login.broker,
     agentSandbox,
-    ...foldersOf(world, name, agentSandbox),
+    ...agentFoldersOf(world, name, agentSandbox),
     checkoutFolder: join(world.context.workspace, config.workingDirectory),
     runTag: world.runTag,
     log: world.log,
@@ -85,7 +85,7 @@ export async function argumentsOf(
   const { args } = await cli.prepare(
     { ...call, environment: {} },
     {
-      ...foldersOf(world, name, null),
+      ...agentFoldersOf(world, name, null),
       run: () => Promise.resolve({ end: { kind: 'cancelled' }, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) }),
     },
   );
@@ -93,9 +93,9 @@ export async function argumentsOf(
 }
 
 /** Returns the folders in which an agent works and keeps its own files. */
-function foldersOf(world: World, name: AgentName, agentSandbox: Isolation['agentSandbox']): Omit<CliPlace, 'run'> {
+function agentFoldersOf(world: World, name: AgentName, agentSandbox: Isolation['agentSandbox']): Omit<CliPlace, 'run'> {
   const { config, runFolder } = world;
-  const tree = treeOf(world, agentSandbox);
+  const tree = treeFolderOf(world, agentSandbox);
   const root = agentSandbox?.seenAt(tree) ?? tree;
   return {
     workFolder: join(root, config.workingDirectory),
@@ -118,7 +118,7 @@ function configFolderOf(
 }
 
 /** Returns the tree that the agent works in. */
-function treeOf(world: World, agentSandbox: Isolation['agentSandbox']): string {
+function treeFolderOf(world: World, agentSandbox: Isolation['agentSandbox']): string {
   return treeFolder('work', { top: world.context.workspace, workFolder: gitFolder(world), agentSandbox });
 }
 
@@ -128,7 +128,7 @@ function movePathsInto(
   agentSandbox: Isolation['agentSandbox'],
   environment: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const tree = treeOf(world, agentSandbox);
+  const tree = treeFolderOf(world, agentSandbox);
   return movedEnvironment(environment, world.context.workspace, agentSandbox?.seenAt(tree) ?? tree);
 }
 
@@ -142,7 +142,7 @@ export async function openLogin(
   const { config, environment } = world;
   const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
   const { allowedTools, maxCostUsd, maxCostUsdPerDay } = config.policy;
-  const login = await openAgentLogin(name, given, {
+  const login = await createAgentLogin(name, given, {
     allowedTools,
     model,
     prices: config.prices,
@@ -203,7 +203,7 @@ async function shellOf(world: World, { agentSandbox, environmentFor }: Isolation
   bash();
   return {
     bash,
-    workFolder: treeOf(world, agentSandbox),
+    workFolder: treeFolderOf(world, agentSandbox),
     folder: world.config.workingDirectory,
     environment: movePathsInto(world, agentSandbox, environmentFor(world.variables)),
     agentSandbox,

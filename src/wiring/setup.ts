@@ -17,7 +17,7 @@ import { originOf } from './own-package.ts';
 export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
   const isAnswered = process.stdin.isTTY && process.stdout.isTTY;
   return {
-    openCheckout,
+    openCheckout: openSetupCheckout,
     packageFile: (path) => readFile(new URL(path, packageRoot), 'utf8'),
     digest: (text) => createHash('sha256').update(text).digest('hex'),
     home: async () => (await originOf(packageRoot))?.repository ?? (await cloneHome(packageRoot)),
@@ -38,7 +38,7 @@ export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
   };
 }
 
-const openCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
+const openSetupCheckout: SetupWorld['openCheckout'] = async ({ folder, remote }) => {
   try {
     const { top, git: whole } = await findCheckout(folder, process.env);
     const name = remote ?? 'origin';

@@ -9,7 +9,7 @@ import { installCli } from '../../src/agents/cli/install.ts';
 import type { McpServer } from '../../src/core/mcp/values.ts';
 import { listenOnLoopback } from '../../src/isolation/listening.ts';
 import type { Agent, AgentCall, AgentRun } from '../../src/ports/agent.ts';
-import { type ADAPTERS, openAgentLogin } from '../../src/wiring/agents/agent-settings.ts';
+import { type ADAPTERS, createAgentLogin } from '../../src/wiring/agents/agent-settings.ts';
 import {
   callOf,
   createMachine,
@@ -98,7 +98,7 @@ async function createAgentOn(
 ): Promise<AgentUnderTest> {
   const environment = { ...machine.environment, ...subject.environment(url), ...given.environment?.(url) };
   const allowedTools = given.allowedTools ?? WORK;
-  const login = await openAgentLogin(subject.name, environment, {
+  const login = await createAgentLogin(subject.name, environment, {
     allowedTools,
     model: null,
     listen: listenOnLoopback,

@@ -10,7 +10,7 @@ import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import { agentSandboxEnvironment } from '../../src/core/isolation/environment.ts';
 import { openAgentSandbox } from '../../src/isolation/namespaces/open-sandbox.ts';
 import { collectOutput } from '../../src/processes/collect-output.ts';
-import { ADAPTERS, openAgentLogin } from '../../src/wiring/agents/agent-settings.ts';
+import { ADAPTERS, createAgentLogin } from '../../src/wiring/agents/agent-settings.ts';
 import { callOf, createMemoryLog } from '../integration/agents/agent-fixture.ts';
 
 // A runner's process, of root or of a user with sudo, that lets a real CLI work in two sandboxes, one after the other.
@@ -89,7 +89,7 @@ async function openPlace(nth: number, calls: SandboxPlay['calls']) {
     ...{ GIT_COMMITTER_NAME: 'Agent', GIT_COMMITTER_EMAIL: 'agent@example.com' },
     ...(Object.fromEntries(own) as Record<string, string>),
   };
-  const login = await openAgentLogin(play.name, given, {
+  const login = await createAgentLogin(play.name, given, {
     allowedTools,
     model: null,
     prices: {},

@@ -110,6 +110,19 @@ test('every exported name of src/ has two words or a capital, except those that 
   expect(short).toEqual(['main', 'post', 'cli'].map((name) => [name, ['entries/action.ts']]));
 });
 
+test('no function of src/ that is not exported has the name that another file exports', () => {
+  const exporters = exportersIn('src');
+  const shared = [...textsIn('src')].flatMap(([file, text]) =>
+    [...text.matchAll(/^(?:async )?(?:function\*? (\w+)|const (\w+)\b[^=]*= (?:async )?(?:\(|\w+ =>))/gm)].flatMap(
+      ([, declared, assigned = '']) => {
+        const name = declared ?? assigned;
+        return (exporters.get(name) ?? []).some((exporter) => exporter !== file) ? [`${file}: ${name}`] : [];
+      },
+    ),
+  );
+  expect(shared).toEqual([]);
+});
+
 test('every exported function of src/ has a comment', () => {
   const silent = [...textsIn('src')].flatMap(([file, text]) =>
     [...text.matchAll(/(?<!\*\/\n)^export (?:async )?function\*? (\w+)/gm)].map(([, name]) => `${file}: ${name}`),

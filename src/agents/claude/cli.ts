@@ -12,7 +12,7 @@ import type {
   ExportedSession,
   SessionPlace,
 } from '../cli/cli.ts';
-import { exportLines, leftBehind, mayBeSession, placeFile, realPathOfFolder } from '../cli/jsonl-session.ts';
+import { exportLines, leftBehind, hasSessionSize, placeFile, realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { asArray, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
@@ -62,7 +62,7 @@ export const claudeCli: AgentCli = {
       args: claudeArguments({ ...call, extraArgs: [...claudeMcpServers(servers), ...extraArgs], alsoFolder }),
       environment: claudeEnvironment(environment, configFolder),
       files: {},
-      openReader,
+      openReader: openStreamReader,
       complete: (transcript) => Promise.resolve(transcript),
     }),
   judgeStall: ({ text, status, cause, now }) => {
@@ -71,7 +71,7 @@ export const claudeCli: AgentCli = {
   },
 };
 
-function openReader({ now, hear }: CallListener): CallReader {
+function openStreamReader({ now, hear }: CallListener): CallReader {
   const reader = createOutputReader({
     now,
     onEvent: (event) => {
@@ -208,7 +208,7 @@ async function importClaudeSession(
   folders: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
-  if (!isClaudeSession(id) || !mayBeSession(content)) return false;
+  if (!isClaudeSession(id) || !hasSessionSize(content)) return false;
   await placeFile(folders.configFolder, await transcriptFolders(folders), { name: `${id}.jsonl`, content });
   return true;
 }

@@ -46,7 +46,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
     },
     kindOfDenial: cli.kindOfDenial,
     coAuthor: cli.coAuthor,
-    exportSession: (id) => asOwner(() => keepSession(cli, options, id)),
+    exportSession: (id) => asOwner(() => exportAgentSession(cli, options, id)),
     // The agent owns the folder, and whatever it put there may make the import fail.
     importSession: (id, content) =>
       asOwner(() => cli.sessions.import({ configFolder, workFolder }, { id, content }).catch(() => false)),
@@ -89,7 +89,7 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 /** Exports the session, and logs which part of it is not kept. */
-async function keepSession(
+async function exportAgentSession(
   { sessions }: AgentCli,
   { configFolder, workFolder, redact, holdsSecret, log }: AgentOptions,
   id: string,

@@ -243,7 +243,7 @@ function withoutResult(
 ): Transcript {
   const { agentError, finished } = transcript;
   if (wrote && (agentError !== null || finished)) return transcript;
-  const words = lastWords(complaint);
+  const words = lastComplaintLine(complaint);
   // If we ended the call, its end says why there is no result.
   const own =
     words !== '' || end.kind !== 'exited' ? words : `it ended without a result (exit code ${String(end.code)})`;
@@ -255,7 +255,7 @@ function withoutResult(
 }
 
 /** Returns the last meaningful line: neither a frame of a stack trace, nor what a runtime adds below it. */
-function lastWords(complaint: string): string {
+function lastComplaintLine(complaint: string): string {
   const lines = complaint.split('\n').map((line) => line.trim());
   const lastReadable = lines.findLast((line) => /[a-z]{3}/i.test(line) && !STACK_TRACE_LINE.test(line));
   return logLine(lastReadable ?? lines.at(-1) ?? '', 500);

@@ -22,13 +22,13 @@ export function openDialectReader(
     now,
     tokensBefore,
     onEvent: (event) => {
-      hear(callEventOf(event));
+      hear(describeCallEvent(event));
     },
   });
   // Some CLIs report retries only here.
   const errors = createLines((line) => {
     const retry = dialect.parseText(line);
-    if (retry !== null) hear(callEventOf(retry));
+    if (retry !== null) hear(describeCallEvent(retry));
   });
   return { push: reader.push, pushError: errors, end: () => reader.end() };
 }
@@ -42,7 +42,7 @@ export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
   };
 }
 
-function callEventOf(event: AgentEvent): CallEvent {
+function describeCallEvent(event: AgentEvent): CallEvent {
   const line = logLine(describe(event), MAX_LINE);
   if (event.kind === 'end') return { kind: 'result', line };
   if (event.kind === 'servers') return { kind: 'servers', line: '', failed: event.failed };

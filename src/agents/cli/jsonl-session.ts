@@ -44,7 +44,7 @@ export function leftBehind(why: string): ExportedSession {
 }
 
 /** True if the size is possible for a transcript. */
-export function mayBeSession(content: Uint8Array): boolean {
+export function hasSessionSize(content: Uint8Array): boolean {
   return content.length > 0 && content.length <= MAX_SESSION_BYTES;
 }
 
@@ -86,7 +86,7 @@ async function readTail(
   const buffer = Buffer.alloc(isCut ? MAX_SESSION_BYTES - first.length + 1 : size);
   const { bytesRead } = await file.read(buffer, 0, buffer.length, size - buffer.length);
   const bytes = buffer.subarray(0, bytesRead);
-  return { first, bytes: isCut ? bytes.subarray(endOfLine(bytes, 0) + 1) : bytes, isCut };
+  return { first, bytes: isCut ? bytes.subarray(lineBreakIndex(bytes, 0) + 1) : bytes, isCut };
 }
 
 async function readFirst(file: FileHandle): Promise<Buffer> {
@@ -130,14 +130,14 @@ function keepLines(
 /** Yields lines one by one: together, they would take several times the memory as text. */
 function* linesOf(bytes: Buffer): Generator<string> {
   for (let start = 0; start < bytes.length;) {
-    const end = endOfLine(bytes, start);
+    const end = lineBreakIndex(bytes, start);
     yield bytes.toString('utf8', start, end);
     start = end + 1;
   }
 }
 
 /** Returns the index of the line's break; the last line may have none. */
-function endOfLine(bytes: Buffer, start: number): number {
+function lineBreakIndex(bytes: Buffer, start: number): number {
   const end = bytes.indexOf('\n', start);
   return end < 0 ? bytes.length : end;
 }

@@ -19,7 +19,7 @@ import {
   keepOnly,
   leftBehind,
   listPlainFiles,
-  mayBeSession,
+  hasSessionSize,
   placeFile,
   type SessionForm,
 } from '../cli/jsonl-session.ts';
@@ -175,7 +175,7 @@ async function importCodexSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
-  if (!UUID.test(id) || !mayBeSession(content)) return false;
+  if (!UUID.test(id) || !hasSessionSize(content)) return false;
   // A second rollout of the same session could be found instead.
   for (const path of await rolloutsOf(configFolder, id)) await rm(join(configFolder, ...path), { force: true });
   await placeFile(configFolder, IMPORTED, { name: `rollout-${IMPORTED_AT}-${id}.jsonl`, content });

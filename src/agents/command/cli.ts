@@ -31,13 +31,13 @@ export const commandCli: AgentCli = {
       args: extraArgs,
       environment,
       files: {},
-      openReader,
+      openReader: openPlainReader,
       complete: (transcript) => Promise.resolve(transcript),
     }),
   judgeStall: ({ text }) => ({ agentError: { kind: 'server', text }, usageLimit: null }),
 };
 
-function openReader({ hear }: CallListener): CallReader {
+function openPlainReader({ hear }: CallListener): CallReader {
   const [message, complaint] = [createTail(MAX_MESSAGE_BYTES), createTail(MAX_COMPLAINT_BYTES)];
   return {
     push: (chunk) => {

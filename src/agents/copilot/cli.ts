@@ -4,9 +4,16 @@ import { join } from 'node:path';
 import type { MappedServers, McpServer } from '../../core/mcp/values.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
-import { exportLines, foldLines, leftBehind, mayBeSession, placeFile, type SessionForm } from '../cli/jsonl-session.ts';
+import {
+  exportLines,
+  foldLines,
+  leftBehind,
+  hasSessionSize,
+  placeFile,
+  type SessionForm,
+} from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
-import { timeOf } from '../reading/capped-bytes.ts';
+import { currentInstant } from '../reading/capped-bytes.ts';
 import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
 import { copilotDialect } from './events/dialect.ts';
 import { copilotAccessOf } from './access.ts';
@@ -64,7 +71,7 @@ export const copilotCli: AgentCli = {
   rulesGap: copilotRules,
   unmappedServers: (servers) => copilotMcpServers(servers).unmapped,
   prepare: async (call, place) => {
-    const session = sessionOf(call.resume);
+    const session = chooseSession(call.resume);
     const environment = copilotEnvironment(call.environment, place.configFolder);
     await resetSettings(place.configFolder);
     let startedAt = 0;
@@ -73,7 +80,7 @@ export const copilotCli: AgentCli = {
       environment,
       files: {},
       openReader: (listener) => {
-        startedAt = timeOf(listener.now);
+        startedAt = currentInstant(listener.now);
         return openDialectReader(copilotDialect, listener, null);
       },
       // Only the CLI's last line names the session, and no line reports usage.
@@ -87,7 +94,7 @@ export const copilotCli: AgentCli = {
   judgeStall: judgeStallIn(copilotDialect),
 };
 
-function sessionOf(resume: string | null): Session {
+function chooseSession(resume: string | null): Session {
   return resume !== null && UUID.test(resume) ? { kind: 'resumed', id: resume } : { kind: 'new', id: randomUUID() };
 }
 
@@ -105,7 +112,7 @@ async function importCopilotSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
-  if (!UUID.test(id) || !mayBeSession(content)) return false;
+  if (!UUID.test(id) || !hasSessionSize(content)) return false;
   // Other files beside the events are read as well.
   await rm(join(configFolder, SESSIONS, id), { recursive: true, force: true });
   await placeFile(configFolder, [SESSIONS, id], { name: EVENTS, content });

@@ -74,14 +74,14 @@ const KINDS: ReadonlySet<string> = new Set(['shell', 'write', 'read', 'url', 'me
  * are not plain words, which a flag cannot contain.
  */
 function stemOf(commands: RuleCommands): string | null {
-  const [name, first] = wordsOf(commands);
+  const [name, first] = leadingWordsOf(commands);
   if (name === undefined) return null;
   if (first === undefined || first.startsWith('-') || !WITH_SUBCOMMANDS.has(name)) return name;
   return `${name} ${first}`;
 }
 
 /** Returns the whole words, at most two, that every matching command begins with; empty if one is not plain. */
-function wordsOf(commands: RuleCommands): readonly string[] {
+function leadingWordsOf(commands: RuleCommands): readonly string[] {
   if (commands.kind === 'any') return [];
   const { text } = commands;
   const whole = commands.kind === 'glob' ? text.slice(0, text.indexOf('*')).replace(/\S*$/, '') : text;

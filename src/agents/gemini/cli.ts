@@ -11,7 +11,7 @@ import {
   keepOnly,
   leftBehind,
   listPlainFiles,
-  mayBeSession,
+  hasSessionSize,
   placeFile,
   readPlainFile,
   realPathOfFolder,
@@ -192,7 +192,7 @@ async function importGeminiSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
-  if (!UUID.test(id) || !mayBeSession(content)) return false;
+  if (!UUID.test(id) || !hasSessionSize(content)) return false;
   const folder = [...FOLDERS, await projectFolder(place)];
   await placeFile(place.configFolder, folder, { name: OWNER, content: await realPathOfFolder(place.workFolder) });
   await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortId(id)}.jsonl`, content });

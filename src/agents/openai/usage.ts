@@ -1,4 +1,4 @@
-import { createAnswerReader, mostOf, jsonObjectIn, tokensIn, type UsageReader } from '../passing/usage.ts';
+import { createAnswerReader, largerCounts, jsonObjectIn, tokensIn, type UsageReader } from '../passing/usage.ts';
 import { isGiven } from '../passing/protocol.ts';
 import { asArray, asObject, asString, createEventData, type JsonObject } from '../reading/agent-event.ts';
 
@@ -71,7 +71,7 @@ export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageRea
   let tier: string | null = null;
   const push = createEventData(MAX_CHARS, (data) => {
     const event = api === 'responses' ? responseEvent(data) : chatEvent(data);
-    usage = mostOf(usage, event.usage);
+    usage = largerCounts(usage, event.usage);
     tier = event.tier ?? tier;
     if (event.usage !== null) since = null;
     else if (event.chars !== null) since = (since ?? 0) + Math.max(1, tokensIn(event.chars));

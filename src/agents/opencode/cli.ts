@@ -9,7 +9,7 @@ import {
   keepOnly,
   leftBehind,
   listPlainFiles,
-  mayBeSession,
+  hasSessionSize,
   placeFile,
   readPlainFile,
   removeFile,
@@ -173,7 +173,7 @@ async function exportLocalSession(
   if (id === null || !isOpenCodeSession(id)) return;
   await removeFile(configFolder, [EXPORTED], `${id}.json`);
   const { end, stdout } = await run(['export', id, '--pure'], environment);
-  if (end.kind !== 'exited' || end.code !== 0 || !mayBeSession(stdout)) return;
+  if (end.kind !== 'exited' || end.code !== 0 || !hasSessionSize(stdout)) return;
   await placeFile(configFolder, [EXPORTED], { name: `${id}.json`, content: stdout });
 }
 
@@ -207,7 +207,7 @@ async function exportOpenCodeSession(
   const redacted = redactedText(text, session, hiding);
   if (redacted === SIGNED) return leftBehind(SIGNED_SECRET);
   const content = Buffer.from(redacted ?? '');
-  return redacted !== null && mayBeSession(content)
+  return redacted !== null && hasSessionSize(content)
     ? { kind: 'exported', isCut: false, content }
     : leftBehind('it cannot be read without secrets');
 }
@@ -217,7 +217,7 @@ async function importOpenCodeSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
-  if (!isOpenCodeSession(id) || !mayBeSession(content)) return false;
+  if (!isOpenCodeSession(id) || !hasSessionSize(content)) return false;
   await placeFile(configFolder, [TO_IMPORT], { name: `${id}.json`, content });
   return true;
 }
@@ -252,7 +252,7 @@ export function opencodeArguments({
     ...['--print-logs', '--log-level', 'ERROR'],
     // Otherwise it asks a model for a title.
     ...['--title', 'ralph-action'],
-    ...(model === null ? [] : ['--model', namedModel(model, providerOf(environment))]),
+    ...(model === null ? [] : ['--model', namedModel(model, impliedProvider(environment))]),
     ...(resume !== null && isOpenCodeSession(resume) ? ['--session', resume] : []),
     ...extraArgs,
   ];
@@ -283,7 +283,7 @@ export function opencodeEnvironment(
       snapshot: false,
       mcp,
       permission: permissionsWith(opencodeRules(allowedTools).own, permission),
-      ...providerSettings(providerOf(given), model),
+      ...providerSettings(impliedProvider(given), model),
     }),
   };
 }
@@ -312,7 +312,7 @@ function foldersIn(configFolder: string): Variables {
 }
 
 /** Returns the provider, or null if no key implies one. */
-function providerOf(environment: Variables): Provider | null {
+function impliedProvider(environment: Variables): Provider | null {
   const of = (prefix: string) => ({
     key: environment[`${prefix}_API_KEY`] ?? '',
     address: environment[`${prefix}_BASE_URL`] ?? '',

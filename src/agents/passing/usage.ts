@@ -53,7 +53,7 @@ export function createAnswerReader<Counts>(
 }
 
 /** Returns the larger count of each kind: every event contains the sums so far, or omits some. */
-export function mostOf<Counts extends object>(a: Counts | null, b: Counts | null): Counts | null {
+export function largerCounts<Counts extends object>(a: Counts | null, b: Counts | null): Counts | null {
   return a === null || b === null ? (a ?? b) : combineCounts(a, b, Math.max);
 }
 

@@ -10,7 +10,7 @@ import {
   keepOnly,
   leftBehind,
   listPlainFiles,
-  mayBeSession,
+  hasSessionSize,
   placeFile,
   readPlainFile,
   realPathOfFolder,
@@ -166,10 +166,10 @@ async function importQwenSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
-  if (!UUID.test(id) || !mayBeSession(content)) return false;
+  if (!UUID.test(id) || !hasSessionSize(content)) return false;
   const folder = await realPathOfFolder(place.workFolder);
   const text = movedTo(folder, Buffer.from(content).toString('utf8'));
-  if (text === null || !mayBeSession(Buffer.from(text))) return false;
+  if (text === null || !hasSessionSize(Buffer.from(text))) return false;
   await placeFile(place.configFolder, foldersFor(folder), { name: `${id}.jsonl`, content: text });
   return true;
 }
@@ -180,7 +180,7 @@ export async function tokensOfQwenSession(place: SessionPlace, id: string | null
   const text = await readPlainFile(await transcriptPath(place, id), async (file, size) =>
     size > MAX_READ_BYTES ? null : (await file.readFile()).toString('utf8'),
   );
-  return text === null ? null : text.split('\n').reduce((sum, line) => sum + tokensIn(line), 0);
+  return text === null ? null : text.split('\n').reduce((sum, line) => sum + tokensInTelemetry(line), 0);
 }
 
 /** Removes everything but sessions from its folder: settings, skills and extensions that an earlier call left there would count in this one. */
@@ -217,7 +217,7 @@ function movedTo(folder: string, text: string): string | null {
 }
 
 /** Returns the tokens in a line of its telemetry, which describes one answer of the model. */
-function tokensIn(line: string): number {
+function tokensInTelemetry(line: string): number {
   if (!line.includes('"qwen-code.api_response"')) return 0;
   const payload = asObject(asObject(tryJson(line))?.['systemPayload']);
   return asAmount(asObject(payload?.['uiEvent'])?.['total_token_count']) ?? 0;

@@ -146,6 +146,6 @@ export function createPendingCalls<Call>(): PendingCalls<Call> {
 }
 
 /** Returns the instant that a clock shows. */
-export function timeOf(clock: InstantSource): number {
+export function currentInstant(clock: InstantSource): number {
   return typeof clock === 'number' ? clock : clock();
 }

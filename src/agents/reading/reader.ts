@@ -10,7 +10,7 @@ import {
   decodeKept,
   endsObject,
   type Kept,
-  timeOf,
+  currentInstant,
 } from './capped-bytes.ts';
 import { classifyFailure, errorInText, resetOf, usageLimitOf } from './failure.ts';
 
@@ -60,7 +60,7 @@ const MAX_TEXT_BYTES = 16 * 1024;
 export function createAgentReader({ onEvent, ...options }: ReaderOptions): TranscriptReader {
   const { dialect } = options;
   const parse = dialect.createParser();
-  const collector = createEventCollector(options);
+  const collector = createDialectCollector(options);
   const pending = createCappedBytes();
   /** The beginning of the text outside of events. */
   let text = '';
@@ -121,7 +121,7 @@ const ACTIVITY: AgentEvent = { kind: 'activity' };
 const latin1 = new TextDecoder('latin1');
 
 /** Creates a collector. A call has ended well only if the CLI says so: an output without an end is a failure, whatever its exit code. */
-function createEventCollector({ dialect, now, tokensBefore }: CollectorOptions): EventCollector {
+function createDialectCollector({ dialect, now, tokensBefore }: CollectorOptions): EventCollector {
   let hasEvents = false;
   let finalMessage = '';
   let isOpen = false;
@@ -199,7 +199,7 @@ function createEventCollector({ dialect, now, tokensBefore }: CollectorOptions):
       finalMessage,
       finished: end !== null,
       agentError: end === null ? withoutEnd(text) : reported,
-      usageLimit: failure && reported && usageLimitOf(failure, reported.kind, resetOf(failure, timeOf(now))),
+      usageLimit: failure && reported && usageLimitOf(failure, reported.kind, resetOf(failure, currentInstant(now))),
       denials,
       askedPerson: denials.some(({ tool }) => tool === dialect.questionTool),
       sessionId,

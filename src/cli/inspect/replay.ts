@@ -135,7 +135,7 @@ type ReadJournal =
   | { readonly kind: 'missing'; readonly why: string };
 
 async function readJournal(name: string): Promise<ReadJournal> {
-  const text = await readText(name);
+  const text = await readJournalText(name);
   if (text.kind !== 'text') return text;
   if (!isAboutJournal(text.text)) return missing(name, `is not a journal: ${whyNot(text.text)}`);
   const chain = checkChain(text.text, sha256);
@@ -177,7 +177,7 @@ function sha256(line: string): string {
   return createHash('sha256').update(line).digest('hex');
 }
 
-async function readText(
+async function readJournalText(
   name: string,
 ): Promise<{ readonly kind: 'text'; readonly text: string } | Exclude<ReadJournal, { kind: 'journal' }>> {
   try {
@@ -205,7 +205,7 @@ function wrapped(names: readonly string[]): string {
 /** Renders a replay as text. */
 function renderReplay({ start, entries }: Journal, result: ReplayResult): string {
   const answered = (after: number): readonly string[] =>
-    result.answers.filter((answer) => answer.after === after).map(renderAnswer);
+    result.answers.filter((answer) => answer.after === after).map(renderReplayedAnswer);
   const { differences, outcome } = result;
   const decisions = entries.length + (outcome === null ? 0 : 1);
   return [
@@ -243,7 +243,7 @@ function renderEntry({ iteration, taskId, taskTitle, verdict }: JournalEntry): s
   return `  ${String(iteration).padStart(3)}  ${plainLine(`${taskId}: ${taskTitle}`)} · ${facts.join(', ')}`;
 }
 
-function renderAnswer({ tasks, result, commit }: ReplayResult['answers'][number]): string {
+function renderReplayedAnswer({ tasks, result, commit }: ReplayResult['answers'][number]): string {
   const at = plainLine(commit.slice(0, 7));
   const what = result === 'changed' ? `changed in ${at}` : `${result === null ? 'done' : 'nothing changed'} at ${at}`;
   return `    –  ${plainLine(tasks.join(', '))} · answered without a call, ${what}`;

@@ -29,7 +29,7 @@ export function createOrderCommands(open: OpenPlaces): readonly CliCommand[] {
     help: helpOf(usage, does),
     run: async (args, terminal) => {
       const given = await readLaneArguments(args, open, takes);
-      return order(wantedOf(name, given.subject), given, terminal);
+      return order(wantedOrder(name, given.subject), given, terminal);
     },
   }));
 }
@@ -40,7 +40,7 @@ interface Wanted {
   readonly task: string | null;
 }
 
-function wantedOf(name: OrderCommand['name'], subject: string): Wanted {
+function wantedOrder(name: OrderCommand['name'], subject: string): Wanted {
   if (name === 'reset') return { kind: subject === 'circuit' ? 'reset-circuit' : 'reset-session', task: null };
   return { kind: name, task: subject === '' ? null : subject };
 }
@@ -190,7 +190,7 @@ async function refuseUnknownLane({ lane, opened: { places } }: LaneArguments): P
 async function findTask({ lane, opened }: LaneArguments, name: string, now: number): Promise<TaskId> {
   const id = parseTaskName(name);
   const [known, listed] = await Promise.all([
-    tasksOf(opened.places, lane, now),
+    readLaneTasks(opened.places, lane, now),
     lane === QUEUE
       ? readCheckoutTasks(opened.folder, {
           sources: fileSources,
@@ -222,7 +222,11 @@ async function lanesOf(places: readonly StatePlace[]): Promise<readonly string[]
 }
 
 /** Returns the tasks that runs of the lane worked on or may be working on now, or null if a place cannot be read. */
-async function tasksOf(places: readonly StatePlace[], lane: string, now: number): Promise<readonly TaskId[] | null> {
+async function readLaneTasks(
+  places: readonly StatePlace[],
+  lane: string,
+  now: number,
+): Promise<readonly TaskId[] | null> {
   const found = await Promise.all(
     places.map(async ({ name, store }) => {
       const read = await store.read();

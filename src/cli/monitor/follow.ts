@@ -93,7 +93,9 @@ async function run(command: CliCommand, args: readonly string[], now: () => numb
       },
       now,
     });
-    return end === 'done' ? { kind: 'kept', text: firstLine(out) } : { kind: 'failed', text: firstLine(error || out) };
+    return end === 'done'
+      ? { kind: 'kept', text: firstLineOfError(out) }
+      : { kind: 'failed', text: firstLineOfError(error || out) };
   } catch (thrown) {
     // A failed order must not end the monitor.
     const text = thrown instanceof UsageError ? thrown.problems.join(' ') : String(thrown);
@@ -105,6 +107,6 @@ async function* nothing(): AsyncGenerator<Uint8Array> {
   // Orders read no input.
 }
 
-function firstLine(text: string): string {
+function firstLineOfError(text: string): string {
   return text.trim().split('\n')[0] ?? '';
 }

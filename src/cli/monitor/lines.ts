@@ -19,7 +19,7 @@ export async function printChanges(
   for (;;) {
     const now = terminal.now();
     const picture = await (shows === 'all' ? source.all(now) : source.local(now));
-    const facts = factsOf(picture, now);
+    const facts = pictureFacts(picture, now);
     const time = new Date(now).toISOString().slice('2026-11-21T'.length, -'.000Z'.length);
     for (const [name, text] of facts) if (before.get(name) !== text) terminal.out(`${time}  ${name}: ${text}\n`);
     before = facts;
@@ -38,7 +38,7 @@ function isOver({ run, state, output }: LocalPicture): boolean {
 }
 
 /** Returns texts by name, none of which changes just because time passes. */
-function factsOf(picture: Picture, now: number): ReadonlyMap<string, string> {
+function pictureFacts(picture: Picture, now: number): ReadonlyMap<string, string> {
   const { local, all, problems } = picture;
   const facts = new Map<string, string>();
   const add = (name: string, text: string): void => {

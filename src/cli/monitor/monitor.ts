@@ -80,7 +80,7 @@ async function monitor(
   const isOnce = given.has('once') || given.has('json');
   const shows = given.has('all')
     ? 'all'
-    : await viewOf(await source.local(terminal.now()), source.open, { folder, isOnce });
+    : await chooseView(await source.local(terminal.now()), source.open, { folder, isOnce });
   if (shows === 'all') {
     const opened = await source.open({ folder, remote });
     if (opened.kind === 'missing') throw new UsageError([opened.why]);
@@ -105,7 +105,7 @@ async function monitor(
  * Returns the default view: a local run that exists or existed, otherwise all branches if there is a remote, otherwise
  * the first local run as soon as it begins.
  */
-async function viewOf(
+async function chooseView(
   { local }: Picture,
   open: OpenPlaces,
   { folder, isOnce }: { readonly folder: string; readonly isOnce: boolean },

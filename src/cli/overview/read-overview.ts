@@ -70,7 +70,7 @@ export async function readOverview(
   );
   const lanes = listed.flatMap(({ place: { name: place }, found, read }, index) =>
     found.kind === 'lanes'
-      ? namesOf(found.lanes, index).map((lane) => ({
+      ? lanesAtPlace(found.lanes, index).map((lane) => ({
           lane,
           place,
           stored: restoredStateOf(place, read, { lane, now }),
@@ -287,7 +287,7 @@ async function readGitHub(
  * Returns the queue and then the lanes by issue number. The first place always has the queue, even before its first
  * run.
  */
-function namesOf(lanes: readonly LaneId[], place: number): readonly LaneId[] {
+function lanesAtPlace(lanes: readonly LaneId[], place: number): readonly LaneId[] {
   const all = place === 0 ? [...new Set([QUEUE, ...lanes])] : lanes;
   return all.toSorted((a, b) => (issueOfId(a) ?? 0) - (issueOfId(b) ?? 0));
 }

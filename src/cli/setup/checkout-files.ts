@@ -46,7 +46,7 @@ export async function changeFiles(changes: readonly FileChange[], before: FilesR
       'after' in change
         ? await writeCheckoutFile(file, change.after)
         : change.kind === 'delete'
-          ? await removeFile(file.realPath, change.path).then(() => null, reasonOf)
+          ? await removeWithEmptyFolders(file.realPath, change.path).then(() => null, reasonOf)
           : null;
     if (why !== null) problems.push(`${change.path} could not be changed: ${why}.`);
   }
@@ -54,7 +54,7 @@ export async function changeFiles(changes: readonly FileChange[], before: FilesR
 }
 
 /** Removes a file, and the folders in its path that are empty afterwards. */
-async function removeFile(realPath: string, path: string): Promise<void> {
+async function removeWithEmptyFolders(realPath: string, path: string): Promise<void> {
   await rm(realPath);
   let folder = dirname(realPath);
   for (let depth = path.split('/').length - 1; depth > 0; depth -= 1) {

@@ -252,7 +252,7 @@ async function addTo(place: AddingPlace, { target, path, file }: FoundFile, want
   const added =
     target === 'plan'
       ? await (await import('./add-beside-branches.ts')).addBesideBranches(place, { path, text }, wanted)
-      : await addToPrd(place.folder, { path, text }, wanted);
+      : await addTaskToPrd(place.folder, { path, text }, wanted);
   if (added.kind === 'refused') return { kind: 'refused', ...added.problem };
   if (added.kind === 'there') return { kind: 'there', id: added.id, file: path, line: added.line, state: added.state };
   const obstacle = await writeCheckoutFile(file, added.text);
@@ -261,7 +261,7 @@ async function addTo(place: AddingPlace, { target, path, file }: FoundFile, want
     : refused(`it cannot be written: ${obstacle}`);
 }
 
-async function addToPrd(
+async function addTaskToPrd(
   folder: string,
   { path, text }: { readonly path: string; readonly text: string },
   wanted: NewTask,

@@ -61,10 +61,10 @@ interface TasksWorld {
 
 /** Creates `ralph tasks`, which lists the tasks of a checkout, and those on GitHub if there is a token. */
 export function createTasksCommand(world: TasksWorld): CliCommand {
-  return { ...LISTED.tasks, help: HELP, run: (args, terminal) => listTasks(args, terminal, world) };
+  return { ...LISTED.tasks, help: HELP, run: (args, terminal) => showTasks(args, terminal, world) };
 }
 
-async function listTasks(
+async function showTasks(
   args: readonly string[],
   terminal: Terminal,
   { look, readSettings, findUncommitted }: TasksWorld,

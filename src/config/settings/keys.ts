@@ -51,7 +51,7 @@ export const KEYS: readonly Key[] = [
   same('CB_PERMISSION_DENIAL_THRESHOLD', 'circuit-permission-denials'),
   same('CB_COOLDOWN_MINUTES', 'circuit-cooldown-minutes'),
   same('CB_AUTO_RESET', 'circuit-auto-reset'),
-  key('TASK_SOURCES', 'task-sources', taskSources),
+  key('TASK_SOURCES', 'task-sources', parseTaskSources),
   same('GITHUB_TASK_LABEL', 'task-label'),
   same('OPTIONAL_SECTIONS', 'optional-sections'),
   // The two settings together form `verify`, in this order.
@@ -201,7 +201,7 @@ const SOURCES: Readonly<Record<string, readonly string[]>> = {
   prompt: ['prompt'],
 };
 
-function taskSources(value: string): Meaning {
+function parseTaskSources(value: string): Meaning {
   const names = value
     .split(/[\s,]+/)
     .map((name) => name.toLowerCase())

@@ -21,12 +21,12 @@ export function describeFailure({ analysis: { agentError }, end }: FailedCall): 
   readonly how: string;
   readonly words: string | null;
 } {
-  const why = describeEnd(end);
+  const why = describeFailedEnd(end);
   if (agentError === null) return { how: `the agent failed (${why === '' ? 'no result' : why})`, words: null };
   return { how: `the agent failed${why === '' ? '' : ` (${why})`}`, words: oneLine(agentError.text, MAX_WORDS_CHARS) };
 }
 
-function describeEnd(end: AgentEnd): string {
+function describeFailedEnd(end: AgentEnd): string {
   switch (end.kind) {
     case 'exited':
       return end.code === 0 ? '' : `exit code ${end.code}`;

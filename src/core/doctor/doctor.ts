@@ -40,7 +40,7 @@ const BRANCH_CONDITION = /startsWith\(\s*[^()']*\bhead(?:\.ref|_branch)\b[^()]*?
 /** Returns the findings about everything that can stop runs of this repository, in the order of `doctorChecks`. */
 export function diagnoseRepository(facts: Facts, rules: ActionRules): readonly Finding[] {
   const findings = [
-    ...workflowFiles(facts),
+    ...workflowFindings(facts),
     ...competingWorkflows(facts, rules),
     ...facts.files.flatMap((file) =>
       file.kind === 'unreadable'
@@ -88,7 +88,7 @@ function competingWorkflows({ files }: Facts, rules: ActionRules): readonly Find
   );
 }
 
-function workflowFiles({ files }: Facts): readonly Finding[] {
+function workflowFindings({ files }: Facts): readonly Finding[] {
   if (files.length === 0)
     return [
       problemFinding(
@@ -129,12 +129,12 @@ export function settingFindings({ workflow, settings, problems }: ReportedSettin
 
 /** Returns findings about the steps of an iteration or about problems of their file; empty if there is no such file. */
 export function pipelineFindings({ where, found, openVariables }: PipelineTrial): readonly Finding[] {
-  return findingsOf(found)
+  return trialFindings(found)
     .map((one) => (one.kind === 'ok' || openVariables.length === 0 ? one : open(one, openVariables)))
     .map((one) => ({ ...one, where }));
 }
 
-function findingsOf(found: PipelineTrial['found']): readonly Finding[] {
+function trialFindings(found: PipelineTrial['found']): readonly Finding[] {
   switch (found.kind) {
     case 'unknown':
       return [

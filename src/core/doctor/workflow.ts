@@ -53,8 +53,8 @@ type Permissions =
 
 /** Parses a workflow from the data of its YAML; returns null if it does not use the action. */
 export function parseWorkflow(path: string, data: unknown): Workflow | null {
-  const file = entriesOf(data);
-  const uses = Object.entries(entriesOf(file.jobs)).flatMap(([job, value]) => ralphSteps(job, entriesOf(value), file));
+  const file = asEntries(data);
+  const uses = Object.entries(asEntries(file.jobs)).flatMap(([job, value]) => ralphSteps(job, asEntries(value), file));
   return uses.length === 0
     ? null
     : { path, name: scalarTextOf(file.name) || path, triggers: triggersOf(file.on), uses };
@@ -102,10 +102,10 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
 
 function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphStep[] {
   if (given.uses !== undefined) return calledSteps(job, given, file);
-  const steps = Array.isArray(given.steps) ? given.steps.map(entriesOf) : [];
+  const steps = Array.isArray(given.steps) ? given.steps.map(asEntries) : [];
   return steps.flatMap((step, index) => {
     const action = scalarTextOf(step.uses);
-    const knownBy = actionKnownBy(action, Object.keys(entriesOf(step.with)));
+    const knownBy = actionKnownBy(action, Object.keys(asEntries(step.with)));
     if (knownBy === null) return [];
     const checkouts = steps.slice(0, index).filter(({ uses }) => /^actions\/checkout(@|$)/i.test(scalarTextOf(uses)));
     const checkout = checkouts.find((one) => (textsOf(one.with).path ?? '') === '') ?? checkouts[0];
@@ -166,8 +166,8 @@ export function takesRalphInputs(inputs: readonly string[]): boolean {
 function triggersOf(on: unknown): Workflow['triggers'] {
   if (typeof on === 'string') return [{ event: on, types: null, workflows: [] }];
   if (Array.isArray(on)) return on.map((event) => ({ event: scalarTextOf(event), types: null, workflows: [] }));
-  return Object.entries(entriesOf(on)).map(([event, value]) => {
-    const { types, workflows } = entriesOf(value);
+  return Object.entries(asEntries(on)).map(([event, value]) => {
+    const { types, workflows } = asEntries(value);
     return {
       event,
       types: types === undefined || types === null ? null : textList(types),
@@ -183,12 +183,12 @@ function permissionsOf(value: unknown): Permissions {
 
 type Entries = Readonly<Record<string, unknown>>;
 
-function entriesOf(value: unknown): Entries {
+function asEntries(value: unknown): Entries {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Entries) : {};
 }
 
 function textsOf(value: unknown): Texts {
-  return Object.fromEntries(Object.entries(entriesOf(value)).map(([name, text]) => [name, scalarTextOf(text)]));
+  return Object.fromEntries(Object.entries(asEntries(value)).map(([name, text]) => [name, scalarTextOf(text)]));
 }
 
 function textList(value: unknown): readonly string[] {

@@ -2,7 +2,7 @@ import type { JournalEntry } from '../journal/journal.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { LEFT_OUT, type LeftOutReason, leftOutReasons } from '../review/left-out.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { progressOf, withEach } from '../tasks/queue.ts';
+import { progressOf, withChangedTasks } from '../tasks/queue.ts';
 import { isFinished, isStuck, type Task } from '../tasks/task.ts';
 import { capText, cutText } from '../text/phrase.ts';
 import { type Feedback, type FeedbackItem, type FeedbackRound, MAX_ANSWER_CHARS, withoutLockFiles } from './memory.ts';
@@ -75,7 +75,7 @@ export function kindAndCommitOf(
 /** Returns the state in which these tasks are finished by the loop itself, at `commit`. */
 export function finishWithoutCall(state: LaneState, ids: readonly TaskId[], commit: string): LaneState {
   const finished = { state: 'finished', reason: null, setAside: null, doneCommit: commit } as const;
-  return { ...state, tasks: withEach(state.tasks, ids, (before) => ({ ...before, ...finished })) };
+  return { ...state, tasks: withChangedTasks(state.tasks, ids, (before) => ({ ...before, ...finished })) };
 }
 
 /** A run on a pull request: `head` is the commit that it examined, `tasks` are all of its tasks. */

@@ -98,7 +98,7 @@ export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: Curr
     open.push(id);
     const now = isNewRequest(subject, before, then) ? untouchedProgress : then;
     // A round that has begun is finished even if it exceeds the limit.
-    const isSpent = isOutOfRounds(item, current.maxRounds) && !isBegun(now);
+    const isSpent = isOutOfRounds(item, current.maxRounds) && !isRoundBegun(now);
     if (isSpent) spent.push(id);
     const next = isSpent ? outOfRounds : isLeftForRounds(now) ? untouchedProgress : now;
     if (next === untouchedProgress) progress.delete(id);
@@ -114,7 +114,7 @@ export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: Curr
 
 /** Counts a round when work on a subject begins: its first iteration, or an applied suggestion. `before` is the progress of its task until then. */
 export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress): Feedback {
-  if (isBegun(before)) return feedback;
+  if (isRoundBegun(before)) return feedback;
   const begun = changeItem(feedback, id, (item) => ({ ...item, rounds: item.rounds + 1 }));
   return countBotRounds(begun, [id]);
 }
@@ -194,7 +194,7 @@ export function forgetFeedback({ tasks }: FeedbackMemory): FeedbackMemory {
 }
 
 /** Returns true if a round has begun. A suggestion that was applied and failed verification has begun one without a call. */
-function isBegun({ attempts, state }: TaskProgress): boolean {
+function isRoundBegun({ attempts, state }: TaskProgress): boolean {
   return attempts > 0 || state === 'in-progress';
 }
 

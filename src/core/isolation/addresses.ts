@@ -3,19 +3,19 @@ type Bytes = readonly number[];
 
 /** Normalizes an address, so that two notations can be compared; returns null if the text is not an address. */
 export function parseAddress(text: string): string | null {
-  const read = bytesOf(text);
+  const read = addressBytesOf(text);
   if (read === null) return null;
-  const bytes = isWithin(read, MAPPED) ? read.slice(12) : read;
+  const bytes = isInNetwork(read, MAPPED) ? read.slice(12) : read;
   return bytes.length === 4 ? bytes.join('.') : groupsOf(bytes).join(':');
 }
 
 /** True if an address is not public, such as this machine, its network or a cloud's metadata service. Unreadable text counts as not public. */
 export function isForbiddenAddress(text: string): boolean {
-  const bytes = bytesOf(text);
+  const bytes = addressBytesOf(text);
   if (bytes === null) return true;
   const plain = carriedIn(bytes);
-  if (plain.length === 4) return FORBIDDEN_V4.some((network) => isWithin(plain, network));
-  return !isWithin(plain, GLOBAL_V6) || FORBIDDEN_V6.some((network) => isWithin(plain, network));
+  if (plain.length === 4) return FORBIDDEN_V4.some((network) => isInNetwork(plain, network));
+  return !isInNetwork(plain, GLOBAL_V6) || FORBIDDEN_V6.some((network) => isInNetwork(plain, network));
 }
 
 interface Network {
@@ -53,10 +53,10 @@ const CARRIERS = [MAPPED, network('64:ff9b::/96')];
 
 function network(text: string): Network {
   const [start = '', bits = ''] = text.split('/');
-  return { start: bytesOf(start) ?? [], bits: Number(bits) };
+  return { start: addressBytesOf(start) ?? [], bits: Number(bits) };
 }
 
-function isWithin(bytes: Bytes, { start, bits }: Network): boolean {
+function isInNetwork(bytes: Bytes, { start, bits }: Network): boolean {
   if (bytes.length !== start.length) return false;
   return start.every((byte, at) => {
     const hidden = 8 - Math.min(8, Math.max(0, bits - at * 8));
@@ -65,10 +65,10 @@ function isWithin(bytes: Bytes, { start, bits }: Network): boolean {
 }
 
 function carriedIn(bytes: Bytes): Bytes {
-  return CARRIERS.some((carrier) => isWithin(bytes, carrier)) ? bytes.slice(12) : bytes;
+  return CARRIERS.some((carrier) => isInNetwork(bytes, carrier)) ? bytes.slice(12) : bytes;
 }
 
-function bytesOf(text: string): Bytes | null {
+function addressBytesOf(text: string): Bytes | null {
   return text.includes(':') ? bytesOfV6(text) : bytesOfV4(text);
 }
 

@@ -43,7 +43,7 @@ export function recordedFacts(recorded: unknown): IsolationFacts | null {
   return {
     ...parsed.data,
     why: null,
-    probe: probe === null ? null : { ...probe, failed: probe.failed.map(knownName) },
+    probe: probe === null ? null : { ...probe, failed: probe.failed.map(knownCheckName) },
     refused: Object.fromEntries(Object.entries(refused).filter(([host]) => isRefusedName(host))),
   };
 }
@@ -61,7 +61,7 @@ function isRefusedName(name: string): boolean {
 }
 
 /** Replaces the name of a check that this version does not know, which still counts as failed. */
-function knownName(name: string): string {
+function knownCheckName(name: string): string {
   return meaningOf([name]).unknown.length === 0 ? name : 'another check';
 }
 

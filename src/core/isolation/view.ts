@@ -76,7 +76,10 @@ export function topFolderOf(path: string): readonly string[] {
 }
 
 /** Returns a view of the whole machine, read-only except for what the plan names, hides or replaces. `root` is the folder that becomes `/`; for `stage`, see `View`. */
-export function viewOf(plan: ViewPlan, { root, stage }: { readonly root: string; readonly stage: string }): View {
+export function createSandboxView(
+  plan: ViewPlan,
+  { root, stage }: { readonly root: string; readonly stage: string },
+): View {
   const folders = plan.top.filter(({ name, kind }) => kind === 'folder' && !OWN_FOLDERS.has(name));
   const shown = folders.map(({ name }) => `/${name}`);
   // A temporary folder is new, so only what is bound into it can need hiding.

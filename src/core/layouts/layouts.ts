@@ -286,12 +286,12 @@ const MAX_SHOWN = 16;
 /** Describes which of `there`, relative to the run's folder, a run does not read by itself: one line for each reason. */
 export function describeLeft(layout: LayoutName, there: readonly string[], folder: Folder): readonly string[] {
   return [...LEFT, ...LEFT_BY.filter((one) => one.layout === layout)].flatMap(({ fate, paths, why }) => {
-    const found = there.filter((path) => paths.some((known) => isNamed(path, known)));
+    const found = there.filter((path) => paths.some((known) => matchesKnownPath(path, known)));
     return found.length === 0 ? [] : [`${fate}: ${shown(found.map((path) => fromRoot(folder, path)))}: ${why}.`];
   });
 }
 
-function isNamed(path: string, known: string): boolean {
+function matchesKnownPath(path: string, known: string): boolean {
   const [before = '', after] = known.split('*');
   return after === undefined
     ? path === known

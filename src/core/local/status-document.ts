@@ -180,7 +180,7 @@ function withBlanks(json: unknown): unknown {
  * itself under `run`.
  */
 export function statusDocument(run: RunStatus, { now, tokens, hourEndsAt }: StatusBeside): object {
-  const { word, action } = wordsOf(run);
+  const { word, action } = statusWordsOf(run);
   return {
     timestamp: new Date(now).toISOString(),
     loop_count: run.iteration,
@@ -224,7 +224,7 @@ export function logInstant(now: number): string {
 }
 
 /** Returns a status word that other Ralphs know, and the last action. */
-function wordsOf({ doing, outcome }: RunStatus): { readonly word: string; readonly action: string } {
+function statusWordsOf({ doing, outcome }: RunStatus): { readonly word: string; readonly action: string } {
   if (outcome !== null) return { word: WORDS[outcome.kind as Outcome['kind']], action: outcome.kind };
   return doing === 'waiting' ? { word: 'paused', action: 'api_limit' } : { word: 'running', action: 'executing' };
 }

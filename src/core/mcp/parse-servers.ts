@@ -82,9 +82,9 @@ interface Reading {
 /** Parses `{"mcpServers": {…}}` and reports all problems at once. Values of `args`, `env` and `headers` are never repeated, because one may be a secret. */
 export function parseMcpServers(text: string, accessOf: (variable: string) => VariableAccess): ParsedServers {
   const problems: string[] = [];
-  const top = topOf(text, (why) => problems.push(why));
+  const top = parseTopEntries(text, (why) => problems.push(why));
   const servers = Object.entries(top).flatMap(([name, given]) => {
-    const place = `mcpServers.${shownName(name)}`;
+    const place = `mcpServers.${formatPosition(name)}`;
     const wrong = (part: string, why: string): void => {
       problems.push(`${place}${part} ${why}`);
     };
@@ -107,7 +107,7 @@ export function parseMcpServers(text: string, accessOf: (variable: string) => Va
 }
 
 /** Parses the text as far as `mcpServers`, whose value it returns; empty if that is unusable. */
-function topOf(text: string, wrong: (why: string) => void): Entries {
+function parseTopEntries(text: string, wrong: (why: string) => void): Entries {
   if (text.length > MAX_CHARS) {
     wrong(`is longer than ${String(MAX_CHARS)} characters`);
     return {};
@@ -231,7 +231,7 @@ function pairsOf(key: 'env' | 'headers', reading: Reading): Readonly<Record<stri
   const entries = isList ? names.data.map((name) => [name, `\${${name}}`] as const) : Object.entries(read.data ?? {});
   return Object.fromEntries(
     entries.flatMap(([name, value]) => {
-      const place = `.${key}.${shownName(name)}`;
+      const place = `.${key}.${formatPosition(name)}`;
       if (!(key === 'env' ? VARIABLE : HEADER).test(name)) {
         wrong(place, `is not a name of ${key === 'env' ? 'an environment variable' : 'a header'}`);
         return [];
@@ -263,7 +263,7 @@ function unknownKey(key: string, known: readonly string[]): string {
 }
 
 /** Formats a name as part of a position. */
-function shownName(name: string): string {
+function formatPosition(name: string): string {
   return /^[\w.-]{1,80}$/.test(name) ? name : JSON.stringify(oneLine(capText(name, 40), 40));
 }
 

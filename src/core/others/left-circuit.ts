@@ -61,7 +61,7 @@ export function honourLeftCircuit(
   return {
     state: opened(
       known,
-      { kind: 'open', totalOpens: state.circuit.totalOpens, reason: reasonOf(why), openedAt, taskId: null },
+      { kind: 'open', totalOpens: state.circuit.totalOpens, reason: circuitReasonOf(why), openedAt, taskId: null },
       now,
     ),
     warning: `Another Ralph left its circuit open${since} (${path}${why === '' ? '' : `: ${why}`}). It is honoured once: when it has cooled down, the queue begins with one probe iteration.`,
@@ -82,7 +82,7 @@ function instantOf(written: unknown, now: number): number | null {
 }
 
 /** Derives the reason for the open circuit from the words in the file. */
-function reasonOf(why: string): CircuitReason {
+function circuitReasonOf(why: string): CircuitReason {
   if (/permission/i.test(why)) return 'permission_denied';
   if (/same error/i.test(why)) return 'same_error';
   return /output/i.test(why) ? 'output_decline' : 'no_progress';

@@ -89,11 +89,11 @@ export function warnOfMissingLabel(taskLabel: string, labels: readonly string[])
 function similarLabel(taskLabel: string, labels: readonly string[]): string | null {
   const others = labels.filter((name) => !name.toLowerCase().startsWith('ralph:'));
   const wanted = taskLabel.toLowerCase();
-  const containing = others.filter((name) => name.toLowerCase().includes(wanted) || isPartOf(name, wanted));
+  const containing = others.filter((name) => name.toLowerCase().includes(wanted) || isPartOfLabel(name, wanted));
   return containing[0] ?? nearestName(taskLabel, others);
 }
 
 /** Returns true if a name is part of the wanted label; short words are part of too many. */
-function isPartOf(name: string, wanted: string): boolean {
+function isPartOfLabel(name: string, wanted: string): boolean {
   return name.length >= 4 && wanted.includes(name.toLowerCase());
 }

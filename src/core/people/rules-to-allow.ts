@@ -32,11 +32,11 @@ export function rulesToAllow({ tool, command }: Denial, allowed: readonly string
   if (tool === QUESTION_TOOL) return [];
   if (command === null) return /^[\w-]{1,60}$/.test(tool) && !allowed.includes(tool) ? [tool] : [];
   if (tool !== 'Bash') return [];
-  return [...new Set(partsOf(command).flatMap((part) => ruleForPart(part, allowed) ?? []))];
+  return [...new Set(splitCommand(command).flatMap((part) => ruleForPart(part, allowed) ?? []))];
 }
 
 /** Splits a command into its parts. Quotes keep their content together; other shell syntax is ignored, because the result is only advice for a person. */
-function partsOf(command: string): readonly string[] {
+function splitCommand(command: string): readonly string[] {
   const parts = command.slice(0, 2_000).match(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|[^;|\n&'"])+/g) ?? [];
   return parts.map((part) =>
     part

@@ -92,7 +92,7 @@ export const MAX_CALLS_PER_ITERATION = 220;
 export const stepKinds = ['agent', 'command', 'git-commit', 'readme-check', 'noop'] as const;
 
 /** Returns the aim of an agent step's calls: the task, or the step's own prompt, which may run once before all tasks. */
-export function aimOf({ prompt, marker }: Pick<AgentStep, 'prompt' | 'marker'>): Aim {
+export function aimOfStep({ prompt, marker }: Pick<AgentStep, 'prompt' | 'marker'>): Aim {
   if (prompt === null) return 'task';
   return marker === null ? 'step' : 'once';
 }

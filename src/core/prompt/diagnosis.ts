@@ -31,14 +31,14 @@ const rules: readonly Rule[] = [
   {
     // Prompts forbid changes of these files in too many ways ("leave .ralph/ alone") to recognize each.
     isNeeded: (work) =>
-      isListed(work) &&
+      isListedInFile(work) &&
       work.aim !== 'once' &&
       (/\.ralph\b|fix_plan|prd\.json|\.beads\b|\bthe plan\b/i.test(work.prompt) || namesItsFile(work)),
     sentence: ({ task: { source }, aim }) =>
       `${aim === 'step' ? 'If you finish the task, mark its item' : 'Mark the item of your task'}${'path' in source && source.path.length <= 40 ? ` in ${source.path}` : ''} anyway.`,
   },
   {
-    isNeeded: (work) => !isListed(work) && /\.ralph\b/i.test(work.prompt),
+    isNeeded: (work) => !isListedInFile(work) && /\.ralph\b/i.test(work.prompt),
     sentence: ({ notesPath }) => `Your notes go to ${oneLine(notesPath, 60)} anyway.`,
   },
   {
@@ -105,7 +105,7 @@ function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: Jou
       ? 'marked what was done before'
       : `changed ${listItems(evidence.files, evidence.fileCount)}`;
   const facts = [
-    ...describeEnd(evidence.end),
+    ...describeCallEnd(evidence.end),
     ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${shorten(agentError.text)}`]),
     ...(evidence.failedServers ?? []).slice(0, MAX_ITEMS).map((name) => `no tools of the MCP server ${shorten(name)}`),
     ...errors.slice(0, MAX_ITEMS).map(({ text }) => `error: ${shorten(text)}`),
@@ -127,7 +127,7 @@ function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: Jou
   return [`Iteration ${iteration} (${taskId}): ${change}.`, ...facts.map((fact) => `- ${fact}`)].join('\n');
 }
 
-function describeEnd(end: AgentEnd): readonly string[] {
+function describeCallEnd(end: AgentEnd): readonly string[] {
   switch (end.kind) {
     case 'exited':
       return end.code === 0 ? [] : [`ended with exit code ${end.code}`];
@@ -217,7 +217,7 @@ function namesItsFile({ prompt, task: { source } }: PromptAndTask): boolean {
   return 'path' in source && prompt.includes(source.path);
 }
 
-function isListed({ task: { source }, standing }: PromptAndTask): boolean {
+function isListedInFile({ task: { source }, standing }: PromptAndTask): boolean {
   return 'path' in source && source.kind !== 'prompt' && standing === 'listed';
 }
 

@@ -165,7 +165,7 @@ function openEndedTask(
 function taskSections({ aim, task, standing, merge, instructions }: PromptParts): readonly string[] {
   const { title, body, source, comments } = task;
   const isInFile = source.kind === 'plan' || source.kind === 'prd' || source.kind === 'beads';
-  const position = isInFile ? positionOf(task, source, standing) : '';
+  const position = isInFile ? positionInFile(task, source, standing) : '';
   const conversation = comments.map(({ by, text }) => `${by}:\n${text.trim().replace(/^/gm, '  ')}`).join('\n\n');
   return [
     source.kind === 'feedback' ? feedbackIntro(aim, source.on.kind, merge !== null) : taskIntro[aim],
@@ -185,7 +185,7 @@ function taskSections({ aim, task, standing, merge, instructions }: PromptParts)
 }
 
 /** Returns the position of a task in its file. The line is left out if this branch lacks the item, because it would point to another one. */
-function positionOf(
+function positionInFile(
   task: Task,
   source: Extract<Task['source'], { kind: 'plan' | 'prd' | 'beads' }>,
   standing: PromptParts['standing'],
@@ -202,7 +202,7 @@ function contextOf(parts: PromptParts): string {
   const ofIteration = parts.aim === 'task' || hints.length === 0 ? [] : [OF_THE_ITERATION];
   const { takeover } = parts;
   const diagnoses = isDiagnosis(parts);
-  const head = `# Context of this iteration\n\n${bulletsWithin([...factsOf(parts), ...ofIteration, ...hints], MAX_CONTEXT - keptForData[dataOf(parts)])}`;
+  const head = `# Context of this iteration\n\n${bulletsWithin([...promptFacts(parts), ...ofIteration, ...hints], MAX_CONTEXT - keptForData[dataOf(parts)])}`;
   const sections: readonly PromptSection[] = [
     {
       title: 'What the git server refused of your last work, as data:',
@@ -284,7 +284,7 @@ function refusedText(refused: RefusedWork | null): string {
   return files.length === 0 ? words : `${files.map((path) => `- ${oneLine(path, 200)}`).join('\n')}\n${words}`;
 }
 
-function factsOf({
+function promptFacts({
   aim,
   task,
   instructions,

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../evidence.ts';
 import type { Feedback } from '../feedback/memory.ts';
-import { progressOf, withEach } from '../tasks/queue.ts';
+import { progressOf, withChangedTasks } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { isFinished, MAX_SERVER_WORDS_CHARS, type TaskProgress } from '../tasks/task.ts';
 import { capText } from '../text/phrase.ts';
@@ -104,5 +104,5 @@ export function acceptWork(state: LaneState): LaneState {
   const isOver = (progress: TaskProgress): boolean => isFinished(progress) && progress.refused !== undefined;
   const over = Object.keys(state.tasks).filter((id) => isOver(progressOf(state.tasks, id)));
   if (over.length === 0) return state;
-  return { ...state, tasks: withEach(state.tasks, over, (progress) => ({ ...progress, refused: undefined })) };
+  return { ...state, tasks: withChangedTasks(state.tasks, over, (progress) => ({ ...progress, refused: undefined })) };
 }

@@ -74,10 +74,10 @@ export function manifestFindings(before: string | null, after: string | null): r
   const dependencies = dependencyWords(before, after);
   return [
     ...scriptFindings(scriptsOf(before ?? '{}') ?? {}, scriptsOf(after)),
-    ...finding('test-settings', wordsOf(changedSettings(before, after, TEST_SETTINGS))),
-    ...finding('git-hook', wordsOf(changedSettings(before, after, GIT_HOOKS))),
+    ...finding('test-settings', wordsOfNames(changedSettings(before, after, TEST_SETTINGS))),
+    ...finding('git-hook', wordsOfNames(changedSettings(before, after, GIT_HOOKS))),
     // These settings name the program that runs every package command.
-    ...finding('package-source', wordsOf(changedSettings(before, after, ['packageManager', 'devEngines']))),
+    ...finding('package-source', wordsOfNames(changedSettings(before, after, ['packageManager', 'devEngines']))),
     ...(dependencies === '' ? [] : [{ kind: 'dependencies', what: dependencies } as const]),
   ];
 }
@@ -97,8 +97,8 @@ function scriptFindings(old: Scripts, now: Scripts | null): readonly FileFinding
       ...(tests.some(isVoid) ? [`${firstNames(tests.filter(isVoid), 3)} always passes`] : []),
       ...(gone.length > 0 ? [`${firstNames(gone, 3)} was removed`] : []),
     ]),
-    ...finding('changed-test-script', wordsOf(tests.filter((name) => old[name] !== undefined && !isVoid(name)))),
-    ...finding('script-by-itself', wordsOf(changed.filter((name) => !isTest(name) && runsByItself(name, now)))),
+    ...finding('changed-test-script', wordsOfNames(tests.filter((name) => old[name] !== undefined && !isVoid(name)))),
+    ...finding('script-by-itself', wordsOfNames(changed.filter((name) => !isTest(name) && runsByItself(name, now)))),
   ];
 }
 
@@ -129,7 +129,7 @@ function finding(kind: FileFinding['kind'], words: readonly string[]): readonly 
   return words.length === 0 ? [] : [{ kind, what: words.join('; ') }];
 }
 
-function wordsOf(names: readonly string[]): readonly string[] {
+function wordsOfNames(names: readonly string[]): readonly string[] {
   return names.length === 0 ? [] : [firstNames(names, 3)];
 }
 

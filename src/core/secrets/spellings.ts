@@ -28,7 +28,7 @@ const MIN_SEARCHED_CHARS = 8;
 const WINDOW = 8;
 
 /** Returns the values that reveal a secret: the secret itself and, if it has many lines (a private key), each long line. */
-export function partsOf(value: string): readonly string[] {
+export function revealingPartsOf(value: string): readonly string[] {
   const lines = value.split(/\r?\n/).map((line) => line.trim());
   const parts = [value.trim(), ...lines.filter((line) => line.length >= 20)];
   return [...new Set(parts)].filter((part) => part.length >= MIN_SEARCHED_CHARS);
@@ -49,7 +49,7 @@ interface Spelling {
 export function createSpellingSearch(values: readonly string[]): (bytes: Uint8Array) => boolean {
   const byHash = new Map<number, Spelling[]>();
   const mayStart = new Uint8Array(1 << 16);
-  for (const spelling of values.flatMap(partsOf).flatMap(spellingsOf)) {
+  for (const spelling of values.flatMap(revealingPartsOf).flatMap(spellingsOf)) {
     const hash = hashOf(spelling.letters);
     mayStart[hash >>> 16] = 1;
     byHash.set(hash, [...(byHash.get(hash) ?? []), spelling]);

@@ -62,7 +62,8 @@ const READ_PATHS: readonly string[] = [OWN_WORKFLOW, ...PROMPTS, ...LOOP_SCRIPTS
  */
 export function filesToRead(paths: readonly string[]): readonly string[] {
   const wanted = paths.filter(
-    (path) => isOfCi(path) || READ_PATHS.includes(path) || (isOurs(path) && isNamed(fileNameOf(path), READ_NAMES)),
+    (path) =>
+      isOfCi(path) || READ_PATHS.includes(path) || (isOurs(path) && matchesFileName(fileNameOf(path), READ_NAMES)),
   );
   const rank = (path: string): number => (isOfCi(path) ? 0 : depthOf(path));
   return wanted.sort((a, b) => rank(a) - rank(b) || compare(a, b)).slice(0, MAX_READ);
@@ -72,7 +73,7 @@ export function filesToRead(paths: readonly string[]): readonly string[] {
 export function detectProject(listing: Listing): Project {
   const known = new Set(listing.paths.filter((path) => depthOf(path) <= MAX_DEPTH + 1).flatMap(withFolders));
   const found = detectedLanguages.flatMap((language) => {
-    const places = foldersOf(listing.paths, language.by).map((folder) => placeAt(folder, listing, known));
+    const places = shallowestFolders(listing.paths, language.by).map((folder) => placeAt(folder, listing, known));
     return places.flatMap((place) => stackOf(language, place, places) ?? []);
   });
   const root = placeAt('', listing, known);
@@ -105,7 +106,7 @@ export function detectProject(listing: Listing): Project {
       (path) => known.has(path) && (path !== ROOT_PLAN || isRootPlan([...known])),
     ),
     unreadable: [...listing.texts].flatMap(([path, text]) =>
-      isManifest(path) && parsedManifest(fileNameOf(path), text) === null ? [path] : [],
+      isPackageManifest(path) && parsedManifest(fileNameOf(path), text) === null ? [path] : [],
     ),
     ralphWorkflow: ralphWorkflowIn(listing),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
@@ -125,7 +126,7 @@ function ralphWorkflowIn({ texts }: Listing): string {
   return found.includes(OWN_WORKFLOW) ? OWN_WORKFLOW : (found[0] ?? OWN_WORKFLOW);
 }
 
-function isManifest(path: string): boolean {
+function isPackageManifest(path: string): boolean {
   return ['package.json', 'composer.json'].includes(fileNameOf(path));
 }
 
@@ -148,8 +149,10 @@ function ralphsIn(known: ReadonlySet<string>, text: (path: string) => string): r
 }
 
 /** Returns the folders with a file of these names: only the root if it has one, otherwise the shallowest. */
-function foldersOf(paths: readonly string[], names: readonly string[]): readonly string[] {
-  const folders = new Set(paths.filter((path) => isOurs(path) && isNamed(fileNameOf(path), names)).map(folderOf));
+function shallowestFolders(paths: readonly string[], names: readonly string[]): readonly string[] {
+  const folders = new Set(
+    paths.filter((path) => isOurs(path) && matchesFileName(fileNameOf(path), names)).map(folderOf),
+  );
   if (folders.has('')) return [''];
   return [...folders]
     .filter((folder) => PLAIN_FOLDER.test(folder))
@@ -159,7 +162,7 @@ function foldersOf(paths: readonly string[], names: readonly string[]): readonly
 }
 
 /** Returns true if a file has one of these names, or ends like a name that begins with `*`. */
-function isNamed(name: string, names: readonly string[]): boolean {
+function matchesFileName(name: string, names: readonly string[]): boolean {
   return names.includes(name) || names.includes(`*${name.slice(name.lastIndexOf('.'))}`);
 }
 

@@ -72,7 +72,7 @@ function renderAgentFile({ stacks, packages }: Project): string {
   const sections = stacks.map((stack) => {
     const where = stack.folder === '' ? '' : ` in \`${stack.folder}/\``;
     const title = `## ${[stack.language, ...stack.frameworks].join(', ')}${where}`;
-    const rows = commandsOf(stack).map(([use, command]) => `- ${use}: \`${command}\``);
+    const rows = stackCommandsOf(stack).map(([use, command]) => `- ${use}: \`${command}\``);
     return [title, '', ...(rows.length === 0 ? ['- (no commands were found)'] : rows), ''].join('\n');
   });
   return [
@@ -94,7 +94,7 @@ function packageLine({ folder, name, commands }: WorkspacePackage): string {
   return `- \`${folder}/\` (\`${name}\`)${listed === '' ? '' : `: ${listed}`}`;
 }
 
-function commandsOf({ install, build, test, lint }: Stack): readonly (readonly [string, string])[] {
+function stackCommandsOf({ install, build, test, lint }: Stack): readonly (readonly [string, string])[] {
   const uses = [
     ['Install', install],
     ['Build', build],

@@ -5,7 +5,7 @@ import { resetCircuit, retryTask } from '../lane/settle/settle-circuit.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 import { anyInstant, type Immutable, instantSchema } from '../policy.ts';
-import { progressOf, withEach } from '../tasks/queue.ts';
+import { progressOf, withChangedTasks } from '../tasks/queue.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import { isFinished, isStuck } from '../tasks/task.ts';
 
@@ -120,7 +120,7 @@ function makeNext(state: LaneState, asked: TaskId | null): LaneState {
 function markRetried(state: LaneState, asked: TaskId | null): LaneState {
   if (asked === null) return { ...state, retriesAll: true };
   if (isIssueTask(asked) || isFeedback(asked)) return state;
-  return { ...state, tasks: withEach(state.tasks, [asked], (progress) => ({ ...progress, retried: true })) };
+  return { ...state, tasks: withChangedTasks(state.tasks, [asked], (progress) => ({ ...progress, retried: true })) };
 }
 
 function obey(state: LaneState, order: Order): LaneState {

@@ -6,7 +6,7 @@ import { kindOfProgress } from '../people/needs.ts';
 import { aboutLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
 import { type Immutable, instantSchema } from '../policy.ts';
 import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { begunAgain, progressOf, untouchedProgress, withEach } from '../tasks/queue.ts';
+import { begunAgain, progressOf, untouchedProgress, withChangedTasks } from '../tasks/queue.ts';
 import { approvalSchema, isFinished, isStuck, type TaskProgress, taskProgressSchema } from '../tasks/task.ts';
 
 /** Time in ms after which an unchanged pull request is examined again, since a task that was set aside may be due. */
@@ -95,7 +95,7 @@ export function withAnswers(
     (id) => state.tasks[id]?.answer !== undefined && answers.every(({ task }) => task !== id),
   );
   const begun = over.reduce((next, id) => withoutAnswer(next, id), withoutCommentsOf(state, waiting, elsewhere));
-  return answers.filter((answer) => !holdsAlready(begun, answer)).reduce(withAnswer, begun);
+  return answers.filter((answer) => !holdsAlready(begun, answer)).reduce(withIssueAnswer, begun);
 }
 
 /** Returns the state without comments that another lane settles; comments of this lane's own stay. */
@@ -119,7 +119,7 @@ function holdsAlready({ tasks }: LaneState, { lane, task, at }: WaitingIssue): b
 
 /** Returns the state without another lane's answer to a task that was not worked on here: it is as it was at the start. */
 function withoutAnswer(state: LaneState, id: TaskId): LaneState {
-  const tasks = withEach(state.tasks, [id], ({ approval, startedTree }) => ({
+  const tasks = withChangedTasks(state.tasks, [id], ({ approval, startedTree }) => ({
     ...untouchedProgress,
     approval,
     startedTree,
@@ -127,7 +127,7 @@ function withoutAnswer(state: LaneState, id: TaskId): LaneState {
   return { ...state, tasks };
 }
 
-function withAnswer(state: LaneState, { lane, task, progress, notice, at }: WaitingIssue): LaneState {
+function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }: WaitingIssue): LaneState {
   const known = progressOf(state.tasks, task);
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);

@@ -32,7 +32,7 @@ export function isEarlierName(name: string): boolean {
  * stay unreadable, so that the loss is reported and not forgotten.
  */
 export function migrateSnapshot(texts: ReadonlyMap<LaneId, string>, now: number): Snapshot {
-  const lanes = [...texts].filter(([name]) => isLaneId(name)).reduce(withLane, emptySnapshot);
+  const lanes = [...texts].filter(([name]) => isLaneId(name)).reduce(withMigratedLane, emptySnapshot);
   const text = texts.get(BUDGET_NAME);
   if (text === undefined) return lanes;
   const parsed = parseBudget(text, now);
@@ -69,7 +69,7 @@ const earlierSchema = z
   })
   .catch({ waiting: [], unfinished: [], unanswered: [], looked: [] });
 
-function withLane(snapshot: Snapshot, [lane, text]: readonly [LaneId, string]): Snapshot {
+function withMigratedLane(snapshot: Snapshot, [lane, text]: readonly [LaneId, string]): Snapshot {
   const parsed = parseRecord(text, lane);
   return parsed.kind === 'record'
     ? withRecord(snapshot, parsed.record)

@@ -54,7 +54,7 @@ export function withRun(snapshot: Snapshot, run: StoredRun): Snapshot {
   const path = fileOf(run);
   if (path === null) return snapshot;
   const fits = run.journal === null || run.journal.length <= MAX_JOURNAL_CHARS;
-  const others = filesOf(snapshot).filter((one) => one.path !== path);
+  const others = runFilesOf(snapshot).filter((one) => one.path !== path);
   const all = [{ path, run: fits ? run : { ...run, journal: null } }, ...others].toSorted(newestFirst);
   let chars = 0;
   const kept = all.slice(0, MAX_RUNS).map((one) => {
@@ -67,7 +67,7 @@ export function withRun(snapshot: Snapshot, run: StoredRun): Snapshot {
 
 /** Returns the remembered runs, newest first. Unreadable files are left out. */
 export function runsIn(snapshot: Snapshot): readonly StoredRun[] {
-  return filesOf(snapshot)
+  return runFilesOf(snapshot)
     .toSorted(newestFirst)
     .map(({ run }) => run);
 }
@@ -77,7 +77,7 @@ interface RunFile {
   readonly run: StoredRun;
 }
 
-function filesOf(snapshot: Snapshot): readonly RunFile[] {
+function runFilesOf(snapshot: Snapshot): readonly RunFile[] {
   return [...snapshot].flatMap(([path, text]) => {
     const parsed = path.startsWith('runs/') ? storedRunSchema.safeParse(tryJson(text)) : null;
     return parsed?.success === true && fileOf(parsed.data) === path ? [{ path, run: parsed.data }] : [];

@@ -110,7 +110,7 @@ export function admissionStep(
   const settled = settleWaiting(admission.waits, {
     tasks: tasksSoFar(admission),
     issues: new Map(issues.map((issue) => [issue.number, { ...issue, ...workedText(admission, issue) }])),
-    isDone: (id) => isDone(state, id),
+    isDone: (id) => isFinishedTask(state, id),
   });
   if (settled.kind !== 'settled') return settled;
   const wanted = issuesToJudge(admission, settled.tasks);
@@ -153,7 +153,7 @@ function tasksSoFar(admission: Admission): readonly Task[] {
     return [{ ...taskOfIssue(issue), obstacle: waits ? 'needs-approval' : null }];
   });
   const all = [...ofIssues.sort(byIssueNumber), ...candidates.fileTasks];
-  return sortByPriority(candidates.sources.flatMap((source) => all.filter((task) => sourceOf(task) === source)));
+  return sortByPriority(candidates.sources.flatMap((source) => all.filter((task) => sourceNameOf(task) === source)));
 }
 
 /** Returns the text of an issue that may be worked on, as far as it is known. */
@@ -234,7 +234,7 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
     else if (isCoveredByEvent(admission)) {
       approved.set(id, { number, text: { title, body }, by: consent.by, at: consent.askedAt });
       if (title !== issue.title || body !== issue.body) outdated.push(number);
-    } else if (!isDone(state, id)) {
+    } else if (!isFinishedTask(state, id)) {
       changed.push({ number, editor: consent.editor });
       const notice = noticeFor(issue, consent);
       if (notice !== null) notices.push(notice);
@@ -242,7 +242,7 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
   }
   const isJudged = (task: Task): boolean => {
     const number = issueOfTask(task);
-    return number === null || consents.has(number) || isDone(state, task.id);
+    return number === null || consents.has(number) || isFinishedTask(state, task.id);
   };
   return {
     tasks: tasks.map((task) => ({
@@ -268,11 +268,11 @@ function obstacleOfUnjudged(task: Task): TaskObstacle {
   return obstacleByLabel(task) ?? 'unchecked';
 }
 
-function isDone({ tasks }: LaneState, id: TaskId): boolean {
+function isFinishedTask({ tasks }: LaneState, id: TaskId): boolean {
   return isFinished(progressOf(tasks, id));
 }
 
-function sourceOf({ source }: Task): TaskSourceName | null {
+function sourceNameOf({ source }: Task): TaskSourceName | null {
   if (source.kind === 'feedback') return null;
   return source.kind === 'issue' ? 'issues' : source.kind;
 }

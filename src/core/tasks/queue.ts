@@ -67,7 +67,7 @@ export function begunAgain({ approval, answer, retried }: TaskProgress): TaskPro
 }
 
 /** Returns the progress with this change for some tasks. */
-export function withEach(
+export function withChangedTasks(
   known: ProgressById,
   ids: readonly TaskId[],
   change: (progress: TaskProgress, id: TaskId) => TaskProgress,

@@ -51,14 +51,14 @@ export function iterationMessage(iteration: {
   readonly attempt: number;
 }): string {
   const { title, name, summary, earlier, attempt } = iteration;
-  const own = subjectOf(summary);
-  const said = earlier.some((text) => subjectOf(text) === own) ? '' : own;
+  const own = subjectOfSummary(summary);
+  const said = earlier.some((text) => subjectOfSummary(text) === own) ? '' : own;
   const subject = said === '' ? (attempt > 1 ? `${title} (iteration ${attempt})` : title) : said;
   const body = said === '' ? `Part of ${name}` : `Part of ${name}: ${title}`;
   return `${subject}\n\n${body}`;
 }
 
-function subjectOf(summary: string): string {
+function subjectOfSummary(summary: string): string {
   return cleanCommitSubject(firstSentence(summary));
 }
 

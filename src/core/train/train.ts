@@ -57,13 +57,13 @@ export function trainOf(open: readonly WaitingPullRequest[], compared: readonly 
 }
 
 /** Returns the pull request to merge next; null if none can be merged. */
-export function nextOf({ pulls: [first] }: Train): TrainPull | null {
+export function findNextPull({ pulls: [first] }: Train): TrainPull | null {
   return first !== undefined && rankOf(first) === 0 ? first : null;
 }
 
 /** Returns the number of the pull request into which the base branch is merged because a rule wants that and it is next; null if there is none. */
 export function pullToUpdate(train: Train): number | null {
-  const next = nextOf(train);
+  const next = findNextPull(train);
   return next?.obstacle === 'update' ? next.number : null;
 }
 

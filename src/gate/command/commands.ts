@@ -256,12 +256,12 @@ async function reportSetUp(deps: GateDeps, id: LaneId, thread: number | null): P
   const problems = findings.filter(({ kind }) => kind === 'problem');
   return {
     ...looked.intake,
-    outcome: problems.length === 0 ? looked.intake.outcome : failureOf(problems),
+    outcome: problems.length === 0 ? looked.intake.outcome : setUpFailure(problems),
     answer: { thread, text: { kind: 'doctor', findings } },
   };
 }
 
-function failureOf(problems: readonly Finding[]): EndIntake['outcome'] {
+function setUpFailure(problems: readonly Finding[]): EndIntake['outcome'] {
   const about = [...new Set(problems.map(({ check }) => check.replaceAll('-', ' ')))];
   const message = `The check of the set-up found ${String(problems.length)} ${problems.length === 1 ? 'problem' : 'problems'}: ${namesOf(about)}.`;
   return { kind: 'failed', reason: 'configuration', message };

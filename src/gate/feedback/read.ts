@@ -125,7 +125,7 @@ export async function readFeedback(
   const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
   const requestsSoFar =
     people.requests + (earlier === null ? 0 : 1) + (merged.spent.length === 0 ? 0 : SPENT_REPORT_REQUESTS);
-  const details = await detailsOf(deps, checksToRead(inTurn, requestsSoFar));
+  const details = await readCheckDetails(deps, checksToRead(inTurn, requestsSoFar));
   const withDetails = answersChecks ? await checkTasks(deps, now, { failed, details, update }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
   return {
@@ -310,7 +310,7 @@ function headByPerson({ lastRun }: LaneState, { head }: PullRequestNow): string 
   return published !== null && published !== head ? head : null;
 }
 
-async function detailsOf(
+async function readCheckDetails(
   { forge }: GateDeps,
   checks: readonly CheckNow[],
 ): Promise<ReadonlyMap<CheckNow, CheckDetails>> {

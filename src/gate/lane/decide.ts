@@ -227,7 +227,7 @@ async function findWork(
   request: Request,
   { look, restored, said, isResting }: LaneRestoration & { readonly said: ReadFeedback; readonly isResting: boolean },
 ): Promise<Work> {
-  const found = isResting && request.files === null ? null : await findStart(deps, { look, restored });
+  const found = isResting && request.files === null ? null : await findLaneStart(deps, { look, restored });
   const reopened = dropStaleProgress(said.state, {
     named: namedBy(request),
     redo: request.redo,
@@ -250,7 +250,7 @@ function withoutNewTasks(tasks: readonly Task[], { tasks: progress }: LaneState)
   );
 }
 
-function findStart(deps: GateDeps, { look, restored }: LaneRestoration): Promise<FoundStart> {
+function findLaneStart(deps: GateDeps, { look, restored }: LaneRestoration): Promise<FoundStart> {
   const { branch, remoteHead } = look;
   return deps.findStart({ branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
 }
@@ -285,7 +285,7 @@ async function findPlace(
   { look, restored, work }: LaneRestoration & { readonly work: Work },
 ): Promise<Place> {
   const base = await baseBranch(deps);
-  const found = work.found ?? (await findStart(deps, { look, restored }));
+  const found = work.found ?? (await findLaneStart(deps, { look, restored }));
   const lane = { id, branch: look.branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
   // A branch that begins again gets another pull request.
   const state =

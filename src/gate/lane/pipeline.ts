@@ -170,7 +170,7 @@ export async function readMcpServers({
   const { mcp } = agent;
   if (mcp.kind === 'none') return [];
   const where = mcp.kind === 'inline' ? '`mcp-config`' : fromRoot(workingDirectory, mcp.path);
-  const text = mcp.kind === 'inline' ? mcp.text : await textOf(repository, mcp.path, where);
+  const text = mcp.kind === 'inline' ? mcp.text : await readBaseText(repository, mcp.path, where);
   const { parseMcpServers } = await import('../../core/mcp/parse-servers.ts');
   const parsed = parseMcpServers(text, (name) => accessTo(name, { names: agent.envNames, variables }));
   if (parsed.kind === 'wrong') throw unusableServers(parsed.problems.map((problem) => `${where}: ${problem}`));
@@ -183,7 +183,7 @@ export async function readMcpServers({
   return servers;
 }
 
-async function textOf(
+async function readBaseText(
   repository: Pick<GateDeps['repository'], 'readTexts'>,
   path: string,
   where: string,

@@ -30,7 +30,7 @@ export function isTrustedAccount(
 ): Promise<boolean> {
   const answers = lookups.get(forge) ?? new Map<string, Promise<boolean>>();
   lookups.set(forge, answers);
-  const key = keyOf(account);
+  const key = accountKeyOf(account);
   const known = answers.get(key);
   if (known !== undefined) return known;
   const answer = lookUp({ config, forge }, account);
@@ -60,12 +60,12 @@ export async function trustAmong(
   run: Parameters<typeof isTrustedAccount>[0],
   accounts: readonly Account[],
 ): Promise<(account: Account) => boolean> {
-  const distinct = new Map(accounts.map((account) => [keyOf(account), account]));
+  const distinct = new Map(accounts.map((account) => [accountKeyOf(account), account]));
   const judged = await Promise.all(
     [...distinct].map(async ([key, account]) => [key, await isTrustedAccount(run, account)] as const),
   );
   const trusted = new Set(judged.filter(([, isTrusted]) => isTrusted).map(([key]) => key));
-  return (account) => trusted.has(keyOf(account));
+  return (account) => trusted.has(accountKeyOf(account));
 }
 
 async function lookUp(
@@ -79,7 +79,7 @@ async function lookUp(
   return known?.kind === 'bot' && known.id === id;
 }
 
-function keyOf({ login, id, kind }: Account): string {
+function accountKeyOf({ login, id, kind }: Account): string {
   return `${kind} ${login.toLowerCase()} ${String(id)}`;
 }
 

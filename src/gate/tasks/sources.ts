@@ -235,7 +235,7 @@ async function ask(deps: GateDeps, question: AdmissionQuestion, { tasks }: LaneS
       return { ...question, found, peopleAsked: accountsAsked(deps.forge), now: deps.clock.now() };
     }
     case 'texts':
-      return { ...question, found: await parseTexts(deps, question.of) };
+      return { ...question, found: await parseIssueTexts(deps, question.of) };
     case 'dependencies': {
       const found = new Map<number, readonly Dependency[]>();
       for (const number of question.of) found.set(number, await deps.forge.dependenciesOf(number));
@@ -246,7 +246,7 @@ async function ask(deps: GateDeps, question: AdmissionQuestion, { tasks }: LaneS
   }
 }
 
-async function parseTexts(
+async function parseIssueTexts(
   { context }: Pick<GateDeps, 'context'>,
   issues: readonly TaskIssue[],
 ): Promise<ReadonlyMap<number, TextDependencies>> {

@@ -40,7 +40,7 @@ export async function commitLane(
       await overlayMerge(work, merge, { on: now.tree, only: done.putBack });
     const { withheld: newly } = done;
     return {
-      ...{ head: known, commit: null, lookAt: [], withheld: newly, withheldNow: withheldFiles(work.withheld) },
+      ...{ head: known, commit: null, lookAt: [], withheld: newly, withheldNow: listWithheld(work.withheld) },
       ...{ ...found, publishedPaths: [], published: await takeSnapshot(work), merge: 'open' },
     };
   }
@@ -57,7 +57,7 @@ export async function commitLane(
   return {
     ...made,
     ...found,
-    withheldNow: withheldFiles(work.withheld),
+    withheldNow: listWithheld(work.withheld),
     publishedPaths: changes.map(({ path }) => shownName(path)),
     published: { head: made.head, tree: evidence },
     merge: merge === null ? 'none' : 'made',
@@ -139,6 +139,6 @@ async function contentsOf(
   );
 }
 
-function withheldFiles(paths: WithheldPaths): readonly Withheld[] {
+function listWithheld(paths: WithheldPaths): readonly Withheld[] {
   return [...paths].map(([path, why]) => ({ path: shownName(path), why }));
 }

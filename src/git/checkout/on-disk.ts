@@ -2,9 +2,9 @@ import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readRegular } from '../regular-files.ts';
 
-/** Returns true if the checkout around `folder` may have one of the paths, read from the disk alone: git takes many times as long. */
-export async function mayHave(folder: string, paths: readonly string[]): Promise<boolean> {
-  const top = await topOf(folder);
+/** Returns true if, by the disk alone, the checkout around `folder` may have one of the paths; asking git takes many times as long. */
+export async function mayHavePaths(folder: string, paths: readonly string[]): Promise<boolean> {
+  const top = await findCheckoutTop(folder);
   if (top === null) return false;
   const found = await Promise.all(
     paths.map((path) =>
@@ -18,7 +18,7 @@ export async function mayHave(folder: string, paths: readonly string[]): Promise
 }
 
 /** Returns the closest folder upwards that has a `.git`, or null if there is none. */
-export async function topOf(folder: string): Promise<string | null> {
+export async function findCheckoutTop(folder: string): Promise<string | null> {
   if (
     await lstat(join(folder, '.git')).then(
       () => true,
@@ -26,7 +26,7 @@ export async function topOf(folder: string): Promise<string | null> {
     )
   )
     return folder;
-  return dirname(folder) === folder ? null : topOf(dirname(folder));
+  return dirname(folder) === folder ? null : findCheckoutTop(dirname(folder));
 }
 
 /** A question about files of the base branch, and the checkout to ask. */
@@ -45,8 +45,8 @@ export interface BaseOnDisk {
  * checked out, the disk shows all of them.
  */
 export async function baseMayHave({ folder, paths, ...wanted }: BaseOnDisk): Promise<boolean> {
-  if (await mayHave(folder, paths)) return true;
-  const top = await topOf(folder);
+  if (await mayHavePaths(folder, paths)) return true;
+  const top = await findCheckoutTop(folder);
   if (top === null) return false;
   const head = await readRegular(join(top, '.git', 'HEAD'));
   const [, branch] = /^ref: refs\/heads\/(.+)\n?$/.exec(head?.bytes.toString() ?? '') ?? [];

@@ -10,7 +10,7 @@ import { changesBetween } from '../objects.ts';
 import { compareOpenPulls } from './merge/open-pulls.ts';
 import { checkWorkingDirectory, namesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
 import { fetchLane, notAWorkTree, type OpenedCheckout, type OpenOptions } from './lane.ts';
-import { mayHave, topOf } from './on-disk.ts';
+import { mayHavePaths, findCheckoutTop } from './on-disk.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { branchOf, operationInProgress, type Workspace } from './workspace.ts';
@@ -43,7 +43,7 @@ export function createQuestions(
     },
 
     async missing() {
-      return (await topOf(folder)) !== null
+      return (await findCheckoutTop(folder)) !== null
         ? null
         : `There is no git checkout in ${folder}, so no task files can be read. Run actions/checkout before this action, with "fetch-depth: 0" and without "path:".`;
     },
@@ -59,10 +59,10 @@ export function createQuestions(
 
     async readTexts(asked, wanted) {
       const paths = asked.map((path) => fromRoot(workingDirectory, path));
-      const top = wanted === null ? await topOf(folder) : null;
+      const top = wanted === null ? await findCheckoutTop(folder) : null;
       // A missing folder must end in an error, because it would look like a folder without tasks.
       if (top !== null) await checkWorkingDirectory(top, workingDirectory);
-      if (wanted === null && !(await mayHave(folder, paths)))
+      if (wanted === null && !(await mayHavePaths(folder, paths)))
         return { base: {}, lane: null, fork: null, unread: {}, links: {} };
       const { workspace, repository, startHead } = await needOpened();
       const { url, token } = remote;

@@ -9,7 +9,7 @@ import { type Git, withBareRepository } from '../git.ts';
 import { createPathMatcher } from '../inspection/protected-paths.ts';
 import { withObjects } from '../objects.ts';
 import { readLinked } from '../regular-files.ts';
-import { type BaseOnDisk, isBase, mayHave } from './on-disk.ts';
+import { type BaseOnDisk, isBase, mayHavePaths } from './on-disk.ts';
 import { branchOf, findWorkspace, headOf, refOf, type Workspace } from './workspace.ts';
 
 /** Maximum size of a text file: nobody writes longer lists by hand. */
@@ -42,7 +42,7 @@ const NOTHING: BaseTexts = { kind: 'texts', read: { texts: {}, unread: {} } };
 /** Reads text files of the base branch from the checkout's objects, before anything else is done with it. Fetches nothing. */
 export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> {
   const { folder, paths, env } = question;
-  const isOnDisk = await mayHave(folder, paths);
+  const isOnDisk = await mayHavePaths(folder, paths);
   const workspace = await findWorkspace(folder, { env, log: { warning: () => undefined } });
   if ('why' in workspace) return NOTHING;
   const commit = await baseCommit(workspace, question);
@@ -74,7 +74,7 @@ async function baseCommit(workspace: Workspace, question: BaseQuestion): Promise
  * folder, `**` at its end matches everything below it.
  */
 export async function readCommitTexts(git: Git, commit: ObjectId, paths: readonly string[]): Promise<CommitTexts> {
-  const { files: listed, links } = await entriesOf(git, commit, paths);
+  const { files: listed, links } = await listPathEntries(git, commit, paths);
   const texts = new Map<ObjectId, string>();
   const sizes = await withObjects(git, async (objects) => {
     const found = await objects.sizesOf([...new Set(listed.values())]);
@@ -99,7 +99,7 @@ export async function readCommitTexts(git: Git, commit: ObjectId, paths: readonl
 }
 
 /** Returns what the paths name: object ids of regular files by path, and links. */
-async function entriesOf(
+async function listPathEntries(
   git: Git,
   commit: ObjectId,
   paths: readonly string[],

@@ -4,7 +4,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { groupByKey } from '../../core/grouped.ts';
 import { LEFT_OUT } from '../../core/review/left-out.ts';
 import { keysByPattern } from '../../core/secrets/key-patterns.ts';
-import { createSpellingSearch, partsOf } from '../../core/secrets/spellings.ts';
+import { createSpellingSearch, revealingPartsOf } from '../../core/secrets/spellings.ts';
 import type { Git } from '../git.ts';
 import type { PathChange, Objects } from '../objects.ts';
 import { isLoopState, isProtected, leadsOut, createPathMatcher } from './protected-paths.ts';
@@ -275,7 +275,7 @@ function withholdNeighbours(changes: readonly PathChange[], withheld: Map<string
  * Each content is searched once.
  */
 export function createSecretSearch(values: readonly string[]): Search {
-  const parts = [...new Set(values.flatMap(partsOf))].sort();
+  const parts = [...new Set(values.flatMap(revealingPartsOf))].sort();
   if (parts.length === 0) return () => false;
   const name = JSON.stringify(parts);
   const search = searches.get(name) ?? remembering(searchFor(values));
@@ -284,7 +284,7 @@ export function createSecretSearch(values: readonly string[]): Search {
 }
 
 function searchFor(values: readonly string[]): Search {
-  const needles = values.flatMap(partsOf).map((part) => Buffer.from(part));
+  const needles = values.flatMap(revealingPartsOf).map((part) => Buffer.from(part));
   const isSpelled = createSpellingSearch(values);
   const holds: Search = (content) => needles.some((needle) => content.includes(needle)) || isSpelled(content);
   return (content) => holds(content) || unpackedParts(content).some(holds);
@@ -310,11 +310,11 @@ function unpackedParts(content: Buffer): readonly Buffer[] {
 
 function partsWithin(content: Buffer, budget: Budget, depth: number): readonly Buffer[] {
   if (depth === 0 || content.length < SMALLEST) return [];
-  const parts = [...membersOf(content, budget), ...inBase64(content, budget)];
+  const parts = [...unpackMembers(content, budget), ...inBase64(content, budget)];
   return [...parts, ...parts.flatMap((part) => partsWithin(part, budget, depth - 1))];
 }
 
-function membersOf(content: Buffer, budget: Budget): readonly Buffer[] {
+function unpackMembers(content: Buffer, budget: Budget): readonly Buffer[] {
   const parts: Buffer[] = [];
   const take = (start: number, unpack: Unpack): void => {
     const part = tryUnpack(content.subarray(start), unpack, budget);

@@ -21,7 +21,7 @@ export function createRefConversations(options: RefConversationsOptions): Conver
   return {
     read: (lane) =>
       network.operation(async (remote) => {
-        const found = await fetchConversation(remote, refOf(lane));
+        const found = await fetchConversation(remote, conversationRefOf(lane));
         return found.kind === 'absent' ? fetchConversation(remote, earlierRefOf(lane)) : found;
       }),
     write: async (lane, content) => {
@@ -63,7 +63,7 @@ export function createRefConversations(options: RefConversationsOptions): Conver
       '--no-verify',
       '--no-follow-tags',
       url,
-      `+${commit}:${refOf(lane)}`,
+      `+${commit}:${conversationRefOf(lane)}`,
     ]);
     return pushed.exitCode === 0 ? { kind: 'written' } : network.unavailable(lastWords(pushed.stderr));
   }
@@ -73,7 +73,7 @@ function unusable(why: string): Unavailable {
   return { kind: 'unavailable', why };
 }
 
-function refOf(lane: LaneId): string {
+function conversationRefOf(lane: LaneId): string {
   return `refs/ralph/v2/conversations/${lane}`;
 }
 

@@ -83,7 +83,7 @@ export async function readCommit(
   const files = new Map<string, Buffer>();
   let bytes = 0;
   const visit = async (treeId: ObjectId, folder: string): Promise<void> => {
-    for (const { mode, name, id: entry } of entriesOf(await readObject(objectsFolder, treeId, 'tree'))) {
+    for (const { mode, name, id: entry } of parseTreeEntries(await readObject(objectsFolder, treeId, 'tree'))) {
       const path = folder + name;
       if (mode === FOLDER_MODE && folder === '') await visit(entry, `${path}/`);
       if (!mode.startsWith('100') || !wanted(path)) continue;
@@ -105,7 +105,9 @@ export async function hasObject(objectsFolder: string, id: ObjectId): Promise<bo
   );
 }
 
-function entriesOf(tree: Buffer): readonly { readonly mode: string; readonly name: string; readonly id: ObjectId }[] {
+function parseTreeEntries(
+  tree: Buffer,
+): readonly { readonly mode: string; readonly name: string; readonly id: ObjectId }[] {
   const entries: { readonly mode: string; readonly name: string; readonly id: ObjectId }[] = [];
   for (let at = 0; at < tree.length;) {
     const end = tree.indexOf(0, at);

@@ -56,7 +56,7 @@ export function networkOf({
 }
 
 /** Returns the base branch and the rules for inspecting commits; the server itself says which commits its base branch has. */
-export function baseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
+export function inspectionBaseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
   const network = networkOf(options);
   return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => askRemote(from, args, network) };
 }
@@ -77,7 +77,7 @@ export async function outgoingProblem(
   options: RemoteOptions,
   { branch, commit, since }: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
 ): Promise<string | null> {
-  return nameProblem(options, branch) ?? (await inspectOutgoing(git, { commit, since }, baseOf(options)));
+  return nameProblem(options, branch) ?? (await inspectOutgoing(git, { commit, since }, inspectionBaseOf(options)));
 }
 
 /** Returns why a branch of that name must never be pushed, or null if it may be. */

@@ -7,7 +7,7 @@ import type { Git, GitAnswer } from '../git.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import {
   askRemote,
-  baseOf,
+  inspectionBaseOf,
   nameProblem,
   networkOf,
   outgoingProblem,
@@ -78,7 +78,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
           ask: (from, args) => askRemote(from, args, network),
         });
   if (published === null) return rejectedAnswer(NOT_PUBLISHED);
-  const objection = await inspectOutgoing(git, { commit, since: published }, baseOf(options));
+  const objection = await inspectOutgoing(git, { commit, since: published }, inspectionBaseOf(options));
   if (objection !== null) return rejectedAnswer(objection);
   if (!isExpected(there.tip, start)) return await pushAside(git, options, { branch, commit, tip: there.tip });
   if (start.kind === 'continue' && there.tip === null)

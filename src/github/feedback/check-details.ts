@@ -228,7 +228,7 @@ function whyBroken(error: unknown, limitMs: number): string {
  * next bytes are held in memory.
  */
 async function* unpacked(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const source = createSource(bytes);
+  const source = createByteSource(bytes);
   const start = await source.peek(HEADER_BYTES);
   if (start.length < HEADER_BYTES || start.readUInt32LE(0) !== SIGNATURE) {
     yield* source.rest();
@@ -261,7 +261,7 @@ async function* inflated(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   }
 }
 
-function createSource(bytes: AsyncIterable<Uint8Array>): Source {
+function createByteSource(bytes: AsyncIterable<Uint8Array>): Source {
   const chunks = bytes[Symbol.asyncIterator]();
   let held: Buffer = Buffer.alloc(0);
 

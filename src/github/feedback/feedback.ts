@@ -104,7 +104,7 @@ type FeedbackMethods = Pick<
 >;
 
 /** Creates methods that read what people and CI say about a pull request, and that answer them. */
-export function createFeedback(
+export function createFeedbackMethods(
   client: Client,
   options: Pick<ForgeOptions, 'apiUrl' | 'log' | 'pace'>,
 ): FeedbackMethods {

@@ -68,7 +68,7 @@ export async function openConnection(ways: Ways, { target, use, signal: left }: 
     if (use === 'page') return { kind: 'open', socket, proxy };
     return await openTunnel({ socket, proxy, target, signal });
   } catch (error) {
-    return { kind: 'unreachable', why: late.aborted ? 'it does not answer' : codeOf(error) };
+    return { kind: 'unreachable', why: late.aborted ? 'it does not answer' : socketErrorCode(error) };
   }
 }
 
@@ -171,7 +171,7 @@ function decoded(text: string): string {
   }
 }
 
-function codeOf(error: unknown): string {
+function socketErrorCode(error: unknown): string {
   const { code } = error as { readonly code?: unknown };
   if (typeof code === 'string') return code;
   return error instanceof Error ? error.message : String(error);
@@ -231,7 +231,7 @@ export function misuseAnswer(target: HostAndPort, stranger: string): Answer {
 }
 
 /** Returns the headers of an answer from the proxy itself. */
-function headersOf({ status, text }: Answer): Readonly<Record<string, string>> {
+function proxyHeadersOf({ status, text }: Answer): Readonly<Record<string, string>> {
   return {
     ...(status === 403 ? { 'x-proxy-error': 'blocked-by-ralph' } : {}),
     'content-type': 'text/plain; charset=utf-8',
@@ -242,7 +242,7 @@ function headersOf({ status, text }: Answer): Readonly<Record<string, string>> {
 
 /** Answers a request through its response object. */
 export function sendAnswer(response: ServerResponse, answer: Answer): void {
-  response.writeHead(answer.status, headersOf(answer));
+  response.writeHead(answer.status, proxyHeadersOf(answer));
   response.end(`${answer.text}\n`);
 }
 
@@ -250,7 +250,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
 export function endWith(client: Socket, answer: Answer, lingerMs: number): void {
   const { status, text } = answer;
   const reason = { 400: 'Bad Request', 403: 'Forbidden', 502: 'Bad Gateway' }[status];
-  const lines = Object.entries(headersOf(answer)).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = Object.entries(proxyHeadersOf(answer)).map(([name, value]) => `${name}: ${value}\r\n`);
   client.setTimeout(lingerMs, () => client.destroy());
   client.end(`HTTP/1.1 ${String(status)} ${reason}\r\n${lines.join('')}\r\n${text}\n`);
   // Read the rest, because closing a socket with unread bytes would discard the answer.

@@ -14,7 +14,7 @@ import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../core/text/phrase.ts';
 import { callNumbers } from '../../core/isolation/sandbox/system-calls.ts';
-import { disksIn, HIDDEN_FOLDERS, isWithin, viewOf, type TopEntry } from '../../core/isolation/view.ts';
+import { disksIn, HIDDEN_FOLDERS, isWithin, createSandboxView, type TopEntry } from '../../core/isolation/view.ts';
 import { receiveServers } from '../../processes/process-tree.ts';
 import { runProgram } from '../../processes/run-program.ts';
 import { SYSTEM_PATH, IsolationUnavailable, withPath, type Root } from './root.ts';
@@ -55,7 +55,10 @@ export async function buildNamespaces(
   ports: readonly number[],
 ): Promise<Namespaces> {
   const places = { root: join(record.folder, 'root'), stage: join(record.folder, 'stage') };
-  const { staged, links, ...view } = viewOf(planOf(options, { folder: record.folder, uid, runFolder }), places);
+  const { staged, links, ...view } = createSandboxView(
+    planOf(options, { folder: record.folder, uid, runFolder }),
+    places,
+  );
   const checkout = realpathSync(options.checkout);
   const fstab = join(runFolder, 'sandbox.fstab');
   writeFileSync(fstab, view.fstab, { mode: 0o600 });
@@ -194,7 +197,7 @@ async function listenIn(
 function planOf(
   { checkout, hidden, visible, worker, environment }: AgentSandboxOptions,
   { folder, uid, runFolder }: { readonly folder: string; readonly uid: number; readonly runFolder: string },
-): Parameters<typeof viewOf>[0] {
+): Parameters<typeof createSandboxView>[0] {
   const real = (paths: readonly string[]): readonly string[] => [...new Set(paths.flatMap(realFolder))];
   const replaced = Object.fromEntries(
     [

@@ -43,14 +43,14 @@ function write(folder: string, record: AgentSandboxRecord): void {
 }
 
 /** Returns the path of the record in a folder; if there is none, the path of a new one. */
-function recordIn(folder: string): string {
+function recordPathIn(folder: string): string {
   return FILES.map((name) => join(folder, name)).find((path) => existsSync(path)) ?? join(folder, FILE);
 }
 
 /** Reads the record of the run's sandbox; returns null if there is no sandbox or the record is unreadable. */
 export function readAgentSandboxRecord({ runFolder }: RecordPlace): AgentSandboxRecord | null {
   try {
-    const parsed = agentSandboxRecord.safeParse(tryJson(readFileSync(recordIn(runFolder), 'utf8')));
+    const parsed = agentSandboxRecord.safeParse(tryJson(readFileSync(recordPathIn(runFolder), 'utf8')));
     return parsed.success ? parsed.data : null;
   } catch {
     return null;
@@ -79,7 +79,7 @@ export function agentSandboxesIn(agentSandboxes: string, owner: number): readonl
     const folder = join(agentSandboxes, entry.name);
     if (!entry.isDirectory() || lstatSync(folder, { throwIfNoEntry: false })?.uid !== owner) return [];
     try {
-      const copy = lstatSync(recordIn(folder));
+      const copy = lstatSync(recordPathIn(folder));
       const record = copy.isFile() && copy.uid === owner ? readAgentSandboxRecord({ runFolder: folder }) : null;
       return record?.folder === folder ? [{ record, changedAt: copy.mtimeMs }] : [];
     } catch {

@@ -6,7 +6,7 @@ import { isKeptClosed, modeBefore, type AgentSandboxRecord } from '../../core/is
 import { UserError } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { createKillDeadline } from '../../processes/process-tree.ts';
-import { waysTo } from '../../processes/trusted-programs.ts';
+import { pathWithAncestors } from '../../processes/trusted-programs.ts';
 import { createLaunches } from './launch.ts';
 import { agentSandboxesIn, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
 import { type Root, SYSTEM_PATH } from './root.ts';
@@ -217,7 +217,7 @@ export async function makeReachable(foundation: Foundation, options: AgentSandbo
   const { root, runFolder, uid } = foundation;
   const { checkout, visible, worker, environment, places } = options;
   const programs = [...visible, worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))].filter(existsSync);
-  const above = [...new Set(programs.flatMap((path) => waysTo(dirname(realpathSync(path))).toReversed()))];
+  const above = [...new Set(programs.flatMap((path) => pathWithAncestors(dirname(realpathSync(path))).toReversed()))];
   // The records are read before the permissions, because a run whose record is gone has restored them.
   const others = otherSandboxes(foundation, places);
   const open = [environment['RUNNER_TEMP'], environment['HOME'], dirname(checkout)].flatMap((path) =>

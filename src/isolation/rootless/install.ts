@@ -103,7 +103,7 @@ async function npmInstall(
       { ...surroundings, agentSandbox: null, cwd: folder, timeoutMs: INSTALL_MS },
     ),
   );
-  if (end.kind !== 'exited' || end.code !== 0) throw cannotInstall(reasonOf(end, stderr.toString()));
+  if (end.kind !== 'exited' || end.code !== 0) throw cannotInstall(installFailureOf(end, stderr.toString()));
 }
 
 function npmEnvironment(environment: Installation['environment']): Record<string, string> {
@@ -117,12 +117,12 @@ function npmEnvironment(environment: Installation['environment']): Record<string
 /** Returns true if all pinned packages are there in the pinned versions. */
 function isInstalledIn(folder: string): boolean {
   return Object.entries(RUNTIME_PACKAGES).every(([name, { version }]) => {
-    const manifest = tryJson(readText(join(folder, 'node_modules', name, 'package.json')));
+    const manifest = tryJson(readTextOrEmpty(join(folder, 'node_modules', name, 'package.json')));
     return typeof manifest === 'object' && manifest !== null && 'version' in manifest && manifest.version === version;
   });
 }
 
-function readText(path: string): string {
+function readTextOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
@@ -135,7 +135,7 @@ function cannotInstall(why: string): IsolationUnavailable {
 }
 
 /** Returns npm's first error line that is not a code, or how npm ended. */
-function reasonOf(end: CollectedEnd, stderr: string): string {
+function installFailureOf(end: CollectedEnd, stderr: string): string {
   const errorLine = stderr.split('\n').find((line) => /^npm error (?!code |errno |syscall )\S/.test(line));
   return errorLine === undefined ? `npm ${describeCollected(end)}` : oneLine(errorLine.replace(/^npm error /, ''), 200);
 }

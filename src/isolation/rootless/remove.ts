@@ -36,7 +36,7 @@ export async function removeRootlessSandbox(runFolder: string): Promise<readonly
     ...(await endAgentSandbox(record.id, { graceMs: GRACE_MS, tag: SANDBOX_TAG })),
     ...(await endAgentSandbox(record.id, { graceMs: GRACE_MS, tag: WORKER_TAG })),
   ];
-  keepSession(join(record.folder, 'session'), join(runFolder, SESSION));
+  moveSession(join(record.folder, 'session'), join(runFolder, SESSION));
   await removeAll(record.folder);
   // The next caller finds nothing left to remove.
   if (left.length === 0) rmSync(join(runFolder, FILE), { force: true });
@@ -52,13 +52,13 @@ function readRecord(runFolder: string): RootlessRecord | null {
   }
 }
 
-function namesIn(folder: string): readonly string[] {
+function listFolderNames(folder: string): readonly string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }
 
-function keepSession(from: string, to: string): void {
+function moveSession(from: string, to: string): void {
   // A sandbox in which nothing ran, such as one of a failed attempt, has no session to keep; an earlier session stays.
-  if (namesIn(from).length === 0 || namesIn(to).length > 0) return;
+  if (listFolderNames(from).length === 0 || listFolderNames(to).length > 0) return;
   try {
     renameSync(from, to);
   } catch {

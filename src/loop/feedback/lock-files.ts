@@ -62,7 +62,7 @@ async function remake(
   if (isCancelled()) return 'cancelled';
   if (timeoutMs <= 0) return 'timeout';
   const { end } = await commands.run({ command: words, folder, timeoutMs, signal });
-  const failure = isCancelled() ? 'cancelled' : failureOf(end);
+  const failure = isCancelled() ? 'cancelled' : lockFailureOf(end);
   if (failure === null) {
     const kept = await repository.keepAlone(path);
     return kept === 'kept' ? 'made' : kept;
@@ -71,7 +71,7 @@ async function remake(
   return failure;
 }
 
-function failureOf(end: CommandRun['end']): LockResult | null {
+function lockFailureOf(end: CommandRun['end']): LockResult | null {
   switch (end.kind) {
     case 'exited':
       if (end.code === 0) return null;

@@ -3,7 +3,7 @@ import type { TreeSnapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
 import { agentAttempt, type Attempt, type StepOutput } from '../../core/pipeline/step-output.ts';
-import { type AgentStep, aimOf, type Step } from '../../core/pipeline/pipeline.ts';
+import { type AgentStep, aimOfStep, type Step } from '../../core/pipeline/pipeline.ts';
 import { type EarlierStep, stepNotes, type StepRecord } from '../../core/pipeline/step-record.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import type { Work } from '../../handover/intake.ts';
@@ -82,7 +82,7 @@ export async function tryAgent(
       notes: iteration.notes,
       treeBefore: walk.tree,
       setting: {
-        aim: aimOf(step),
+        aim: aimOfStep(step),
         promptTemplate: step.prompt?.text ?? deps.prompt.text,
         promptPath: step.prompt?.path ?? deps.prompt.path,
         // The set-up comes before all else, so it is part of the first call only.

@@ -52,7 +52,7 @@ export async function runSteps(
     if (action.kind === 'over') break;
     walk =
       action.kind === 'leave'
-        ? withRecord(deps, walk, { ...recordBeforeRun(walk, action.step), result: action.result })
+        ? withStepRecord(deps, walk, { ...recordBeforeRun(walk, action.step), result: action.result })
         : await runStep(deps, { iteration, step: action.step, of: pipeline.steps.length }, walk);
   }
   const together = joinOutputs(walk.outputs, {
@@ -93,7 +93,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
   const passed = result.kind === 'passed';
   const now = deps.clock.now();
   const { circuit } = recordBeforeRun(walk, step);
-  return withRecord(
+  return withStepRecord(
     deps,
     {
       ...walk,
@@ -196,7 +196,7 @@ function recordBeforeRun({ work }: Walk, step: Step): Omit<StepRecord, 'result'>
   };
 }
 
-function withRecord({ log }: LoopDeps, walk: Walk, record: StepRecord): Walk {
+function withStepRecord({ log }: LoopDeps, walk: Walk, record: StepRecord): Walk {
   log.info(`step ${record.name} (${record.kind}) ${resultWords(record.result)}`);
   const said = record.calls.length === 0 ? null : lastAgentWords(walk);
   return { ...walk, records: [...walk.records, record], earlier: [...walk.earlier, { record, said }] };

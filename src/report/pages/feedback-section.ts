@@ -44,7 +44,7 @@ export function feedbackSection(report: WorkedReport): string {
       SHOWN_OPEN,
     ),
     ...answered.slice(0, SHOWN_ANSWERED).map((one) => itemLine(one, report)),
-    ...verificationLines(report),
+    ...renderChecksToKnow(report),
   ];
   const older = answered.slice(SHOWN_ANSWERED).map((one) => `- ${itemLine(one, report)}`);
   const blocks = [
@@ -114,7 +114,7 @@ function openState(task: TaskReport | null, { rounds }: FeedbackItem): readonly 
 }
 
 /** Lists the checks that are not tasks but that people must know of. */
-function verificationLines(report: WorkedReport): readonly string[] {
+function renderChecksToKnow(report: WorkedReport): readonly string[] {
   const { checks, baseBranch, headSha, repositoryUrl } = report;
   if (checks === null) return [];
   const base = baseBranch === null ? 'the base branch' : renderCode(baseBranch, 120);

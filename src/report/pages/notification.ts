@@ -26,7 +26,7 @@ import { formatCount, formatInstantFrom } from '../format.ts';
 import { renderCode, renderLink, renderProse, renderText, taskLink } from '../markdown.ts';
 import { withheldFiles } from '../sentences/ends/withheld.ts';
 import { renderApprovalNotice } from './status-comment.ts';
-import { itemOf, pageOf, describeObjections } from '../sentences/feedback.ts';
+import { feedbackRequestOf, pageOf, describeObjections } from '../sentences/feedback.ts';
 import { nextStepsForTask } from '../next/for-tasks.ts';
 import {
   STEPS_AFTER_DISARMING,
@@ -244,7 +244,7 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
 
 /** Renders a request whose rounds are used up: what was tried, the last answer, and what a person can do now. */
 function renderRounds(id: TaskId, { report }: NotificationText): string {
-  const item = itemOf(report, id);
+  const item = feedbackRequestOf(report, id);
   if (item === null) return renderHeadlineSection(report);
   const itemLink = renderLink(renderText(item.title, 120), pageOf(item, report));
   const tried = iterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);

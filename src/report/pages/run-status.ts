@@ -40,7 +40,7 @@ function runStatusOf(stands: LocalRunState): RunStatus {
   const { work, lane, doing, task, policy, startedAt, now, resumeAt, outcome, pid } = stands;
   const iso = (instant: number): string => new Date(instant).toISOString();
   const state = work?.state ?? null;
-  const known = work === null ? withoutLane(stands) : withLane(work, stands);
+  const known = work === null ? withoutLane(stands) : knownNowOf(work, stands);
   const journal = work?.journal ?? null;
   // A run that ends before its first call has no iterations, so watchers keep the count of the run before.
   const finished = journal === null ? (stands.before?.iteration ?? 0) : journal.length;
@@ -80,7 +80,7 @@ interface KnownNow extends Pick<RunStatus, 'tasks' | 'circuit'> {
   readonly costOfDay: number;
 }
 
-function withLane({ tasks, state }: NonNullable<LocalRunState['work']>, { policy, now }: LocalRunState): KnownNow {
+function knownNowOf({ tasks, state }: NonNullable<LocalRunState['work']>, { policy, now }: LocalRunState): KnownNow {
   const { hour, day } = usageAt(state.windows, now);
   return {
     tasks: countTasks(tasks.filter(isListed), state.tasks),

@@ -249,7 +249,7 @@ export function renderLiveStatus(live: LiveStatus): string {
     doing.kind === 'iterates'
       ? `${AT_WORK} Iteration ${doing.iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${named}`
       : `${AT_WORK} ${doing.for === 'step_circuit' ? 'The circuit of a step is open' : 'A limit is reached'}, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
-    ...(last === null ? [] : [`Last iteration: ${lastWords(last)}`]),
+    ...(last === null ? [] : [`Last iteration: ${lastWordsOfIteration(last)}`]),
     `\`${tasksBar(tasks)}\` ${tasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost.join('')}`,
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
     jobs === 'one'
@@ -269,7 +269,7 @@ function orderWords({ kind, task, by }: Order): string {
   return `\`/ralph ${words}\` of ${renderText(by, 40)}`;
 }
 
-function lastWords(entry: JournalEntry): string {
+function lastWordsOfIteration(entry: JournalEntry): string {
   const { evidence, analysis, startedAt, endedAt } = entry;
   return [
     entry.verdict.agentFailed ? renderProse(quotedFailure(entry), 300) : iterationResult(entry),

@@ -172,11 +172,19 @@ function feedbackOf(report: RunReport, shown: number): RalphStatus['feedback'] {
         state: item.answer?.kind ?? 'open',
         commit: item.answer?.commit ?? null,
       })),
-    checks: lane.checks === null ? null : checksOf(lane.checks),
+    checks: lane.checks === null ? null : publishedChecksOf(lane.checks),
   };
 }
 
-function checksOf({ runs, counts, alsoOnBase, flaky, waiting, unstarted, unreadable }: ChecksSummary): FeedbackChecks {
+function publishedChecksOf({
+  runs,
+  counts,
+  alsoOnBase,
+  flaky,
+  waiting,
+  unstarted,
+  unreadable,
+}: ChecksSummary): FeedbackChecks {
   const named = (names: readonly string[]): string[] => names.slice(0, MAX_CHECKS).map((name) => capText(name, 60));
   return {
     ...{ runs, counts, alsoOnBase: named(alsoOnBase), flaky: named(flaky), waiting: named(waiting), unstarted },

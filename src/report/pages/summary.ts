@@ -72,7 +72,7 @@ export function renderSummary(report: RunReport): string {
       { name: 'iterations', rank: 1, markdown: iterationSection(report) },
       { name: 'hand-overs', rank: 3, markdown: renderList('Agents', handOverLines(iterationsOf(report))) },
       { name: 'timeline', rank: 7, markdown: timeline(report) },
-      { name: 'problems', rank: 3, markdown: renderList('Problems', problemLines(report)) },
+      { name: 'problems', rank: 3, markdown: renderList('Problems', renderIterationProblems(report)) },
       { name: 'denied tools', rank: 4, markdown: renderList('Denied tools', denialLines(report)) },
       { name: 'left out', rank: 3, markdown: withheldSection(report) },
       { name: 'warnings', rank: 3, markdown: warningSection(report, 'Warnings') },
@@ -251,7 +251,7 @@ function sectionName(taskId: TaskId, title: string): string {
 }
 
 /** Lists what went wrong, each problem once with its iterations. */
-function problemLines(report: RunReport): readonly string[] {
+function renderIterationProblems(report: RunReport): readonly string[] {
   const remarks = iterationsOf(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
     [
       ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),

@@ -22,7 +22,7 @@ export function requestsIn(items: Feedback['items']): readonly FeedbackRequest[]
 }
 
 /** Returns one request; null when the lane does not remember it. */
-export function itemOf(report: RunReport, id: TaskId): FeedbackItem | null {
+export function feedbackRequestOf(report: RunReport, id: TaskId): FeedbackItem | null {
   return listFeedbackRequests(report).find((asked) => asked.id === id)?.item ?? null;
 }
 

@@ -22,7 +22,7 @@ export function setUpResult(findings: readonly Pick<Finding, 'kind'>[]): string 
 export function setUpLines(findings: readonly Finding[]): readonly string[] {
   const several = namesPlaces(findings);
   return foldUnseen(findings).flatMap((found) => [
-    `${FINDING_MARKS[found.kind]} ${placeOf(found, several)}${found.says}`,
+    `${FINDING_MARKS[found.kind]} ${placeOfFinding(found, several)}${found.says}`,
     ...(found.remedy === null
       ? []
       : [
@@ -81,7 +81,7 @@ function unseenParts({ kind, says }: Finding): { readonly what: string; readonly
 
 function item(found: Finding, several: boolean): string {
   const { remedy } = found;
-  const place = placeOf(found, several);
+  const place = placeOfFinding(found, several);
   const opening = `- ${FINDING_MARKS[found.kind]} ${place === '' ? '' : `${renderCode(place.slice(0, -2), 120)}: `}${renderProse(flattenText(found.says), MAX_CHARS)}`;
   if (remedy === null) return opening;
   const page = remedy.link === null ? '' : ` ${renderLink('Open the page', remedy.link)}.`;
@@ -101,6 +101,6 @@ function namesPlaces(findings: readonly Pick<Finding, 'where'>[]): boolean {
   return new Set(findings.flatMap(({ where }) => where ?? [])).size > 1;
 }
 
-function placeOf({ where }: Finding, several: boolean): string {
+function placeOfFinding({ where }: Finding, several: boolean): string {
   return several && where !== null ? `${where}: ` : '';
 }

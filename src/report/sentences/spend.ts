@@ -95,7 +95,7 @@ function silentWords(costs: Costs): string {
 
 function whyUnpriced(costs: Costs): string {
   if (Object.keys(costs.prices).length === 0) return '`prices` is empty';
-  const prices = agentsWithoutCost(costs).map(({ model }) => ({ model, price: priceOf(costs, model) }));
+  const prices = agentsWithoutCost(costs).map(({ model }) => ({ model, price: knownPriceOf(costs, model) }));
   const missing = prices.flatMap(({ model, price }) => (model !== null && price === null ? [model] : []));
   if (missing.length > 0) return `\`prices\` has no entry for ${inWords(missing)}`;
   return prices.some(({ price }) => price === null)
@@ -106,7 +106,7 @@ function whyUnpriced(costs: Costs): string {
 /** Returns the iterations of unknown cost, except those of an agent that was ended before it reported anything. */
 function unpriced(costs: Costs): readonly JournalEntry[] {
   // The user's prices may be zero, for example for a model on their own machine.
-  const isFree = agentsWithoutCost(costs).every(({ model }) => priceOf(costs, model) === 0);
+  const isFree = agentsWithoutCost(costs).every(({ model }) => knownPriceOf(costs, model) === 0);
   return isFree
     ? []
     : costs.iterations.filter(
@@ -122,7 +122,7 @@ function reportsNoUsage(agent: AgentName): boolean {
 }
 
 /** Returns the price of some tokens of each kind; null when it is not known. */
-function priceOf({ prices }: Costs, model: string | null): number | null {
+function knownPriceOf({ prices }: Costs, model: string | null): number | null {
   return model === null ? null : costOf(prices, model, { input: 2, cached: 1, output: 1 });
 }
 

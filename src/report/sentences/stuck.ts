@@ -26,7 +26,7 @@ export function stuckTasks(report: RunReport): readonly TaskReport[] {
 export function renderStuckTask(one: TaskReport, report: RunReport): string {
   if (!gotStuck(one, report)) return '';
   const entries = iterationsOn(report, one.task.id);
-  const words = lastWords(one, entries);
+  const words = lastWordsOnTask(one, entries);
   return [
     opening(one, report),
     ...(words === null ? [] : [`The agent says: “${renderText(words, 500)}”`]),
@@ -46,7 +46,7 @@ function gotStuck({ task, progress }: TaskReport, report: RunReport): boolean {
 }
 
 /** Returns the agent's last words on the task; its question comes before all else. */
-function lastWords({ share }: TaskReport, entries: readonly JournalEntry[]): string | null {
+function lastWordsOnTask({ share }: TaskReport, entries: readonly JournalEntry[]): string | null {
   const newest = (of: (entry: JournalEntry) => string | null): string | null =>
     entries.map(of).findLast((words) => words !== null) ?? null;
   return (

@@ -1,5 +1,5 @@
 import { namesOf } from '../../core/text/phrase.ts';
-import { aheadOf, type MergeObstacle, nextOf, type Train, type TrainPull } from '../../core/train/train.ts';
+import { aheadOf, type MergeObstacle, findNextPull, type Train, type TrainPull } from '../../core/train/train.ts';
 import type { AutoMerge } from '../../core/train/auto-merge.ts';
 import { renderCode, renderProse } from '../markdown.ts';
 
@@ -26,7 +26,7 @@ const OBSTACLE_WORDS: Readonly<Record<MergeObstacle, string>> = {
 export function nextToMerge(train: Train): string {
   const { pulls, isCompared } = train;
   if (pulls.length < 2) return '';
-  const next = nextOf(train);
+  const next = findNextPull(train);
   if (next === null) return `None of the ${String(pulls.length)} open pull requests can be merged now.`;
   const name = `#${String(next.number)}`;
   const how = next.needsReview ? `Review and merge ${name} next` : `Merge ${name} next`;

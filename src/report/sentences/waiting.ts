@@ -141,7 +141,7 @@ function quiet(foreign: string): string {
  * is set when there may be tasks that this run may not work on.
  */
 export function describeNoTasks(where: TaskSources, leftOut: boolean): string {
-  const files = filesOf(where);
+  const files = sourceFilesOf(where);
   const inFiles = files.length < 2 ? files.join('') : `${files.slice(0, -1).join(', ')} or ${files.at(-1) ?? ''}`;
   return [
     ...(looksAtIssues(where)
@@ -154,7 +154,7 @@ export function describeNoTasks(where: TaskSources, leftOut: boolean): string {
 
 /** Returns the ways to give Ralph another task. */
 export function stepsToAddTask(where: TaskSources): readonly NextStep[] {
-  const [file] = filesOf(where);
+  const [file] = sourceFilesOf(where);
   const ways = [
     ...(looksAtIssues(where)
       ? [createNextStep('label', `${where.label} on an issue that an agent should work on`)]
@@ -172,7 +172,7 @@ export function sourcesOf(report: RunReport): TaskSources {
   return { sources: setting?.taskSources ?? [], label };
 }
 
-function filesOf({ sources }: TaskSources): readonly string[] {
+function sourceFilesOf({ sources }: TaskSources): readonly string[] {
   return sources.map((source) => FILES.get(source)).filter((path) => path !== undefined);
 }
 

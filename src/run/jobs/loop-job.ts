@@ -35,7 +35,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
   };
   const patches = handOverPatches(deps, folder);
   try {
-    await openLane(deps, taken);
+    await openHandedLane(deps, taken);
     const { intake } = taken.handed;
     const agents = createLoopAgents(connect, intake, () => undefined);
     await openFirst(agents, intake, deps.clock.now());
@@ -102,7 +102,7 @@ async function handOverFailure(
 }
 
 /** Opens the lane as the gate found it, from this job's own checkout as far as possible. */
-async function openLane({ config, context, connect, clock }: ActionDeps, { handed }: TakenIntake): Promise<void> {
+async function openHandedLane({ config, context, connect, clock }: ActionDeps, { handed }: TakenIntake): Promise<void> {
   const { lane, opened, claimedAt } = handed.intake;
   if (clock.now() > claimedAt + MAX_WAIT_FOR_JOBS_MS)
     throw new UserError(

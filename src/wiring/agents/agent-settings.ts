@@ -89,8 +89,11 @@ export function restrictToCapabilities(
   };
 }
 
-/** Removes the keys from the agent's environment if a broker can be put in front of its provider; throws UserError for an invalid address. */
-export async function openAgentLogin(
+/**
+ * Creates the login of an agent: a broker with its keys where one can be put in front of its provider, and the environment
+ * without them; throws UserError for an invalid address.
+ */
+export async function createAgentLogin(
   agent: AgentName,
   given: Readonly<Record<string, string>>,
   { listen, ...setting }: AccessSetting & Pick<BrokerOptions, 'listen'>,

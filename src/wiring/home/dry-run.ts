@@ -8,7 +8,7 @@ import { formatInstant } from '../../core/countdown.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { terminalLine } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { aimOf } from '../../core/pipeline/pipeline.ts';
+import { aimOfStep } from '../../core/pipeline/pipeline.ts';
 import { firstCall } from '../../core/pipeline/step-output.ts';
 import { readMcpServers, readPipeline } from '../../gate/lane/pipeline.ts';
 import { detectOtherRalphs, previewQueue } from '../../gate/work.ts';
@@ -132,7 +132,7 @@ export async function showWhatWouldRun(
         listed: await readFileTasks({ files, config }, tasks),
         notes,
         setting: {
-          aim: first === null ? 'task' : aimOf(first),
+          aim: first === null ? 'task' : aimOfStep(first),
           promptTemplate: first?.prompt?.text ?? userPrompt.text,
           promptPath: first?.prompt?.path ?? userPrompt.path,
           setup: setupFor(userPrompt, work),

@@ -6,7 +6,7 @@ import { startScriptedModel, type ScriptedModel } from '../../../testbed/scripte
 import type { Script } from '../../../testbed/scripted-model/step.ts';
 import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import { installCli } from '../../../src/agents/cli/install.ts';
-import { openAgentLogin } from '../../../src/wiring/agents/agent-settings.ts';
+import { createAgentLogin } from '../../../src/wiring/agents/agent-settings.ts';
 import type { AgentRun } from '../../../src/ports/agent.ts';
 import { callOf, createAgentOn, createMachine, type AgentUnderTest, type Machine } from './agent-fixture.ts';
 
@@ -52,7 +52,7 @@ export async function createWorld({ script, environment: given, ...rest }: World
     ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key',
     ...(typeof given === 'function' ? given(model.url) : given),
   };
-  const login = await openAgentLogin(
+  const login = await createAgentLogin(
     'claude',
     { ...machine.environment, ...environment },
     { allowedTools: rest.allowedTools ?? [], model: null, prices: {}, listen: listenOnLoopback },

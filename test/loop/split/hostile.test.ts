@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { IsolationFacts } from '../../../src/core/isolation/probe.ts';
 import { type LaneState, parseState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
-import { withEach } from '../../../src/core/tasks/queue.ts';
+import { withChangedTasks } from '../../../src/core/tasks/queue.ts';
 import { isBegun } from '../../../src/core/tasks/task.ts';
 import { DAY_MS } from '../../../src/core/countdown.ts';
 import type { HandoffName } from '../../../src/ports/handoff.ts';
@@ -190,7 +190,10 @@ describe('the parcel is published, and this change has no effect', () => {
     [
       'an approval',
       withState(({ tasks }) => ({
-        tasks: withEach(tasks, ['issue-2'], (known) => ({ ...known, approval: { text: 'x', by: 'eve', at: 1 } })),
+        tasks: withChangedTasks(tasks, ['issue-2'], (known) => ({
+          ...known,
+          approval: { text: 'x', by: 'eve', at: 1 },
+        })),
       })),
       ({ tasks }) => tasks['issue-2']?.approval?.by,
       'owner',

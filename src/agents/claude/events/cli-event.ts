@@ -195,7 +195,7 @@ function parseResult(event: JsonObject): Result {
     denials: parseDenials(event['permission_denials']),
     turns: asAmount(event['num_turns']),
     tokens: tokensOf(event['usage']),
-    costSinceLastResultUsd: costOf(event['model_usage_since_last_result']),
+    costSinceLastResultUsd: modelsCost(event['model_usage_since_last_result']),
     totalCostUsd: asAmount(event['total_cost_usd']),
   };
 }
@@ -237,7 +237,7 @@ function tokensOf(value: unknown): number | null {
   return parts.reduce((sum, part) => sum + (asAmount(usage[part]) ?? 0), 0);
 }
 
-function costOf(modelUsage: unknown): number | null {
+function modelsCost(modelUsage: unknown): number | null {
   const models = asObject(modelUsage);
   return (
     models &&

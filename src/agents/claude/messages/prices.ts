@@ -80,7 +80,7 @@ export interface Terms {
 export function costUsd(counts: ClaudeTokenCounts, { model, isFast, staysInOneCountry, prices }: Terms): number {
   const given = priceOfClaude(model, prices) ?? UNKNOWN;
   const inputTokens = counts.input + counts.cacheWrite + counts.cacheWriteHour + counts.cacheRead;
-  const isLong = inputTokens > LONG_TOKENS && LONG_CONTEXT_PRICED.test(baseName(model));
+  const isLong = inputTokens > LONG_TOKENS && LONG_CONTEXT_PRICED.test(plainModelName(model));
   const tokens =
     (isLong ? 2 : 1) *
       (given.input * (counts.input + CACHE_WRITE * counts.cacheWrite + CACHE_WRITE_HOUR * counts.cacheWriteHour) +
@@ -96,12 +96,12 @@ export function costUsd(counts: ClaudeTokenCounts, { model, isFast, staysInOneCo
 export function priceOfClaude(model: string, prices: Prices): Price | null {
   const given = givenPriceOf(prices, model);
   if (given !== null) return { input: given.input, output: given.output, cacheRead: given.cachedInput };
-  const name = baseName(model);
+  const name = plainModelName(model);
   if (ALIAS.test(name)) return FAMILIES.find(([form]) => form.test(name))?.[1] ?? UNKNOWN;
   return CLAUDE_MODEL.test(name) ? (FAMILIES.find(([form]) => form.test(name))?.[1] ?? null) : null;
 }
 
 /** Returns the part of a model's name after the last slash, without the path of an ARN or a gateway's name for the provider. */
-function baseName(model: string): string {
+function plainModelName(model: string): string {
   return model.toLowerCase().split('/').at(-1) ?? '';
 }

@@ -135,7 +135,7 @@ export function claudeProtocol({ api, headers: own, mayWebSearch, prices }: Prot
     endpoint: (method, target) => api.endpoint(method, target),
     nameRequest: shortRequest,
     pass: (message, { target, model: named, isFree }, { body }) => {
-      const reach = reachesOut(message, mayWebSearch);
+      const reach = reachesOutByMessages(message, mayWebSearch);
       if (reach !== null) return reach;
       const model = named ?? asString(message['model']) ?? '';
       const asked: PricedRequest = {
@@ -233,7 +233,7 @@ function passedBetas(names: readonly string[]): string[] {
 }
 
 /** Returns what in a request makes the provider's servers fetch or run something, in words, or null. */
-function reachesOut(body: JsonObject, mayWebSearch: boolean): string | null {
+function reachesOutByMessages(body: JsonObject, mayWebSearch: boolean): string | null {
   if (isGiven(body['mcp_servers'])) return 'MCP servers';
   if (isGiven(body['container'])) return 'a container';
   return toolIn(body['tools'], mayWebSearch) ?? sourceIn([body['messages'], body['system'], body['tools']], 0);

@@ -1,7 +1,7 @@
 import {
   combineCounts,
   createAnswerReader,
-  mostOf,
+  largerCounts,
   jsonObjectIn,
   tokensIn,
   type UsageReader,
@@ -44,7 +44,7 @@ function createEventCounter() {
           since = 0;
           isComplete = true;
         }
-        counts = mostOf(counts, reported);
+        counts = largerCounts(counts, reported);
       }
     },
     counts: (): ClaudeTokenCounts | null =>
@@ -107,7 +107,7 @@ function countsIn(value: unknown): ClaudeTokenCounts | null {
         .map(kindsIn)
         .reduce((a, b) => combineCounts(a, b, (one, other) => one + other), NO_TOKENS)
     : null;
-  return mostOf(kindsIn(usage), sum);
+  return largerCounts(kindsIn(usage), sum);
 }
 
 function kindsIn(value: unknown): ClaudeTokenCounts {

@@ -8,7 +8,7 @@ import {
   decodeKept,
   endsObject,
   type Kept,
-  timeOf,
+  currentInstant,
 } from '../../reading/capped-bytes.ts';
 import { asArray, asObject, type JsonObject } from '../../reading/agent-event.ts';
 import { type CliEvent, parseCliEvent } from '../events/cli-event.ts';
@@ -134,7 +134,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
 
   function end(): Transcript {
     if (pending.length() > 0) takePending();
-    return (secondReading() ?? reading).transcript(timeOf(now));
+    return (secondReading() ?? reading).transcript(currentInstant(now));
   }
 
   /** Finds objects and arrays that span lines; returns null if the output is longer than the kept part, or a stream of events. */

@@ -44,7 +44,7 @@ function parseLine(line: JsonObject): readonly AgentEvent[] | null {
       return [...usageEvents(line['usage']), { kind: 'end', failure: null }];
     case 'turn.failed': {
       const text = asString(asObject(line['error'])?.['message']) ?? '';
-      return [{ kind: 'end', failure: { text, status: statusIn(text), at: null } }];
+      return [{ kind: 'end', failure: { text, status: statusInText(text), at: null } }];
     }
     default:
       return isOfCodex(line['type']) ? [ACTIVITY] : null;
@@ -60,8 +60,8 @@ function isOfCodex(type: unknown): boolean {
 /** Parses a retry with its count; a final error is repeated as `turn.failed`. */
 function parseError(message: string): readonly AgentEvent[] {
   const cause = /^Reconnecting\.\.\. (?:\d+\/\d+|waiting for network) \((.*)\)$/s.exec(message)?.[1];
-  if (cause !== undefined) return [{ kind: 'retry', cause, status: statusIn(cause) }];
-  return /^Reconnecting\b/.test(message) ? [{ kind: 'retry', cause: message, status: statusIn(message) }] : [];
+  if (cause !== undefined) return [{ kind: 'retry', cause, status: statusInText(cause) }];
+  return /^Reconnecting\b/.test(message) ? [{ kind: 'retry', cause: message, status: statusInText(message) }] : [];
 }
 
 function parseItem(value: unknown, parse: (item: JsonObject) => readonly AgentEvent[]): readonly AgentEvent[] | null {
@@ -92,7 +92,7 @@ function usageEvents(value: unknown): readonly AgentEvent[] {
   return input === null && output === null ? [] : [{ kind: 'session-used', tokens: (input ?? 0) + (output ?? 0) }];
 }
 
-function statusIn(text: string): number | null {
+function statusInText(text: string): number | null {
   const status = /\bstatus:? (\d{3})\b/.exec(text)?.[1];
   return status === undefined ? null : Number(status);
 }

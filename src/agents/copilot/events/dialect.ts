@@ -106,10 +106,10 @@ function causeOf(data: JsonObject): string {
 
 function parseFailure(data: JsonObject): AgentFailure {
   const text = asString(data['message']) ?? asString(data['errorType']) ?? '';
-  return { text, status: asAmount(data['statusCode']) ?? statusIn(text), at: null };
+  return { text, status: asAmount(data['statusCode']) ?? statusInText(text), at: null };
 }
 
-function statusIn(text: string): number | null {
+function statusInText(text: string): number | null {
   const status = /^(\d{3}) |\(HTTP (\d{3})\)|\bLast error: (\d{3}) /
     .exec(text)
     ?.slice(1)

@@ -95,13 +95,13 @@ function parseFailure(line: JsonObject, lastError: string): AgentFailure {
   const at = Date.parse(asString(line['timestamp']) ?? '');
   return {
     text: type === 'unknown' ? message : `${type}: ${message}`,
-    status: statusIn(message),
+    status: statusInText(message),
     at: Number.isNaN(at) ? null : at,
   };
 }
 
 /** Returns the status in an error of the provider, which is printed unchanged, as JSON. */
-function statusIn(text: string): number | null {
+function statusInText(text: string): number | null {
   const status = /"code":\s?(\d{3})\b/.exec(text)?.[1];
   return status === undefined ? null : Number(status);
 }

@@ -215,17 +215,17 @@ function each(what: string, find: (item: JsonObject) => string | null): (value: 
 function toolIn(tool: JsonObject, mayWebSearch: boolean): string | null {
   const name = Object.keys(tool).find(
     (field) =>
-      isGiven(tool[field]) &&
-      !isNamed(field, 'functionDeclarations') &&
-      !(mayWebSearch && isNamed(field, 'googleSearch')),
+      isPresent(tool[field]) &&
+      !isSpellingOfField(field, 'functionDeclarations') &&
+      !(mayWebSearch && isSpellingOfField(field, 'googleSearch')),
   );
   return name === undefined ? null : `the tool ${quoted(name)} of the provider's servers`;
 }
 
 function unknownIn(message: JsonObject, form: Form): string | null {
   for (const [name, value] of Object.entries(message)) {
-    if (!isGiven(value)) continue;
-    const find = Object.entries(form).find(([known]) => isNamed(name, known))?.[1];
+    if (!isPresent(value)) continue;
+    const find = Object.entries(form).find(([known]) => isSpellingOfField(name, known))?.[1];
     const found = find === undefined ? `${quoted(name)} in a request` : find(value);
     if (found !== null) return found;
   }
@@ -233,12 +233,12 @@ function unknownIn(message: JsonObject, form: Form): string | null {
 }
 
 /** Returns true if a name is the field: the API accepts two spellings, `fileData` and `file_data`. */
-function isNamed(name: string, field: string): boolean {
+function isSpellingOfField(name: string, field: string): boolean {
   return name === field || name === field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** Returns true if a value is present: null counts as absent. */
-function isGiven(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   return value !== null && value !== undefined;
 }
 

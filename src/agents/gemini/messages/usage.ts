@@ -1,5 +1,5 @@
 import { tryJson } from '../../../core/text/try-json.ts';
-import { createAnswerReader, mostOf, jsonObjectIn, type UsageReader } from '../../passing/usage.ts';
+import { createAnswerReader, largerCounts, jsonObjectIn, type UsageReader } from '../../passing/usage.ts';
 import { asAmount, asObject, createEventData, type JsonObject } from '../../reading/agent-event.ts';
 
 /** Tokens of one answer; `cached` is part of `input`. */
@@ -46,7 +46,7 @@ function createEventCounter() {
       isComplete ||=
         Array.isArray(candidates) && candidates.some((one) => asObject(one)?.['finishReason'] !== undefined);
       const usage = asObject(event?.['usageMetadata']);
-      if (usage !== null) counts = mostOf(counts, countsIn(usage));
+      if (usage !== null) counts = largerCounts(counts, countsIn(usage));
     },
     counts: (): GeminiTokenCounts | null =>
       counts === null ? null : { ...counts, output: Math.max(counts.output, pieces) },

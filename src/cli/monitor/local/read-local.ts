@@ -209,7 +209,7 @@ export async function findLocalFolder(
   folder: string,
   { top, last }: { readonly top: string; readonly last: LastRun | null },
 ): Promise<LocalFolder> {
-  const lastFolder = last === null ? null : await realFolder(top, last.folder);
+  const lastFolder = last === null ? null : await realFolderOfFile(top, last.folder);
   const isLast = (at: string): boolean => (lastFolder ?? top) === at;
   let withRalph: string | null = null;
   for (let at = folder; ; at = dirname(at)) {
@@ -256,7 +256,7 @@ async function newest(places: readonly LocalFolder[]): Promise<LocalFolder | nul
  * Returns the absolute path of a checkout's folder that a file names, or null if it does not exist or its path has a
  * link.
  */
-async function realFolder(top: string, path: string): Promise<string | null> {
+async function realFolderOfFile(top: string, path: string): Promise<string | null> {
   const wanted = join(top, path);
   const real = await realpath(wanted).catch(() => null);
   return real === wanted && `${wanted}/`.startsWith(`${top}/`) && (await isFolder(wanted)) ? wanted : null;

@@ -207,7 +207,7 @@ function laneRows(overview: Overview, { columns, rows }: Size, selected: number 
   const summary = wrapSentence(summaryOf(lanes.filter((lane) => lane.kind === 'lane')), columns, 'plain');
   const spent = wrapSentence(`Last 31 days: ${spendSummary(spend)}`, columns, 'faint');
   const chosen = selected === null ? undefined : lanes[selected];
-  const details = chosen === undefined ? [] : detailsOf(chosen, columns, now).slice(0, DETAIL_ROWS);
+  const details = chosen === undefined ? [] : renderRowDetails(chosen, columns, now).slice(0, DETAIL_ROWS);
   const list = lanes.map((lane, index) => rowOf(lane, { width, isSelected: index === selected }));
   // Lists of lanes are short; if the screen is even shorter, the details are left out first.
   const left = Math.max(0, rows - Math.min(list.length, rows));
@@ -254,7 +254,7 @@ function rowOf(row: Row, { width, isSelected }: { readonly width: number; readon
   ];
 }
 
-function detailsOf(row: Row, columns: number, now: number): readonly Line[] {
+function renderRowDetails(row: Row, columns: number, now: number): readonly Line[] {
   if (row.kind !== 'lane') return wrapSentence(row.why, columns, 'bad');
   const { waits, tasks, warnings, pullRequest } = row;
   return [

@@ -119,7 +119,7 @@ function shortName(raw: string): string {
  * colours, runner marks and invisible characters. Equal lines in a row are foldRepeats.
  */
 export function logText(raw: string): string {
-  const lines = foldRepeats(raw.slice(-MAX_READ_CHARS).toWellFormed().split(/\r?\n/).flatMap(plainLine));
+  const lines = foldRepeats(raw.slice(-MAX_READ_CHARS).toWellFormed().split(/\r?\n/).flatMap(cleanCheckLine));
   const kept: string[] = [];
   let room = MAX_LOG_CHARS;
   for (const line of lines.slice(-MAX_LOG_LINES).reverse()) {
@@ -137,7 +137,7 @@ export function plainMessage(raw: string, maxChars: number): string {
       .slice(0, READ_FACTOR * maxChars)
       .toWellFormed()
       .split(/\r?\n/)
-      .flatMap(plainLine)
+      .flatMap(cleanCheckLine)
       .map((line) => line.trim())
       .filter((line) => line !== '')
       .join(' '),
@@ -146,7 +146,7 @@ export function plainMessage(raw: string, maxChars: number): string {
 }
 
 /** Returns no line if the raw line is only a runner mark. */
-function plainLine(raw: string): readonly string[] {
+function cleanCheckLine(raw: string): readonly string[] {
   const line = visibleLine(lastDrawn(raw.replace(TERMINAL, '')))
     .replace(TIME_STAMP, '')
     .replace(/^\[command\]/, '');

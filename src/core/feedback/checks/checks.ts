@@ -99,8 +99,8 @@ export function unstartedChecks(
   { own, ranBefore, sincePushMs }: { readonly own: OwnRuns; readonly ranBefore: boolean; readonly sincePushMs: number },
 ): boolean | null {
   const others = (checks: readonly CheckNow[]): readonly CheckNow[] => checks.filter((check) => !isOwn(check, own));
-  const begun = others(head).filter(hasBegun);
-  const isExpected = others(base).some((check) => isOfActions(check) && startsByItself(check) && hasBegun(check));
+  const begun = others(head).filter(hasCheckBegun);
+  const isExpected = others(base).some((check) => isOfActions(check) && startsByItself(check) && hasCheckBegun(check));
   // The memory of an earlier head does not say which app its checks belonged to.
   const isMissing = isExpected ? !begun.some(isOfActions) : ranBefore && begun.length === 0;
   return isMissing && sincePushMs < STARTS_WITHIN_MS ? null : isMissing;
@@ -117,7 +117,7 @@ function isOfActions({ app, workflow }: Pick<CheckNow, 'app' | 'workflow'>): boo
   return app === 'github-actions' || workflow !== null;
 }
 
-function hasBegun(check: CheckNow): boolean {
+function hasCheckBegun(check: CheckNow): boolean {
   return resultOf(check) !== 'waiting';
 }
 

@@ -52,10 +52,10 @@ function failuresIn(output: string): readonly Failure[] {
   const reported = lines.flatMap((line) => {
     const [error] = findErrors(line);
     if (error !== undefined) return [error];
-    return REPORTS_FAILURE.test(line) ? [failureOf(line)] : [];
+    return REPORTS_FAILURE.test(line) ? [baseFailureOf(line)] : [];
   });
   const last = lines.at(-1);
-  const found = reported.length > 0 || last === undefined ? reported : [failureOf(last)];
+  const found = reported.length > 0 || last === undefined ? reported : [baseFailureOf(last)];
   return found
     .filter(({ fingerprint }, index) => found.findIndex((one) => one.fingerprint === fingerprint) === index)
     .slice(0, MAX_FAILURES);
@@ -64,7 +64,7 @@ function failuresIn(output: string): readonly Failure[] {
 /** Matches a duration that a test runner prints after a name. */
 const DURATION = /[ (\t]+\d+(?:[.,]\d+)?\s?(?:ns|µs|ms|s|sec(?:onds)?|m|min)\)?(?=\s|$)/g;
 
-function failureOf(line: string): Failure {
+function baseFailureOf(line: string): Failure {
   const text = line.replace(DURATION, '').trim();
   return { text: capText(text, MAX_SHOWN_CHARS), fingerprint: fingerprintOf(text) };
 }

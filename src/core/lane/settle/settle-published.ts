@@ -1,7 +1,7 @@
 import type { Feedback } from '../../feedback/memory.ts';
 import type { Policy } from '../../policy.ts';
 import type { TaskId } from '../../tasks/ids.ts';
-import { progressOf, withEach } from '../../tasks/queue.ts';
+import { progressOf, withChangedTasks } from '../../tasks/queue.ts';
 import { hasNoAttemptsLeft } from '../../tasks/stepping-aside.ts';
 import { isFinished } from '../../tasks/task.ts';
 import { type CircuitFacts, recordInCircuit } from '../circuit.ts';
@@ -9,7 +9,10 @@ import { type LaneState, MAX_REFUSAL_CHARS, type PublishedLane } from '../state/
 
 /** Returns the state with the commit at which tasks were done, which is known only after `settle`. */
 export function recordDoneCommit(state: LaneState, taskIds: readonly TaskId[], commit: string): LaneState {
-  return { ...state, tasks: withEach(state.tasks, taskIds, (progress) => ({ ...progress, doneCommit: commit })) };
+  return {
+    ...state,
+    tasks: withChangedTasks(state.tasks, taskIds, (progress) => ({ ...progress, doneCommit: commit })),
+  };
 }
 
 /** Returns the state with the head of the remote branch. */

@@ -1,6 +1,6 @@
 import { withoutWords } from '../../feedback/memory.ts';
 import { hasAnySession } from '../session.ts';
-import { progressOf, withEach } from '../../tasks/queue.ts';
+import { progressOf, withChangedTasks } from '../../tasks/queue.ts';
 import { isBegun } from '../../tasks/task.ts';
 import type { LaneState } from './state.ts';
 
@@ -67,7 +67,7 @@ export function signedParts(state: LaneState, signed: boolean): CachedState {
 export function withSafeParts(state: LaneState, since: LaneState): LaneState {
   const { circuit, windows, signals, ledger, sequence, savedAt, park, currentTask, lastRun, lastIteration } = since;
   const parts = { circuit, providers: since.providers, windows, signals, ledger, sequence, savedAt };
-  const tasks = withEach(since.tasks, Object.keys({ ...state.tasks, ...since.tasks }), (task, id) => {
+  const tasks = withChangedTasks(since.tasks, Object.keys({ ...state.tasks, ...since.tasks }), (task, id) => {
     const { approval, answer, retried } = progressOf(state.tasks, id);
     return { ...task, approval, answer, retried };
   });

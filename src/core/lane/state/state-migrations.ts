@@ -37,7 +37,7 @@ const migrations: Readonly<Record<number, Migration>> = {
     version: 6,
     agent: document.session === null ? null : 'claude',
     resting: {},
-    providers: limitOf(document.park),
+    providers: restingOfPark(document.park),
   }),
   // 7: reviews, checks and conflicts of the pull request are answered.
   6: (document) => ({ ...document, version: 7, feedback: noFeedback }),
@@ -103,7 +103,7 @@ function approvalOf(answer: unknown): unknown {
   return isObject(answer) ? (answer.approval ?? undefined) : undefined;
 }
 
-function limitOf(park: unknown): unknown {
+function restingOfPark(park: unknown): unknown {
   return isObject(park) && park.reason === 'usage_limit'
     ? { claude: { kind: 'open', why: 'limit', until: park.resumeAt } }
     : {};

@@ -254,7 +254,7 @@ export function parseState(document: string, lane: LaneId): ParsedState {
   ];
   const state: LaneState = {
     ...body.data,
-    tasks: { ...doneTasks(doneIds.data.done), ...body.data.tasks },
+    tasks: { ...progressOfDone(doneIds.data.done), ...body.data.tasks },
     circuit: circuit.success ? circuit.data : unreadableCircuit,
     windows: windows.windows,
   };
@@ -284,7 +284,7 @@ export const MAX_DONE_IDS = 3_000;
 
 const doneIdsSchema = z.object({ done: z.array(storedTaskId).max(MAX_DONE_IDS).default([]) });
 
-function doneTasks(ids: readonly TaskId[]): Readonly<Record<TaskId, TaskProgress>> {
+function progressOfDone(ids: readonly TaskId[]): Readonly<Record<TaskId, TaskProgress>> {
   const done = {
     state: 'done',
     attempts: 1,

@@ -24,11 +24,11 @@ export function wrongBySchema(issues: readonly z.core.$ZodIssue[], data: unknown
     const value = valueAt(data, issue.path);
     const what = typeof name === 'string' ? `\`${name}\`` : issue.path.length === 0 ? 'the file' : 'the step';
     if (value === undefined) return [{ path: issue.path.slice(0, -1), of: 'value', message: `${what} is missing` }];
-    return [{ path: issue.path, of: 'value', message: `${what} ${wordsOf(issue, value)}` }];
+    return [{ path: issue.path, of: 'value', message: `${what} ${describeIssue(issue, value)}` }];
   });
 }
 
-function wordsOf(issue: z.core.$ZodIssue, value: unknown): string {
+function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
   // A union on `type` fails only if the step's type is unknown.
   if (issue.code === 'invalid_union' && issue.path.at(-1) === 'type') {
     const near = typeof value === 'string' ? nearestName(value, stepKinds) : null;

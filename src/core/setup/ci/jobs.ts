@@ -189,7 +189,7 @@ function stepsOf(steps: readonly unknown[], place: StepPlace): readonly CiStep[]
     if (!isRecord(step) || !conditionMayHold(step['if'], open) || step['continue-on-error'] === true) return [];
     const env = envOf([mapIn(step, 'env')], place.env);
     const uses = textIn(step, 'uses');
-    return uses === '' ? runSteps(step, { ...place, env }) : usedSteps(uses, step, { ...place, env });
+    return uses === '' ? stepsOfScript(step, { ...place, env }) : usedSteps(uses, step, { ...place, env });
   });
 }
 
@@ -252,7 +252,7 @@ function withVersion(uses: string, texts: ReadonlyMap<string, string>): string {
   return uses;
 }
 
-function runSteps(step: YamlMap, { env, defaults }: StepPlace): readonly CiStep[] {
+function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly CiStep[] {
   const script = textIn(step, 'run');
   const commands = commandsOfScript(script);
   const unread = (what: string, why: string): CiStep => ({

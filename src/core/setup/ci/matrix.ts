@@ -65,9 +65,9 @@ function rankOf(
 ): number {
   if (value === undefined) return 0;
   if (typeof value === 'boolean') return value && /experiment|allow|continue|optional|fail/i.test(key) ? -2 : 0;
-  const version = versionOf(value);
+  const version = comparableVersion(value);
   if (version === null) return UNSETTLED.test(scalarText(value)) ? -2 : NEWEST.test(scalarText(value)) ? 2 : 0;
-  const versions = [...new Set(others.flatMap((other) => versionOf(other) ?? []))].sort((a, b) => a - b);
+  const versions = [...new Set(others.flatMap((other) => comparableVersion(other) ?? []))].sort((a, b) => a - b);
   return 1 + versions.indexOf(version) / versions.length;
 }
 
@@ -78,7 +78,7 @@ const UNSETTLED =
   /head|nightly|canary|dev|beta|alpha|rc|pypy|lowest|minimal|min\b|experimental|bench|docs?\b|lint|\dt$/i;
 
 /** Returns a version as a number that grows with it, or null if it is not a plain version. */
-function versionOf(value: unknown): number | null {
+function comparableVersion(value: unknown): number | null {
   const [, major, minor = '0', patch = '0'] = /^v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?$/.exec(scalarText(value)) ?? [];
   const part = (text: string): number => (text === 'x' ? 999 : Number(text));
   return major === undefined ? null : (Number(major) * 1000 + part(minor)) * 1000 + part(patch);

@@ -20,7 +20,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
   // A repository often tests each service in a job of its own.
   const chosen = [first];
   for (const { folder } of stacks) {
-    const covers = ({ plan }: typeof first): boolean => folder === '' || foldersOf(plan).has(folder);
+    const covers = ({ plan }: typeof first): boolean => folder === '' || verifiedFolders(plan).has(folder);
     const next = chosen.some(covers) ? undefined : candidates.find(covers);
     if (next !== undefined) chosen.push(next);
   }
@@ -190,7 +190,7 @@ function toolPattern(tool: string): RegExp {
   return new RegExp(`\\b(?:${names[tool] ?? tool})`);
 }
 
-function foldersOf({ verify }: Plan): ReadonlySet<string> {
+function verifiedFolders({ verify }: Plan): ReadonlySet<string> {
   return new Set(
     verify.flatMap(({ command }) => [command.folder, /(?:^|&& )cd ([\w./-]+)/.exec(command.text)?.[1] ?? '']),
   );

@@ -30,7 +30,7 @@ export function parseBeads(files: Readonly<Record<string, string>>): {
   if (path === undefined) return { tasks: [], problems: [] };
   const { beads, problems } = beadsById(files[path] ?? '');
   const work = [...beads.values()].filter(isWork);
-  const kept = work.length <= MAX_TASKS ? work : withinLimit(work);
+  const kept = work.length <= MAX_TASKS ? work : beadsWithinLimit(work);
   const isTask = new Set(kept.map(({ id }) => id));
   const waits = dependencies(beads, work);
   return {
@@ -173,7 +173,7 @@ function isOpen({ status }: Bead): boolean {
   return status !== 'closed';
 }
 
-function withinLimit(work: readonly Bead[]): readonly Bead[] {
+function beadsWithinLimit(work: readonly Bead[]): readonly Bead[] {
   const chosen = new Set([...work.filter(isOpen), ...work.filter((bead) => !isOpen(bead))].slice(0, MAX_TASKS));
   return work.filter((bead) => chosen.has(bead));
 }

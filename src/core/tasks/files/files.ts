@@ -27,7 +27,7 @@ export function parseTaskFiles(
   optionalSections: readonly string[],
 ): ParsedTasks {
   const counting = withoutOtherJson(files);
-  const parsed = sources.map((source) => parseSource(counting, source, optionalSections));
+  const parsed = sources.map((source) => parseTaskSource(counting, source, optionalSections));
   return {
     tasks: parsed
       .flatMap(({ tasks }) => tasks)
@@ -59,7 +59,7 @@ export function fileOfSource(paths: readonly string[], source: FileSource): stri
 
 const nothing: ParsedTasks = { tasks: [], problems: [] };
 
-function parseSource(
+function parseTaskSource(
   files: Readonly<Record<string, string>>,
   source: FileSource,
   optionalSections: readonly string[],

@@ -92,7 +92,7 @@ function bestSections(
   if (numberOf(wanted) !== NORMAL_PRIORITY) return named;
   // A plan without such a heading: the task goes where people put theirs.
   const plain = required
-    .filter((section) => priorityOf(section) === null && section.checklist !== null && !isFinished(section))
+    .filter((section) => priorityOf(section) === null && section.checklist !== null && !isFinishedSection(section))
     .toReversed();
   return [
     ...named,
@@ -134,7 +134,7 @@ function insertionsForHeading(sections: readonly OutlineSection[], wanted: NewTa
   const name = wanted.optional
     ? 'Optional'
     : ({ 1: 'High Priority', 2: 'Medium Priority', 3: 'Low Priority' }[numberOf(wanted)] ?? 'Medium Priority');
-  const above = sections.findLast((section) => !isFinished(section));
+  const above = sections.findLast((section) => !isFinishedSection(section));
   return [above, sections.at(-1)].flatMap((section) =>
     ['##', '#'].map((mark) => ({
       line: section?.lastLine ?? 0,
@@ -195,7 +195,7 @@ function optionalSection(names: readonly string[]): SectionRule {
   return ({ headings }) => headings.some(({ text }) => isOptional(text));
 }
 
-function isFinished({ headings }: OutlineSection): boolean {
+function isFinishedSection({ headings }: OutlineSection): boolean {
   return headings.some(({ text }) => /^(?:done|completed?|finished|archived?|notes?)\b/i.test(text));
 }
 

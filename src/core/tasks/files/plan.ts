@@ -23,7 +23,7 @@ export function parsePlan(
   const head = cutLines(text, MAX_LINES);
   const isOptional = optionalHeadings(optionalSections);
   const items = withIds(parseChecklist(head));
-  const kept = items.length <= MAX_TASKS ? items : withinLimit(items);
+  const kept = items.length <= MAX_TASKS ? items : boxesWithinLimit(items);
   const leftOut = new Set(
     kept === items ? [] : items.filter((item) => isDone(item) && !kept.includes(item)).map(({ id }) => id),
   );
@@ -127,7 +127,7 @@ const MARKS_BEHIND = new RegExp(
 );
 
 /** Returns the items that fit, open ones before others, in the order of the file. */
-function withinLimit(items: readonly PlanBox[]): readonly PlanBox[] {
+function boxesWithinLimit(items: readonly PlanBox[]): readonly PlanBox[] {
   const ranked = [...items.filter((item) => !isDone(item)), ...items.filter(isDone)].slice(0, MAX_TASKS);
   const chosen = new Set(ranked);
   return items.filter((item) => chosen.has(item));
@@ -193,10 +193,10 @@ function dependenciesIn(
   );
   // A name that several items have refers to the first of them.
   const ids = new Map(items.toReversed().map(({ id, title }) => [nameIn(title), id] as const));
-  const families = new Set([...ids.keys()].flatMap((name) => (name === null ? [] : [familyOf(name)])));
+  const families = new Set([...ids.keys()].flatMap((name) => (name === null ? [] : [letterPrefixOf(name)])));
   return (item) => {
     const named = dependenciesOfText(`${item.title}\n\n${item.body}`, null);
-    const names = [...new Set(named.names.map(normalName))].filter((name) => families.has(familyOf(name)));
+    const names = [...new Set(named.names.map(normalName))].filter((name) => families.has(letterPrefixOf(name)));
     const all = [
       ...(nested.get(item.id) ?? []).map(({ id }) => id),
       ...names.map((name) => ids.get(name) ?? taskIdOfEntry('plan', name)),
@@ -228,6 +228,6 @@ function normalName(name: string): string {
 }
 
 /** Returns the letters of a name. In a plan with `T1` and `T2`, a reference to `T9` is a missing task, while `HTTP2` is not a reference. */
-function familyOf(name: string): string {
+function letterPrefixOf(name: string): string {
   return /^[a-z_]+[-.]?/.exec(name)?.[0] ?? name;
 }

@@ -5,7 +5,7 @@ import {
   indentAt,
   keepChildren,
   layoutOfJson,
-  rawOf,
+  rawNodeText,
   renderJsonValue,
   transplantText,
 } from '../../../json/edit.ts';
@@ -127,7 +127,7 @@ function appendEntries(
   const to = { indent: childIndent(archive, target, layout), lineEnd: layout.lineEnd };
   const pieces = entries
     .filter(({ node }) => !there.has(JSON.stringify(valueOf(node))))
-    .map(({ node }) => transplantText(rawOf(from.prd, node), { indent: indentAt(from.prd, node.offset) }, to));
+    .map(({ node }) => transplantText(rawNodeText(from.prd, node), { indent: indentAt(from.prd, node.offset) }, to));
   return pieces.length === 0 ? archive : applyEdits(archive, [appendChildren(archive, target, pieces, layout)]);
 }
 

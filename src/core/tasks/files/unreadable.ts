@@ -21,7 +21,7 @@ function unreadableTask(source: FileSource, problem: TaskProblem): Task {
     id: `${source}-unreadable`,
     title: cleanTitle(`${positionOf(problem)} cannot be read`).text,
     body: '',
-    source: sourceOf(source, path, line),
+    source: unreadableSourceOf(source, path, line),
     comments: [],
     priority: NORMAL_PRIORITY,
     dependsOn: [],
@@ -30,7 +30,7 @@ function unreadableTask(source: FileSource, problem: TaskProblem): Task {
   };
 }
 
-function sourceOf(source: FileSource, path: string, line: number | null): Task['source'] {
+function unreadableSourceOf(source: FileSource, path: string, line: number | null): Task['source'] {
   if (source === 'plan') return { kind: source, path, line: line ?? 1 };
   return source === 'prd' ? { kind: source, path, key: path, issue: null } : { kind: source, path, key: path };
 }

@@ -78,7 +78,7 @@ export async function mergeTrees(
         );
   const laid = await put(merged.tree, [
     ...restored.map(reversed),
-    ...[...plans].filter(([path]) => !kept.has(path)).map(([, plan]) => versionOf(plan)),
+    ...[...plans].filter(([path]) => !kept.has(path)).map(([, plan]) => changeOfStage(plan)),
     ...found.flatMap(({ is, base: version }) => (is === 'lock-file' || is === 'base' ? version : [])),
   ]);
   const settled = await put(
@@ -206,7 +206,7 @@ function resolveConflict(
   const [ours, theirs] = ([2, 3] as const).map((wanted) => stages.find(({ stage }) => stage === wanted));
   // A lock file that one side removed is judged like any other file: a tool cannot know whether it is still wanted.
   if (isLockFile(path) && ours !== undefined && theirs !== undefined)
-    return { path, is: 'lock-file', base: [versionOf(theirs)] };
+    return { path, is: 'lock-file', base: [changeOfStage(theirs)] };
   const isThere = fromBase === null ? theirs !== undefined : fromBase.newId !== null;
   if (!isThere) return { path, is: 'gone', base: [] };
   const isOfBoth = ours !== undefined && theirs !== undefined;
@@ -215,10 +215,10 @@ function resolveConflict(
   if (!isOfBoth) return { path, is: 'kept', base: [] };
   const merged = (fromBase ?? fromLane)?.newId;
   const isText = fromBase !== null && fromLane !== null && merged !== ours.id && merged !== theirs.id;
-  return { path, is: isText ? 'marked' : 'base', base: [versionOf(theirs)] };
+  return { path, is: isText ? 'marked' : 'base', base: [changeOfStage(theirs)] };
 }
 
-function versionOf({ path, mode, id }: Stage): PathChange {
+function changeOfStage({ path, mode, id }: Stage): PathChange {
   return { path, oldMode: mode, newMode: mode, oldId: null, newId: id, insertions: null, deletions: null };
 }
 

@@ -81,7 +81,7 @@ async function measure(
   );
   const exits = heads.map(({ head }) => exitsOf(head, parents));
   const forks = exits.map(([nearest], at) => nearest ?? heads[at]?.head ?? base);
-  const files = await filesOf(git, [
+  const files = await listDifferingFiles(git, [
     ...heads.map(({ head }, at) => [head, forks[at] ?? base] as const),
     ...forks.map((fork) => [base, fork] as const),
   ]);
@@ -103,7 +103,7 @@ function exitsOf(head: ObjectId, parents: ReadonlyMap<ObjectId, readonly ObjectI
 }
 
 /** Returns the files that differ between the two commits of each pair, with one process. */
-async function filesOf(
+async function listDifferingFiles(
   git: Git,
   pairs: readonly (readonly [ObjectId, ObjectId])[],
 ): Promise<readonly ReadonlySet<string>[] | null> {

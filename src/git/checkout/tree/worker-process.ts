@@ -80,7 +80,7 @@ export function createWorkers(options: WorkersOptions): WithWorker {
   let last: Promise<unknown> = Promise.resolve();
 
   async function attempt<T>(body: (talk: TreeTalk) => Promise<T>): Promise<T> {
-    const worker = startWorker(options);
+    const worker = startTreeWorker(options);
     try {
       await worker.talk.ask('open', options.setup);
       return await body(worker.talk);
@@ -120,7 +120,7 @@ interface WorkersOptions {
   readonly log: Pick<Log, 'warning'>;
 }
 
-function startWorker({ agentSandbox, command, log }: WorkersOptions): {
+function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
   readonly talk: TreeTalk;
   end(): Promise<void>;
 } {

@@ -299,7 +299,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
         );
       return size;
     },
-    part: (name, from) => withFile(join(packs, name), (file) => readPart(file, from)),
+    part: (name, from) => withOpenFile(join(packs, name), (file) => readPart(file, from)),
   };
 }
 
@@ -316,7 +316,7 @@ async function makeFolder(path: string): Promise<void> {
   await chmod(path, 0o700);
 }
 
-async function withFile<T>(path: string, body: (file: FileHandle) => Promise<T>): Promise<T> {
+async function withOpenFile<T>(path: string, body: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await open(path);
   try {
     return await body(file);

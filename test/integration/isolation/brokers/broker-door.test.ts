@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { shareBrokerPort } from '../../../../src/isolation/broker-door.ts';
 import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
 import type { BrokeredCall } from '../../../../src/ports/broker.ts';
-import { openAgentLogin } from '../../../../src/wiring/agents/agent-settings.ts';
+import { createAgentLogin } from '../../../../src/wiring/agents/agent-settings.ts';
 
 const KEYS = { claude: 'sk-ant-api03-of-anthropic', codex: 'sk-proj-of-openai' };
 
@@ -20,12 +20,12 @@ test('of several agents each call goes to its own provider through one port, and
   await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
   const address = `http://127.0.0.1:${String((provider.address() as AddressInfo).port)}`;
   const setting = { allowedTools: [], model: null, prices: {}, listen: shareBrokerPort(listenOnLoopback) };
-  const claude = await openAgentLogin(
+  const claude = await createAgentLogin(
     'claude',
     { ANTHROPIC_API_KEY: KEYS.claude, ANTHROPIC_BASE_URL: address },
     setting,
   );
-  const codex = await openAgentLogin(
+  const codex = await createAgentLogin(
     'codex',
     { OPENAI_API_KEY: KEYS.codex, OPENAI_BASE_URL: `${address}/v1` },
     setting,

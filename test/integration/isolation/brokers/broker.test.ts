@@ -10,7 +10,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { openAgentLogin } from '../../../../src/wiring/agents/agent-settings.ts';
+import { createAgentLogin } from '../../../../src/wiring/agents/agent-settings.ts';
 import type { BrokeredCall, ProviderSign } from '../../../../src/ports/broker.ts';
 import type { CallLimits } from '../../../../src/core/spending/meter.ts';
 import { eventually } from '../../../eventually.ts';
@@ -33,7 +33,7 @@ async function createScene(handle: Handler, more: Readonly<Record<string, string
     });
   });
   const provider = `http://127.0.0.1:${String(await listening(server))}`;
-  const { broker, environment } = await openAgentLogin(
+  const { broker, environment } = await createAgentLogin(
     'claude',
     { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${provider}/base/`, ...more },
     { allowedTools: [], model: null, prices: {}, listen: listenOnLoopback },

@@ -7,7 +7,7 @@ import {
   runnersFolders,
   shownSockets,
   topFolderOf,
-  viewOf,
+  createSandboxView,
   type ViewPlan,
 } from '../../../../src/core/isolation/view.ts';
 
@@ -64,7 +64,7 @@ test.each([
 
 /** Returns each mount as `[source, place, options]`, in order. */
 function mountsOf(given: ViewPlan): readonly (readonly [string, string, string])[] {
-  return viewOf(given, PLACES)
+  return createSandboxView(given, PLACES)
     .fstab.trim()
     .split('\n')
     .map((line) => {
@@ -101,7 +101,7 @@ describe('viewOf()', () => {
   });
 
   test('links at the top are made again, and what is neither folder nor link is not there', () => {
-    const { links, fstab } = viewOf(plan, PLACES);
+    const { links, fstab } = createSandboxView(plan, PLACES);
     expect(links).toEqual([{ path: '/new/bin', target: 'usr/bin' }]);
     expect(fstab).not.toContain('swapfile');
   });
@@ -128,7 +128,7 @@ describe('viewOf()', () => {
   });
 
   test('a path with blanks or a backslash is one field of a line', () => {
-    const { fstab } = viewOf({ ...plan, writable: ['/home/a b\tc\\d#e'] }, PLACES);
+    const { fstab } = createSandboxView({ ...plan, writable: ['/home/a b\tc\\d#e'] }, PLACES);
     expect(fstab).toContain('/home/a\\040b\\011c\\134d\\043e /new/home/a\\040b\\011c\\134d\\043e none bind,rw');
   });
 });
@@ -163,7 +163,7 @@ test('disks in hidden folders are not there', () => {
 });
 
 test('folders of the machine are taken from the stage, and those of the sandbox are not', () => {
-  const { staged } = viewOf(plan, PLACES);
+  const { staged } = createSandboxView(plan, PLACES);
   const sources = new Map(mountsOf(plan).map(([source, place]) => [place, source]));
   for (const place of ['/usr', '/etc', '/opt', '/opt/cache', '/home/runner/node'])
     expect(sources.get(place)).toBe(`/stage/${String(staged.indexOf(place))}`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { composePrompt, type PromptParts } from '../../../../src/core/prompt/prompt.ts';
-import { aimOf } from '../../../../src/core/pipeline/pipeline.ts';
+import { aimOfStep } from '../../../../src/core/pipeline/pipeline.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
 import { agentStep } from '../pipeline/pipeline-fixtures.ts';
 import { promptParts, task } from '../core-fixtures.ts';
@@ -75,5 +75,5 @@ test.each([
   ['step', agentStep('a', { prompt: { path: 'p', text: 'x' } })],
   ['once', agentStep('a', { prompt: { path: 'p', text: 'x' }, marker: { file: 'm', isOnBase: false } })],
 ])('the calls of a step are for %s', (aim, step) => {
-  expect(aimOf(step)).toBe(aim);
+  expect(aimOfStep(step)).toBe(aim);
 });

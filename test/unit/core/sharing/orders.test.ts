@@ -12,7 +12,7 @@ import {
 import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
 import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
-import { untouchedProgress, withEach } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress, withChangedTasks } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
@@ -86,7 +86,7 @@ describe('the effect of an order, and its line in the history', () => {
 
   const retrying = (...ids: readonly string[]): LaneState => ({
     ...working,
-    tasks: withEach(working.tasks, ids, (known) => ({ ...known, retried: true })),
+    tasks: withChangedTasks(working.tasks, ids, (known) => ({ ...known, retried: true })),
   });
   const retryingAll: LaneState = { ...working, retriesAll: true };
   test.each<[string, string | null, LaneState, LaneState]>([

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { MAX_NOTIFICATIONS, type Notification } from '../../../../src/core/people/notifications.ts';
-import { untouchedProgress, withEach } from '../../../../src/core/tasks/queue.ts';
+import { untouchedProgress, withChangedTasks } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
@@ -47,7 +47,7 @@ const lane = (
   { answers = {}, approvals = {}, ...change }: Partial<LaneState> & Beside = {},
 ): LaneState => ({
   ...initialState(id, noon),
-  tasks: withEach(tasks, Object.keys({ ...answers, ...approvals }), (known, of) => ({
+  tasks: withChangedTasks(tasks, Object.keys({ ...answers, ...approvals }), (known, of) => ({
     ...known,
     answer: answers[of],
     approval: approvals[of],
@@ -59,7 +59,7 @@ const shown = (state: LaneState): LaneState & Beside => {
   const held = Object.entries(state.tasks).filter(([, { answer }]) => answer !== undefined);
   return {
     ...state,
-    tasks: withEach(state.tasks, Object.keys(state.tasks), (known) => ({ ...known, answer: undefined })),
+    tasks: withChangedTasks(state.tasks, Object.keys(state.tasks), (known) => ({ ...known, answer: undefined })),
     answers: Object.fromEntries(held.map(([id, { answer }]) => [id, answer])),
   };
 };

@@ -4,7 +4,7 @@ import type { WaitingPullRequest } from '../../../../src/core/feedback/pull-requ
 import {
   aheadOf,
   type Compared,
-  nextOf,
+  findNextPull,
   pullToUpdate,
   trainOf,
   withPublished,
@@ -107,7 +107,7 @@ describe('the next to merge', () => {
     ['one whose checks still run', { checks: 'unknown' }, null],
     ['one that a rule wants up to date', { isBehind: true }, 'update'],
   ])('is %s', (_, change, obstacle) => {
-    const next = nextOf(trainOf([open(1, change)], []));
+    const next = findNextPull(trainOf([open(1, change)], []));
     expect(next).toMatchObject({ number: 1, obstacle });
   });
 
@@ -119,7 +119,7 @@ describe('the next to merge', () => {
     ['unknown', { mergeable: 'unknown' }],
   ])('does not have the obstacle %s', (obstacle, change) => {
     const train = trainOf([open(1, change)], []);
-    expect([nextOf(train), train.pulls[0]?.obstacle]).toEqual([null, obstacle]);
+    expect([findNextPull(train), train.pulls[0]?.obstacle]).toEqual([null, obstacle]);
   });
 });
 

@@ -106,7 +106,7 @@ async function workTreesOf(
   for (const name of names) {
     const place = await placeOfTree(join(folder, name));
     if (place === null) continue;
-    const id = await contentOf(options, place, tolerated).catch(() => null);
+    const id = await storeWorkTree(options, place, tolerated).catch(() => null);
     const head = await refOf(options.workspace, `worktrees/${name}/HEAD`);
     if (id !== null && head !== null) found.push({ is: 'work-tree', name, id, head });
   }
@@ -122,7 +122,7 @@ async function placeOfTree(gitFolder: string): Promise<string | null> {
   return back.trim() === `gitdir: ${gitFolder}` && (await lstat(place)).isDirectory() ? place : null;
 }
 
-async function contentOf(
+async function storeWorkTree(
   options: BesideOptions,
   top: string,
   tolerated: readonly ToleratedChange[],

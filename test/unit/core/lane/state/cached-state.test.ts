@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { safeParts, signedParts, withSafeParts } from '../../../../../src/core/lane/state/cached-state.ts';
 import { initialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
-import { untouchedProgress, withEach } from '../../../../../src/core/tasks/queue.ts';
+import { untouchedProgress, withChangedTasks } from '../../../../../src/core/tasks/queue.ts';
 import { idle, play, progress } from '../../core-fixtures.ts';
 
 const worked = play([progress(), idle]).state;
 const check = { commit: 'c', at: 1 } as unknown as NonNullable<LaneState['baseVerification']>;
 const risky = {
-  tasks: withEach(worked.tasks, ['issue-1'], (known) => ({
+  tasks: withChangedTasks(worked.tasks, ['issue-1'], (known) => ({
     ...known,
     approval: { text: 'a'.repeat(32), by: 'ann', at: 1 },
   })),
