@@ -81,7 +81,9 @@ function settingTables(groups: readonly SettingGroup[]): string {
   return tables.join('\n\n');
 }
 
-/** Returns a page with its workflow updated from the template: of three jobs for the README, of one job for the recipes. */
+/**
+ * Returns a page with its workflow updated from the template: of three jobs for the README, of one job for the recipes.
+ */
 export function withCurrentWorkflow(page: string, templates: WorkflowTemplates): string {
   const threeJobs = templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n');
   const workflow = page.startsWith('# ralph-action\n') ? threeJobs : withoutComments(templates.single);

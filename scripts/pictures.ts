@@ -18,7 +18,10 @@ const folder = join(root, 'pictures');
 /** Widths in CSS pixels: a desktop window, and a phone. */
 const WIDE = 1040;
 const WIDTHS = [WIDE, 390];
-/** The pictures in README.md: the pull request of this scene, without its comments, and the way there as a moving picture. */
+/**
+ * The pictures in README.md: the pull request of this scene, without its comments, and the way there as a moving
+ * picture.
+ */
 const README = {
   scene: 'complete',
   png: join(root, 'docs', 'pull-request.png'),

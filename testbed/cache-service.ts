@@ -265,7 +265,10 @@ interface RpcRequest {
 const READ_BIT = 1;
 const WRITE_BIT = 2;
 
-/** A token with the form of GitHub's: a JWT whose claim `ac` lists the scopes as JSON text. Its signature is not checked. */
+/**
+ * A token with the form of GitHub's: a JWT whose claim `ac` lists the scopes as JSON text. Its signature is not
+ * checked.
+ */
 export function cacheToken(scopes: readonly CacheScope[]): string {
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${encode({ alg: 'none', typ: 'JWT' })}.${encode({ ac: JSON.stringify(scopes) })}.${encode('sandbox')}`;

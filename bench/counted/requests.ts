@@ -9,8 +9,8 @@ import type { Row } from '../measure.ts';
  * raises it here and gives the reason. An idle run requests the issues, all open pull requests of the lanes, and the
  * label names. When everything is done, a run reads the state's ref 3 times, its cache once, the branches twice, and
  * then makes the idle run's requests and reads the lane's own pull request. Of the first run over three issues, 40 go
- * to the API, where 45 are allowed. A run for one issue requests all open pull requests as well, as every run does at its
- * start, to say which one to merge next: that is one request more than before.
+ * to the API, where 45 are allowed. A run for one issue requests all open pull requests as well, as every run does at
+ * its start, to say which one to merge next: that is one request more than before.
  */
 const MOST_OF_API = 45;
 const GOALS = { idle: 3, asked: 58, first: 92, done: 10, blocked: 50, stuck: 76, settling: 68 } as const;
@@ -109,7 +109,10 @@ async function settling({ testbed, run }: Scene): Promise<readonly Row[]> {
 
 interface Scene {
   readonly testbed: Testbed;
-  /** Starts a run, scheduled by default, whose agent shows these behaviours in its first calls, and works honestly after that. */
+  /**
+   * Starts a run, scheduled by default, whose agent shows these behaviours in its first calls, and works honestly after
+   * that.
+   */
   readonly run: (
     expected: string,
     agent: readonly Behaviour[],

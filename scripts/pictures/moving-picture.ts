@@ -8,7 +8,10 @@ const SHOWN = { issue: [0, 22], log: [22, 62], pull: [62, 100] } as const;
 const SECONDS = 20;
 const LINE = 22;
 
-/** Renders an animated SVG of a run: the issue with its label, the job log line by line, and the pull request that it left. */
+/**
+ * Renders an animated SVG of a run: the issue with its label, the job log line by line, and the pull request that it
+ * left.
+ */
 export function renderMovingPicture(pages: readonly Page[]): string {
   const issue = threadOf(pages, 'issue');
   const pull = threadOf(pages, 'pull-request');
@@ -81,7 +84,9 @@ function chip(label: string, y: number): string {
   return `<rect class="chip" x="24" y="${String(y)}" width="${String(width)}" height="26" rx="13"/><text x="36" y="${String(y + 18)}">${escape(label)}</text>`;
 }
 
-/** Lines of Markdown as a reader sees them: without comments, marks, tags and addresses of links, and without tables. */
+/**
+ * Lines of Markdown as a reader sees them: without comments, marks, tags and addresses of links, and without tables.
+ */
 function plainLines(markdown: string): readonly string[] {
   return markdown
     .replaceAll(/<!--[^]*?-->|<details>[^]*?<\/details>/g, '')

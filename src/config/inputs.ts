@@ -18,7 +18,9 @@ import { inputTable, type Settings } from './input-schema.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SETTING_NAMES } from './setting-table.ts';
 import { placeName } from './settings/settings.ts';
 
-/** The texts of settings by name, and everything else that determines the Config. A text that is absent is the default. */
+/**
+ * The texts of settings by name, and everything else that determines the Config. A text that is absent is the default.
+ */
 export interface ConfigTexts {
   readonly texts: Readonly<Record<string, string | undefined>>;
   /** The settings whose texts replace inputs that are not given. */

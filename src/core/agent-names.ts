@@ -15,11 +15,17 @@ export interface Capabilities {
   /** True if a session can be resumed, also on another machine. */
   readonly resume: boolean;
   readonly tokens: boolean;
-  /** True if the CLI reports the cost of a call. Otherwise, calls are limited by their number, by tokens and by the setting `prices`. */
+  /**
+   * True if the CLI reports the cost of a call. Otherwise, calls are limited by their number, by tokens and by the
+   * setting `prices`.
+   */
   readonly cost: boolean;
   /** True if the CLI reports refused tools; otherwise no denials are counted. */
   readonly denials: boolean;
-  /** `each`: rules for single commands apply; `sandbox`: every command runs in a sandbox instead; `none`: the agent has no rules for tools. */
+  /**
+   * `each`: rules for single commands apply; `sandbox`: every command runs in a sandbox instead; `none`: the agent has
+   * no rules for tools.
+   */
   readonly toolRules: 'each' | 'sandbox' | 'none';
   /** True if an option among `agent-args` can limit the number of turns. */
   readonly turnLimit: boolean;

@@ -12,7 +12,10 @@ export type ObjectId = string;
 
 const snapshotSchema = z.object({ head: z.string(), tree: z.string() });
 
-/** The content of a work tree at one instant. `tree` covers untracked files and excludes `.ralph/` state, the agent's notes, the task files and files that git ignores. */
+/**
+ * The content of a work tree at one instant. `tree` covers untracked files and excludes `.ralph/` state, the agent's
+ * notes, the task files and files that git ignores.
+ */
 export type TreeSnapshot = Immutable<z.infer<typeof snapshotSchema>>;
 
 const agentEndSchema = z.discriminatedUnion('kind', [
@@ -39,7 +42,10 @@ export const verificationSchema = z.discriminatedUnion('kind', [
     code: z.number().nullable(),
     tail: z.string(),
     durationMs: z.number(),
-    /** True if the verification fails as it does on the untouched base. Absent if the base is not red or was not compared. */
+    /**
+     * True if the verification fails as it does on the untouched base. Absent if the base is not red or was not
+     * compared.
+     */
     asOnBase: z.boolean().optional(),
     /** Failures that the red base does not have. */
     newlyRed: z.array(z.string().max(300)).max(MAX_NEWLY_RED).optional(),
@@ -51,13 +57,18 @@ export type Verification = Immutable<z.infer<typeof verificationSchema>>;
 export const verificationKinds = verificationSchema.options.map(({ shape }) => shape.kind.value);
 
 const checklistSchema = z.object({
-  /** The state of the iteration's task in its file. `gone`: its item was removed; null: the item was not there when the iteration began. */
+  /**
+   * The state of the iteration's task in its file. `gone`: its item was removed; null: the item was not there when the
+   * iteration began.
+   */
   current: z.enum(['open', 'done', 'gone']).nullable(),
   /** True if the task's file marked it as done before the iteration began. Earlier journals lack it. */
   wasMarked: z.boolean().default(false),
   /** Ids of the lane's tasks that their files newly mark as done. */
   done: z.array(z.string()),
-  /** Number of items that the iteration marked as done; its own task also counts if an earlier iteration had marked it. */
+  /**
+   * Number of items that the iteration marked as done; its own task also counts if an earlier iteration had marked it.
+   */
   finished: countSchema,
   /** Number of open items that were removed. */
   removed: countSchema,
@@ -75,12 +86,18 @@ export const evidenceSchema = z.object({
   fileCount: countSchema,
   /** Paths in the work tree that the branch must not get, at most 20; work that needs them is not published. */
   withheld: z.array(z.string()).max(20),
-  /** The withheld paths that this iteration changed; `part`: the task is about the path. Absent if there are none, or in earlier journals, where all withheld paths count. */
+  /**
+   * The withheld paths that this iteration changed; `part`: the task is about the path. Absent if there are none, or in
+   * earlier journals, where all withheld paths count.
+   */
   withheldHere: z
     .array(z.object({ path: z.string().max(1000), why: z.string().max(500), part: z.boolean() }))
     .max(20)
     .optional(),
-  /** Names of work that this iteration left outside of the work tree (branches, stashes, other work trees), at most 20; absent if there is none. */
+  /**
+   * Names of work that this iteration left outside of the work tree (branches, stashes, other work trees), at most 20;
+   * absent if there is none.
+   */
   beside: z.array(z.string().max(200)).max(20).optional(),
   /** Number of commits that the agent made itself. */
   agentCommits: countSchema,
@@ -96,7 +113,10 @@ export const evidenceSchema = z.object({
   checklist: checklistSchema.nullable().default(null),
   /** A file made in this run by which the agent says that everything is done; null if there is none. */
   doneMarker: z.string().max(200).nullable().default(null),
-  /** The merge of the base branch: `open` if it is still to be finished, `made` if it was committed. Earlier journals lack it. */
+  /**
+   * The merge of the base branch: `open` if it is still to be finished, `made` if it was committed. Earlier journals
+   * lack it.
+   */
   merge: z.enum(['none', 'open', 'made']).default('none'),
   /** Results for the lock files that a merge had to regenerate; absent if there are none. */
   lockFiles: lockFilesSchema.optional(),
@@ -108,5 +128,8 @@ export const evidenceSchema = z.object({
   steps: z.array(stepRecordSchema).max(50).default([]),
 });
 
-/** The measured changes of an iteration; never a claim. `before` and `after` are published content, without withheld files. */
+/**
+ * The measured changes of an iteration; never a claim. `before` and `after` are published content, without withheld
+ * files.
+ */
 export type Evidence = Immutable<z.infer<typeof evidenceSchema>>;

@@ -1,7 +1,10 @@
 import type { TaskProblem } from './tasks/files/form/root-plan.ts';
 import type { Task } from './tasks/task.ts';
 
-/** A folder of the repository as a path from its root; empty for the root. A run looks for tasks, prompts and `.ralph/` in it. */
+/**
+ * A folder of the repository as a path from its root; empty for the root. A run looks for tasks, prompts and `.ralph/`
+ * in it.
+ */
 export type Folder = string;
 
 /** Converts a path relative to the folder to a path from the root. */

@@ -11,7 +11,10 @@ export type PassingLimit = (typeof passingLimits)[number];
 export const parkReasons = [...passingLimits, 'step_circuit'] as const;
 export type ParkReason = (typeof parkReasons)[number];
 
-/** The required step whose circuit is open; null if no step of the pipeline may call the agent. Earlier versions stored only that case. */
+/**
+ * The required step whose circuit is open; null if no step of the pipeline may call the agent. Earlier versions stored
+ * only that case.
+ */
 export const openStepSchema = z.string().max(MAX_STEP_NAME_CHARS).nullable().default(null);
 
 const message = z.string();
@@ -80,7 +83,9 @@ export function isForReview({ kind, reason }: Outcome): boolean {
   return kind === 'complete' || reason === 'waiting_for_review';
 }
 
-/** Returns the conclusion that GitHub shows. A run that only met a circuit opened by an earlier run is not a failure. */
+/**
+ * Returns the conclusion that GitHub shows. A run that only met a circuit opened by an earlier run is not a failure.
+ */
 export function conclusionOf(outcome: Outcome, failOn: readonly OutcomeKind[]): Conclusion {
   if (outcome.reason === 'circuit_open' && outcome.tripped === 'earlier') return 'success';
   return failOn.includes(outcome.kind) ? 'failure' : 'success';

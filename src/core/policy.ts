@@ -30,7 +30,9 @@ export type CircuitPolicy = Immutable<z.infer<typeof circuitPolicySchema>>;
 /** The effects of a permission denial on a run. */
 export const denialModes = ['count', 'halt', 'continue'] as const;
 
-/** The reactions to a limit that ends at a known instant: end the run until then, or wait if the run's own time allows. */
+/**
+ * The reactions to a limit that ends at a known instant: end the run until then, or wait if the run's own time allows.
+ */
 export const limitModes = ['park', 'wait'] as const;
 
 /** The lifetime of an agent's session: as long as possible, one task, or one call. */
@@ -42,7 +44,10 @@ const agentStepSchema = z.object({
   marker: z.string().nullable(),
   /** Cooldown of the step's own circuit, in ms; null if the step has no circuit. */
   resetAfterMs: countSchema.nullable(),
-  /** True if nothing is done while the step's circuit is open. Earlier journals lack it: a run was parked only if no step might run. */
+  /**
+   * True if nothing is done while the step's circuit is open. Earlier journals lack it: a run was parked only if no
+   * step might run.
+   */
   required: z.boolean().default(false),
 });
 
@@ -66,10 +71,16 @@ export const policySchema = z.object({
   onPermissionDenied: z.enum(denialModes),
   /** Earlier journals lack it. */
   onLimit: z.enum(limitModes).default('park'),
-  /** Maximum time of waiting for limits in addition to `maxRunMs`, in ms. 0: all waiting counts as time of the run, as in a job, whose own time limit continues. Earlier journals lack it. */
+  /**
+   * Maximum time of waiting for limits in addition to `maxRunMs`, in ms. 0: all waiting counts as time of the run, as
+   * in a job, whose own time limit continues. Earlier journals lack it.
+   */
   maxWaitMs: countSchema.default(0),
   circuit: circuitPolicySchema,
-  /** `idle`: an iteration in which the agent failed without changes counts as any idle one; `apart`: it counts as an agent failure. Earlier journals lack it. */
+  /**
+   * `idle`: an iteration in which the agent failed without changes counts as any idle one; `apart`: it counts as an
+   * agent failure. Earlier journals lack it.
+   */
   agentFailures: z.enum(['idle', 'apart']).default('idle'),
   /** Done signals in a row that complete a run (§8 order 4). */
   completionSignals: countSchema,
@@ -87,7 +98,9 @@ export const policySchema = z.object({
   agentSteps: z.array(agentStepSchema).default([]),
   /** The pipeline's required steps that call no agent and have a circuit of their own. Earlier journals lack it. */
   otherSteps: z.array(z.object({ name: z.string(), resetAfterMs: countSchema })).default([]),
-  /** Maximum agent calls of the run, if its reservation allows fewer than its iterations could make; 0 = no such limit. */
+  /**
+   * Maximum agent calls of the run, if its reservation allows fewer than its iterations could make; 0 = no such limit.
+   */
   maxCalls: countSchema.default(0),
   /** True if verify commands are configured. */
   verifies: z.boolean(),
@@ -95,10 +108,15 @@ export const policySchema = z.object({
   allowedTools: z.array(z.string()),
 });
 
-/** The limits of a run and of a lane. Every number comes from an input; 0 means "no limit" only where the field says so. */
+/**
+ * The limits of a run and of a lane. Every number comes from an input; 0 means "no limit" only where the field says so.
+ */
 export type Policy = Immutable<z.infer<typeof policySchema>>;
 
-/** Returns the user's policy with the pipeline's fields from a run's policy, whose other limits are cut to what the run reserved. */
+/**
+ * Returns the user's policy with the pipeline's fields from a run's policy, whose other limits are cut to what the run
+ * reserved.
+ */
 export function withPipelineOf(
   policy: Policy,
   { callsPerIteration, agentSteps, otherSteps, maxIterationsPerTask }: Policy,

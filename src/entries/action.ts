@@ -26,8 +26,8 @@ export async function cacheWorker(): Promise<void> {
 }
 
 /**
- * Runs a part of this program in the agent's sandbox, in a process of its own. `load` is Node's own `import`, because in
- * the bundle that word means the bundler's.
+ * Runs a part of this program in the agent's sandbox, in a process of its own. `load` is Node's own `import`, because
+ * in the bundle that word means the bundler's.
  */
 export async function agentSandboxWorker(load: (url: string) => Promise<unknown>): Promise<void> {
   const { runSandboxWorker } = await import('./sandbox-worker.ts');

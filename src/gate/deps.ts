@@ -18,7 +18,10 @@ export interface GateDeps {
     'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'openLane' | 'compareOpen'
   >;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
-  /** Finds where a lane's branch begins this time. `lastHead` is the commit that was published last; null if there is none. */
+  /**
+   * Finds where a lane's branch begins this time. `lastHead` is the commit that was published last; null if there is
+   * none.
+   */
   readonly findStart: (lane: {
     readonly branch: string;
     readonly remoteHead: string | null;

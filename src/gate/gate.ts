@@ -12,7 +12,10 @@ import { isTrustedAccount } from './people/trust.ts';
 import { FOR_TASKS } from './tasks/sources.ts';
 import { detectOtherRalphs, workIssue, workQueue } from './work.ts';
 
-/** Returns the intake for an event, with the findings about other Ralphs if somebody asks for work or an answer. Makes no agent call. */
+/**
+ * Returns the intake for an event, with the findings about other Ralphs if somebody asks for work or an answer. Makes
+ * no agent call.
+ */
 export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {
   const otherRalphs = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
   const intake = await follow(deps, intent);

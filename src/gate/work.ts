@@ -24,7 +24,10 @@ import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/wa
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
 import { FOR_TASKS, type RunPurpose, type Request } from './tasks/sources.ts';
 
-/** An issue that a person wants worked on now. `approvedText` is its text when they added the label; null if the event does not contain it. */
+/**
+ * An issue that a person wants worked on now. `approvedText` is its text when they added the label; null if the event
+ * does not contain it.
+ */
 interface AskedIssue {
   readonly number: number;
   /** True if finished work is repeated. Only a run's first attempt does that. */
@@ -32,7 +35,9 @@ interface AskedIssue {
   readonly approvedText: IssueText | null;
 }
 
-/** Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run. */
+/**
+ * Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run.
+ */
 export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byHand' | 'purpose'>): Promise<Intake> {
   const listed = await listIssues(deps);
   const request = await queueRequest(deps, by, listed);
@@ -127,7 +132,10 @@ async function withUnusedPrompt(
   return { ...end, notes: { ...end.notes, warnings: [...end.notes.warnings, unused] } };
 }
 
-/** Requires a checkout, without which no task of a file is found. Throws a UserError if there are no other sources, else warns. */
+/**
+ * Requires a checkout, without which no task of a file is found. Throws a UserError if there are no other sources, else
+ * warns.
+ */
 async function needCheckout({ config, repository, log }: GateDeps): Promise<void> {
   const missing = config.taskSources.every((source) => source === 'issues') ? null : await repository.missing();
   if (missing === null) return;
@@ -135,7 +143,10 @@ async function needCheckout({ config, repository, log }: GateDeps): Promise<void
   log.warning(missing);
 }
 
-/** Finds task files. If the checkout cannot be read, warns and leaves the issues to be worked on; throws if there are no issues. */
+/**
+ * Finds task files. If the checkout cannot be read, warns and leaves the issues to be worked on; throws if there are no
+ * issues.
+ */
 async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promise<BaseFiles | null> {
   try {
     return await findTaskFiles(deps);

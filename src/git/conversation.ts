@@ -5,7 +5,10 @@ import { runProgram, type ProgramCall } from '../processes/run-program.ts';
 /** A command that stays open and answers any number of questions. */
 export interface Conversation {
   ask(text: string): void;
-  /** Returns the next line of its output without the line feed, or null if it ended or was ended after too long a silence. */
+  /**
+   * Returns the next line of its output without the line feed, or null if it ended or was ended after too long a
+   * silence.
+   */
   line(): Promise<string | null>;
   /** Returns the next `count` bytes of its output, or null as `line` does, or if they exceed the maximum. */
   bytes(count: number): Promise<Buffer | null>;

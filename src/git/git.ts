@@ -17,7 +17,10 @@ export interface GitAnswer {
   readonly stderr: string;
 }
 
-/** `variables` are added to the command's environment. After `timeoutMs`, the command is ended with every process that it started. */
+/**
+ * `variables` are added to the command's environment. After `timeoutMs`, the command is ended with every process that
+ * it started.
+ */
 interface GitOptions {
   readonly input?: string | Buffer | Readable;
   readonly variables?: Readonly<Record<string, string>>;
@@ -32,7 +35,10 @@ export interface Git {
   text(args: readonly string[], options?: GitOptions): Promise<string>;
   /** Returns standard output split at NUL; throws UserError unless git exits with 0. */
   records(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
-  /** Works like `records`, for output that contains file names: names that are not UTF-8 can be given back to git unchanged. */
+  /**
+   * Works like `records`, for output that contains file names: names that are not UTF-8 can be given back to git
+   * unchanged.
+   */
   names(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
   /** Opens a command that answers questions while it runs. */
   open(args: readonly string[]): Conversation;
@@ -54,7 +60,9 @@ interface GitSetup {
   readonly unblock?: () => Promise<unknown>;
 }
 
-/** Binds git to a folder. Every command gets a minimal environment and the settings below, which beat any config file. */
+/**
+ * Binds git to a folder. Every command gets a minimal environment and the settings below, which beat any config file.
+ */
 export function createGit(setup: GitSetup): Git {
   findGit(setup.env);
   const isOwn = setup.configuration === 'own';
@@ -199,7 +207,10 @@ const fixedSettings = [
   'safe.directory=*',
 ].flatMap((setting) => ['-c', setting]);
 
-/** No protocol is allowed unless the command says so: a "promisor" remote in a hostile config must not make git fetch by itself. */
+/**
+ * No protocol is allowed unless the command says so: a "promisor" remote in a hostile config must not make git fetch by
+ * itself.
+ */
 const fixedVariables = {
   LC_ALL: 'C',
   GIT_TERMINAL_PROMPT: '0',
@@ -224,7 +235,10 @@ const ownSettings = [
   'protocol.ext.allow=never',
 ].flatMap((setting) => ['-c', setting]);
 
-/** Variables of every git: it must not prompt, because nobody would answer, and its output must be in English to be parsed. */
+/**
+ * Variables of every git: it must not prompt, because nobody would answer, and its output must be in English to be
+ * parsed.
+ */
 const ownVariables = { LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'false', GIT_PAGER: 'cat' };
 
 /**
@@ -279,7 +293,10 @@ function keep(env: NodeJS.ProcessEnv): Record<string, string> {
 /** The oldest version with all options that are used here. */
 const OLDEST_GIT = [2, 38] as const;
 
-/** Returns the problem of a git that names itself so (`git version 2.34.1`), or null if there is none or the version is unreadable. */
+/**
+ * Returns the problem of a git that names itself so (`git version 2.34.1`), or null if there is none or the version is
+ * unreadable.
+ */
 export function versionProblem(named: string): string | null {
   const [, major = '', minor = ''] = /^git version (\d+)\.(\d+)/.exec(named) ?? [];
   const [oldestMajor, oldestMinor] = OLDEST_GIT;

@@ -82,7 +82,10 @@ export async function changesOfEach(
   return new Map([...found].map(([commit, own]) => [commit, parseChanges(own)]));
 }
 
-/** Parses the raw lines of a commit, which come before its line counts; a path that several commits change has one of each per commit. */
+/**
+ * Parses the raw lines of a commit, which come before its line counts; a path that several commits change has one of
+ * each per commit.
+ */
 function parseChanges(records: readonly string[]): readonly PathChange[] {
   const changes: PathChange[] = [];
   let counted = 0;
@@ -249,7 +252,10 @@ interface Chain {
   readonly mayMerge: (merged: ObjectId) => boolean;
 }
 
-/** Returns the commits of a chain, oldest first, if each is the only child of the one before; null if they are not a chain or too many. */
+/**
+ * Returns the commits of a chain, oldest first, if each is the only child of the one before; null if they are not a
+ * chain or too many.
+ */
 export async function chainBetween(
   objects: Objects,
   { since, tip, most, mayMerge }: Chain,
@@ -266,7 +272,10 @@ export async function chainBetween(
   return chain.reverse();
 }
 
-/** Parses a commit as git does: the tree, then the parents; later lines of that name do not count. The message begins behind the first empty line. */
+/**
+ * Parses a commit as git does: the tree, then the parents; later lines of that name do not count. The message begins
+ * behind the first empty line.
+ */
 function parseCommit(id: ObjectId, content: Buffer): Commit {
   const text = content.toString();
   const [header = '', tree = '', parents = ''] = /^tree ([0-9a-f]+)\n((?:parent [0-9a-f]+\n)*)/.exec(text) ?? [];

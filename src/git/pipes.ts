@@ -11,7 +11,10 @@ export interface PipePlace {
 /** Files that git reads in any folder of a work tree. Other pipes belong to the project. */
 const READ_BY_GIT: ReadonlySet<string> = new Set(['.git', '.gitignore', '.gitattributes']);
 
-/** Removes named pipes at paths where git reads files; a process that waits for one reads an empty file. Returns their paths. */
+/**
+ * Removes named pipes at paths where git reads files; a process that waits for one reads an empty file. Returns their
+ * paths.
+ */
 export async function removePipes(places: readonly PipePlace[]): Promise<readonly string[]> {
   const removed: string[] = [];
 
@@ -33,7 +36,10 @@ async function isPipe(entry: Dirent, path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isFIFO() === true;
 }
 
-/** Removes a pipe after opening it for both directions, so that every process waiting for its other end continues and finds it empty. */
+/**
+ * Removes a pipe after opening it for both directions, so that every process waiting for its other end continues and
+ * finds it empty.
+ */
 async function removePipe(path: string): Promise<boolean> {
   const pipe = await open(path, constants.O_RDWR | constants.O_NONBLOCK).catch(() => null);
   try {

@@ -14,13 +14,18 @@ export function adviceOnReading(words: string): string {
 export const EXPIRED =
   "The token is not accepted: it has expired, was revoked, or is for another server. A GitHub App's token lasts one hour: create it in the same job right before this step, and keep `max-minutes` below 60 minus what comes before. `${{ github.token }}` ends with its job.";
 
-/** Returns true if git's words are about a token that the server does not know, as opposed to one without the permission. */
+/**
+ * Returns true if git's words are about a token that the server does not know, as opposed to one without the
+ * permission.
+ */
 export function isExpired(words: string): boolean {
   return /(returned error:|HTTP) 401\b|bad credentials|invalid (username|credentials)|authentication failed|could not read (Username|Password)/i.test(
     withoutAddresses(words),
   );
 }
 
-/** The message about commits that something on this machine removed from the run's own folder, which cannot be undone. */
+/**
+ * The message about commits that something on this machine removed from the run's own folder, which cannot be undone.
+ */
 export const LOST_COMMITS =
   "The commits of this run are no longer in the run's own folder: the agent or another program on this machine removed or damaged it. What was pushed before is safe on the branch; re-run the workflow.";

@@ -13,7 +13,10 @@ interface RegularFile {
 /** Maximum size of a file of a git directory that is read, in bytes. */
 const MAX_BYTES = 1024 * 1024 * 1024;
 
-/** Returns the file at `path`, or null if it is not a regular file or too large. Never waits for a named pipe, and does not follow links. */
+/**
+ * Returns the file at `path`, or null if it is not a regular file or too large. Never waits for a named pipe, and does
+ * not follow links.
+ */
 export async function readRegular(path: string, maxBytes = MAX_BYTES): Promise<RegularFile | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return null;
@@ -32,7 +35,9 @@ export async function readLinked(path: string): Promise<RegularFile | null> {
   return real === null ? null : readRegular(real);
 }
 
-/** Replaces anything at `path` with a new file: the old one is never opened, and the new one is never seen half written. */
+/**
+ * Replaces anything at `path` with a new file: the old one is never opened, and the new one is never seen half written.
+ */
 export async function writeRegular(
   path: string,
   content: string | Buffer,
@@ -60,8 +65,8 @@ const LEFT_SETTINGS = '\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n';
 const MAX_SETTINGS_BYTES = 1024 * 1024;
 
 /**
- * Removes the settings that a run left in a checkout when its machine went down, because git and actions/checkout reject
- * a second value. Never throws.
+ * Removes the settings that a run left in a checkout when its machine went down, because git and actions/checkout
+ * reject a second value. Never throws.
  */
 export async function removeLeftSettings(checkout: string): Promise<void> {
   const path = join(checkout, '.git', 'config');

@@ -132,7 +132,8 @@ interface Rewritten {
 }
 
 /**
- * Returns a notification with `words` added, which say how it was settled. `closing` is set when it asks for nothing else.
+ * Returns a notification with `words` added, which say how it was settled. `closing` is set when it asks for nothing
+ * else.
  */
 function settledText(
   { node_id: nodeId, body = '' }: Pick<ListedComment, 'node_id' | 'body'>,

@@ -234,8 +234,8 @@ function fitTitle(title: string): string {
 }
 
 /**
- * Returns true if a pull request's branch is in its own repository. GitHub's API description promises a head repository,
- * but a deleted fork has none.
+ * Returns true if a pull request's branch is in its own repository. GitHub's API description promises a head
+ * repository, but a deleted fork has none.
  */
 function isOwnBranch({
   head,
@@ -260,7 +260,9 @@ function toPullRequest(answer: PullAnswer): PullRequest {
   };
 }
 
-/** Cuts a body that GitHub would refuse for its length, as a last resort: the code that renders bodies keeps them short. */
+/**
+ * Cuts a body that GitHub would refuse for its length, as a last resort: the code that renders bodies keeps them short.
+ */
 export function fitBody(body: string): string {
   if (body.length <= MAX_BODY_CHARS) return body;
   const ending = '\n\n(Cut here: GitHub accepts no longer text.)';

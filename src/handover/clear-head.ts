@@ -15,7 +15,10 @@ export interface HeadDeps {
   readonly log: Log;
 }
 
-/** The result of clearing a head for a push. `clear`: commits may be pushed, and `feedback` remembers which decisions they overtake. `why` is a sentence. */
+/**
+ * The result of clearing a head for a push. `clear`: commits may be pushed, and `feedback` remembers which decisions
+ * they overtake. `why` is a sentence.
+ */
 export type Cleared =
   | { readonly kind: 'clear'; readonly feedback: Feedback }
   | { readonly kind: 'unknown'; readonly why: string }
@@ -55,7 +58,10 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
   return { kind: 'clear', feedback };
 }
 
-/** Remembers that new commits overtake people's decisions (`hold`). Its `at` is the instant at which auto-merge was last ended. */
+/**
+ * Remembers that new commits overtake people's decisions (`hold`). Its `at` is the instant at which auto-merge was last
+ * ended.
+ */
 export function withOvertaken(feedback: Feedback, hold: Hold, now: number): Feedback {
   const { overtaken: known } = feedback;
   const isArmed = hold.autoMerge || hold.queued;

@@ -19,7 +19,10 @@ const listSchema = z
   .array(z.object({ agent: z.enum(AGENT_NAMES), bytes: z.number().int().min(0) }))
   .max(AGENT_NAMES.length);
 
-/** Packs encrypted transcripts into one file. The first takes precedence when there is no room for all. A single transcript is stored as it is, as in earlier versions. */
+/**
+ * Packs encrypted transcripts into one file. The first takes precedence when there is no room for all. A single
+ * transcript is stored as it is, as in earlier versions.
+ */
 export function packTranscripts(parts: readonly SealedPart[]): Uint8Array | null {
   const [first] = parts;
   if (first === undefined) return null;
@@ -40,7 +43,10 @@ export function packTranscripts(parts: readonly SealedPart[]): Uint8Array | null
   return file;
 }
 
-/** Returns an agent's part of a file; null when there is none. A single transcript may be any agent's, but opens only for its own conversation. */
+/**
+ * Returns an agent's part of a file; null when there is none. A single transcript may be any agent's, but opens only
+ * for its own conversation.
+ */
 export function sealedTranscriptOf(file: Uint8Array, agent: AgentName): Uint8Array | null {
   if (!MAGIC.every((byte, at) => file[at] === byte)) return file;
   if (file.length < HEAD_BYTES) return null;

@@ -95,7 +95,10 @@ export interface Notes {
   /** Text such as `restored #40 (cache and ref)`, or why no state was restored. */
   readonly restored: string;
   readonly warnings: readonly string[];
-  /** Issues whose text was changed by a person without write permission, and that have no notice yet that they wait for the label. */
+  /**
+   * Issues whose text was changed by a person without write permission, and that have no notice yet that they wait for
+   * the label.
+   */
   readonly notices: readonly ApprovalNotice[];
   /** The lease of another run; null when the lane is free. */
   readonly claimedBy: Lease | null;
@@ -103,7 +106,10 @@ export interface Notes {
   readonly found: readonly string[];
   /** Checks of the pull request's head; null when they were not read. */
   readonly checks: ChecksSummary | null;
-  /** Decisions that people had made on the pull request's head as the run began; null when there are none, or they were not read. */
+  /**
+   * Decisions that people had made on the pull request's head as the run began; null when there are none, or they were
+   * not read.
+   */
   readonly held: HeldHead | null;
   /** The open pull requests of Ralph's branches in the order in which to merge them; null when they were not read. */
   readonly train: Train | null;
@@ -138,7 +144,10 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
 
 export type WorkIntake = Extract<Intake, { readonly kind: 'work' }>;
 
-/** The hand-over of the gate's job to the jobs of the loop and of publishing. The receiver knows its hash from the gate itself. */
+/**
+ * The hand-over of the gate's job to the jobs of the loop and of publishing. The receiver knows its hash from the gate
+ * itself.
+ */
 export interface HandedIntake {
   readonly version: 1;
   readonly kind: 'intake';
@@ -223,7 +232,10 @@ export function untouchedWork(
   };
 }
 
-/** The loop's hand-over to the publisher. It is on disk after every step, so that post can publish what a killed main left. */
+/**
+ * The loop's hand-over to the publisher. It is on disk after every step, so that post can publish what a killed main
+ * left.
+ */
 export interface Work {
   readonly lane: IntakeLane;
   readonly tasks: readonly Task[];
@@ -232,7 +244,10 @@ export interface Work {
   readonly stateBefore: LaneState;
   readonly state: LaneState;
   readonly journal: readonly JournalEntry[];
-  /** This run's newest verification in a clean clone, its commit, and the number of iterations before it; null when there was none. */
+  /**
+   * This run's newest verification in a clean clone, its commit, and the number of iterations before it; null when
+   * there was none.
+   */
   readonly cleanVerification: {
     readonly commit: ObjectId;
     readonly after: number;
@@ -252,7 +267,10 @@ export interface Work {
   /** Changes of this run that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
   readonly warnings: readonly string[];
-  /** Measured isolation of everything that runs the lane's code; null when the loop has not begun, or nothing was measured. */
+  /**
+   * Measured isolation of everything that runs the lane's code; null when the loop has not begun, or nothing was
+   * measured.
+   */
   readonly isolation: IsolationFacts | null;
   readonly isolationFrom: IsolationSource;
   /** The task whose issue says that the run is at work; null when none does. */
@@ -287,8 +305,8 @@ function idsOf({ session, resting }: LaneState): readonly string[] {
 }
 
 /**
- * Returns the work's state for others to build on. Until the loop's final verification in a clean clone, none of what it
- * finished counts as done.
+ * Returns the work's state for others to build on. Until the loop's final verification in a clean clone, none of what
+ * it finished counts as done.
  */
 export function verifiedState(
   { state, head, cleanVerification, journal }: Work,

@@ -52,7 +52,10 @@ export interface AnsweredReport extends RunFacts, Setting, LaneFacts {
 /** The report of a run that worked, as far as it got. */
 export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   readonly kind: 'worked';
-  /** Tasks that this branch has work of but that are no longer listed: closed by hand, without the label, or deleted from their file. */
+  /**
+   * Tasks that this branch has work of but that are no longer listed: closed by hand, without the label, or deleted
+   * from their file.
+   */
   readonly unlisted: readonly TaskId[];
   /** Iterations of this run, oldest first. */
   readonly iterations: readonly JournalEntry[];
@@ -87,7 +90,10 @@ export interface IsolationReport {
   readonly from: IsolationSource;
 }
 
-/** A verification in a clean clone, of the published head (except for a commit that only archives) or of an earlier commit of this run. */
+/**
+ * A verification in a clean clone, of the published head (except for a commit that only archives) or of an earlier
+ * commit of this run.
+ */
 export interface HeadVerification {
   readonly of: 'head' | 'earlier';
   readonly commit: ObjectId;
@@ -154,7 +160,10 @@ export interface LaneFacts {
   readonly checks: ChecksSummary | null;
   /** Failure of `verify` on the base branch; null when it passes or was not checked. */
   readonly redBase: RedBase | null;
-  /** Decisions that people had made on the pull request's head as the run began; null when there are none, or they were not read. */
+  /**
+   * Decisions that people had made on the pull request's head as the run began; null when there are none, or they were
+   * not read.
+   */
   readonly held: HeldHead | null;
   readonly circuit: CircuitWord;
   /** The cause that last opened the circuit. */
@@ -201,7 +210,10 @@ export interface TaskReport {
   readonly asked: string | null;
 }
 
-/** HTTP requests sent, and the rest of the token's hourly budget according to GitHub; null where GitHub did not say. `resetAt` is in ms. */
+/**
+ * HTTP requests sent, and the rest of the token's hourly budget according to GitHub; null where GitHub did not say.
+ * `resetAt` is in ms.
+ */
 export interface ApiUsage {
   readonly sent: number;
   readonly limit: number | null;

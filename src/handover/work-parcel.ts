@@ -23,7 +23,10 @@ import { type HandedFile, handedFileSchema, type HandedIntake, untouchedWork, ty
 const MAX_SENTENCE_CHARS = 1000;
 /** Tolerance in US dollars, because sums of floating-point numbers depend on their order. */
 const ROUNDING_USD = 1e-6;
-/** Maximum number of entries of a list that is handed over, so that a run is not lost because it left out, or warned of, too much. */
+/**
+ * Maximum number of entries of a list that is handed over, so that a run is not lost because it left out, or warned of,
+ * too much.
+ */
 const MAX_ENTRIES = 1000;
 const MAX_WARNINGS = 100;
 const MAX_PATH_CHARS = 4096;
@@ -91,7 +94,10 @@ const parcelSchema = z.discriminatedUnion('kind', [
 
 type WorkParcel = Extract<z.infer<typeof parcelSchema>, { readonly kind: 'work' }>;
 
-/** The trusted part of what the job of the loop handed over. `commits` is the bundle of the work's commits, if there are any. */
+/**
+ * The trusted part of what the job of the loop handed over. `commits` is the bundle of the work's commits, if there are
+ * any.
+ */
 export type ReceivedWork =
   | {
       readonly kind: 'work';
@@ -235,7 +241,10 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   };
 }
 
-/** Creates the work of a loop that handed over nothing usable, in which nothing was done. With `spent: 'reservation'`, what its run had reserved counts as used. */
+/**
+ * Creates the work of a loop that handed over nothing usable, in which nothing was done. With `spent: 'reservation'`,
+ * what its run had reserved counts as used.
+ */
 export function lostWork(
   { intake, remoteHead, shown }: HandedIntake,
   {
@@ -274,7 +283,10 @@ function reportedBy(message: string): string {
   return `The job of the loop reports: ${message.slice(0, 4 * MAX_SENTENCE_CHARS)}`;
 }
 
-/** Returns true for a task marked done without proof: no journal entry finished the issue and no verification of the head confirmed it, or the run did not end by completing the prompt. */
+/**
+ * Returns true for a task marked done without proof: no journal entry finished the issue and no verification of the
+ * head confirmed it, or the run did not end by completing the prompt.
+ */
 function isDoneWithoutProof(
   id: TaskId,
   {

@@ -30,7 +30,10 @@ const KEPT = { most: 50, mostBytes: 20 * 1024 * 1024 };
 
 const ITERATION = /^iteration_\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{3}\.log$/;
 
-/** Creates the log files of the folder that the run works for. `warn` gets one line for each part that cannot be written. */
+/**
+ * Creates the log files of the folder that the run works for. `warn` gets one line for each part that cannot be
+ * written.
+ */
 export function createLogFiles(
   place: WorkedFolder,
   { now, warn }: { readonly now: () => number; readonly warn: (text: string) => void },

@@ -45,7 +45,10 @@ export interface StatusFiles {
 
 const BEAT_MS = 2_000;
 
-/** Creates the status files of the folder that the run works for. `warn` gets one line for each file that cannot be written. */
+/**
+ * Creates the status files of the folder that the run works for. `warn` gets one line for each file that cannot be
+ * written.
+ */
 export function createStatusFiles(
   place: WorkedFolder,
   { now, warn }: { readonly now: () => number; readonly warn: (text: string) => void },

@@ -29,7 +29,9 @@ export interface ProbeRequest {
   readonly workFolder: string;
   /** The home folder of the sandbox's user. */
   readonly home: string;
-  /** Other paths that the sandbox shows on purpose. The folders that lead to them may be visible in the folders below. */
+  /**
+   * Other paths that the sandbox shows on purpose. The folders that lead to them may be visible in the folders below.
+   */
   readonly given: readonly string[];
   /** The runner's home folder, or null if the machine has no such folder. */
   readonly runnerHome: string | null;

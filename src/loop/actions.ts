@@ -26,10 +26,15 @@ type Parked = Extract<Outcome, { kind: 'parked' }>;
 /** Interval at which a waiting run asks whether somebody ordered it to stop. */
 const ASK_MS = MINUTE_MS;
 
-/** Interval at which a run renews its claim while it waits beyond its time. A claim lasts ten minutes longer than that. */
+/**
+ * Interval at which a run renews its claim while it waits beyond its time. A claim lasts ten minutes longer than that.
+ */
 const CLAIM_MS = 5 * MINUTE_MS;
 
-/** The end of a wait. `over` carries the work and the policy from now on. `ended`: somebody wants the run to end. `unknown`: the run could not find out what it may use. */
+/**
+ * The end of a wait. `over` carries the work and the policy from now on. `ended`: somebody wants the run to end.
+ * `unknown`: the run could not find out what it may use.
+ */
 type Waited =
   | { readonly kind: 'over'; readonly policy: Policy; readonly work: Work }
   | { readonly kind: 'ended'; readonly stoppedBy: string | null }
@@ -118,7 +123,10 @@ async function push(deps: LoopDeps, { work, known }: RunNow): Promise<Advanced> 
     : pushed;
 }
 
-/** Returns the end of a run whose push failed, which names a person who closed the pull request or deleted the branch as the cause. */
+/**
+ * Returns the end of a run whose push failed, which names a person who closed the pull request or deleted the branch as
+ * the cause.
+ */
 async function endOfPush({ lookAtPeople: look }: LoopDeps, work: Work, end: Outcome): Promise<Outcome> {
   const by = (await look?.(work, null))?.lane ?? null;
   return by === null ? end : { kind: 'paused', reason: 'by_person', by };

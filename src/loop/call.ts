@@ -160,8 +160,8 @@ export async function callAgent(
 type BookedCall = Pick<Called, 'agentRun' | 'work' | 'usage'>;
 
 /**
- * Calls the agent once, and records its usage as soon as it ends (in memory, on disk and for the job that publishes), so
- * that no later failure loses it. Only then throws an error that the call caused.
+ * Calls the agent once, and records its usage as soon as it ends (in memory, on disk and for the job that publishes),
+ * so that no later failure loses it. Only then throws an error that the call caused.
  */
 async function callAndBook(
   deps: LoopDeps,
@@ -225,7 +225,10 @@ function sumOf(first: number | null, second: number | null): number | null {
   return second === null || first === null ? (second ?? first) : first + second;
 }
 
-/** Composes the prompt of a call. `listed` holds the items of the task files; `notes` the logs in which an agent keeps what it learns. */
+/**
+ * Composes the prompt of a call. `listed` holds the items of the task files; `notes` the logs in which an agent keeps
+ * what it learns.
+ */
 export async function promptFor(
   deps: Pick<LoopDeps, 'config' | 'prompt' | 'readLearnings'>,
   { work, soFar, step, merge }: Pick<Iteration, 'work' | 'soFar' | 'step' | 'merge'>,
@@ -276,7 +279,10 @@ export async function promptFor(
   });
 }
 
-/** Returns the set-up instructions for the queue's first iteration; empty for any other. Issues' own branches begin from a project that is set up. */
+/**
+ * Returns the set-up instructions for the queue's first iteration; empty for any other. Issues' own branches begin from
+ * a project that is set up.
+ */
 export function setupFor({ setup }: LoopDeps['prompt'], { lane, state }: Pick<Work, 'lane' | 'state'>): string {
   return lane.id === QUEUE && state.lastIteration === null ? (setup ?? '') : '';
 }
@@ -294,7 +300,10 @@ function lastVerificationOf({ journal, cleanVerification }: Work): Verification 
   return journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run') ?? null;
 }
 
-/** Returns the maximum cost of one call in US dollars, which enforces the limits during the call as well; null = no limit. */
+/**
+ * Returns the maximum cost of one call in US dollars, which enforces the limits during the call as well; null = no
+ * limit.
+ */
 export function budgetLeft(
   { state }: Pick<Work, 'state'>,
   spentUsd: number,

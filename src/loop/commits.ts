@@ -24,7 +24,10 @@ export interface Committed extends CommittedIteration {
   readonly lockFiles: readonly LockFile[];
 }
 
-/** Commits what an iteration has made so far. In a merge, makes the lock files again first; if one cannot be made or the run is cancelled, still keeps what the agent resolved. */
+/**
+ * Commits what an iteration has made so far. In a merge, makes the lock files again first; if one cannot be made or the
+ * run is cancelled, still keeps what the agent resolved.
+ */
 export async function commitWork(
   deps: LoopDeps,
   { work, soFar, step: { task }, turn, merge }: Iteration,

@@ -26,7 +26,8 @@ interface Beginning {
 
 /**
  * The withdrawals by people while the run works; a field is null when none is known. `task`: the way in which they
- * withdrew the task's issue. `lane`: the closed pull request or the deleted branch, in words that complete "stopped by …".
+ * withdrew the task's issue. `lane`: the closed pull request or the deleted branch, in words that complete "stopped by
+ * …".
  */
 interface TakenBack {
   readonly task: WithdrawalKind | null;
@@ -45,7 +46,10 @@ type Outlet =
     }
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
 
-/** The policy of a waiting run. `policy` is the user's, before a reservation tightens it. `renew` reserves the budget for the rest of a run that takes `maxRunMs` in total; never throws. */
+/**
+ * The policy of a waiting run. `policy` is the user's, before a reservation tightens it. `renew` reserves the budget
+ * for the rest of a run that takes `maxRunMs` in total; never throws.
+ */
 interface WaitPolicy {
   readonly policy: Policy;
   readonly renew: (
@@ -60,7 +64,10 @@ export interface OpenedAgent {
   readonly called: AgentIdentity;
 }
 
-/** An agent that the run may call. `open` installs and loads it, once, or throws a UserError. `opened` returns null until then. */
+/**
+ * An agent that the run may call. `open` installs and loads it, once, or throws a UserError. `opened` returns null
+ * until then.
+ */
 export interface LoopAgent {
   readonly name: AgentName;
   readonly open: () => Promise<OpenedAgent>;
@@ -104,7 +111,10 @@ export interface LoopDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly sleep: Sleep;
-  /** Looks at what people did since the run began, with at most three requests; never throws. Null = this job cannot ask. */
+  /**
+   * Looks at what people did since the run began, with at most three requests; never throws. Null = this job cannot
+   * ask.
+   */
   readonly lookAtPeople: ((work: Work, task: Task | null) => Promise<TakenBack>) | null;
   /** The policy for waiting; null = the run cannot wait for the end of a limit. */
   readonly waitPolicy: WaitPolicy | null;
@@ -117,7 +127,10 @@ export interface LoopDeps {
   /** Aborted when only this run is asked to end after its iteration; the reason is the name of the person. */
   readonly ending: AbortSignal;
   readonly prompt: UserPrompt;
-  /** Returns the present text of the lane's notebook and those of other lanes that its agent may read; empty when there are none. */
+  /**
+   * Returns the present text of the lane's notebook and those of other lanes that its agent may read; empty when there
+   * are none.
+   */
   readonly readLearnings: (lane: LaneId) => Promise<string>;
   readonly files: WorkFiles;
   /** Returns the text without secrets. */
@@ -125,7 +138,9 @@ export interface LoopDeps {
   readonly sha256: (text: string) => string;
   /** Reports a finished iteration to people. */
   readonly narrate: (entry: JournalEntry, work: Work) => void;
-  /** Shows people the state of the run as an iteration begins, with the orders that wait for the next run. Never throws. */
+  /**
+   * Shows people the state of the run as an iteration begins, with the orders that wait for the next run. Never throws.
+   */
   readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
   /** Shows people the state of the run as a wait begins. Never throws. */
   readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;

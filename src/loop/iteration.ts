@@ -38,7 +38,10 @@ import type { Work } from '../handover/intake.ts';
 /** Maximum number of withheld files in the evidence. */
 const MAX_WITHHELD_NAMED = 20;
 
-/** Makes one agent call or runs the steps of the pipeline, with evidence and analysis. Each part is on disk before the next begins. */
+/**
+ * Makes one agent call or runs the steps of the pipeline, with evidence and analysis. Each part is on disk before the
+ * next begins.
+ */
 export async function runIteration(
   deps: LoopDeps,
   iteration: Iteration,
@@ -99,7 +102,10 @@ export async function runIteration(
   return finished;
 }
 
-/** Returns the tree with which a task's progress is compared: the present content when the task begins, or that of the base. */
+/**
+ * Returns the tree with which a task's progress is compared: the present content when the task begins, or that of the
+ * base.
+ */
 function taskTreeOf({ work, step, opened }: Iteration, before: TreeSnapshot): string {
   // After a lost state or a faster run, the branch has commits that the state does not know and that may belong to this
   // task, so its progress is compared with the base.
@@ -270,7 +276,10 @@ function namedFirst(paths: readonly string[], deciding: readonly string[]): read
   return [...new Set([...first, ...paths])].slice(0, MAX_WITHHELD_NAMED);
 }
 
-/** Returns the state with what the branch lacks of the work. Redacts paths before it cuts them, since a cut secret is not recognized. */
+/**
+ * Returns the state with what the branch lacks of the work. Redacts paths before it cuts them, since a cut secret is
+ * not recognized.
+ */
 function withLeftOut(
   { redact }: LoopDeps,
   { stateBefore, lane, withheld }: Work,
@@ -287,7 +296,10 @@ function withLeftOut(
   return { ...state, change };
 }
 
-/** Returns the number of lines to review so far, which decides whether another task begins; null when it is unknown or unlimited. */
+/**
+ * Returns the number of lines to review so far, which decides whether another task begins; null when it is unknown or
+ * unlimited.
+ */
 async function linesOfBranch({ repository, config, signal }: LoopDeps): Promise<number | null> {
   if (config.policy.maxLinesPerPr === 0 || signal.aborted) return null;
   return repository.review().then(

@@ -36,7 +36,10 @@ interface Rewrites {
   readonly obstacle: string | null;
 }
 
-/** Turns an intake into work: iterates until a limit, a decision or a person ends the run. `nextLoopAction` decides what to do next, and the loop performs it and asks again. */
+/**
+ * Turns an intake into work: iterates until a limit, a decision or a person ends the run. `nextLoopAction` decides what
+ * to do next, and the loop performs it and asks again.
+ */
 export async function runIterations(given: LoopDeps, intake: WorkIntake): Promise<Work> {
   const leaveTree = await given.repository.layTree(given.signal);
   try {
@@ -147,7 +150,10 @@ function breakOff(deps: LoopDeps, work: Work, outcome: Outcome): Work {
   return ended;
 }
 
-/** Marks a finished prompt as done, also in the form that its documents have on this branch, so that merging the branch asks for no new work. */
+/**
+ * Marks a finished prompt as done, also in the form that its documents have on this branch, so that merging the branch
+ * asks for no new work.
+ */
 async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
   const taskId = work.journal.at(-1)?.taskId ?? null;
   const { outcome, endedAt } = work;
@@ -205,7 +211,10 @@ async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
   }
 }
 
-/** Lists each archive before the file that its entries come from, so that an entry is for a moment in both rather than in neither. */
+/**
+ * Lists each archive before the file that its entries come from, so that an entry is for a moment in both rather than
+ * in neither.
+ */
 async function rewritesOf(deps: LoopDeps, work: Work): Promise<Rewrites> {
   const { rewrites, obstacle } = await archivedEntries(deps, work);
   return { rewrites: [...rewrites, ...(await compactedNotes(deps, work))], obstacle };

@@ -71,7 +71,10 @@ function subjectOfMarks(marked: ReadonlyMap<TaskId, PrdMark>): string {
   return `Mark ${parts.join('; ')}`;
 }
 
-/** Returns the kinds of files that list tasks of the lane. Empty for an issue lane, because a plan kept by its agent does not list its tasks. */
+/**
+ * Returns the kinds of files that list tasks of the lane. Empty for an issue lane, because a plan kept by its agent
+ * does not list its tasks.
+ */
 export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
   return [...new Set(tasks.map(({ source }) => source.kind))].filter(isFileSource);
 }
@@ -102,7 +105,10 @@ export async function readSetAsideFiles({ files, prompt }: Pick<LoopDeps, 'files
   };
 }
 
-/** Removes the file by which the agent said in this call that everything is done, so that it counts for one call only. Returns its path, or null if the agent made none. */
+/**
+ * Removes the file by which the agent said in this call that everything is done, so that it counts for one call only.
+ * Returns its path, or null if the agent made none.
+ */
 export async function takeDoneMarker(
   { files, prompt, log, redact }: Pick<LoopDeps, 'files' | 'prompt' | 'log' | 'redact'>,
   { standing }: SetAsideFiles,

@@ -67,7 +67,10 @@ function makeBranch(
   }
 }
 
-/** Sets the task of merging the base aside if the server would refuse the merge, and warns with the steps that a person can take. */
+/**
+ * Sets the task of merging the base aside if the server would refuse the merge, and warns with the steps that a person
+ * can take.
+ */
 async function setAsideForbiddenMerge(deps: PushDeps, opened: Advanced, base: ObjectId): Promise<Advanced> {
   const { work, end } = opened;
   const { outlet } = deps;
@@ -90,7 +93,10 @@ async function setAsideForbiddenMerge(deps: PushDeps, opened: Advanced, base: Ob
 /** Maximum number of tries of one push; each leaves out the files refused before. */
 const MAX_TRIES = 5;
 
-/** Pushes what an iteration made, so that it is safe on the branch before the next one begins. Leaves out what the server refuses for its content, and pushes the rest. */
+/**
+ * Pushes what an iteration made, so that it is safe on the branch before the next one begins. Leaves out what the
+ * server refuses for its content, and pushes the rest.
+ */
 export async function pushIteration(deps: PushWithStateDeps, made: Work): Promise<Advanced> {
   const { outlet } = deps;
   if (outlet.kind === 'hand-over') {
@@ -115,7 +121,10 @@ export async function pushIteration(deps: PushWithStateDeps, made: Work): Promis
   return { work: await waitIfStillRefused(deps, left), end: null };
 }
 
-/** Returns the refusal if it is about the content of the commits, else null. An unknown rule is about content if the server would accept an empty commit. */
+/**
+ * Returns the refusal if it is about the content of the commits, else null. An unknown rule is about content if the
+ * server would accept an empty commit.
+ */
 async function contentRefused(
   remote: Pick<Remote, 'probePush'>,
   { lane, base, remoteHead }: Work,
@@ -169,12 +178,18 @@ async function pushOnce(
   return { result, taken: { ...work, state, remoteHead: head, lastPublished } };
 }
 
-/** Hands over the commits of an unfinished iteration. Does nothing in a run that pushes, whose post step publishes what a killed job left on disk. */
+/**
+ * Hands over the commits of an unfinished iteration. Does nothing in a run that pushes, whose post step publishes what
+ * a killed job left on disk.
+ */
 export async function handOverNow({ outlet }: Pick<LoopDeps, 'outlet'>, work: Work): Promise<void> {
   if (outlet.kind === 'hand-over') await outlet.handOver(work);
 }
 
-/** Returns the document of the state that counts if the run is killed right after this push. It names the stored conversation, because the current one is not stored yet. */
+/**
+ * Returns the document of the state that counts if the run is killed right after this push. It names the stored
+ * conversation, because the current one is not stored yet.
+ */
 export function documentIfKilled(
   deps: Pick<PushWithStateDeps, 'config' | 'clock' | 'redact' | 'journalHash'>,
   work: Work,

@@ -7,7 +7,9 @@ import type { TaskId } from '../core/tasks/ids.ts';
 import { sealedTranscriptOf } from '../handover/conversations.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from './deps.ts';
 
-/** An agent that is ready for a call. `isForgotten`: its conversation in the state cannot be continued on this machine. */
+/**
+ * An agent that is ready for a call. `isForgotten`: its conversation in the state cannot be continued on this machine.
+ */
 export interface Turn {
   readonly opened: OpenedAgent;
   readonly isForgotten: boolean;
@@ -20,7 +22,10 @@ export interface Turns {
 
 type TurnDeps = Pick<LoopDeps, 'agents' | 'seal' | 'store' | 'log'>;
 
-/** Creates the turns of a run. A session whose transcript is missing on this machine is dropped before a call is wasted on it. */
+/**
+ * Creates the turns of a run. A session whose transcript is missing on this machine is dropped before a call is wasted
+ * on it.
+ */
 export function createTurns(deps: TurnDeps): Turns {
   const brought = new Set<AgentName>();
   return {
@@ -51,7 +56,10 @@ export async function openFirstAgent(
   return { opened, state: isForgotten ? dropSession(state, name, 'unknown_session', now) : state };
 }
 
-/** Returns the conversation that the next call would continue, without opening its transcript, or null if the call would begin one. */
+/**
+ * Returns the conversation that the next call would continue, without opening its transcript, or null if the call would
+ * begin one.
+ */
 export async function sessionToResume(
   store: Pick<LoopDeps['store'], 'transcript'>,
   {
@@ -71,7 +79,10 @@ function agentNamed({ agents }: Pick<LoopDeps, 'agents'>, name: AgentName): Loop
   return agents.find((agent) => agent.name === name) ?? agents[0];
 }
 
-/** Imports the stored transcript, so that the agent can continue the session. Returns why that is not possible, in words, or null on success. */
+/**
+ * Imports the stored transcript, so that the agent can continue the session. Returns why that is not possible, in
+ * words, or null on success.
+ */
 async function importTranscript(
   { seal, store }: TurnDeps,
   {

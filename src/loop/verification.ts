@@ -23,10 +23,16 @@ const MAX_TEXT_CHARS = 4_000;
 /** Maximum length of a list of the agent in the journal. */
 const MAX_ITEMS = 50;
 
-/** Minimum time for verification in the work tree, in ms, even when the run's time is nearly up: an unverified iteration is worth little. */
+/**
+ * Minimum time for verification in the work tree, in ms, even when the run's time is nearly up: an unverified iteration
+ * is worth little.
+ */
 const MIN_VERIFY_MS = MINUTE_MS;
 
-/** Minimum time for verification in a clean clone, in ms, whatever is left of the run: without it, finished tasks do not count. */
+/**
+ * Minimum time for verification in a clean clone, in ms, whatever is left of the run: without it, finished tasks do not
+ * count.
+ */
 const MIN_CLEAN_VERIFY_MS = 2 * MINUTE_MS;
 
 /** Maximum time beyond the run's own, in ms. The watchdog waits five minutes. */

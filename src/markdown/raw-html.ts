@@ -269,15 +269,16 @@ function isShown(element: string): boolean {
 }
 
 /**
- * Returns true if an element is `script` or `style`, which hide everything up to their end tag or to the end of the text.
+ * Returns true if an element is `script` or `style`, which hide everything up to their end tag or to the end of the
+ * text.
  */
 function isCode(element: string): boolean {
   return element === 'script' || element === 'style';
 }
 
 /**
- * Returns true if a browser draws something else, or nothing, in place of an element; without an end tag, what follows is
- * shown.
+ * Returns true if a browser draws something else, or nothing, in place of an element; without an end tag, what follows
+ * is shown.
  */
 function isUndrawn(element: string): boolean {
   return ['audio', 'canvas', 'datalist', 'noscript', 'rp', 'template', 'video'].includes(element);

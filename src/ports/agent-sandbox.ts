@@ -20,16 +20,28 @@ export interface AgentSandboxFolders {
   readonly inbox: string;
 }
 
-/** The sandbox in which all of the lane's code runs, as a user of its own. It is null without isolation; programs then run as this user. */
+/**
+ * The sandbox in which all of the lane's code runs, as a user of its own. It is null without isolation; programs then
+ * run as this user.
+ */
 export interface AgentSandbox {
   readonly folders: AgentSandboxFolders;
-  /** Returns the program to start instead, so that the given one runs in the sandbox; throws a UserError when the sandbox is lost. */
+  /**
+   * Returns the program to start instead, so that the given one runs in the sandbox; throws a UserError when the
+   * sandbox is lost.
+   */
   enter(program: SandboxProgram): Promise<Omit<SandboxProgram, 'tree'>>;
   /** Returns the path at which a program that is entered with a tree finds it. */
   seenAt(tree: string): string;
-  /** Asks every process in the sandbox to end, and kills what is left after `graceMs`; returns descriptions of the processes that survive, usually none. */
+  /**
+   * Asks every process in the sandbox to end, and kills what is left after `graceMs`; returns descriptions of the
+   * processes that survive, usually none.
+   */
   end(graceMs: number): Promise<readonly string[]>;
-  /** Empties the temporary folders of a sandbox without processes and makes a new home, for a verification that must see nothing of the agent's; returns that home. */
+  /**
+   * Empties the temporary folders of a sandbox without processes and makes a new home, for a verification that must see
+   * nothing of the agent's; returns that home.
+   */
   refresh(): Promise<string>;
   /** Makes the sandbox's user the owner of a folder and of everything in it that we own; links are not followed. */
   give(path: string): Promise<void>;

@@ -22,7 +22,10 @@ export interface AgentCall {
   /** Allowed tools of the call; null = those that the agent was set up with. */
   readonly allowedTools: readonly string[] | null;
   readonly signal: AbortSignal;
-  /** Receives what the call has spent so far, where requests are counted. A process that is killed during the call leaves that on record. */
+  /**
+   * Receives what the call has spent so far, where requests are counted. A process that is killed during the call
+   * leaves that on record.
+   */
   readonly spending?: (spent: Spent) => void;
 }
 
@@ -74,9 +77,14 @@ export interface VerifyCall {
   readonly signal: AbortSignal;
 }
 
-/** Runs commands of a pipeline, and tools that make lock files, in the work tree, with the environment of the verify commands. */
+/**
+ * Runs commands of a pipeline, and tools that make lock files, in the work tree, with the environment of the verify
+ * commands.
+ */
 export interface CommandRunner {
-  /** Runs a command and ends its whole process tree before it settles. Throws a UserError if no command can run at all. */
+  /**
+   * Runs a command and ends its whole process tree before it settles. Throws a UserError if no command can run at all.
+   */
   run(call: CommandCall): Promise<CommandRun>;
 }
 

@@ -2,7 +2,10 @@ import type { Bill, CallLimits, Spent } from '../core/spending/meter.ts';
 
 /** Connects an agent with its model: the agent holds placeholders, the broker the keys. */
 export interface Broker {
-  /** Opens the broker for one call. `hear` receives what the provider does, as it happens; `spending` receives what the call has spent, whenever a request ends. */
+  /**
+   * Opens the broker for one call. `hear` receives what the provider does, as it happens; `spending` receives what the
+   * call has spent, whenever a request ends.
+   */
   open(
     limits: CallLimits,
     hear: (sign: ProviderSign) => void,

@@ -12,7 +12,10 @@ import type { Need } from '../core/people/notifications.ts';
 import type { History } from '../core/people/consent.ts';
 import type { IssueState } from '../core/tasks/dependencies.ts';
 
-/** An account on GitHub. `id` is GitHub's own number, which a rename does not change; null where GitHub does not give it. */
+/**
+ * An account on GitHub. `id` is GitHub's own number, which a rename does not change; null where GitHub does not give
+ * it.
+ */
 export interface Account {
   readonly login: string;
   readonly id: number | null;
@@ -44,7 +47,9 @@ export interface Dependency {
   readonly elsewhere: string | null;
 }
 
-/** A label that Ralph keeps. It is created with colour (six hex digits) and description when the repository lacks it. */
+/**
+ * A label that Ralph keeps. It is created with colour (six hex digits) and description when the repository lacks it.
+ */
 export interface LabelDefinition {
   readonly name: string;
   readonly color: string;
@@ -78,7 +83,10 @@ export interface SettingsQuery {
   readonly branches: readonly string[];
 }
 
-/** The writes that people like to see but that no run depends on, as an adapter makes them. They throw UserError for what GitHub refuses; a run gets them as `Wishes` instead. */
+/**
+ * The writes that people like to see but that no run depends on, as an adapter makes them. They throw UserError for
+ * what GitHub refuses; a run gets them as `Wishes` instead.
+ */
 export interface WishWrites {
   /** Replies in the review thread whose first comment is `replyTo`. */
   replyInThread(number: number, reply: { readonly replyTo: number; readonly body: string }): Promise<WrittenComment>;
@@ -132,7 +140,10 @@ export interface WishWrites {
   /** Rewrites descriptions of pull requests: one request, and a second one if any of them changes. */
   rewriteBodies(numbers: readonly number[], rewrite: (number: number, body: string) => string): Promise<void>;
   assign(number: number, logins: readonly string[]): Promise<void>;
-  /** Adds and removes labels, and creates those that the repository lacks. Sends requests only for what differs from `from`. */
+  /**
+   * Adds and removes labels, and creates those that the repository lacks. Sends requests only for what differs from
+   * `from`.
+   */
   changeLabels(
     number: number,
     change: {
@@ -154,14 +165,20 @@ export type Wished<T> =
   | { readonly kind: 'granted'; readonly value: T }
   | { readonly kind: 'refused'; readonly why: string; readonly isLasting: boolean };
 
-/** The same writes as `WishWrites`, but none of them rejects, so none can end a run. Refusals are listed in `refusedWishes`. */
+/**
+ * The same writes as `WishWrites`, but none of them rejects, so none can end a run. Refusals are listed in
+ * `refusedWishes`.
+ */
 export type Wishes = {
   readonly [Write in keyof WishWrites]: (
     ...asked: Parameters<WishWrites[Write]>
   ) => Promise<Wished<Awaited<ReturnType<WishWrites[Write]>>>>;
 };
 
-/** The reads, and the writes that a run depends on. Methods throw UserError with what to do when the token lacks a permission or the API is rate-limited. */
+/**
+ * The reads, and the writes that a run depends on. Methods throw UserError with what to do when the token lacks a
+ * permission or the API is rate-limited.
+ */
 interface DecidingForge {
   defaultBranch(): Promise<string>;
   openIssuesWithLabel(label: string): Promise<readonly Issue[]>;
@@ -181,25 +198,40 @@ interface DecidingForge {
   statesOf(numbers: readonly number[]): Promise<ReadonlyMap<number, Dependency['state']>>;
   /** Returns the newest pull request whose head is `branch` of this repository. */
   pullRequestOf(branch: string): Promise<PullRequest | null>;
-  /** Returns what people and CI say about the open pull request whose head is `branch` of this repository; null when there is none. Takes one request as a rule. */
+  /**
+   * Returns what people and CI say about the open pull request whose head is `branch` of this repository; null when
+   * there is none. Takes one request as a rule.
+   */
   pullRequestNow(branch: string): Promise<PullRequestNow | null>;
-  /** Returns what people have decided about the open pull request whose head is `branch` of this repository; null when there is none. Takes one request. */
+  /**
+   * Returns what people have decided about the open pull request whose head is `branch` of this repository; null when
+   * there is none. Takes one request.
+   */
   headNow(branch: string): Promise<ReviewState | null>;
   /**
    * Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off, where `standing`
    * says that this is needed. Throws UserError where GitHub refuses one of these.
    */
   freeHead(number: number, standing: ReviewState): Promise<void>;
-  /** Returns the open pull requests of this repository whose head begins with `prefix`, among the 200 that changed last. Takes one request as a rule. */
+  /**
+   * Returns the open pull requests of this repository whose head begins with `prefix`, among the 200 that changed last.
+   * Takes one request as a rule.
+   */
   waitingPullRequests(prefix: string): Promise<readonly WaitingPullRequest[]>;
-  /** Returns the checks of the five base branch commits before `tip`, the oldest first; empty when they cannot be read. Takes one request. */
+  /**
+   * Returns the checks of the five base branch commits before `tip`, the oldest first; empty when they cannot be read.
+   * Takes one request.
+   */
   checksBefore(tip: ObjectId): Promise<readonly CheckNow[]>;
   /**
    * Returns job, step, annotations and the end of the log of a failed check. Takes at most three requests, and one to
    * the log storage of GitHub. Never throws for what cannot be read, but says what is missing.
    */
   checkDetails(check: CheckNow): Promise<CheckDetails>;
-  /** Returns the numbers of the open pull requests of this repository whose head begins with `prefix`, among the newest 100. */
+  /**
+   * Returns the numbers of the open pull requests of this repository whose head begins with `prefix`, among the newest
+   * 100.
+   */
   openPullRequests(prefix: string): Promise<readonly number[]>;
   /** Returns the branch of a pull request and whether it is from a fork, for comments on it. */
   pullRequestHead(number: number): Promise<{ readonly branch: string; readonly fromFork: boolean } | null>;
@@ -224,7 +256,10 @@ interface DecidingForge {
    * many. Time-bounded; never throws, because this is housekeeping.
    */
   deleteSupersededCaches(keyPrefix: string, keep: number): Promise<number>;
-  /** Returns the page of the step that runs now in this run's job on that runner, or of the job; null when the job cannot be identified. Takes one request. */
+  /**
+   * Returns the page of the step that runs now in this run's job on that runner, or of the job; null when the job
+   * cannot be identified. Takes one request.
+   */
   stepUrl(run: {
     readonly runId: string;
     readonly runAttempt: number;
@@ -245,7 +280,10 @@ export interface Forge extends DecidingForge, Wishes {
   refusedWishes(): readonly string[];
 }
 
-/** HTTP requests sent so far, retries included, and the token's hourly budget according to GitHub's newest REST answer, null before the first. `resetAt` is in ms. */
+/**
+ * HTTP requests sent so far, retries included, and the token's hourly budget according to GitHub's newest REST answer,
+ * null before the first. `resetAt` is in ms.
+ */
 export interface RequestsSent {
   readonly sent: number;
   readonly limit: number | null;

@@ -18,9 +18,14 @@ interface Fingerprint {
   readonly bytes: number;
 }
 
-/** The folder through which the jobs of a split run hand over. Files that another job left there are untrusted data: sizes are bounded, and no link is followed. */
+/**
+ * The folder through which the jobs of a split run hand over. Files that another job left there are untrusted data:
+ * sizes are bounded, and no link is followed.
+ */
 export interface HandoffFolder {
-  /** Returns the content; null when there is no regular file of that name, or it is larger than any that we hand over. */
+  /**
+   * Returns the content; null when there is no regular file of that name, or it is larger than any that we hand over.
+   */
   read(name: HandoffName): Promise<Uint8Array | null>;
   fingerprint(name: HandoffName): Promise<Fingerprint | null>;
   /** Writes the file whole or not at all; throws UserError when it cannot. */

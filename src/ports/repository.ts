@@ -25,7 +25,10 @@ export interface WantedLane {
 
 /** The checkout in the workspace. No method runs hooks, filters or config-named programs of the repository. */
 export interface Repository {
-  /** Returns why there is no checkout to read from, as a sentence for a person; null when there is one. Reads only the local disk. */
+  /**
+   * Returns why there is no checkout to read from, as a sentence for a person; null when there is one. Reads only the
+   * local disk.
+   */
   missing(): Promise<string | null>;
   /** Returns everything that makes the checkout unusable, as sentences for a person; empty when it is fine. */
   problems(): Promise<readonly string[]>;
@@ -58,11 +61,17 @@ export interface Repository {
   /** Records the content of the work tree now; what was withheld before counts as unchanged. */
   snapshot(): Promise<TreeSnapshot>;
   compare(before: TreeSnapshot, after: TreeSnapshot): Promise<TreeChange>;
-  /** Rewrites the agent's commits with our words, commits what is not committed, and leaves out and reports what must not be published. */
+  /**
+   * Rewrites the agent's commits with our words, commits what is not committed, and leaves out and reports what must
+   * not be published.
+   */
   commit(iteration: IterationCommit): Promise<CommittedIteration>;
   /** Returns text files of the lane's newest commit, which is what is published. */
   publishedTexts(paths: readonly string[]): Promise<FileTexts>;
-  /** Commits only these files on top of the lane's newest commit, whatever the work tree holds: all of them or, where one must not be published, none. */
+  /**
+   * Commits only these files on top of the lane's newest commit, whatever the work tree holds: all of them or, where
+   * one must not be published, none.
+   */
   commitTexts(commit: TextsCommit): Promise<Pick<CommittedIteration, 'head' | 'withheld'>>;
   /**
    * Makes rewritten commits the lane's newest ones. `head` lacks only the paths in `refused`, which stay in the work
@@ -79,13 +88,22 @@ export interface Repository {
    * marker is left; until then it makes no commit and withholds the files with markers.
    */
   beginMerge(): Promise<MergeBegun>;
-  /** Returns the lock files that conflicted in the open merge and still exist; empty while anything else of the merge is unresolved. Takes a snapshot. */
+  /**
+   * Returns the lock files that conflicted in the open merge and still exist; empty while anything else of the merge is
+   * unresolved. Takes a snapshot.
+   */
   lockFilesLeft(): Promise<readonly string[]>;
-  /** Keeps what a tool made of such a file since the last snapshot, if nothing else changed and the file may be published, and takes a snapshot. Otherwise puts everything back. */
+  /**
+   * Keeps what a tool made of such a file since the last snapshot, if nothing else changed and the file may be
+   * published, and takes a snapshot. Otherwise puts everything back.
+   */
   keepAlone(lockFile: string): Promise<KeptAlone>;
   /** Resets the work tree to the lane's newest commit if a merge is unfinished, else does nothing. */
   abandonMerge(): Promise<void>;
-  /** Puts back the files that differ from the last snapshot, except ignored ones, and returns their paths. Leftovers of a verification belong to no iteration. */
+  /**
+   * Puts back the files that differ from the last snapshot, except ignored ones, and returns their paths. Leftovers of
+   * a verification belong to no iteration.
+   */
   putBack(): Promise<readonly string[]>;
   /** Measures all that the lane's branch has changed since it left the base branch; null when no lane is open. */
   review(): Promise<Review | null>;
@@ -95,7 +113,10 @@ export interface Repository {
    * until then, to the lane's newest commit. Rejects when `signal` is aborted.
    */
   layTree(signal: AbortSignal): Promise<() => Promise<void>>;
-  /** Checks out one of the lane's commits into a folder of its own that the agent cannot reach, for a verification; returns the folder. Rejects when `signal` is aborted. */
+  /**
+   * Checks out one of the lane's commits into a folder of its own that the agent cannot reach, for a verification;
+   * returns the folder. Rejects when `signal` is aborted.
+   */
   layClean(commit: ObjectId, signal: AbortSignal): Promise<string>;
   /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
@@ -109,7 +130,10 @@ export interface OpenPulls {
 
 /** Text files of the work tree as the agent leaves them; no link is followed. */
 export interface WorkFiles {
-  /** Returns the present texts; `*` stays within its folder. A file that is absent, not text or larger than 1 MiB is left out. */
+  /**
+   * Returns the present texts; `*` stays within its folder. A file that is absent, not text or larger than 1 MiB is
+   * left out.
+   */
   read(paths: readonly string[]): Promise<FileTexts>;
   /** Replaces a file, whole or not at all; throws when its content is no longer `old` (null: it does not exist). */
   replace(change: { readonly path: string; readonly old: string | null; readonly text: string }): Promise<void>;
@@ -119,7 +143,9 @@ export interface WorkFiles {
 
 /** Text files of the work tree, of which the end can be read alone. */
 export interface WorkTreeFiles extends WorkFiles {
-  /** Returns at most the last `maxBytes` of a text file; null when there is none, or a link leads out of the work tree. */
+  /**
+   * Returns at most the last `maxBytes` of a text file; null when there is none, or a link leads out of the work tree.
+   */
   readEnd(path: string, maxBytes: number): Promise<string | null>;
 }
 
@@ -131,11 +157,16 @@ interface ReadTexts {
   readonly base: FileTexts;
   /** Texts of the lane's branch; null when no lane was asked for. */
   readonly lane: FileTexts | null;
-  /** Texts of the commit at which the lane left the base; null when no lane was asked for, or the commit is not known. */
+  /**
+   * Texts of the commit at which the lane left the base; null when no lane was asked for, or the commit is not known.
+   */
   readonly fork: FileTexts | null;
   /** Files of the base that exist and were left out, each path with the reason. */
   readonly unread: FileTexts;
-  /** Symbolic links of the base at a path, or on the way to it: each link's own path, with the reason why it is not followed. */
+  /**
+   * Symbolic links of the base at a path, or on the way to it: each link's own path, with the reason why it is not
+   * followed.
+   */
   readonly links: FileTexts;
 }
 
@@ -205,7 +236,10 @@ export interface CommittedIteration {
   readonly merge: 'none' | 'open' | 'made';
 }
 
-/** A merge in the work tree: files with conflict markers, and lock files that conflicted. `up-to-date`: the lane already has the base's tip. */
+/**
+ * A merge in the work tree: files with conflict markers, and lock files that conflicted. `up-to-date`: the lane already
+ * has the base's tip.
+ */
 export type MergeBegun =
   | { readonly kind: 'begun'; readonly conflicts: readonly string[]; readonly lockFiles: readonly string[] }
   | { readonly kind: 'up-to-date' };
@@ -225,7 +259,10 @@ export interface Withheld {
   readonly why: string;
 }
 
-/** A file that the server refused. `whatever` is set when the server refuses any content of it, not only the present one. */
+/**
+ * A file that the server refused. `whatever` is set when the server refuses any content of it, not only the present
+ * one.
+ */
 export interface RefusedPath extends Withheld {
   readonly whatever: boolean;
 }
@@ -242,14 +279,20 @@ export interface TaskPaths {
   readonly paths: readonly string[];
 }
 
-/** Rewritten commits. `places` maps each old id to the new one, or to null when the commit became empty; `tasks` lists the tasks whose commits lost something. */
+/**
+ * Rewritten commits. `places` maps each old id to the new one, or to null when the commit became empty; `tasks` lists
+ * the tasks whose commits lost something.
+ */
 export interface Remade {
   readonly head: ObjectId;
   readonly places: Readonly<Record<ObjectId, ObjectId | null>>;
   readonly tasks: readonly TaskId[];
 }
 
-/** The remote side of the repository. Pushed content is inspected commit by commit, from objects that were hashed right before. */
+/**
+ * The remote side of the repository. Pushed content is inspected commit by commit, from objects that were hashed right
+ * before.
+ */
 export interface Remote {
   /**
    * Returns the tip of every branch that starts with `prefix`, by name, and of a branch whose name is a folder of it
@@ -265,23 +308,37 @@ export interface Remote {
   push(push: Push & { readonly start: LaneStart }): Promise<PushResult>;
   /** Publishes like `push`, in one request, a branch that this run knows to be at `at`; null creates it. */
   pushOn(push: Push & { readonly at: ObjectId | null }): Promise<PushResult>;
-  /** Publishes like `pushOn`, with the state in the same push: the server takes both or neither. If only the state is forbidden, the branch is pushed without it. */
+  /**
+   * Publishes like `pushOn`, with the state in the same push: the server takes both or neither. If only the state is
+   * forbidden, the branch is pushed without it.
+   */
   pushWithState(push: Push & { readonly at: ObjectId | null; readonly along: StateUpdate }): Promise<PushedWithState>;
-  /** Returns the server's answer to one more commit of this run on the branch, which is at `at`. Always leaves nothing behind. */
+  /**
+   * Returns the server's answer to one more commit of this run on the branch, which is at `at`. Always leaves nothing
+   * behind.
+   */
   probePush(branch: string, at: ObjectId): Promise<PushResult>;
-  /** Returns the server's answer to the workflow files in a merge of the base branch into the branch, which is at `at`. Leaves nothing behind. */
+  /**
+   * Returns the server's answer to the workflow files in a merge of the base branch into the branch, which is at `at`.
+   * Leaves nothing behind.
+   */
   probeMerge(branch: string, merge: { readonly at: ObjectId; readonly base: ObjectId }): Promise<PushResult>;
   /** Returns the tasks of commits that were refused, with the paths that they change. */
   pathsByTask(commits: CommitRange): Promise<readonly TaskPaths[]>;
   /** Rewrites commits so that these paths keep the content from before them; null when that is not possible. */
   remakeWithout(commits: CommitRange & { readonly paths: readonly string[] }): Promise<Remade | null>;
-  /** Takes the commits of a bundle that another job left, so that they can be inspected and pushed, and measures the branch with them. */
+  /**
+   * Takes the commits of a bundle that another job left, so that they can be inspected and pushed, and measures the
+   * branch with them.
+   */
   receive(branch: ReceivedBranch): Promise<Received>;
   /** Deletes a branch if its tip is still `head`. */
   deleteBranch(branch: { readonly branch: string; readonly head: ObjectId }): Promise<BranchDeleted>;
 }
 
-/** `since` is a commit that `commit` builds on and that was published before; the commits between them are inspected. */
+/**
+ * `since` is a commit that `commit` builds on and that was published before; the commits between them are inspected.
+ */
 interface Push {
   readonly branch: string;
   readonly commit: ObjectId;
@@ -306,7 +363,10 @@ export type Received =
   | { readonly kind: 'received'; readonly review: Review; readonly made: Readonly<Record<TaskId, ObjectId>> }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** Result of `pushWithState`. `state` is the result of the state's write; null when the state is not known to have been pushed. */
+/**
+ * Result of `pushWithState`. `state` is the result of the state's write; null when the state is not known to have been
+ * pushed.
+ */
 export type PushedWithState =
   | { readonly kind: 'pushed'; readonly state: Written | null }
   /** Nothing was pushed: another run has written the state since it was read. */
@@ -322,7 +382,10 @@ export type BranchDeleted =
   | { readonly kind: 'rejected'; readonly why: string }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-/** A reason not to push. `configuration` stays until a person changes something; `transient` may pass by itself. `why` holds sentences for a person. */
+/**
+ * A reason not to push. `configuration` stays until a person changes something; `transient` may pass by itself. `why`
+ * holds sentences for a person.
+ */
 export interface PushObstacle {
   readonly kind: 'configuration' | 'transient';
   readonly why: string;

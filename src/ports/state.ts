@@ -9,11 +9,17 @@ import type { LaneId } from '../core/tasks/ids.ts';
 export interface StateStore {
   /** Returns the present snapshot. */
   read(): Promise<ReadSnapshot>;
-  /** Reads, applies the change, and writes the result by compare-and-swap; repeats this when another run was faster. `by` is the push of a branch that carries the new state. */
+  /**
+   * Reads, applies the change, and writes the result by compare-and-swap; repeats this when another run was faster.
+   * `by` is the push of a branch that carries the new state.
+   */
   update<Answer>(change: SnapshotChange<Answer>, by?: Carrier): Promise<Updated<Answer>>;
   /** Returns the present snapshot, and for this lane also what copies elsewhere say. */
   restore(lane: LaneId): Promise<RestoredStore>;
-  /** Applies the change with which the run of this tag saves a copy, reads it back, and keeps what belongs to it beside the snapshot. */
+  /**
+   * Applies the change with which the run of this tag saves a copy, reads it back, and keeps what belongs to it beside
+   * the snapshot.
+   */
   save(copy: StateCopy, change: SnapshotChange<SaveAnswer>, runTag: string): Promise<SavedState>;
   /** Returns the transcript that the lane's state names; one with another hash does not match. */
   transcript(lane: LaneId, named: NamedTranscript): Promise<FoundTranscript>;
@@ -31,7 +37,10 @@ export interface RestoredStore {
   readonly lane: RestoredState;
 }
 
-/** Result of an update: `place` where the snapshot is kept, `snapshot` as it is there now, and the `answer` of the change. */
+/**
+ * Result of an update: `place` where the snapshot is kept, `snapshot` as it is there now, and the `answer` of the
+ * change.
+ */
 export type Updated<Answer> =
   | { readonly kind: 'updated'; readonly place: string; readonly snapshot: Snapshot; readonly answer: Answer }
   | NotUpdated;
@@ -42,7 +51,10 @@ export type NotUpdated =
   | { readonly kind: 'unguarded'; readonly why: string; readonly last: Snapshot | null }
   | (Unavailable & { readonly last: Snapshot | null });
 
-/** Pushes a branch and the new state with it. It is called again when another run was faster, and not at all where no state can be pushed along. */
+/**
+ * Pushes a branch and the new state with it. It is called again when another run was faster, and not at all where no
+ * state can be pushed along.
+ */
 export type Carrier = (along: StateUpdate) => Promise<Written>;
 
 export interface StateCopy {
@@ -75,11 +87,15 @@ export type FoundTranscript =
   | { readonly kind: 'absent' }
   | Unavailable;
 
-/** Protects stored data from everybody without the agent's key: transcripts are encrypted, copies signed. Never throws. */
+/**
+ * Protects stored data from everybody without the agent's key: transcripts are encrypted, copies signed. Never throws.
+ */
 export interface Seal {
   /** Encrypts a transcript; null when there is no key. */
   close(content: Uint8Array, of: Sealed): Promise<SealedTranscript | null>;
-  /** Decrypts a transcript. `refused`: it was sealed with another key or for another conversation, or has changed since. */
+  /**
+   * Decrypts a transcript. `refused`: it was sealed with another key or for another conversation, or has changed since.
+   */
   open(
     content: Uint8Array,
     of: Sealed,
@@ -133,13 +149,19 @@ export type Released =
   /** The run's claim may still be held. */
   | { readonly kind: 'claimed'; readonly why: string };
 
-/** A saved copy and the claim. `lane` may still be claimed although a copy was saved, if the claim is in another place that did not answer. */
+/**
+ * A saved copy and the claim. `lane` may still be claimed although a copy was saved, if the claim is in another place
+ * that did not answer.
+ */
 export type SavedState = SavedCopy & { readonly lane: Released };
 
 /** `where` is text such as `cache ✓ ref ✓`. */
 export type SavedCopy = { readonly kind: 'saved'; readonly where: string } | NotKept;
 
-/** Keeps copies of lanes' states without any order between two writers, in the Actions cache. Time-bounded; never throws. */
+/**
+ * Keeps copies of lanes' states without any order between two writers, in the Actions cache. Time-bounded; never
+ * throws.
+ */
 export interface CopyStore {
   /** Returns the newest copy; with `beyond`, only a copy with a greater number, else `absent`. */
   restore(lane: LaneId, beyond?: number): Promise<RestoredCopy>;
@@ -150,12 +172,18 @@ export interface CopyStore {
 export type PartialCopy = Omit<StateCopy, 'document'> & { readonly document: string | null };
 
 export type RestoredCopy =
-  /** `signed` is set when a holder of the agent's key wrote the copy. Anybody who may write the cache can have written an unsigned one. */
+  /**
+   * `signed` is set when a holder of the agent's key wrote the copy. Anybody who may write the cache can have written
+   * an unsigned one.
+   */
   (FoundCopy & { readonly kind: 'found' }) | { readonly kind: 'absent' } | Unavailable;
 
 export type FoundCopy = Omit<PartialCopy, 'lane'> & { readonly signed: boolean };
 
-/** Keeps one conversation of each lane without a history: the newest replaces the one before. Time-bounded; never throws. */
+/**
+ * Keeps one conversation of each lane without a history: the newest replaces the one before. Time-bounded; never
+ * throws.
+ */
 export interface Conversations {
   read(
     lane: LaneId,
@@ -167,7 +195,10 @@ export interface Conversations {
 export interface SnapshotPlace {
   /** Name of the place for people: `ref`, `directory`. */
   readonly name: string;
-  /** Returns the newest snapshot, unless it is the known one. The state of an earlier version is read as a snapshot that was never written. */
+  /**
+   * Returns the newest snapshot, unless it is the known one. The state of an earlier version is read as a snapshot that
+   * was never written.
+   */
   read(known: Head | null): Promise<PlacedSnapshot | { readonly kind: 'known' } | Unavailable>;
   write(swap: Swap): Promise<Written>;
   /** Returns the write in a form that a push of a branch can carry; null when this place has none. */
@@ -190,7 +221,9 @@ export interface Swap {
   readonly message: string;
 }
 
-/** Keeps named texts on this machine; only a writer who has read the newest may replace one. Time-bounded; never throws. */
+/**
+ * Keeps named texts on this machine; only a writer who has read the newest may replace one. Time-bounded; never throws.
+ */
 export interface NamedTexts {
   read(
     name: string,

@@ -32,7 +32,9 @@ interface Restoration {
  * A memory of what build tools look for in the folders above those where programs run.
  */
 interface FoldersAbove {
-  /** Restores the remembered state and puts aside what was added since, until undone. Throws a UserError if it cannot. */
+  /**
+   * Restores the remembered state and puts aside what was added since, until undone. Throws a UserError if it cannot.
+   */
   readonly restore: () => Promise<Restoration>;
 }
 
@@ -193,8 +195,8 @@ function installedBelow(home: string, environment: Environment): Environment {
 }
 
 /**
- * Returns the surroundings in a sandbox, where only the sandbox's user can have left files around a clean tree. `refresh`
- * removes these files, makes a new home folder and returns its path.
+ * Returns the surroundings in a sandbox, where only the sandbox's user can have left files around a clean tree.
+ * `refresh` removes these files, makes a new home folder and returns its path.
  */
 export function surroundingsInSandbox(
   { environment, workspace, seenAt }: Pick<CleanOptions, 'environment' | 'workspace'> & Pick<AgentSandbox, 'seenAt'>,

@@ -192,7 +192,10 @@ export function parseStat(line: Buffer | string | null): Omit<ProcessEntry, 'tag
   return { pid, parent: Number(parent), group: Number(group), startedAt };
 }
 
-/** Returns true if a process, by its line in `/proc/<pid>/stat`, has an empty environment only because it is starting its program. */
+/**
+ * Returns true if a process, by its line in `/proc/<pid>/stat`, has an empty environment only because it is starting
+ * its program.
+ */
 export function isBetweenPrograms(line: string): boolean {
   const [, fields] = fieldsOf(line);
   const [flags, begin, end] = [fields[6], fields[47], fields[48]];

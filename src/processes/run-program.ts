@@ -38,8 +38,8 @@ export interface ProgramCall {
 type Receiver = (chunk: Buffer) => void;
 
 /**
- * The processes that are ended with a program. `sandbox`: everything in the sandbox, where nothing else may run. `run`: all
- * processes that inherit the run tag (which is added to the environment), wherever they moved to, also those that a
+ * The processes that are ended with a program. `sandbox`: everything in the sandbox, where nothing else may run. `run`:
+ * all processes that inherit the run tag (which is added to the environment), wherever they moved to, also those that a
  * program leaves behind when it ends by itself. `group`: the program's group and descendants if the program must be
  * ended, with `graceMs` from SIGTERM to SIGKILL. The remaining group of a program that ended by itself is ended as
  * well, or is kept (a user's credential cache) and its output awaited.
@@ -274,7 +274,10 @@ async function runInGroup(call: ProgramCall): Promise<ProgramEnd> {
   }
 }
 
-/** Throws a UserError if processes are left, because the next program in the sandbox would run beside them as the same user. */
+/**
+ * Throws a UserError if processes are left, because the next program in the sandbox would run beside them as the same
+ * user.
+ */
 function assertNoneLeft(left: readonly string[]): void {
   if (left.length > 0)
     throw new UserError(

@@ -35,10 +35,15 @@ interface StatusThread {
   readonly taskId: TaskId | null;
 }
 
-/** Maximum number of answers that a run posts, because GitHub slows down heavier writers. Later runs post the others. */
+/**
+ * Maximum number of answers that a run posts, because GitHub slows down heavier writers. Later runs post the others.
+ */
 const MAX_ANSWERS = 100;
 
-/** The answers to post. `tasks` are this run's, which name the threads; `earlier` is the lane's memory before the run, of which some answers may not be posted yet. */
+/**
+ * The answers to post. `tasks` are this run's, which name the threads; `earlier` is the lane's memory before the run,
+ * of which some answers may not be posted yet.
+ */
 interface AnswersGiven {
   readonly branch: string;
   readonly pullRequest: { readonly number: number };
@@ -80,7 +85,10 @@ export async function publishAnswers(deps: PublishDeps, given: AnswersGiven): Pr
   return { feedback: markPosted(given.feedback, [...posted]), unposted: left, warnings };
 }
 
-/** The place of an answer. `page`: the pull request's own text has the answer. `replyTo` is the REST id of the thread's first comment. */
+/**
+ * The place of an answer. `page`: the pull request's own text has the answer. `replyTo` is the REST id of the thread's
+ * first comment.
+ */
 type Place = { readonly id: TaskId; readonly item: FeedbackItem } & (
   | { readonly kind: 'thread'; readonly replyTo: number }
   | { readonly kind: 'review' }
@@ -180,7 +188,10 @@ function sameText(one: string, other: string): boolean {
   return plain(one) === plain(other);
 }
 
-/** Updates the status comment on each issue that was worked on and on the pull request, and corrects older comments that are no longer true. Returns warnings. */
+/**
+ * Updates the status comment on each issue that was worked on and on the pull request, and corrects older comments that
+ * are no longer true. Returns warnings.
+ */
 export async function publishComments(deps: PublishDeps, report: WorkedReport): Promise<readonly string[]> {
   const writeAll = async (): Promise<void> => {
     for (const { thread, taskId } of statusThreads(report)) {
@@ -237,7 +248,10 @@ async function correctOlder(
   await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore, closing: false });
 }
 
-/** Requests a new review, once the pull request is ready, from the people whose approval newer commits have overtaken. A refused request becomes a warning. */
+/**
+ * Requests a new review, once the pull request is ready, from the people whose approval newer commits have overtaken. A
+ * refused request becomes a warning.
+ */
 export async function requestReviewAgain(
   { forge, log, stepWithinMs }: Pick<PublishDeps, 'forge' | 'log' | 'stepWithinMs'>,
   feedback: Feedback,
@@ -257,7 +271,10 @@ export async function requestReviewAgain(
   }
 }
 
-/** Returns the result of `work`; rejects with a UserError when it takes longer than `limitMs` (null: no limit). Work that is no longer waited for continues. */
+/**
+ * Returns the result of `work`; rejects with a UserError when it takes longer than `limitMs` (null: no limit). Work
+ * that is no longer waited for continues.
+ */
 export async function withinLimit<T>(limitMs: number | null, work: Promise<T>): Promise<T> {
   if (limitMs === null) return work;
   const { promise: timeUp, reject } = Promise.withResolvers<never>();

@@ -3,8 +3,8 @@ import { findNextPull, type Train } from '../core/train/train.ts';
 import type { PublishDeps } from './deps.ts';
 
 /**
- * Arms GitHub's auto-merge for the pull request that is next, where the settings and its lane allow that, unless another
- * one is armed that can be merged. Nothing is merged here.
+ * Arms GitHub's auto-merge for the pull request that is next, where the settings and its lane allow that, unless
+ * another one is armed that can be merged. Nothing is merged here.
  */
 export async function armNext(deps: PublishDeps, train: Train): Promise<Train> {
   const { autoMerge: prevents, branchPrefix } = deps.config;

@@ -58,7 +58,10 @@ interface Beginning {
   readonly orders: readonly Order[];
 }
 
-/** Shows the state of the run in the status comment of its task's issue, or of the pull request for a task of a file. Never throws. */
+/**
+ * Shows the state of the run in the status comment of its task's issue, or of the pull request for a task of a file.
+ * Never throws.
+ */
 interface LiveStatus {
   /** Shows the state as an iteration begins. */
   readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
@@ -68,7 +71,10 @@ interface LiveStatus {
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** Publishes what people must know of a run that the gate ended: the answer to the request, notices, labels. Returns the intake with the failures among its warnings. */
+/**
+ * Publishes what people must know of a run that the gate ended: the answer to the request, notices, labels. Returns the
+ * intake with the failures among its warnings.
+ */
 export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<EndIntake> {
   const unanswered = await publishAnswer(deps, intake).then(
     () => [],
@@ -121,7 +127,10 @@ async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIn
   });
 }
 
-/** Answers a request for work or a command in its thread: in the sticky comment, or in a separate comment while another run keeps that one. */
+/**
+ * Answers a request for work or a command in its thread: in the sticky comment, or in a separate comment while another
+ * run keeps that one.
+ */
 async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
   const { answer } = intake;
   if (answer === null || answer.thread === null) return;

@@ -18,7 +18,10 @@ import type { PullRequest } from '../ports/forge.ts';
 import { textOf } from '../errors.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
-/** Maximum number of issues whose labels a run changes, since a repository has only 1,000 requests an hour. Later runs label the others. */
+/**
+ * Maximum number of issues whose labels a run changes, since a repository has only 1,000 requests an hour. Later runs
+ * label the others.
+ */
 const MAX_LABELLED_ISSUES = 30;
 /** Number of failures after which labelling stops, because the cause is then the same for all issues. */
 const MAX_FAILURES = 3;
@@ -36,7 +39,10 @@ export interface Notices {
   readonly notified: readonly ApprovalNotice[];
 }
 
-/** Returns the labels that every issue of the lane should have after this run. An issue whose notice could not be written is left out. */
+/**
+ * Returns the labels that every issue of the lane should have after this run. An issue whose notice could not be
+ * written is left out.
+ */
 export function labelWishes({
   tasks,
   progress,
@@ -58,7 +64,10 @@ export function labelWishes({
   return [...listed, ...others].filter(({ issue }) => !isUnnotified.has(issue));
 }
 
-/** Returns the certain labels of a run that the gate ended, since this run has no claim to the lane and may not have checked which issues still wait. */
+/**
+ * Returns the certain labels of a run that the gate ended, since this run has no claim to the lane and may not have
+ * checked which issues still wait.
+ */
 export function labelWishesOfEnd(
   { outcome, tasks, state, notes, answer }: Extract<Intake, { kind: 'end' }>,
   notified: Notices['notified'],
@@ -78,7 +87,10 @@ export function labelWishesOfEnd(
   return labelWishes({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, notified });
 }
 
-/** Adds and removes our labels on issues where they differ from the wanted ones; sends no requests for others. The next run corrects what was refused. Returns warnings. */
+/**
+ * Adds and removes our labels on issues where they differ from the wanted ones; sends no requests for others. The next
+ * run corrects what was refused. Returns warnings.
+ */
 export async function publishLabels(
   deps: Pick<PublishDeps, 'forge' | 'log' | 'stepWithinMs'>,
   wishes: readonly LabelWish[],
@@ -104,7 +116,9 @@ export async function publishLabels(
   return warnings;
 }
 
-/** Adds the labels of `pr-labels` that the pull request lacks; the next run retries what was refused. Returns warnings. */
+/**
+ * Adds the labels of `pr-labels` that the pull request lacks; the next run retries what was refused. Returns warnings.
+ */
 export async function labelPullRequest(
   { config, forge, log, stepWithinMs }: Pick<PublishDeps, 'config' | 'forge' | 'log' | 'stepWithinMs'>,
   { number, labels }: Pick<PullRequest, 'number' | 'labels'>,

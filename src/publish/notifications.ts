@@ -80,7 +80,10 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   return { ...known, isUnheard, warnings };
 }
 
-/** True if this run must notify people of a task. Notifications about the lane do not count: if this run is killed, the next one finds them by their marker. */
+/**
+ * True if this run must notify people of a task. Notifications about the lane do not count: if this run is killed, the
+ * next one finds them by their marker.
+ */
 export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd): boolean {
   const { id } = end.work.lane;
   return (
@@ -121,7 +124,10 @@ function planOf({ config }: Pick<PublishDeps, 'config'>, { work, report, pullReq
   });
 }
 
-/** Returns true if all commits of this run answer feedback, in which case the people who asked are informed in their threads. */
+/**
+ * Returns true if all commits of this run answer feedback, in which case the people who asked are informed in their
+ * threads.
+ */
 function onlyAnswers({ journal, state, stateBefore }: Work): boolean {
   const before = stateBefore.feedback.items;
   const answered = Object.entries(state.feedback.items).some(
@@ -197,7 +203,10 @@ function isAtRest(label: string): boolean {
   return Object.hasOwn(lifecycleLabels, name) && name !== 'ralph:working';
 }
 
-/** Corrects an existing comment that gives another reason, and after a day posts a new one, so that people get a message. */
+/**
+ * Corrects an existing comment that gives another reason, and after a day posts a new one, so that people get a
+ * message.
+ */
 async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnce): Promise<void> {
   const { forge, clock } = deps;
   const { thread, needs } = notification;

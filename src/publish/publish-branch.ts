@@ -24,7 +24,10 @@ function lookWithin({ stepWithinMs }: PublishDeps): number | null {
   return stepWithinMs === null ? null : stepWithinMs * LOOK_SHARE;
 }
 
-/** Returns the work with the tasks that people withdrew meanwhile marked as withdrawn, and the withdrawal of the lane, if any. `isAnswered` is false when GitHub did not answer in time. */
+/**
+ * Returns the work with the tasks that people withdrew meanwhile marked as withdrawn, and the withdrawal of the lane,
+ * if any. `isAnswered` is false when GitHub did not answer in time.
+ */
 export async function heedPeople(
   deps: PublishDeps,
   work: Work,
@@ -64,7 +67,10 @@ function hasBranchToLose({ hasNewCommits, lane }: Work): boolean {
   return hasNewCommits || lane.start.kind === 'continue' || lane.start.kind === 'reuse';
 }
 
-/** Returns the outcome when the lane was withdrawn: a push that found no branch did not fail if a person deleted the branch. */
+/**
+ * Returns the outcome when the lane was withdrawn: a push that found no branch did not fail if a person deleted the
+ * branch.
+ */
 function outcomeOfLane(outcome: Outcome, { kind, by }: LaneWithdrawal): Outcome {
   const isOwn = outcome.kind === 'cancelled' || outcome.reason === 'configuration';
   if (isOwn || (outcome.kind === 'failed' && kind === 'closed')) return outcome;
@@ -82,7 +88,10 @@ export interface PublishedBranch {
   readonly feedback: Feedback;
 }
 
-/** Pushes the new commits of a run, or returns why the branch could not be published. A branch without commits is deleted. */
+/**
+ * Pushes the new commits of a run, or returns why the branch could not be published. A branch without commits is
+ * deleted.
+ */
 export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: boolean): Promise<PublishedBranch> {
   const { lane, hasNewCommits, head, base, remoteHead, outcome } = work;
   const { feedback } = work.state;
@@ -104,7 +113,10 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
   return lostBranch(deps, work, pushed);
 }
 
-/** Returns the dependencies of `clearHead` with a time limit on each request. If GitHub did not answer a moment ago, they do not ask again. */
+/**
+ * Returns the dependencies of `clearHead` with a time limit on each request. If GitHub did not answer a moment ago,
+ * they do not ask again.
+ */
 function inTime(deps: PublishDeps, isAnswered: boolean): HeadDeps {
   const { config, clock, log, forge, stepWithinMs } = deps;
   const silent = (): Promise<never> => Promise.reject(new UserError('infrastructure', 'GitHub does not answer'));

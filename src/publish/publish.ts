@@ -155,9 +155,9 @@ async function publishPullRequest(
 }
 
 /**
- * Opens or updates the pull request after reading it again: a main that was killed may have opened it already, and people
- * merge and close while the agent works. A merged pull request lacks this run's commits, and one closed meanwhile must
- * stay closed.
+ * Opens or updates the pull request after reading it again: a main that was killed may have opened it already, and
+ * people merge and close while the agent works. A merged pull request lacks this run's commits, and one closed
+ * meanwhile must stay closed.
  */
 async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport): Promise<PullRequest | null> {
   const { forge, config, redact } = deps;
@@ -217,7 +217,10 @@ function answer(
     : Promise.resolve({ feedback: state.feedback, unposted: 0, warnings: [] });
 }
 
-/** Returns the work without the iterations whose commits did not reach the remote: nothing in them is done, but their calls count. */
+/**
+ * Returns the work without the iterations whose commits did not reach the remote: nothing in them is done, but their
+ * calls count.
+ */
 function withoutProgress(
   { config, clock }: Pick<PublishDeps, 'config' | 'clock'>,
   work: Work,

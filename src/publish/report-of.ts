@@ -81,7 +81,10 @@ export function reportOfWork(
 /** Tolerance in US dollars, because sums of floating-point numbers depend on their order. */
 const ROUNDING_USD = 1e-6;
 
-/** Returns what the run used according to its books, and the part of calls whose iteration failed before its journal line. */
+/**
+ * Returns what the run used according to its books, and the part of calls whose iteration failed before its journal
+ * line.
+ */
 function usedBy({ journal, stateBefore, state }: Work): RunUsage & { readonly unfinished: RunUsage } {
   const booked = spentBetween(stateBefore, state);
   const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
@@ -140,7 +143,10 @@ function isolationOf({ isolation, isolationFrom }: Work, redact: ReportFrame['re
   return isolation === null ? null : { facts: changeFactTexts(isolation, redact), from: isolationFrom };
 }
 
-/** Returns the verification of this run, or of an earlier one if it is about the published head and by the same commands. */
+/**
+ * Returns the verification of this run, or of an earlier one if it is about the published head and by the same
+ * commands.
+ */
 function headVerificationOf(
   { state, head, journal, cleanVerification }: Work,
   headSha: string | null,
@@ -199,7 +205,10 @@ function laneFactsOf(
   };
 }
 
-/** Returns tasks that the pull request has work of and that are no longer listed. The pull request's own record counts, because the lane's state also has tasks that were merged long ago. */
+/**
+ * Returns tasks that the pull request has work of and that are no longer listed. The pull request's own record counts,
+ * because the lane's state also has tasks that were merged long ago.
+ */
 function unlistedTasks({ lane, tasks }: Work): WorkedReport['unlisted'] {
   const before = parseHiddenStatus(lane.pullRequest?.body ?? '');
   if (before.kind !== 'found') return [];

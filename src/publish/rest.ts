@@ -76,7 +76,9 @@ function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly 
   return needs.filter((need) => !known.some(({ kind, about }) => kind === need.kind && about === need.about));
 }
 
-/** Notifies people while no other run works on the lane, and returns the needs of which people are notified afterwards. */
+/**
+ * Notifies people while no other run works on the lane, and returns the needs of which people are notified afterwards.
+ */
 async function notifyAlone(
   deps: PublishDeps,
   intake: EndIntake,
@@ -140,7 +142,10 @@ async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: re
     );
 }
 
-/** The claim on the lane whose state remembers the notification. `memory` is that state; null when no state can, and the comment is recognized by its first line instead. */
+/**
+ * The claim on the lane whose state remembers the notification. `memory` is that state; null when no state can, and the
+ * comment is recognized by its first line instead.
+ */
 type Memory = { readonly kind: 'busy' } | { readonly kind: 'free'; readonly memory: LaneState | null };
 
 async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: readonly Need[]): Promise<Memory> {
@@ -190,7 +195,10 @@ function storedState(
   return restored.kind === 'absent' && isNew ? initialState(id, now) : null;
 }
 
-/** Remembers the notification, which requires a store that keeps runs apart. If the store does not answer, the comment remains. */
+/**
+ * Remembers the notification, which requires a store that keeps runs apart. If the store does not answer, the comment
+ * remains.
+ */
 async function remember(
   { store, redact, clock, ...run }: PublishDeps,
   { lane, sequence, transcript }: LaneState,
@@ -245,7 +253,10 @@ async function write(
   return null;
 }
 
-/** Returns the issue of the one task that the needs are about, or a pull request: the lane's own, or the one that has waited longest when too many are open. */
+/**
+ * Returns the issue of the one task that the needs are about, or a pull request: the lane's own, or the one that has
+ * waited longest when too many are open.
+ */
 async function threadOf(
   { forge, config }: PublishDeps,
   { lane, tasks, outcome }: EndIntake,

@@ -27,7 +27,10 @@ export interface PublishedEnd {
 /** The outcome that counts if the run is killed now. */
 const KILLED: Outcome = { kind: 'cancelled', reason: 'killed' };
 
-/** Saves the state before people are notified, so that after a kill the next run knows what the notification is about. Returns the sequence of the newest state. */
+/**
+ * Saves the state before people are notified, so that after a kill the next run knows what the notification is about.
+ * Returns the sequence of the newest state.
+ */
 export async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd): Promise<number> {
   const { lane, state, stateBefore } = work;
   if (deps.config.stateStore === 'none' || deps.unsaved !== null) return state.sequence;
@@ -109,7 +112,10 @@ export async function saveState(
   return { saved: { kind: 'not-saved', why: saved.why }, lane };
 }
 
-/** Exports the transcripts within the time limit, because the state is worth more than the session and must not wait for it. */
+/**
+ * Exports the transcripts within the time limit, because the state is worth more than the session and must not wait for
+ * it.
+ */
 async function exportSessions(deps: PublishDeps, state: LaneState): Promise<SealedTranscript | null> {
   if (!hasAnySession(state)) return null;
   return withinLimit(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {

@@ -4,8 +4,8 @@ import { armNext } from './auto-merge.ts';
 import type { PublishDeps } from './deps.ts';
 
 /**
- * Arms auto-merge for the next pull request where the settings want that, and brings the merge order on the pages of all
- * open ones up to date: one request, and a second one if a page changes. No page is read for up to `alone` pull
+ * Arms auto-merge for the next pull request where the settings want that, and brings the merge order on the pages of
+ * all open ones up to date: one request, and a second one if a page changes. No page is read for up to `alone` pull
  * requests without an order.
  */
 export async function publishTrain(deps: PublishDeps, seen: Train, alone: number): Promise<Train> {

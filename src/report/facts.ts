@@ -98,7 +98,9 @@ export function publishedVerification(report: RunReport): HeadVerification | nul
   return record?.of === 'head' ? record : null;
 }
 
-/** Returns the verification that counts: of the published head in a clean clone, else the newest that ran in this run. */
+/**
+ * Returns the verification that counts: of the published head in a clean clone, else the newest that ran in this run.
+ */
 export function lastVerification(report: RunReport): Verification {
   const published = publishedVerification(report);
   if (published !== null) return published.verification;
@@ -124,7 +126,10 @@ export function reportedDiscrepancies(report: RunReport): readonly string[] {
   );
 }
 
-/** Shortens `where` of a saved state: a cache that is read-only for label and comment events is usual, and the log explains it. */
+/**
+ * Shortens `where` of a saved state: a cache that is read-only for label and comment events is usual, and the log
+ * explains it.
+ */
 export function storesWord(where: string): string {
   return where.replace(/^cache ✗: this event's cache is read-only.*, ref ✓$/, 'cache ✗ (read-only event) ref ✓');
 }

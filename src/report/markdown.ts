@@ -36,16 +36,25 @@ export function proseLines(message: string, maxChars: number): string {
   ].join('\n');
 }
 
-/** Renders inline code: backticks, or a `<code>` element for text that backticks or a table cell cannot hold, or that the raw text must not show. */
+/**
+ * Renders inline code: backticks, or a `<code>` element for text that backticks or a table cell cannot hold, or that
+ * the raw text must not show.
+ */
 export function renderCode(foreign: string, maxChars: number): string {
   const line = oneLine(foreign, maxChars);
   return line === '' || NOT_IN_BACKTICKS.test(line) || hasSkipWords(line) ? codeElement(line, maxChars) : `\`${line}\``;
 }
 
-/** Matches what ends a code span or a table cell, comments, and references: a squash merge takes them raw into a commit message, where backticks protect nothing. */
+/**
+ * Matches what ends a code span or a table cell, comments, and references: a squash merge takes them raw into a commit
+ * message, where backticks protect nothing.
+ */
 const NOT_IN_BACKTICKS = /[`|@]|#\d|gh-\d|:\/\/|www\.|<!--|-->/i;
 
-/** Renders inline code that also holds in an HTML block, where Markdown is not read. Marks of HTML, Markdown and references are entities. */
+/**
+ * Renders inline code that also holds in an HTML block, where Markdown is not read. Marks of HTML, Markdown and
+ * references are entities.
+ */
 export function codeElement(foreign: string, maxChars: number): string {
   const line = oneLine(foreign, maxChars);
   return `<code>${line.replace(MARKS_IN_CODE, (char) => ENTITIES[char] ?? char)}</code>`;
@@ -77,7 +86,10 @@ export function renderFence(foreign: string, maxChars: number): string {
   return `${ticks}text\n${clean.trimEnd()}\n${ticks}`;
 }
 
-/** Turns addresses of runs and comments of this repository, in Markdown of `renderText` or `renderProse`, into links again. Addresses of any other server or repository stay inert. */
+/**
+ * Turns addresses of runs and comments of this repository, in Markdown of `renderText` or `renderProse`, into links
+ * again. Addresses of any other server or repository stay inert.
+ */
 export function linkPages(markdown: string, repositoryUrl: string): string {
   const address = `${renderText(repositoryUrl, 500)}/`;
   if (!/^https?:/.test(address)) return markdown;

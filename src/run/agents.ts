@@ -24,7 +24,9 @@ import { reportOfWork } from '../publish/report-of.ts';
 import { packJournal } from './packed-journal.ts';
 import { type AgentConnection, type AgentNeeds, type Connections, NO_NEEDS, type RunDeps } from './deps.ts';
 
-/** Returns the agents of a run, none of which is opened yet. `prepared` receives an agent's name and version once it is. */
+/**
+ * Returns the agents of a run, none of which is opened yet. `prepared` receives an agent's name and version once it is.
+ */
 export function createLoopAgents(
   { agents: [first, ...others] }: Pick<Connections, 'agents'>,
   needs: AgentNeeds,
@@ -34,7 +36,10 @@ export function createLoopAgents(
   return [openingOf(first), ...others.map(openingOf)];
 }
 
-/** Opens the agent whose turn comes first, so that an agent that cannot be installed ends the run before people read that it works. */
+/**
+ * Opens the agent whose turn comes first, so that an agent that cannot be installed ends the run before people read
+ * that it works.
+ */
 export async function openFirst(
   agents: LoopDeps['agents'],
   { state, policy }: Pick<WorkIntake, 'state' | 'policy'>,
@@ -66,7 +71,10 @@ export function recordedExporters({ agents }: Pick<Connections, 'agents'>, { sta
   };
 }
 
-/** Creates the function that exports the transcripts of a lane's conversations, encrypted. If this run had no conversation with their agent, the stored transcripts are kept. */
+/**
+ * Creates the function that exports the transcripts of a lane's conversations, encrypted. If this run had no
+ * conversation with their agent, the stored transcripts are kept.
+ */
 export function createSessionExport({
   exporters,
   first,

@@ -4,7 +4,10 @@ const CLOSE_MS = 20_000;
 /** Maximum time for the removal in a cancelled run, in ms; such a run has 2 s left. */
 const CLOSE_CANCELLED_MS = 1_500;
 
-/** Waits until `close` has finished, within the time that the run has for it. Returns its message; null also when time ran out, in which case the post step closes it again. */
+/**
+ * Waits until `close` has finished, within the time that the run has for it. Returns its message; null also when time
+ * ran out, in which case the post step closes it again.
+ */
 export async function closeInTime(close: () => Promise<string | null>, cancelled: AbortSignal): Promise<string | null> {
   const late = Promise.withResolvers<null>();
   const giveUp = (): void => {

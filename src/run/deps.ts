@@ -104,7 +104,10 @@ export interface Machine
   readonly record: (record: Omit<RunRecord, 'version' | 'startedAt' | 'steeringDigest' | 'settings'>) => void;
   /** Returns why everything that this run had on disk is gone, as a sentence; null while it is there. */
   readonly loss: () => string | null;
-  /** Returns a signal that is aborted when the run is cancelled; calls `giveUp` when the run does not finish in time after that. */
+  /**
+   * Returns a signal that is aborted when the run is cancelled; calls `giveUp` when the run does not finish in time
+   * after that.
+   */
   readonly onCancel: (giveUp: (why: string) => Promise<void>) => AbortSignal;
   /** Ends the agent's processes. */
   readonly endAgent: () => Promise<void>;

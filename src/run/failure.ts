@@ -4,7 +4,10 @@ import { messageOf, UserError } from '../errors.ts';
 
 export type FailedOutcome = Extract<Outcome, { readonly kind: 'failed' }>;
 
-/** Returns the log line for a failure that people could not be notified of. The failure itself is often what stops the notification. */
+/**
+ * Returns the log line for a failure that people could not be notified of. The failure itself is often what stops the
+ * notification.
+ */
 export function unnotifiedLine(failure: FailedOutcome, error: unknown): string {
   const why = messageOf(error);
   return why === failure.message
@@ -12,7 +15,10 @@ export function unnotifiedLine(failure: FailedOutcome, error: unknown): string {
     : `Nobody could be notified of this failure: ${completeSentence(why)}`;
 }
 
-/** Turns an error into an outcome. An error that is not a UserError is a defect or a machine failure, whose stack only debug logging shows. */
+/**
+ * Turns an error into an outcome. An error that is not a UserError is a defect or a machine failure, whose stack only
+ * debug logging shows.
+ */
 export function failureOf(error: unknown, debug: (text: string) => void): FailedOutcome {
   if (error instanceof UserError) return { kind: 'failed', reason: error.kind, message: error.message };
   if (error instanceof Error && error.stack !== undefined) debug(error.stack);

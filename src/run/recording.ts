@@ -10,7 +10,10 @@ export interface Recording {
   readonly work: () => Work | null;
   /** Returns the lane that this run may have claimed and has not certainly given back; null when there is none. */
   readonly claimed: () => LaneId | null;
-  /** Records a lane on disk before it is claimed, so that post gives it back if the run is killed right after its claim. Throws a UserError when it cannot. */
+  /**
+   * Records a lane on disk before it is claimed, so that post gives it back if the run is killed right after its claim.
+   * Throws a UserError when it cannot.
+   */
   readonly claiming: (lane: LaneId) => void;
   /** Records that the lane is given back. */
   readonly released: () => void;

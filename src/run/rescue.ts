@@ -82,7 +82,10 @@ async function claimedLane({ config, connect, debug }: RescueDeps, record: RunRe
   }
 }
 
-/** Rescues a run whose folder is missing, because main never made it or it was removed. Returns null when no lane is claimed by this run, since then there is nothing to rescue. */
+/**
+ * Rescues a run whose folder is missing, because main never made it or it was removed. Returns null when no lane is
+ * claimed by this run, since then there is nothing to rescue.
+ */
 export async function rescueLost(deps: RescueDeps): Promise<RunReport | null> {
   for (const lane of lanesOf(deps)) if (await isOurs(deps, lane)) return rescueRun(deps);
   return null;
@@ -162,7 +165,10 @@ function knownTo({ config, runTag, clock }: RescueDeps, restored: RestoredState 
   return { restored, config, runTag, now: clock.now() };
 }
 
-/** Returns why the state must not be saved. A state that could not be read is not replaced, since it is newer than nothing. */
+/**
+ * Returns why the state must not be saved. A state that could not be read is not replaced, since it is newer than
+ * nothing.
+ */
 function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['config']): string | null {
   if (stateStore === 'none') return null;
   return restored === null || restored.kind === 'unavailable'
@@ -170,7 +176,9 @@ function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['
     : null;
 }
 
-/** Gives the lane back. The reservation of a run that has pushed counts as used by its calls, whatever the record says. */
+/**
+ * Gives the lane back. The reservation of a run that has pushed counts as used by its calls, whatever the record says.
+ */
 async function giveBackUnused(
   deps: RescueDeps,
   lane: LaneId,

@@ -7,14 +7,23 @@ import { completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 
-/** The record that main leaves on disk for post. `ended`: main did everything itself, except perhaps giving back a lane that is still `claimed`. */
+/**
+ * The record that main leaves on disk for post. `ended`: main did everything itself, except perhaps giving back a lane
+ * that is still `claimed`.
+ */
 export interface RunRecord {
   readonly version: 1;
   readonly stage: 'gate' | 'work' | 'ended';
   readonly startedAt: number;
-  /** Digest of the variables in main's environment that direct git and this program to their servers; null when none is set. */
+  /**
+   * Digest of the variables in main's environment that direct git and this program to their servers; null when none is
+   * set.
+   */
   readonly steeringDigest: string | null;
-  /** The lane that this run may have claimed, because it was about to and has not certainly given it back; null when there is none. */
+  /**
+   * The lane that this run may have claimed, because it was about to and has not certainly given it back; null when
+   * there is none.
+   */
   readonly claimed: LaneId | null;
   /** Settings in place of inputs, with which post publishes as main would; absent in records of an earlier version. */
   readonly settings?: readonly FoundSetting[];
@@ -24,10 +33,16 @@ export interface RunRecord {
 
 const FILE = 'run.json';
 
-/** Maximum size of a record, in bytes. A record has its tasks, its journal and two states; a much larger file is not ours. */
+/**
+ * Maximum size of a record, in bytes. A record has its tasks, its journal and two states; a much larger file is not
+ * ours.
+ */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
-/** Writes the run's record, sealed, whole or not at all: a kill at any instant leaves the old one or the new one. Throws a UserError when it cannot. */
+/**
+ * Writes the run's record, sealed, whole or not at all: a kill at any instant leaves the old one or the new one. Throws
+ * a UserError when it cannot.
+ */
 export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): void {
   const next = join(folder, `${FILE}.next`);
   const text = JSON.stringify(record);

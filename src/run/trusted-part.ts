@@ -12,7 +12,10 @@ import { progressOf, withChangedTasks } from '../core/tasks/queue.ts';
 import type { Work } from '../handover/intake.ts';
 import type { RestoredState } from '../ports/state.ts';
 
-/** The facts that a record is checked against. `restored` is the lane according to the store; null when the store keeps nothing, or was not asked. */
+/**
+ * The facts that a record is checked against. `restored` is the lane according to the store; null when the store keeps
+ * nothing, or was not asked.
+ */
 export interface Known {
   readonly restored: RestoredState | null;
   readonly config: Pick<Config, 'policy' | 'stateStore'>;
@@ -132,7 +135,10 @@ interface StoredEnd {
   readonly cooldownMs: number;
 }
 
-/** Returns the outcome of a run that post finishes, as main has saved it. The record can only say that the run was cancelled or failed. */
+/**
+ * Returns the outcome of a run that post finishes, as main has saved it. The record can only say that the run was
+ * cancelled or failed.
+ */
 function trustedOutcome(recorded: Outcome, { end, state, cooldownMs }: StoredEnd): Outcome {
   const kind = end === null ? recorded.kind : end.outcome;
   if (kind === 'failed') return MAIN_FAILED;

@@ -11,10 +11,16 @@ export const sleepFor: Sleep = async (ms, signal) => {
 /** GitHub's runner sends SIGINT, SIGTERM 7.5 s later and SIGKILL 2.5 s after that, to this process only. */
 const FIRST_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Time after the first signal at which the run gives up, in ms. Main must be gone within 7 s of that signal, and ending the agent's processes takes up to 3 s of them. */
+/**
+ * Time after the first signal at which the run gives up, in ms. Main must be gone within 7 s of that signal, and ending
+ * the agent's processes takes up to 3 s of them.
+ */
 const GIVE_UP_AFTER_MS = 5_000;
 
-/** Returns a signal that is aborted when the run is cancelled. Calls `giveUp` if this process still runs when its time is up. */
+/**
+ * Returns a signal that is aborted when the run is cancelled. Calls `giveUp` if this process still runs when its time
+ * is up.
+ */
 export function onCancel(giveUp: (why: string) => Promise<void>): AbortSignal {
   const controller = new AbortController();
   for (const name of FIRST_SIGNALS) {

@@ -7,7 +7,10 @@ import { messageOf, UserError } from '../errors.ts';
 import type { HandoffFolder, HandoffName } from '../ports/handoff.ts';
 
 const MIB = 1024 * 1024;
-/** Maximum sizes in bytes. A parcel has the tasks, a journal and a state; GitHub takes no file of more than 100 MB, and no larger push than 2 GB. */
+/**
+ * Maximum sizes in bytes. A parcel has the tasks, a journal and a state; GitHub takes no file of more than 100 MB, and
+ * no larger push than 2 GB.
+ */
 const LARGEST: Readonly<Record<HandoffName, number>> = {
   'gate/intake.json': 32 * MIB,
   'gate/session.sealed': 64 * MIB,

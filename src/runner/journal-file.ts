@@ -13,9 +13,15 @@ export interface JournalFile {
   path(): string | null;
   /** Returns the hash of the last line; null until there is one. */
   hash(): string | null;
-  /** Adds a line, with the hash of the line before, in one write: a kill leaves at most the last line cut off, which readers tolerate. */
+  /**
+   * Adds a line, with the hash of the line before, in one write: a kill leaves at most the last line cut off, which
+   * readers tolerate.
+   */
   append(line: string): void;
-  /** Adds lines of the job log to the file that goes with the journal, as far as there is room. A line that cannot be written is dropped. */
+  /**
+   * Adds lines of the job log to the file that goes with the journal, as far as there is room. A line that cannot be
+   * written is dropped.
+   */
   keepLog(text: string): void;
   /** Keeps a patch in a file whose name begins with the journal's. A patch that cannot be written is dropped. */
   keepPatch(name: string, patch: string): void;

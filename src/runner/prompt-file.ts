@@ -108,7 +108,10 @@ async function readLockTools(
   return [...new Set(texts.flatMap((text) => (text === null ? [] : toolsNamedIn(text))))];
 }
 
-/** Reads the set-up prompt; null when there is none, the set-up was done before, or a pipeline runs it as a step of its own. */
+/**
+ * Reads the set-up prompt; null when there is none, the set-up was done before, or a pipeline runs it as a step of its
+ * own.
+ */
 async function readSetup(places: PromptPlaces, pipelines: readonly string[]): Promise<string | null> {
   const text = await readPromptFile(places, SETUP_PROMPT_PATH);
   if (text === null || text.trim() === '') return null;

@@ -4,10 +4,16 @@ import { cutText, completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { Log } from '../ports/machine.ts';
 
-/** Maximum size of a step's summary, in bytes. The runner drops a larger one whole (1 MiB per step), and post adds to what main wrote. */
+/**
+ * Maximum size of a step's summary, in bytes. The runner drops a larger one whole (1 MiB per step), and post adds to
+ * what main wrote.
+ */
 const SUMMARY_LIMIT = 1_000_000;
 
-/** Throws a UserError when the runner's file for outputs is named but missing, so that a run fails now instead of after hours of work. */
+/**
+ * Throws a UserError when the runner's file for outputs is named but missing, so that a run fails now instead of after
+ * hours of work.
+ */
 export function checkOutputFile(environment: Readonly<Record<string, string | undefined>>): void {
   const file = environment.GITHUB_OUTPUT ?? '';
   if (file !== '' && !existsSync(file))
@@ -41,7 +47,10 @@ export function inputTexts(
   return Object.fromEntries(given);
 }
 
-/** Adds Markdown to the job summary. A failure only causes a warning in the log, because the work is worth more than its report. */
+/**
+ * Adds Markdown to the job summary. A failure only causes a warning in the log, because the work is worth more than its
+ * report.
+ */
 export function addSummary(markdown: string, file: string | undefined): void {
   if (file === undefined || file === '') return;
   const text = `${markdown}\n`;
@@ -69,7 +78,10 @@ export function failStep(message: string): void {
   core.setFailed(cutText(message, 4000));
 }
 
-/** Creates the job log. Everything written through it is redacted and cannot issue workflow commands; `keep` gets the same text. */
+/**
+ * Creates the job log. Everything written through it is redacted and cannot issue workflow commands; `keep` gets the
+ * same text.
+ */
 export function createLog(redact: (text: string) => string, keep: (text: string) => void = () => undefined): Log {
   const clean = (text: string): string => {
     const inert = neutralizeCommands(redact(text));
@@ -109,7 +121,10 @@ export function logDebug(text: string): void {
   core.debug(text);
 }
 
-/** Makes text inert for the runner, which reads a command at the beginning of a line (`::`, after what .NET takes for white space) or anywhere in it (`##[`). */
+/**
+ * Makes text inert for the runner, which reads a command at the beginning of a line (`::`, after what .NET takes for
+ * white space) or anywhere in it (`##[`).
+ */
 export function neutralizeCommands(text: string): string {
   return text
     .split(/\r\n|[\r\n\u2028\u2029]/)

@@ -21,7 +21,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Maximum number of uses of the action in a job; more indicate another problem. */
 const MAX_USES = 8;
 
-/** Identities use only what the runner itself sets for each step, since an agent's writes to GITHUB_ENV must not change them. */
+/**
+ * Identities use only what the runner itself sets for each step, since an agent's writes to GITHUB_ENV must not change
+ * them.
+ */
 const SECRETS = ['INPUT_GITHUB-TOKEN', 'ACTIONS_RUNTIME_TOKEN'];
 
 const PLACE = ['RUNNER_TEMP', 'GITHUB_RUN_ID', 'GITHUB_RUN_ATTEMPT', 'GITHUB_JOB'];
@@ -31,7 +34,10 @@ type GitHubContext = typeof context;
 /** Maximum size of an event, in bytes. GitHub's own limit for a webhook payload is 25 MB. */
 const MAX_EVENT_BYTES = 25 * 1024 * 1024;
 
-/** Reads what the runner says about this run from `environment`, this process's own. Throws one UserError that lists every problem. */
+/**
+ * Reads what the runner says about this run from `environment`, this process's own. Throws one UserError that lists
+ * every problem.
+ */
 export async function readRunContext(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Omit<RunContext, 'loginProblems' | 'verifyProblems'>> {
@@ -78,7 +84,10 @@ export async function readRunContext(
   };
 }
 
-/** Loads the toolkit's context, which parses the event as it loads. First checks for everything that would make it throw or write to the log. */
+/**
+ * Loads the toolkit's context, which parses the event as it loads. First checks for everything that would make it throw
+ * or write to the log.
+ */
 async function readContext(path: string, problems: string[]): Promise<GitHubContext | null> {
   if (path === '') return null;
   if (!existsSync(path)) {
@@ -99,7 +108,10 @@ async function readContext(path: string, problems: string[]): Promise<GitHubCont
   }
 }
 
-/** Returns the identities of this job's uses of the action, in the order in which they are taken; main and post derive the same. */
+/**
+ * Returns the identities of this job's uses of the action, in the order in which they are taken; main and post derive
+ * the same.
+ */
 export function identitiesOf(environment: Environment): readonly [RunIdentity, ...RunIdentity[]] {
   const textsOf = (names: readonly string[]): string =>
     JSON.stringify(names.map((name) => (environment[name] ?? '').trim()));

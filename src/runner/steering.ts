@@ -19,7 +19,10 @@ const STEERING = [
   'NODE_USE_SYSTEM_CA',
 ];
 
-/** Returns a digest, made with the run's key, of the variables that decide where the token goes, so that main's values are recognized; null when none is set. */
+/**
+ * Returns a digest, made with the run's key, of the variables that decide where the token goes, so that main's values
+ * are recognized; null when none is set.
+ */
 export function steeringDigest(environment: Readonly<Record<string, string | undefined>>, key: Buffer): string | null {
   const set = STEERING.flatMap((name) =>
     [name, name.toLowerCase()].flatMap((spelling) => {

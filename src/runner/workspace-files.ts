@@ -113,7 +113,10 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
   };
 }
 
-/** Reads the end of a regular file: `lengthOf` returns the number of bytes for its size, or null to read nothing. Returns null when there is no such file. */
+/**
+ * Reads the end of a regular file: `lengthOf` returns the number of bytes for its size, or null to read nothing.
+ * Returns null when there is no such file.
+ */
 async function readEndOfFile(path: string, lengthOf: (size: number) => number | null): Promise<Buffer | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -127,7 +130,10 @@ async function readEndOfFile(path: string, lengthOf: (size: number) => number | 
   }
 }
 
-/** Creates access to the runner's files. `onForeign` receives the name of each file that held anything else. Their present content counts as ours. */
+/**
+ * Creates access to the runner's files. `onForeign` receives the name of each file that held anything else. Their
+ * present content counts as ours.
+ */
 export function createRunnerFiles(
   environment: Readonly<Record<string, string | undefined>>,
   onForeign: (name: string) => void,

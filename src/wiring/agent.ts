@@ -223,7 +223,10 @@ export async function endAgent(runTag: string): Promise<void> {
   await endTagged(runTag);
 }
 
-/** Ends everything in a run's sandboxes and removes them, also after main was killed: `auto` may have tried several. Returns what is left. */
+/**
+ * Ends everything in a run's sandboxes and removes them, also after main was killed: `auto` may have tried several.
+ * Returns what is left.
+ */
 export async function removeSandboxesOf(
   { runFolder }: Pick<World, 'runFolder'>,
   environment: World['environment'],

@@ -21,7 +21,9 @@ const now = (): number => Date.now();
 const CALL_MS = 15 * MINUTE_MS;
 const STALL_MS = DEFAULT_AGENT_STALL_MINUTES * MINUTE_MS;
 
-/** Creates the environment of the command line's `import` on this machine: the person's own agent, token and checkout. */
+/**
+ * Creates the environment of the command line's `import` on this machine: the person's own agent, token and checkout.
+ */
 export const openImport: OpenImport = () =>
   Promise.resolve<ImportWorld>({
     askAgent: (asked) => asAnswer(() => askAgent(asked)),

@@ -18,7 +18,10 @@ import { realPace } from './state.ts';
 
 const now = (): number => Date.now();
 
-/** Opens the command line's places: the ref on the checkout's remote, reached as the person's own git reaches it, and `.ralph/state`. */
+/**
+ * Opens the command line's places: the ref on the checkout's remote, reached as the person's own git reaches it, and
+ * `.ralph/state`.
+ */
 export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
   try {
     const { top, git } = await findCheckout(folder, process.env);

@@ -29,7 +29,10 @@ async function connect(checkout: GitHubCheckout, token: string): Promise<Viewer>
 /** Exit code of git where there is no repository. */
 const NO_CHECKOUT = 128;
 
-/** Returns the checkout's repository as its person reaches it; throws UserError if it is not on a server that may have the token. */
+/**
+ * Returns the checkout's repository as its person reaches it; throws UserError if it is not on a server that may have
+ * the token.
+ */
 export async function ownRepository({ folder, remote, log }: GitHubCheckout, token: string): Promise<ForgeOptions> {
   const { createGit } = await import('../git/git.ts');
   const name = remote ?? 'origin';

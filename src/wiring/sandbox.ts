@@ -47,7 +47,10 @@ export function openSandbox(packageRoot: URL): PlaySandbox {
   };
 }
 
-/** Returns a folder with everything that the sandbox needs: the package itself, or a clone of its git source; throws UserError. */
+/**
+ * Returns a folder with everything that the sandbox needs: the package itself, or a clone of its git source; throws
+ * UserError.
+ */
 async function cloneWith(packageRoot: URL, say: (text: string) => void): Promise<string> {
   const own = fileURLToPath(packageRoot);
   // npm never packs this file.

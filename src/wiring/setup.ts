@@ -78,7 +78,10 @@ const openSetupCheckout: SetupWorld['openCheckout'] = async ({ folder, remote })
   }
 };
 
-/** Returns the GitHub repository that this package is a clone of, or null if it is not a clone, or only part of somebody's checkout. */
+/**
+ * Returns the GitHub repository that this package is a clone of, or null if it is not a clone, or only part of
+ * somebody's checkout.
+ */
 async function cloneHome(packageRoot: URL): Promise<string | null> {
   const folder = await realpath(fileURLToPath(packageRoot));
   try {

@@ -10,7 +10,10 @@ import { readJournalFile } from '../runner/journal-file.ts';
 import { logDebug, maskValues } from '../runner/results.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 
-/** The environment of this process, and what is derived from it once. Only the entries compose: no other layer knows an adapter. */
+/**
+ * The environment of this process, and what is derived from it once. Only the entries compose: no other layer knows an
+ * adapter.
+ */
 export interface World extends Omit<RunDeps, 'connect'> {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Folder of the action, with dist/ and templates/. */

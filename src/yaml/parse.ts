@@ -13,7 +13,10 @@ export function parseYaml(text: string): ParsedYaml {
   return parseAs(text, { schema: 'core', maxAliasCount: 100 });
 }
 
-/** Parses one YAML document whose scalars stay texts as they are written, such as `1.10`, and which has no aliases; never throws. */
+/**
+ * Parses one YAML document whose scalars stay texts as they are written, such as `1.10`, and which has no aliases;
+ * never throws.
+ */
 export function parseYamlTexts(text: string): ParsedYaml {
   return parseAs(text, { schema: 'failsafe', maxAliasCount: 0 });
 }

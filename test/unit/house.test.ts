@@ -147,3 +147,16 @@ test('every exported function of src/ that is called render returns a string', (
   expect(results.length).toBeGreaterThan(20);
   expect(results.filter(([, result]) => !['string', 'string | null'].includes(result))).toEqual([]);
 });
+
+test.each(['src', 'testbed', 'bench', 'scripts'])(
+  'no comment of %s/ has a line of more than 120 characters, which the formatter leaves as it is',
+  (folder) => {
+    const long = [...textsIn(folder)].flatMap(([file, text]) =>
+      text
+        .split('\n')
+        .filter((line) => line.length > 120 && /^\s*(?:\/\/|\/?\*)/.test(line))
+        .map((line) => `${file}: ${line}`),
+    );
+    expect(long).toEqual([]);
+  },
+);

@@ -3,7 +3,8 @@ import { fileAnswer } from './routes-settings.ts';
 import { strangeIssue } from './state.ts';
 
 /**
- * Answers requests outside the repository: for accounts, files of other repositories, and issues that were transferred to one.
+ * Answers requests outside the repository: for accounts, files of other repositories, and issues that were transferred
+ * to one.
  */
 export function answerElsewhere(call: Omit<Call, 'parameters'> & { readonly method: string }): GitHubAnswer {
   const { method, path, state, render } = call;

@@ -177,8 +177,8 @@ export function dispatchInputs(
 }
 
 /**
- * Returns true if a branch matches names with `*` (no slash) and `**` (anything); the last matching pattern decides, and
- * one with `!` excludes.
+ * Returns true if a branch matches names with `*` (no slash) and `**` (anything); the last matching pattern decides,
+ * and one with `!` excludes.
  */
 function isNamed(branch: string, patterns: readonly string[]): boolean {
   const matches = (pattern: string): boolean =>

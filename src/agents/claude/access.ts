@@ -156,7 +156,9 @@ function brokered(
   };
 }
 
-/** Returns the variables that lead the agent's CLI to the broker. Requests to this machine bypass the network's proxy. */
+/**
+ * Returns the variables that lead the agent's CLI to the broker. Requests to this machine bypass the network's proxy.
+ */
 export function brokerEnvironment(
   { api, environment }: Pick<BrokeredLogin, 'api' | 'environment'>,
   { address, placeholders }: { readonly address: string; readonly placeholders: AgentVariables },

@@ -26,7 +26,10 @@ import { CO_AUTHORS } from '../cli/providers.ts';
 /** The parts of one call's command line. `alsoFolder` is another folder in which it may edit files, or null. */
 type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
 
-/** Tools that are disabled unless the user's rules allow them: they make the CLI wait, start itself again, or fetch untrusted texts. */
+/**
+ * Tools that are disabled unless the user's rules allow them: they make the CLI wait, start itself again, or fetch
+ * untrusted texts.
+ */
 const OPT_IN_TOOLS = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;
 
 /** Maximum length of a line that an event adds to the log, in characters. */
@@ -93,7 +96,10 @@ export function claudeRules(rules: readonly string[]): MappedRules<readonly stri
   return { own: rules, unmapped: [], allowsMore: null };
 }
 
-/** Returns servers as arguments of Claude Code, which replaces `${NAME}` by its own variables, so that no value is on its command line. */
+/**
+ * Returns servers as arguments of Claude Code, which replaces `${NAME}` by its own variables, so that no value is on
+ * its command line.
+ */
 export function claudeMcpServers(servers: readonly McpServer[]): readonly string[] {
   if (servers.length === 0) return [];
   const mcpServers = Object.fromEntries(servers.map((server) => [server.name, entryOf(server)]));
@@ -138,7 +144,10 @@ function describe(event: StreamEvent): string {
   }
 }
 
-/** Returns the command line of Claude Code for unattended use; the prompt goes to stdin, since one argument is limited to 128 KiB. */
+/**
+ * Returns the command line of Claude Code for unattended use; the prompt goes to stdin, since one argument is limited
+ * to 128 KiB.
+ */
 export function claudeArguments({
   model,
   allowedTools,
@@ -168,7 +177,10 @@ export function claudeArguments({
   ];
 }
 
-/** Returns the agent's environment: `given` may change the CLI's timeouts, but neither where its files are nor that it exits when done. */
+/**
+ * Returns the agent's environment: `given` may change the CLI's timeouts, but neither where its files are nor that it
+ * exits when done.
+ */
 export function claudeEnvironment(
   given: Readonly<Record<string, string>>,
   configFolder: string,
@@ -203,7 +215,10 @@ async function exportClaudeSession(
   return exportLines(path, hiding, { isMessage, isPrompt });
 }
 
-/** Puts a transcript where `--resume <id>` finds it; returns false if it is empty or too large, or if the id is not valid. */
+/**
+ * Puts a transcript where `--resume <id>` finds it; returns false if it is empty or too large, or if the id is not
+ * valid.
+ */
 async function importClaudeSession(
   folders: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
@@ -213,7 +228,10 @@ async function importClaudeSession(
   return true;
 }
 
-/** True if an id is a UUID: ids come from an agent's output or stored state, and only a UUID may become part of a path or an argument. */
+/**
+ * True if an id is a UUID: ids come from an agent's output or stored state, and only a UUID may become part of a path
+ * or an argument.
+ */
 export function isClaudeSession(id: string): boolean {
   return UUID.test(id);
 }
@@ -226,7 +244,10 @@ function isMessage({ type }: JsonObject): boolean {
   return type === 'user' || type === 'assistant';
 }
 
-/** Returns true if an entry is one of our prompts. A tool's result is also a user turn, but the API rejects it without the call in front of it. */
+/**
+ * Returns true if an entry is one of our prompts. A tool's result is also a user turn, but the API rejects it without
+ * the call in front of it.
+ */
 function isPrompt({ type, isSidechain, isMeta, message }: JsonObject): boolean {
   if (type !== 'user' || isSidechain === true || isMeta === true) return false;
   const content = asObject(message)?.['content'];

@@ -4,7 +4,9 @@ type TriedKey =
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'unanswered'; readonly why: string };
 
-/** Tries an API key with one free request through `send`; neither the key nor the answer's text is repeated anywhere. */
+/**
+ * Tries an API key with one free request through `send`; neither the key nor the answer's text is repeated anywhere.
+ */
 export async function tryKey(
   key: string,
   { url, timeoutMs, send }: { readonly url: string; readonly timeoutMs: number; readonly send: typeof fetch },
@@ -34,7 +36,10 @@ export function trialUrl(base: string): string {
   return `${(base.trim() || 'https://api.anthropic.com').replace(/\/+$/, '')}/v1/models?limit=1`;
 }
 
-/** Returns the name of the folder in which Claude Code (2.1.197 and 2.1.330) keeps the transcripts of `folder`, a path without symbolic links. */
+/**
+ * Returns the name of the folder in which Claude Code (2.1.197 and 2.1.330) keeps the transcripts of `folder`, a path
+ * without symbolic links.
+ */
 export function projectSlug(folder: string): string {
   const slug = folder.replace(/[^A-Za-z0-9]/g, '-');
   if (slug.length <= 200) return slug;

@@ -57,7 +57,10 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   };
 }
 
-/** Returns the program's name and version from its output for `--version`; the output itself is the name if it has another form. */
+/**
+ * Returns the program's name and version from its output for `--version`; the output itself is the name if it has
+ * another form.
+ */
 export function identifyProgram(
   { title, printedVersion }: Pick<AgentCli, 'title' | 'printedVersion'>,
   printed: string,
@@ -66,7 +69,10 @@ export function identifyProgram(
   return version === undefined ? { name: printed, version: '' } : { name, version };
 }
 
-/** Returns the file name of a user's program, without a version. Throws a UserError if a path with a folder is not a file; a bare name is looked up on PATH when it starts. */
+/**
+ * Returns the file name of a user's program, without a version. Throws a UserError if a path with a folder is not a
+ * file; a bare name is looked up on PATH when it starts.
+ */
 async function identifyUserProgram({
   command,
   checkoutFolder,
@@ -126,7 +132,9 @@ async function makeConfigFolder({ configFolder, environment, agentSandbox, runTa
     );
 }
 
-/** Runs a call through the broker, if there is one, and adds the usage that the broker counted, even if the call failed. */
+/**
+ * Runs a call through the broker, if there is one, and adds the usage that the broker counted, even if the call failed.
+ */
 async function callThroughBroker(started: Started, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
   const { printsRetries } = started.cli;
   const watch = createStallWatch({ ...options, printsRetries });

@@ -17,7 +17,10 @@ export interface AgentCli {
   /** True if `prepare`, or `complete` of its result, reads or writes the CLI's config folder. */
   readonly usesConfigFolder: boolean;
   readonly accessOf: AccessOf;
-  /** The output of `--version`: the version, and the program's name unless it is the title. Any other output comes from another program. */
+  /**
+   * The output of `--version`: the version, and the program's name unless it is the title. Any other output comes from
+   * another program.
+   */
   readonly printedVersion: RegExp;
   /** True if the CLI prints its retries. Silent retries show only in its requests to the provider. */
   readonly printsRetries: boolean;
@@ -56,7 +59,10 @@ export interface CliSessions {
   ) => Promise<boolean>;
 }
 
-/** An exported session. `isCut` means that the oldest prompts and their results were left out. `why` completes "The transcript is not kept: …". */
+/**
+ * An exported session. `isCut` means that the oldest prompts and their results were left out. `why` completes "The
+ * transcript is not kept: …".
+ */
 export type ExportedSession =
   | { readonly kind: 'exported'; readonly isCut: boolean; readonly content: Uint8Array }
   | { readonly kind: 'left-behind'; readonly why: string };
@@ -69,7 +75,9 @@ export interface SessionPlace {
 
 /** The surroundings of one call. */
 export interface CliPlace extends SessionPlace {
-  /** Another folder in which the CLI may edit files, since `workFolder` is only a part of that; null if there is none. */
+  /**
+   * Another folder in which the CLI may edit files, since `workFolder` is only a part of that; null if there is none.
+   */
   readonly alsoFolder: string | null;
   /** The tree that the CLI works in, at its own path on this machine. */
   readonly tree: string;

@@ -17,7 +17,10 @@ import { withNamedWait } from '../../ports/waits.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import type { AgentCli, CliPackage } from './cli.ts';
 
-/** Runs `work` while this program's user owns the session folder. The agent's user has no processes then, and gets the folder back. */
+/**
+ * Runs `work` while this program's user owns the session folder. The agent's user has no processes then, and gets the
+ * folder back.
+ */
 type RunAsOwner = <T>(work: (lendFolder: LendFolder) => Promise<T>) => Promise<T>;
 
 /** Gives the session folder to the agent's user during `work`, which runs a program of the agent. */
@@ -41,7 +44,10 @@ const NPM_NEEDS =
 /** npm's own waits between attempts, 10 s and 60 s, make a runner without a network seem to hang. */
 const NPM_RETRIES = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000'];
 
-/** Installs an exact version of a CLI into `folder` unless it is there, and returns the command that starts it; throws UserError. */
+/**
+ * Installs an exact version of a CLI into `folder` unless it is there, and returns the command that starts it; throws
+ * UserError.
+ */
 export async function installCli({
   title,
   source,
@@ -120,7 +126,10 @@ async function npmInstall(folder: string, { title, source, version, ...surroundi
   if (end.kind !== 'exited' || end.code !== 0) throw installError({ title, source, version }, end, stderr.toString());
 }
 
-/** Moves npm's installation to its place. If another run was faster, its installation is used, since it may be running already. */
+/**
+ * Moves npm's installation to its place. If another run was faster, its installation is used, since it may be running
+ * already.
+ */
 async function moveInto(folder: string, staging: string, wanted: Wanted): Promise<Program | null> {
   if (!(await tryMove(staging, folder))) {
     const other = await installedIn(folder, wanted);
@@ -212,7 +221,9 @@ function reasonIn(stderr: string): string {
   return cutText(lines.find((line) => /^npm error (?!code |errno |syscall )/.test(line)) ?? lines.at(-1) ?? '', 300);
 }
 
-/** Returns the asOwner for a sandbox whose user is another one; for null, everything belongs to this user at any time. */
+/**
+ * Returns the asOwner for a sandbox whose user is another one; for null, everything belongs to this user at any time.
+ */
 export function withOwnership(agentSandbox: Pick<AgentSandbox, 'folders' | 'give' | 'takeBack'> | null): RunAsOwner {
   if (agentSandbox === null) return (work) => work((lent) => lent());
   const { session } = agentSandbox.folders;

@@ -16,7 +16,10 @@ export interface SessionForm {
   readonly needsFirst?: true;
 }
 
-/** Exports a transcript of JSON lines without secrets, at most MAX_SESSION_BYTES of it: a longer one begins at the first prompt that fits. */
+/**
+ * Exports a transcript of JSON lines without secrets, at most MAX_SESSION_BYTES of it: a longer one begins at the first
+ * prompt that fits.
+ */
 export async function exportLines(path: string, hiding: Hiding, form: SessionForm): Promise<ExportedSession> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, form));
   if (tail === null) return leftBehind('it is missing, empty or not a plain file');
@@ -48,7 +51,9 @@ export function hasSessionSize(content: Uint8Array): boolean {
   return content.length > 0 && content.length <= MAX_SESSION_BYTES;
 }
 
-/** Folds the kept lines of a transcript into one value. Returns `start` if there is no transcript or it may not be read. */
+/**
+ * Folds the kept lines of a transcript into one value. Returns `start` if there is no transcript or it may not be read.
+ */
 export async function foldLines<T>(path: string, start: T, fold: (so: T, entry: JsonObject) => T): Promise<T> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, {})).catch(() => null);
   let so = start;
@@ -104,7 +109,10 @@ function tryKeepLines(...[tail, hiding, form]: Parameters<typeof keepLines>): Re
   }
 }
 
-/** Yields the lines to keep. A line that is not JSON is left out: the CLI was killed while writing it and cannot read it either. */
+/**
+ * Yields the lines to keep. A line that is not JSON is left out: the CLI was killed while writing it and cannot read it
+ * either.
+ */
 function keepLines(
   { first, bytes, isCut }: Tail,
   hiding: Hiding,
@@ -146,7 +154,10 @@ function parseEntry(line: string): JsonObject | null {
   return asObject(tryJson(line));
 }
 
-/** Returns the line without secrets, or null if nothing readable is left of it. Throws SignedSecret if the whole session has to be left out. */
+/**
+ * Returns the line without secrets, or null if nothing readable is left of it. Throws SignedSecret if the whole session
+ * has to be left out.
+ */
 function redactLine(line: string, entry: JsonObject, hiding: Hiding): string | null {
   try {
     // Without an escape in the line, its texts are unchanged in the line as well.
@@ -165,7 +176,10 @@ function redactLine(line: string, entry: JsonObject, hiding: Hiding): string | n
 /** A secret is in signed content: without that block, or with a changed one, the provider would refuse the session. */
 class SignedSecret extends Error {}
 
-/** Returns the result of `read` for a file in a folder that an agent can write; null if it is absent, empty or not a plain file. */
+/**
+ * Returns the result of `read` for a file in a folder that an agent can write; null if it is absent, empty or not a
+ * plain file.
+ */
 export async function readPlainFile<T>(
   path: string,
   read: (file: FileHandle, size: number) => Promise<T> | null,

@@ -1,7 +1,10 @@
 /** Address of OpenAI's API. */
 export const OPENAI_ADDRESS = 'https://api.openai.com/v1';
 
-/** The paths after the broker's address in OpenCode: a provider's own API, and the API that all OpenAI-compatible servers have. */
+/**
+ * The paths after the broker's address in OpenCode: a provider's own API, and the API that all OpenAI-compatible
+ * servers have.
+ */
 export const OWN_PATH = '/v1';
 export const GATEWAY_PATH = '/chat/v1';
 

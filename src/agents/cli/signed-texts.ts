@@ -6,7 +6,9 @@ import { asObject, type JsonObject } from '../reading/agent-event.ts';
 export interface Hiding {
   /** Hides known secrets, and texts that look like a key. */
   readonly redact: (text: string) => string;
-  /** Tells known secrets from random matches of the key patterns, as in signatures; without it both count as secrets. */
+  /**
+   * Tells known secrets from random matches of the key patterns, as in signatures; without it both count as secrets.
+   */
   readonly holdsSecret?: (text: string) => boolean;
 }
 

@@ -50,8 +50,8 @@ export interface StallWatch {
 }
 
 /**
- * Creates a watch that ends a call which has only retried for `stallMs`. If the CLI prints its retries (`printsRetries`),
- * the provider's own signs only supply the words.
+ * Creates a watch that ends a call which has only retried for `stallMs`. If the CLI prints its retries
+ * (`printsRetries`), the provider's own signs only supply the words.
  */
 export function createStallWatch({
   stallMs,
@@ -163,7 +163,10 @@ interface LingerWatch {
   end(): void;
 }
 
-/** Creates the watch. Output after a result begins another turn, whose own result then counts. The CLI waits for tasks in the background. */
+/**
+ * Creates the watch. Output after a result begins another turn, whose own result then counts. The CLI waits for tasks
+ * in the background.
+ */
 export function createLingerWatch(lingerMs: number): LingerWatch {
   const lingered = new AbortController();
   let hasResult = false;

@@ -321,7 +321,10 @@ export function codexEnvironment(given: CliCall['environment'], configFolder: st
   };
 }
 
-/** Returns the temporary folder if the CLI must not know it, or null: with its own folder below the temporary one, it runs no command at all. */
+/**
+ * Returns the temporary folder if the CLI must not know it, or null: with its own folder below the temporary one, it
+ * runs no command at all.
+ */
 function hiddenTemporary(environment: CliCall['environment'], configFolder: string): string | null {
   const temporary = resolve('/', environment['TMPDIR'] || '/tmp');
   const way = relative(temporary, configFolder);

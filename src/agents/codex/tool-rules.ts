@@ -21,7 +21,10 @@ import {
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
-/** The limits of Codex, 0.169, which has no rules for commands or tools: a sandbox of the operating system limits everything that it runs. */
+/**
+ * The limits of Codex, 0.169, which has no rules for commands or tools: a sandbox of the operating system limits
+ * everything that it runs.
+ */
 export interface CodexSandbox {
   readonly mode: 'read-only' | 'workspace-write';
   /** The value of `sandbox_workspace_write.network_access`. */

@@ -74,7 +74,10 @@ function transcriptOf(message: string, complaint: string | null): Transcript {
   };
 }
 
-/** Returns no rules, because a program that only takes a prompt cannot be given any; a plain `Bash` allows everything that it can do. */
+/**
+ * Returns no rules, because a program that only takes a prompt cannot be given any; a plain `Bash` allows everything
+ * that it can do.
+ */
 export function rulesOfAnyProgram(rules: readonly string[]): MappedRules<null> {
   return rules.some((rule) => rule.trim() === 'Bash')
     ? { own: null, unmapped: [], allowsMore: null }

@@ -2,7 +2,9 @@ import { claudeProtocol, messagesApi } from '../claude/messages/protocol.ts';
 import { brokeredAccess, headersIn, type AccessOf, valueIn, valuesIn } from '../cli/access.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 
-/** Returns Copilot's access to a provider of the user's. With a token for GitHub's own service, it connects directly. */
+/**
+ * Returns Copilot's access to a provider of the user's. With a token for GitHub's own service, it connects directly.
+ */
 export const copilotAccessOf: AccessOf = (given, setting) => {
   const keys = valuesIn(given, ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN']);
   const type = valueIn(given, 'COPILOT_PROVIDER_TYPE') || 'openai';

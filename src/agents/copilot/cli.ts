@@ -127,7 +127,9 @@ export function tokensSince(configFolder: string, id: string, since: number): Pr
   });
 }
 
-/** Removes files that an agent may have put among the CLI's settings for its next start. A missing folder stays missing. */
+/**
+ * Removes files that an agent may have put among the CLI's settings for its next start. A missing folder stays missing.
+ */
 export async function resetSettings(configFolder: string): Promise<void> {
   const names = await readdir(configFolder).catch(() => null);
   if (names === null) return;
@@ -175,7 +177,10 @@ export function copilotArguments({
   ];
 }
 
-/** Returns the environment of the CLI; no given variable moves its files, permits more, or makes it look for a newer version. */
+/**
+ * Returns the environment of the CLI; no given variable moves its files, permits more, or makes it look for a newer
+ * version.
+ */
 export function copilotEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
   return {
     // The folder into which it unpacks itself: files that another run left there would be run.
@@ -188,7 +193,10 @@ export function copilotEnvironment(given: CliCall['environment'], configFolder: 
   };
 }
 
-/** Returns servers as arguments of GitHub Copilot CLI, which replaces `${NAME}` by its own variables, so that no value is on its command line. */
+/**
+ * Returns servers as arguments of GitHub Copilot CLI, which replaces `${NAME}` by its own variables, so that no value
+ * is on its command line.
+ */
 export function copilotMcpServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
   if (servers.length === 0) return { own: [], unmapped: [] };
   const mcpServers = Object.fromEntries(servers.map((server) => [server.name, entryOf(server)]));

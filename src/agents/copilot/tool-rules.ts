@@ -8,7 +8,10 @@ import {
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
-/** Returns the rules as flags (Copilot CLI, 1.0.102). Without rules, it reads inside the work tree and runs commands that only read there. */
+/**
+ * Returns the rules as flags (Copilot CLI, 1.0.102). Without rules, it reads inside the work tree and runs commands
+ * that only read there.
+ */
 export function copilotRules(rules: readonly string[]): MappedRules<readonly string[]> {
   const parsed = rules.map(parseToolRule);
   const has = (kind: ToolRule['kind']) => parsed.some((rule) => rule.kind === kind);

@@ -129,7 +129,10 @@ export function geminiArguments({ model, extraArgs, resume, alsoFolder, inbox }:
   ];
 }
 
-/** Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its key. */
+/**
+ * Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its
+ * key.
+ */
 export function geminiEnvironment(
   given: Readonly<Record<string, string>>,
   configFolder: string,
@@ -187,7 +190,10 @@ export async function removeEmptyChats(place: SessionPlace, id: string | null): 
     if (await foldLines(path, true, (isEmpty, entry) => isEmpty && !isMessage(entry))) await rm(path, { force: true });
 }
 
-/** Stores a transcript where `--resume <id>` finds it. Returns false if it is empty or too large, or the id is not valid. */
+/**
+ * Stores a transcript where `--resume <id>` finds it. Returns false if it is empty or too large, or the id is not
+ * valid.
+ */
 async function importGeminiSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },

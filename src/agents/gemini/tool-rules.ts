@@ -9,7 +9,10 @@ import {
   type ToolRule,
 } from '../rules/shell-rules.ts';
 
-/** Returns the rules as the text of a policy file for `--policy` (Gemini CLI, 0.61), used with `--approval-mode default`. */
+/**
+ * Returns the rules as the text of a policy file for `--policy` (Gemini CLI, 0.61), used with `--approval-mode
+ * default`.
+ */
 export function geminiRules(rules: readonly string[]): MappedRules<string> {
   const parsed = rules.map(parseToolRule);
   const entries = parsed.map((rule) => ({ rule, lines: linesFor(rule) }));
@@ -29,7 +32,10 @@ export function geminiRules(rules: readonly string[]): MappedRules<string> {
 
 const SHELL = 'toolName = "run_shell_command"';
 
-/** Tools that are always allowed: reading inside the work tree, to which the CLI itself restricts them, and tools without effect outside. */
+/**
+ * Tools that are always allowed: reading inside the work tree, to which the CLI itself restricts them, and tools
+ * without effect outside.
+ */
 const ALWAYS = [
   'toolName = ["read_file", "read_many_files", "list_directory", "glob", "grep_search", "search_file_content"]',
   'toolName = ["write_todos", "update_topic", "complete_task"]',
@@ -39,7 +45,10 @@ function entry(lines: string, priority: number): string {
   return `[[rule]]\n${lines}\ndecision = "allow"\npriority = ${String(priority)}\n`;
 }
 
-/** Returns a rule's conditions on tools and arguments, one per entry of the policy; empty if the policy cannot express it. */
+/**
+ * Returns a rule's conditions on tools and arguments, one per entry of the policy; empty if the policy cannot express
+ * it.
+ */
 function linesFor(rule: ToolRule): readonly string[] {
   switch (rule.kind) {
     case 'edit':
@@ -82,7 +91,9 @@ const ANY = '[^\\u0000]*';
 /** The end of the command, or an operator after it, behind which the engine matches the next command by itself. */
 const END_OR_OPERATOR = `(?:${END}| ?(?:&&|[|][|]|;|[|]|\\\\n))`;
 
-/** Returns an expression, because `commandPrefix` would also match `git add"x"`, which a shell reads as another word. */
+/**
+ * Returns an expression, because `commandPrefix` would also match `git add"x"`, which a shell reads as another word.
+ */
 function regexOf({ kind, text }: NamedCommands): string | null {
   if (kind === 'glob') return `${text.split('*').map(literal).join(ANY)}${END}`;
   if (kind === 'exact') return `${literal(text)}${endOf(text)}`;
@@ -96,7 +107,10 @@ function endOf(text: string): string {
 
 /** Characters that a shell does not interpret. */
 const PLAIN = '\\w./:=@%+,-';
-/** Commands that read inside the work tree: none of their words leads out of it. `cd` may name the work tree by its full path. */
+/**
+ * Commands that read inside the work tree: none of their words leads out of it. `cd` may name the work tree by its full
+ * path.
+ */
 const READING = `(?:${[
   `cd (?![${PLAIN}]*[.][.])[\\w./][${PLAIN}]*`,
   `(?![ ${PLAIN}]*(?:[.][.]|[ =]/| -\\w/))(?:${READERS.filter((name) => name !== 'cd').join('|')})(?:| [ ${PLAIN}]*)`,

@@ -117,7 +117,10 @@ interface PricedRequest {
   readonly prices: Prices;
 }
 
-/** Returns the expected output in tokens. An answer that does not stream is generated to its end, even if nobody waits for it. */
+/**
+ * Returns the expected output in tokens. An answer that does not stream is generated to its end, even if nobody waits
+ * for it.
+ */
 function expectedOutput(sent: JsonObject): number {
   return sent['stream'] === true ? Math.min(mostOutput(sent), USUAL_OUTPUT_TOKENS * answersTo(sent)) : mostOutput(sent);
 }
@@ -176,7 +179,10 @@ const NO_LIST = {
   ),
 };
 
-/** Serializes the body again, since two readers may read a repeated key differently; returns null if ignored parts nest too deeply to be written. */
+/**
+ * Serializes the body again, since two readers may read a repeated key differently; returns null if ignored parts nest
+ * too deeply to be written.
+ */
 function written(sent: JsonObject): string | null {
   try {
     return JSON.stringify(sent);

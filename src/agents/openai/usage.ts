@@ -60,7 +60,10 @@ interface ReportedUsage {
   readonly tier: string | null;
 }
 
-/** Maximum length in characters: the last event of a Responses stream repeats the whole answer and the request's tools and instructions. */
+/**
+ * Maximum length in characters: the last event of a Responses stream repeats the whole answer and the request's tools
+ * and instructions.
+ */
 const MAX_CHARS = 8 * 1024 * 1024;
 
 /** Creates a reader for an answer with this content type. */
@@ -85,7 +88,10 @@ function readAnswer(answer: string): Pick<UsageReader<ReportedUsage>, 'counts' |
   return { counts: () => ({ usage, since: null, tier: tierIn(whole) }), isComplete: () => usage !== null };
 }
 
-/** The part of one event that matters for the usage: reported tokens, the number of characters that it adds, and the tier; null for what it lacks. */
+/**
+ * The part of one event that matters for the usage: reported tokens, the number of characters that it adds, and the
+ * tier; null for what it lacks.
+ */
 interface EventUsage {
   readonly usage: OpenaiTokenCounts | null;
   readonly chars: number | null;

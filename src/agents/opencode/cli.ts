@@ -26,7 +26,10 @@ import { opencodeRules, opencodeMcpServers } from './tool-rules.ts';
 /** OpenCode's folder for settings, below the config folder: created again for each call. */
 const OWN_FOLDER = ['config', 'own'] as const;
 
-/** Names of disabled features. They would load or download files; `AUTOCOMPACT` would loop on a session that is too long. */
+/**
+ * Names of disabled features. They would load or download files; `AUTOCOMPACT` would loop on a session that is too
+ * long.
+ */
 const DISABLED_FEATURES = [
   ...['PROJECT_CONFIG', 'CLAUDE_CODE', 'EXTERNAL_SKILLS', 'AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD'],
   ...['DEFAULT_PLUGINS', 'AUTOCOMPACT'],
@@ -152,7 +155,10 @@ async function mayNamePlugins(path: string): Promise<boolean> {
   return text === null ? stats.size > 0 : /plugin|\\u/i.test(text);
 }
 
-/** Removes everything but sessions from the CLI's folder: settings, plugins and programs that an earlier call left there would count in this one. */
+/**
+ * Removes everything but sessions from the CLI's folder: settings, plugins and programs that an earlier call left there
+ * would count in this one.
+ */
 export async function resetOpenCodeHome(configFolder: string): Promise<void> {
   const [outer, inner] = DATA;
   await keepOnly(configFolder, [EXPORTED, TO_IMPORT, outer]);
@@ -212,7 +218,10 @@ async function exportOpenCodeSession(
     : leftBehind('it cannot be read without secrets');
 }
 
-/** Stores a session for the next call that resumes it. Returns false if it is empty or too large, or the id is not valid. */
+/**
+ * Stores a session for the next call that resumes it. Returns false if it is empty or too large, or the id is not
+ * valid.
+ */
 async function importOpenCodeSession(
   { configFolder }: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
@@ -222,7 +231,10 @@ async function importOpenCodeSession(
   return true;
 }
 
-/** Returns the text without secrets, null if nothing readable is left, or SIGNED if a secret is in signed content, which must not change. */
+/**
+ * Returns the text without secrets, null if nothing readable is left, or SIGNED if a secret is in signed content, which
+ * must not change.
+ */
 function redactedText(text: string, session: JsonObject | null, hiding: Hiding): string | null | typeof SIGNED {
   try {
     const hidden = hideSecrets(session ?? {}, hiding);
@@ -258,7 +270,10 @@ export function opencodeArguments({
   ];
 }
 
-/** Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its key. */
+/**
+ * Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its
+ * key.
+ */
 export function opencodeEnvironment(
   {
     environment: given,
@@ -288,7 +303,10 @@ export function opencodeEnvironment(
   };
 }
 
-/** Returns the permissions. The last match counts, so those of servers come after all others, even after a rule of the user's with the same name. */
+/**
+ * Returns the permissions. The last match counts, so those of servers come after all others, even after a rule of the
+ * user's with the same name.
+ */
 function permissionsWith(rules: Readonly<Record<string, unknown>>, ofServers: Variables): object {
   const others = Object.entries(rules).filter(([name]) => !Object.hasOwn(ofServers, name));
   return { ...Object.fromEntries(others), ...ofServers };

@@ -22,7 +22,9 @@ const REPLACED = /\{(?:env|file):/;
 
 type Action = 'allow' | 'deny';
 
-/** Values for `permission` of the configuration (opencode, 1.18): of the keys and patterns that match, the last counts. */
+/**
+ * Values for `permission` of the configuration (opencode, 1.18): of the keys and patterns that match, the last counts.
+ */
 export type OpencodePermission = Readonly<Record<string, Action | Readonly<Record<string, Action>>>>;
 
 /** Returns the rules as permissions. No rule asks: without a person, that would end the turn. */
@@ -75,7 +77,10 @@ function bashPermission(rules: readonly ToolRule[]): OpencodePermission[string] 
   ]);
 }
 
-/** Patterns of commands that may read, or write, outside the work tree; a backslash counts as `/` in patterns. `cd` has its own check of paths. */
+/**
+ * Patterns of commands that may read, or write, outside the work tree; a backslash counts as `/` in patterns. `cd` has
+ * its own check of paths.
+ */
 const LEADING_OUT = [
   ...['cd', 'cd -*', 'cd * -*'],
   ...['* /*', '*=/*', '* -?/*', '*~*', '*..*', '*>*', '*<*', '*$*', '*`*'],
@@ -101,7 +106,10 @@ function webPatterns(domain: string): readonly string[] {
   return domain.includes('*') ? [] : [`https://${domain}`, `https://${domain}/*`];
 }
 
-/** Returns servers for opencode's configuration with the values of `variables` filled in: its own replacement breaks at a quotation mark. */
+/**
+ * Returns servers for opencode's configuration with the values of `variables` filled in: its own replacement breaks at
+ * a quotation mark.
+ */
 export function opencodeMcpServers(
   servers: readonly McpServer[],
   variables: Readonly<Record<string, string>>,

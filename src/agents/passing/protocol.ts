@@ -11,7 +11,10 @@ export type SecretFor = (placeholder: string) => string | null;
 
 /** One API for conversations, with everything that differs between APIs. */
 export interface ModelApi<Endpoint> {
-  /** Errors in the provider's own names, so that the CLI ends without another attempt; it may retry only for an unreachable provider. */
+  /**
+   * Errors in the provider's own names, so that the CLI ends without another attempt; it may retry only for an
+   * unreachable provider.
+   */
   readonly errors: Readonly<Record<Problem, readonly [status: number, name: string]>>;
   readonly errorBody: (error: { readonly status: number; readonly name: string; readonly message: string }) => object;
   /** Headers that tell a CLI not to retry. */
@@ -29,7 +32,10 @@ export interface ModelApi<Endpoint> {
   readonly endpoint: (method: string, target: string) => Endpoint | null;
   /** Returns a request for the log. */
   readonly nameRequest: (method: string, target: string) => string;
-  /** Returns what is passed on of a message, or a text if something in it makes the provider's servers fetch, keep or run something, in words. */
+  /**
+   * Returns what is passed on of a message, or a text if something in it makes the provider's servers fetch, keep or
+   * run something, in words.
+   */
   readonly pass: (message: JsonObject, endpoint: Endpoint, request: AgentRequest) => Passed | string;
 }
 

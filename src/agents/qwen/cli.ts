@@ -33,7 +33,10 @@ const MAX_READ_BYTES = 64 * 1024 * 1024;
 /** Path below the inbox of the file that the CLI reads as the machine's settings, which win over all others. */
 const SETTINGS = 'qwen/settings.json';
 
-/** Tools that are always disabled: they make the CLI wait, start itself again, work in another folder, or load the repository's instructions. */
+/**
+ * Tools that are always disabled: they make the CLI wait, start itself again, work in another folder, or load the
+ * repository's instructions.
+ */
 const DENIED_TOOLS = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree', 'skill'];
 
 const settings = {
@@ -126,7 +129,10 @@ export function qwenArguments({
   ];
 }
 
-/** Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its key. */
+/**
+ * Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its
+ * key.
+ */
 export function qwenEnvironment(
   given: Readonly<Record<string, string>>,
   { configFolder, inbox }: Pick<CliPlace, 'configFolder' | 'inbox'>,
@@ -152,7 +158,9 @@ export function qwenFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Reco
   return { [SETTINGS]: JSON.stringify({ ...settings, permissions }) };
 }
 
-/** Exports a transcript with its secrets hidden. Each line names the one before it, so a long one cannot be shortened. */
+/**
+ * Exports a transcript with its secrets hidden. Each line names the one before it, so a long one cannot be shortened.
+ */
 async function exportQwenSession(
   place: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
@@ -161,7 +169,10 @@ async function exportQwenSession(
   return exportLines(await transcriptPath(place, id), hiding, { isMessage, isPrompt: null });
 }
 
-/** Stores a transcript where `--resume <id>` finds it. Returns false if it is empty or too large, or the id is not valid. */
+/**
+ * Stores a transcript where `--resume <id>` finds it. Returns false if it is empty or too large, or the id is not
+ * valid.
+ */
 async function importQwenSession(
   place: SessionPlace,
   { id, content }: { readonly id: string; readonly content: Uint8Array },
@@ -183,7 +194,10 @@ export async function tokensOfQwenSession(place: SessionPlace, id: string | null
   return text === null ? null : text.split('\n').reduce((sum, line) => sum + tokensInTelemetry(line), 0);
 }
 
-/** Removes everything but sessions from its folder: settings, skills and extensions that an earlier call left there would count in this one. */
+/**
+ * Removes everything but sessions from its folder: settings, skills and extensions that an earlier call left there
+ * would count in this one.
+ */
 export async function resetQwenHome({ configFolder }: SessionPlace): Promise<void> {
   await keepOnly(configFolder, [PROJECTS]);
   // Removes the CLI's memory of a project, beside the sessions.

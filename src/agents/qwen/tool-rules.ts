@@ -18,7 +18,10 @@ export interface QwenPermissions {
   readonly deny: readonly string[];
 }
 
-/** Returns the rules: its rule language is the same, but without exact commands, and in a job only its own tool names count. */
+/**
+ * Returns the rules: its rule language is the same, but without exact commands, and in a job only its own tool names
+ * count.
+ */
 export function qwenRules(rules: readonly string[]): MappedRules<QwenPermissions> {
   const parsed = rules.map(parseToolRule);
   const some = commandRules(parsed).some((rule) => rulesFor(rule).length > 0) && !allowsEveryCommand(parsed);
@@ -73,7 +76,9 @@ function rulesFor(rule: ToolRule): readonly string[] {
   }
 }
 
-/** Returns the pattern, or null if a character would not stand for itself. Parentheses and `:*` are syntax of the rule. */
+/**
+ * Returns the pattern, or null if a character would not stand for itself. Parentheses and `:*` are syntax of the rule.
+ */
 function patternOf({ kind, text }: NamedCommands): string | null {
   if (text.trim() === '' || /[()]|:[*]/.test(text)) return null;
   return kind === 'prefix' ? `${text} *` : text;

@@ -90,7 +90,10 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 const SPACE = 0x20;
 
-/** Returns the text of the kept bytes. A dropped middle is cut at blanks, so that a JSON string that lost it is still well-formed. */
+/**
+ * Returns the text of the kept bytes. A dropped middle is cut at blanks, so that a JSON string that lost it is still
+ * well-formed.
+ */
 export function decodeKept({ head, tail }: Kept): string {
   if (tail === null) return decoder.decode(head);
   const end = head.lastIndexOf(SPACE);

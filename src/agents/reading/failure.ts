@@ -53,7 +53,10 @@ const SHARED: readonly ErrorForm[] = [
   ],
 ];
 
-/** Classifies the failure that ended a call: a limit first, then by the agent's own texts, by the status, and by texts that all providers use. */
+/**
+ * Classifies the failure that ended a call: a limit first, then by the agent's own texts, by the status, and by texts
+ * that all providers use.
+ */
 export function classifyFailure(failure: AgentFailure, { reported }: Pick<Dialect, 'reported'>): AgentError {
   const { text, status } = failure;
   const kind =
@@ -77,7 +80,10 @@ export function usageLimitOf(
   return kind === 'rate-limit' ? { window: 'unknown', resumeAt, unconfirmed: true } : null;
 }
 
-/** Returns the instant (ISO) at which calls are accepted again according to a failure, counted from its own time, or null. */
+/**
+ * Returns the instant (ISO) at which calls are accepted again according to a failure, counted from its own time, or
+ * null.
+ */
 export function resetOf({ text, at }: AgentFailure, now: number): string | null {
   return nextReset(text, Math.max(now, at ?? now));
 }

@@ -45,7 +45,9 @@ interface ReaderOptions extends CollectorOptions {
   readonly onEvent: ((event: AgentEvent) => void) | null;
 }
 
-/** Length in bytes from which a line is examined before parsing; for shorter ones this would cost as much as parsing. */
+/**
+ * Length in bytes from which a line is examined before parsing; for shorter ones this would cost as much as parsing.
+ */
 const LONG_LINE_BYTES = 1024;
 
 /** Number of bytes that are examined to tell whether a line need not be parsed. */
@@ -120,7 +122,10 @@ const ACTIVITY: AgentEvent = { kind: 'activity' };
 
 const latin1 = new TextDecoder('latin1');
 
-/** Creates a collector. A call has ended well only if the CLI says so: an output without an end is a failure, whatever its exit code. */
+/**
+ * Creates a collector. A call has ended well only if the CLI says so: an output without an end is a failure, whatever
+ * its exit code.
+ */
 function createDialectCollector({ dialect, now, tokensBefore }: CollectorOptions): EventCollector {
   let hasEvents = false;
   let finalMessage = '';

@@ -3,7 +3,10 @@ import type { RulesGap } from '../../core/agents/rules-verdict.ts';
 import type { Denial } from '../../core/analysis/analysis.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
 
-/** One rule of `allowed-tools`, in the permission rule language of Claude Code, as far as agents differ in it. `text` is the user's own. */
+/**
+ * One rule of `allowed-tools`, in the permission rule language of Claude Code, as far as agents differ in it. `text` is
+ * the user's own.
+ */
 export type ToolRule = { readonly text: string } & (
   | { readonly kind: 'read' | 'edit'; readonly path: string | null }
   | { readonly kind: 'command'; readonly commands: RuleCommands }
@@ -14,7 +17,10 @@ export type ToolRule = { readonly text: string } & (
   | { readonly kind: 'web-search' | 'subagent' | 'bookkeeping' | 'other' }
 );
 
-/** The simple commands that a rule names. `prefix`: these words, followed by any others; `glob`: each star matches any text. */
+/**
+ * The simple commands that a rule names. `prefix`: these words, followed by any others; `glob`: each star matches any
+ * text.
+ */
 export type RuleCommands = { readonly kind: 'any' } | NamedCommands;
 
 export interface NamedCommands {
@@ -81,7 +87,9 @@ export function kindOfDenialBy(agent: AgentName): KindOfDenial {
   };
 }
 
-/** Returns the simple commands of a command line that the rules do not allow; null if the line cannot be parsed safely. */
+/**
+ * Returns the simple commands of a command line that the rules do not allow; null if the line cannot be parsed safely.
+ */
 export function refusedCommands(line: string, rules: readonly string[]): readonly string[] | null {
   const command = shellParts(line);
   if (command.kind === 'opaque') return null;
@@ -110,7 +118,9 @@ function onlyReadsInside(command: string): boolean {
 /** A word that may lead out of the work tree: an absolute path, a home, or a way up; also as the value of an option. */
 const OUTSIDE = /^(?:-\w|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w\.\.(?:\/|$)/;
 
-/** Returns true if an allow rule (`Bash`, `Bash(npm:*)`, `Bash(npm install)`, `Bash(git *)`) covers a simple command. */
+/**
+ * Returns true if an allow rule (`Bash`, `Bash(npm:*)`, `Bash(npm install)`, `Bash(git *)`) covers a simple command.
+ */
 function allows(rule: string, command: string): boolean {
   const parsed = parseToolRule(rule);
   return parsed.kind === 'command' && covers(parsed.commands, command);
@@ -192,7 +202,10 @@ export function shellParts(command: string): ShellParts {
   return { kind: 'parts', parts: named, compound };
 }
 
-/** Returns the quoted string that starts at `at`, including its quotes; null if there is none, or a shell would change it. */
+/**
+ * Returns the quoted string that starts at `at`, including its quotes; null if there is none, or a shell would change
+ * it.
+ */
 function quotedText(text: string, at: number): string | null {
   const quote = text.charAt(at);
   if (quote !== "'" && quote !== '"') return null;
@@ -280,7 +293,10 @@ export function textsOfRules(rules: readonly ToolRule[]): readonly string[] {
   return [...new Set(rules.map(({ text }) => text))];
 }
 
-/** Returns rules such as `Edit(src/**)`, for agents whose own rules do not support paths: they may change any file of the repository. */
+/**
+ * Returns rules such as `Edit(src/**)`, for agents whose own rules do not support paths: they may change any file of
+ * the repository.
+ */
 function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
   if (rules.some((rule) => rule.kind === 'edit' && rule.path === null)) return [];
   return rules.filter(({ kind }) => kind === 'edit');

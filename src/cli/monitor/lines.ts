@@ -29,8 +29,8 @@ export async function printChanges(
 }
 
 /**
- * Returns true if there is nothing more to follow. A run of another Ralph is over when it gives a reason; if nothing has
- * run yet, the first run is still to come.
+ * Returns true if there is nothing more to follow. A run of another Ralph is over when it gives a reason; if nothing
+ * has run yet, the first run is still to come.
  */
 function isOver({ run, state, output }: LocalPicture): boolean {
   if (run.kind === 'none' && state === null && output === null) return false;

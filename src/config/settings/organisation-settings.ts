@@ -19,7 +19,9 @@ const SETTABLE: readonly string[] = [
   ...['answer-reviews', 'answer-checks', 'max-feedback-rounds', 'max-patch-files', 'max-patch-kib', 'fail-on'],
 ];
 
-/** Parses the settings of another repository's file; a problem of any of them ends the run before it spends anything. */
+/**
+ * Parses the settings of another repository's file; a problem of any of them ends the run before it spends anything.
+ */
 export function parseOrganisationSettings(
   repository: string,
   file: OrganisationFile,

@@ -34,8 +34,8 @@ interface RunSettings {
 }
 
 /**
- * Parses everything that configures a run besides its inputs. `files` are the base branch's, by their paths from its root, or null
- * if they are unknown. `within` is the folder in which the run works.
+ * Parses everything that configures a run besides its inputs. `files` are the base branch's, by their paths from its
+ * root, or null if they are unknown. `within` is the folder in which the run works.
  */
 export function parseRunSettings(
   environment: Texts,
@@ -65,7 +65,9 @@ export function ownTexts({ inputs, named }: GivenTexts): Texts {
   return fillInputs(inputs, named.found).texts;
 }
 
-/** Returns the texts that a run works with: its inputs, then what `settings` names, then the settings of other Ralphs. */
+/**
+ * Returns the texts that a run works with: its inputs, then what `settings` names, then the settings of other Ralphs.
+ */
 export function textsWith(
   given: GivenTexts,
   { read, others, unknown }: RunSettings,

@@ -22,7 +22,9 @@ const MAX_WORDS_CHARS = 300;
 /** Number of consecutive failures that open the circuit; a single failure may be chance. */
 const FAILURES_TO_OPEN = 2;
 
-/** The reasons why an agent's provider gets no call: its usage limit, no credit, a refused key, consecutive failures. */
+/**
+ * The reasons why an agent's provider gets no call: its usage limit, no credit, a refused key, consecutive failures.
+ */
 export const providerTroubles = ['limit', 'billing', 'auth', 'failing'] as const;
 export type ProviderTrouble = (typeof providerTroubles)[number];
 
@@ -34,7 +36,9 @@ const providerSchema = z.discriminatedUnion('kind', [
     kind: z.literal('open'),
     why: z.enum(providerTroubles),
     until: instantSchema,
-    /** The provider's words about a limit that needs a person: one that no wait ends, or that lasts for more than a day. */
+    /**
+     * The provider's words about a limit that needs a person: one that no wait ends, or that lasts for more than a day.
+     */
     needsPerson: z.string().max(MAX_WORDS_CHARS).exactOptional(),
   }),
 ]);
@@ -51,7 +55,10 @@ export type Providers = Immutable<z.infer<typeof providersSchema>>;
 /** The agents that may be called, in order of preference. */
 export type AgentOrder = readonly [AgentName, ...(readonly AgentName[])];
 
-/** The chosen agent. `probe`: the call probes its provider's open circuit. `refused`: no provider accepts its key or has credit. */
+/**
+ * The chosen agent. `probe`: the call probes its provider's open circuit. `refused`: no provider accepts its key or has
+ * credit.
+ */
 export type ChosenAgent =
   | { readonly kind: 'agent'; readonly name: AgentName; readonly probe: boolean }
   | { readonly kind: 'parked'; readonly until: number; readonly why: 'limit'; readonly needsPerson: string | null }
@@ -84,7 +91,9 @@ export function isOutage(order: AgentOrder, providers: Providers, now: number): 
   );
 }
 
-/** Returns the refused agent whose refusal is oldest, because it is the likeliest to have a new key or credit by now. */
+/**
+ * Returns the refused agent whose refusal is oldest, because it is the likeliest to have a new key or credit by now.
+ */
 export function longestRefused(order: AgentOrder, providers: Providers): AgentName {
   const [first] = order;
   return withOpenCircuits(order, providers).sort((a, b) => a.until - b.until)[0]?.name ?? first;
@@ -116,7 +125,9 @@ export interface ProviderCall {
   readonly agentFailed: boolean;
 }
 
-/** Returns the circuits after a call of an agent. A call on an open circuit was its probe, even if `until` lies ahead. */
+/**
+ * Returns the circuits after a call of an agent. A call on an open circuit was its probe, even if `until` lies ahead.
+ */
 export function afterCall(providers: Providers, name: AgentName, call: ProviderCall, now: number): Providers {
   const before = providers[name] ?? { kind: 'closed', failures: 0 };
   const after = circuitAfter(before, call, now);
@@ -168,7 +179,10 @@ export function probingProviders(providers: Providers, now: number): Providers {
   );
 }
 
-/** Caps the times of open circuits at the maximum for their trouble, because a wrong clock or an untrusted job may have set them. */
+/**
+ * Caps the times of open circuits at the maximum for their trouble, because a wrong clock or an untrusted job may have
+ * set them.
+ */
 export function plausibleProviders(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, ProviderCircuit])[];
   const isPlausible = (provider: ProviderCircuit): boolean =>
@@ -213,7 +227,10 @@ function circuitAfter(before: ProviderCircuit, call: ProviderCall, now: number):
   return hasAnswered(call) && hasTrouble ? { kind: 'closed', failures: 0 } : before;
 }
 
-/** Returns true if the provider certainly answered. A call that was cut off, or whose CLI crashed, may not have reached it. */
+/**
+ * Returns true if the provider certainly answered. A call that was cut off, or whose CLI crashed, may not have reached
+ * it.
+ */
 function hasAnswered({ analysis: { agentError }, end, progress }: ProviderCall): boolean {
   if (progress) return true;
   return end.kind === 'exited' && (agentError === null ? end.code === 0 : REQUEST_ERRORS.includes(agentError.kind));

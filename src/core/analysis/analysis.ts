@@ -19,7 +19,10 @@ const limitSchema = z.object({
   resumeAt: z.iso.datetime().nullable(),
 });
 
-/** The analysis in a journal, which is also the output of `ralph analyze --json`. A change that breaks readers needs a new major version. */
+/**
+ * The analysis in a journal, which is also the output of `ralph analyze --json`. A change that breaks readers needs a
+ * new major version.
+ */
 export const analysisSchema = z.object({
   format: z
     .enum(['json', 'json-array', 'jsonl', 'text'])
@@ -153,7 +156,9 @@ export function findErrors(prose: string): readonly FingerprintedError[] {
   return [...found.values()];
 }
 
-/** Patterns for the beginning of an error. Each matches a report of a program, not a word of a sentence or a field name. */
+/**
+ * Patterns for the beginning of an error. Each matches a report of a program, not a word of a sentence or a field name.
+ */
 const FORMS: readonly RegExp[] = [
   // Matches `Error: …`, `TypeError [ERR_X]: …`, `java.io.IOException: …`, `FATAL: …`, also after a few words of prose.
   /(?:^|[\s("'[*])((?:(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)|(?:API )?Error|Exception|ERROR|FATAL|Fatal error|PANIC)(?:\s?\[[A-Z][A-Z0-9_]{1,60}\]|\s?\[?[A-Z_]{0,20}\d{1,6}\]?)?:\s.*)/,
@@ -208,7 +213,10 @@ function errorIn(markdown: string): string | null {
   return null;
 }
 
-/** Returns a key that is equal for repetitions of an error: times, addresses, paths, hex and numbers are removed. The key is a hash, so that no text of the agent gets into the state. */
+/**
+ * Returns a key that is equal for repetitions of an error: times, addresses, paths, hex and numbers are removed. The
+ * key is a hash, so that no text of the agent gets into the state.
+ */
 export function fingerprintOf(text: string): string {
   let essence = text.slice(0, MAX_LINE_CHARS).toLowerCase();
   for (const [pattern, stand] of PLACEHOLDERS) essence = essence.replace(pattern, stand);

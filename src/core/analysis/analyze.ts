@@ -53,7 +53,10 @@ const COMPLETION: readonly RegExp[] = [
   /^(?:everything|the (?:whole )?project) is (?:now |already )?up to date(?=\W*$)/,
 ];
 
-/** Matches a message that is only a word such as `Done`, at which the first Ralphs stopped. As the beginning of a report, such a word says nothing about the project. */
+/**
+ * Matches a message that is only a word such as `Done`, at which the first Ralphs stopped. As the beginning of a
+ * report, such a word says nothing about the project.
+ */
 const LONE_DONE =
   /^[^\p{L}\p{N}?]*(?:all |(?:the |my )?(?:work|task|job)(?: is|'s)?(?: now)? )?(?:done|complete|completed|finished)[^\p{L}\p{N}?]*$/u;
 
@@ -115,7 +118,10 @@ const HEDGE = new RegExp(
   ].join('|')})\b`,
 );
 
-/** Matches negators of the languages in which issues are often written; those of languages without blanks between words match anywhere. */
+/**
+ * Matches negators of the languages in which issues are often written; those of languages without blanks between words
+ * match anywhere.
+ */
 const NEGATION =
   /(?<![\p{L}\p{N}_])(?:not|no|none|never|neither|nor|without|cannot|hardly|barely|incomplete|unfinished|nothing|nobody|no one|isnt|arent|nicht|nichts|kein\p{L}{0,2}|nie|niemals|ohne|pas|non|ne|jamais|aucune?|sans|ninguna?|nunca|sin|tampoco|não|nem|sem|nessuna?|senza|mai|niet|geen|nooit|inte|ingen|ikke|ei|eivät|не|ни|нет|нельзя|без|ні|nie|není|nejsou|nem|nincs|nu|değil|yok|لا|لم|ليس|नहीं|không|chưa|tidak|belum|bukan|δεν|δε|μην?|όχι|χωρίς|ούτε|κανένα|τίποτα|לא|אין|אינ\p{L}{1,2}|בלי|ללא|טרם|نه|نیست|هیچ|بدون|هنوز|ن(?:می|شد|کرد|بود|دار)\p{L}{0,12})(?![\p{L}\p{N}_])|n't\b|\bn'(?:est|a|ont|sont|y)\b|[不没沒未無无非]|ไม่|มิได้|ยัง|ない|ません|않|없|못|아니/u;
 
@@ -132,7 +138,10 @@ export interface AnalyzedTranscript {
   readonly endsInFencedBlock: boolean;
 }
 
-/** Judges the claims of the final message and takes over what the agent's CLI reports. `doneTexts` are texts that by agreement say that everything is done (done-signals.ts). */
+/**
+ * Judges the claims of the final message and takes over what the agent's CLI reports. `doneTexts` are texts that by
+ * agreement say that everything is done (done-signals.ts).
+ */
 export function analyzeTranscript(transcript: Transcript, doneTexts: readonly string[]): AnalyzedTranscript {
   const { finalMessage, denials } = transcript;
   const lines = markEnds(finalMessage, MAX_HEAD_CHARS, MAX_TAIL_CHARS);
@@ -178,7 +187,10 @@ function lastWordsOf(lines: readonly MarkedLine[]): Pick<Signal, 'lastWords'> {
 
 const MAX_WORDS_CHARS = 500;
 
-/** Maximum characters read at the beginning of a message, more than any model writes; bounds the memory if something else was printed. */
+/**
+ * Maximum characters read at the beginning of a message, more than any model writes; bounds the memory if something
+ * else was printed.
+ */
 const MAX_HEAD_CHARS = 64 * 1024;
 
 const MAX_TAIL_CHARS = 192 * 1024;
@@ -196,7 +208,10 @@ const NO_SIGNAL: Omit<Signal, 'from'> = {
   unreadable: [],
 };
 
-/** Finds phrases as whole, un-negated words. `prose` is the message without code and quotes; `doneTexts` say by agreement that everything is done. When in doubt, a phrase is not counted. */
+/**
+ * Finds phrases as whole, un-negated words. `prose` is the message without code and quotes; `doneTexts` say by
+ * agreement that everything is done. When in doubt, a phrase is not counted.
+ */
 export function findPhrases(prose: string, doneTexts: readonly string[]): Phrases {
   const sentences = sentencesOf(prose);
   const isAnyStated = (patterns: readonly RegExp[], unless?: RegExp): boolean =>
@@ -282,7 +297,10 @@ function wholeWords(text: string): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`, 'u');
 }
 
-/** Returns the sentences of the message's end, in lower case. A sentence may continue in the next line, but not in the next list item. */
+/**
+ * Returns the sentences of the message's end, in lower case. A sentence may continue in the next line, but not in the
+ * next list item.
+ */
 function sentencesOf(prose: string): readonly string[] {
   return prose
     .slice(-MAX_CHARS)

@@ -26,7 +26,10 @@ const marker = z
     'must stay in the repository, and out of .git',
   );
 
-/** Additional signs that everything is done: `done`, texts found as whole words in the final message; `markers`, files that the agent creates. */
+/**
+ * Additional signs that everything is done: `done`, texts found as whole words in the final message; `markers`, files
+ * that the agent creates.
+ */
 export const doneSignalsSchema = z.strictObject(
   {
     done: z.array(doneText).max(MAX_TEXTS, `has more than ${MAX_TEXTS} entries`).default([]),

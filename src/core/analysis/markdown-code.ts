@@ -4,12 +4,17 @@ export interface MarkedLine {
   readonly within: 'prose' | 'fence' | 'quote';
 }
 
-/** Splits a text into lines and separates fenced code and block quotes from prose. Indentation does not make code; an unclosed fence runs to the end. */
+/**
+ * Splits a text into lines and separates fenced code and block quotes from prose. Indentation does not make code; an
+ * unclosed fence runs to the end.
+ */
 export function markLines(text: string): readonly MarkedLine[] {
   return text.split(LINE_END).map(createMarker());
 }
 
-/** Marks only the first `head` and the last `tail` characters of a longer text. Between them, only fences are tracked. */
+/**
+ * Marks only the first `head` and the last `tail` characters of a longer text. Between them, only fences are tracked.
+ */
 export function markEnds(text: string, head: number, tail: number): readonly MarkedLine[] {
   if (text.length <= head + tail) return markLines(text);
   const mark = createMarker();

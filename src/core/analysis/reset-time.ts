@@ -96,7 +96,10 @@ export function nextReset(text: string, now: number): string | null {
   return instant === null ? null : isoOf(instant);
 }
 
-/** Converts an epoch in seconds (in ms if it is too large for seconds) to an ISO instant; returns null if it is out of range. */
+/**
+ * Converts an epoch in seconds (in ms if it is too large for seconds) to an ISO instant; returns null if it is out of
+ * range.
+ */
 export function epochReset(epoch: number): string | null {
   return isoOf(epoch > 1e11 ? epoch : epoch * 1000);
 }
@@ -230,7 +233,10 @@ function wallClock(zone: Zone, instant: number): WallDay & { readonly asUtc: num
   return { ...day, asUtc: Date.UTC(day.year, day.month, day.day, part('hour'), part('minute'), part('second')) };
 }
 
-/** Returns the instants at which the zone's clocks show a time (given as if it were UTC): two if clocks are set back over it. A skipped time is moved on by the gap. */
+/**
+ * Returns the instants at which the zone's clocks show a time (given as if it were UTC): two if clocks are set back
+ * over it. A skipped time is moved on by the gap.
+ */
 function instantsOf(zone: Zone, wall: number): readonly number[] {
   const offsetAt = (instant: number): number => wallClock(zone, instant).asUtc - Math.floor(instant / 1000) * 1000;
   const before = wall - offsetAt(wall - DAY_MS);
@@ -239,7 +245,10 @@ function instantsOf(zone: Zone, wall: number): readonly number[] {
   return (shown.length > 0 ? shown : [before]).map((instant) => Math.round(instant / MINUTE_MS) * MINUTE_MS);
 }
 
-/** Returns the wait that the text names, in ms: `in 58 hours`, `reset after 14h32m10s`, `5 days 22 hours`, `retry-after: 30`. Returns null if it names none. */
+/**
+ * Returns the wait that the text names, in ms: `in 58 hours`, `reset after 14h32m10s`, `5 days 22 hours`, `retry-after:
+ * 30`. Returns null if it names none.
+ */
 function relativeReset(text: string): number | null {
   const field = FIELD.exec(text);
   if (field !== null) {

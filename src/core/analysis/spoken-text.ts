@@ -1,6 +1,8 @@
 import { findStatusBlock, holdsMarker } from './status-block.ts';
 
-/** Renders what an agent said for people who follow a run: its status block becomes the block's SUMMARY and QUESTION. */
+/**
+ * Renders what an agent said for people who follow a run: its status block becomes the block's SUMMARY and QUESTION.
+ */
 export function renderSpokenText(text: string): string {
   if (!holdsMarker(text)) return text;
   const lines = text.split(/\r\n?|\n/);

@@ -15,7 +15,10 @@ import {
 /** The content of a status block: a signal without its origin. */
 export type StatusBlock = Omit<Signal, 'from'>;
 
-/** The last well-formed block of a message. `endsInFencedBlock`: the message ends in a block that does not count because it is code. */
+/**
+ * The last well-formed block of a message. `endsInFencedBlock`: the message ends in a block that does not count because
+ * it is code.
+ */
 export interface FoundBlock {
   readonly block: StatusBlock | null;
   readonly endsInFencedBlock: boolean;
@@ -76,7 +79,10 @@ interface PassageLine {
   readonly mayBe: 'field' | 'more' | 'aside';
 }
 
-/** Returns the text of every block that starts in prose, up to its end marker or, without one, as far as fields or indentation reach. */
+/**
+ * Returns the text of every block that starts in prose, up to its end marker or, without one, as far as fields or
+ * indentation reach.
+ */
 function passagesIn(lines: readonly MarkedLine[]): readonly Passage[] {
   const markers = lines.flatMap(({ text, within }, at) => {
     const kind = within === 'prose' ? markerKind(text.trim()) : null;
@@ -95,7 +101,10 @@ function passagesIn(lines: readonly MarkedLine[]): readonly Passage[] {
   });
 }
 
-/** Returns the end of a block without an end marker: the first prose line, unless it continues the summary above it or is indented. */
+/**
+ * Returns the end of a block without an end marker: the first prose line, unless it continues the summary above it or
+ * is indented.
+ */
 function endOfFields(body: readonly MarkedLine[]): number {
   let above: 'summary' | 'blank-below-summary' | 'other' = 'other';
   for (const [position, { text, within }] of body.entries()) {
@@ -203,7 +212,10 @@ function parseBlock(passage: Passage): StatusBlock | null {
     unreadable,
   };
 
-  /** Parses EXIT_SIGNAL. An absent value may be inferred from STATUS; a value that is present in any form but unreadable may not. */
+  /**
+   * Parses EXIT_SIGNAL. An absent value may be inferred from STATUS; a value that is present in any form but unreadable
+   * may not.
+   */
   function parseExitSignal(): boolean | null {
     const claimed = fieldOf('EXIT_SIGNAL', trueOrFalse);
     if (claimed === false || unreadable.includes('EXIT_SIGNAL')) return claimed;
@@ -220,7 +232,10 @@ function parseBlock(passage: Passage): StatusBlock | null {
   }
 }
 
-/** Divides a block into the values of each field, the unread lines (including those that continue a summary), and the values of unknown fields. */
+/**
+ * Divides a block into the values of each field, the unread lines (including those that continue a summary), and the
+ * values of unknown fields.
+ */
 function divided(lines: readonly PassageLine[]): {
   readonly fields: ReadonlyMap<FieldName, readonly string[]>;
   readonly unread: readonly string[];
@@ -255,7 +270,10 @@ function divided(lines: readonly PassageLine[]): {
   };
 }
 
-/** Returns true if a field is prose of a summary, such as "Note: …": an unknown name counts as a field only in capitals and without deeper indentation. */
+/**
+ * Returns true if a field is prose of a summary, such as "Note: …": an unknown name counts as a field only in capitals
+ * and without deeper indentation.
+ */
 function isProse(field: Field, line: string, indent: number): boolean {
   return knownName(field) === undefined && (field.name !== field.name.toUpperCase() || indentOf(line) > indent);
 }
@@ -266,7 +284,10 @@ function folded([first = '', ...more]: readonly string[]): string {
   return [...(text.length > 0 && /^[>|][+-]?$/.test(first) ? [] : [first]), ...text].join(' ').trim();
 }
 
-/** Returns true if the fields are the protocol's own text, echoed: every value is a placeholder. A partly filled block is an answer. */
+/**
+ * Returns true if the fields are the protocol's own text, echoed: every value is a placeholder. A partly filled block
+ * is an answer.
+ */
 function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean {
   const offers = [...fields].filter(([name]) => !WORDS.includes(name));
   return (

@@ -18,7 +18,10 @@ const NAMING: readonly RegExp[] = [
   /(?:^|\/)\.git$/,
 ];
 
-/** Files that build tools, package managers and test runners look for in the folders above the one where they run; in lower case. */
+/**
+ * Files that build tools, package managers and test runners look for in the folders above the one where they run; in
+ * lower case.
+ */
 const FILES: ReadonlySet<string> = new Set(
   [
     // JavaScript

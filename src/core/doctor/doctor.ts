@@ -23,7 +23,10 @@ const REVIEWS: readonly string[] = ['pull_request_review', 'pull_request_review_
 
 const CHECKS: readonly string[] = ['workflow_run', 'check_suite', 'status'];
 
-/** The end of a warning about reviews: unlike the queue's pull request, an issue's own is not continued by a schedule if no work is left. */
+/**
+ * The end of a warning about reviews: unlike the queue's pull request, an issue's own is not continued by a schedule if
+ * no work is left.
+ */
 const ISSUE_PULL_REQUESTS_WAIT =
   "On an issue's own pull request it waits until somebody continues with the issue, such as by `/ralph run` there.";
 

@@ -177,7 +177,10 @@ function verify(examined: ExaminedStep, { verify: tried }: Facts): Finding {
   return verifyFinding(verifyOfStep(examined), tried);
 }
 
-/** Returns the finding about the verify commands on the base; `commands` is null if the workflow sets them by an expression. */
+/**
+ * Returns the finding about the verify commands on the base; `commands` is null if the workflow sets them by an
+ * expression.
+ */
 export function verifyFinding(commands: readonly string[] | null, tried: BaseTrial): Finding {
   if (commands === null)
     return uncheckedFinding('verify', '`verify` is an expression, and could not be tried.', checkedByRun);

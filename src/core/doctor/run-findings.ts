@@ -62,8 +62,8 @@ const OWN: readonly Finding['check'][] = [
 ];
 
 /**
- * Returns the findings of a run: those about files and repository as in `diagnoseRepository`, the rest from its own token,
- * machine and event.
+ * Returns the findings of a run: those about files and repository as in `diagnoseRepository`, the rest from its own
+ * token, machine and event.
  */
 export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: ActionRules): readonly Finding[] {
   const { run, files } = facts;

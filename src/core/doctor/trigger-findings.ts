@@ -40,7 +40,10 @@ export function triggerFindings({ workflow, step, rules }: ExaminedStep): readon
 
 const removeTrigger = createRemedy('Remove it from `on:`: such runs fail.', {});
 
-/** Returns the findings about the job's `if`: events that it lets through without a filter, or with one for another label. */
+/**
+ * Returns the findings about the job's `if`: events that it lets through without a filter, or with one for another
+ * label.
+ */
 export function eventFilterFindings(examined: ExaminedStep): readonly Finding[] {
   const { workflow, step } = examined;
   const has = (event: string): boolean => workflow.triggers.some((trigger) => trigger.event === event);

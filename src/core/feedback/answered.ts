@@ -19,7 +19,10 @@ import { isUnproven, provenAnswers } from './unproven.ts';
 
 // Ralph's own answers are a closed set of sentence parts in which `backticks` mark code.
 
-/** An answer that Ralph gives without calling an agent. `made`: a commit was made; `found`: nothing was left to do; `refused`: the change must not be made. */
+/**
+ * An answer that Ralph gives without calling an agent. `made`: a commit was made; `found`: nothing was left to do;
+ * `refused`: the change must not be made.
+ */
 export interface OwnAnswer {
   readonly result: 'made' | 'found' | 'refused';
   readonly words: string;
@@ -63,7 +66,10 @@ export function recordAnswer(
   return made === null ? state : { ...state, feedback: recordWorkCommit(state.feedback, id, made) };
 }
 
-/** Returns the kind and commit of one of Ralph's own answers. `made` is this run's commit for the task; `earlier` is an unanswered commit of earlier runs. */
+/**
+ * Returns the kind and commit of one of Ralph's own answers. `made` is this run's commit for the task; `earlier` is an
+ * unanswered commit of earlier runs.
+ */
 export function kindAndCommitOf(
   { result }: OwnAnswer,
   { made, earlier }: { readonly made: string | null; readonly earlier: string | null },
@@ -103,7 +109,10 @@ function hasRun({ passed, failed, running }: NonNullable<FeedbackRound['checks']
   return passed + failed + running > 0;
 }
 
-/** Facts about a loop in another job that the job itself cannot forge. `made` is the newest commit of each task; no answer can be later than `endedAt`. */
+/**
+ * Facts about a loop in another job that the job itself cannot forge. `made` is the newest commit of each task; no
+ * answer can be later than `endedAt`.
+ */
 interface LoopElsewhere {
   readonly before: FeedbackMemory;
   readonly tasks: readonly Task[];
@@ -112,7 +121,9 @@ interface LoopElsewhere {
   readonly endedAt: number;
 }
 
-/** Merges what a loop in another job sent into the gate's memory: only its answers to the tasks that it was given count. */
+/**
+ * Merges what a loop in another job sent into the gate's memory: only its answers to the tasks that it was given count.
+ */
 export function mergeReceivedFeedback(
   received: Feedback,
   { before, tasks, made, baseBranch, endedAt }: LoopElsewhere,
@@ -141,14 +152,20 @@ export function mergeReceivedFeedback(
   return countBotRounds(next, begun);
 }
 
-/** Records a commit on an item that got no new answer. An answer whose change failed verification does not describe a later commit. */
+/**
+ * Records a commit on an item that got no new answer. An answer whose change failed verification does not describe a
+ * later commit.
+ */
 function withWorkCommit(item: FeedbackItem, made: string | null): FeedbackItem {
   if (made === null) return item;
   if (item.answer === null) return { ...item, workedIn: made };
   return { ...item, answer: { ...item.answer, commit: made, words: null, isOurs: false } };
 }
 
-/** Derives the kind of an answer from its commits. The words count as the agent's unless they are one of Ralph's own answers and agree with the commits. */
+/**
+ * Derives the kind of an answer from its commits. The words count as the agent's unless they are one of Ralph's own
+ * answers and agree with the commits.
+ */
 function provenKindAndCommit(
   { kind }: Answer,
   own: OwnAnswer | null,
@@ -170,7 +187,10 @@ export function answerForMerged(baseBranch: string): OwnAnswer {
   return { result: 'found', words: `The branch already has the newest commit of ${inlineCode(baseBranch)}` };
 }
 
-/** Returns Ralph's own answer with exactly these words among those possible for the task; null if the words are not Ralph's, whatever `isOurs` claims. */
+/**
+ * Returns Ralph's own answer with exactly these words among those possible for the task; null if the words are not
+ * Ralph's, whatever `isOurs` claims.
+ */
 function ownAnswerIn(words: string | null, { source }: Pick<Task, 'source'>, baseBranch: string): OwnAnswer | null {
   const on = source.kind === 'feedback' ? source.on : null;
   const possible = on === null ? [] : ownAnswers(on, baseBranch);

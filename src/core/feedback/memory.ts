@@ -6,7 +6,10 @@ import { capText, oneLine } from '../text/phrase.ts';
 import { lockFilesSchema } from './conflict/lock-tools.ts';
 import { type CheckNow, holdSchema } from './pull-request-now.ts';
 
-/** Maximum number of API requests that feedback adds to those of an idle run: ten, minus the one that finds where the branch begins. */
+/**
+ * Maximum number of API requests that feedback adds to those of an idle run: ten, minus the one that finds where the
+ * branch begins.
+ */
 const MAX_REQUESTS = 9;
 
 /** Maximum number of checks read in one run; each has a log of its own. */
@@ -99,7 +102,10 @@ export const feedbackSchema = z.object({
   rounds: z.array(roundSchema).max(MAX_ROUNDS),
   /** The first head on which expected checks did not start, which is reported once; null if they start. */
   unstarted: objectId.nullable(),
-  /** The decisions of people about a head that Ralph's commits have replaced since; null if there are none. Earlier states of version 7 lack it. */
+  /**
+   * The decisions of people about a head that Ralph's commits have replaced since; null if there are none. Earlier
+   * states of version 7 lack it.
+   */
   overtaken: holdSchema
     // `wasApproved` stays when the approvers were asked again; if it is absent, an earlier version did not keep it.
     .extend({ at: instantSchema, wasApproved: z.boolean().optional() })
@@ -113,7 +119,10 @@ export type Feedback = Immutable<z.infer<typeof feedbackSchema>>;
 /** The feedback on a new pull request. */
 export const noFeedback: Feedback = { personHead: null, items: {}, rounds: [], unstarted: null, overtaken: null };
 
-/** Returns at most `most` items, newest last. Items whose answer is posted in their thread are dropped first, open ones last. A posted answer to a review is kept longer, because only the memory records it. */
+/**
+ * Returns at most `most` items, newest last. Items whose answer is posted in their thread are dropped first, open ones
+ * last. A posted answer to a review is kept longer, because only the memory records it.
+ */
 export function newestItems(items: Feedback['items'], most: number): Feedback['items'] {
   const entries = Object.entries(items);
   let surplus = entries.length - most;
@@ -181,7 +190,10 @@ function isPosted({ answer }: FeedbackItem): boolean {
   return answer?.posted === true;
 }
 
-/** Returns the items whose answer is missing in their thread or review. A later run posts it even if it has nothing else to do. */
+/**
+ * Returns the items whose answer is missing in their thread or review. A later run posts it even if it has nothing else
+ * to do.
+ */
 function unpostedIn({ items }: Pick<Feedback, 'items'>): readonly TaskId[] {
   return Object.entries(items).flatMap(([id, item]) => (isAnsweredInThread(item) && isUnposted(item) ? [id] : []));
 }
@@ -191,18 +203,27 @@ export function isUnposted({ answer }: Pick<FeedbackItem, 'answer'>): boolean {
   return answer !== null && !answer.posted;
 }
 
-/** Returns true if an item is answered in its own thread or review. Checks and conflicts are answered in the description of the pull request. */
+/**
+ * Returns true if an item is answered in its own thread or review. Checks and conflicts are answered in the description
+ * of the pull request.
+ */
 function isAnsweredInThread({ kind }: FeedbackItem): boolean {
   return kind === 'thread' || kind === 'review';
 }
 
-/** True if a run without a call has something to post: an answer that an earlier run could not post, or a change of `unstarted`. */
+/**
+ * True if a run without a call has something to post: an answer that an earlier run could not post, or a change of
+ * `unstarted`.
+ */
 export function hasAnswersToPost(now: Feedback, before: Feedback): boolean {
   const isSaid = (now.unstarted === null) === (before.unstarted === null);
   return unpostedIn(now).length > 0 || !isSaid;
 }
 
-/** Selects the failed checks whose details a run reads, from `inTurn`: as many as fit beside the API requests before them, but always the first. */
+/**
+ * Selects the failed checks whose details a run reads, from `inTurn`: as many as fit beside the API requests before
+ * them, but always the first.
+ */
 export function checksToRead(inTurn: readonly CheckNow[], requestsBefore: number): readonly CheckNow[] {
   const read: CheckNow[] = [];
   let requests = requestsBefore;
@@ -215,7 +236,10 @@ export function checksToRead(inTurn: readonly CheckNow[], requestsBefore: number
   return read;
 }
 
-/** Returns the number of API requests for a check: annotations, job and log location for GitHub Actions; only annotations for other apps; none for a commit status. */
+/**
+ * Returns the number of API requests for a check: annotations, job and log location for GitHub Actions; only
+ * annotations for other apps; none for a commit status.
+ */
 function requestsFor({ of, id, app }: CheckNow): number {
   if (of !== 'check-run' || id === null) return 0;
   return app === 'github-actions' ? 3 : 1;

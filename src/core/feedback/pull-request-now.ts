@@ -12,7 +12,10 @@ export interface ReviewState {
   readonly isDraft: boolean;
   /** GitHub's verdict by the rules of the base branch; null if no rule asks for a review. */
   readonly decision: 'approved' | 'changes-requested' | 'review-required' | null;
-  /** Logins of people with write permission whose newest opinion is an approval; `changesRequestedBy` lists those who request changes. */
+  /**
+   * Logins of people with write permission whose newest opinion is an approval; `changesRequestedBy` lists those who
+   * request changes.
+   */
   readonly approvedBy: readonly string[];
   readonly changesRequestedBy: readonly string[];
   readonly autoMerge: boolean;
@@ -36,7 +39,10 @@ export interface Author {
   readonly kind: 'user' | 'bot';
 }
 
-/** The current state of an open pull request with the words of people and CI, which are raw text of strangers. Instants in ms. */
+/**
+ * The current state of an open pull request with the words of people and CI, which are raw text of strangers. Instants
+ * in ms.
+ */
 export interface PullRequestNow extends ReviewState {
   readonly number: number;
   readonly url: string;
@@ -60,7 +66,9 @@ export interface WaitingPullRequest {
   readonly head: ObjectId;
   readonly base: ObjectId;
   readonly mergeable: PullRequestNow['mergeable'];
-  /** Combined result of the head's checks; `unknown`: they still run, there are none, or the token may not read them. */
+  /**
+   * Combined result of the head's checks; `unknown`: they still run, there are none, or the token may not read them.
+   */
   readonly checks: 'passed' | 'failed' | 'unknown';
   readonly baseBranch: string;
   readonly isDraft: boolean;
@@ -91,7 +99,10 @@ export interface ThreadNow {
   readonly side: 'left' | 'right';
   /** Side of the first line of several: a comment may begin at a removed line and end at an added one. */
   readonly startSide: ThreadNow['side'] | null;
-  /** The first comment and the newest 50, oldest first. Hidden ones are left out, except for the first, whose text is then empty. */
+  /**
+   * The first comment and the newest 50, oldest first. Hidden ones are left out, except for the first, whose text is
+   * then empty.
+   */
   readonly comments: readonly ThreadComment[];
 }
 
@@ -119,12 +130,18 @@ export interface ReviewNow {
   readonly at: number | null;
 }
 
-/** The checks of a pull request. `why` is a sentence with what the token lacks or GitHub's words; `isTemporary`: GitHub's servers failed, so a later run may read them. */
+/**
+ * The checks of a pull request. `why` is a sentence with what the token lacks or GitHub's words; `isTemporary`:
+ * GitHub's servers failed, so a later run may read them.
+ */
 export type ChecksNow =
   | { readonly kind: 'known'; readonly head: readonly CheckNow[]; readonly base: readonly CheckNow[] }
   | { readonly kind: 'unreadable'; readonly why: string; readonly isTemporary?: boolean };
 
-/** A check run, a commit status, or a workflow run without jobs (it waits for approval, or its file is invalid). For a head, every run is listed, oldest first. */
+/**
+ * A check run, a commit status, or a workflow run without jobs (it waits for approval, or its file is invalid). For a
+ * head, every run is listed, oldest first.
+ */
 export interface CheckNow {
   readonly of: 'check-run' | 'status' | 'workflow';
   /** REST id of the check run, which for GitHub Actions is the job's id; null if it is not a check run. */
@@ -134,7 +151,10 @@ export interface CheckNow {
   readonly app: string | null;
   /** The workflow for GitHub Actions; null for other apps and statuses. */
   readonly workflow: WorkflowOfCheck | null;
-  /** `waiting`: it waits for a person's approval or is not reported yet. `skipped`: it was skipped, cancelled or given up, so it says nothing about the change. */
+  /**
+   * `waiting`: it waits for a person's approval or is not reported yet. `skipped`: it was skipped, cancelled or given
+   * up, so it says nothing about the change.
+   */
   readonly result: 'passed' | 'failed' | 'running' | 'waiting' | 'skipped';
   /** GitHub's own value, such as `timed_out`. */
   readonly conclusion: string;
@@ -175,7 +195,10 @@ export interface Annotation {
   readonly message: string;
 }
 
-/** Returns why no commit may be pushed to a pull request; null if commits may be pushed. An approved draft without auto-merge is not held, because it is reviewed again before it is merged. */
+/**
+ * Returns why no commit may be pushed to a pull request; null if commits may be pushed. An approved draft without
+ * auto-merge is not held, because it is reviewed again before it is merged.
+ */
 export function holdOf(standing: ReviewState): Hold | null {
   const { isDraft, autoMerge, isQueued, approvedBy } = standing;
   const isApproved = !isDraft && isApprovedNow(standing);
@@ -183,7 +206,10 @@ export function holdOf(standing: ReviewState): Hold | null {
   return { approvedBy: isApprovedNow(standing) ? approvedBy.slice(0, MAX_APPROVERS) : [], autoMerge, queued: isQueued };
 }
 
-/** Returns true if the head is approved. One of two required approvals counts as well, because it was given for exactly this head. */
+/**
+ * Returns true if the head is approved. One of two required approvals counts as well, because it was given for exactly
+ * this head.
+ */
 function isApprovedNow({ decision, approvedBy, changesRequestedBy }: ReviewState): boolean {
   if (decision === 'approved') return true;
   return decision !== 'changes-requested' && approvedBy.length > 0 && changesRequestedBy.length === 0;

@@ -45,7 +45,10 @@ interface AskedSubject {
 /** The current requests of people and CI, as the pull request shows them. */
 export interface CurrentSubjects {
   readonly subjects: readonly AskedSubject[];
-  /** True if a subject that is missing in `subjects` may still need an answer, for example because its check is still running. */
+  /**
+   * True if a subject that is missing in `subjects` may still need an answer, for example because its check is still
+   * running.
+   */
   readonly isUndecided: (id: TaskId, kind: Kind) => boolean;
   /** The head if a person pushed it; null if Ralph pushed it. */
   readonly personHead: string | null;
@@ -53,7 +56,10 @@ export interface CurrentSubjects {
   readonly maxRounds: number;
 }
 
-/** The memory with the current requests: `open` are the subjects without a final answer; `spent` are those of them that a person must decide. */
+/**
+ * The memory with the current requests: `open` are the subjects without a final answer; `spent` are those of them that
+ * a person must decide.
+ */
 export interface MergedSubjects extends FeedbackMemory {
   readonly open: readonly TaskId[];
   readonly spent: readonly TaskId[];
@@ -66,7 +72,10 @@ export function subjectOfTask({ id, title, source }: Task): AskedSubject | null 
   return { id, kind: on.kind, title, url, asked: requestIdOf(on), ...(isByBot(on) ? { isByBot: true } : {}) };
 }
 
-/** Merges the current requests into the memory. A repeated request reopens its subject; a subject without a request and without an answer is forgotten. */
+/**
+ * Merges the current requests into the memory. A repeated request reopens its subject; a subject without a request and
+ * without an answer is forgotten.
+ */
 export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: CurrentSubjects): MergedSubjects {
   const isPushed = current.personHead !== null && current.personHead !== feedback.personHead;
   const subjects = new Map(current.subjects.slice(0, MAX_ITEMS).map((subject) => [subject.id, subject]));
@@ -112,7 +121,10 @@ export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: Curr
   return { feedback: memory, tasks: Object.fromEntries(progress), open, spent };
 }
 
-/** Counts a round when work on a subject begins: its first iteration, or an applied suggestion. `before` is the progress of its task until then. */
+/**
+ * Counts a round when work on a subject begins: its first iteration, or an applied suggestion. `before` is the progress
+ * of its task until then.
+ */
 export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress): Feedback {
   if (isRoundBegun(before)) return feedback;
   const begun = changeItem(feedback, id, (item) => ({ ...item, rounds: item.rounds + 1 }));
@@ -151,7 +163,10 @@ export function recordWorkCommit(feedback: Feedback, id: TaskId, commit: string)
   return changeItem(feedback, id, (item) => ({ ...item, workedIn: commit }));
 }
 
-/** Returns the newest commit of work on a subject whose answer is not posted: the work is unfinished, or its verification failed. Null if there is no such commit. */
+/**
+ * Returns the newest commit of work on a subject whose answer is not posted: the work is unfinished, or its
+ * verification failed. Null if there is no such commit.
+ */
 export function unpostedCommit({ items }: Pick<Feedback, 'items'>, id: TaskId): string | null {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
   if (item?.workedIn !== undefined) return item.workedIn;
@@ -176,7 +191,10 @@ export function addRound(feedback: Feedback, round: FeedbackRound): Feedback {
   return { ...feedback, rounds: [...feedback.rounds, round].slice(-MAX_ROUNDS) };
 }
 
-/** Resets the rounds of a subject that a person retries, and reopens it if it is a check, a conflict, or a review that was left to a person. A thread is reopened by a new comment in it. */
+/**
+ * Resets the rounds of a subject that a person retries, and reopens it if it is a check, a conflict, or a review that
+ * was left to a person. A thread is reopened by a new comment in it.
+ */
 export function resetRounds(feedback: Feedback, id: TaskId): Feedback {
   const known = Object.hasOwn(feedback.items, id) ? feedback.items[id] : undefined;
   // An unknown subject is a bot's that is out of rounds: a run without a call does not store it.
@@ -193,7 +211,10 @@ export function forgetFeedback({ tasks }: FeedbackMemory): FeedbackMemory {
   return { feedback: noFeedback, tasks: Object.fromEntries(Object.entries(tasks).filter(([id]) => !isFeedback(id))) };
 }
 
-/** Returns true if a round has begun. A suggestion that was applied and failed verification has begun one without a call. */
+/**
+ * Returns true if a round has begun. A suggestion that was applied and failed verification has begun one without a
+ * call.
+ */
 function isRoundBegun({ attempts, state }: TaskProgress): boolean {
   return attempts > 0 || state === 'in-progress';
 }
@@ -202,7 +223,9 @@ function progressIn(tasks: ProgressById, id: TaskId): TaskProgress | null {
   return Object.hasOwn(tasks, id) ? (tasks[id] ?? null) : null;
 }
 
-/** Returns true if an item without a current request can be dropped: Ralph did not answer it, or left it to a person. */
+/**
+ * Returns true if an item without a current request can be dropped: Ralph did not answer it, or left it to a person.
+ */
 function isOver({ answer }: FeedbackItem): boolean {
   return answer === null || answer.kind === 'given-up';
 }
@@ -247,7 +270,10 @@ function earlierAnswersOf({ tried = [], answer }: FeedbackItem): NonNullable<Fee
   return [...tried, { commit: answer.commit, words }].slice(-MAX_TRIED);
 }
 
-/** Returns true if a request starts its task from the beginning. A check that still fails on a newer commit while its task is open is the same request. */
+/**
+ * Returns true if a request starts its task from the beginning. A check that still fails on a newer commit while its
+ * task is open is the same request.
+ */
 function isNewRequest({ kind, asked }: AskedSubject, before: FeedbackItem | undefined, then: TaskProgress): boolean {
   // The task was finished, but its run was lost before it could answer.
   if (before === undefined || (before.answer === null && isFinished(then))) return true;

@@ -1,6 +1,9 @@
 import type { ObjectId } from '../evidence.ts';
 
-/** The subject of a feedback task: a review thread, a review as a whole, a failed check, or a conflict with the base branch. */
+/**
+ * The subject of a feedback task: a review thread, a review as a whole, a failed check, or a conflict with the base
+ * branch.
+ */
 export type Subject = ThreadSubject | ReviewSubject | CheckSubject | ConflictSubject;
 
 export interface ThreadSubject {
@@ -17,7 +20,10 @@ export interface ThreadSubject {
   readonly suggestion: Suggestion | null;
 }
 
-/** Lines of a file to replace, 1-based and inclusive. `old` is what the reviewer saw there, `lines` what the reviewer wants. */
+/**
+ * Lines of a file to replace, 1-based and inclusive. `old` is what the reviewer saw there, `lines` what the reviewer
+ * wants.
+ */
 export interface Suggestion {
   readonly from: number;
   readonly to: number;

@@ -4,7 +4,10 @@ import type { Feedback, FeedbackItem } from './memory.ts';
 
 type Progress = Pick<TaskProgress, 'state'>;
 
-/** True if an answer claims a change although the task is open again: its verification has not passed, and the answer is not posted. */
+/**
+ * True if an answer claims a change although the task is open again: its verification has not passed, and the answer is
+ * not posted.
+ */
 export function isUnproven({ answer }: Pick<FeedbackItem, 'answer'>, progress: Progress | null): boolean {
   const isOpen = progress !== null && !isFinished(progress);
   return answer !== null && answer.kind === 'changed' && !answer.posted && isOpen;

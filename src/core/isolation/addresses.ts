@@ -9,7 +9,10 @@ export function parseAddress(text: string): string | null {
   return bytes.length === 4 ? bytes.join('.') : groupsOf(bytes).join(':');
 }
 
-/** True if an address is not public, such as this machine, its network or a cloud's metadata service. Unreadable text counts as not public. */
+/**
+ * True if an address is not public, such as this machine, its network or a cloud's metadata service. Unreadable text
+ * counts as not public.
+ */
 export function isForbiddenAddress(text: string): boolean {
   const bytes = addressBytesOf(text);
   if (bytes === null) return true;
@@ -48,7 +51,10 @@ const FORBIDDEN_V6 = [
 
 /** IPv4 addresses written as IPv6 ones. */
 const MAPPED = network('::ffff:0:0/96');
-/** IPv6 ranges whose last four bytes are an IPv4 address. A network without IPv4 answers with NAT64 addresses for every host. */
+/**
+ * IPv6 ranges whose last four bytes are an IPv4 address. A network without IPv4 answers with NAT64 addresses for every
+ * host.
+ */
 const CARRIERS = [MAPPED, network('64:ff9b::/96')];
 
 function network(text: string): Network {

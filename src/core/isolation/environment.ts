@@ -15,7 +15,10 @@ const FOLDERS =
   /^(CARGO_HOME|RUSTUP_HOME|GOPATH|GOROOT|NVM_DIR|JAVA_HOME|PYTHONPATH|pythonLocation|DOTNET_ROOT|ANDROID_HOME|RUNNER_TOOL_CACHE)$/;
 const LOOPBACK = '127.0.0.1,localhost,::1';
 
-/** Returns the environment of a program in the sandbox: without variables that lead to folders of another user, and with the proxy as the way out. */
+/**
+ * Returns the environment of a program in the sandbox: without variables that lead to folders of another user, and with
+ * the proxy as the way out.
+ */
 export function agentSandboxEnvironment(
   given: Readonly<Record<string, string>>,
   { home, proxyPort, isVisible }: SandboxSurroundings,

@@ -48,7 +48,10 @@ export type HostsAsked =
       readonly localPorts: readonly number[];
     };
 
-/** The rules of the proxy. `never` lists hosts of the model, such as `MODEL_HOSTS`, which only the broker may reach, whatever is allowed. */
+/**
+ * The rules of the proxy. `never` lists hosts of the model, such as `MODEL_HOSTS`, which only the broker may reach,
+ * whatever is allowed.
+ */
 export interface EgressRules {
   readonly allowed: AllowedHosts;
   readonly never: readonly string[];
@@ -153,7 +156,10 @@ export function isPublicHost(host: string): boolean {
 /** Suffixes that no public server has. A proxy on the way might resolve them in its own network. */
 const PRIVATE_NAMES = ['localhost', 'local', 'internal', 'home.arpa', 'localdomain', 'lan'];
 
-/** Parses `host:port`, with an IPv6 address in brackets. `port` is the default; null makes a port required. Returns null if the text is unreadable. */
+/**
+ * Parses `host:port`, with an IPv6 address in brackets. `port` is the default; null makes a port required. Returns null
+ * if the text is unreadable.
+ */
 export function parseTarget(text: string, port: number | null): HostAndPort | null {
   const [, inBrackets, plain = '', digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const host = parseHost(inBrackets ?? plain);
@@ -173,7 +179,10 @@ export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** Normalizes a host: lower case, no final dot, one notation per address. Returns null if the text is neither a name nor an address. */
+/**
+ * Normalizes a host: lower case, no final dot, one notation per address. Returns null if the text is neither a name nor
+ * an address.
+ */
 function parseHost(text: string): string | null {
   const host = text.toLowerCase().replace(/\.$/, '');
   const address = parseAddress(host);
@@ -191,7 +200,10 @@ function matches(rule: string, host: string): boolean {
   return rule.startsWith('*.') ? host.endsWith(rule.slice(1)) : rule === host;
 }
 
-/** Returns true if an entry of `never` matches a host: `*` matches part of one label, and a leading `*.` matches every name below. */
+/**
+ * Returns true if an entry of `never` matches a host: `*` matches part of one label, and a leading `*.` matches every
+ * name below.
+ */
 function isNamedBy(text: string, host: string): boolean {
   const name = parseHost(text) ?? text.toLowerCase();
   if (name.startsWith('*.')) return host.endsWith(name.slice(1));
@@ -251,7 +263,10 @@ function suggestion(item: string): string {
   return isPort ? ' such as api.example.com or *.example.com:8443' : ': its port must be a number from 1 to 65535';
 }
 
-/** Returns the hosts of the providers that these agents can use, in the form of `EgressRules.never`. A user's own command reaches its model directly. */
+/**
+ * Returns the hosts of the providers that these agents can use, in the form of `EgressRules.never`. A user's own
+ * command reaches its model directly.
+ */
 export function modelHostsOf(agents: readonly AgentName[]): readonly string[] {
   return [...new Set(agents.flatMap((agent) => HOSTS[agent]))];
 }
@@ -287,7 +302,10 @@ const NOT_FORWARDED = new Set([
   'upgrade',
 ]);
 
-/** Parses `http://host/path`. Returns null for unreadable text, another protocol or a user name. A URL parser is avoided because it tolerates and changes too much. */
+/**
+ * Parses `http://host/path`. Returns null for unreadable text, another protocol or a user name. A URL parser is avoided
+ * because it tolerates and changes too much.
+ */
 export function parsePageRequest(url: string): PageRequest | null {
   const [, authority = '', path = ''] = /^http:\/\/([^/?#@\\]+)([/?][\x21\x22\x24-\x7e]*)?$/i.exec(url) ?? [];
   const target = parseTarget(authority, HTTP_PORT);

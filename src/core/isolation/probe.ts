@@ -19,9 +19,15 @@ export const isolationFacts = z.strictObject({
   level: z.enum(isolationLevels),
   /** The reason why the level is not stronger, as a sentence; null if it is the requested or the strongest one. */
   why: z.string().max(500).nullable(),
-  /** Number of attempts that the probe made from the agent's place, and names of the failed ones; null if the probe did not run. */
+  /**
+   * Number of attempts that the probe made from the agent's place, and names of the failed ones; null if the probe did
+   * not run.
+   */
   probe: z.strictObject({ checks: count, failed: z.array(name).max(MAX_CHECKS) }).nullable(),
-  /** `limited`: only broker and proxy can be reached; `any`: the user opened the network; `open`: nothing on this machine can limit it. */
+  /**
+   * `limited`: only broker and proxy can be reached; `any`: the user opened the network; `open`: nothing on this
+   * machine can limit it.
+   */
   network: z.enum(['limited', 'any', 'open']),
   /** Number of hosts that the proxy allows, plus reachable services of this machine. */
   allowedHosts: count,
@@ -105,7 +111,10 @@ const probeAnswer = z.partialRecord(z.enum(attemptNames), z.enum(attemptResults)
 /** The results of the probe; a missing attempt is not proven. */
 export type ProbeResults = Readonly<z.infer<typeof probeAnswer>>;
 
-/** Parses the answer of a process of the agent's user; returns null if it is not a probe answer, so that nothing is proven. */
+/**
+ * Parses the answer of a process of the agent's user; returns null if it is not a probe answer, so that nothing is
+ * proven.
+ */
 export function parseProbeAnswer(text: string): ProbeResults | null {
   const parsed = probeAnswer.safeParse(tryJson(text));
   return parsed.success ? parsed.data : null;
@@ -157,7 +166,10 @@ function isDemanded(
   }
 }
 
-/** Sorts failed attempts by meaning: the agent `can` do what it should not, `cannot` do what it needs, or `unknown` to this version. */
+/**
+ * Sorts failed attempts by meaning: the agent `can` do what it should not, `cannot` do what it needs, or `unknown` to
+ * this version.
+ */
 export function meaningOf(failed: readonly string[]): {
   readonly can: readonly string[];
   readonly cannot: readonly string[];

@@ -126,7 +126,10 @@ const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
   'rubygems.org': ['index.rubygems.org'],
 };
 
-/** Returns the public hosts of one package manager's registries. Its answer and its environment variables are hostile text. */
+/**
+ * Returns the public hosts of one package manager's registries. Its answer and its environment variables are hostile
+ * text.
+ */
 export function registriesOf(
   manager: PackageManager,
   { isThere, answer }: Found,

@@ -55,7 +55,10 @@ const parts = {
   folder: path.regex(/\/ralph-(?:sandbox|room)-[A-Za-z0-9]{8}$/),
   /** Name of the user's entry in the machine's list of users; empty if there is no entry. */
   userName: z.string().regex(/^(ralph-\d+)?$/),
-  /** Paths that belong, or may belong, to the sandbox's user, with their former owner, which on some runners is another user. `all`: everything inside had the same owner. */
+  /**
+   * Paths that belong, or may belong, to the sandbox's user, with their former owner, which on some runners is another
+   * user. `all`: everything inside had the same owner.
+   */
   given: z.array(z.strictObject({ path, uid: id, gid: id, all: z.literal(true).optional() })).max(20),
   /** Folders of the runner that were open to others, with their former permissions. */
   closed: z.array(z.strictObject({ path, mode: z.number().int().min(0).max(0o7777) })).max(10),
@@ -64,7 +67,9 @@ const parts = {
 const current = z.strictObject({
   version: z.literal(2),
   ...parts,
-  /** The sandbox's user id, which a reservation keeps from other sandboxes; null if none was taken or it is not known. */
+  /**
+   * The sandbox's user id, which a reservation keeps from other sandboxes; null if none was taken or it is not known.
+   */
   uid: sandboxUid.nullable(),
   /** Folders that were closed to the sandbox's user; `isPlain`: the folder had no access list before. */
   opened: z.array(z.strictObject({ path, isPlain: z.boolean() })).max(100),

@@ -35,7 +35,10 @@ export function changeFactTexts(facts: IsolationFacts, change: (text: string) =>
   };
 }
 
-/** Returns the facts of a record that somebody else may have written, without its sentences and with well-formed names only; null if the record holds no facts. */
+/**
+ * Returns the facts of a record that somebody else may have written, without its sentences and with well-formed names
+ * only; null if the record holds no facts.
+ */
 export function recordedFacts(recorded: unknown): IsolationFacts | null {
   const parsed = isolationFacts.safeParse(recorded);
   if (!parsed.success) return null;

@@ -25,7 +25,10 @@ export interface ViewPlan {
 
 /** Links and mounts, in the order in which they are made below the folder that becomes the sandbox's `/`. */
 export interface View {
-  /** Folders of the machine. The fstab mounts each from the folder of its index in the stage, where no mount is writable. */
+  /**
+   * Folders of the machine. The fstab mounts each from the folder of its index in the stage, where no mount is
+   * writable.
+   */
   readonly staged: readonly string[];
   readonly links: readonly { readonly path: string; readonly target: string }[];
   /** Content of a file in the format of fstab(5). */
@@ -52,10 +55,15 @@ export const HIDDEN_FOLDERS: readonly string[] = [
   '/var/backups',
 ];
 
-/** Names of top folders with programs and settings, or folders that are made for a sandbox anyway, whoever owns them. */
+/**
+ * Names of top folders with programs and settings, or folders that are made for a sandbox anyway, whoever owns them.
+ */
 const SYSTEM_FOLDERS = /^(bin|sbin|lib\w*|usr|etc|var|opt|nix|gnu|snap|proc|sys|dev|run|tmp)$/;
 
-/** Returns the top folders that the runner owns, such as a build disk, because they may hold other people's work and keys. Empty if the runner is root. */
+/**
+ * Returns the top folders that the runner owns, such as a build disk, because they may hold other people's work and
+ * keys. Empty if the runner is root.
+ */
 export function runnersFolders(
   top: readonly (Pick<TopEntry, 'name' | 'kind'> & { readonly uid: number })[],
   runner: number,
@@ -75,7 +83,10 @@ export function topFolderOf(path: string): readonly string[] {
   return rest.length === 0 || SYSTEM_FOLDERS.test(name) || ['home', 'root'].includes(name) ? [] : [`/${name}`];
 }
 
-/** Returns a view of the whole machine, read-only except for what the plan names, hides or replaces. `root` is the folder that becomes `/`; for `stage`, see `View`. */
+/**
+ * Returns a view of the whole machine, read-only except for what the plan names, hides or replaces. `root` is the
+ * folder that becomes `/`; for `stage`, see `View`.
+ */
 export function createSandboxView(
   plan: ViewPlan,
   { root, stage }: { readonly root: string; readonly stage: string },
@@ -194,7 +205,10 @@ export function forbidsPrograms(path: string, mountinfo: string): boolean {
   return on?.options.split(',').includes('noexec') === true;
 }
 
-/** Returns the machine's listening sockets from `/proc/net/unix`, at most a hundred, without those in folders that every sandbox has of its own. */
+/**
+ * Returns the machine's listening sockets from `/proc/net/unix`, at most a hundred, without those in folders that every
+ * sandbox has of its own.
+ */
 export function shownSockets(sockets: string): readonly string[] {
   const paths = sockets.split('\n').flatMap((line) => {
     const [, flags = '', path = ''] = /^\S+: \w+ \w+ (\w+) \w+ \w+ +\d+ (\/.*)$/.exec(line) ?? [];

@@ -50,14 +50,23 @@ const entrySchema = z.object({
   startedAt: anyInstant,
   /** Content that the task's work was measured against when it was started in this iteration. */
   taskTree: z.string(),
-  /** Instant at which the session turned out not to be resumable, so that the call was repeated without it; null if it did not happen. */
+  /**
+   * Instant at which the session turned out not to be resumable, so that the call was repeated without it; null if it
+   * did not happen.
+   */
   sessionDroppedAt: anyInstant.nullable(),
-  /** Instant at which a failed resumed call without changes was made and charged again; `why` says how it failed. With a pipeline, the step has both calls. Earlier journals lack it. */
+  /**
+   * Instant at which a failed resumed call without changes was made and charged again; `why` says how it failed. With a
+   * pipeline, the step has both calls. Earlier journals lack it.
+   */
   madeAgain: z.object({ at: anyInstant, why: z.string() }).nullable().default(null),
   endedAt: anyInstant,
   analysis: analysisSchema,
   evidence: evidenceSchema,
-  /** Tasks that the agent added to a file and that the run works on from then on. Journals of versions without task files lack it. */
+  /**
+   * Tasks that the agent added to a file and that the run works on from then on. Journals of versions without task
+   * files lack it.
+   */
   found: z.array(taskSchema).default([]),
   /** Commit at the end of the iteration; null if nothing changed. */
   commit: z.string().nullable(),
@@ -138,7 +147,10 @@ export interface JournalStart extends Immutable<Omit<z.infer<typeof startSchema>
   readonly state: LaneState;
 }
 
-/** The line of one iteration. With the start, it is enough to repeat the decisions. Agent text in it is already redacted and capped. */
+/**
+ * The line of one iteration. With the start, it is enough to repeat the decisions. Agent text in it is already redacted
+ * and capped.
+ */
 export type JournalEntry = Immutable<z.infer<typeof entrySchema>>;
 
 /** Returns the number of agent calls of an iteration. */
@@ -176,7 +188,10 @@ export type JournalLine =
   | { readonly kind: 'end'; readonly end: JournalEnd }
   | { readonly kind: 'unreadable'; readonly why: string };
 
-/** Serializes the start of a run as one line of JSON without a line end. Tasks are reduced to what decisions need, without texts. */
+/**
+ * Serializes the start of a run as one line of JSON without a line end. Tasks are reduced to what decisions need,
+ * without texts.
+ */
 export function serializeStart(start: JournalStart): string {
   return JSON.stringify({
     kind: 'start',
@@ -280,7 +295,10 @@ function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
     : `${named.join(', ')}: missing, or does not match the schema`;
 }
 
-/** Records an iteration in the lane's change, which its pull request describes. `titleOf` returns the titles of tasks that were finished along with the iteration's own. */
+/**
+ * Records an iteration in the lane's change, which its pull request describes. `titleOf` returns the titles of tasks
+ * that were finished along with the iteration's own.
+ */
 export function recordIteration(state: LaneState, entry: JournalEntry, titleOf: (id: TaskId) => string): LaneState {
   const { taskId, taskTitle, analysis, evidence, verdict, commit, startedAt, endedAt } = entry;
   const change = addIteration(state.change, {
@@ -299,7 +317,10 @@ export function recordIteration(state: LaneState, entry: JournalEntry, titleOf: 
   return { ...state, change: { ...change, lines: entry.lines ?? change.lines } };
 }
 
-/** True if an iteration's agent worked: content changed, or the call was not stopped by a limit, a failure or its configuration. */
+/**
+ * True if an iteration's agent worked: content changed, or the call was not stopped by a limit, a failure or its
+ * configuration.
+ */
 export function hasWorked({
   analysis,
   evidence: { end },

@@ -16,7 +16,10 @@ import {
 /** The value in the first line of a journal in place of a hash. */
 export const CHAIN_START = '0'.repeat(64);
 
-/** The result of checking that each line carries the hash of the line before. `last` is the hash of the last line, by which two copies are compared; null if there is no line. */
+/**
+ * The result of checking that each line carries the hash of the line before. `last` is the hash of the last line, by
+ * which two copies are compared; null if there is no line.
+ */
 type ChainCheck =
   | { readonly kind: 'intact'; readonly last: string }
   /** An earlier version wrote the journal. */
@@ -26,7 +29,10 @@ type ChainCheck =
 
 const linkSchema = z.object({ prev: z.string() });
 
-/** A run's journal. Line 1 is the start, followed by iterations and the events between them; `end` is null if the run was killed, failed or still continues. */
+/**
+ * A run's journal. Line 1 is the start, followed by iterations and the events between them; `end` is null if the run
+ * was killed, failed or still continues.
+ */
 export interface Journal {
   readonly start: JournalStart;
   readonly entries: readonly JournalEntry[];
@@ -55,7 +61,10 @@ interface JournalProblem {
   readonly why: string;
 }
 
-/** Parses the text of a journal; accepts any string. A last line without a line end may be cut off; a byte order mark is ignored. */
+/**
+ * Parses the text of a journal; accepts any string. A last line without a line end may be cut off; a byte order mark is
+ * ignored.
+ */
 export function parseJournal(text: string): ParsedJournal {
   const texts = text.replace(/^\uFEFF/, '').split('\n');
   const rest = texts.pop() ?? '';

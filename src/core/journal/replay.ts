@@ -129,7 +129,10 @@ function lineOf({ answers, verifications, waits, leftOut, withdrawals }: Journal
   return index + 2 + between.filter(({ after }) => after <= index).length;
 }
 
-/** Applies the events that follow the first `iterations` iterations: withdrawals, refusals, answers without a call, verifications, and waits for limits. */
+/**
+ * Applies the events that follow the first `iterations` iterations: withdrawals, refusals, answers without a call,
+ * verifications, and waits for limits.
+ */
 function applyEventsAfter(
   position: Position,
   { answers, verifications, waits, leftOut, withdrawals }: Journal,
@@ -177,7 +180,10 @@ function decide(
 /** The events that end a run from outside. */
 type FromOutside = Pick<RunSoFar, 'cancelled' | 'stoppedBy'>;
 
-/** Returns the events as recorded in the end; null means that the run had not ended yet. A running loop ends as paused only by an order. */
+/**
+ * Returns the events as recorded in the end; null means that the run had not ended yet. A running loop ends as paused
+ * only by an order.
+ */
 function fromOutside(end: Journal['end']): FromOutside {
   return { cancelled: end?.cancelled ?? false, stoppedBy: end?.outcome.reason === 'by_person' ? end.outcome.by : null };
 }
@@ -241,7 +247,10 @@ function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict):
     .map((field) => ({ line, of: `verdict.${field}`, recorded: recorded[field], replayed: replayed[field] }));
 }
 
-/** Removes full stops and extra spaces from the message, because earlier versions joined sentences without them and no decision depends on them. */
+/**
+ * Removes full stops and extra spaces from the message, because earlier versions joined sentences without them and no
+ * decision depends on them.
+ */
 function comparable(outcome: Outcome): Outcome {
   return outcome.kind === 'failed'
     ? { ...outcome, message: outcome.message.replaceAll(/\.?\s+|\.$/g, ' ').trim() }

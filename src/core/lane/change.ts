@@ -98,7 +98,9 @@ export const changeSchema = z.object({
   lookAt: z.array(z.enum(lookAtKinds)).nullable().default(null),
 });
 
-/** The content of a lane's branch since it began, over all runs, as its pull request describes it. Money in US dollars. */
+/**
+ * The content of a lane's branch since it began, over all runs, as its pull request describes it. Money in US dollars.
+ */
 export type BranchChange = Immutable<z.infer<typeof changeSchema>>;
 
 /** The change of a new branch. */

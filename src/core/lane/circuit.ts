@@ -135,7 +135,9 @@ export const unreadableCircuit: Circuit = {
   taskId: null,
 };
 
-/** The circuit as seen at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides. */
+/**
+ * The circuit as seen at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides.
+ */
 export type CircuitView =
   | { readonly kind: 'closed' }
   | { readonly kind: 'half-open'; readonly of: 'diagnosis' | 'probe' }
@@ -148,7 +150,9 @@ export interface CircuitFacts {
   readonly progress: boolean;
   /** True if the end says nothing about the agent: a usage limit, the run's deadline, a cancel, a wrong key. */
   readonly neutral: boolean;
-  /** True if the agent failed and nothing changed, which says something about the environment but not about the task. */
+  /**
+   * True if the agent failed and nothing changed, which says something about the environment but not about the task.
+   */
   readonly agentFailed: boolean;
   readonly questionOnly: boolean;
   readonly fingerprints: readonly string[];
@@ -173,7 +177,10 @@ export function viewCircuit(circuit: Circuit, policy: CircuitPolicy, now: number
   return probeAt <= now ? { kind: 'half-open', of: 'probe' } : { kind: 'open', probeAt };
 }
 
-/** Returns the circuit after an iteration. An iteration that ran on an open circuit was its probe, whatever the clock says now. */
+/**
+ * Returns the circuit after an iteration. An iteration that ran on an open circuit was its probe, whatever the clock
+ * says now.
+ */
 export function recordInCircuit(circuit: Circuit, facts: CircuitFacts, policy: CircuitPolicy, now: number): Circuit {
   if (facts.neutral && !facts.progress) return circuit;
   if (circuit.kind === 'open') {

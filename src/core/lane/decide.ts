@@ -71,7 +71,10 @@ const MIN_CALL_MS = MINUTE_MS;
 /** Number of completion indicators in the window that make a project complete. */
 const INDICATORS_TO_COMPLETE = 2;
 
-/** Returns the next step, before the first call and after every iteration; the order of the rules is the order of precedence. */
+/**
+ * Returns the next step, before the first call and after every iteration; the order of the rules is the order of
+ * precedence.
+ */
 export function nextStep<T extends QueuedTask>(situation: Situation<T>): LaneDecision<T> {
   for (const rule of rules) {
     const outcome = rule(situation);
@@ -85,8 +88,8 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): LaneDec
 }
 
 /**
- * Returns the agent that an iteration would call now. If all are refused, it is the one whose refusal is oldest: the run
- * has not called it yet, and its key may be a new one.
+ * Returns the agent that an iteration would call now. If all are refused, it is the one whose refusal is oldest: the
+ * run has not called it yet, and its key may be a new one.
  */
 export function agentToCall({
   state,
@@ -98,8 +101,8 @@ export function agentToCall({
 }
 
 /**
- * Returns the task that an iteration would work on now. Tasks that only wait for a verification of the head come last, but
- * before optional ones that were not begun.
+ * Returns the task that an iteration would work on now. Tasks that only wait for a verification of the head come last,
+ * but before optional ones that were not begun.
  */
 function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
   const { state, tasks } = situation;
@@ -247,13 +250,19 @@ function safety({ state, run }: Situation): Outcome | null {
     : null;
 }
 
-/** Ends the run if `verify` fails on the base branch itself and one iteration did not fix it: another call would only cost money. */
+/**
+ * Ends the run if `verify` fails on the base branch itself and one iteration did not fix it: another call would only
+ * cost money.
+ */
 function baseIsRed({ state, run }: Situation): Outcome | null {
   const isRed = run.last?.verdict.baseIsRed === true || state.redBase?.stage === 'tried';
   return isRed ? { kind: 'blocked', reason: 'base_is_red' } : null;
 }
 
-/** Ends the run if all tasks that it read are done, but CI reports more than one run reads: CI's result for the next commit comes first. */
+/**
+ * Ends the run if all tasks that it read are done, but CI reports more than one run reads: CI's result for the next
+ * commit comes first.
+ */
 function checksLeft(situation: Situation): Outcome | null {
   const { state, tasks } = situation;
   const isLeft = tasks.some(({ id, obstacle }) => obstacle === 'unread' && !isSettled(progressOf(state.tasks, id)));
@@ -281,7 +290,10 @@ function waitingForReview(situation: Situation): Outcome | null {
     : null;
 }
 
-/** Returns true if all remaining work waits for the merge of an approved pull request. Feedback that needs a person is reported first. */
+/**
+ * Returns true if all remaining work waits for the merge of an approved pull request. Feedback that needs a person is
+ * reported first.
+ */
 function isHeldOnly(situation: Situation): boolean {
   const { state, tasks } = situation;
   const isSaid = tasks.every(({ id }) => !isFeedback(id) || !isStuck(progressOf(state.tasks, id)));
@@ -312,7 +324,9 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
   };
 }
 
-/** Parks until the latest end of all limits; if several end then, the provider's limit is named, else the pipeline's. */
+/**
+ * Parks until the latest end of all limits; if several end then, the provider's limit is named, else the pipeline's.
+ */
 function parked({ state, policy, now }: Situation): Outcome | null {
   const window = exhaustedWindow(state.windows, policy, now);
   const chosen = chooseAgent(policy.agents, state.providers, now);
@@ -350,7 +364,10 @@ export function limitOf(
   return null;
 }
 
-/** Returns why no call may be made now, in words; null if one may be. These are the limits of `nextStep`, checked between the steps of an iteration. */
+/**
+ * Returns why no call may be made now, in words; null if one may be. These are the limits of `nextStep`, checked
+ * between the steps of an iteration.
+ */
 export function callObstacle({ windows, startedAt, calls, costUsd }: Used, policy: Policy, now: number): string | null {
   const window = exhaustedWindow(windows, policy, now);
   if (window !== null) return `its limit is reached (${window.reason})`;
@@ -364,7 +381,10 @@ function stopped({ run }: Situation): Outcome | null {
   return run.stoppedBy === null ? null : { kind: 'paused', reason: 'by_person', by: run.stoppedBy };
 }
 
-/** Returns true once the run has iterated: a streak left by a killed run must not end every later run before its first call. */
+/**
+ * Returns true once the run has iterated: a streak left by a killed run must not end every later run before its first
+ * call.
+ */
 function hasIterated(run: RunSoFar): boolean {
   return run.last !== null;
 }

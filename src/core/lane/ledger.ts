@@ -70,7 +70,10 @@ function booked(
     .slice(-MAX_LEDGER_DAYS);
 }
 
-/** Bounds amounts from the agent's output: a negative one must not give back usage, and a huge one must not make the state unreadable. */
+/**
+ * Bounds amounts from the agent's output: a negative one must not give back usage, and a huge one must not make the
+ * state unreadable.
+ */
 export function boundUsage({ tokens, costUsd, durationMs }: Usage): Usage {
   return {
     tokens: Math.ceil(boundedAmount(tokens)),

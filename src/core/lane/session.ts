@@ -49,7 +49,10 @@ interface WithTurns extends WithSession {
   readonly resting: Immutable<z.infer<typeof restingSchema>>;
 }
 
-/** Returns the state in which an agent has the turn: `session` is its own, and the previous agent's session rests until that agent's next turn. */
+/**
+ * Returns the state in which an agent has the turn: `session` is its own, and the previous agent's session rests until
+ * that agent's next turn.
+ */
 export function switchAgent<State extends WithTurns>(state: State, agent: AgentName, why: string, now: number): State {
   if (state.agent === agent) return state;
   // A session without an agent belongs to the first agent that is called.
@@ -92,7 +95,9 @@ export function dropSession<State extends WithTurns>(
   return dropped === undefined ? state : { ...state, resting };
 }
 
-/** Returns every session of the lane with its agent. `first` is the agent of the current one if no turn was taken yet. */
+/**
+ * Returns every session of the lane with its agent. `first` is the agent of the current one if no turn was taken yet.
+ */
 export function sessionsOf(
   { agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>,
   first: AgentName,
@@ -116,7 +121,10 @@ type SessionReset =
   | 'agent_failed'
   | 'prompt_too_long';
 
-/** Returns the state whose `session` is what the next call may resume (null for a fresh one), with the reason if one was given up. */
+/**
+ * Returns the state whose `session` is what the next call may resume (null for a fresh one), with the reason if one was
+ * given up.
+ */
 export function resetUnfitSession<State extends WithSession>(
   state: State,
   taskId: TaskId,

@@ -74,7 +74,10 @@ const NOT_THERE: readonly RegExp[] = [
   /Cannot find module '[^']*'[^]{0,2000}code: 'MODULE_NOT_FOUND',\s*requireStack: \[\]/,
 ];
 
-/** Returns true if a failed verification says nothing about the code because its command cannot run at all (127 and 126 are a shell's own). */
+/**
+ * Returns true if a failed verification says nothing about the code because its command cannot run at all (127 and 126
+ * are a shell's own).
+ */
 export function cannotRun(verification: Verification): boolean {
   if (verification.kind !== 'failed') return false;
   return (
@@ -84,7 +87,10 @@ export function cannotRun(verification: Verification): boolean {
   );
 }
 
-/** Returns the tasks that a verification of the head decides on: the finished ones, or all of the branch if a complete lane has none. */
+/**
+ * Returns the tasks that a verification of the head decides on: the finished ones, or all of the branch if a complete
+ * lane has none.
+ */
 export function decidedByVerification(state: LaneState, isComplete: boolean): readonly TaskId[] {
   const { tasks, change } = state;
   const finished = finishedIn(state).filter((id) => !isAnsweredUnchanged(state, id));
@@ -112,7 +118,10 @@ export function isKnownRed({ headVerification }: LaneState, commit: ObjectId): b
   return headVerification?.kind === 'failed' && headVerification.commit === commit;
 }
 
-/** Returns the tasks awaiting a verification that no call helps: the work tree is red as well, possibly because of another task in progress. */
+/**
+ * Returns the tasks awaiting a verification that no call helps: the work tree is red as well, possibly because of
+ * another task in progress.
+ */
 export function waitingForOthers(state: LaneState, tasks: readonly QueuedTask[]): readonly TaskId[] {
   if (state.change.failingSince === null) return [];
   const awaiting = awaitingVerification(state);
@@ -123,7 +132,10 @@ export function waitingForOthers(state: LaneState, tasks: readonly QueuedTask[])
   return isHalfDone ? awaiting : [];
 }
 
-/** Returns the state as others may build on it: a finished task is done if its commit is proven or needs no proof, and otherwise open again. */
+/**
+ * Returns the state as others may build on it: a finished task is done if its commit is proven or needs no proof, and
+ * otherwise open again.
+ */
 export function settleFinished(state: LaneState, isProven: boolean, now: number): LaneState {
   const settled = isProven
     ? state
@@ -131,7 +143,10 @@ export function settleFinished(state: LaneState, isProven: boolean, now: number)
   return makeDone(settled, { ids: finishedIn(settled), reason: 'done', now });
 }
 
-/** Returns the state after the published head was verified in a clean clone. `finished` are the tasks that a failure reopens. */
+/**
+ * Returns the state after the published head was verified in a clean clone. `finished` are the tasks that a failure
+ * reopens.
+ */
 export function recordHeadVerification(
   state: LaneState,
   { record, finished }: { readonly record: VerificationRecord; readonly finished: readonly TaskId[] },
@@ -160,7 +175,10 @@ export function recordHeadVerification(
   };
 }
 
-/** Makes tasks done, and is the only place that does: their commit is proven or needs no proof. No call is made or counted for it. */
+/**
+ * Makes tasks done, and is the only place that does: their commit is proven or needs no proof. No call is made or
+ * counted for it.
+ */
 function makeDone(
   state: LaneState,
   { ids, reason, now }: { readonly ids: readonly TaskId[]; readonly reason: 'verified' | 'done'; readonly now: number },
@@ -183,7 +201,10 @@ function makeDone(
   }, state);
 }
 
-/** Reopens tasks that are finished or done, and is the only place that does: no verification of the head passed, or a person withdrew them. */
+/**
+ * Reopens tasks that are finished or done, and is the only place that does: no verification of the head passed, or a
+ * person withdrew them.
+ */
 export function reopenTasks(
   state: LaneState,
   ids: readonly TaskId[],
@@ -229,8 +250,8 @@ export function recordBaseVerification(
 }
 
 /**
- * Returns true if the base verification of this subject is known and needs no run of `verify`. States of earlier versions lack
- * the failures of a red base.
+ * Returns true if the base verification of this subject is known and needs no run of `verify`. States of earlier
+ * versions lack the failures of a red base.
  */
 export function isBaseKnown({ baseVerification, redBase }: LaneState, subject: VerificationSubject): boolean {
   if (!isVerificationOf(baseVerification, subject)) return false;

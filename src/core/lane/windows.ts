@@ -16,7 +16,10 @@ export const windowsSchema = z.object({ hour: hourSchema, day: daySchema });
 const partsSchema = z.object({ hour: z.unknown().optional(), day: z.unknown().optional() });
 const openedSchema = z.object({ openedAt: instantSchema });
 
-/** Usage windows, opened by their first call. `hour` ends an hour later, `day` at the next midnight UTC; null means that none is open. */
+/**
+ * Usage windows, opened by their first call. `hour` ends an hour later, `day` at the next midnight UTC; null means that
+ * none is open.
+ */
 export type Windows = Immutable<z.infer<typeof windowsSchema>>;
 
 /** Charges a call at its start, so that a call that fails or is killed counts as well. */
@@ -95,7 +98,10 @@ export function usedUpWindows(openedAt: number): Windows {
   return { hour: usedUpHour(openedAt), day: usedUpDay(openedAt) };
 }
 
-/** Parses stored windows. A corrupt counter never grants calls: its window, opened at the latest when the state was saved, counts as used up. */
+/**
+ * Parses stored windows. A corrupt counter never grants calls: its window, opened at the latest when the state was
+ * saved, counts as used up.
+ */
 export function parseWindows(
   json: unknown,
   savedAt: number,
@@ -138,7 +144,9 @@ export function isTooFarAhead(instant: number, now: number): boolean {
   return instant > now + MAX_AHEAD_MS;
 }
 
-/** Returns the windows that are open at `now`. A clock that was set back does not end a window: only its own end does. */
+/**
+ * Returns the windows that are open at `now`. A clock that was set back does not end a window: only its own end does.
+ */
 export function openWindows(windows: Windows, now: number): Windows {
   return {
     hour: windows.hour !== null && now < windows.hour.openedAt + HOUR_MS ? windows.hour : null,

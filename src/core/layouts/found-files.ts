@@ -18,7 +18,9 @@ import { namesOf } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 import { describeLeft, type LayoutName, LEFT_PATHS, LAYOUT_MARKS } from './layouts.ts';
 
-/** The ways in which a run uses one kind of file, as ends of sentences. The first existing path is the one that counts. */
+/**
+ * The ways in which a run uses one kind of file, as ends of sentences. The first existing path is the one that counts.
+ */
 interface Kind {
   readonly paths: readonly string[];
   /** The use of the file that counts. */
@@ -38,7 +40,10 @@ const BRANCH_OF = z.object({ branchName: z.string().min(1) });
 /** Files that are named to the agent, wherever links lead. */
 const NAMED: readonly string[] = [...INSTRUCTION_PLACES, '.ralph/SPECS_INDEX.md'];
 
-/** One row for each kind of file that is read, in the order in which they are shown. The settings file has lines of its own. */
+/**
+ * One row for each kind of file that is read, in the order in which they are shown. The settings file has lines of its
+ * own.
+ */
 const KINDS: readonly Kind[] = [
   {
     paths: PROMPT_PLACES,
@@ -224,7 +229,10 @@ export const ROOT_PATHS: readonly string[] = FIRST_PATHS.filter(
   (path) => !(isSharedFileName(path) || path === ROOT_PLAN),
 );
 
-/** Says in one line that a run in a folder does not use these files at the root; no line without names from `ROOT_PATHS`. */
+/**
+ * Says in one line that a run in a folder does not use these files at the root; no line without names from
+ * `ROOT_PATHS`.
+ */
 export function describeUnusedRootFiles(names: readonly string[], folder: Folder): readonly string[] {
   if (names.length === 0) return [];
   const inOrder = ROOT_PATHS.filter((path) => names.includes(path));

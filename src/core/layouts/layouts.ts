@@ -283,7 +283,9 @@ export const LEFT_PATHS: readonly string[] = [...LEFT, ...LEFT_BY].flatMap(({ pa
 /** Maximum number of names in a line. */
 const MAX_SHOWN = 16;
 
-/** Describes which of `there`, relative to the run's folder, a run does not read by itself: one line for each reason. */
+/**
+ * Describes which of `there`, relative to the run's folder, a run does not read by itself: one line for each reason.
+ */
 export function describeLeft(layout: LayoutName, there: readonly string[], folder: Folder): readonly string[] {
   return [...LEFT, ...LEFT_BY.filter((one) => one.layout === layout)].flatMap(({ fate, paths, why }) => {
     const found = there.filter((path) => paths.some((known) => matchesKnownPath(path, known)));

@@ -183,7 +183,10 @@ function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound |
   return dueHeadVerification(situation, ending.outcome) ?? { kind: 'end', ending, waitSkippedBy };
 }
 
-/** Returns the verification of the head that is due before the run ends with the outcome, or before another call (null). Returns null if none is due. */
+/**
+ * Returns the verification of the head that is due before the run ends with the outcome, or before another call (null).
+ * Returns null if none is due.
+ */
 function dueHeadVerification(
   { known, state, policy, head }: LoopSituation,
   outcome: Outcome | null,

@@ -25,7 +25,10 @@ const HTTPS_PORT = 443;
 
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|0:0:0:0:0:0:0:1)$/;
 
-/** The access of servers to a variable: `given` to the agent, `unnamed` and so unseen by it, or `never` because it holds a token of the job or a key. */
+/**
+ * The access of servers to a variable: `given` to the agent, `unnamed` and so unseen by it, or `never` because it holds
+ * a token of the job or a key.
+ */
 export type VariableAccess = 'given' | 'unnamed' | 'never';
 
 /** The servers of a configuration. `problems` are clauses that begin with the position. */
@@ -79,7 +82,10 @@ interface Reading {
   readonly wrong: (part: string, why: string) => void;
 }
 
-/** Parses `{"mcpServers": {…}}` and reports all problems at once. Values of `args`, `env` and `headers` are never repeated, because one may be a secret. */
+/**
+ * Parses `{"mcpServers": {…}}` and reports all problems at once. Values of `args`, `env` and `headers` are never
+ * repeated, because one may be a secret.
+ */
 export function parseMcpServers(text: string, accessOf: (variable: string) => VariableAccess): ParsedServers {
   const problems: string[] = [];
   const top = parseTopEntries(text, (why) => problems.push(why));
@@ -271,7 +277,10 @@ function shown(value: unknown): string {
   return capText(oneLine(JSON.stringify(value), 200), 80);
 }
 
-/** Parses an address without user name, fragment and unencoded special characters. A URL parser is avoided because it tolerates too much. */
+/**
+ * Parses an address without user name, fragment and unencoded special characters. A URL parser is avoided because it
+ * tolerates too much.
+ */
 export function parseMcpAddress(url: string): McpAddress | null {
   const [, protocol, host = '', path = ''] = /^(https?):\/\/([^/?#@]+)([/?][!-~]*)?$/i.exec(url) ?? [];
   if (protocol === undefined || /["#<>\\^`{|}]/.test(path)) return null;
@@ -290,7 +299,10 @@ export function mcpHosts(servers: readonly McpServer[]): readonly HostRule[] {
   return uniqueHosts(targetsOf(servers).filter(({ host }) => isPublicHost(host)));
 }
 
-/** Returns the server addresses that no isolated agent can reach, as `host:port`: those of this machine except for `localPorts`, and those of its network. */
+/**
+ * Returns the server addresses that no isolated agent can reach, as `host:port`: those of this machine except for
+ * `localPorts`, and those of its network.
+ */
 export function unreachableHosts(servers: readonly McpServer[], localPorts: readonly number[]): readonly string[] {
   return targetsOf(servers)
     .filter((target) => !isPublicHost(target.host) && !(isLoopback(target) && localPorts.includes(target.port)))

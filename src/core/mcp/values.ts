@@ -70,7 +70,10 @@ export function valuesOf(server: McpServer): readonly string[] {
     : Object.values(server.headers);
 }
 
-/** Returns sentences about variables that keep servers from starting. `shown` are the variables that servers may get; `others` belong to the agent, such as its keys. */
+/**
+ * Returns sentences about variables that keep servers from starting. `shown` are the variables that servers may get;
+ * `others` belong to the agent, such as its keys.
+ */
 export function variableProblems(
   servers: readonly McpServer[],
   shown: Readonly<Record<string, string>>,
@@ -95,7 +98,10 @@ export function variableProblems(
   return [...new Set(problems)];
 }
 
-/** Servers in the form of one agent. `unmapped` are sentences about those left out because the agent cannot represent them. */
+/**
+ * Servers in the form of one agent. `unmapped` are sentences about those left out because the agent cannot represent
+ * them.
+ */
 export interface MappedServers<Own> {
   readonly own: Own;
   readonly unmapped: readonly string[];

@@ -5,12 +5,18 @@ import type { Outcome } from '../outcome.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 
-/** True if the run ended because the agent claimed completion often enough to be believed. A prompt cannot be completed in any other way. */
+/**
+ * True if the run ended because the agent claimed completion often enough to be believed. A prompt cannot be completed
+ * in any other way.
+ */
 export function endsOpenEnded({ kind, reason }: Outcome): boolean {
   return kind === 'complete' && reason !== 'plan_complete';
 }
 
-/** Returns the state at the end of a run that worked on `taskId`; if it is a prompt and the run completed, it is finished at `commit`. */
+/**
+ * Returns the state at the end of a run that worked on `taskId`; if it is a prompt and the run completed, it is
+ * finished at `commit`.
+ */
 export function settleOpenEnded(
   state: LaneState,
   { outcome, taskId, commit }: { readonly outcome: Outcome; readonly taskId: TaskId | null; readonly commit: string },

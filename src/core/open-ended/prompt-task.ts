@@ -13,12 +13,18 @@ const MAX_NAMED = 50;
 const MAX_NAME_CHARS = 200;
 const MAX_TITLE_CHARS = 120;
 
-/** Returns the paths to read first: the candidates for the prompt, and the specifications (`**` is everything below a folder). */
+/**
+ * Returns the paths to read first: the candidates for the prompt, and the specifications (`**` is everything below a
+ * folder).
+ */
 export function promptFiles(promptFile: string): readonly string[] {
   return [...promptCandidates(promptFile), ...SPECIFICATIONS];
 }
 
-/** Returns the files that can be the prompt, with those of another Ralph at the root whose presence makes `ROOT_PROMPTS` count. */
+/**
+ * Returns the files that can be the prompt, with those of another Ralph at the root whose presence makes `ROOT_PROMPTS`
+ * count.
+ */
 function promptCandidates(promptFile: string): readonly string[] {
   return [...new Set([promptFile, ...PROMPT_PLACES, ...ROOT_LOOP, ...ROOT_PROMPTS])];
 }
@@ -100,7 +106,10 @@ export function promptTask(
   };
 }
 
-/** Returns the prompt as the only task if no list contains tasks, done or not. Beside a list it only accompanies the list's tasks. */
+/**
+ * Returns the prompt as the only task if no list contains tasks, done or not. Beside a list it only accompanies the
+ * list's tasks.
+ */
 export function promptUnlessListed(prompt: Task | null, listed: readonly Pick<Task, 'optional'>[]): readonly Task[] {
   return prompt !== null && listed.every(({ optional }) => optional) ? [prompt] : [];
 }

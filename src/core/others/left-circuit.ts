@@ -9,7 +9,10 @@ import { tryJson } from '../text/try-json.ts';
 /** Reason of the transition to an open circuit that another Ralph had left. */
 const LEFT_OPEN = 'left open by another Ralph';
 
-/** The cause of an open circuit: consecutive iterations, the one iteration that probed it, or another Ralph that left its own open. */
+/**
+ * The cause of an open circuit: consecutive iterations, the one iteration that probed it, or another Ralph that left
+ * its own open.
+ */
 export type CircuitOpener = 'streak' | 'probe' | 'another-ralph';
 
 /** Paths of the circuit in ralph-claude-code and bmalph, and in their first versions. */

@@ -81,7 +81,9 @@ function isCommand(words: string): words is CommandWords {
   return Object.hasOwn(known, words);
 }
 
-/** Returns the first line of Ralph's answer on a pull request; `asked` is the comment, review or commit that it answers. */
+/**
+ * Returns the first line of Ralph's answer on a pull request; `asked` is the comment, review or commit that it answers.
+ */
 export function answerMarker(id: string, asked: string): string {
   return `${OWN_COMMENT_MARKER}answer ${safeInComment(id)} asked=${safeInComment(asked)} -->`;
 }

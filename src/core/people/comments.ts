@@ -25,7 +25,10 @@ export interface Discussion<Account extends Person> {
   readonly comments: readonly RawComment<Account>[];
 }
 
-/** The comments that the agent may read, oldest first; `unseen` counts the removed characters that a reader would not see. */
+/**
+ * The comments that the agent may read, oldest first; `unseen` counts the removed characters that a reader would not
+ * see.
+ */
 export interface ReadableComments {
   readonly comments: readonly TaskComment[];
   readonly unseen: number;
@@ -40,7 +43,10 @@ const MAX_PEOPLE = 30;
 /** Yields, one by one, the accounts whose permission it needs to know. */
 type Asking<Account, Result> = Generator<Account, Result, boolean>;
 
-/** Selects the comments that the agent may read, by issue number. With `everybody`, the permission of people is not asked for. */
+/**
+ * Selects the comments that the agent may read, by issue number. With `everybody`, the permission of people is not
+ * asked for.
+ */
 export function* readableComments<Account extends Person>(
   discussions: readonly Discussion<Account>[],
   from: 'writers' | 'everybody',

@@ -3,7 +3,10 @@ import type { Approval } from '../tasks/task.ts';
 import { namesOf } from '../text/phrase.ts';
 import { NOTICE_LABEL, sameLabel } from './labels.ts';
 
-/** An action on an issue; `by` is null if GitHub does not name the account. Instants in ms, cut to whole seconds by GitHub. */
+/**
+ * An action on an issue; `by` is null if GitHub does not name the account. Instants in ms, cut to whole seconds by
+ * GitHub.
+ */
 interface Act<Account> {
   readonly by: Account | null;
   readonly at: number;
@@ -34,7 +37,10 @@ interface ConsentQuestion<Account> {
 export type Consent =
   /** `at`: when the account last asked for the work, by the label or by reopening the issue. */
   | { readonly kind: 'given'; readonly by: string; readonly at: number }
-  /** `askedAt`: when the work was last asked for; `editor`, `at`: the newest unapproved change; `isNoticed`: the issue already says so. */
+  /**
+   * `askedAt`: when the work was last asked for; `editor`, `at`: the newest unapproved change; `isNoticed`: the issue
+   * already says so.
+   */
   | {
       readonly kind: 'changed';
       readonly by: string;
@@ -120,13 +126,19 @@ export function accountsToLookUp<Account>(history: History<Account>, taskLabel: 
   return acts.map(({ by }) => by).filter((by) => by !== null);
 }
 
-/** Returns the event that added the current task label. Adding a label that is already present creates no event, so the newest event counts. */
+/**
+ * Returns the event that added the current task label. Adding a label that is already present creates no event, so the
+ * newest event counts.
+ */
 function currentLabeling<Account>({ labelings }: History<Account>, taskLabel: string): Act<Account> | null {
   const newest = labelings.filter(({ label }) => sameLabel(label, taskLabel)).at(-1);
   return newest?.kind === 'labeled' ? newest : null;
 }
 
-/** Returns the edits since an instant. Events within the same second have no known order, so such an edit counts as later. */
+/**
+ * Returns the edits since an instant. Events within the same second have no known order, so such an edit counts as
+ * later.
+ */
 function editsSince<Account>({ edits }: History<Account>, at: number): readonly Act<Account>[] {
   return edits.filter((edit) => edit.at >= at);
 }
@@ -137,7 +149,10 @@ function mayHideEdits<Account>({ edits, truncated }: History<Account>, since: re
   return truncated && since.length > 0 && !showsOlder;
 }
 
-/** An issue that waits for the label to be added again. `by` added it before; `editor` is null if GitHub does not name the editor. */
+/**
+ * An issue that waits for the label to be added again. `by` added it before; `editor` is null if GitHub does not name
+ * the editor.
+ */
 export interface ApprovalNotice {
   readonly issue: number;
   readonly labels: readonly string[];

@@ -4,7 +4,9 @@ import { nearestName } from '../text/nearest.ts';
 /** The labels that show on an issue what Ralph does with it. An issue has at most one of them. */
 export type LifecycleLabel = 'ralph:working' | 'ralph:done' | 'ralph:failed' | 'ralph:blocked' | 'ralph:needs-approval';
 
-/** Definitions with which missing labels are created: colour in six hex digits, description of at most 100 characters. */
+/**
+ * Definitions with which missing labels are created: colour in six hex digits, description of at most 100 characters.
+ */
 export const lifecycleLabels: Readonly<
   Record<LifecycleLabel, { readonly color: string; readonly description: string }>
 > = {
@@ -53,7 +55,10 @@ export function waitsForApproval(labels: readonly string[]): boolean {
   return hasLabel(labels, NOTICE_LABEL);
 }
 
-/** Returns the labels to add and remove so that `wanted` is the only label of Ralph; both lists are empty if nothing has to change. Names are compared without case. */
+/**
+ * Returns the labels to add and remove so that `wanted` is the only label of Ralph; both lists are empty if nothing has
+ * to change. Names are compared without case.
+ */
 export function labelChange(
   current: readonly string[],
   wanted: LifecycleLabel | null,
@@ -74,7 +79,10 @@ export function definitionOf(name: LifecycleLabel): {
   return { name, ...lifecycleLabels[name] };
 }
 
-/** Returns the message for people if the repository does not have the task label (renamed, deleted or never created), so that no issue can have it; null if the label exists. */
+/**
+ * Returns the message for people if the repository does not have the task label (renamed, deleted or never created), so
+ * that no issue can have it; null if the label exists.
+ */
 export function warnOfMissingLabel(taskLabel: string, labels: readonly string[]): string | null {
   if (labels.some((name) => sameLabel(name, taskLabel))) return null;
   const similar = similarLabel(taskLabel, labels);
@@ -85,7 +93,10 @@ export function warnOfMissingLabel(taskLabel: string, labels: readonly string[])
   return `There is no label "${taskLabel}" in this repository, so no issue can have it. ${remedy}`;
 }
 
-/** Returns the label that the task label may have been renamed to: one that contains it or is nearly equal, excluding Ralph's own labels; null if there is none. */
+/**
+ * Returns the label that the task label may have been renamed to: one that contains it or is nearly equal, excluding
+ * Ralph's own labels; null if there is none.
+ */
 function similarLabel(taskLabel: string, labels: readonly string[]): string | null {
   const others = labels.filter((name) => !name.toLowerCase().startsWith('ralph:'));
   const wanted = taskLabel.toLowerCase();

@@ -79,7 +79,10 @@ export function planNotifications(end: LaneEnd): NotificationPlan {
   return { notify: withinMemory(notify, end), settle };
 }
 
-/** Keeps the needs for which the memory has room, because people would be notified of forgotten ones again. A task's need waits until something is settled. */
+/**
+ * Keeps the needs for which the memory has room, because people would be notified of forgotten ones again. A task's
+ * need waits until something is settled.
+ */
 function withinMemory(needs: readonly Need[], { lane, after: { notified } }: LaneEnd): readonly Need[] {
   const isOfLane = ({ about }: Need): boolean => about === aboutLane(lane) || about === EVERY_RUN;
   const room = Math.max(0, MAX_NOTIFICATIONS - ROOM_OF_LANE - notified.length);
@@ -117,7 +120,10 @@ export function isKnownReady({ lane, notified }: Pick<LaneState, 'lane' | 'notif
   return notified.some(({ kind, about }) => kind === 'ready' && about === aboutLane(lane));
 }
 
-/** True if one more notifying comment may be written now; `given` are the instants of earlier ones, which may be in the future if the clock was turned back. */
+/**
+ * True if one more notifying comment may be written now; `given` are the instants of earlier ones, which may be in the
+ * future if the clock was turned back.
+ */
 export function mayNotify(given: readonly number[], now: number): boolean {
   return given.filter((at) => Math.abs(now - at) < DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;
 }
@@ -255,7 +261,10 @@ function isHeldUpSince(then: number, { after }: LaneEnd): boolean {
   );
 }
 
-/** Returns true if an open circuit now stays open because of another task, while the task that tripped it has left the lane. */
+/**
+ * Returns true if an open circuit now stays open because of another task, while the task that tripped it has left the
+ * lane.
+ */
 function opensOnAnother({ before, after, tasks }: LaneEnd): boolean {
   if (before.circuit.kind !== 'open' || after.circuit.kind !== 'open') return false;
   const { taskId } = before.circuit;

@@ -14,7 +14,9 @@ const MAX_MENTIONS = 5;
 /** Matches a login of a person; logins of managed users contain a `_`. */
 export const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$/;
 
-/** Maximum number of open notifications, about 18 of a state's 64 KiB. Further needs of tasks wait until one is settled. */
+/**
+ * Maximum number of open notifications, about 18 of a state's 64 KiB. Further needs of tasks wait until one is settled.
+ */
 export const MAX_NOTIFICATIONS = 200;
 
 /** Maximum number of notifying comments per lane in 24 hours. Further needs wait for a later run. */

@@ -27,7 +27,10 @@ const WITH_SUBCOMMANDS = new Set([
 /** Matches options before a subcommand whose value is a separate word. */
 const WITH_VALUE = /^(?:-C|-c|-n|-R|-H|--(?:git-dir|work-tree|namespace|context|repo|host|profile|region|project))$/;
 
-/** Returns the smallest `allowed-tools` rules that would allow the refused parts of a call; empty if no rule should, as for a question or a shell. */
+/**
+ * Returns the smallest `allowed-tools` rules that would allow the refused parts of a call; empty if no rule should, as
+ * for a question or a shell.
+ */
 export function rulesToAllow({ tool, command }: Denial, allowed: readonly string[]): readonly string[] {
   if (tool === QUESTION_TOOL) return [];
   if (command === null) return /^[\w-]{1,60}$/.test(tool) && !allowed.includes(tool) ? [tool] : [];
@@ -35,7 +38,10 @@ export function rulesToAllow({ tool, command }: Denial, allowed: readonly string
   return [...new Set(splitCommand(command).flatMap((part) => ruleForPart(part, allowed) ?? []))];
 }
 
-/** Splits a command into its parts. Quotes keep their content together; other shell syntax is ignored, because the result is only advice for a person. */
+/**
+ * Splits a command into its parts. Quotes keep their content together; other shell syntax is ignored, because the
+ * result is only advice for a person.
+ */
 function splitCommand(command: string): readonly string[] {
   const parts = command.slice(0, 2_000).match(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|[^;|\n&'"])+/g) ?? [];
   return parts.map((part) =>
@@ -55,7 +61,9 @@ function ruleForPart(part: string, allowed: readonly string[]): string | null {
   return allowed.some((rule) => covers(rule, part)) ? null : `Bash(${commandOf(words)}:*)`;
 }
 
-/** Returns the words that identify a command: `git push` for `git push origin`, `git -C app push` for `git -C app push`. */
+/**
+ * Returns the words that identify a command: `git push` for `git push origin`, `git -C app push` for `git -C app push`.
+ */
 function commandOf(words: readonly string[]): string {
   const [program = ''] = words;
   if (!WITH_SUBCOMMANDS.has(program)) return program;

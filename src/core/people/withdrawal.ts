@@ -16,7 +16,10 @@ export interface Withdrawal {
   readonly why: WithdrawalKind;
 }
 
-/** Returns how a person has taken the issue back, or null if it is still open and labelled. `issue` is null if the repository does not have it. */
+/**
+ * Returns how a person has taken the issue back, or null if it is still open and labelled. `issue` is null if the
+ * repository does not have it.
+ */
 export function withdrawalOf(
   issue: { readonly state: 'open' | 'closed'; readonly labels: readonly string[] } | null,
   taskLabel: string,

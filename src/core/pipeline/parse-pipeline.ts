@@ -339,7 +339,10 @@ function toolsOf({ allowed_tools: snake, allowedTools: camel }: ToolKeys): reado
   return named.length === 0 ? null : named;
 }
 
-/** Replaces variables in all texts except for commands, where bash expands them safely, and `signals`, which is not about steps. */
+/**
+ * Replaces variables in all texts except for commands, where bash expands them safely, and `signals`, which is not
+ * about steps.
+ */
 function expandIn(data: unknown, expanding: Expanding): unknown {
   if (Array.isArray(data)) return data.map((item) => expandIn(item, expanding));
   if (typeof data !== 'object' || data === null) return typeof data === 'string' ? expandText(data, expanding) : data;

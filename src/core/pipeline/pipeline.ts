@@ -63,7 +63,10 @@ interface PlainStep extends Common {
 /** One step of an iteration. */
 export type Step = AgentStep | CommandStep | ReadmeStep | PlainStep;
 
-/** The steps of an iteration in order, without those that are switched off. At least one calls the agent in every iteration. */
+/**
+ * The steps of an iteration in order, without those that are switched off. At least one calls the agent in every
+ * iteration.
+ */
 export interface Pipeline {
   /** Path of the file that the pipeline was read from. */
   readonly file: string;
@@ -91,13 +94,18 @@ export const MAX_CALLS_PER_ITERATION = 220;
 /** The kinds of steps, by their names in a file. */
 export const stepKinds = ['agent', 'command', 'git-commit', 'readme-check', 'noop'] as const;
 
-/** Returns the aim of an agent step's calls: the task, or the step's own prompt, which may run once before all tasks. */
+/**
+ * Returns the aim of an agent step's calls: the task, or the step's own prompt, which may run once before all tasks.
+ */
 export function aimOfStep({ prompt, marker }: Pick<AgentStep, 'prompt' | 'marker'>): Aim {
   if (prompt === null) return 'task';
   return marker === null ? 'step' : 'once';
 }
 
-/** Returns the agent steps that the base branch does not mark as done. They decide whether an iteration is worth its calls. */
+/**
+ * Returns the agent steps that the base branch does not mark as done. They decide whether an iteration is worth its
+ * calls.
+ */
 export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentSteps'] {
   return steps.flatMap((step) =>
     step.kind !== 'agent' || step.marker?.isOnBase === true

@@ -12,7 +12,10 @@ interface ReadmeFacts {
 
 const MAX_NAMED = 5;
 
-/** Returns why the README needs an update; null if it does not. It does if it is missing, or if matching files other than tests changed and it did not. */
+/**
+ * Returns why the README needs an update; null if it does not. It does if it is missing, or if matching files other
+ * than tests changed and it did not.
+ */
 export function readmeProblem({ path, exists, patterns, changed }: ReadmeFacts): string | null {
   if (!exists) return `${path} does not exist`;
   if (changed.includes(path)) return null;

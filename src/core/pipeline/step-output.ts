@@ -12,7 +12,9 @@ export interface Progress {
   readonly memory: StepMemory;
   /** The reason why the agent may not be called now, in words; null if it may be called. */
   readonly callObstacle: string | null;
-  /** The reason why a finished call ends the run, in words, so that no further step may run; null if the run continues. */
+  /**
+   * The reason why a finished call ends the run, in words, so that no further step may run; null if the run continues.
+   */
   readonly runEnds: string | null;
   readonly cancelled: boolean;
   readonly now: number;
@@ -78,7 +80,10 @@ const SILENCE: Analysis = {
   costUsd: null,
 };
 
-/** Returns why a call is the last one of its run, in words: people took its task back, the provider's limit is reached, or the access fails for every call. Null if the run may continue. */
+/**
+ * Returns why a call is the last one of its run, in words: people took its task back, the provider's limit is reached,
+ * or the access fails for every call. Null if the run may continue.
+ */
 export function whyRunEnds({ analysis, end }: Pick<StepOutput, 'analysis' | 'end'>): string | null {
   if (end.kind === 'withdrawn') return 'people took its task back';
   if (analysis.usageLimit !== null) return "the provider's usage limit is reached";
@@ -139,7 +144,10 @@ function sumOf(amounts: readonly (number | null)[]): number | null {
   return known.length === 0 ? null : known.reduce((sum, amount) => sum + Math.max(0, amount), 0);
 }
 
-/** Returns the next step and whether it runs. The iteration's steps end after a failed required step, a call that may not be made, or a call that ends the run. */
+/**
+ * Returns the next step and whether it runs. The iteration's steps end after a failed required step, a call that may
+ * not be made, or a call that ends the run.
+ */
 export function nextAction({ steps, records, memory, callObstacle, runEnds, cancelled, now }: Progress): StepAction {
   const step = steps[records.length];
   if (step === undefined) return { kind: 'over' };

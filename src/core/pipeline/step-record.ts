@@ -56,7 +56,10 @@ export function callsIn(steps: readonly StepRecord[]): number {
   return steps.length === 0 ? 1 : steps.reduce((sum, { calls }) => sum + calls.length, 0);
 }
 
-/** Returns the required steps that did not pass, including those whose circuit is open. They keep an iteration's tasks from being done. */
+/**
+ * Returns the required steps that did not pass, including those whose circuit is open. They keep an iteration's tasks
+ * from being done.
+ */
 export function failingSteps(steps: readonly StepRecord[]): readonly StepRecord[] {
   return steps.filter(
     ({ optional, result }) =>
@@ -82,7 +85,10 @@ export function refusedIn(
   return steps.length === 0 ? [{ denials, allowedTools: null }] : steps;
 }
 
-/** Returns the instant from which an open circuit may be probed; null if the step may run now. A clock that went back leaves the circuit open. */
+/**
+ * Returns the instant from which an open circuit may be probed; null if the step may run now. A clock that went back
+ * leaves the circuit open.
+ */
 export function probeAtOf(
   { openedAt }: StepCircuit,
   { resetAfterMs }: Pick<Breaker, 'resetAfterMs'>,
@@ -111,7 +117,10 @@ export interface EarlierStep {
   readonly said: string | null;
 }
 
-/** Returns the notes on steps for the next agent: the earlier steps of its iteration, else the failed steps of the last one. They contain text of agents and commands and must be shown as data. */
+/**
+ * Returns the notes on steps for the next agent: the earlier steps of its iteration, else the failed steps of the last
+ * one. They contain text of agents and commands and must be shown as data.
+ */
 export function stepNotes(earlier: readonly EarlierStep[], lastIteration: readonly StepRecord[]): string {
   const now = earlier
     .filter(({ record: { kind, result } }) => kind !== 'noop' && kind !== 'git-commit' && result.kind !== 'skipped')
@@ -172,13 +181,19 @@ export function circuitOf({ circuits }: Pick<StepMemory, 'circuits'>, name: stri
 
 type PipelinePolicy = Pick<Policy, 'agentSteps' | 'otherSteps'>;
 
-/** An open circuit that makes iterations useless until `resumeAt`. `step` is the required step; null: no required step is open, but no agent step may run. */
+/**
+ * An open circuit that makes iterations useless until `resumeAt`. `step` is the required step; null: no required step
+ * is open, but no agent step may run.
+ */
 export interface OpenSteps {
   readonly step: string | null;
   readonly resumeAt: number;
 }
 
-/** Returns why an iteration would be useless: the circuit of a required step that has yet to run is open, or the circuits of all agent steps are. Null if an iteration is useful. */
+/**
+ * Returns why an iteration would be useless: the circuit of a required step that has yet to run is open, or the
+ * circuits of all agent steps are. Null if an iteration is useful.
+ */
 export function openSteps(
   { markers, circuits }: StepMemory,
   { agentSteps, otherSteps }: PipelinePolicy,
@@ -217,12 +232,17 @@ export function plausibleSteps({ markers, circuits }: StepMemory, now: number): 
   return { markers, circuits: Object.fromEntries(bounded) };
 }
 
-/** Returns the step for which another job claims to wait; null if it names none, or one that the pipeline does not have. */
+/**
+ * Returns the step for which another job claims to wait; null if it names none, or one that the pipeline does not have.
+ */
 export function plausibleStep(step: string | null, { agentSteps, otherSteps }: PipelinePolicy): string | null {
   return [...agentSteps, ...otherSteps].some(({ name }) => name === step) ? step : null;
 }
 
-/** Returns the lane's memory after an iteration. Circuits of steps that the pipeline no longer has are dropped; without a pipeline nothing changes. */
+/**
+ * Returns the lane's memory after an iteration. Circuits of steps that the pipeline no longer has are dropped; without
+ * a pipeline nothing changes.
+ */
 export function rememberSteps(memory: StepMemory, records: readonly StepRecord[]): StepMemory {
   if (records.length === 0) return memory;
   const set = records.flatMap(({ marker }) => marker ?? []);

@@ -83,7 +83,10 @@ const MAX_ITEMS = 3;
 
 const MAX_ITEM_CHARS = 120;
 
-/** Describes what the last iterations of a run did and how they failed, oldest first. The result contains text of the agent and must be shown as data. */
+/**
+ * Describes what the last iterations of a run did and how they failed, oldest first. The result contains text of the
+ * agent and must be shown as data.
+ */
 export function describeAttempts(journal: readonly JournalEntry[]): string {
   const attempts: string[] = [];
   let room = MAX_ATTEMPTS_CHARS;
@@ -163,13 +166,19 @@ export const MAX_TAKEOVER_CHARS = 900;
 
 const MAX_WORDS_CHARS = 300;
 
-/** The history for an agent that takes over a task. `from` is the agent that worked on it last; `text` contains words of agents and must be shown as data. */
+/**
+ * The history for an agent that takes over a task. `from` is the agent that worked on it last; `text` contains words of
+ * agents and must be shown as data.
+ */
 export interface Takeover {
   readonly from: AgentName;
   readonly text: string;
 }
 
-/** Describes a task's history for an agent if another one worked on the task last; returns null otherwise. `entries` are this run's; earlier runs are covered by the task's share. */
+/**
+ * Describes a task's history for an agent if another one worked on the task last; returns null otherwise. `entries` are
+ * this run's; earlier runs are covered by the task's share.
+ */
 export function describeTakeover(
   agent: AgentName,
   {

@@ -1,4 +1,7 @@
-/** The aim of a call. `task`: do the task. `step`: follow the step's own prompt, with the task as context. `once`: follow the step's own prompt before any task is begun. */
+/**
+ * The aim of a call. `task`: do the task. `step`: follow the step's own prompt, with the task as context. `once`:
+ * follow the step's own prompt before any task is begun.
+ */
 export type Aim = 'task' | 'step' | 'once';
 
 /** The text before a task of a list. */
@@ -25,7 +28,10 @@ interface Hint {
   readonly sentence: string;
 }
 
-/** The hints for the next prompt. `task` hints apply to the task that they arose in, `lane` hints to the next task as well. */
+/**
+ * The hints for the next prompt. `task` hints apply to the task that they arose in, `lane` hints to the next task as
+ * well.
+ */
 const hints = {
   veto_open_tasks: {
     scope: 'lane',

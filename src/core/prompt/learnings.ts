@@ -5,7 +5,10 @@ import { issueOfId, type LaneId } from '../tasks/ids.ts';
 import { capText, firstLines, oneLine } from '../text/phrase.ts';
 import { type Aim, taskIntro } from './hints.ts';
 
-/** A merge of the base branch in the work tree, with its conflicted files. Conflicted lock files have the base's content unless they were regenerated. */
+/**
+ * A merge of the base branch in the work tree, with its conflicted files. Conflicted lock files have the base's content
+ * unless they were regenerated.
+ */
 export interface MergeToFinish {
   readonly conflicts: readonly string[];
   readonly lockFiles: readonly string[];
@@ -49,7 +52,10 @@ export const MAX_LEARNINGS_CHARS = 8_000;
 /** Maximum characters of a compacted notebook, which equals what a prompt shows of it. */
 export const KEPT_LEARNINGS_CHARS = 2_000;
 
-/** The queue's notebook, which every agent reads. Only the queue's agent writes to it, so that branches of issues never conflict in it. */
+/**
+ * The queue's notebook, which every agent reads. Only the queue's agent writes to it, so that branches of issues never
+ * conflict in it.
+ */
 export const LEARNINGS_PATH = '.ralph/learnings.md';
 
 /** The notebooks of issues, each written only on its own branch. */
@@ -245,7 +251,9 @@ export function feedbackClaims(kind: Subject['kind']): string {
 - It is not finished: STATUS: IN_PROGRESS, TASKS_COMPLETED_THIS_LOOP: 0, EXIT_SIGNAL: false.`;
 }
 
-/** Returns the sections about an unfinished merge; `instructions` are files that may name the project's own commands. */
+/**
+ * Returns the sections about an unfinished merge; `instructions` are files that may name the project's own commands.
+ */
 export function mergeSections(merge: MergeToFinish, instructions: readonly string[]): readonly string[] {
   const { conflicts, lockFiles, regeneratedByLoop, regenerated, verification } = merge;
   const failed = regenerated.filter(({ result }) => result !== 'made').map(({ path }) => path);

@@ -1,4 +1,7 @@
-/** Places of a repository's own prompt in order of preference, after the input `prompt-file`. The last ones belong to other Ralphs. */
+/**
+ * Places of a repository's own prompt in order of preference, after the input `prompt-file`. The last ones belong to
+ * other Ralphs.
+ */
 export const PROMPT_PLACES: readonly string[] = [
   '.ralph/PROMPT.md',
   'PROMPT.md',
@@ -12,7 +15,10 @@ export const ROOT_LOOP: readonly string[] = ['ralph.sh', 'prd.json'];
 
 export const ROOT_PROMPTS: readonly string[] = ['CLAUDE.md', 'prompt.md'];
 
-/** The prompt by which another Ralph prepares a project before its first iteration; `SETUP_MARKER_PATH` marks that it has run. */
+/**
+ * The prompt by which another Ralph prepares a project before its first iteration; `SETUP_MARKER_PATH` marks that it
+ * has run.
+ */
 export const SETUP_PROMPT_PATH = '.ralph/prompts/SETUP_PROMPT.md';
 
 export const SETUP_MARKER_PATH = '.ralph/.ralph_setup_done';
@@ -26,13 +32,19 @@ export const SPECIFICATION_PLACES: readonly string[] = ['.ralph/SPECS_INDEX.md',
 /** Logs in which another Ralph's agent keeps what it has learnt about the code. */
 export const PROGRESS_PLACES: readonly string[] = ['.ralph/progress.txt', 'scripts/ralph/progress.txt', 'progress.txt'];
 
-/** Returns the places where a run looks for the prompt. `promptFile` is the input `prompt-file`; `there` are those names of `ROOT_LOOP` that exist at the root. */
+/**
+ * Returns the places where a run looks for the prompt. `promptFile` is the input `prompt-file`; `there` are those names
+ * of `ROOT_LOOP` that exist at the root.
+ */
 export function promptPlaces(promptFile: string, there: readonly string[]): readonly string[] {
   const isRootLoop = ROOT_LOOP.every((name) => there.includes(name));
   return [...new Set([promptFile, ...PROMPT_PLACES, ...(isRootLoop ? ROOT_PROMPTS : [])])];
 }
 
-/** Returns the first non-empty prompt among these files (path → text); null if there is none. The files must include those of `ROOT_LOOP` that exist. */
+/**
+ * Returns the first non-empty prompt among these files (path → text); null if there is none. The files must include
+ * those of `ROOT_LOOP` that exist.
+ */
 export function firstPromptIn(
   texts: Readonly<Record<string, string>>,
   promptFile: string,
@@ -44,7 +56,10 @@ export function firstPromptIn(
   return null;
 }
 
-/** Returns the sections `## Codebase Patterns` of another Ralph's logs (path → text), which hold what lasts; empty if there is none. */
+/**
+ * Returns the sections `## Codebase Patterns` of another Ralph's logs (path → text), which hold what lasts; empty if
+ * there is none.
+ */
 export function codebasePatterns(texts: Readonly<Record<string, string>>): string {
   for (const path of PROGRESS_PLACES) {
     const text = Object.hasOwn(texts, path) ? (texts[path] ?? '') : '';

@@ -59,7 +59,10 @@ export interface PromptParts {
   /** Path of the lane's notebook. */
   readonly notesPath: string;
   readonly verifyCommands: readonly string[];
-  /** The call's place in the pipeline as a sentence, and the notes of earlier and recently failed steps; null without a pipeline. */
+  /**
+   * The call's place in the pipeline as a sentence, and the notes of earlier and recently failed steps; null without a
+   * pipeline.
+   */
   readonly pipeline: { readonly fact: string; readonly notes: string } | null;
 }
 
@@ -86,7 +89,10 @@ const MAX_COMMENTS = 6_000;
 /** Characters kept free of facts and hints, for the data that follows them. */
 const keptForData = { usual: 400, takeover: 1_300, diagnosis: 1_300, refused: 1_300 };
 
-/** Composes the text for the agent's stdin. The context is at its top: a resumed session keeps the system prompt of its first call, so nothing that changes may go there. */
+/**
+ * Composes the text for the agent's stdin. The context is at its top: a resumed session keeps the system prompt of its
+ * first call, so nothing that changes may go there.
+ */
 export function composePrompt(parts: PromptParts): string {
   const { aim, promptTemplate, promptPath, setup, task } = parts;
   return [
@@ -184,7 +190,10 @@ function taskSections({ aim, task, standing, merge, instructions }: PromptParts)
   ];
 }
 
-/** Returns the position of a task in its file. The line is left out if this branch lacks the item, because it would point to another one. */
+/**
+ * Returns the position of a task in its file. The line is left out if this branch lacks the item, because it would
+ * point to another one.
+ */
 function positionInFile(
   task: Task,
   source: Extract<Task['source'], { kind: 'plan' | 'prd' | 'beads' }>,
@@ -336,7 +345,9 @@ function lastSentence({ progress, fileCount, verification, taskId, failedServers
   return `Last iteration${taskId === null ? '' : ` (${taskId})`}: ${change}${verified}.${serversSentence(failedServers)}`;
 }
 
-/** Returns a sentence with the MCP servers whose tools were missing; the names come from the user's own configuration. */
+/**
+ * Returns a sentence with the MCP servers whose tools were missing; the names come from the user's own configuration.
+ */
 function serversSentence(names: readonly string[]): string {
   const shown = names.slice(0, 5).map((name) => oneLine(name, 60));
   return shown.length === 0 ? '' : ` It had no tools of these MCP servers: ${shown.join(', ')}.`;

@@ -19,7 +19,9 @@ export interface PromptSection {
   readonly max: number;
 }
 
-/** Returns a data section with the end of its text that fits into `room`; empty if there is no text or too little room. */
+/**
+ * Returns a data section with the end of its text that fits into `room`; empty if there is no text or too little room.
+ */
 export function sectionWithin({ title, label, text, max }: PromptSection, room: number): string {
   const wrap = (shown: string): string => `\n${title}\n${dataSection(label, shown)}\n`;
   if (text === '' || room < MIN_SECTION) return '';

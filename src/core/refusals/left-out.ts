@@ -85,7 +85,10 @@ function withoutAnswers(feedback: Feedback, ids: readonly TaskId[]): Feedback {
   return { ...feedback, items: Object.fromEntries(items) };
 }
 
-/** Returns the state with the new ids of rewritten commits. `places`: old id → new id, null if the commit no longer exists. */
+/**
+ * Returns the state with the new ids of rewritten commits. `places`: old id → new id, null if the commit no longer
+ * exists.
+ */
 export function withRenamedCommits(state: LaneState, places: Readonly<Record<ObjectId, ObjectId | null>>): LaneState {
   const placeOf = (id: ObjectId | null): ObjectId | null =>
     id !== null && Object.hasOwn(places, id) ? (places[id] ?? null) : id;

@@ -20,7 +20,10 @@ const MAX_WORDS_CHARS = 700;
 /** Maximum number of files read from a refusal. */
 const MAX_FILES = 50;
 
-/** Parses what git and the server said about a push. Never throws; unknown words become a rule of the branch called `unknown`. */
+/**
+ * Parses what git and the server said about a push. Never throws; unknown words become a rule of the branch called
+ * `unknown`.
+ */
 export function parseRefusal(text: string): Refusal {
   const meant = withoutAddresses(text);
   const words = serverWords(text);
@@ -69,7 +72,10 @@ export function isStale(words: string): boolean {
   return parseRefusal(words).kind === 'stale';
 }
 
-/** Returns the changed paths that the server refuses: those that it names, and those that its words contain as a whole word. */
+/**
+ * Returns the changed paths that the server refuses: those that it names, and those that its words contain as a whole
+ * word.
+ */
 export function refusedPaths({ kind, files, words }: Refusal, changed: readonly string[]): readonly string[] {
   if (kind !== 'content') return [];
   const named = changed.filter((path) => files.includes(path));
@@ -146,13 +152,19 @@ export function isBranchName(name: string): boolean {
   );
 }
 
-/** Returns the names that would be folders of this branch, such as `ralph` for `ralph/queue`; git allows no branch of that name. */
+/**
+ * Returns the names that would be folders of this branch, such as `ralph` for `ralph/queue`; git allows no branch of
+ * that name.
+ */
 export function foldersOf(branch: string): readonly string[] {
   const parts = branch.split('/');
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** Returns the branch that prevents git from creating this one; null if there is none. A server treats names that differ only in case as different. */
+/**
+ * Returns the branch that prevents git from creating this one; null if there is none. A server treats names that differ
+ * only in case as different.
+ */
 export function branchInTheWay(branch: string, existing: readonly string[]): string | null {
   const folders = foldersOf(branch);
   return existing.find((name) => folders.includes(name) || name.startsWith(`${branch}/`)) ?? null;

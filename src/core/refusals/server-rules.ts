@@ -29,7 +29,10 @@ const EXEMPT =
 
 const LEAVE_OUT = 'The file is left out of the branch.';
 
-/** The only list of what servers refuse, used to classify refusals and by `ralph doctor`. Within a kind, the first matching row counts. */
+/**
+ * The only list of what servers refuse, used to classify refusals and by `ralph doctor`. Within a kind, the first
+ * matching row counts.
+ */
 export const serverRules: readonly ServerRule[] = [
   // Rules about content follow.
   {
@@ -297,7 +300,10 @@ export const serverRules: readonly ServerRule[] = [
   },
 ];
 
-/** Returns the effect of a ruleset's rule on Ralph's branches, by GitHub's name for it; null if it lets Ralph's pushes through. */
+/**
+ * Returns the effect of a ruleset's rule on Ralph's branches, by GitHub's name for it; null if it lets Ralph's pushes
+ * through.
+ */
 export function effectOf(type: string): RuleType | null {
   return serverRules.find((rule) => rule.type?.name === type)?.type ?? null;
 }
@@ -307,7 +313,9 @@ export function isForPath(rule: string): boolean {
   return ['workflow', 'file-path', 'path-length', 'file-extension'].includes(rule);
 }
 
-/** The rule of a protection that names none of the rules above. A refusal by one of those contains these words as well. */
+/**
+ * The rule of a protection that names none of the rules above. A refusal by one of those contains these words as well.
+ */
 export const unnamedProtection: ServerRule = {
   kind: 'branch',
   rule: 'protection',

@@ -2,7 +2,10 @@
 const OWN =
   /(?:^|\/)(?:\.(?:claude|codex|gemini|qwen|copilot|cursor|opencode|aider|continue|kiro|junie|windsurf|vscode|idea|zed|fleet)(?:\/|$)|\.mcp\.json$|\.aider)/i;
 
-/** Reasons why a changed file is left out of a commit, as sentence parts. The words of an inspection begin with one of them and may say more. */
+/**
+ * Reasons why a changed file is left out of a commit, as sentence parts. The words of an inspection begin with one of
+ * them and may say more.
+ */
 export const LEFT_OUT = {
   protected: 'it is a protected path; the setting allow-protected-paths can allow it',
   state: 'it belongs to the state of the loop',
@@ -19,7 +22,10 @@ export type LeftOutReason = keyof typeof LEFT_OUT;
 
 export const leftOutReasons = Object.keys(LEFT_OUT) as readonly LeftOutReason[];
 
-/** Returns the reason with which an inspection's words begin. Only the words up to a semicolon are compared, since earlier versions may end differently. */
+/**
+ * Returns the reason with which an inspection's words begin. Only the words up to a semicolon are compared, since
+ * earlier versions may end differently.
+ */
 export function leftOutReason(why: string): LeftOutReason {
   return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason].split(';', 1)[0] ?? '')) ?? 'other';
 }

@@ -265,7 +265,10 @@ function goneWords(lost: number, one: string): string {
   return lost <= 0 ? '' : lost === 1 ? `1 ${one} is gone` : `${lost} ${one}s are gone`;
 }
 
-/** Returns the files that make a folder a bare git repository. Git treats a folder with `HEAD`, `objects/` and `refs/` as a repository and runs what its `config` names. */
+/**
+ * Returns the files that make a folder a bare git repository. Git treats a folder with `HEAD`, `objects/` and `refs/`
+ * as a repository and runs what its `config` names.
+ */
 function embeddedRepositories(paths: readonly string[]): ReadonlySet<string> {
   const heads = paths.filter((path) => /(?:^|\/)HEAD$/i.test(path));
   const all = heads.length === 0 ? [] : paths.map((path) => path.toLowerCase());
@@ -278,7 +281,10 @@ function embeddedRepositories(paths: readonly string[]): ReadonlySet<string> {
   );
 }
 
-/** Returns changes of a lock file that are easily missed in its thousands of lines: packages from new hosts, and more packages that run a script on installation. */
+/**
+ * Returns changes of a lock file that are easily missed in its thousands of lines: packages from new hosts, and more
+ * packages that run a script on installation.
+ */
 function lockFileFindings(path: string, before: string | null, after: string | null): readonly FileFinding[] {
   if (!isLockFile(path) || after === null) return [];
   const known = hostsIn(before ?? '');

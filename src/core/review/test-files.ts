@@ -217,7 +217,9 @@ function bare(name: string): string {
   return name.replace(/["'\s]/g, '');
 }
 
-/** Facts about a changed file whose content is not read. Byte counts are null if the file does not exist on that side. */
+/**
+ * Facts about a changed file whose content is not read. Byte counts are null if the file does not exist on that side.
+ */
 export interface UnreadChange {
   readonly path: string;
   readonly kind: 'added' | 'changed' | 'deleted';
@@ -251,7 +253,10 @@ export function readsTexts({ path, kind }: Pick<UnreadChange, 'path' | 'kind'>):
   );
 }
 
-/** Selects the changes whose texts are read, up to limits on bytes and files: manifests before tests, those nearest to the root first. */
+/**
+ * Selects the changes whose texts are read, up to limits on bytes and files: manifests before tests, those nearest to
+ * the root first.
+ */
 export function selectToRead<C extends UnreadChange>(changes: readonly C[]): readonly C[] {
   const wanted = changes
     .filter(readsTexts)

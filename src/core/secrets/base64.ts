@@ -1,4 +1,7 @@
-/** Returns the base64 form of `bytes` inside a longer content at `offset` bytes (modulo 3), without the characters shared with neighbouring bytes. */
+/**
+ * Returns the base64 form of `bytes` inside a longer content at `offset` bytes (modulo 3), without the characters
+ * shared with neighbouring bytes.
+ */
 export function base64At(bytes: Uint8Array, offset: number): string {
   const shifted = new Uint8Array(offset + bytes.length);
   shifted.set(bytes, offset);

@@ -4,7 +4,10 @@ export interface KeyPattern {
   readonly pattern: RegExp;
 }
 
-/** Keys of well-known form, which are hidden in all output and never pushed. Each pattern takes time proportional to the text. */
+/**
+ * Keys of well-known form, which are hidden in all output and never pushed. Each pattern takes time proportional to the
+ * text.
+ */
 export const keyPatterns: readonly KeyPattern[] = [
   { name: 'anthropic', pattern: /sk-ant-[\w-]{8,}/g },
   { name: 'openai', pattern: /\bsk-(?!ant-)(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}/g },

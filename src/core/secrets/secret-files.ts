@@ -25,7 +25,10 @@ const ENDINGS = /\.(?:pem|key|p8|p12|pfx|jks|keystore|ppk|kdbx|ovpn|tfvars(?:\.j
 /** Matches files that can only be identified together with their folder. */
 const PLACES = /(?:^|\/)(?:\.docker\/config\.json|\.kube\/config)$/;
 
-/** True if a path looks like a file with secrets: `.env`, private keys, logins of tools. This is the only list of such names. */
+/**
+ * True if a path looks like a file with secrets: `.env`, private keys, logins of tools. This is the only list of such
+ * names.
+ */
 export function isSecretFile(path: string): boolean {
   const lower = path.toLowerCase();
   const folders = lower.split('/');

@@ -4,7 +4,10 @@ import { base64At } from './base64.ts';
 interface Canonical {
   /** The bytes with escapes decoded; an escape of a non-ASCII character becomes 255. */
   readonly decoded: Uint8Array;
-  /** The letters and digits of `decoded` in lower case, without spaces, line ends, zero bytes, quotes and other separators. */
+  /**
+   * The letters and digits of `decoded` in lower case, without spaces, line ends, zero bytes, quotes and other
+   * separators.
+   */
   readonly letters: Uint8Array;
 }
 
@@ -27,7 +30,9 @@ const MIN_SEARCHED_CHARS = 8;
 /** Number of letters by which a spelling is found; every spelling has at least this many. */
 const WINDOW = 8;
 
-/** Returns the values that reveal a secret: the secret itself and, if it has many lines (a private key), each long line. */
+/**
+ * Returns the values that reveal a secret: the secret itself and, if it has many lines (a private key), each long line.
+ */
 export function revealingPartsOf(value: string): readonly string[] {
   const lines = value.split(/\r?\n/).map((line) => line.trim());
   const parts = [value.trim(), ...lines.filter((line) => line.length >= 20)];
@@ -92,7 +97,10 @@ function startsWith(letters: Uint8Array, start: number, wanted: Uint8Array): boo
   return true;
 }
 
-/** Returns a function from a letter's number to its position in `decoded`. The numbers must grow, so that one walk suffices. */
+/**
+ * Returns a function from a letter's number to its position in `decoded`. The numbers must grow, so that one walk
+ * suffices.
+ */
 function createPlaces(decoded: Uint8Array): (number: number) => number {
   let at = -1;
   let reached = -1;
@@ -147,7 +155,10 @@ function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Returns true if the spelling, including its letter case, begins at `start`, and only separators stand between its letters. */
+/**
+ * Returns true if the spelling, including its letter case, begins at `start`, and only separators stand between its
+ * letters.
+ */
 function standsThere(decoded: Uint8Array, start: number, { exact }: Spelling): boolean {
   if (exact === null) return true;
   let at = start;
@@ -182,12 +193,17 @@ function nextLetter(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Returns true if a gap contains a line end or the end of a string literal, after which any continuation may follow. */
+/**
+ * Returns true if a gap contains a line end or the end of a string literal, after which any continuation may follow.
+ */
 function isWide(gap: Uint8Array): boolean {
   return gap.some((byte) => byte === 10 || byte === 13 || byte === 34 || byte === 39 || byte === 96);
 }
 
-/** Removes bytes that separate nothing visible: blanks, controls, backslashes and non-ASCII bytes; with `wide` also quotes, operators and comment marks. */
+/**
+ * Removes bytes that separate nothing visible: blanks, controls, backslashes and non-ASCII bytes; with `wide` also
+ * quotes, operators and comment marks.
+ */
 function withoutFiller(gap: Uint8Array, wide: boolean): Uint8Array {
   return gap.filter((byte) => byte > 32 && byte < 127 && byte !== 92 && !(wide && WIDE_FILLER.has(byte)));
 }
@@ -198,7 +214,10 @@ function isSame(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
 
-/** Decodes bytes in one pass: `%41`, `\x41`, `\u0041`, `\u{41}`, `\101`, `&#65;`, `&#x41;`, `&amp;` and `0x41` become the character that they represent. */
+/**
+ * Decodes bytes in one pass: `%41`, `\x41`, `\u0041`, `\u{41}`, `\101`, `&#65;`, `&#x41;`, `&amp;` and `0x41` become
+ * the character that they represent.
+ */
 function canonicalOf(bytes: Uint8Array): Canonical {
   const decoded = new Uint8Array(bytes.length);
   const letters = new Uint8Array(bytes.length);
@@ -232,7 +251,10 @@ function letterOf(byte: number): number {
   return byte >= 48 && byte <= 57 ? byte : 0;
 }
 
-/** Returns the escape at `at` with its value in the low 8 bits and its length above them; 0 if there is none. It creates no object, because it is called for every other byte of some files. */
+/**
+ * Returns the escape at `at` with its value in the low 8 bits and its length above them; 0 if there is none. It creates
+ * no object, because it is called for every other byte of some files.
+ */
 function escapeAt(bytes: Uint8Array, at: number): number {
   const first = bytes[at];
   const second = bytes[at + 1] ?? 0;

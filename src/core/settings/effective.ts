@@ -2,7 +2,10 @@ import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
 import { flattenText } from '../text/phrase.ts';
 
-/** The place of a setting: a line of a file, the input `settings`, the file of another repository, or a variable of the environment (`file` is null). */
+/**
+ * The place of a setting: a line of a file, the input `settings`, the file of another repository, or a variable of the
+ * environment (`file` is null).
+ */
 const placeSchema = z.object({
   key: z.string(),
   file: z
@@ -18,10 +21,15 @@ export type SettingPlace = Immutable<z.infer<typeof placeSchema>>;
 
 export const foundSettingSchema = z.object({ input: z.string(), text: z.string(), places: z.array(placeSchema) });
 
-/** A setting from the input `settings`, the environment or a settings file of another Ralph, with its place. The input of the same name overrides it. */
+/**
+ * A setting from the input `settings`, the environment or a settings file of another Ralph, with its place. The input
+ * of the same name overrides it.
+ */
 export type FoundSetting = Immutable<z.infer<typeof foundSettingSchema>>;
 
-/** The answer of GitHub about the settings file of another repository: its text, or why there is none, as a sentence. */
+/**
+ * The answer of GitHub about the settings file of another repository: its text, or why there is none, as a sentence.
+ */
 export type OrganisationFile =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'missing'; readonly why: string };
@@ -48,7 +56,8 @@ export interface ReportedSettings {
 
 /**
  * Returns the settings of one run in this order: inputs of the workflow (`given`), settings from other places
- * (`counting`), defaults. An input that repeats its default counts as not given. Only inputs in `defaults` are returned.
+ * (`counting`), defaults. An input that repeats its default counts as not given. Only inputs in `defaults` are
+ * returned.
  */
 export function effectiveSettings(
   { given, workflow }: { readonly given: Readonly<Record<string, string>>; readonly workflow: string },

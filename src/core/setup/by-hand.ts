@@ -5,7 +5,10 @@ import { hasMark } from './ownership.ts';
 import type { Project } from './project.ts';
 import { isLeftToFile, keyOfChoices } from './workflow.ts';
 
-/** A step that a person takes. `path` is a page of the repository on GitHub, relative to its URL, or null if there is none. */
+/**
+ * A step that a person takes. `path` is a page of the repository on GitHub, relative to its URL, or null if there is
+ * none.
+ */
 interface Step {
   readonly what: string;
   readonly path: string | null;

@@ -131,7 +131,10 @@ export function windowsFor(budget: Budget, runTag: string, now: number): Windows
   };
 }
 
-/** Returns the budget with the windows that the lane knows, if it has none: a deleted budget must not grant their usage again. */
+/**
+ * Returns the budget with the windows that the lane knows, if it has none: a deleted budget must not grant their usage
+ * again.
+ */
 export function seedBudget(budget: Budget, windows: Windows): Budget {
   const isNew = budget.windows.hour === null && budget.windows.day === null && budget.reservations.length === 0;
   return isNew ? { ...budget, windows } : budget;
@@ -201,14 +204,18 @@ export function boundPolicy(policy: Policy, { calls, costUsd }: Pick<Reservation
 
 /** Returns the budget with the reservation, in place of an earlier one of the same run. */
 export function reserveUsage(budget: Budget, reservation: Reservation, now: number): Budget {
-  // A reservation is kept longer than it counts: this machine's clock may be ahead, and the owner must be able to settle it.
+  // A reservation is kept longer than it counts: this machine's clock may be ahead, and the owner must be able to
+  // settle it.
   const live = budget.reservations.filter(
     (other) => other.runTag !== reservation.runTag && now < other.expiresAt + 2 * DAY_MS,
   );
   return { ...budget, reservations: [...live, reservation].slice(-MAX_RESERVATIONS) };
 }
 
-/** Returns the budget after a run, whose reservation is replaced by its usage. Without a reservation nothing changes: it was settled before. */
+/**
+ * Returns the budget after a run, whose reservation is replaced by its usage. Without a reservation nothing changes: it
+ * was settled before.
+ */
 export function settleBudget(budget: Budget, runTag: string, spent: RunUsage, now: number): Budget {
   if (!hasReserved(budget, runTag)) return budget;
   const reservations = budget.reservations.filter((reservation) => reservation.runTag !== runTag);
@@ -219,7 +226,10 @@ export function settleBudget(budget: Budget, runTag: string, spent: RunUsage, no
   return { ...budget, windows: { ...charged, hour }, reservations };
 }
 
-/** A run's effect on its lane. `isPublished` means that nothing is left for a later run to publish or to notify people of. */
+/**
+ * A run's effect on its lane. `isPublished` means that nothing is left for a later run to publish or to notify people
+ * of.
+ */
 export interface LaneRun {
   readonly before: LaneState;
   readonly after: LaneState;

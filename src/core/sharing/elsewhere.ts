@@ -9,7 +9,10 @@ export function mayServeOtherLanes(outcome: Outcome): boolean {
   return outcome.kind === 'blocked' || (outcome.kind === 'idle' && outcome.reason !== 'updated');
 }
 
-/** Returns the wait for others' reservations in place of a park until the end of the hour or day, or null if it does not apply. */
+/**
+ * Returns the wait for others' reservations in place of a park until the end of the hour or day, or null if it does not
+ * apply.
+ */
 export function waitForOthers(
   outcome: Outcome,
   others: readonly Reservation[],
@@ -33,7 +36,10 @@ export function waitForOthers(
   };
 }
 
-/** Returns the outcome of a run if another run may be working on all of its tasks, each until the given instant at the latest. */
+/**
+ * Returns the outcome of a run if another run may be working on all of its tasks, each until the given instant at the
+ * latest.
+ */
 export function outcomeIfWorkedElsewhere(tasks: readonly Task[], until: ReadonlyMap<TaskId, number>): Outcome {
   const last = Math.max(...tasks.map(({ id }) => until.get(id) ?? 0));
   return {

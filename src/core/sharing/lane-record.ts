@@ -9,7 +9,10 @@ import { lookSchema } from './waiting-issues.ts';
 
 /** Maximum number of orders. They accumulate on a paused lane, which saves no document that has obeyed them. */
 export const MAX_ORDERS = 30;
-/** Maximum length in characters: a document is at most 64 KiB, with a line for each of its values; lease and orders need a few KiB. */
+/**
+ * Maximum length in characters: a document is at most 64 KiB, with a line for each of its values; lease and orders need
+ * a few KiB.
+ */
 const MAX_RECORD_CHARS = 400 * 1024;
 /**
  * Version 2: orders `stop` and `retry`, and orders by events. Version 3: a file of the snapshot, which contains the
@@ -75,7 +78,9 @@ export function parseRecord(text: string, lane: LaneId): ParsedRecord {
   return { kind: 'record', record: parsed.data };
 }
 
-/** Returns the file to store, which contains the state as JSON, so that people can read what changed between versions. */
+/**
+ * Returns the file to store, which contains the state as JSON, so that people can read what changed between versions.
+ */
 export function serializeRecord({ document, ...record }: LaneRecord): string {
   const lease = record.lease && withStoredTag(record.lease);
   const state: unknown = document === null ? null : (tryJson(document) ?? document);
@@ -124,7 +129,9 @@ export function finishRecord(
   };
 }
 
-/** Returns the record with the document of a continuing run, which keeps its lease; null if the lease is not this run's. */
+/**
+ * Returns the record with the document of a continuing run, which keeps its lease; null if the lease is not this run's.
+ */
 export function advanceRecord(
   record: LaneRecord,
   copy: { readonly sequence: number; readonly document: string },

@@ -31,12 +31,17 @@ const PUBLISH_MS = 10 * MINUTE_MS;
 /** Maximum total time in ms for the jobs of a split run to wait for their runners and set themselves up. */
 export const MAX_WAIT_FOR_JOBS_MS = 60 * MINUTE_MS;
 
-/** Returns the maximum time for which a run of up to `maxRunMs` holds its lane, in one job or in three consecutive ones. */
+/**
+ * Returns the maximum time for which a run of up to `maxRunMs` holds its lane, in one job or in three consecutive ones.
+ */
 export function leaseMs(maxRunMs: number, jobs: 'one' | 'three'): number {
   return Math.min(maxRunMs + PUBLISH_MS + (jobs === 'three' ? MAX_WAIT_FOR_JOBS_MS : 0), MAX_LEASE_MS);
 }
 
-/** True if the lease keeps another holder off the lane at `now`: it is not the holder's own, has not expired, and its owner may still run. */
+/**
+ * True if the lease keeps another holder off the lane at `now`: it is not the holder's own, has not expired, and its
+ * owner may still run.
+ */
 export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean {
   if (lease.runTag === other.runTag) return false;
   // GitHub starts an attempt only when the one before has ended.

@@ -60,7 +60,9 @@ export function openOrders(state: LaneState, orders: readonly Order[]): readonly
   return first === -1 ? [] : inOrder.slice(first);
 }
 
-/** Returns the person who wants the run on this state to end after its iteration, or null. A later `resume` cancels it. */
+/**
+ * Returns the person who wants the run on this state to end after its iteration, or null. A later `resume` cancels it.
+ */
 export function stoppedBy(state: LaneState, orders: readonly Order[]): string | null {
   const newest = openOrders(state, orders).findLast(({ kind }) => kind === 'stop' || kind === 'resume');
   return newest?.kind === 'stop' ? newest.by : null;
@@ -86,13 +88,19 @@ export function effectiveOrders<T extends Pick<OrderGiven, 'kind' | 'task'>>(ord
   return orders.filter((order, at) => orders.findLastIndex((one) => subjectOf(one) === subjectOf(order)) === at);
 }
 
-/** Returns the tasks that a retry reopens: they get all their attempts again. Feedback that is retried by name gets its rounds again. */
+/**
+ * Returns the tasks that a retry reopens: they get all their attempts again. Feedback that is retried by name gets its
+ * rounds again.
+ */
 export function tasksToRetry(state: LaneState, task: TaskId | null): readonly TaskId[] {
   const asked = task === null ? Object.keys(state.tasks) : [task];
   return asked.filter((id) => isStuck(progressOf(state.tasks, id)) || (task === id && hasHadRounds(state, id)));
 }
 
-/** Returns true if a feedback task has had a round, or may have: a run without a call does not store a bot's request beyond its rounds. */
+/**
+ * Returns true if a feedback task has had a round, or may have: a run without a call does not store a bot's request
+ * beyond its rounds.
+ */
 function hasHadRounds({ feedback: { items, botRounds = 0 } }: LaneState, id: TaskId): boolean {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
   if (item === undefined) return botRounds > 0 && isFeedback(id);
@@ -106,8 +114,8 @@ function retryOne(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { rea
 }
 
 /**
- * Makes a task that a person retries by name the next one, whatever is in progress, and so the probe of an open circuit.
- * If everything is retried, the probe is for the task that opened the circuit.
+ * Makes a task that a person retries by name the next one, whatever is in progress, and so the probe of an open
+ * circuit. If everything is retried, the probe is for the task that opened the circuit.
  */
 function makeNext(state: LaneState, asked: TaskId | null): LaneState {
   const { circuit } = state;

@@ -85,7 +85,10 @@ function trustedTask(stored: TaskProgress, recorded: TaskProgress, { maxIteratio
   };
 }
 
-/** Returns the stricter circuit. One that is open only in the record counts as about to open: the next iteration decides. */
+/**
+ * Returns the stricter circuit. One that is open only in the record counts as about to open: the next iteration
+ * decides.
+ */
 function stricter(stored: Circuit, recorded: Circuit): Circuit {
   if (stored.kind === 'open') return stored;
   return recorded.kind === 'closed' ? worse(stored, recorded) : { ...stored, probes: true };

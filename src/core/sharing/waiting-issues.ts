@@ -20,7 +20,10 @@ export const lookedSchema = lookSchema.extend({ lane: z.string().max(120) });
 /** A pull request that a run examined: it worked on it, or found nothing to do. */
 export type ExaminedPullRequest = Immutable<z.infer<typeof lookedSchema>>;
 
-/** An open pull request that conflicts with its base or whose checks fail (`work`), or into which its base is merged (`update`). */
+/**
+ * An open pull request that conflicts with its base or whose checks fail (`work`), or into which its base is merged
+ * (`update`).
+ */
 export interface LaneInNeed {
   readonly lane: LaneId;
   readonly need: 'work' | 'update';
@@ -51,7 +54,10 @@ export const waitingIssueSchema = z
     ...{ lane, task, progress: approval ? { ...progress, approval } : progress, notice, at },
   }));
 
-/** An issue that waits for a person or for another turn, as the lane that worked on it last left it, or that a person has requested since. */
+/**
+ * An issue that waits for a person or for another turn, as the lane that worked on it last left it, or that a person
+ * has requested since.
+ */
 export type WaitingIssue = Immutable<z.infer<typeof waitingIssueSchema>>;
 
 export const openCircuitSchema = z.object({ lane: z.string().max(120), task: storedTaskId, openedAt: instantSchema });
@@ -117,7 +123,9 @@ function holdsAlready({ tasks }: LaneState, { lane, task, at }: WaitingIssue): b
   return state === 'done' || (answer?.lane === lane && answer.at === at);
 }
 
-/** Returns the state without another lane's answer to a task that was not worked on here: it is as it was at the start. */
+/**
+ * Returns the state without another lane's answer to a task that was not worked on here: it is as it was at the start.
+ */
 function withoutAnswer(state: LaneState, id: TaskId): LaneState {
   const tasks = withChangedTasks(state.tasks, [id], ({ approval, startedTree }) => ({
     ...untouchedProgress,
@@ -216,7 +224,10 @@ export function waitingAfter(
   }
 }
 
-/** Returns the progress of a task that does not continue by itself, or null if it does. A task that opened the circuit waits for its probe. */
+/**
+ * Returns the progress of a task that does not continue by itself, or null if it does. A task that opened the circuit
+ * waits for its probe.
+ */
 function waitingProgress(state: LaneState, id: TaskId): TaskProgress | null {
   const known = progressOf(state.tasks, id);
   if (known.answer !== undefined) return null;
@@ -259,8 +270,8 @@ function isSameProgress(a: TaskProgress, b: TaskProgress): boolean {
 }
 
 /**
- * Returns the lanes whose pull requests need work, those unexamined for longest first. Leaves out unchanged ones, so that
- * they cannot keep the queue from its tasks.
+ * Returns the lanes whose pull requests need work, those unexamined for longest first. Leaves out unchanged ones, so
+ * that they cannot keep the queue from its tasks.
  */
 export function lanesInNeed(
   open: readonly WaitingPullRequest[],

@@ -33,7 +33,9 @@ import {
 
 /** The answer to a claim of a lane. */
 export type ClaimAnswer =
-  /** `sequence` is that of the lane's copy; a new copy must exceed it. `problem` is a sentence about damaged counters. */
+  /**
+   * `sequence` is that of the lane's copy; a new copy must exceed it. `problem` is a sentence about damaged counters.
+   */
   | { readonly kind: 'claimed'; readonly sequence: number; readonly problem: string | null }
   /** Another run has the lane. */
   | { readonly kind: 'leased'; readonly lease: Lease }
@@ -90,7 +92,10 @@ export function claimInSnapshot({
   };
 }
 
-/** Compares two lanes, ignoring the fields that others may write at any time and that no run decides by: `goesOn`, `restsAt`, `looked`. */
+/**
+ * Compares two lanes, ignoring the fields that others may write at any time and that no run decides by: `goesOn`,
+ * `restsAt`, `looked`.
+ */
 function isSameLane(one: ReturnType<typeof laneIn>, other: ReturnType<typeof laneIn>): boolean {
   const decided = (parsed: ReturnType<typeof laneIn>): unknown =>
     parsed.kind === 'record' ? { ...parsed.record, goesOn: null, restsAt: null, looked: null } : parsed;
@@ -118,7 +123,10 @@ export interface Saving {
   readonly stored: StoredRun | null;
 }
 
-/** Stores the lane's state at the end of a run in the snapshot, releases the lane, and replaces the reservation by the actual usage, even if another run's state stays. */
+/**
+ * Stores the lane's state at the end of a run in the snapshot, releases the lane, and replaces the reservation by the
+ * actual usage, even if another run's state stays.
+ */
 export function finishInSnapshot({
   lane,
   sequence,
@@ -152,7 +160,10 @@ export function finishInSnapshot({
   };
 }
 
-/** Returns the snapshot after a run: the waiting issues, the usage in place of the reservation, and whether a later run must publish the rest. */
+/**
+ * Returns the snapshot after a run: the waiting issues, the usage in place of the reservation, and whether a later run
+ * must publish the rest.
+ */
 export function settleSnapshot(
   snapshot: Snapshot,
   run: LaneRun,
@@ -207,7 +218,9 @@ export interface Amending extends Pick<Advancing, 'lane' | 'document' | 'holder'
   readonly why: string;
 }
 
-/** Replaces the state of a lane that no other run has, if it is unchanged since the decision. Answers whether it did. */
+/**
+ * Replaces the state of a lane that no other run has, if it is unchanged since the decision. Answers whether it did.
+ */
 export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amending): SnapshotChange<boolean> {
   return (snapshot) => {
     const record = recordIn(snapshot, lane);

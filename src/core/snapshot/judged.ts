@@ -123,7 +123,10 @@ export function judgeCopy(
   };
 }
 
-/** Returns the sequence of a readable state, up to which no copy adds anything; null if a copy is needed, for example for the transcript. */
+/**
+ * Returns the sequence of a readable state, up to which no copy adds anything; null if a copy is needed, for example
+ * for the transcript.
+ */
 export function sufficientSequence(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
   if (parsed.kind !== 'record' || parsed.record.document === null) return null;
   const state = parseStateAt(parsed.record.document, lane, now);

@@ -52,7 +52,9 @@ export function migrateSnapshot(texts: ReadonlyMap<LaneId, string>, now: number)
     );
 }
 
-/** The parts of an earlier version's budget other than usage. Unreadable parts are looked up again when they are needed. */
+/**
+ * The parts of an earlier version's budget other than usage. Unreadable parts are looked up again when they are needed.
+ */
 const earlierSchema = z
   .object({
     /** Records of open circuits by the first versions. */

@@ -108,7 +108,10 @@ export function withWaiting(snapshot: Snapshot, issues: readonly WaitingIssue[])
   );
 }
 
-/** Returns the waiting issues, at most one for each issue, oldest first. Unreadable ones are looked up again when they are needed. */
+/**
+ * Returns the waiting issues, at most one for each issue, oldest first. Unreadable ones are looked up again when they
+ * are needed.
+ */
 export function waitingIn(snapshot: Snapshot): readonly WaitingIssue[] {
   return [...snapshot]
     .flatMap(([path, text]) => {

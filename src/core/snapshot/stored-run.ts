@@ -8,7 +8,9 @@ import { type Snapshot, withFile } from './snapshot.ts';
 export const MAX_RUNS = 200;
 /** Maximum number of tasks of a run that are named. */
 export const MAX_TASKS_OF_RUN = 20;
-/** Maximum size of one packed journal, and of all together, in characters: every reading of the snapshot fetches them. */
+/**
+ * Maximum size of one packed journal, and of all together, in characters: every reading of the snapshot fetches them.
+ */
 const MAX_JOURNAL_CHARS = 48 * 1024;
 const MAX_JOURNALS_CHARS = 384 * 1024;
 
@@ -46,10 +48,16 @@ const storedRunSchema = z.object({
   journal: z.string().max(MAX_JOURNAL_CHARS).nullable(),
 });
 
-/** The repository's memory of a run that worked on a lane: its end, its usage and its journal. Instants in ms, money in US dollars. */
+/**
+ * The repository's memory of a run that worked on a lane: its end, its usage and its journal. Instants in ms, money in
+ * US dollars.
+ */
 export type StoredRun = Immutable<z.infer<typeof storedRunSchema>>;
 
-/** Returns the snapshot with the run, in place of what an earlier attempt to publish it stored, within the bounds of all runs. */
+/**
+ * Returns the snapshot with the run, in place of what an earlier attempt to publish it stored, within the bounds of all
+ * runs.
+ */
 export function withRun(snapshot: Snapshot, run: StoredRun): Snapshot {
   const path = fileOf(run);
   if (path === null) return snapshot;

@@ -48,7 +48,10 @@ export function mostTokensIn(text: string): number {
   return Math.min(countBytes(text) + ADDED_TOKENS, MAX_INPUT_TOKENS);
 }
 
-/** Decides on a request. A limit can be exceeded by one request at most: parallel ones must fit into the rest at their maximum usage. */
+/**
+ * Decides on a request. A limit can be exceeded by one request at most: parallel ones must fit into the rest at their
+ * maximum usage.
+ */
 export function decideAdmission(limits: CallLimits, { spent, open, next }: Standing): Admission {
   const by = exhaustedLimit(limits, spent);
   if (by !== null) return { kind: 'refused', by };

@@ -91,7 +91,10 @@ export function noPriceText(model: string): string {
   return `No price is known for ${named}, so the limits in dollars could not bind it, and it is not called. Add its price in US dollars per million tokens to the setting \`prices\`, below \`settings:\` in the workflow (\`${isName ? model : 'MODEL'}=INPUT/OUTPUT\`), or set \`max-cost-usd: 0\` and \`max-cost-usd-per-day: 0\` to run without these limits.`;
 }
 
-/** Returns a model's list price, by its name alone, after a provider's name (`openai/gpt-5`), or with a date; null if it is not listed. */
+/**
+ * Returns a model's list price, by its name alone, after a provider's name (`openai/gpt-5`), or with a date; null if it
+ * is not listed.
+ */
 function listPriceOf(model: string): Price | null {
   const name = model.toLowerCase().split('/').at(-1)?.replace(DATE, '') ?? '';
   return Object.hasOwn(LISTED, name) ? (LISTED[name] ?? null) : null;

@@ -39,7 +39,10 @@ export interface AdmissionRules {
   readonly maxIterations: number;
 }
 
-/** The knowledge so far about a lane's tasks. Plain data: `admissionStep` reads it, `applyAdmissionAnswer` returns the next one. */
+/**
+ * The knowledge so far about a lane's tasks. Plain data: `admissionStep` reads it, `applyAdmissionAnswer` returns the
+ * next one.
+ */
 export interface Admission {
   readonly candidates: Candidates;
   readonly rules: AdmissionRules;
@@ -87,7 +90,10 @@ export interface ApprovedIssue {
 const SPARE = 5;
 /** Number of issues judged at once after the first question: as many as GitHub answers for in one request. */
 const AT_ONCE = 50;
-/** Maximum number of people looked up in a run: write permission takes a request per person who labelled or changed an issue. */
+/**
+ * Maximum number of people looked up in a run: write permission takes a request per person who labelled or changed an
+ * issue.
+ */
 const MAX_PEOPLE = 100;
 
 /** Returns the start of judging, before any question. */
@@ -188,7 +194,9 @@ function issuesToJudge(
   return [...must].flatMap((id) => issues.get(id) ?? []);
 }
 
-/** Accepts the run's own label event if GitHub does not list it yet: then the text of the event counts, and no other. */
+/**
+ * Accepts the run's own label event if GitHub does not list it yet: then the text of the event counts, and no other.
+ */
 function trustEvent(consent: Consent | 'gone', now: number): Consent | 'gone' {
   if (consent === 'gone' || consent.kind !== 'never' || consent.by !== null) return consent;
   return { kind: 'changed', by: '', askedAt: now, editor: null, at: now, isNoticed: true };

@@ -44,7 +44,9 @@ export function compareChecklists({ before, after, taskId, tasks, progress }: Ch
 /** Maximum number of items added by one iteration that are taken up at once; the next run takes the others. */
 const MAX_FOUND = 20;
 
-/** Returns the open items that the iteration added, as tasks of the lane: they depend only on tasks that the lane knows. */
+/**
+ * Returns the open items that the iteration added, as tasks of the lane: they depend only on tasks that the lane knows.
+ */
 export function newItems({ before, after, tasks }: ChecklistFacts): readonly Task[] {
   const successors = new Set([...successorsOf(before, after).values()].map(({ task }) => task.id));
   const lane = new Set(tasks.map(({ id }) => id));

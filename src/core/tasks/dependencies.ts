@@ -28,7 +28,9 @@ export interface SettledTasks<T extends QueuedTask> {
   readonly warnings: readonly string[];
 }
 
-/** Returns the numbers of issues that tasks wait for and that are not tasks of the lane: their states must be looked up. */
+/**
+ * Returns the numbers of issues that tasks wait for and that are not tasks of the lane: their states must be looked up.
+ */
 export function issuesToLookUp(dependents: readonly DependentTask[], tasks: readonly QueuedTask[]): readonly number[] {
   const listed = new Set(tasks.map(({ id }) => id));
   const numbers = dependents.flatMap(({ waitsFor }) =>
@@ -111,7 +113,10 @@ function idOf(awaited: Awaited): TaskId {
   }
 }
 
-/** Returns the cycles in which tasks wait for each other, each as the walk around it; every task in a cycle is in one of them. */
+/**
+ * Returns the cycles in which tasks wait for each other, each as the walk around it; every task in a cycle is in one of
+ * them.
+ */
 function findCycles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])[] {
   const waiting = withoutEnds(new Map(tasks.map(({ id, dependsOn }) => [id, dependsOn])));
   // Tasks that only wait for a cycle are removed as well: no task in it waits for them.
@@ -129,7 +134,10 @@ function findCycles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])[
 
 type Waits = ReadonlyMap<TaskId, readonly TaskId[]>;
 
-/** Removes tasks that can be worked on, one after another, until only tasks are left that are in a cycle or wait for one. */
+/**
+ * Removes tasks that can be worked on, one after another, until only tasks are left that are in a cycle or wait for
+ * one.
+ */
 function withoutEnds(waits: Waits): Waits {
   const waiters = waitersOf(waits);
   const open = new Map([...waits].map(([id, ids]) => [id, ids.filter((awaited) => waits.has(awaited)).length]));

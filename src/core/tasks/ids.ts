@@ -17,7 +17,10 @@ export const taskSourceNames = ['issues', ...fileSources, 'prompt'] as const;
 
 export type TaskSourceName = (typeof taskSourceNames)[number];
 
-/** Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`, `prompt-0a1b2c3d4e5f`. Letters, digits, `.`, `_` and `-`, at most 80. */
+/**
+ * Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`, `prompt-0a1b2c3d4e5f`.
+ * Letters, digits, `.`, `_` and `-`, at most 80.
+ */
 export type TaskId = string;
 
 /** A task's id, as a lane's state contains it. */
@@ -61,17 +64,25 @@ export function isLaneId(name: string): boolean {
   return name === QUEUE || issueOfId(name) !== null;
 }
 
-/** Returns the id of the task for an entry of a file; `key` identifies the entry in characters that are valid in an id. */
+/**
+ * Returns the id of the task for an entry of a file; `key` identifies the entry in characters that are valid in an id.
+ */
 export function taskIdOfEntry(source: FileSource, key: string): TaskId {
   return `${source}-${key}`;
 }
 
-/** Returns the id of the task for a prompt. `sha256` is the hash of its texts in hex digits: other texts are another task. */
+/**
+ * Returns the id of the task for a prompt. `sha256` is the hash of its texts in hex digits: other texts are another
+ * task.
+ */
 export function promptTaskId(sha256: string): TaskId {
   return `prompt-${sha256.slice(0, 12)}`;
 }
 
-/** True if the task is the user's prompt: open-ended, so that no single iteration finishes it; the claims of several do (decide.ts). */
+/**
+ * True if the task is the user's prompt: open-ended, so that no single iteration finishes it; the claims of several do
+ * (decide.ts).
+ */
 export function isPromptTask(id: TaskId): boolean {
   return /^prompt-[0-9a-f]{12}$/.test(id);
 }
@@ -83,7 +94,10 @@ export function keyOfEntry(id: TaskId): string {
 
 const ENTRY_FORM = new RegExp(`^(?:${[...fileSources, 'prompt'].join('|')})-([\\w.-]+)$`);
 
-/** Returns the id of an issue in another repository (`owner/repo#4`) that GitHub says a task waits for: no task has it, so it is never done here. */
+/**
+ * Returns the id of an issue in another repository (`owner/repo#4`) that GitHub says a task waits for: no task has it,
+ * so it is never done here.
+ */
 export function idOfForeignIssue(name: string): TaskId {
   // Names of owners contain no dot.
   return `elsewhere-${name
@@ -152,7 +166,10 @@ export function isFileSource(source: string): source is FileSource {
 /** Maximum wait for another turn in ms, however often a task was set aside. */
 const MAX_WAIT_MS = DAY_MS;
 
-/** Returns the instant at which a stuck task has another turn: after the cooldown, doubled each time; null if it is not stuck. */
+/**
+ * Returns the instant at which a stuck task has another turn: after the cooldown, doubled each time; null if it is not
+ * stuck.
+ */
 export function nextTurnOf({ state, setAside }: TaskProgress, cooldownMs: number): number | null {
   if (state !== 'stuck' || setAside === null) return null;
   const doublings = Math.min(30, Math.max(0, setAside.times - 1));

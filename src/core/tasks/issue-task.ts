@@ -22,7 +22,10 @@ export interface TaskIssue extends IssueText {
 
 const MAX_TITLE_CHARS = 200;
 
-/** Returns an issue as a task of the queue: what decisions need, and a title for people. Its text is not prepared for a prompt yet. */
+/**
+ * Returns an issue as a task of the queue: what decisions need, and a title for people. Its text is not prepared for a
+ * prompt yet.
+ */
 export function taskOfIssue({ number, title, url, labels }: TaskIssue): Task {
   return {
     id: taskIdOfIssue(number),

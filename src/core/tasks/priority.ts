@@ -26,7 +26,9 @@ export function priorityOfWord(word: string): number | null {
   return WORDS.get(word.toLowerCase()) ?? null;
 }
 
-/** Returns the priority of an issue's label such as `P0`, `priority:high`, `priority: P1` or `high-priority`, or null. */
+/**
+ * Returns the priority of an issue's label such as `P0`, `priority:high`, `priority: P1` or `high-priority`, or null.
+ */
 export function priorityOfLabel(label: string): number | null {
   const [, ...words]: readonly (string | undefined)[] =
     /^(?:(p[0-3])|prio(?:rity)?\s*[:/ _-]\s*(\w+)|(\w+)[ _-]priority)$/i.exec(label.trim()) ?? [];

@@ -28,7 +28,8 @@ export const untouchedProgress: TaskProgress = {
 
 /**
  * Returns tasks in the order in which they would be worked on if each took one iteration: those in progress first, and
- * none before its dependencies. Done tasks keep their rank; tasks that wait for themselves or for missing ones come last. Issues count as done.
+ * none before its dependencies. Done tasks keep their rank; tasks that wait for themselves or for missing ones come
+ * last. Issues count as done.
  */
 export function simulateWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
   const byId = new Map(tasks.map((task) => [task.task.id, task]));
@@ -118,7 +119,10 @@ export function tasksWithinReach(
   return [...new Set([...optimistic, ...eligible.slice(0, iterations)])];
 }
 
-/** Returns tasks in the order of work as if none was begun: required before optional, then by priority, then in the given order. */
+/**
+ * Returns tasks in the order of work as if none was begun: required before optional, then by priority, then in the
+ * given order.
+ */
 export function sortByPriority<T extends QueuedTask>(tasks: readonly T[]): readonly T[] {
   return inOrder(tasks, {}, null);
 }

@@ -54,7 +54,9 @@ export function stepAside(
   return { circuit: before.kind === 'open' || before.probes ? circuit : probingCircuit(before), aside: reason };
 }
 
-/** Returns the progress of the task after an iteration that was charged to it; `state` includes the iteration's signals. */
+/**
+ * Returns the progress of the task after an iteration that was charged to it; `state` includes the iteration's signals.
+ */
 export function progressAfter(
   state: LaneState,
   facts: IterationFacts,
@@ -78,7 +80,9 @@ export function progressAfter(
   if (aside !== null) return setAside(worked, aside, now);
   return { ...worked, state: 'in-progress', reason: null };
 
-  /** Returns true if the task is blocked: a question to a person blocks at once if there is other work in the meantime. */
+  /**
+   * Returns true if the task is blocked: a question to a person blocks at once if there is other work in the meantime.
+   */
   function isBlocked(): boolean {
     const { blockedInARow } = state.signals;
     if (blockedInARow >= BLOCKED_IN_A_ROW) return true;
@@ -86,7 +90,10 @@ export function progressAfter(
   }
 }
 
-/** True if the task used all its attempts. A prompt has no size: the limits of the run, the hour and the day bound it, and the circuit. */
+/**
+ * True if the task used all its attempts. A prompt has no size: the limits of the run, the hour and the day bound it,
+ * and the circuit.
+ */
 export function hasNoAttemptsLeft(
   id: TaskId,
   attempts: number,
@@ -95,7 +102,10 @@ export function hasNoAttemptsLeft(
   return maxIterationsPerTask > 0 && attempts >= maxIterationsPerTask && !isPromptTask(id);
 }
 
-/** Returns true if another task could be worked on. A task that only waits for a verification of the head does not count. */
+/**
+ * Returns true if another task could be worked on. A task that only waits for a verification of the head does not
+ * count.
+ */
 function hasOther(state: LaneState, { task, tasks, evidence }: IterationFacts, policy: Policy, now: number): boolean {
   const progress = reopenDueTasks(state.tasks, policy.circuit.cooldownMs, now);
   const waiting = isKnownRed(state, evidence.after.head) ? waitingForOthers(state, tasks) : awaitingVerification(state);

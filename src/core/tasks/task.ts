@@ -133,15 +133,24 @@ export const taskProgressSchema = z.object({
   setAside: z.object({ times: countSchema, at: instantSchema }).nullable().default(null),
   /** Set until a push with its work is accepted. Absent in earlier states of version 6. */
   refused: refusedWorkSchema.optional(),
-  /** Set for a finished task that was reopened because no verification of the head had passed: the next one that passes makes it done. */
+  /**
+   * Set for a finished task that was reopened because no verification of the head had passed: the next one that passes
+   * makes it done.
+   */
   unproven: mark,
   /** Set for a done task of a file whose branch version does not list it, so that nothing marks it. */
   unmarked: mark,
-  /** Set for a task of a file that calls it failed or blocked, if a person retried it, until an iteration is spent on it. */
+  /**
+   * Set for a task of a file that calls it failed or blocked, if a person retried it, until an iteration is spent on
+   * it.
+   */
   retried: mark,
   /** Consent to the text of the issue that was worked on last. */
   approval: approvalSchema.optional(),
-  /** Set if another lane worked on it last: its progress is a copy of that lane's, until it is worked on here. `at` is when that lane's run ended. */
+  /**
+   * Set if another lane worked on it last: its progress is a copy of that lane's, until it is worked on here. `at` is
+   * when that lane's run ended.
+   */
   answer: z.object({ lane: z.string().max(120), at: instantSchema }).optional(),
 });
 
@@ -190,7 +199,10 @@ export function markingFileOf(
   return isMarked && 'path' in source ? source.path : null;
 }
 
-/** Returns the name of the task for people: `#12`, `.ralph/fix_plan.md:7`, `US-001`, `PROMPT.md`, `thread on src/a.js:3`. */
+/**
+ * Returns the name of the task for people: `#12`, `.ralph/fix_plan.md:7`, `US-001`, `PROMPT.md`, `thread on
+ * src/a.js:3`.
+ */
 export function nameOfTask({ source }: Pick<Task, 'source'>): string {
   switch (source.kind) {
     case 'issue':
@@ -233,7 +245,10 @@ export function issueOfTask({ source }: Pick<Task, 'source'>): number | null {
   return source.kind === 'issue' ? source.number : null;
 }
 
-/** Returns the number of the issue to close once the task is done: the task itself, or the issue that a file's entry names; null if there is none. */
+/**
+ * Returns the number of the issue to close once the task is done: the task itself, or the issue that a file's entry
+ * names; null if there is none.
+ */
 export function issueToClose({ source }: Pick<Task, 'source'>): number | null {
   if (source.kind === 'issue') return source.number;
   return source.kind === 'prd' ? source.issue : null;

@@ -43,7 +43,10 @@ const HINT = /depend|blocked|\[[^[\]x]\][ \t]{0,20}\S{0,200}(?:#\d|\/)|GH-\d/i;
 const KEYWORD = /\b(?:(?:depends?|dependent|depending)[ -]on\b|blocked[ -]by\b|dependencies:?$)/gim;
 const NEGATION = /(?:\bnot|n['’]t|\bno longer|\bnever)\s+(?:\w+\s+){0,2}$/i;
 
-/** Returns the places where a reference is expected: after a keyword, at the start of the text below one, after an open box. */
+/**
+ * Returns the places where a reference is expected: after a keyword, at the start of the text below one, after an open
+ * box.
+ */
 function referencePlaces(text: string): readonly { readonly text: string; readonly at: number }[] {
   return parseProse(text.slice(0, MAX_CHARS)).flatMap(({ text: block, under, box }) => {
     const leads = box === null ? under !== null && endsInKeyword(under) : box.toLowerCase() !== 'x';

@@ -14,7 +14,9 @@ import { namesOf } from '../text/phrase.ts';
 
 /** Maximum number of issues whose GitHub dependencies are looked up, one request each. */
 const MAX_ASKED = 30;
-/** Maximum number of issues named by a text, as many as GitHub answers for in one request; a text with more is not read. */
+/**
+ * Maximum number of issues named by a text, as many as GitHub answers for in one request; a text with more is not read.
+ */
 const MAX_NAMED = 100;
 /** Maximum number of issues outside of the lane's tasks whose state a run looks up; the others count as open. */
 const MAX_STATES = 1_000;
@@ -36,7 +38,9 @@ export interface WaitFacts {
   readonly states: ReadonlyMap<number, IssueState>;
 }
 
-/** The next question: dependencies in texts, dependencies in GitHub's records, or states of issues that are not tasks. */
+/**
+ * The next question: dependencies in texts, dependencies in GitHub's records, or states of issues that are not tasks.
+ */
 export type WaitQuestion =
   | { readonly kind: 'texts'; readonly of: readonly TaskIssue[] }
   | { readonly kind: 'dependencies'; readonly of: readonly number[] }
@@ -176,7 +180,10 @@ function warnOfLength(numbers: readonly number[]): readonly string[] {
   ];
 }
 
-/** Returns warnings about other repositories, which cannot be looked up here: only dependencies that GitHub itself records count. */
+/**
+ * Returns warnings about other repositories, which cannot be looked up here: only dependencies that GitHub itself
+ * records count.
+ */
 function warnOfElsewhere({ texts, dependencies }: WaitFacts, open: readonly Task[]): readonly string[] {
   const known = new Set(
     [...dependencies.values()].flat().map(({ elsewhere, number }) => `${elsewhere ?? ''}#${number}`.toLowerCase()),

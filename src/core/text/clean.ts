@@ -2,7 +2,9 @@ import { canHide, hiddenEdits, withoutMarkup, type MarkdownEdit } from '../../ma
 import { characterKind, type CleanedText, type CleanKind, findUnseen, plainBlanks, plainLines } from './cleaned.ts';
 import { cutText } from './phrase.ts';
 
-/** Returns the number of characters removed because a reader would not see them, without those that were only cut off. */
+/**
+ * Returns the number of characters removed because a reader would not see them, without those that were only cut off.
+ */
 export function unseenIn({ kinds }: CleanedText): number {
   return Object.values(kinds).reduce((sum, count) => sum + count, 0);
 }
@@ -13,7 +15,9 @@ const MAX_TITLE_CHARS = 200;
 /** Maximum number of passes. Ordinary text needs two: one cleans, and the other finds nothing more. */
 const MAX_PASSES = 8;
 
-/** Cleans the body of a task to what a reader of the rendered page sees, still as Markdown, at most 20,000 characters. */
+/**
+ * Cleans the body of a task to what a reader of the rendered page sees, still as Markdown, at most 20,000 characters.
+ */
 export function cleanText(text: string): CleanedText {
   const whole = cleanMarkdown(text);
   if (whole.text.length <= MAX_TEXT_CHARS) return whole;
@@ -26,7 +30,10 @@ export function cleanText(text: string): CleanedText {
   return { text: again.text, removed: whole.removed + codePoints(whole.text) - codePoints(again.text), kinds };
 }
 
-/** Cleans a title, which GitHub shows as written: one line of at most 200 characters, without invisible characters and comments. */
+/**
+ * Cleans a title, which GitHub shows as written: one line of at most 200 characters, without invisible characters and
+ * comments.
+ */
 export function cleanTitle(title: string): CleanedText {
   const tally = createTally();
   const lines = plainBlanks(plainLines(title));

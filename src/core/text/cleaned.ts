@@ -42,7 +42,10 @@ export const cleanedTextSchema = z.object({
     .describe('Code points by what hid them; a kind that was not found is absent.'),
 });
 
-/** Text that is fit for a prompt. `removed` counts code points removed or cut off, `kinds` those that a reader would not have seen. */
+/**
+ * Text that is fit for a prompt. `removed` counts code points removed or cut off, `kinds` those that a reader would not
+ * have seen.
+ */
 export type CleanedText = Immutable<z.infer<typeof cleanedTextSchema>>;
 
 /** Converts Markdown's line ends to line feeds. */

@@ -16,7 +16,10 @@ export const MAX_SUBJECT_CHARS = 120;
 const MAX_BODY_LINES = 40;
 const MAX_BODY_CHARS = 2_000;
 
-/** Cleans a foreign commit message: it must not steer CI, close issues, mention people or bring trailers. Empty if nothing remains. */
+/**
+ * Cleans a foreign commit message: it must not steer CI, close issues, mention people or bring trailers. Empty if
+ * nothing remains.
+ */
 export function cleanCommitMessage(foreign: string): string {
   const lines = visibleLines(foreign).filter((line) => !isDirective(line));
   const [subject = '', ...rest] = lines.slice(lines.findIndex((line) => line !== ''));
@@ -26,19 +29,28 @@ export function cleanCommitMessage(foreign: string): string {
     .join('\n\n');
 }
 
-/** Cleans a foreign text for the subject of a commit: one line of at most 120 characters, as harmless as a cleaned message. */
+/**
+ * Cleans a foreign text for the subject of a commit: one line of at most 120 characters, as harmless as a cleaned
+ * message.
+ */
 export function cleanCommitSubject(foreign: string): string {
   const line = visibleLines(foreign).join(' ').replace(/\s+/g, ' ').trim();
   return capText(breakReferences(withoutSkipWords(cutText(line, 4 * MAX_SUBJECT_CHARS))), MAX_SUBJECT_CHARS);
 }
 
-/** Returns the name of a task for messages. The name is made inert, because a subject with "fixes #99" would close that issue on merge. */
+/**
+ * Returns the name of a task for messages. The name is made inert, because a subject with "fixes #99" would close that
+ * issue on merge.
+ */
 export function nameInMessage(task: Pick<Task, 'source'>): string {
   const name = nameOfTask(task);
   return task.source.kind === 'issue' ? name : plainTitle(name, MAX_SUBJECT_CHARS);
 }
 
-/** Returns the message for what an iteration left uncommitted: the agent's first sentence, or the task's title with the number of its iteration. */
+/**
+ * Returns the message for what an iteration left uncommitted: the agent's first sentence, or the task's title with the
+ * number of its iteration.
+ */
 export function iterationMessage(iteration: {
   readonly title: string;
   /** The task's name for people, such as `#12`. */
@@ -79,7 +91,10 @@ function visibleLines(foreign: string): readonly string[] {
   return (seen + plain.slice(at)).split('\n').map((line) => line.replaceAll('\t', '  ').trimEnd());
 }
 
-/** Matches lines that change how git or a service reads a message: dividers, scissors, orders to CI or the runner, markers, images. */
+/**
+ * Matches lines that change how git or a service reads a message: dividers, scissors, orders to CI or the runner,
+ * markers, images.
+ */
 function isDirective(line: string): boolean {
   return /^\s*(?:::|##\[|<!--|!\[)|^\s*-{3,}(?:\s|$)|-{4,}\s*(?:>8|8<)|^\s*#?\s*(?:skip|request)-checks\s*:/i.test(
     line,
@@ -124,7 +139,10 @@ export interface OwnWords {
   readonly coAuthors: readonly string[];
 }
 
-/** Returns why this program cannot have made a message, whoever wrote its words; null if it can. Commits of another job are checked with it. */
+/**
+ * Returns why this program cannot have made a message, whoever wrote its words; null if it can. Commits of another job
+ * are checked with it.
+ */
 export function problemOfOwnMessage(message: string, { names, coAuthors }: OwnWords): string | null {
   const paragraphs = message.trimEnd().split(/\n{2,}/);
   const trailers = paragraphs.length > 1 ? (paragraphs.pop() ?? '').split('\n') : [];
@@ -159,7 +177,10 @@ function withoutName(line: string, names: readonly string[]): string {
   return name === undefined ? line : line.slice(`Part of ${name}`.length);
 }
 
-/** Returns true if a line contains mentions, references or links for GitHub, or words that CI obeys. Cleaned text contains none. */
+/**
+ * Returns true if a line contains mentions, references or links for GitHub, or words that CI obeys. Cleaned text
+ * contains none.
+ */
 function steers(line: string): boolean {
   const isReference = /@(?=[a-z\d])|#(?=\d)|\bgh-(?=\d)|:\/\/(?=\S)|www(?=\.)/i.test(line);
   return isReference || hasSkipWords(line) || /[\p{Cc}\u202A-\u202E\u2066-\u2069]/u.test(line);

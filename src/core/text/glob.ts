@@ -1,4 +1,7 @@
-/** A part of a glob: `*` and `?` stay within a folder, `**` does not; `**` followed by a slash matches any number of folders. */
+/**
+ * A part of a glob: `*` and `?` stay within a folder, `**` does not; `**` followed by a slash matches any number of
+ * folders.
+ */
 type Part =
   | { readonly kind: 'sign'; readonly sign: string }
   | { readonly kind: 'one' | 'within' | 'across' | 'folders' };

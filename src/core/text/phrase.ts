@@ -32,7 +32,10 @@ export function hasSkipWords(text: string): boolean {
   return ORDER_IN_BRACKETS.test(text) || text.search(STARRED_NO_CI) !== -1 || text.search(SKIP_CHECKS) !== -1;
 }
 
-/** Escapes such words within JSON text, so that it parses to the same data: a squash merge may copy the JSON into a commit message. */
+/**
+ * Escapes such words within JSON text, so that it parses to the same data: a squash merge may copy the JSON into a
+ * commit message.
+ */
 export function escapeSkipWords(json: string): string {
   return json
     .replace(/\[(?=[^[\]"]{0,100}?(?:skip|no[\s_-]*ci\b)[^[\]"]{0,100}\])/gi, '\\u005b')
@@ -40,12 +43,18 @@ export function escapeSkipWords(json: string): string {
     .replace(/\b(skip|request)-(?=checks\s*:)/gi, '$1\\u002d');
 }
 
-/** Returns a title for places without Markdown, such as a commit's subject: nothing is escaped, but references are broken and words that steer CI are disarmed. */
+/**
+ * Returns a title for places without Markdown, such as a commit's subject: nothing is escaped, but references are
+ * broken and words that steer CI are disarmed.
+ */
 export function plainTitle(foreign: string, maxChars: number): string {
   return breakReferences(withoutSkipWords(oneLine(foreign, maxChars)));
 }
 
-/** Makes references in a line inert. GitHub looks for `@user`, `#12`, `GH-12` and addresses in the rendered text, so only an invisible character inside helps, not a backslash or an entity. */
+/**
+ * Makes references in a line inert. GitHub looks for `@user`, `#12`, `GH-12` and addresses in the rendered text, so
+ * only an invisible character inside helps, not a backslash or an entity.
+ */
 export function breakReferences(line: string): string {
   return line
     .replace(/@/g, `@${ZERO_WIDTH_SPACE}`)
@@ -60,7 +69,10 @@ export function oneLine(foreign: string, maxChars: number): string {
   return capText(flattenText(foreign), maxChars);
 }
 
-/** Returns a text as one line: control and format characters are removed (joiners of emoji stay), and each run of white space becomes one blank. */
+/**
+ * Returns a text as one line: control and format characters are removed (joiners of emoji stay), and each run of white
+ * space becomes one blank.
+ */
 export function flattenText(foreign: string): string {
   return foreign
     .toWellFormed()

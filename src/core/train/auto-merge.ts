@@ -2,7 +2,10 @@ import type { LaneState } from '../lane/state/state.ts';
 import type { LookAtKind } from '../review/manifest.ts';
 import type { ObjectId } from '../evidence.ts';
 
-/** The state of GitHub's auto-merge for the pull request that is next; `detail` is GitHub's sentence, or names of *Look at first* kinds. */
+/**
+ * The state of GitHub's auto-merge for the pull request that is next; `detail` is GitHub's sentence, or names of *Look
+ * at first* kinds.
+ */
 export interface AutoMerge {
   readonly number: number;
   readonly kind: 'armed' | Refused | Prevented;

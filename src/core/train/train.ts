@@ -11,7 +11,10 @@ export interface Compared {
   readonly changedInBase: readonly string[];
 }
 
-/** The reason why a pull request cannot be merged now. `update`: a rule requires it to be up to date with its base branch. */
+/**
+ * The reason why a pull request cannot be merged now. `update`: a rule requires it to be up to date with its base
+ * branch.
+ */
 export type MergeObstacle = 'conflict' | 'checks' | 'changes-requested' | 'unfinished' | 'unknown' | 'update';
 
 /** An open pull request in the order in which people merge them; plain data. */
@@ -35,7 +38,10 @@ export interface TrainPull {
   readonly createdAt: number;
 }
 
-/** The open pull requests of Ralph's branches, the next to merge first. `isCompared` is true once git has compared them with each other. */
+/**
+ * The open pull requests of Ralph's branches, the next to merge first. `isCompared` is true once git has compared them
+ * with each other.
+ */
 export interface Train {
   readonly pulls: readonly TrainPull[];
   readonly isCompared: boolean;
@@ -46,7 +52,10 @@ export interface Train {
 /** Maximum number of files named for one pull request. */
 const MAX_STALE = 20;
 
-/** Orders the open pull requests: first those that can be merged, of them the one with the fewest conflicts with the others, then the oldest. `compared` null: git could not compare them. */
+/**
+ * Orders the open pull requests: first those that can be merged, of them the one with the fewest conflicts with the
+ * others, then the oldest. `compared` null: git could not compare them.
+ */
 export function trainOf(open: readonly WaitingPullRequest[], compared: readonly Compared[] | null): Train {
   const known = new Map((compared ?? []).map((one) => [one.number, one]));
   return inOrder({
@@ -61,13 +70,19 @@ export function findNextPull({ pulls: [first] }: Train): TrainPull | null {
   return first !== undefined && rankOf(first) === 0 ? first : null;
 }
 
-/** Returns the number of the pull request into which the base branch is merged because a rule wants that and it is next; null if there is none. */
+/**
+ * Returns the number of the pull request into which the base branch is merged because a rule wants that and it is next;
+ * null if there is none.
+ */
 export function pullToUpdate(train: Train): number | null {
   const next = findNextPull(train);
   return next?.obstacle === 'update' ? next.number : null;
 }
 
-/** Returns the pull requests further ahead that conflict with this one: once one of them is merged, this one conflicts with the base branch. */
+/**
+ * Returns the pull requests further ahead that conflict with this one: once one of them is merged, this one conflicts
+ * with the base branch.
+ */
 export function aheadOf({ pulls }: Train, { number, conflictsWith }: TrainPull): readonly number[] {
   const ahead = pulls.slice(
     0,

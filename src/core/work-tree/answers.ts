@@ -9,7 +9,10 @@ const MAX_NAME_CHARS = 200;
 
 const objectId = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
-/** Work that exists in the git directory but not in the work tree. `id` is its last commit, or for another work tree the tree of its files. */
+/**
+ * Work that exists in the git directory but not in the work tree. `id` is its last commit, or for another work tree the
+ * tree of its files.
+ */
 const besideSchema = z.object({
   is: z.enum(['branch', 'ref', 'stash', 'head', 'work-tree']),
   name: z.string().min(1).max(4096),
@@ -75,7 +78,10 @@ const answers = {
     tree: objectId,
     standIns: z.array(z.object({ path, standIn: standInSchema })).max(MOST_PATHS),
     beside: z.array(besideSchema).max(MOST_BESIDE).default([]),
-    /** Sizes of the packs with new content: the commits up to `head`, and what `tree` has besides; null if there is none. */
+    /**
+     * Sizes of the packs with new content: the commits up to `head`, and what `tree` has besides; null if there is
+     * none.
+     */
     packs: z.object({ commits: packBytes.nullable(), content: packBytes.nullable() }),
   }),
   /** The number of bytes of the pack that follow. */
@@ -133,7 +139,10 @@ export function parseTreeAnswer<K extends TreeQuestion>(kind: K, line: string): 
     : null;
 }
 
-/** Returns why the file is not in the tree, as the end of a sentence that begins with its path. GitHub accepts no file of more than 100 MiB. */
+/**
+ * Returns why the file is not in the tree, as the end of a sentence that begins with its path. GitHub accepts no file
+ * of more than 100 MiB.
+ */
 export function whyStandIn(standIn: StandIn): string {
   switch (standIn.is) {
     case 'repository':

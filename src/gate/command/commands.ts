@@ -144,7 +144,10 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
 /** The subject of a comment: the queue's or an issue lane's pull request, or an issue. */
 type Topic = { readonly kind: 'queue' } | { readonly kind: 'lane' | 'issue'; readonly issue: number };
 
-/** Returns the topic whose lane has the task, and the task, if one is meant. On an issue, that issue is meant unless another task is named. */
+/**
+ * Returns the topic whose lane has the task, and the task, if one is meant. On an issue, that issue is meant unless
+ * another task is named.
+ */
 function retryTarget(topic: Topic, named: TaskId | null): { readonly topic: Topic; readonly task: TaskId | null } {
   const task = named ?? (topic.kind === 'queue' ? null : issueLane(topic.issue));
   const issue = task === null ? null : issueOfId(task);
@@ -217,7 +220,10 @@ async function laneToRetry(deps: GateDeps, topic: Topic, task: TaskId | null): P
   return { kind: 'none', why: `${unknownTask(task, known, what)} Nothing was changed.` };
 }
 
-/** Returns true if the lane's pull request has this thread or review: the lane's state lacks a thread that a run without a call left to a person. */
+/**
+ * Returns true if the lane's pull request has this thread or review: the lane's state lacks a thread that a run without
+ * a call left to a person.
+ */
 async function isOnPullRequest({ forge, config }: GateDeps, lane: LaneId, task: TaskId): Promise<boolean> {
   if (!isFeedback(task)) return false;
   const now = await forge.pullRequestNow(config.branchPrefix + lane);
@@ -245,7 +251,9 @@ async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   };
 }
 
-/** Reports what would stop runs, as an answer to the person who asked. An unreadable state counts as one more problem. */
+/**
+ * Reports what would stop runs, as an answer to the person who asked. An unreadable state counts as one more problem.
+ */
 async function reportSetUp(deps: GateDeps, id: LaneId, thread: number | null): Promise<Intake> {
   const looked = await tryStatus(deps, id);
   const findings = await deps.examine({

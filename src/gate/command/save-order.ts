@@ -55,7 +55,10 @@ export function notKeptOf(updated: Updated<string | null>): string | null {
   return updated.kind === 'updated' ? updated.answer : updated.why;
 }
 
-/** Returns true if an earlier attempt of this run gave the order. With the cache alone, which keeps no orders, each attempt but the first assumes so. */
+/**
+ * Returns true if an earlier attempt of this run gave the order. With the cache alone, which keeps no orders, each
+ * attempt but the first assumes so.
+ */
 function wasGiven({ config, context }: GateDeps, { restored }: KeptLane): boolean {
   if (context.runAttempt === 1) return false;
   const orders = restored !== null && 'orders' in restored ? restored.orders : [];

@@ -30,11 +30,17 @@ export interface EventRow {
   readonly types: readonly string[] | null;
   /** The run's reaction as one sentence for people. */
   readonly does: string;
-  /** Returns the meaning of a payload, or null if it lacks the shape that GitHub documents. Throws a UserError for words that are not a command. */
+  /**
+   * Returns the meaning of a payload, or null if it lacks the shape that GitHub documents. Throws a UserError for words
+   * that are not a command.
+   */
   readonly parse: (payload: unknown, inputs: EventInputs) => Meaning | null;
 }
 
-/** Every supported event: how it is parsed, its lanes, the person who asks, and the intent. Main and post read the same row. */
+/**
+ * Every supported event: how it is parsed, its lanes, the person who asks, and the intent. Main and post read the same
+ * row.
+ */
 export const EVENTS: readonly EventRow[] = [
   row({
     event: 'schedule',

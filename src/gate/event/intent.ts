@@ -19,7 +19,10 @@ export interface EventMeaning {
 
 /** The person who asks for work or an answer by the event, and the issue or pull request; null if there is none. */
 export type Asker =
-  /** CI, the schedule, or somebody who could start the run; `login` is null if there is no person or the person is unknown. */
+  /**
+   * CI, the schedule, or somebody who could start the run; `login` is null if there is no person or the person is
+   * unknown.
+   */
   | { readonly kind: 'trusted'; readonly login: string | null; readonly thread: number | null }
   /** A person whose permission decides. */
   | { readonly kind: 'account'; readonly account: Account; readonly thread: number }
@@ -66,7 +69,10 @@ export type Intent =
   | {
       readonly kind: 'command';
       readonly command: RalphCommand;
-      /** The comment that gets the acknowledging reaction; null if there is none: GitHub has no reactions to the body of a review. */
+      /**
+       * The comment that gets the acknowledging reaction; null if there is none: GitHub has no reactions to the body of
+       * a review.
+       */
       readonly reactTo: ReactionTarget | null;
       readonly thread: Thread;
       readonly actor: Account;

@@ -140,7 +140,10 @@ export function meaningOfQueueWork(login: string | null): EventMeaning {
   return queueMeaning(login, { kind: 'work-queue', actor: login });
 }
 
-/** Returns the meaning of a dispatch: a command, else work on the queue. The step's own input `command` takes precedence over the event's, which a workflow need not pass on. */
+/**
+ * Returns the meaning of a dispatch: a command, else work on the queue. The step's own input `command` takes precedence
+ * over the event's, which a workflow need not pass on.
+ */
 export function meaningOfDispatch(
   event: { readonly field: string; readonly words: string; readonly login: string | null },
   { command }: EventInputs,
@@ -222,7 +225,10 @@ export function pullRequestBranchOf({ number, head }: PullPayload): {
   return { number, branch: head.ref, head: head.sha };
 }
 
-/** Returns the meaning of a command on a pull request: it may be about any of Ralph's branches, which the payload does not name. */
+/**
+ * Returns the meaning of a command on a pull request: it may be about any of Ralph's branches, which the payload does
+ * not name.
+ */
 export function meaningOfCommand(command: Omit<Extract<Intent, { kind: 'command' }>, 'kind'>): EventMeaning {
   const { thread, actor: account } = command;
   return {
@@ -268,7 +274,10 @@ export function meaningOfReview({ pull, sender: actor, inputs }: ReviewComment):
   );
 }
 
-/** GitHub's words for a check that ran, or should have, and did not pass. A check that waits for an approval has not failed. */
+/**
+ * GitHub's words for a check that ran, or should have, and did not pass. A check that waits for an approval has not
+ * failed.
+ */
 const FAILED: readonly string[] = ['failure', 'timed_out', 'startup_failure', 'error'];
 
 /** A check of a commit, with the branches that have it; `home` is the id of this repository. */

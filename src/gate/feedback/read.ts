@@ -31,7 +31,10 @@ import { trustAmong } from '../people/trust.ts';
 /** Maximum number of checks named in a message. */
 const MAX_NAMED = 10;
 
-/** Number of requests for reporting that feedback has used up its rounds: the pull request's text, the status comment, and the notice that it was ready. */
+/**
+ * Number of requests for reporting that feedback has used up its rounds: the pull request's text, the status comment,
+ * and the notice that it was ready.
+ */
 const SPENT_REPORT_REQUESTS = 5;
 
 /** The requests on a lane's open pull request, as tasks, and the state that remembers them. */
@@ -225,7 +228,10 @@ interface SeenChecks {
   readonly unstarted: string | null;
 }
 
-/** Returns the checks of commits before the base branch's tip if the tip does not say how a failed check stands there; null if it does. */
+/**
+ * Returns the checks of commits before the base branch's tip if the tip does not say how a failed check stands there;
+ * null if it does.
+ */
 async function earlierChecksOnBase(
   { forge, context }: GateDeps,
   { checks, base }: PullRequestNow,

@@ -249,7 +249,10 @@ async function keepLeftCircuit(
   );
 }
 
-/** Returns the state without the inputs of this run's decision: people's orders, and other lanes' usage. A lost state is not replaced. */
+/**
+ * Returns the state without the inputs of this run's decision: people's orders, and other lanes' usage. A lost state is
+ * not replaced.
+ */
 function storedState({ restored }: KeptLane, { id, start }: IntakeLane, now: number): LaneState | null {
   if (restored?.kind === 'found') return restored.state;
   return restored?.kind === 'absent' && start.kind === 'fresh' ? initialState(id, now) : null;

@@ -34,7 +34,10 @@ export type LaneClaim =
   | { readonly kind: 'changed' }
   | { readonly kind: 'refused'; readonly outcome: Outcome };
 
-/** The budget of a run: the repository's windows as the run must see them (null if unknown), and its policy, bounded by its reservation. */
+/**
+ * The budget of a run: the repository's windows as the run must see them (null if unknown), and its policy, bounded by
+ * its reservation.
+ */
 interface Granted {
   /** Tasks that another run may be working on now, and the latest instant at which that ends. */
   readonly elsewhere: ReadonlyMap<TaskId, number>;
@@ -117,7 +120,10 @@ async function hasNewerState({ store }: ClaimDeps, { lane, sequence }: Wanted): 
   return restored.kind === 'found' && restored.state.sequence > sequence;
 }
 
-/** Releases what `claimLane` claimed, for a run that ends without publishing; with `isUnused` also its reservation. Never throws. */
+/**
+ * Releases what `claimLane` claimed, for a run that ends without publishing; with `isUnused` also its reservation.
+ * Never throws.
+ */
 export async function releaseLane(
   { store, clock, ...run }: Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag'>,
   lane: LaneId,
@@ -169,7 +175,10 @@ function grantedTo(
   };
 }
 
-/** Asks the repository's counters what a run may use from now on if its whole time is `maxRunMs`, and reserves it. Never throws. */
+/**
+ * Asks the repository's counters what a run may use from now on if its whole time is `maxRunMs`, and reserves it. Never
+ * throws.
+ */
 export async function renewReservation(
   {
     config,

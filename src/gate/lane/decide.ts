@@ -65,7 +65,10 @@ export interface Admissible {
   readonly end: (outcome: Outcome) => EndIntake;
 }
 
-/** Decides on the lane as it is now, without claiming anything. The cheapest questions come first: each step may end the run. */
+/**
+ * Decides on the lane as it is now, without claiming anything. The cheapest questions come first: each step may end the
+ * run.
+ */
 export async function decideOnLane(deps: GateDeps, request: Request): Promise<Admissible | Ended> {
   const look = await readKeptLane(deps, request);
   const ended = (intake: EndIntake): Ended => ({ kind: 'end', intake, continuable: look.continuable, kept: look.kept });
@@ -170,7 +173,10 @@ async function endPaused(
   };
 }
 
-/** Ends a run that has nothing to answer. Our own replies cause such runs if the token is not the job's, and they must not start a task early. */
+/**
+ * Ends a run that has nothing to answer. Our own replies cause such runs if the token is not the job's, and they must
+ * not start a task early.
+ */
 function endNothingAsked(
   { purpose }: Request,
   branch: string,
@@ -202,8 +208,8 @@ function isLeftToRest({ purpose, issues }: Request, { tasks }: LaneState): boole
 }
 
 /**
- * Returns true if all work of the lane is published and reported, so that only new tasks wake it. The start of its branch
- * then matters only to task files.
+ * Returns true if all work of the lane is published and reported, so that only new tasks wake it. The start of its
+ * branch then matters only to task files.
  */
 function isAtRest({ config }: GateDeps, { redo }: Request, { look, restored: { state } }: LaneRestoration): boolean {
   const published = state.lastRun?.outcome === 'complete' ? (state.lastRun.published?.head ?? null) : null;
@@ -317,7 +323,10 @@ function allMerged({ lastRun }: LaneState): Outcome {
   return lastRun === null ? { kind: 'complete', reason: 'plan_complete' } : { kind: 'idle', reason: 'all_done' };
 }
 
-/** Ends the run and keeps a person's request for the next one, which may be able to work earlier: reservations of other runs may end before the limit does. */
+/**
+ * Ends the run and keeps a person's request for the next one, which may be able to work earlier: reservations of other
+ * runs may end before the limit does.
+ */
 async function endStopped(
   { store, context, clock, runTag }: GateDeps,
   request: Request,

@@ -221,7 +221,10 @@ export async function withdrawIssue(
   };
 }
 
-/** Returns a sentence about the run that works on the issue now, which notices by itself that the issue is no longer a task. */
+/**
+ * Returns a sentence about the run that works on the issue now, which notices by itself that the issue is no longer a
+ * task.
+ */
 async function workingRunSentence({ store, config, clock, runTag }: GateDeps, number: number): Promise<string> {
   const known = await store.read();
   const read = known.kind === 'snapshot' ? budgetIn(known.snapshot, clock.now()) : null;

@@ -8,7 +8,10 @@ import type { ReadFeedback } from '../feedback/read.ts';
 import { issuesWithBranch, type Request } from '../tasks/sources.ts';
 import { judgeLane, type KeptLane, loadLane, type RestoredLane } from './restore.ts';
 
-/** The stored lane, and the branches of all lanes. `continuable` are the queue's issues whose own lanes have unfinished work. */
+/**
+ * The stored lane, and the branches of all lanes. `continuable` are the queue's issues whose own lanes have unfinished
+ * work.
+ */
 export interface LaneLookup {
   readonly kept: KeptLane;
   readonly branch: string;

@@ -17,7 +17,10 @@ import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 
-/** The pipeline of the base branch (null if there is none), and the policy that results from it. `warnings` are sentences. */
+/**
+ * The pipeline of the base branch (null if there is none), and the policy that results from it. `warnings` are
+ * sentences.
+ */
 export interface ReadPipeline {
   readonly pipeline: Pipeline | null;
   readonly policy: Policy;
@@ -49,7 +52,9 @@ export async function readPipeline({
   };
 }
 
-/** A pipeline found on the base branch. `problems` are sentences with file, line and column; `warnings` are sentences. */
+/**
+ * A pipeline found on the base branch. `problems` are sentences with file, line and column; `warnings` are sentences.
+ */
 type FoundPipeline =
   | { readonly kind: 'none' }
   | { readonly kind: 'wrong'; readonly problems: readonly string[] }

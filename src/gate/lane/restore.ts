@@ -54,18 +54,26 @@ export interface KeptLane {
   /** The snapshot at that time; null if there is none. */
   readonly snapshot: Snapshot | null;
   readonly budget: KnownBudget | null;
-  /** The circuit that another Ralph left in the checkout, which belongs to the queue; null if there is none, or for another lane. */
+  /**
+   * The circuit that another Ralph left in the checkout, which belongs to the queue; null if there is none, or for
+   * another lane.
+   */
   readonly left: LeftCircuit | null;
 }
 
 type KnownBudget = Extract<ParsedBudget, { kind: 'budget' }>;
 
-/** Restores a lane's state, with the repository's usage windows in it. Throws a UserError if a newer version wrote it. */
+/**
+ * Restores a lane's state, with the repository's usage windows in it. Throws a UserError if a newer version wrote it.
+ */
 export async function restoreLane(request: RestoreRequest): Promise<RestoredLane> {
   return judgeLane(await loadLane(request), request);
 }
 
-/** Reads the store and the checkout. Throws a UserError if a required part does not answer, before anything else is read. */
+/**
+ * Reads the store and the checkout. Throws a UserError if a required part does not answer, before anything else is
+ * read.
+ */
 export async function loadLane({ lane, deps }: Pick<RestoreRequest, 'lane' | 'deps'>): Promise<KeptLane> {
   const left = await leftCircuitOf(lane, deps);
   if (deps.config.stateStore === 'none') return { restored: null, snapshot: null, budget: null, left };
@@ -87,9 +95,9 @@ async function leftCircuitOf(
 }
 
 /**
- * Returns the counters without outdated entries, and saves them at once, even if this run will not work: other runs must
- * not wait for reservations of an earlier attempt of this run, and the recorded instant at which a budget was used up must
- * not move with every run that reads it.
+ * Returns the counters without outdated entries, and saves them at once, even if this run will not work: other runs
+ * must not wait for reservations of an earlier attempt of this run, and the recorded instant at which a budget was used
+ * up must not move with every run that reads it.
  */
 async function cleanedCounters(
   snapshot: Snapshot,
@@ -161,7 +169,10 @@ export function judgeLane(
   };
 }
 
-/** Obeys only the pause among the orders: a lost state may already have obeyed the resets, and an old one must not close the circuit now. */
+/**
+ * Obeys only the pause among the orders: a lost state may already have obeyed the resets, and an old one must not close
+ * the circuit now.
+ */
 function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
   const paused = applyOrders(
     state,
@@ -280,7 +291,9 @@ export async function tooManyOpen(
   return open.length >= maxOpenPrs ? { kind: 'idle', reason: 'waiting_for_review' } : null;
 }
 
-/** Throws one UserError with all known problems that would make this run's work impossible or its result unpublishable. */
+/**
+ * Throws one UserError with all known problems that would make this run's work impossible or its result unpublishable.
+ */
 export async function checkBeforeSpending(
   deps: GateDeps,
   lane: {

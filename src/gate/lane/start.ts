@@ -8,7 +8,10 @@ export interface FoundStart {
   readonly pullRequest: PullRequest | null;
   /** True if the branch is gone and was never merged: work that the state calls done is lost. */
   readonly workIsLost: boolean;
-  /** The person who closed the lane's pull request without merging it and left the branch, which is a refusal; null otherwise. */
+  /**
+   * The person who closed the lane's pull request without merging it and left the branch, which is a refusal; null
+   * otherwise.
+   */
   readonly closedBy: string | null;
 }
 

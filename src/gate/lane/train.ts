@@ -43,7 +43,10 @@ async function listTwice({ forge, config }: GateDeps): Promise<readonly WaitingP
   return isUnknown ? forge.waitingPullRequests(config.branchPrefix) : open;
 }
 
-/** Compares the pull requests into the base branch of the oldest one. A single one is compared only where a rule asks whether it is up to date. */
+/**
+ * Compares the pull requests into the base branch of the oldest one. A single one is compared only where a rule asks
+ * whether it is up to date.
+ */
 async function compare(
   { repository, log }: Pick<GateDeps, 'repository' | 'log'>,
   open: readonly WaitingPullRequest[],

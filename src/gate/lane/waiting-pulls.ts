@@ -45,12 +45,17 @@ export const nothingExamined: ExaminedWaiting = {
 
 interface Queue {
   readonly issues: readonly Issue[];
-  /** The request with which the queue would answer its own pull request; null if this run decides on the queue anyway. */
+  /**
+   * The request with which the queue would answer its own pull request; null if this run decides on the queue anyway.
+   */
   readonly request: Request | null;
   readonly admit: (deps: GateDeps, request: Request) => Promise<Intake>;
 }
 
-/** Takes up the first of the open pull requests that conflicts, whose checks fail, or that is next and must have the newest base. */
+/**
+ * Takes up the first of the open pull requests that conflicts, whose checks fail, or that is next and must have the
+ * newest base.
+ */
 export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<ExaminedWaiting> {
   const examined = await examineTrain(deps);
   const { train, warnings } = examined;
@@ -98,7 +103,9 @@ async function lanesToExamine(
   return lanesInNeed(open, { ...at, looked: known.kind === 'snapshot' ? examinedIn(known.snapshot) : [] });
 }
 
-/** Returns the request for a lane that needs work; null if the run decides on the queue anyway, or the issue is gone. */
+/**
+ * Returns the request for a lane that needs work; null if the run decides on the queue anyway, or the issue is gone.
+ */
 async function requestFor(deps: GateDeps, { lane, need }: LaneInNeed, queue: Queue): Promise<Request | null> {
   const update = need === 'update';
   if (lane === QUEUE) return queue.request === null ? null : { ...queue.request, update };

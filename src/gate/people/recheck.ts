@@ -60,7 +60,10 @@ async function confirmApproval(deps: GateDeps, issue: Issue): Promise<Intake> {
   };
 }
 
-/** Judges the approval without a state, which is cheap and enough for most edits, and else with the states of the lanes. `done` means that the approval no longer matters. */
+/**
+ * Judges the approval without a state, which is cheap and enough for most edits, and else with the states of the lanes.
+ * `done` means that the approval no longer matters.
+ */
 async function judgeWithAnyState(deps: GateDeps, issue: Issue) {
   const judge = async (tasks: LaneState['tasks']) =>
     (await judgeIssues(deps, [issue], { tasks, isFinished: () => false })).get(issue.number);

@@ -150,7 +150,10 @@ export function hashOfText({ title, body }: IssueText, sha256: GateDeps['sha256'
   return sha256(JSON.stringify([title, body])).slice(0, 32);
 }
 
-/** Shows on the first issue that work on it begins. Returns the intake with the issue's new labels. It is the last step before the first call. */
+/**
+ * Shows on the first issue that work on it begins. Returns the intake with the issue's new labels. It is the last step
+ * before the first call.
+ */
 export async function acknowledgeIssue(forge: Forge, intake: WorkIntake): Promise<WorkIntake> {
   const task = nextTask(intake.tasks, intake.state.tasks, intake.state.currentTask);
   if (task?.source.kind !== 'issue') return intake;

@@ -115,7 +115,10 @@ function archivesOf(sources: readonly FileSource[]): readonly string[] {
   return sources.includes('prd') ? [PRD_ARCHIVE_PATH] : [];
 }
 
-/** Returns warnings about tasks that were merged without a mark: a person must say in the file that they are done, or wanted once more. */
+/**
+ * Returns warnings about tasks that were merged without a mark: a person must say in the file that they are done, or
+ * wanted once more.
+ */
 export function warnOfUnmarked(progress: LaneState['tasks'], tasks: readonly FileTask[]): readonly string[] {
   const open = tasks.flatMap(({ task: { id, title, source } }) =>
     progressOf(progress, id).unmarked === true && isFileSource(source.kind) && 'path' in source

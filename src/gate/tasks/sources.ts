@@ -25,7 +25,10 @@ import type { GateDeps } from '../deps.ts';
 import { accountsAsked, hashOfText, judgeIssues, readComments } from '../people/trust.ts';
 import { type BaseFiles, readTasks, warnOfUnmarked } from './file-tasks.ts';
 
-/** A request for work on a lane. `by-name`: a person named this very issue now; `by-itself`: nobody did, and its own lane continues because the queue has nothing to do. */
+/**
+ * A request for work on a lane. `by-name`: a person named this very issue now; `by-itself`: nobody did, and its own
+ * lane continues because the queue has nothing to do.
+ */
 export interface Request {
   readonly id: string;
   readonly requested: 'by-name' | 'by-queue' | 'by-itself';
@@ -50,9 +53,9 @@ export interface Request {
 }
 
 /**
- * The purpose of a run. `answers`: the run works only if there is something to answer; `failedOn` is the commit on which a
- * check failed, or null; `of` says whether an event named the pull request, or the run found it among those that wait (of an
- * issue that is still a task, or of a finished one).
+ * The purpose of a run. `answers`: the run works only if there is something to answer; `failedOn` is the commit on
+ * which a check failed, or null; `of` says whether an event named the pull request, or the run found it among those
+ * that wait (of an issue that is still a task, or of a finished one).
  */
 export type RunPurpose =
   | { readonly kind: 'tasks' }

@@ -59,7 +59,10 @@ export interface Committer {
   readonly folder: Folder;
 }
 
-/** Maximum number of commits of one iteration that are kept apart; more are folded into one, since each takes a process to make again. */
+/**
+ * Maximum number of commits of one iteration that are kept apart; more are folded into one, since each takes a process
+ * to make again.
+ */
 const MOST_COMMITS = 100;
 
 /**
@@ -148,7 +151,10 @@ async function executablesAmong(
   return (path) => programs.has(path);
 }
 
-/** The agent's commits, oldest first. `chain`: one after another on top of the tip; `tangle`: a merge, another branch or a rewritten past. */
+/**
+ * The agent's commits, oldest first. `chain`: one after another on top of the tip; `tangle`: a merge, another branch or
+ * a rewritten past.
+ */
 type OwnCommits =
   | { readonly kind: 'chain'; readonly commits: readonly Commit[] }
   | { readonly kind: 'tangle'; readonly commits: readonly ObjectId[] };
@@ -192,7 +198,10 @@ async function withoutToleratedChanges(
   return { kind: 'chain', commits };
 }
 
-/** Makes the commits again with the same contents and order, but with our words, author and trailers; empty commits are left out. */
+/**
+ * Makes the commits again with the same contents and order, but with our words, author and trailers; empty commits are
+ * left out.
+ */
 async function remake(
   committer: Committer,
   { tip, commits, iteration }: Pick<IterationContent, 'tip' | 'iteration'> & { readonly commits: readonly Commit[] },
@@ -289,7 +298,10 @@ export async function commitTree(
   });
 }
 
-/** Returns the withheld files that this iteration changed. A withheld file stays in the work tree and out of every commit, but is reported only for iterations that change it. */
+/**
+ * Returns the withheld files that this iteration changed. A withheld file stays in the work tree and out of every
+ * commit, but is reported only for iterations that change it.
+ */
 export async function withheldOf(
   objects: Objects,
   { iteration, now, withheldBefore }: IterationContent,

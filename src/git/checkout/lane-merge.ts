@@ -24,7 +24,10 @@ export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
   return begunOf(begun);
 }
 
-/** Puts a merge's changes into the work tree, whose content was read as the tree `on`. `only` limits them to these files; null means all. */
+/**
+ * Puts a merge's changes into the work tree, whose content was read as the tree `on`. `only` limits them to these
+ * files; null means all.
+ */
 export async function overlayMerge(
   work: LaneWork,
   { tip, laid }: OpenMerge,

@@ -166,7 +166,10 @@ export function createLaneTrees(
   };
 }
 
-/** Returns what changed from one snapshot to the next. `known` is the list of changes between their trees, if it is already known. */
+/**
+ * Returns what changed from one snapshot to the next. `known` is the list of changes between their trees, if it is
+ * already known.
+ */
 export async function changeBetween(
   git: Git,
   {

@@ -18,7 +18,10 @@ import { contentOf, noAccess, type WorkTreeContent, type WorkTreeAccess } from '
 /** Maximum number of places beside the work tree that are searched for work. */
 const MOST_EXAMINED = 10;
 
-/** The work tree as it was read last. `tree` is what evidence is taken from; `head` is its HEAD, or null if that cannot be read. */
+/**
+ * The work tree as it was read last. `tree` is what evidence is taken from; `head` is its HEAD, or null if that cannot
+ * be read.
+ */
 export interface LastRead {
   readonly content: WorkTreeContent;
   readonly tree: ObjectId;
@@ -26,7 +29,10 @@ export interface LastRead {
   readonly beside: readonly BesideWork[];
 }
 
-/** An open lane, and all that its methods change. From its opening on, content is never read through the checkout's own objects. */
+/**
+ * An open lane, and all that its methods change. From its opening on, content is never read through the checkout's own
+ * objects.
+ */
 export interface LaneWork {
   readonly options: RepositoryOptions;
   readonly opened: OpenedCheckout;
@@ -130,7 +136,9 @@ export async function readContent(work: LaneWork): Promise<Omit<LastRead, 'tree'
   return { head, beside: found, content: contentOf(content, await access.withoutNotes(content.tree)) };
 }
 
-/** Returns the content that evidence is taken from: without notes and without withheld files, which are never published. */
+/**
+ * Returns the content that evidence is taken from: without notes and without withheld files, which are never published.
+ */
 async function measured(
   { withheld, quarantine, committer, access, lane, merge, opened }: LaneWork,
   content: WorkTreeContent,
@@ -145,7 +153,10 @@ async function measured(
   return await access.withoutNotes(tree);
 }
 
-/** Makes the work tree equal to `wanted`, and returns the paths that were put back. Paths that cannot be put back count as unchanged from now on. */
+/**
+ * Makes the work tree equal to `wanted`, and returns the paths that were put back. Paths that cannot be put back count
+ * as unchanged from now on.
+ */
 export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<readonly string[]> {
   const { paths, left } = await work.access.putBack(wanted, work.tolerated);
   if (left.length > 0) {
@@ -158,7 +169,10 @@ export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<reado
   return paths.map(shownName);
 }
 
-/** Returns patches of the work that the agent left outside of the checked-out branch, so that it is not lost. A failure never ends a run. */
+/**
+ * Returns patches of the work that the agent left outside of the checked-out branch, so that it is not lost. A failure
+ * never ends a run.
+ */
 export async function lookBeside(
   work: LaneWork,
   { head, content, beside: found }: Pick<LastRead, 'head' | 'content' | 'beside'>,

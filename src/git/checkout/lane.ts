@@ -26,7 +26,9 @@ import { branchOf, findWorkspace, headOf, readConfig, refOf, setHeadAndIndex, ty
 export interface OpenOptions {
   /** A folder in the checkout. */
   readonly folder: string;
-  /** The server that branches are fetched from: an HTTP(S) URL without user name or password. An empty token sends none. */
+  /**
+   * The server that branches are fetched from: an HTTP(S) URL without user name or password. An empty token sends none.
+   */
   readonly remote: { readonly url: string; readonly token: string };
   /** A folder outside of the checkout for this program's own files; `post` uses the same one. */
   readonly workFolder: string;
@@ -43,9 +45,15 @@ export interface RepositoryOptions extends OpenOptions {
   readonly rules: PublishingRules;
   /** Author of the loop's commits. */
   readonly identity: Identity;
-  /** Called with the credentials found in the checkout: from then on, they must never be shown, and `rules` include them. */
+  /**
+   * Called with the credentials found in the checkout: from then on, they must never be shown, and `rules` include
+   * them.
+   */
   readonly learnSecrets: (secrets: readonly string[]) => void;
-  /** Returns the sandbox in which the lane's code runs as a user of its own, or null without isolation. Called when it is needed. */
+  /**
+   * Returns the sandbox in which the lane's code runs as a user of its own, or null without isolation. Called when it
+   * is needed.
+   */
   readonly agentSandbox: () => Promise<RepositorySandbox | null>;
 }
 
@@ -159,7 +167,10 @@ async function beginOn(
   });
 }
 
-/** Returns how many commits the lane has that the base branch lacks, and the base commits that they build on: several if the base was merged. */
+/**
+ * Returns how many commits the lane has that the base branch lacks, and the base commits that they build on: several if
+ * the base was merged.
+ */
 async function commitsOfLane(
   git: Git,
   { base, tip }: { readonly base: ObjectId; readonly tip: ObjectId },
@@ -201,7 +212,10 @@ function checkName(name: string): void {
     );
 }
 
-/** Makes a commit of a branch available and returns it: `known`, which is fetched only if the checkout lacks it, or the tip if `known` is null. */
+/**
+ * Makes a commit of a branch available and returns it: `known`, which is fetched only if the checkout lacks it, or the
+ * tip if `known` is null.
+ */
 async function commitOf(
   source: BranchSource,
   branch: Parameters<typeof fetchBranch>[1],
@@ -323,9 +337,10 @@ export function notAWorkTree(folder: string, why: string): string {
 }
 
 /**
- * Fetches the missing parts of a checkout: the older commits of a shallow one, without which the point where a branch left the
- * base is unknown, and the files of a partial one, which `sparse-checkout` of actions/checkout leaves on the server.
- * Uses our own git directory, as each fetch does. Returns why it failed, or null if nothing is missing any longer.
+ * Fetches the missing parts of a checkout: the older commits of a shallow one, without which the point where a branch
+ * left the base is unknown, and the files of a partial one, which `sparse-checkout` of actions/checkout leaves on the
+ * server. Uses our own git directory, as each fetch does. Returns why it failed, or null if nothing is missing any
+ * longer.
  */
 async function deepen({ workspace, repository, url, variables }: BranchSource): Promise<string | null> {
   const theirs = join(workspace.commonFolder, 'shallow');

@@ -2,7 +2,10 @@ import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readRegular } from '../regular-files.ts';
 
-/** Returns true if, by the disk alone, the checkout around `folder` may have one of the paths; asking git takes many times as long. */
+/**
+ * Returns true if, by the disk alone, the checkout around `folder` may have one of the paths; asking git takes many
+ * times as long.
+ */
 export async function mayHavePaths(folder: string, paths: readonly string[]): Promise<boolean> {
   const top = await findCheckoutTop(folder);
   if (top === null) return false;
@@ -41,8 +44,8 @@ export interface BaseOnDisk {
 }
 
 /**
- * Returns true if the base branch may have one of the files, read from the disk alone: with the base branch or no branch
- * checked out, the disk shows all of them.
+ * Returns true if the base branch may have one of the files, read from the disk alone: with the base branch or no
+ * branch checked out, the disk shows all of them.
  */
 export async function baseMayHave({ folder, paths, ...wanted }: BaseOnDisk): Promise<boolean> {
   if (await mayHavePaths(folder, paths)) return true;

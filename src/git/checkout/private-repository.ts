@@ -19,7 +19,9 @@ export interface PrivateRepository {
   readonly folder: string;
   /** An index that follows the work tree; kept from one snapshot to the next, so that only changed files are read. */
   readonly indexFile: string;
-  /** Writes config and excludes again: the agent runs as the same user and could have found them. Call before each use. */
+  /**
+   * Writes config and excludes again: the agent runs as the same user and could have found them. Call before each use.
+   */
   seal(): Promise<void>;
   /** Runs `body` with the path of a temporary index that begins as a copy of `indexFile` or empty. */
   withIndex<T>(begin: 'copy' | 'empty', body: (indexFile: string) => Promise<T>): Promise<T>;
@@ -158,7 +160,10 @@ export async function layOwnRepository(
   return { git, folder, indexFile, seal, withIndex, setup };
 }
 
-/** Copies the workspace's index, which knows when each file was last looked at; if it is missing or unreadable, the work tree is read once. */
+/**
+ * Copies the workspace's index, which knows when each file was last looked at; if it is missing or unreadable, the work
+ * tree is read once.
+ */
 async function startIndex(workspace: Workspace, git: Git, indexFile: string): Promise<void> {
   const theirs = join(workspace.gitFolder, 'index');
   await copyIndex(theirs, indexFile);

@@ -44,7 +44,10 @@ export function quarantineFolder(workFolder: string): string {
   return join(workFolder, 'quarantine');
 }
 
-/** Copies `heads` with all their files and their past down to `roots` from `checkout`. None of its commands touches the files of a tree. */
+/**
+ * Copies `heads` with all their files and their past down to `roots` from `checkout`. None of its commands touches the
+ * files of a tree.
+ */
 export async function createQuarantine(
   workspace: Workspace,
   checkout: OwnRepository,

@@ -101,7 +101,10 @@ async function forkOf(git: Git, one: ObjectId, other: ObjectId): Promise<ObjectI
   return exitCode === 0 ? stdout.toString().trim() : null;
 }
 
-/** Returns everything about a work tree that prevents a run. `stillShallow` is why its history could not be completed, or null. */
+/**
+ * Returns everything about a work tree that prevents a run. `stillShallow` is why its history could not be completed,
+ * or null.
+ */
 async function problemsOf(
   workspace: Workspace,
   {

@@ -18,7 +18,10 @@ const LARGEST_TEXT_BYTES = 1024 * 1024;
 /** Maximum number of files that a pattern may match. */
 const MOST_FILES = 100;
 
-/** Plain text files of a commit by path, and the paths that were left out: `unread` files, and `links` at a path or on the way to it. */
+/**
+ * Plain text files of a commit by path, and the paths that were left out: `unread` files, and `links` at a path or on
+ * the way to it.
+ */
 interface CommitTexts {
   readonly texts: FileTexts;
   readonly unread: FileTexts;
@@ -32,14 +35,20 @@ interface BaseQuestion extends BaseOnDisk {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The texts of the base branch. `unknown`: the checkout has files of these names but lacks the commit of the base branch. */
+/**
+ * The texts of the base branch. `unknown`: the checkout has files of these names but lacks the commit of the base
+ * branch.
+ */
 export type BaseTexts =
   | { readonly kind: 'texts'; readonly read: Pick<CommitTexts, 'texts' | 'unread'> }
   | { readonly kind: 'unknown' };
 
 const NOTHING: BaseTexts = { kind: 'texts', read: { texts: {}, unread: {} } };
 
-/** Reads text files of the base branch from the checkout's objects, before anything else is done with it. Fetches nothing. */
+/**
+ * Reads text files of the base branch from the checkout's objects, before anything else is done with it. Fetches
+ * nothing.
+ */
 export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> {
   const { folder, paths, env } = question;
   const isOnDisk = await mayHavePaths(folder, paths);
@@ -127,7 +136,9 @@ async function listPathEntries(
   };
 }
 
-/** Returns the names that a commit has; those of folders end with a slash, and `*` matches any part of the last name. */
+/**
+ * Returns the names that a commit has; those of folders end with a slash, and `*` matches any part of the last name.
+ */
 export async function namesIn(git: Git, commit: ObjectId, names: readonly string[]): Promise<readonly string[]> {
   const isWanted = createPathMatcher(names);
   const asked = names.map((name) => (name.includes('*') ? `${posix.dirname(name)}/` : name.replace(/\/$/, '')));

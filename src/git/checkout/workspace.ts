@@ -7,7 +7,10 @@ import { createGit, type Git } from '../git.ts';
 import { removePipes } from '../pipes.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 
-/** The place of a checkout; the folders are absolute. `commonFolder` differs from `gitFolder` in a linked work tree only. */
+/**
+ * The place of a checkout; the folders are absolute. `commonFolder` differs from `gitFolder` in a linked work tree
+ * only.
+ */
 export interface WorkspacePlace {
   readonly top: string;
   readonly gitFolder: string;
@@ -18,7 +21,10 @@ export interface WorkspacePlace {
 /** A checkout as git sees it. */
 export interface Workspace extends WorkspacePlace {
   readonly shallow: boolean;
-  /** Runs git on the workspace's own git directory. Its config may be hostile, so this is for refs only: no objects, no index, no work tree. */
+  /**
+   * Runs git on the workspace's own git directory. Its config may be hostile, so this is for refs only: no objects, no
+   * index, no work tree.
+   */
   readonly git: Git;
   /** Removes named pipes at paths where git reads files, here and in other git directories over the workspace. */
   removePipes(gitDirectories: readonly string[]): Promise<void>;
@@ -100,7 +106,10 @@ export async function branchOf(workspace: Workspace): Promise<string | null> {
   return exitCode === 0 ? stdout.toString().trim() : null;
 }
 
-/** Puts HEAD, the branch and the index where a plain checkout of `commit` would have them; undoes half-done merges and stale locks. */
+/**
+ * Puts HEAD, the branch and the index where a plain checkout of `commit` would have them; undoes half-done merges and
+ * stale locks.
+ */
 export async function setHeadAndIndex(
   workspace: Workspace,
   branch: string,

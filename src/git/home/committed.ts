@@ -3,7 +3,10 @@ import { createGit, hasGit } from '../git.ts';
 /** The reason why the last commit lacks a file that exists. */
 export type Uncommitted = 'untracked' | 'ignored';
 
-/** Returns those files of a folder that the last commit lacks, by their paths in it; empty if there is no commit or no git. */
+/**
+ * Returns those files of a folder that the last commit lacks, by their paths in it; empty if there is no commit or no
+ * git.
+ */
 export async function uncommittedIn(
   folder: string,
   { paths, env }: { readonly paths: readonly string[]; readonly env: NodeJS.ProcessEnv },

@@ -83,7 +83,9 @@ export async function copyIgnored(asked: CopyRequest): Promise<LeftOut> {
   }
 }
 
-/** Lists the ignored paths, whole folders where possible; git also names entries of some of these, which are dropped. */
+/**
+ * Lists the ignored paths, whole folders where possible; git also names entries of some of these, which are dropped.
+ */
 async function listIgnored(git: Git): Promise<readonly string[]> {
   const listed = await git.records(['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory']);
   const folders = new Set(listed.filter((one) => one.endsWith('/')));
@@ -187,7 +189,10 @@ async function copyOne({ kind }: Pick<Walked, 'kind'>, from: string, to: string)
   else await symlink(await readlink(from), to);
 }
 
-/** Makes a folder of the clone; throws if the branch has a link or a file on its path, since behind a link the copy would end up outside. */
+/**
+ * Makes a folder of the clone; throws if the branch has a link or a file on its path, since behind a link the copy
+ * would end up outside.
+ */
 function makeFolders(top: string, path: string): void {
   let folder = top;
   for (const part of path === '' ? [] : path.split('/')) {

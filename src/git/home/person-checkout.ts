@@ -7,7 +7,10 @@ import { wordsOf } from '../remote/remote-answers.ts';
 import { explainRefusal, parseRefusal } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 
-/** A person's checkout as it is now. Nothing here changes their files, their index or a branch that they have checked out. */
+/**
+ * A person's checkout as it is now. Nothing here changes their files, their index or a branch that they have checked
+ * out.
+ */
 export interface PersonCheckout {
   readonly top: string;
   /** The branch that is checked out; null if HEAD is detached. */
@@ -130,7 +133,10 @@ export async function hasRemote({ git }: PersonCheckout, remote: string): Promis
   return (await git.answer(['remote', 'get-url', '--push', remote])).exitCode === 0;
 }
 
-/** Pushes a branch of the checkout to one of its remotes, with the person's own credentials, never forced; returns why it failed, or null. */
+/**
+ * Pushes a branch of the checkout to one of its remotes, with the person's own credentials, never forced; returns why
+ * it failed, or null.
+ */
 export async function pushToRemote({ git }: PersonCheckout, remote: string, branch: string): Promise<string | null> {
   const ref = `refs/heads/${branch}`;
   const pushed = await git.answer(['push', '--porcelain', '--no-verify', remote, `${ref}:${ref}`], {

@@ -66,7 +66,10 @@ export interface PublishingRules {
   readonly scanner: { scan(text: string): Promise<readonly string[]> };
 }
 
-/** Judges changes: returns the paths that must not be published, with reasons. `standIns` are paths whose tree entry is not their content. */
+/**
+ * Judges changes: returns the paths that must not be published, with reasons. `standIns` are paths whose tree entry is
+ * not their content.
+ */
 type Inspect = (
   objects: Objects,
   changes: readonly PathChange[],
@@ -90,7 +93,10 @@ const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
  */
 const LARGEST_BINARY_BYTES = 1024 * 1024;
 
-/** Creates an inspection. `workTree` is git over the work tree whose attributes say which content filters apply; null if there is no work tree. */
+/**
+ * Creates an inspection. `workTree` is git over the work tree whose attributes say which content filters apply; null if
+ * there is no work tree.
+ */
 export function createInspection(workTree: Git | null, rules: PublishingRules): Inspection {
   const isAllowed = createPathMatcher(rules.allowProtectedPaths);
   const findsSecret = (content: Buffer): boolean => createSecretSearch(rules.secretValues())(content);
@@ -194,7 +200,10 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     return new Map([...sizes].filter(([, size]) => size <= LARGEST_SEARCHED_BYTES));
   }
 
-  /** Withholds changes beyond the limits: first the folder with the most changed files (typically generated), then the largest file. */
+  /**
+   * Withholds changes beyond the limits: first the folder with the most changed files (typically generated), then the
+   * largest file.
+   */
   function judgeAmount(weights: ReadonlyMap<string, number>, withheld: Map<string, string>): void {
     let left = [...weights.keys()];
     while (left.length > rules.maxPatchFiles) {
@@ -251,7 +260,10 @@ function weightOf(change: PathChange, content: Buffer): number {
   return Math.ceil(content.length * Math.min(1, change.insertions / lines));
 }
 
-/** Returns names that occur more often than before: a key that was already in the file (in a test, for example) does not block the file. */
+/**
+ * Returns names that occur more often than before: a key that was already in the file (in a test, for example) does not
+ * block the file.
+ */
 function newSince(before: readonly string[], after: readonly string[]): readonly string[] {
   const count = (names: readonly string[], name: string): number => names.filter((other) => other === name).length;
   return [...new Set(after)].filter((name) => count(after, name) > count(before, name));
@@ -302,7 +314,10 @@ function remembering(search: Search): Search {
   };
 }
 
-/** Returns the unpacked gzip, zlib and ZIP members of `content`, also those in base64. Content beyond the limits is left out. */
+/**
+ * Returns the unpacked gzip, zlib and ZIP members of `content`, also those in base64. Content beyond the limits is left
+ * out.
+ */
 function unpackedParts(content: Buffer): readonly Buffer[] {
   const budget: Budget = { members: MOST_MEMBERS, bytes: MOST_BYTES };
   return partsWithin(content, budget, DEEPEST);

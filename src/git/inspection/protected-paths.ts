@@ -3,7 +3,10 @@ import { PROGRESS_PLACES } from '../../core/prompt/places.ts';
 import { fromRoot, type Folder } from '../../core/folder.ts';
 import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 
-/** Files that need a person's permission to change: they decide what runs on GitHub or in the next agent, or who must review. */
+/**
+ * Files that need a person's permission to change: they decide what runs on GitHub or in the next agent, or who must
+ * review.
+ */
 const protectedGlobs = [
   '.github',
   '.github/**',

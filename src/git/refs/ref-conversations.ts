@@ -14,7 +14,9 @@ type WrittenConversation = Awaited<ReturnType<Conversations['write']>>;
 
 const FILE_NAME = 'transcript';
 
-/** Stores each lane's conversation as a ref of a repository: a commit without a parent, so that no older one is kept. */
+/**
+ * Stores each lane's conversation as a ref of a repository: a commit without a parent, so that no older one is kept.
+ */
 export function createRefConversations(options: RefConversationsOptions): Conversations {
   const { url, now, maxBytes } = options;
   const network = createRefNetwork(options);

@@ -15,15 +15,18 @@ import type { Unavailable } from '../../ports/state.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import { authorizationVariables, type Git, type GitAnswer, withBareRepository } from '../git.ts';
 
-/** `refused` lasts until a person changes something; `unavailable` may pass, or the cause is unknown. `why` names the fix. */
+/**
+ * `refused` lasts until a person changes something; `unavailable` may pass, or the cause is unknown. `why` names the
+ * fix.
+ */
 interface StateRefusal {
   readonly kind: 'refused' | 'unavailable';
   readonly why: string;
 }
 
 /**
- * Answers of git, a proxy or the server, with their meaning. A number counts as an HTTP status only next to these words:
- * a connection may take 403 ms, and a lane may be called `issue-429`.
+ * Answers of git, a proxy or the server, with their meaning. A number counts as an HTTP status only next to these
+ * words: a connection may take 403 ms, and a lane may be called `issue-429`.
  */
 const KNOWN_ANSWERS: readonly {
   readonly kind: StateRefusal['kind'];
@@ -85,7 +88,10 @@ export interface Connection {
 
 type NetworkCommand = keyof typeof protocols;
 
-/** Protocol versions: 2 fetches without listing every ref of the repository; 0 lists in one request instead of two, and push supports only 0. */
+/**
+ * Protocol versions: 2 fetches without listing every ref of the repository; 0 lists in one request instead of two, and
+ * push supports only 0.
+ */
 const protocols = { fetch: 2, push: 0, 'ls-remote': 0 } as const;
 
 /** Keeps each object in a file of its own, whatever a person's configuration says. */
@@ -212,7 +218,9 @@ function passwordOf(url: string): string {
   return URL.canParse(url) ? new URL(url).password : '';
 }
 
-/** Explains the words of git or its server about refs that hold state, for a person. `url` must not contain a password. */
+/**
+ * Explains the words of git or its server about refs that hold state, for a person. `url` must not contain a password.
+ */
 export function explainStateRefusal(
   words: string,
   { url, isOwn }: { readonly url: string; readonly isOwn: boolean },

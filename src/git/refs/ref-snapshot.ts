@@ -12,7 +12,10 @@ import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
 import { type Connection, createRefNetwork, fetchRefs, type RefNetworkOptions } from './ref-network.ts';
 import { hasObject, readCommit, writeTreeCommit } from './stored-tree.ts';
 
-/** The ref whose newest commit is the state. git allows no ref beside refs below its name, and earlier versions used refs below refs/ralph/state. */
+/**
+ * The ref whose newest commit is the state. git allows no ref beside refs below its name, and earlier versions used
+ * refs below refs/ralph/state.
+ */
 const STATE_REF = 'refs/ralph/v2/state';
 
 /** The prefix of the refs that earlier versions kept for each lane. */
@@ -29,7 +32,10 @@ interface History {
   readonly since: number;
 }
 
-/** Stores the snapshot as a tree with one commit for each update, on one ref of a repository: its log says who changed what and why. */
+/**
+ * Stores the snapshot as a tree with one commit for each update, on one ref of a repository: its log says who changed
+ * what and why.
+ */
 export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
   const { url, now } = options;
   const network = createRefNetwork(options);
@@ -177,7 +183,10 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     return { kind: 'written', head: commit };
   }
 
-  /** Deletes the refs of earlier versions, each only if it has not moved since it was read. A conversation stays until a newer one is kept. */
+  /**
+   * Deletes the refs of earlier versions, each only if it has not moved since it was read. A conversation stays until a
+   * newer one is kept.
+   */
   async function settle(): Promise<void> {
     const gone = [...earlier].filter(([ref]) => isEarlierName(ref.slice(EARLIER.length)));
     earlier = new Map();
@@ -213,7 +222,10 @@ const DEPTH_TRAILER = 'Ralph-Depth';
 
 const SINCE_TRAILER = 'Ralph-Since';
 
-/** Returns the history that its newest commit describes; a commit by a person does not, so the next commit starts a new history. */
+/**
+ * Returns the history that its newest commit describes; a commit by a person does not, so the next commit starts a new
+ * history.
+ */
 function historyOf(message: string, now: number): History {
   const depth = new RegExp(`^${DEPTH_TRAILER}: ([1-9]\\d{0,5})$`, 'm').exec(message)?.[1];
   const since = Date.parse(new RegExp(`^${SINCE_TRAILER}: (\\S+)$`, 'm').exec(message)?.[1] ?? '');
@@ -231,7 +243,10 @@ function textsOf(files: ReadonlyMap<string, Buffer>): Snapshot {
   );
 }
 
-/** Lists the lanes that have a branch beginning with `branchPrefix`, and where these branches and the state point to, in one request. */
+/**
+ * Lists the lanes that have a branch beginning with `branchPrefix`, and where these branches and the state point to, in
+ * one request.
+ */
 export async function listBranches(
   options: RefNetworkOptions,
   branchPrefix: string,

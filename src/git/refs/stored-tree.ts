@@ -72,7 +72,9 @@ async function writeTree(
   return await writeObject(objectsFolder, 'tree', Buffer.concat(bytes));
 }
 
-/** Reads a fetched commit: its message and its files that are `wanted`. Throws Error if an object is missing or invalid. */
+/**
+ * Reads a fetched commit: its message and its files that are `wanted`. Throws Error if an object is missing or invalid.
+ */
 export async function readCommit(
   objectsFolder: string,
   id: ObjectId,

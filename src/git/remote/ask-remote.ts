@@ -28,7 +28,10 @@ export interface RemoteOptions {
   /** The git directory whose commits are pushed; it may not exist yet. */
   readonly quarantineFolder: string;
   readonly rules: PublishingRules;
-  /** The author of commits made here, and the allowed co-authors: commits that another job hands over may name nobody else. */
+  /**
+   * The author of commits made here, and the allowed co-authors: commits that another job hands over may name nobody
+   * else.
+   */
   readonly identity: { readonly name: string; readonly email: string };
   readonly coAuthors: readonly string[];
   /** The environment of this process; git gets PATH, HOME and proxy settings from it. */
@@ -55,7 +58,10 @@ export function networkOf({
   return { variables: authorizationVariables(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
 
-/** Returns the base branch and the rules for inspecting commits; the server itself says which commits its base branch has. */
+/**
+ * Returns the base branch and the rules for inspecting commits; the server itself says which commits its base branch
+ * has.
+ */
 export function inspectionBaseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
   const network = networkOf(options);
   return { ...sourceOf(options), baseBranch: options.baseBranch, ask: (from, args) => askRemote(from, args, network) };
@@ -111,7 +117,10 @@ export async function askRemote(git: Git, args: readonly string[], network: Netw
   return await git.answer(args, network);
 }
 
-/** Returns the tips of the remote branches that start with `start`, and of those whose name is a folder of it. Throws if the remote cannot be read. */
+/**
+ * Returns the tips of the remote branches that start with `start`, and of those whose name is a folder of it. Throws if
+ * the remote cannot be read.
+ */
 export async function readBranches(
   git: Git,
   { url, start, network }: Question & { readonly start: string },
@@ -126,7 +135,10 @@ export async function readBranches(
   );
 }
 
-/** Returns the tip of a remote ref and the default branch, each null if it is missing. Throws if the remote cannot be read. */
+/**
+ * Returns the tip of a remote ref and the default branch, each null if it is missing. Throws if the remote cannot be
+ * read.
+ */
 export async function readRemote(
   git: Git,
   { url, ref, network }: Question & { readonly ref: string },

@@ -12,7 +12,10 @@ import { readRegular } from '../regular-files.ts';
 /** Maximum number of published commits that are searched: what builds on older ones is inspected again. */
 const MOST_PUBLISHED = 2000;
 
-/** The source of the server's branches: `ask` runs a git command that talks to the server, from the repository that it is given. */
+/**
+ * The source of the server's branches: `ask` runs a git command that talks to the server, from the repository that it
+ * is given.
+ */
 interface PublishedSource extends Pick<BareRepositoryOptions, 'workFolder' | 'env' | 'hide'> {
   readonly url: string;
   readonly ask: (git: Git, args: readonly string[]) => Promise<GitAnswer>;

@@ -15,7 +15,10 @@ import {
 } from './ask-remote.ts';
 import { wordsOf } from './remote-answers.ts';
 
-/** Returns what would make every push of a run fail, or null if nothing is known. Probes creating `newBranch`, or without one the token's permission. */
+/**
+ * Returns what would make every push of a run fail, or null if nothing is known. Probes creating `newBranch`, or
+ * without one the token's permission.
+ */
 export async function pushObstacle(
   git: Git,
   options: RemoteOptions,
@@ -45,7 +48,9 @@ export async function pushObstacle(
   return { kind: refusal.kind === 'transient' ? 'transient' : 'configuration', why: explainRefusal(refusal) };
 }
 
-/** Makes an empty commit with the author of the run's commits and a similar message, so that rules about either apply. */
+/**
+ * Makes an empty commit with the author of the run's commits and a similar message, so that rules about either apply.
+ */
 async function probeCommit(
   git: Git,
   { identity }: RemoteOptions,

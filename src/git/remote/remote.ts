@@ -24,7 +24,10 @@ import { inspectOutgoing, newestPublished, withPushRepository } from './outgoing
 import { probeMerge, probePush, pushObstacle } from './probe-remote.ts';
 import { pathsByTask, receiveBranch, remakeWithout } from './receive.ts';
 
-/** Creates the remote over HTTP(S), used from a bare repository of our own: no config, hook or ref of the checkout applies. */
+/**
+ * Creates the remote over HTTP(S), used from a bare repository of our own: no config, hook or ref of the checkout
+ * applies.
+ */
 export function createRemote(options: RemoteOptions): Remote {
   const run = <T>(body: (git: Git, gitFolder: string) => Promise<T>): Promise<T> =>
     withPushRepository(sourceOf(options), body);
@@ -104,7 +107,10 @@ async function inspectAndPush(git: Git, options: RemoteOptions, push: PushingOn)
   return problem === null ? pushOn(git, options, push) : rejectedAnswer(problem);
 }
 
-/** Pushes the branch and the state in one request. If that is forbidden, the branch is pushed alone: a refusal of the state must not hold it up. */
+/**
+ * Pushes the branch and the state in one request. If that is forbidden, the branch is pushed alone: a refusal of the
+ * state must not hold it up.
+ */
 async function pushWithState(
   { git, gitFolder }: { readonly git: Git; readonly gitFolder: string },
   options: RemoteOptions,
@@ -127,7 +133,9 @@ async function pushWithState(
   return isBranchMoved(both, push.branch) ? alone(null) : { kind: 'overtaken' };
 }
 
-/** Returns true if git names the branch as the moved ref: for an innocent ref, it only says that the push was atomic. */
+/**
+ * Returns true if git names the branch as the moved ref: for an innocent ref, it only says that the push was atomic.
+ */
 function isBranchMoved({ stdout }: GitAnswer, branch: string): boolean {
   const lines = stdout.toString().split('\n');
   return lines.some((line) => line.includes(`:refs/heads/${branch}\t`) && isStale(line) && !/atomic/i.test(line));
@@ -225,7 +233,10 @@ function deleteIfAt(
   );
 }
 
-/** Pushes the finished iterations to a separate branch, which belongs to no lane, because somebody else moved the lane's branch. Returns the message about it. */
+/**
+ * Pushes the finished iterations to a separate branch, which belongs to no lane, because somebody else moved the lane's
+ * branch. Returns the message about it.
+ */
 async function pushAside(
   git: Git,
   options: RemoteOptions,

@@ -36,7 +36,9 @@ interface PullAnswer {
   };
 }
 
-/** Switches on auto-merge, which GitHub refuses for a pull request that it could merge at once: nothing is merged here. */
+/**
+ * Switches on auto-merge, which GitHub refuses for a pull request that it could merge at once: nothing is merged here.
+ */
 export function armAutoMerge(
   { ask }: Client,
   { branch, head }: { readonly branch: string; readonly head: ObjectId },

@@ -33,7 +33,10 @@ export function withoutLacking(query: string, lacking: Lacking): string {
 export type Lacking = ReadonlySet<string>;
 const noFieldLacks: Lacking = new Set();
 
-/** Returns the fields that hold people's decisions on a pull request (draft, reviews, auto-merge), for a query with `ACCOUNT_FRAGMENT`. */
+/**
+ * Returns the fields that hold people's decisions on a pull request (draft, reviews, auto-merge), for a query with
+ * `ACCOUNT_FRAGMENT`.
+ */
 export function standingFields(lacking: Lacking): string {
   const known = Object.entries(OPTIONAL).filter(([name]) => !lacking.has(name));
   return `id isDraft reviewDecision ${known.map(([, field]) => field).join(' ')}

@@ -27,8 +27,8 @@ interface Refused {
 }
 
 /**
- * Creates a run's forge, whose wishes never reject: a failure is a refusal, which is remembered for the report, grouped by
- * its reason.
+ * Creates a run's forge, whose wishes never reject: a failure is a refusal, which is remembered for the report, grouped
+ * by its reason.
  */
 export function withWishes(adapter: ForgeAdapter): Forge {
   const refused = new Map<string, Refused>();

@@ -39,7 +39,10 @@ export async function listenForParent(ports: readonly number[]): Promise<void> {
   await hungUp;
 }
 
-/** Creates the file that starts a program in the sandbox: one per program, in this folder, written when the program is started. */
+/**
+ * Creates the file that starts a program in the sandbox: one per program, in this folder, written when the program is
+ * started.
+ */
 export function createLaunches(folder: string): Launches {
   const written = new Set<string>();
   let count = 0;

@@ -38,8 +38,8 @@ interface Namespaces {
 const START_MS = 15_000;
 const END_MS = 3_000;
 /**
- * Returns shell commands that exit with 97 outside of this user's sandbox: the process that kept the sandbox may have ended,
- * and its id may belong to another process.
+ * Returns shell commands that exit with 97 outside of this user's sandbox: the process that kept the sandbox may have
+ * ended, and its id may belong to another process.
  */
 export function guardOf(uid: number): string {
   return `read -r ralph_uid 2> /dev/null < /run/ralph-sandbox; [ "$ralph_uid" = ${String(uid)} ] || exit 97\n`;
@@ -241,8 +241,8 @@ function isClosed(path: string): boolean {
 }
 
 /**
- * Returns the outermost folder above a path that other users cannot pass, if any. In the sandbox an empty folder replaces
- * it.
+ * Returns the outermost folder above a path that other users cannot pass, if any. In the sandbox an empty folder
+ * replaces it.
  */
 function closedAbove(path: string): readonly string[] {
   const above = dirname(path);

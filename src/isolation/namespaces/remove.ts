@@ -36,8 +36,8 @@ const GRACE_MS = 500;
 type Places = AgentSandboxOptions['places'];
 
 /**
- * Ends every process of a run's sandbox, gives back what belonged to its user, and removes the sandbox. Returns what is left,
- * which then stays on record. Does nothing if the run has no sandbox. Safe to repeat, also after a kill halfway.
+ * Ends every process of a run's sandbox, gives back what belonged to its user, and removes the sandbox. Returns what is
+ * left, which then stays on record. Does nothing if the run has no sandbox. Safe to repeat, also after a kill halfway.
  */
 export async function removeAgentSandbox(
   runFolder: string,
@@ -128,8 +128,8 @@ async function removeRecorded(
 }
 
 /**
- * Returns the folder of the sandbox that has a user id. Returns null if there is no such sandbox, or if an earlier version
- * reserved the id with a folder instead of a link.
+ * Returns the folder of the sandbox that has a user id. Returns null if there is no such sandbox, or if an earlier
+ * version reserved the id with a folder instead of a link.
  */
 function holderOf(uid: number, { reservations }: Places): string | null {
   return linkAt(join(reservations, `${RESERVATION_PREFIX}${uid}`));

@@ -156,8 +156,8 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
 }
 
 /**
- * Gives files of the sandbox's user below a path to the runner's user, and the path itself to its previous owner. Sandboxes of
- * earlier versions were given checkouts that may belong entirely (`all`) to another user.
+ * Gives files of the sandbox's user below a path to the runner's user, and the path itself to its previous owner.
+ * Sandboxes of earlier versions were given checkouts that may belong entirely (`all`) to another user.
  */
 export function giveBack(
   root: Root,
@@ -231,8 +231,8 @@ export async function makeReachable(foundation: Foundation, options: AgentSandbo
   };
   writeAgentSandboxRecord({ runFolder }, foundation.record);
   for (const { path } of open) {
-    // A user who can only pass through does not see what is in the folder. The user of another run's sandbox may have to
-    // pass.
+    // A user who can only pass through does not see what is in the folder. The user of another run's sandbox may have
+    // to pass.
     const isPassed = modeBefore(path, others) !== null && (statSync(path).mode & 0o001) !== 0;
     chmodSync(path, above.includes(path) || isPassed ? 0o711 : 0o700);
   }
@@ -276,7 +276,8 @@ function otherSandboxes(
 }
 
 /**
- * Restores the permissions of folders, except for those that another run's sandbox needs closed: that sandbox restores them.
+ * Restores the permissions of folders, except for those that another run's sandbox needs closed: that sandbox restores
+ * them.
  */
 export function restoreClosedFolders(
   { root, record }: Pick<Foundation, 'root' | 'record'>,

@@ -39,17 +39,19 @@ chmod 0700 "$sandbox/home" "$sandbox/session" "$sandbox/root" "$sandbox/stage"
 echo "$uid"
 `;
 
-/** Reserves a user id again for a sandbox that had it before the machine restarted. Arguments: UID SANDBOX RESERVATIONS */
+/**
+ * Reserves a user id again for a sandbox that had it before the machine restarted. Arguments: UID SANDBOX RESERVATIONS
+ */
 export const TAKE_AGAIN = `
 ln -sn "$2" "$3/${RESERVATION_PREFIX}$1"
 `;
 
 /**
  * A perl program that mounts each of the first COUNT paths at the folder of its number in STAGE. Owners stay as they
- * are, and only the sandbox's group is mapped: the kernel then lets nobody write through the mount to files, sockets and
- * pipes of other groups, whenever they are created. In paths whose numbers TAKEN lists, separated by commas, files of
- * the runner belong to the sandbox. Prints the numbers of the paths whose file systems support this. Arguments: UID STAGE
- * UNSHARE RUNNER TAKEN COUNT PATH…
+ * are, and only the sandbox's group is mapped: the kernel then lets nobody write through the mount to files, sockets
+ * and pipes of other groups, whenever they are created. In paths whose numbers TAKEN lists, separated by commas, files
+ * of the runner belong to the sandbox. Prints the numbers of the paths whose file systems support this. Arguments: UID
+ * STAGE UNSHARE RUNNER TAKEN COUNT PATH…
  */
 const MAP_OWNERS = `
 my ($uid, $stage, $unshare, $runner, $taken, $count, @paths) = @ARGV;
@@ -95,7 +97,8 @@ for my $number (0 .. $count - 1) {
 
 /**
  * Creates the sandbox's file system and stays as its first process until its input ends. Prints its process id, then a
- * line for each PATH whose owners are not mapped: `open` and the path if the sandbox reaches the sockets in it, otherwise
+ * line for each PATH whose owners are not mapped: `open` and the path if the sandbox reaches the sockets in it,
+ * otherwise
  * `other` and the path. Arguments: UID FSTAB ROOT STAGE UNSHARE RUNNER TAKEN COUNT PATH… LINKS…, where each link is its
  * path and its target
  */
@@ -222,8 +225,8 @@ for pid; do kill -KILL "$pid" 2> /dev/null; done
 `;
 
 /**
- * Lets a user pass through folders that are closed to others. Prints each changed folder, after `plain` if only sandboxes
- * were on its access list, otherwise after `listed`. Arguments: UID PATH…
+ * Lets a user pass through folders that are closed to others. Prints each changed folder, after `plain` if only
+ * sandboxes were on its access list, otherwise after `listed`. Arguments: UID PATH…
  */
 export const REACH = `
 set -eu

@@ -18,8 +18,8 @@ const POLL_MS = 25;
 const KILL_FOR_MS = 2_000;
 
 /**
- * Ends the programs in a sandbox or, with `WORKER_TAG`, the worker: sends SIGTERM, then SIGKILL after `graceMs` until no
- * process is left. Returns the names of the processes that could not be ended.
+ * Ends the programs in a sandbox or, with `WORKER_TAG`, the worker: sends SIGTERM, then SIGKILL after `graceMs` until
+ * no process is left. Returns the names of the processes that could not be ended.
  */
 export async function endAgentSandbox(
   id: string,
@@ -33,8 +33,8 @@ export async function endAgentSandbox(
     if (deadline.isOver(left.length, now)) return left.map(({ pid }) => `${nameOfProcess(pid)} (${String(pid)})`);
     const isDue = now >= killAt;
     for (const { pid, tagged } of left) {
-      // A process with the sandbox's tag ends by itself after its program; if it ended earlier, it would end the program
-      // with it.
+      // A process with the sandbox's tag ends by itself after its program; if it ended earlier, it would end the
+      // program with it.
       if (!isDue && ((tagged && tag === SANDBOX_TAG) || asked.has(pid))) continue;
       asked.add(pid);
       send(pid, isDue ? 'SIGKILL' : 'SIGTERM');

@@ -9,7 +9,9 @@ import { type CollectedEnd, describeCollected, runAlone } from '../../processes/
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { IsolationUnavailable } from '../namespaces/root.ts';
 
-/** The library that makes a sandbox without root. One of its programs runs as this user, so every byte of it is pinned. */
+/**
+ * The library that makes a sandbox without root. One of its programs runs as this user, so every byte of it is pinned.
+ */
 export const RUNTIME = '@anthropic-ai/sandbox-runtime';
 
 export const RUNTIME_VERSION = '0.0.83';

@@ -47,14 +47,14 @@ interface RootlessOptions extends AgentSandboxOptions {
 }
 
 /**
- * The ports at which the library's bridges end in every sandbox; there are no others. The first server that listens is the
- * proxy.
+ * The ports at which the library's bridges end in every sandbox; there are no others. The first server that listens is
+ * the proxy.
  */
 const INSIDE = { proxy: 3128, broker: 1080 } as const;
 
 /**
- * Maximum length of a sandbox's folder: the path of a socket has 107 bytes, of which the library's name and the folder of
- * the bridges take 43.
+ * Maximum length of a sandbox's folder: the path of a socket has 107 bytes, of which the library's name and the folder
+ * of the bridges take 43.
  */
 const MAX_FOLDER_CHARS = 64;
 
@@ -63,9 +63,9 @@ const TRIAL_MS = 20_000;
 const MAX_WORDS_BYTES = 64 * 1024;
 
 /**
- * Opens a sandbox in the library's namespaces, for a user with neither root nor sudo. The sandbox has its own processes,
- * files and network, but this very user. Changes no setting of the machine. Throws Unavailable, and leaves nothing
- * behind, if that is impossible.
+ * Opens a sandbox in the library's namespaces, for a user with neither root nor sudo. The sandbox has its own
+ * processes, files and network, but this very user. Changes no setting of the machine. Throws Unavailable, and leaves
+ * nothing behind, if that is impossible.
  */
 export async function openRootlessSandbox(options: RootlessOptions): Promise<OpenedAgentSandbox> {
   const programs = programsFor(options.environment);
@@ -192,8 +192,8 @@ function portOf(listener: Listener): number {
 }
 
 /**
- * Returns what is visible in a sandbox made without root. This user's rights apply there, so this user's own files are not
- * shown.
+ * Returns what is visible in a sandbox made without root. This user's rights apply there, so this user's own files are
+ * not shown.
  */
 function runtimeViewOf({
   visible,

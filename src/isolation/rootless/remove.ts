@@ -26,8 +26,9 @@ export function writeRootlessRecord(runFolder: string, record: RootlessRecord): 
 }
 
 /**
- * Ends every process of a sandbox made without root, and removes the sandbox except for the session, which moves to the run's
- * folder. Returns the names of processes that could not be ended. Does nothing if the run has no sandbox. Safe to repeat.
+ * Ends every process of a sandbox made without root, and removes the sandbox except for the session, which moves to the
+ * run's folder. Returns the names of processes that could not be ended. Does nothing if the run has no sandbox. Safe to
+ * repeat.
  */
 export async function removeRootlessSandbox(runFolder: string): Promise<readonly string[]> {
   const record = readRecord(runFolder);

@@ -27,7 +27,10 @@ const TOOL_MS = 5 * MINUTE_MS;
 /** Exit code of a shell for a missing program. */
 const NOT_FOUND = 127;
 
-/** Returns the lock files that the loop regenerates itself: those whose tool the project named, in a file or in the set-up, before the agent worked. */
+/**
+ * Returns the lock files that the loop regenerates itself: those whose tool the project named, in a file or in the
+ * set-up, before the agent worked.
+ */
 export function regeneratedByLoop(deps: LoopDeps, paths: readonly string[]): readonly LockFileToRegenerate[] {
   // A redacted path could not be named in any text.
   const tellable = paths.filter((path) => deps.redact(path) === path);
@@ -39,7 +42,10 @@ function toolsNamed({ prompt, config, pipeline }: LoopDeps): readonly LockTool[]
   return [...prompt.lockTools, ...toolsCalledIn(config.verify.join('\n')), ...toolsCalledIn(steps.join('\n'))];
 }
 
-/** Regenerates the lock files of the open merge once nothing else conflicts, where the project names a tool. Undoes what a failed or cancelled tool leaves. */
+/**
+ * Regenerates the lock files of the open merge once nothing else conflicts, where the project names a tool. Undoes what
+ * a failed or cancelled tool leaves.
+ */
 export async function regenerateLockFiles(deps: LoopDeps, work: Work): Promise<readonly LockFile[]> {
   const results: LockFile[] = [];
   for (const one of regeneratedByLoop(deps, await deps.repository.lockFilesLeft())) {
@@ -84,7 +90,10 @@ function lockFailureOf(end: CommandRun['end']): LockResult | null {
   }
 }
 
-/** Answers a feedback task without a call, in our own words, in the work and in the journal. The answer names the newest commit. */
+/**
+ * Answers a feedback task without a call, in our own words, in the work and in the journal. The answer names the newest
+ * commit.
+ */
 export function answerWithoutCall(
   { clock, redact, record, appendJournal }: Pick<LoopDeps, 'clock' | 'redact' | 'record' | 'appendJournal'>,
   work: Work,

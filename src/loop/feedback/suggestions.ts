@@ -24,7 +24,10 @@ import { verifyHere } from '../verification.ts';
 import type { LoopDeps } from '../deps.ts';
 import { answerWithoutCall, regeneratedByLoop, regenerateLockFiles } from './lock-files.ts';
 
-/** The prepared work tree. `ready` carries the merge that is in it, or null. `settled`: the agent has nothing to do for it, or the run was cancelled. */
+/**
+ * The prepared work tree. `ready` carries the merge that is in it, or null. `settled`: the agent has nothing to do for
+ * it, or the run was cancelled.
+ */
 type PreparedMerge =
   | { readonly kind: 'ready'; readonly merge: MergeToFinish | null }
   | { readonly kind: 'settled'; readonly work: Work };
@@ -125,7 +128,10 @@ export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: Open
   return { ...merged, state: repaired.state };
 }
 
-/** Merges the base branch into the work tree if that is the task, and finishes the merge if tools can. For any other task, removes an unfinished merge. */
+/**
+ * Merges the base branch into the work tree if that is the task, and finishes the merge if tools can. For any other
+ * task, removes an unfinished merge.
+ */
 export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Promise<PreparedMerge> {
   const { repository, log } = deps;
   const { id } = task;
@@ -157,7 +163,10 @@ function isRed({ state, head }: Work): boolean {
   return isKnownRed(state, head) || (last?.taskId === CONFLICT_TASK && last.verification === 'failed');
 }
 
-/** Finishes a merge in which at most lock files conflict by making them again and committing, unless a lock file cannot be made or `verify` fails. */
+/**
+ * Finishes a merge in which at most lock files conflict by making them again and committing, unless a lock file cannot
+ * be made or `verify` fails.
+ */
 async function mergeWithoutCall(
   deps: LoopDeps,
   work: Work,

@@ -3,7 +3,10 @@ import type { Work } from '../../handover/intake.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { LoopDeps } from '../deps.ts';
 
-/** Interval between two looks while a call runs, in ms. A look takes at most three requests, and GITHUB_TOKEN has 1,000 an hour. */
+/**
+ * Interval between two looks while a call runs, in ms. A look takes at most three requests, and GITHUB_TOKEN has 1,000
+ * an hour.
+ */
 const LOOK_EVERY_MS = 2 * MINUTE_MS;
 
 /** A watch over withdrawals by people while a call runs. */
@@ -13,7 +16,10 @@ export interface PeopleWatch {
   end(): void;
 }
 
-/** Watches whether people withdraw the task or lane of a call, so that the call can be ended. A job that cannot ask detects nothing. */
+/**
+ * Watches whether people withdraw the task or lane of a call, so that the call can be ended. A job that cannot ask
+ * detects nothing.
+ */
 export function watchPeople({ lookAtPeople }: Pick<LoopDeps, 'lookAtPeople'>, work: Work, task: Task): PeopleWatch {
   const seen = new AbortController();
   let isLooking = false;

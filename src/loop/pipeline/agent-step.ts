@@ -27,7 +27,10 @@ export interface Walk {
   /** The conversation of the newest call; null when no call was made, or its conversation is unknown. */
   readonly reached: string | null;
   readonly sessionDroppedAt: number | null;
-  /** Path of the marker by which a step said that everything is done, which is already removed; null when there was none. */
+  /**
+   * Path of the marker by which a step said that everything is done, which is already removed; null when there was
+   * none.
+   */
   readonly doneMarker: string | null;
   /** Content of the work tree after the last step. */
   readonly tree: string;
@@ -41,7 +44,10 @@ export interface AttemptedStep {
   readonly attempt: Attempt;
   readonly walk: Walk;
   readonly tail: string;
-  /** The calls of the attempt; two if the first failed and was made again in a new conversation, none if the step makes no call. */
+  /**
+   * The calls of the attempt; two if the first failed and was made again in a new conversation, none if the step makes
+   * no call.
+   */
   readonly calls: readonly (CallUsage & { readonly output: StepOutput })[];
 }
 

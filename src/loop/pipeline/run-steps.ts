@@ -227,7 +227,10 @@ async function tryReadme(
   };
 }
 
-/** Runs a command in the work tree, for as long as the run has time. Its changes belong to the iteration, but do not count as progress of the agent. */
+/**
+ * Runs a command in the work tree, for as long as the run has time. Its changes belong to the iteration, but do not
+ * count as progress of the agent.
+ */
 async function tryCommand(
   deps: LoopDeps,
   { iteration, step }: Running<CommandStep>,

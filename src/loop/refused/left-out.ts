@@ -100,7 +100,10 @@ async function withoutTasks(
   });
 }
 
-/** Sets a task aside that the agent claims to be done while its refused file is unchanged in the work tree, because another call would be refused in the same way. */
+/**
+ * Sets a task aside that the agent claims to be done while its refused file is unchanged in the work tree, because
+ * another call would be refused in the same way.
+ */
 export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, work: Work): Promise<Work> {
   const last = work.journal.at(-1);
   if (last === undefined) return work;

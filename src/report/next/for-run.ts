@@ -29,7 +29,10 @@ type End<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
 const NOTHING = createNextStep('nothing', ' to do');
 
-/** Returns what a person can do after a run, and what happens without them. Every page that reports a run renders these steps. */
+/**
+ * Returns what a person can do after a run, and what happens without them. Every page that reports a run renders these
+ * steps.
+ */
 export function nextSteps(report: RunReport): readonly NextStep[] {
   const { outcome } = report;
   switch (outcome.kind) {
@@ -127,7 +130,10 @@ function circuitSteps(
       ];
 }
 
-/** Returns how work continues once the cause is fixed: the schedule works on the queue, an issue's own branch waits for a person. */
+/**
+ * Returns how work continues once the cause is fixed: the schedule works on the queue, an issue's own branch waits for
+ * a person.
+ */
 function retrySteps(report: RunReport): readonly NextStep[] {
   return isScheduled(report)
     ? [
@@ -186,7 +192,10 @@ function unconfirmedSteps({ resumeAt }: End<'parked'>, report: RunReport): reado
   return [createNextStep('note', `the agent reported a wait until ${until}, ${why}`)];
 }
 
-/** Returns how the work continues: the schedule works on the queue, and also an issue's own branch when the queue is empty. A decision that a person owes comes first. */
+/**
+ * Returns how the work continues: the schedule works on the queue, and also an issue's own branch when the queue is
+ * empty. A decision that a person owes comes first.
+ */
 function continuation(report: RunReport, when: 'after that' | 'from here'): readonly NextStep[] {
   const isAsked = allTasksOf(report).some(({ progress }) => progress.state === 'blocked');
   if (isScheduled(report)) {

@@ -78,7 +78,10 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
   }
 }
 
-/** Returns the command that retries a task by a name that people can read; where the id is a hash, the one that retries all that failed or is blocked. */
+/**
+ * Returns the command that retries a task by a name that people can read; where the id is a hash, the one that retries
+ * all that failed or is blocked.
+ */
 function readableRetry(task: Task): 'retry' | `retry ${string}` {
   const name = issueOfTask(task) ?? (isListed(task) && !/-[0-9a-f]{8,}$/.test(task.id) ? task.id : null);
   return name === null ? 'retry' : `retry ${String(name)}`;
@@ -132,7 +135,10 @@ function adviceFor({ state, reason }: TaskProgress): Advice {
   return ADVICE.find((kind) => kind === reason) ?? state;
 }
 
-/** Returns the steps that remove a task's obstacle. `where` is the place to write about it, or empty; `done` is the step that marks the task as done. */
+/**
+ * Returns the steps that remove a task's obstacle. `where` is the place to write about it, or empty; `done` is the step
+ * that marks the task as done.
+ */
 function adviceSteps(advice: Advice, where: ReturnType<typeof whereToWrite>, done: NextStep): readonly NextStep[] {
   const say = (what: string, joint?: string): NextStep => createNextStep('say', [what, ...where], joint);
   switch (advice) {
@@ -204,7 +210,9 @@ function threadsOf(task: Task, report: RunReport): readonly string[] {
   ];
 }
 
-/** Returns the threads for a retry of all tasks that failed or are blocked; empty when they can only be retried by hand. */
+/**
+ * Returns the threads for a retry of all tasks that failed or are blocked; empty when they can only be retried by hand.
+ */
 function threadsOfAll(stuck: readonly TaskReport[], report: RunReport): readonly string[] {
   if (stuck.some(({ task }) => !isListed(task))) return ['the pull request'];
   if (!isQueue(report)) return ['the issue'];

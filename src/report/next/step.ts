@@ -20,7 +20,9 @@ export type NextStep = Deed & { readonly joint?: string; readonly lead?: string 
 
 type Deed =
   | { readonly kind: Exclude<Kind, 'command'>; readonly what: Words }
-  /** `on` holds the threads in which to comment; `byHand` is set when the workflow also takes the command as an input. */
+  /**
+   * `on` holds the threads in which to comment; `byHand` is set when the workflow also takes the command as an input.
+   */
   | { readonly kind: 'command'; readonly command: Command; readonly on: readonly string[]; readonly byHand: boolean };
 
 /** Words of a sentence with code in `backticks`; a task among them is linked where it has a page. */
@@ -143,7 +145,10 @@ export function replyOn(issue: Task, words: string, joint?: string): NextStep {
   return createNextStep('comment', [issue, ` with one comment: first line \`/ralph retry\`, ${words}`], joint);
 }
 
-/** Returns where a person writes what a task asks for, to be put behind other words. An item of the plan is identified by its title. */
+/**
+ * Returns where a person writes what a task asks for, to be put behind other words. An item of the plan is identified
+ * by its title.
+ */
 export function whereToWrite(task: Task): Words {
   switch (task.source.kind) {
     case 'issue':
@@ -196,7 +201,10 @@ export function nextStepsForFeedback(kind: FeedbackItem['kind'], rounds: 'used-u
   }
 }
 
-/** Returns the steps for a feedback task once no more rounds are allowed. `stands` is set when the last answer was not taken back, and may be enough. */
+/**
+ * Returns the steps for a feedback task once no more rounds are allowed. `stands` is set when the last answer was not
+ * taken back, and may be enough.
+ */
 export function nextStepsAfterRounds(kind: FeedbackItem['kind'], stands: boolean): readonly NextStep[] {
   const steps = nextStepsForFeedback(kind, 'used-up');
   if (!stands) return steps;

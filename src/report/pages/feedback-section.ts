@@ -31,7 +31,10 @@ const SHOWN_CHECKS = 5;
 
 const SHOWN_LOCK_FILES = 3;
 
-/** Renders what people and CI asked of the pull request, what was answered, and how its checks are. Empty when nothing was asked and no check needs a comment. */
+/**
+ * Renders what people and CI asked of the pull request, what was answered, and how its checks are. Empty when nothing
+ * was asked and no check needs a comment.
+ */
 export function feedbackSection(report: WorkedReport): string {
   const requests = listFeedbackRequests(report);
   const open = requests.filter(({ isOpen }) => isOpen);

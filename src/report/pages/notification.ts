@@ -61,7 +61,10 @@ export interface NotificationText {
   readonly mentions: readonly string[];
 }
 
-/** Renders the comment that notifies people: what happened, the agent's last words, and the command or click that continues. */
+/**
+ * Renders the comment that notifies people: what happened, the agent's last words, and the command or click that
+ * continues.
+ */
 export function renderNotification(notification: NotificationText): string {
   const { needs, report, mentions } = notification;
   const left = needs.length - SHOWN_NEEDS;
@@ -165,7 +168,10 @@ function stopWords(notification: NotificationText): readonly string[] {
   });
 }
 
-/** Returns the task of the last iteration and those of the idle iterations before it, except tasks with a need of their own. */
+/**
+ * Returns the task of the last iteration and those of the idle iterations before it, except tasks with a need of their
+ * own.
+ */
 function stoppedOn({ lastTask, needs, report }: NotificationText): readonly TaskId[] {
   const iterations = iterationsOf(report);
   const idle = iterations.slice(iterations.findLastIndex(({ verdict }) => verdict.progress) + 1);

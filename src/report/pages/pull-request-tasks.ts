@@ -16,7 +16,9 @@ const UNMARKED = "it is not marked as done in this branch's file: do that after 
 const NAMED_TASKS = 60;
 const SHOWN_COMMITS = 5;
 
-/** Renders the tasks of a branch: a few of them in full, many on one line each, and those that are not started folded. */
+/**
+ * Renders the tasks of a branch: a few of them in full, many on one line each, and those that are not started folded.
+ */
 export function renderPullRequestTasks(report: WorkedReport, tests: TestState): string {
   const begun = startedTasks(report);
   const waiting = report.tasks.filter((task) => !begun.includes(task)).map(({ task }) => taskName(task));
@@ -89,7 +91,10 @@ function stateWords(state: TaskReport['progress']['state']): string {
   return state === 'in-progress' ? 'in progress' : state === 'stuck' ? 'set aside' : state;
 }
 
-/** Quotes the agent's words and what contradicts them. The words on a task that waits for a person are quoted further up. */
+/**
+ * Quotes the agent's words and what contradicts them. The words on a task that waits for a person are quoted further
+ * up.
+ */
 function ownWords({ task, progress, share }: TaskReport, report: WorkedReport, tests: TestState): readonly string[] {
   const recommended = iterationsOn(report, task.id).at(-1)?.analysis.signal.recommendation ?? null;
   const words = share.summary ?? share.recommendation ?? recommended;

@@ -40,7 +40,10 @@ const MIN_BODY_CHARS = 10_000;
 /** Number of characters below which names and text for machines are shortened, so that what people must know fits. */
 const ENOUGH_CHARS = 35_000;
 
-/** Builds title and body of a branch's pull request, about the whole change over all runs. `taken` is the number of characters that people have written in the body. */
+/**
+ * Builds title and body of a branch's pull request, about the whole change over all runs. `taken` is the number of
+ * characters that people have written in the body.
+ */
 export function buildPullRequestText(report: WorkedReport, taken: number): PullRequestText {
   const title = renderPullRequestTitle(report);
   const room = Math.max(MIN_BODY_CHARS, MAX_BODY_CHARS - taken);
@@ -181,7 +184,10 @@ function costLine({ change }: WorkedReport): string {
   ].join(' · ')}`;
 }
 
-/** Renders `Closes` for an issue that is done, and `Part of` as long as one of its tasks is open, which does not close it. */
+/**
+ * Renders `Closes` for an issue that is done, and `Part of` as long as one of its tasks is open, which does not close
+ * it.
+ */
 function issueLine(report: WorkedReport): string {
   const numbers = (tasks: readonly TaskReport[]): readonly number[] => [
     ...new Set(tasks.map(({ task }) => issueToClose(task)).filter((number) => number !== null)),

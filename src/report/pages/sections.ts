@@ -38,7 +38,9 @@ import { firstLines, firstNames, moreLine, namesOutOf } from '../../core/text/ph
 import { groupedLines, parseOverruled } from './progress.ts';
 import { LOOK_AT_WORDS } from '../sentences/look-at.ts';
 
-/** A self-contained piece of a document. The highest `rank` is left out first when space is short; rank 0 always stays. */
+/**
+ * A self-contained piece of a document. The highest `rank` is left out first when space is short; rank 0 always stays.
+ */
 export interface PageSection {
   readonly name: string;
   readonly rank: number;
@@ -129,7 +131,9 @@ export function verificationWord(verification: Verification): string {
   }
 }
 
-/** Renders the verification of a task's iterations. A clean clone of the published head counts more than the work tree. */
+/**
+ * Renders the verification of a task's iterations. A clean clone of the published head counts more than the work tree.
+ */
 export function taskVerificationWord(entries: readonly JournalEntry[], report: RunReport): string {
   const inWorkTree = newestThatRan(entries);
   const published = publishedVerification(report);
@@ -140,7 +144,10 @@ export function taskVerificationWord(entries: readonly JournalEntry[], report: R
     : `${verificationWord(verification)} in a clean clone`;
 }
 
-/** Renders the result of `verify` where it counts: on the branch in a clean clone, and on the untouched base if it failed there. Empty when neither is known. */
+/**
+ * Renders the result of `verify` where it counts: on the branch in a clean clone, and on the untouched base if it
+ * failed there. Empty when neither is known.
+ */
 export function verificationSection(report: RunReport): string {
   const work = workOf(report);
   if (work === null) return '';
@@ -224,7 +231,10 @@ export function unlistedLine(report: RunReport): string {
   return `${formatCount(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} no longer in the queue, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
 }
 
-/** Renders what a reviewer looks at first, one line per kind, with about `maxNamesChars` characters of names, however many files there are. */
+/**
+ * Renders what a reviewer looks at first, one line per kind, with about `maxNamesChars` characters of names, however
+ * many files there are.
+ */
 export function lookAtSection(report: RunReport, maxNamesChars: number): string {
   const lines = (workOf(report)?.lookAt ?? []).map((one) => `- ${lookAtLine(one, maxNamesChars)}`);
   return lines.length === 0 ? '' : `### Look at first\n\n${lines.join('\n')}`;

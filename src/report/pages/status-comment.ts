@@ -53,7 +53,10 @@ export const STATUS_MARKER = '<!-- ralph-action:status -->';
 /** The line of a status comment that precedes the answer to the newest command. */
 const ANSWER_PART = '<!-- ralph-action:answer -->';
 
-/** First line of the one answer in a thread where a run is at work. The run writes its status without reading it, so the answer is a comment of its own. */
+/**
+ * First line of the one answer in a thread where a run is at work. The run writes its status without reading it, so the
+ * answer is a comment of its own.
+ */
 export const ANSWER_MARKER = ANSWER_PART;
 
 /** First line of the one refusal in a thread, which does not overwrite the status. */
@@ -62,7 +65,10 @@ export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 /** The text that replaces a refusal when Ralph has worked on the thread's subject since. */
 export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**No longer refused.** Ralph has worked here since then; its other comment shows the status.`;
 
-/** Renders the sticky comment on an issue (`taskId`), or on the lane's pull request (`null`), whose description explains the end of the run for both. */
+/**
+ * Renders the sticky comment on an issue (`taskId`), or on the lane's pull request (`null`), whose description explains
+ * the end of the run for both.
+ */
 export function renderStatusComment(report: WorkedReport, taskId: TaskId | null): string {
   const task = report.tasks.find((candidate) => candidate.task.id === taskId) ?? null;
   const unsaved =
@@ -231,7 +237,10 @@ interface LiveStatus {
   readonly runUrl: string;
 }
 
-/** Renders the sticky status comment of a run at work: the iteration, the result of the last one, time and money against their limits. The text stays true until the next edit. */
+/**
+ * Renders the sticky status comment of a run at work: the iteration, the result of the last one, time and money against
+ * their limits. The text stays true until the next edit.
+ */
 export function renderLiveStatus(live: LiveStatus): string {
   const { doing, tasks, journal, limits, jobs, startedAt, now, runUrl } = live;
   const orders = doing.kind === 'iterates' ? doing.orders : [];
@@ -282,7 +291,10 @@ function lastWordsOfIteration(entry: JournalEntry): string {
   ].join(' · ');
 }
 
-/** Renders what happened to the issue's text, and what to do. The same edit always renders the same text. `name` is what the issue is called. */
+/**
+ * Renders what happened to the issue's text, and what to do. The same edit always renders the same text. `name` is what
+ * the issue is called.
+ */
 export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: string, name = 'This issue'): string {
   const label = renderCode(taskLabel, 60);
   const who =

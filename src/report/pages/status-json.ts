@@ -32,7 +32,10 @@ export function renderStatusJson(report: RunReport): string {
   return serializeWithin(report, 64_000, JSON.stringify);
 }
 
-/** Renders the hidden part of a pull request's body: an HTML comment of at most `maxChars` characters. `title` is the pull request's title as we would write it. */
+/**
+ * Renders the hidden part of a pull request's body: an HTML comment of at most `maxChars` characters. `title` is the
+ * pull request's title as we would write it.
+ */
 export function renderHiddenStatus(report: RunReport, title: string, maxChars: number): string {
   const json = serializeWithin(report, maxChars - 100, (status) =>
     stringifyForComment({ ...status, title: capText(title, 300) }),
@@ -223,7 +226,10 @@ function dollars(costUsd: number | null): number | null {
 
 const TESTS_WORD = { passed: 'passing', failed: 'failing', 'not-run': 'not-run' } as const;
 
-/** Returns JSON that cannot end the comment around it and that holds no mention, issue or address, because a squash merge may copy it raw into a commit message. */
+/**
+ * Returns JSON that cannot end the comment around it and that holds no mention, issue or address, because a squash
+ * merge may copy it raw into a commit message.
+ */
 function stringifyForComment(status: RalphStatus): string {
   return escapeSkipWords(JSON.stringify(status))
     .replace(

@@ -11,7 +11,10 @@ const instant = z.iso.datetime();
 
 const whole = z.int().nonnegative();
 
-/** Schema of RALPH_STATUS for machines: the output `status-json` and the hidden part of a pull request. A change that breaks readers gets a new `version`. */
+/**
+ * Schema of RALPH_STATUS for machines: the output `status-json` and the hidden part of a pull request. A change that
+ * breaks readers gets a new `version`.
+ */
 export const ralphStatusSchema = z.object({
   version: z.literal(1),
   outcome: z.enum(outcomeKinds).describe('Why the run ended.'),

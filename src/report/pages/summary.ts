@@ -52,7 +52,10 @@ const MAX_SUMMARY_CHARS = 200_000;
 
 const SHOWN_ITERATIONS = 60;
 
-/** Renders the job summary as Markdown: the result of the work, what to do, the cost, the iterations, and last the machine. */
+/**
+ * Renders the job summary as Markdown: the result of the work, what to do, the cost, the iterations, and last the
+ * machine.
+ */
 export function renderSummary(report: RunReport): string {
   return fitSections(
     [
@@ -214,7 +217,9 @@ function taskName({ taskId, taskTitle }: JournalEntry, report: RunReport): strin
   return task === undefined ? renderText(taskTitle, 40) : taskLink(task);
 }
 
-/** Renders how `verify` ended, behind a blank. Names the command only when there are several; empty when it did not run. */
+/**
+ * Renders how `verify` ended, behind a blank. Names the command only when there are several; empty when it did not run.
+ */
 function verificationMark({ evidence: { verification } }: JournalEntry, report: RunReport): string {
   switch (verification.kind) {
     case 'passed':

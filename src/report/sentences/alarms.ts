@@ -8,7 +8,10 @@ import { iterationsOf, laneOf, lastVerification, passedCommands, settingOf, work
 import { formatCount } from '../format.ts';
 import { renderCode } from '../markdown.ts';
 
-/** The state of a branch's tests. `name` is what runs them, as Markdown; `since` is the branch's iteration since which they fail, if known. */
+/**
+ * The state of a branch's tests. `name` is what runs them, as Markdown; `since` is the branch's iteration since which
+ * they fail, if known.
+ */
 export type TestState =
   | { readonly kind: 'passed' | 'not-run'; readonly name: string }
   | { readonly kind: 'failed'; readonly name: string; readonly since: number | null }
@@ -108,7 +111,10 @@ export function testWords(state: TestState): string {
   }
 }
 
-/** Describes the steps that ran in place of `verify`, in the agent's work tree after the last iteration. `steps` holds at least one, as Markdown. */
+/**
+ * Describes the steps that ran in place of `verify`, in the agent's work tree after the last iteration. `steps` holds
+ * at least one, as Markdown.
+ */
 export function passedWords(steps: readonly string[]): string {
   return `${steps.length === 1 ? 'the step' : 'the steps'} ${namesOf(steps)} of the pipeline passed in the last iteration`;
 }

@@ -6,7 +6,10 @@ import { describeOutcome, renderHeadline } from './outcome-text.ts';
 import { isolationLine } from './isolation.ts';
 import { costNoun } from './spend.ts';
 
-/** Renders the last lines of a run at home in plain text: result, cost and next steps. Warnings are printed where they arise. */
+/**
+ * Renders the last lines of a run at home in plain text: result, cost and next steps. Warnings are printed where they
+ * arise.
+ */
 export function renderEndAtHome(report: RunReport): string {
   const { what } = describeOutcome(report);
   const work = workOf(report);

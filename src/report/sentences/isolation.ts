@@ -61,7 +61,10 @@ function networkWords({ network, allowedHosts }: IsolationFacts): string {
   }
 }
 
-/** Says what the agent knew of the model key. If any check failed, the action's memory, which holds the key, may have been open to the agent. */
+/**
+ * Says what the agent knew of the model key. If any check failed, the action's memory, which holds the key, may have
+ * been open to the agent.
+ */
 function keyWords(facts: IsolationFacts): string {
   if (!facts.keyHidden) return 'the agent held the model key';
   return isProven(facts) ? 'the agent never held the model key' : 'the agent was not given the model key';

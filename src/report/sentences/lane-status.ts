@@ -220,7 +220,10 @@ function list(lines: readonly string[]): string {
   return lines.map((line) => `- ${line}`).join('\n');
 }
 
-/** Describes each hand-over between agents of a run with its reason, one plain sentence each. Empty when the first agent of the order did everything. */
+/**
+ * Describes each hand-over between agents of a run with its reason, one plain sentence each. Empty when the first agent
+ * of the order did everything.
+ */
 export function handOverLines(iterations: readonly Turn[]): readonly string[] {
   return iterations.flatMap((turn, at) => handOverLine(turn, iterations[at - 1] ?? null));
 }

@@ -18,7 +18,10 @@ import type { Words } from '../next/step.ts';
 import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import { YOU_ARE_NEEDED } from './trouble.ts';
 
-/** An outcome's headline without a full stop, and what happened. `backticks` mark code, in which values are foreign text. */
+/**
+ * An outcome's headline without a full stop, and what happened. `backticks` mark code, in which values are foreign
+ * text.
+ */
 export interface OutcomeText {
   readonly title: Words;
   readonly what: string;

@@ -44,7 +44,9 @@ export function costNoun(costs: Costs): string {
   return word === 'not known' ? `cost ${word}` : word;
 }
 
-/** Returns the cost for a list of amounts; empty when tokens were used at no cost, because then the cost is not known. */
+/**
+ * Returns the cost for a list of amounts; empty when tokens were used at no cost, because then the cost is not known.
+ */
 export function knownCost({
   tokens,
   costUsd,
@@ -55,7 +57,10 @@ export function knownCost({
   return costUsd === 0 && tokens > 0 ? [] : [formatCost(costUsd)];
 }
 
-/** Explains why the cost of a run is not known and what limits the run instead, with `backticks` around code; null when the cost is known. */
+/**
+ * Explains why the cost of a run is not known and what limits the run instead, with `backticks` around code; null when
+ * the cost is known.
+ */
 export function explainUnknownCost(report: Costs & Pick<WorkedReport, 'policy'>): string | null {
   const { iterations, policy } = report;
   const { length } = unpriced(report);
@@ -82,7 +87,10 @@ export function explainUnknownCost(report: Costs & Pick<WorkedReport, 'policy'>)
   ].join(' ');
 }
 
-/** Returns the run's agents that report no cost, or all agents when each normally does, because then one of them left it out. */
+/**
+ * Returns the run's agents that report no cost, or all agents when each normally does, because then one of them left it
+ * out.
+ */
 function agentsWithoutCost({ agents }: Costs): Costs['agents'] {
   const silent = agents.filter(({ name }) => !CAPABILITIES[name].cost);
   return silent.length > 0 ? silent : agents;
@@ -158,7 +166,10 @@ export function spendSummary(days: readonly LedgerDay[]): string {
   ].join(', ');
 }
 
-/** Renders a line with a bar for each day: of its cost, or of its calls when nothing has a price. The day with the most has the longest bar. */
+/**
+ * Renders a line with a bar for each day: of its cost, or of its calls when nothing has a price. The day with the most
+ * has the longest bar.
+ */
 export function spendBars(days: readonly LedgerDay[]): readonly string[] {
   const hasPrices = days.some(({ costUsd }) => costUsd > 0);
   const amountOf = ({ costUsd, calls }: LedgerDay): number => (hasPrices ? costUsd : calls);

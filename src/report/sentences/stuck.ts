@@ -22,7 +22,10 @@ export function stuckTasks(report: RunReport): readonly TaskReport[] {
   return allTasksOf(report).filter((task) => gotStuck(task, report));
 }
 
-/** Explains why Ralph gave a task up or cannot continue with it, what was tried, and what a person can do. Empty when this run did neither. */
+/**
+ * Explains why Ralph gave a task up or cannot continue with it, what was tried, and what a person can do. Empty when
+ * this run did neither.
+ */
 export function renderStuckTask(one: TaskReport, report: RunReport): string {
   if (!gotStuck(one, report)) return '';
   const entries = iterationsOn(report, one.task.id);

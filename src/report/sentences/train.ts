@@ -22,7 +22,9 @@ const OBSTACLE_WORDS: Readonly<Record<MergeObstacle, string>> = {
   update: 'a rule requires it to be up to date with its base branch, which the next run merges into it',
 };
 
-/** Returns which pull request to merge next, and why, as one sentence; empty when there are no several to choose from. */
+/**
+ * Returns which pull request to merge next, and why, as one sentence; empty when there are no several to choose from.
+ */
 export function nextToMerge(train: Train): string {
   const { pulls, isCompared } = train;
   if (pulls.length < 2) return '';
@@ -38,7 +40,10 @@ export function nextToMerge(train: Train): string {
   return next.obstacle === 'update' ? `${name} is the next to merge: ${OBSTACLE_WORDS.update}.` : `${how}: ${why}.`;
 }
 
-/** Returns what one pull request waits for, and whether it is behind its base branch, as one sentence of Markdown; empty when nothing is. */
+/**
+ * Returns what one pull request waits for, and whether it is behind its base branch, as one sentence of Markdown; empty
+ * when nothing is.
+ */
 export function standingOf(train: Train, pull: TrainPull): string {
   const ahead = aheadOf(train, pull);
   const facts = [
@@ -92,7 +97,10 @@ export function trainSection(train: Train | null): string {
   return said.length === 0 ? '' : ['### Merge order', ...said.map((line) => `- ${line}`)].join('\n');
 }
 
-/** Renders the order on the page of one pull request, between markers of its own; `number` null for one that is about to be opened. */
+/**
+ * Renders the order on the page of one pull request, between markers of its own; `number` null for one that is about to
+ * be opened.
+ */
 export function trainPart(train: Train | null, number: number | null): string {
   if (train === null) return '';
   const own = train.pulls.find((pull) => pull.number === number);

@@ -18,18 +18,27 @@ const FILES: ReadonlyMap<string, string> = new Map([
   ['beads', '`.beads/`'],
 ]);
 
-/** Lists the tasks that failed, are blocked or stuck, each as one sentence part in which `backticks` mark code: its name, its title, and why it does not continue. */
+/**
+ * Lists the tasks that failed, are blocked or stuck, each as one sentence part in which `backticks` mark code: its
+ * name, its title, and why it does not continue.
+ */
 export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.filter(({ progress }) => isStuck(progress)).map((one) => `${nameAndTitle(one)}: ${whyStuck(one)}`);
 }
 
-/** Returns the only task that waits for a person, which a headline can name; null when there are several, or when it waits for something else. */
+/**
+ * Returns the only task that waits for a person, which a headline can name; null when there are several, or when it
+ * waits for something else.
+ */
 export function onlyTrouble(tasks: readonly TaskReport[]): TaskReport | null {
   const [one, ...others] = tasks.filter(({ progress }) => isStuck(progress));
   return one === undefined || others.length > 0 || obstacleLines(tasks).length > 0 ? null : one;
 }
 
-/** Quotes the agent or the server on a task that a headline names, as one sentence; empty when there is nothing to quote. */
+/**
+ * Quotes the agent or the server on a task that a headline names, as one sentence; empty when there is nothing to
+ * quote.
+ */
 export function quoteWordsOn({ task, progress, share, asked }: TaskReport): string {
   if (asked !== null) return `See ${asked}.`;
   if (markingFileOf(task, progress) !== null) return '';
@@ -68,7 +77,10 @@ function whyStuck({ task, progress, share, asked }: TaskReport): string {
   }
 }
 
-/** Lists the open tasks that may not be worked on yet, in the form of `stuckLines`, except those that were merely not looked at. */
+/**
+ * Lists the open tasks that may not be worked on yet, in the form of `stuckLines`, except those that were merely not
+ * looked at.
+ */
 export function obstacleLines(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.flatMap((one) => {
     if (isSettled(one.progress)) return [];
@@ -185,7 +197,9 @@ function looksAtIssues({ sources }: TaskSources): boolean {
   return sources.length === 0 || sources.includes('issues');
 }
 
-/** Describes the end of a run whose `verify` fails on the base branch as well: what fails, and that no task is to blame. */
+/**
+ * Describes the end of a run whose `verify` fails on the base branch as well: what fails, and that no task is to blame.
+ */
 export function describeRedBase(report: RunReport): { readonly title: Words; readonly what: string } {
   const red = laneOf(report)?.redBase ?? null;
   const command = red === null ? '`verify`' : code(red.command, 80);

@@ -24,7 +24,9 @@ interface OutletDeps extends Pick<LoopDeps, 'config' | 'context' | 'clock' | 'lo
   readonly readJournal: () => string | null;
 }
 
-/** The destination of a run's work at home: commits go to the branch in the person's repository, the state beside it. */
+/**
+ * The destination of a run's work at home: commits go to the branch in the person's repository, the state beside it.
+ */
 export interface HomeOutlet {
   /**
    * Keeps the work after each iteration and each commit within one, so that the next run finds it even if this process
@@ -42,7 +44,9 @@ interface EndedAtHome {
   readonly saved: SavedReport;
 }
 
-/** Creates the place to which the loop of a run at home delivers its work. `begun` is the work before its first call. */
+/**
+ * Creates the place to which the loop of a run at home delivers its work. `begun` is the work before its first call.
+ */
 export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
   const { remote, store, clock, log, redact, config, runTag } = deps;
   const { branch, start, id: lane } = begun.lane;

@@ -19,7 +19,10 @@ import { runLoop } from '../run-loop.ts';
 import type { Recording } from '../recording.ts';
 import { giveFailure, giveWork, namedFile, takeIntake, type Giving, type TakenIntake } from './parcels.ts';
 
-/** Runs the job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end. Sends no requests to GitHub's API, and pushes nothing. */
+/**
+ * Runs the job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end.
+ * Sends no requests to GitHub's API, and pushes nothing.
+ */
 export async function loopJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
   const { config, connect, machine, redact, log } = deps;
   // The prompt is read before anything else, from the checkout as the job made it, before any agent ran.
@@ -76,7 +79,10 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
   }
 }
 
-/** Redacts tasks about a failed check, since the log of CI may show a secret of this job that the gate's job does not know. Other tasks stay as people wrote them. */
+/**
+ * Redacts tasks about a failed check, since the log of CI may show a secret of this job that the gate's job does not
+ * know. Other tasks stay as people wrote them.
+ */
 function withoutSecrets(task: Task, redact: (text: string) => string): Task {
   const { source } = task;
   return source.kind === 'feedback' && source.on.kind === 'check' ? { ...task, body: redact(task.body) } : task;
@@ -124,7 +130,9 @@ async function openHandedLane({ config, context, connect, clock }: ActionDeps, {
     );
 }
 
-/** Hands over after an iteration, or a commit within one. A part that cannot be written now is in the next hand-over. */
+/**
+ * Hands over after an iteration, or a commit within one. A part that cannot be written now is in the next hand-over.
+ */
 async function giveUnfinished({ log }: ActionDeps, giving: Giving, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
     log.warning(
@@ -136,7 +144,10 @@ async function giveUnfinished({ log }: ActionDeps, giving: Giving, work: Work): 
 /** Maximum size of all patches together, in characters. */
 const MOST_PATCHES_CHARS = 4 * 1024 * 1024;
 
-/** Keeps what the agent left beside the work tree for people, after this job's machine is gone: as one file of the hand-over, each patch after a line with its name. */
+/**
+ * Keeps what the agent left beside the work tree for people, after this job's machine is gone: as one file of the
+ * hand-over, each patch after a line with its name.
+ */
 function handOverPatches(
   { keepPatch, debug }: Pick<ActionDeps, 'keepPatch' | 'debug'>,
   folder: HandoffFolder,

@@ -16,7 +16,10 @@ export interface TakenIntake {
   readonly of: string;
 }
 
-/** Takes what the gate handed over, if its bytes have the hash in the gate's own output. Throws a UserError for anything else. */
+/**
+ * Takes what the gate handed over, if its bytes have the hash in the gate's own output. Throws a UserError for anything
+ * else.
+ */
 export async function takeIntake(
   folder: Pick<HandoffFolder, 'read'>,
   { digest, path }: { readonly digest: string; readonly path: string },

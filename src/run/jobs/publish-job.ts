@@ -68,7 +68,10 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
   }
 }
 
-/** Pushes the branch and the state in one push, as main does after each iteration, so that both agree even if the run is killed afterwards. */
+/**
+ * Pushes the branch and the state in one push, as main does after each iteration, so that both agree even if the run is
+ * killed afterwards.
+ */
 async function pushWithState(
   { config, context, runTag, clock, log, redact }: ActionDeps,
   stages: Stages,
@@ -120,7 +123,10 @@ function lost(why: string): Extract<Outcome, { kind: 'failed' }> {
   };
 }
 
-/** Runs the gate's job once there is work: creates the branch, shows people that the run is at work, and hands over to the job of the loop. */
+/**
+ * Runs the gate's job once there is work: creates the branch, shows people that the run is at work, and hands over to
+ * the job of the loop.
+ */
 export async function gateJob(
   deps: ActionDeps,
   recording: Recording,

@@ -29,7 +29,10 @@ export const ADAPTERS: Readonly<Record<AgentName, () => Promise<AgentCli>>> = {
 export interface AgentLogin {
   readonly environment: Readonly<Record<string, string>>;
   readonly broker: PlacedBroker | null;
-  /** True if the price of a model is known, so that a limit in dollars can be enforced; null if nothing counts its requests. */
+  /**
+   * True if the price of a model is known, so that a limit in dollars can be enforced; null if nothing counts its
+   * requests.
+   */
   readonly hasPrice: ((model: string) => boolean) | null;
 }
 
@@ -90,8 +93,8 @@ export function restrictToCapabilities(
 }
 
 /**
- * Creates the login of an agent: a broker with its keys where one can be put in front of its provider, and the environment
- * without them; throws UserError for an invalid address.
+ * Creates the login of an agent: a broker with its keys where one can be put in front of its provider, and the
+ * environment without them; throws UserError for an invalid address.
  */
 export async function createAgentLogin(
   agent: AgentName,
@@ -120,7 +123,10 @@ export async function createAgentLogin(
   return { environment, broker, hasPrice: rest.protocol.hasPrice };
 }
 
-/** Reports where an agent's own rules differ from `allowed-tools`; throws a UserError if it could do more and nothing else would limit it. */
+/**
+ * Reports where an agent's own rules differ from `allowed-tools`; throws a UserError if it could do more and nothing
+ * else would limit it.
+ */
 export async function checkRules(
   { config, log }: Pick<World, 'config' | 'log'>,
   name: AgentName,
@@ -131,7 +137,9 @@ export async function checkRules(
   if (verdict.kind === 'warned') log.warning(verdict.text);
 }
 
-/** Checks the tool rules of pipeline steps as `allowed-tools` is checked, without repeating what was reported of that. */
+/**
+ * Checks the tool rules of pipeline steps as `allowed-tools` is checked, without repeating what was reported of that.
+ */
 export async function checkStepRules(
   { config, log }: Pick<World, 'config' | 'log'>,
   name: AgentName,

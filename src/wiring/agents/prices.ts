@@ -2,7 +2,10 @@ import { priceOfClaude } from '../../agents/claude/messages/prices.ts';
 import type { ConfiguredAgent } from '../../config/config.ts';
 import { priceOf, type Prices } from '../../core/spending/prices.ts';
 
-/** Returns the user's models without a known price. GitHub's own service and a user's program choose models by themselves. */
+/**
+ * Returns the user's models without a known price. GitHub's own service and a user's program choose models by
+ * themselves.
+ */
 export function unpricedModels(
   order: readonly Pick<ConfiguredAgent, 'name' | 'model'>[],
   prices: Prices,

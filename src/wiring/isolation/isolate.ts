@@ -38,7 +38,10 @@ const END_GRACE_MS = 500;
 /** Abilities without which a call is wasted. */
 const NEEDED: ReadonlySet<string> = new Set(['write to the work tree', 'write to its home', 'reach the broker']);
 
-/** Returns the strongest isolation that was asked for and works here; throws a UserError if there is none, before anything is spent. */
+/**
+ * Returns the strongest isolation that was asked for and works here; throws a UserError if there is none, before
+ * anything is spent.
+ */
 export async function createIsolation(world: World): Promise<Isolation> {
   const { config, context } = world;
   const { wanted } = config.isolation;
@@ -206,7 +209,10 @@ async function isolatedIn(
 const QUESTION_MS = 3_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** Returns the hosts that the proxy lets through: those of the inputs, and the registries of this machine's own package managers. */
+/**
+ * Returns the hosts that the proxy lets through: those of the inputs, and the registries of this machine's own package
+ * managers.
+ */
 async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
   const asked = config.isolation.hosts;
   if (asked.kind !== 'registries-and') return allowedHosts(asked, []);

@@ -30,7 +30,9 @@ const PROBE_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 const COMMAND_FILES = ['GITHUB_ENV', 'GITHUB_PATH', 'GITHUB_OUTPUT', 'GITHUB_STATE', 'GITHUB_STEP_SUMMARY'];
 
-/** Tries, from inside the agent's sandbox, what must be impossible there; returns null if there was no readable answer. */
+/**
+ * Tries, from inside the agent's sandbox, what must be impossible there; returns null if there was no readable answer.
+ */
 export async function probeAgentSandbox(
   world: World,
   { agentSandbox, level }: Pick<OpenedAgentSandbox, 'agentSandbox' | 'level'>,

@@ -99,7 +99,10 @@ function runnerFolders(work: string): readonly string[] {
   return existsSync(join(above, '.runner')) ? [work, above] : [work];
 }
 
-/** Returns the folders that runners create in a folder shared with the system: `REPOSITORY/REPOSITORY`, and folders of their own. */
+/**
+ * Returns the folders that runners create in a folder shared with the system: `REPOSITORY/REPOSITORY`, and folders of
+ * their own.
+ */
 function checkoutsIn(work: string): readonly string[] {
   return foldersIn(work).filter((path) => {
     const name = basename(path);
@@ -107,7 +110,10 @@ function checkoutsIn(work: string): readonly string[] {
   });
 }
 
-/** Returns other runners of this machine, with their credentials and checkouts: at the usual places, and beside this one. */
+/**
+ * Returns other runners of this machine, with their credentials and checkouts: at the usual places, and beside this
+ * one.
+ */
 function otherRunners(work: string): readonly string[] {
   const places = new Set([
     '/',
@@ -128,7 +134,9 @@ function foldersIn(folder: string): readonly string[] {
   }
 }
 
-/** Returns true if a folder is the runner's `_work`, with every checkout of the machine, and not a folder of the system. */
+/**
+ * Returns true if a folder is the runner's `_work`, with every checkout of the machine, and not a folder of the system.
+ */
 function isFilled(folder: string): boolean {
   return !['/', '/tmp', '/var', '/usr', '/opt', '/etc', '/var/tmp', '/dev/shm', '/home'].includes(folder);
 }

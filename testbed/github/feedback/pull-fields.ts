@@ -108,7 +108,10 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
   };
 }
 
-/** Returns GitHub's state of a merge, as far as a run asks for it: behind counts only where a rule wants the branch up to date. */
+/**
+ * Returns GitHub's state of a merge, as far as a run asks for it: behind counts only where a rule wants the branch up
+ * to date.
+ */
 async function mergeStateOf(at: Surroundings, pull: StoredPull): Promise<string> {
   const { state } = at.call;
   const headSha = headOf(at, pull);

@@ -229,7 +229,9 @@ function toolResults(message: JsonObject): boolean[] {
     .map((block) => block?.['is_error'] === true);
 }
 
-/** Returns the number of tokens, including those of the cache, which cost money and count towards the provider's limits. */
+/**
+ * Returns the number of tokens, including those of the cache, which cost money and count towards the provider's limits.
+ */
 function tokensOf(value: unknown): number | null {
   const usage = asObject(value);
   if (usage === null) return null;

@@ -47,7 +47,10 @@ export function failureInText(output: string): ClaudeFailure | null {
     : null;
 }
 
-/** Returns the beginning of a CLI error about a reached usage limit, for example `You've hit your weekly limit`, or null for another text. */
+/**
+ * Returns the beginning of a CLI error about a reached usage limit, for example `You've hit your weekly limit`, or null
+ * for another text.
+ */
 export function limitIn(text: string): string | null {
   return LIMIT.exec(text.trimStart())?.[0] ?? null;
 }
@@ -145,7 +148,9 @@ const WHOLE_TEXTS: readonly RegExp[] = [
   /^--dangerously-skip-permissions cannot be used.*$/,
 ];
 
-/** Matches an agent's prose about such errors, which is not an error itself: `API Error: 500 responses are retried now.` */
+/**
+ * Matches an agent's prose about such errors, which is not an error itself: `API Error: 500 responses are retried now.`
+ */
 const PROSE_ABOUT_ERRORS: readonly RegExp[] = [
   new RegExp(
     String.raw`^API Error: (?:\S+ ){0,2}(?:responses?|errors?|answers?|replies|failures?|handling|retries|cases?|codes?|timeouts?)(?: [\w'-]+){0,4}? (?:${'is|are|was|were|has|have|gets?|will|should|can|now|added|done|fixed|handled|implemented|improved|tested'})\b`,
@@ -198,8 +203,8 @@ function confirmed(
 }
 
 /**
- * Returns true if there is a second sign. In addition to an event, this is a failure about a limit that is not shorter; a
- * failure alone needs both its text and its fields.
+ * Returns true if there is a second sign. In addition to an event, this is a failure about a limit that is not shorter;
+ * a failure alone needs both its text and its fields.
  */
 function hasSecondSign(
   { window, resumeAt }: UsageLimit,

@@ -46,7 +46,10 @@ const FAMILIES: readonly (readonly [RegExp, Price])[] = [
   [/mythos|fable/, price(10, 50, 1)],
 ];
 
-/** Names of Claude models, as Anthropic, the clouds and gateways write them: `claude-…`, `us.anthropic.claude-…`, `anthropic/claude-…`. */
+/**
+ * Names of Claude models, as Anthropic, the clouds and gateways write them: `claude-…`, `us.anthropic.claude-…`,
+ * `anthropic/claude-…`.
+ */
 const CLAUDE_MODEL = /^(?:[a-z-]+\.)?(?:anthropic\.)?claude-/;
 /** The CLI's aliases for Claude models. */
 const ALIAS = /^(?:default|best|opusplan|opus|sonnet|haiku|mythos|fable)(?:\[1m\])?$/;
@@ -62,7 +65,10 @@ const WEB_SEARCH_USD = 0.01;
 const FAST_MODE_FACTOR = 6;
 /** Price factor for requests that are guaranteed to be processed in one country. */
 const ONE_COUNTRY_FACTOR = 1.1;
-/** Models for which a prompt of more than `LONG_TOKENS` doubles the price of the input and adds half to that of the output. */
+/**
+ * Models for which a prompt of more than `LONG_TOKENS` doubles the price of the input and adds half to that of the
+ * output.
+ */
 const LONG_CONTEXT_PRICED = /sonnet-4/;
 const LONG_TOKENS = 200_000;
 const MILLION = 1_000_000;
@@ -101,7 +107,10 @@ export function priceOfClaude(model: string, prices: Prices): Price | null {
   return CLAUDE_MODEL.test(name) ? (FAMILIES.find(([form]) => form.test(name))?.[1] ?? null) : null;
 }
 
-/** Returns the part of a model's name after the last slash, without the path of an ARN or a gateway's name for the provider. */
+/**
+ * Returns the part of a model's name after the last slash, without the path of an ARN or a gateway's name for the
+ * provider.
+ */
 function plainModelName(model: string): string {
   return model.toLowerCase().split('/').at(-1) ?? '';
 }

@@ -30,7 +30,10 @@ interface Endpoint {
 interface ClaudeApi {
   /** Returns the endpoint, or null if the agent's CLI does not need it. */
   endpoint(method: string, target: string): Endpoint | null;
-  /** Returns the status for a request that is answered here and not passed on, since the CLI works without it; null for others. */
+  /**
+   * Returns the status for a request that is answered here and not passed on, since the CLI works without it; null for
+   * others.
+   */
   shortAnswer(method: string, target: string): number | null;
 }
 
@@ -63,7 +66,10 @@ export const bedrockApi: ClaudeApi = {
 
 const VERTEX = /^(?<model>[\w.@-]+):(?:streamR|r)awPredict$/;
 
-/** Tools that the agent's CLI runs itself, including those without a type; every other type runs on the provider's servers. */
+/**
+ * Tools that the agent's CLI runs itself, including those without a type; every other type runs on the provider's
+ * servers.
+ */
 const OWN_TOOLS = /^(?:custom|(?:bash|text_editor|memory|computer|tool_search_tool(?:_regex|_bm25)?)_\d{8})$/;
 
 const WEB_SEARCH = /^web_search_\d{8}$/;
@@ -77,7 +83,10 @@ const OWN_SOURCES: readonly unknown[] = ['base64', 'text', 'content'];
 /** Maximum depth: no conversation nests deeper. */
 const MAX_DEPTH = 64;
 
-/** Headers about the CLI and the form of its request. All others are dropped, above all possible credentials; of betas only some pass. */
+/**
+ * Headers about the CLI and the form of its request. All others are dropped, above all possible credentials; of betas
+ * only some pass.
+ */
 const PASSED =
   /^(?:accept|user-agent|x-app|x-client-request-id|anthropic-(?!beta$)[a-z0-9-]+|(?:x-stainless|x-claude)-[a-z0-9-]+)$/;
 
@@ -187,7 +196,10 @@ function expectedOf(asked: PricedRequest, message: JsonObject, isStream: boolean
   return spentBy({ ...NO_TOKENS, input: tokensIn(asked.chars), output }, asked);
 }
 
-/** Returns the maximum cost: one token per byte of the request, the most expensive cache that it names, and the longest answer that it allows. */
+/**
+ * Returns the maximum cost: one token per byte of the request, the most expensive cache that it names, and the longest
+ * answer that it allows.
+ */
 function atMost(asked: PricedRequest, message: JsonObject, body: string): Spent {
   const input = mostTokensIn(body);
   const kind = /"ttl":\s*"1h"/.test(body)

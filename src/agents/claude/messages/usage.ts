@@ -12,7 +12,10 @@ import { NO_TOKENS, type ClaudeTokenCounts } from './prices.ts';
 /** Counts are null while the answer has not reported them. */
 type ClaudeUsage = UsageReader<ClaudeTokenCounts | null>;
 
-/** Maximum length of a line: events with usage are short, and longer ones are content. An answer that does not stream has at most 128,000 tokens. */
+/**
+ * Maximum length of a line: events with usage are short, and longer ones are content. An answer that does not stream
+ * has at most 128,000 tokens.
+ */
 const MAX_LINE_CHARS = 64 * 1024;
 const MAX_ANSWER_CHARS = 8 * 1024 * 1024;
 

@@ -8,7 +8,9 @@ const CLOSE_BRACE = 0x7d;
 
 const CLOSE_BRACKET = 0x5d;
 
-/** State of a walk over the bytes of one JSON value. `at` is the index after the byte that closed or broke the value. */
+/**
+ * State of a walk over the bytes of one JSON value. `at` is the index after the byte that closed or broke the value.
+ */
 type Walk =
   | { readonly kind: 'open' }
   | { readonly kind: 'closed'; readonly at: number }
@@ -32,7 +34,10 @@ export const OPEN_BRACKET = 0x5b;
 
 export const COMMA = 0x2c;
 
-/** Returns the index of the first byte from `from` on that is visible or ends the line. The bytes of a byte order mark count as blanks. */
+/**
+ * Returns the index of the first byte from `from` on that is visible or ends the line. The bytes of a byte order mark
+ * count as blanks.
+ */
 export function firstVisible(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && isBlank(bytes[at])) at += 1;
@@ -109,7 +114,10 @@ const LOOK_CHARS = 256;
 
 const MIN_PROSE_CHARS = 12;
 
-/** Returns true if the last line ends as one that introduces the next (with a colon, say); blank lines do not change the answer. */
+/**
+ * Returns true if the last line ends as one that introduces the next (with a colon, say); blank lines do not change the
+ * answer.
+ */
 export function introducesNext(lines: Uint8Array, before: boolean): boolean {
   let end = lines.length;
   while (end > 0 && (lines[end - 1] ?? 0) <= SPACE) end -= 1;
@@ -148,7 +156,10 @@ const PROSE = new RegExp(
   'i',
 );
 
-/** Words of a log line: `Using the settings of this container:` is a tool's output, but `Running it prints this:` is a person's observation. */
+/**
+ * Words of a log line: `Using the settings of this container:` is a tool's output, but `Running it prints this:` is a
+ * person's observation.
+ */
 const LOG =
   /^\s*[A-Z][a-z]+ing\b(?!.*\b(?:i|we|it|is|are|was|were|what|here|(?:print|output|show|return|give|say|report|write)\w*|gave|wrote|said)\b)/i;
 

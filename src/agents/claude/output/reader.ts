@@ -57,7 +57,10 @@ interface FormatWitness {
   format(text: string): Format;
 }
 
-/** Maximum number of events in a quotation; more are one only if the message begins with prose and has a status block of its own. */
+/**
+ * Maximum number of events in a quotation; more are one only if the message begins with prose and has a status block of
+ * its own.
+ */
 const MAX_QUOTED_EVENTS = 10;
 
 /** The result of an output's lines: each is an event, or text. */
@@ -69,12 +72,17 @@ interface Reading {
   /** True if the next line is quoted. */
   inFence(): boolean;
   eventCount(): number;
-  /** Returns the whole output if it is worth a second reading; null if it is long, or contains many events or broken ones. */
+  /**
+   * Returns the whole output if it is worth a second reading; null if it is long, or contains many events or broken
+   * ones.
+   */
   output(): Uint8Array | null;
   transcript(now: number): Transcript;
 }
 
-/** Number of broken objects in a row after which the output is not JSON: parsing more would cost far more than reading. */
+/**
+ * Number of broken objects in a row after which the output is not JSON: parsing more would cost far more than reading.
+ */
 const MAX_FAILURES = 10_000;
 
 /** Maximum number of broken objects in a row that start like an event, which are worth more attempts. */
@@ -93,7 +101,10 @@ const UNREAD_STARTS = ['{"type":"user","message":{"role":"user",', '{"type":"str
   new TextEncoder().encode(start),
 );
 
-/** `now` is the time from which texts such as `resets 5pm` are understood. `onEvent` gets the stream as it comes, or is null. */
+/**
+ * `now` is the time from which texts such as `resets 5pm` are understood. `onEvent` gets the stream as it comes, or is
+ * null.
+ */
 export interface ReaderOptions {
   readonly now: InstantSource;
   readonly onEvent: ((event: StreamEvent) => void) | null;
@@ -137,7 +148,10 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
     return (secondReading() ?? reading).transcript(currentInstant(now));
   }
 
-  /** Finds objects and arrays that span lines; returns null if the output is longer than the kept part, or a stream of events. */
+  /**
+   * Finds objects and arrays that span lines; returns null if the output is longer than the kept part, or a stream of
+   * events.
+   */
   function secondReading(): Reading | null {
     const output = reading.output();
     if (output === null) return null;
@@ -166,7 +180,10 @@ function endOfPiece(bytes: Uint8Array, from: number, reading: Reading): number {
 function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading {
   const collector = createEventCollector();
   const witness = createFormatWitness();
-  /** Keeps the output while it may still be plain text, which is the agent's message. After many events, keeps only text that is not an event. */
+  /**
+   * Keeps the output while it may still be plain text, which is the agent's message. After many events, keeps only text
+   * that is not an event.
+   */
   const text = createCappedBytes();
   const texts = createTextLines();
   let hasSession = false;
@@ -267,7 +284,10 @@ function shownOf(line: Kept): readonly StreamEvent[] {
   return event === null ? [] : streamEventsOf(event);
 }
 
-/** Returns true if the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key twice. */
+/**
+ * Returns true if the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key
+ * twice.
+ */
 function isUnread(line: Kept): boolean {
   return endsObject(line) && UNREAD_STARTS.some((start) => start.every((byte, at) => line.head[at] === byte));
 }

@@ -38,11 +38,17 @@ interface FoundArray extends FoundObjects {
 /** First bytes of a line inside a printed object: keys, brackets, separators, and values in an array. */
 const JSON_STARTS: ReadonlySet<number> = new Set(new TextEncoder().encode('"{}[],:-0123456789tfn'));
 
-/** Follows the lines of an output through Markdown fences, on bytes: decoding each line would cost far more than reading. */
+/**
+ * Follows the lines of an output through Markdown fences, on bytes: decoding each line would cost far more than
+ * reading.
+ */
 interface TextLines {
   /** True if the next line is quoted in a fence. */
   inFence(): boolean;
-  /** Takes a limited number of whole lines from `from` on that are text whatever follows them; returns the index after them. */
+  /**
+   * Takes a limited number of whole lines from `from` on that are text whatever follows them; returns the index after
+   * them.
+   */
   takeTogether(bytes: Uint8Array, from: number, json: JsonStarts): number;
   /** Takes lines of text; the last one may lack its line feed. */
   take(lines: Uint8Array): void;
@@ -189,7 +195,10 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
-/** Returns the object that begins at `start` and ends the line, or several events on one line; null if there is no such object. */
+/**
+ * Returns the object that begins at `start` and ends the line, or several events on one line; null if there is no such
+ * object.
+ */
 export function objectsIn(line: Kept, start: number): FoundObjects | null {
   const rest = { head: line.head.subarray(start), tail: line.tail };
   const object = endsObject(rest) ? parseObject(rest) : null;
@@ -197,7 +206,10 @@ export function objectsIn(line: Kept, start: number): FoundObjects | null {
   return { before: line.head.subarray(0, start), objects: [object], behind: NOTHING };
 }
 
-/** Returns events on one line that noise may follow; null if prose follows, which quotes them, or a comma, since they are elements then. */
+/**
+ * Returns events on one line that noise may follow; null if prose follows, which quotes them, or a comma, since they
+ * are elements then.
+ */
 function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null {
   const objects: JsonObject[] = [];
   let at = start;
@@ -239,7 +251,10 @@ export function arrayIn(line: Kept, start: number): FoundObjects | null {
   return array !== null && (array.isWhole || array.behind.length === 0) ? array : null;
 }
 
-/** Returns the remaining objects of an array on a line that lost its middle: its first elements, and the events after the gap. */
+/**
+ * Returns the remaining objects of an array on a line that lost its middle: its first elements, and the events after
+ * the gap.
+ */
 function elementsOfCut({ head, tail }: Kept, start: number): FoundObjects | null {
   const first = elementsIn(head, start);
   if (first === null || tail === null) return null;
@@ -272,7 +287,10 @@ export function endOfObject(bytes: Uint8Array, from: number, mayArrayCome: boole
   return end;
 }
 
-/** Returns true if a pretty-printed object may continue in this line, which is false for prose and for an event in the first column. */
+/**
+ * Returns true if a pretty-printed object may continue in this line, which is false for prose and for an event in the
+ * first column.
+ */
 function mayContinue(bytes: Uint8Array, from: number): boolean {
   const isFresh = bytes[from] === OPEN_BRACE && bytes[from + 1] === QUOTE;
   return !isFresh && JSON_STARTS.has(bytes[firstVisible(bytes, from)] ?? 0);

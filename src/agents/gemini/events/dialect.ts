@@ -10,7 +10,9 @@ import {
   UUID,
 } from '../../reading/agent-event.ts';
 
-/** The dialect of `gemini -o stream-json`, 0.61. Tokens are those of the process; retries are on stderr, in many forms. */
+/**
+ * The dialect of `gemini -o stream-json`, 0.61. Tokens are those of the process; retries are on stderr, in many forms.
+ */
 export const geminiDialect: Dialect = {
   createParser,
   unread: /^\{"type":"tool_result","timestamp":"[^"]{1,40}","tool_id":"[^"]{1,200}","status":"success",/,

@@ -6,7 +6,10 @@ import { createAccount, tokensIn } from '../../passing/usage.ts';
 import { asObject, type JsonObject } from '../../reading/agent-event.ts';
 import { createGeminiUsage, type GeminiTokenCounts } from './usage.ts';
 
-/** The fields that a message of the API may have, by name; each function returns what reaches out in the field's value, in words. */
+/**
+ * The fields that a message of the API may have, by name; each function returns what reaches out in the field's value,
+ * in words.
+ */
 type Form = Readonly<Record<string, (value: unknown) => string | null>>;
 
 /** Maximum depth, the same as Google's for JSON. */
@@ -186,7 +189,10 @@ export function namedRequest(method: string, target: string): string {
   return `${shortRequest(method, path)}${query.length === 0 ? '' : ' with a query'}`;
 }
 
-/** Returns what in a request makes the provider's servers fetch, keep or run something, in words, or null. An unknown field counts as such. */
+/**
+ * Returns what in a request makes the provider's servers fetch, keep or run something, in words, or null. An unknown
+ * field counts as such.
+ */
 export function reachesOutOfGemini(body: JsonObject, mayWebSearch: boolean): string | null {
   if (isTooDeep(body, 0)) return 'a request that nests too deep';
   return unknownIn(body, {

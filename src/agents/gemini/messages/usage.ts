@@ -12,7 +12,9 @@ export interface GeminiTokenCounts {
 /** Counts are null while the answer has not reported them. */
 type GeminiUsage = UsageReader<GeminiTokenCounts | null>;
 
-/** Maximum length in characters: an event contains content and usage, and a written file is the content of one event. */
+/**
+ * Maximum length in characters: an event contains content and usage, and a written file is the content of one event.
+ */
 const MAX_CHARS = 8 * 1024 * 1024;
 
 /** Creates a reader for an answer of the Gemini API with this content type. */
@@ -25,7 +27,9 @@ export function createGeminiUsage(contentType: string): GeminiUsage {
   return { push, counts, isComplete };
 }
 
-/** Reads the text so far: a whole answer, or a list of what would be events in a stream, up to the last complete item. */
+/**
+ * Reads the text so far: a whole answer, or a list of what would be events in a stream, up to the last complete item.
+ */
 function readAnswer(text: string): Pick<GeminiUsage, 'counts' | 'isComplete'> {
   const events = createEventCounter();
   const whole = tryJson(text.startsWith('[') && text.endsWith('}') ? `${text}]` : text);
@@ -54,7 +58,10 @@ function createEventCounter() {
   };
 }
 
-/** Returns the counts. Cached tokens are reported as part of the prompt, and the rest of the total beyond the parts was generated. */
+/**
+ * Returns the counts. Cached tokens are reported as part of the prompt, and the rest of the total beyond the parts was
+ * generated.
+ */
 function countsIn(usage: JsonObject): GeminiTokenCounts {
   const count = (name: string): number => asAmount(usage[name]) ?? 0;
   const input = count('promptTokenCount') + count('toolUsePromptTokenCount');

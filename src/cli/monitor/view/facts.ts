@@ -111,7 +111,9 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly F
   ];
 }
 
-/** Returns the name that people use for a task in front of its title; the ids of plan entries and prompts are hashes. */
+/**
+ * Returns the name that people use for a task in front of its title; the ids of plan entries and prompts are hashes.
+ */
 function shownId(id: TaskId): Line {
   return /^(?:plan|prompt)-/.test(id) ? [] : [createPiece(`${nameOfTaskId(id)} `, 'strong')];
 }

@@ -70,7 +70,10 @@ export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedCh
   };
 }
 
-/** True if the result of an earlier head's failed check is still unknown on this head: it is running, or it has not begun while other checks are unfinished. */
+/**
+ * True if the result of an earlier head's failed check is still unknown on this head: it is running, or it has not
+ * begun while other checks are unfinished.
+ */
 export function isUndecidedCheck(
   { failed, alsoOnBase, flaky, running, waiting, passed }: JudgedChecks,
   id: TaskId,
@@ -106,7 +109,10 @@ export function unstartedChecks(
   return isMissing && sincePushMs < STARTS_WITHIN_MS ? null : isMissing;
 }
 
-/** Returns true if a push or a pull request starts the check. A scheduled or manual check on the base branch is not expected on a pull request. */
+/**
+ * Returns true if a push or a pull request starts the check. A scheduled or manual check on the base branch is not
+ * expected on a pull request.
+ */
 function startsByItself({ workflow }: CheckNow): boolean {
   return (
     workflow === null || ['', 'push', 'pull_request', 'pull_request_target', 'merge_group'].includes(workflow.event)
@@ -135,7 +141,10 @@ function isOwn({ app, workflow }: CheckNow, own: OwnRuns): boolean {
   return workflow.path === null ? own.run !== null && workflow.run === own.run : workflow.path === own.workflow;
 }
 
-/** Derives the result from GitHub's conclusion first, because GitHub calls some checks completed that were skipped or wait for approval. */
+/**
+ * Derives the result from GitHub's conclusion first, because GitHub calls some checks completed that were skipped or
+ * wait for approval.
+ */
 function resultOf({ result, conclusion }: Pick<CheckNow, 'result' | 'conclusion'>): CheckNow['result'] {
   if (/^(?:skipped|neutral|cancelled)$/i.test(conclusion)) return 'skipped';
   return /^(?:stale|action_required)$/i.test(conclusion) ? 'waiting' : result;
@@ -152,7 +161,10 @@ interface Group {
   readonly isFlaky: boolean;
 }
 
-/** Judges the runs of one check, oldest first. Runs are grouped by event, because a check that passes for a push may fail for the pull request. */
+/**
+ * Judges the runs of one check, oldest first. Runs are grouped by event, because a check that passes for a push may
+ * fail for the pull request.
+ */
 function groupOf(runs: readonly CheckNow[]): readonly Group[] {
   const groups = [...groupByKey(runs, ({ workflow }) => workflow?.event ?? '').values()].flatMap(groupOfEvent);
   return groups.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, 1);
@@ -172,7 +184,10 @@ function rankOf({ last, isFlaky: passesAtTimes }: Group): number {
   return RANKS.indexOf(passesAtTimes ? 'flaky' : last.result);
 }
 
-/** Returns the newest run of a check and those of the same workflow run that had not ended when it began: jobs of one matrix may share a name. */
+/**
+ * Returns the newest run of a check and those of the same workflow run that had not ended when it began: jobs of one
+ * matrix may share a name.
+ */
 function newestOf(runs: readonly CheckNow[]): readonly CheckNow[] {
   const last = runs.at(-1);
   const began = last?.began ?? Number.POSITIVE_INFINITY;
@@ -189,7 +204,9 @@ function isFlaky(last: CheckNow, earlier: readonly CheckNow[]): boolean {
   return last.result === 'failed' && earlier.some((check) => check.result === 'passed' && isAgain(check));
 }
 
-/** Returns true if a check fails on the base branch. A run in progress is ignored in favour of the last finished one. */
+/**
+ * Returns true if a check fails on the base branch. A run in progress is ignored in favour of the last finished one.
+ */
 function failsOn(base: readonly CheckNow[], check: CheckNow): boolean {
   const last = lastOn(base, check);
   return last !== undefined && resultOf(last) === 'failed';

@@ -24,7 +24,10 @@ export interface LogTail {
   end(): string;
 }
 
-/** Creates a tail for a job's log or for one step of it. Lines are assigned to a step by their timestamps, because a log names no steps. */
+/**
+ * Creates a tail for a job's log or for one step of it. Lines are assigned to a step by their timestamps, because a log
+ * names no steps.
+ */
 export function createLogTail({ from, to }: LogWindow): LogTail {
   const ofStep: string[] = [];
   const ofAll: string[] = [];

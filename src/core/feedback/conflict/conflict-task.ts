@@ -3,7 +3,10 @@ import { cleanTitle } from '../../text/clean.ts';
 import type { Task } from '../../tasks/task.ts';
 import { CONFLICT_TASK, FEEDBACK_PRIORITY } from '../subject.ts';
 
-/** A pull request that conflicts with its base branch, or that a rule wants up to date with it; `base` is the tip of that branch, `url` the page of the pull request. */
+/**
+ * A pull request that conflicts with its base branch, or that a rule wants up to date with it; `base` is the tip of
+ * that branch, `url` the page of the pull request.
+ */
 interface Conflict {
   readonly branch: string;
   readonly base: ObjectId;

@@ -33,7 +33,10 @@ const MAX_LOCK_PATH_CHARS = 200;
 const YARN =
   'case "$(yarn --version)" in 1.*) yarn install --ignore-scripts --non-interactive ;; *) yarn install --mode=update-lockfile ;; esac';
 
-/** The command per lock file name. Each is a fixed text that no file influences; it keeps locked versions and runs no scripts, as far as the tool allows. */
+/**
+ * The command per lock file name. Each is a fixed text that no file influences; it keeps locked versions and runs no
+ * scripts, as far as the tool allows.
+ */
 const COMMANDS: ReadonlyMap<string, LockCommand> = new Map(
   (
     [

@@ -2,7 +2,10 @@ import { findUnseen, plainLines } from '../../text/cleaned.ts';
 import type { Suggestion } from '../subject.ts';
 import type { AskedThread } from './threads.ts';
 
-/** The result of applying a suggestion. `there`: the file already has the suggested text; `stale`: the file no longer has the lines that the reviewer saw. */
+/**
+ * The result of applying a suggestion. `there`: the file already has the suggested text; `stale`: the file no longer
+ * has the lines that the reviewer saw.
+ */
 type SuggestionResult =
   | { readonly kind: 'applied'; readonly text: string }
   | { readonly kind: 'there' }
@@ -12,7 +15,10 @@ type SuggestionResult =
 const MAX_LINES = 500;
 const MAX_CHARS = 20_000;
 
-/** Returns the suggested change of the comment that asks; null if there is none, or if it cannot be applied mechanically. */
+/**
+ * Returns the suggested change of the comment that asks; null if there is none, or if it cannot be applied
+ * mechanically.
+ */
 export function suggestionIn({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
   const { line, startLine, side, startSide, isOutdated } = thread;
   // A removed line has its number in the old file.

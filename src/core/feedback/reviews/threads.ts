@@ -7,7 +7,10 @@ import { reviewTaskId, threadTaskId } from '../subject.ts';
 /** Maximum length of a courtesy; the agent reads longer texts. */
 const MAX_CHARS = 80;
 
-/** Phrases of people who want nothing more. Agreement is not included, because "Yes" may answer a question, and neither is any other word beside a phrase. */
+/**
+ * Phrases of people who want nothing more. Agreement is not included, because "Yes" may answer a question, and neither
+ * is any other word beside a phrase.
+ */
 const COURTESIES = [
   'thanks?( you)?',
   'thank you',
@@ -75,7 +78,10 @@ const MAX_REVIEWS = 20;
 /** The known answers by task id. */
 type Known = Readonly<Record<TaskId, Pick<FeedbackItem, 'asked' | 'answer'>>>;
 
-/** Returns the threads that need an answer from Ralph, or from the person to whom Ralph left them. Comments by untrusted accounts are ignored. */
+/**
+ * Returns the threads that need an answer from Ralph, or from the person to whom Ralph left them. Comments by untrusted
+ * accounts are ignored.
+ */
 export function threadsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedThread> {
   const found = now.threads
     .map((thread) => askedThread(thread, now, { isTrusted, known }))
@@ -83,7 +89,10 @@ export function threadsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known
   return { asked: found.slice(0, MAX_THREADS), more: Math.max(0, found.length - MAX_THREADS) + now.moreThreads };
 }
 
-/** Returns the reviews whose own text needs an answer. GitHub has no replies to reviews, so the memory records which are answered. */
+/**
+ * Returns the reviews whose own text needs an answer. GitHub has no replies to reviews, so the memory records which are
+ * answered.
+ */
 export function reviewsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedReview> {
   const found = now.reviews.flatMap((review) => {
     const { id, by, state, text } = review;
@@ -111,7 +120,10 @@ export interface AnswerInThread {
   readonly answer: NonNullable<FeedbackItem['answer']>;
 }
 
-/** Returns Ralph's newest answers in threads that the memory lacks, for example after the state was lost. Their words are not read. */
+/**
+ * Returns Ralph's newest answers in threads that the memory lacks, for example after the state was lost. Their words
+ * are not read.
+ */
 export function recoverAnswers(
   { threads }: PullRequestNow,
   isTrusted: IsTrusted,
@@ -132,7 +144,10 @@ export function recoverAnswers(
   });
 }
 
-/** Returns the accounts whose permission decides which comments count, each once, at most 30, those who wrote last first. */
+/**
+ * Returns the accounts whose permission decides which comments count, each once, at most 30, those who wrote last
+ * first.
+ */
 export function authorsToCheck({ threads, reviews }: PullRequestNow): readonly Author[] {
   const words = [
     ...threads.flatMap(({ comments }) => comments.map(({ by, at, text }) => ({ by, at, text }))),

@@ -1,7 +1,10 @@
 import { parseAddress } from '../addresses.ts';
 import { parseTarget, type HostAndPort } from '../hosts.ts';
 
-/** The kind of a connection by its first bytes. `more`: undecided until `needed` bytes have arrived. `name`: the raw server name of a TLS ClientHello; null if it has none. */
+/**
+ * The kind of a connection by its first bytes. `more`: undecided until `needed` bytes have arrived. `name`: the raw
+ * server name of a TLS ClientHello; null if it has none.
+ */
 export type Opening =
   | { readonly kind: 'more'; readonly needed: number }
   | { readonly kind: 'tls'; readonly name: string | null }
@@ -106,7 +109,10 @@ function reader(bytes: Uint8Array): Reader {
   return { isOver: () => at === bytes.length, take, number, vector: (width) => take(number(width)) };
 }
 
-/** Returns null if an opening is for the requested host; otherwise the suffix that the host gets in reports, such as ` as other.example`. */
+/**
+ * Returns null if an opening is for the requested host; otherwise the suffix that the host gets in reports, such as `
+ * as other.example`.
+ */
 export function discrepancySuffix(
   opening: Exclude<Opening, { kind: 'more' }>,
   { host, port }: HostAndPort,

@@ -52,7 +52,10 @@ export function callNumbers(processor: string): CallNumbers | null {
   return { ...numbers, addKey, requestKey, keyctl, socket: abi.sockets[0] ?? 0, ioUringSetup: IO_URING[0] };
 }
 
-/** Socket families that are allowed: local, internet, and netlink for the kernel's interfaces. A sandbox has its own network for all of them. */
+/**
+ * Socket families that are allowed: local, internet, and netlink for the kernel's interfaces. A sandbox has its own
+ * network for all of them.
+ */
 const FAMILIES = [1, 2, 10, 16];
 
 const EPERM = 1;
@@ -77,8 +80,8 @@ type Line = Instruction | { readonly label: string };
 
 /**
  * Builds a filter of system calls for seccomp(2), as hexadecimal bytes. The filter refuses the kernel's keys, which no
- * namespace of the sandbox separates, io_uring, and socket families that a network namespace does not separate. Programs
- * of 32 bits get the same limits. Returns null for an unknown processor.
+ * namespace of the sandbox separates, io_uring, and socket families that a network namespace does not separate.
+ * Programs of 32 bits get the same limits. Returns null for an unknown processor.
  */
 export function callFilter(processor: string): string | null {
   const abis = ABIS[processor];

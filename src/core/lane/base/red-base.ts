@@ -12,8 +12,8 @@ const MAX_SHOWN_CHARS = 300;
 
 /**
  * The stages of a red base. `found`: no iteration has tried to fix it. `tried`: one did without success, so no call is
- * made. `reverify`: the base branch or `verify` changed since, so the next verification of the base decides. `repaired`: the newest
- * base passes, but the lane does not contain it yet.
+ * made. `reverify`: the base branch or `verify` changed since, so the next verification of the base decides.
+ * `repaired`: the newest base passes, but the lane does not contain it yet.
  */
 const stages = ['found', 'tried', 'reverify', 'repaired'] as const;
 
@@ -33,7 +33,10 @@ export const redBaseSchema = z.object({
 /** A base branch on which `verify` fails. */
 export type RedBase = Immutable<z.infer<typeof redBaseSchema>>;
 
-/** Matches a line by which a test runner or compiler reports a failure, in addition to the errors that `findErrors` knows. */
+/**
+ * Matches a line by which a test runner or compiler reports a failure, in addition to the errors that `findErrors`
+ * knows.
+ */
 const REPORTS_FAILURE =
   /^\s*(?:not ok\b|-{3} FAIL\b|FAIL(?:ED|URE|URES)?\b|[✖✗✘×●❌✕]\s|E {2,}\S|\d+\) \S|BUILD FAILED\b|Assertion\w*(?:Error|Failed)\b|panicked at\b)|\bFAILED\s*$|: (?:assertion|test) failed\b/;
 
@@ -43,7 +46,9 @@ interface Failure {
   readonly fingerprint: string;
 }
 
-/** Returns the failures in the output of a verification, one per fingerprint, or its last line if no line reports one. */
+/**
+ * Returns the failures in the output of a verification, one per fingerprint, or its last line if no line reports one.
+ */
 function failuresIn(output: string): readonly Failure[] {
   const lines = output
     .split('\n')
@@ -82,7 +87,10 @@ export function redBaseOf(subject: Pick<RedBase, 'commit' | 'commands'>, verific
   };
 }
 
-/** Returns true if a verification fails as the base does: in the same command, with every failure of the base still reported. */
+/**
+ * Returns true if a verification fails as the base does: in the same command, with every failure of the base still
+ * reported.
+ */
 export function failsAsBase(base: RedBase, verification: Verification): boolean {
   if (verification.kind !== 'failed' || verification.command.slice(0, 200) !== base.command) return false;
   const failures = failuresIn(verification.tail).map(({ fingerprint }) => fingerprint);
@@ -91,7 +99,10 @@ export function failsAsBase(base: RedBase, verification: Verification): boolean 
   );
 }
 
-/** Returns an iteration's verification, completed by its comparison with the red base: whether it fails as the base does, and its failures that the base does not have. */
+/**
+ * Returns an iteration's verification, completed by its comparison with the red base: whether it fails as the base
+ * does, and its failures that the base does not have.
+ */
 export function compareWithBase(base: RedBase | null, verification: Verification): Verification {
   if (base === null || verification.kind !== 'failed') return verification;
   const known = new Set(base.failures);

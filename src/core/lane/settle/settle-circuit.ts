@@ -9,7 +9,10 @@ import { closeCircuit, viewCircuit } from '../circuit.ts';
 import { withTransition } from '../session.ts';
 import type { LaneState } from '../state/state.ts';
 
-/** Returns the state in which a person's order has closed the circuit, and makes those of steps ready for a probe; `reason` names the person. */
+/**
+ * Returns the state in which a person's order has closed the circuit, and makes those of steps ready for a probe;
+ * `reason` names the person.
+ */
 export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
   return withTransition(
     { ...state, circuit: closeCircuit(state.circuit), steps: { ...state.steps, circuits: {} } },
@@ -25,13 +28,18 @@ export function probeNow(known: LaneState, policy: Policy, now: number): LaneSta
   return { ...state, circuit: { ...circuit, openedAt: Math.max(0, now - policy.circuit.cooldownMs) } };
 }
 
-/** Returns the state in which a failed or blocked task gets all its attempts again, by a person's order; `reason` names the person. */
+/**
+ * Returns the state in which a failed or blocked task gets all its attempts again, by a person's order; `reason` names
+ * the person.
+ */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
   const retried = { ...state, feedback: resetRounds(state.feedback, taskId) };
   return withTask(retried, taskId, begunAgain(progressOf(state.tasks, taskId)), { reason, now });
 }
 
-/** Returns the state after the cooldown: the circuit is closed if the policy says so, otherwise its probe is recorded. */
+/**
+ * Returns the state after the cooldown: the circuit is closed if the policy says so, otherwise its probe is recorded.
+ */
 export function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): LaneState {
   if (state.circuit.kind === 'closed') return state;
   const circuitNow = viewCircuit(state.circuit, policy.circuit, now);

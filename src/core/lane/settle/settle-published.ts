@@ -20,7 +20,10 @@ export function recordPublished(state: LaneState, published: PublishedLane): Lan
   return state.lastRun === null ? state : { ...state, lastRun: { ...state.lastRun, published } };
 }
 
-/** Returns the state with the result of the last push: `refused` is why the server will refuse it again, or null if it accepted it. */
+/**
+ * Returns the state with the result of the last push: `refused` is why the server will refuse it again, or null if it
+ * accepted it.
+ */
 export function recordPush(
   state: LaneState,
   refused: { readonly why: string; readonly unprobed?: true } | null,

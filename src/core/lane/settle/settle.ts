@@ -86,7 +86,9 @@ export function chargeCallAt(state: LaneState, { agents }: Policy, now: number):
   return { ...state, windows: chargeCall(state.windows, now), ledger: bookCall(state.ledger, now, agent) };
 }
 
-/** Books the usage of a call as soon as it ends, before anything that can fail. The only place where usage is booked. */
+/**
+ * Books the usage of a call as soon as it ends, before anything that can fail. The only place where usage is booked.
+ */
 export function bookCallUsage(state: LaneState, { startedAt, endedAt, tokens, costUsd }: CallUsage): LaneState {
   const durationMs = Math.max(0, endedAt - startedAt);
   const usage = { tokens: tokens ?? 0, costUsd: costUsd ?? 0, durationMs };
@@ -149,7 +151,10 @@ function withheldWords({ withheldHere = [] }: IterationFacts['evidence']): Pick<
     : { withheld: withheldHere.map(({ path, why }) => capText(`${path}: ${why}`, 300)) };
 }
 
-/** Returns the state at the end of a run that worked. A streak that ended this run does not end the next one before its first call. */
+/**
+ * Returns the state at the end of a run that worked. A streak that ended this run does not end the next one before its
+ * first call.
+ */
 export function endRun(state: LaneState, outcome: Outcome, branchHead: string | null, now: number): LaneState {
   const ended: LaneState = {
     ...state,
@@ -180,7 +185,10 @@ export function endRun(state: LaneState, outcome: Outcome, branchHead: string | 
   }
 }
 
-/** Returns the signals for a task: a BLOCKED streak does not carry over to another task, nor does completion to another prompt. */
+/**
+ * Returns the signals for a task: a BLOCKED streak does not carry over to another task, nor does completion to another
+ * prompt.
+ */
 function signalsFor({ signals, lastIteration }: LaneState, id: TaskId): Signals {
   const isOther = lastIteration !== null && lastIteration.taskId !== id;
   if (!isOther) return signals;
@@ -214,7 +222,10 @@ function settleTime(state: LaneState, { evidence, startedAt }: IterationFacts, n
   return { ...state, ledger: bookUsage(state.ledger, rest, now) };
 }
 
-/** Returns the agent calls of an iteration as they were booked, or null for a journal of an earlier version, which does not contain them. */
+/**
+ * Returns the agent calls of an iteration as they were booked, or null for a journal of an earlier version, which does
+ * not contain them.
+ */
 export function callUsagesIn({ steps, call }: Pick<Evidence, 'steps' | 'call'>): readonly CallUsage[] | null {
   if (steps.length > 0) return steps.flatMap(({ calls }) => calls);
   return call === undefined ? null : [call];
@@ -274,7 +285,10 @@ function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now:
   return opens ? resetSession(settled, 'circuit_opened', now) : settled;
 }
 
-/** Returns the providers after an iteration: its call feeds the circuit, the last call of its agent if a pipeline makes several. */
+/**
+ * Returns the providers after an iteration: its call feeds the circuit, the last call of its agent if a pipeline makes
+ * several.
+ */
 function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, now: number): Providers {
   const { analysis, evidence, agentFailed } = facts;
   if (!askedAgent(evidence.steps)) return state.providers;
@@ -283,7 +297,10 @@ function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, no
   return afterCall(state.providers, agent, { analysis, end: evidence.end, progress, agentFailed }, now);
 }
 
-/** Returns true if the provider failed and another agent can be called or waited for: then the failure feeds the provider's circuit, not the lane's. */
+/**
+ * Returns true if the provider failed and another agent can be called or waited for: then the failure feeds the
+ * provider's circuit, not the lane's.
+ */
 function isLeftToOtherAgent(
   { analysis, evidence: { end }, agentFailed }: JudgedFacts,
   providers: Providers,

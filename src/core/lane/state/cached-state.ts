@@ -63,7 +63,10 @@ export function signedParts(state: LaneState, signed: boolean): CachedState {
   };
 }
 
-/** Returns the state of the authoritative place, which no longer accepts writes, with the safe parts of what a run saved elsewhere since. */
+/**
+ * Returns the state of the authoritative place, which no longer accepts writes, with the safe parts of what a run saved
+ * elsewhere since.
+ */
 export function withSafeParts(state: LaneState, since: LaneState): LaneState {
   const { circuit, windows, signals, ledger, sequence, savedAt, park, currentTask, lastRun, lastIteration } = since;
   const parts = { circuit, providers: since.providers, windows, signals, ledger, sequence, savedAt };

@@ -28,7 +28,10 @@ export function serializeState(state: LaneState): string {
   return stateText(kept);
 }
 
-/** Serializes without null fields of tasks: a document may contain hundreds of tasks with little more than their approvals. */
+/**
+ * Serializes without null fields of tasks: a document may contain hundreds of tasks with little more than their
+ * approvals.
+ */
 function stateText(state: Stored): string {
   const tasks = Object.entries(state.tasks).map(([id, task]) => [
     id,

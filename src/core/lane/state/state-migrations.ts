@@ -115,7 +115,10 @@ function withReason(task: unknown): unknown {
   return { ...task, reason: reasons[String(task.state)] ?? null, setAside: null };
 }
 
-/** Returns the document in today's version. Anything but an object with a migration is returned unchanged, and the schema rejects it. */
+/**
+ * Returns the document in today's version. Anything but an object with a migration is returned unchanged, and the
+ * schema rejects it.
+ */
 export function migrateState(document: unknown, version: number): unknown {
   let migrated = document;
   for (let at = version; isObject(migrated); at += 1) {

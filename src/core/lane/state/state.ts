@@ -85,7 +85,10 @@ export const verificationRecordSchema = z.object({
 /** The result of the `verify` commands at a commit in a clean clone. */
 export type VerificationRecord = Immutable<z.infer<typeof verificationRecordSchema>>;
 
-/** Everything but circuit and windows. These are parsed separately, because safe values replace them if they are invalid. */
+/**
+ * Everything but circuit and windows. These are parsed separately, because safe values replace them if they are
+ * invalid.
+ */
 const bodySchema = z.object({
   version: z.literal(STATE_VERSION),
   lane: z.string().max(120),
@@ -100,7 +103,10 @@ const bodySchema = z.object({
   resting: restingSchema,
   /** State of the agents' providers. */
   providers: providersSchema,
-  /** The encrypted transcripts of `session` and `resting` that were kept with this state; any file with another hash is rejected. */
+  /**
+   * The encrypted transcripts of `session` and `resting` that were kept with this state; any file with another hash is
+   * rejected.
+   */
   transcript: z.object({ sha256: hash, bytes: countSchema }).nullable(),
   /** Everything that the lane knows about each task. */
   tasks: z.record(storedTaskId, taskProgressSchema),
@@ -162,7 +168,9 @@ export interface LaneState extends Immutable<z.infer<typeof bodySchema>> {
   readonly windows: Windows;
 }
 
-/** The result of parsing a stored document. `problems` are sentences for a person about parts that safe ones replaced. */
+/**
+ * The result of parsing a stored document. `problems` are sentences for a person about parts that safe ones replaced.
+ */
 export type ParsedState =
   | { readonly kind: 'state'; readonly state: LaneState; readonly problems: readonly string[] }
   | { readonly kind: 'unreadable'; readonly why: string }
@@ -207,7 +215,10 @@ export function initialState(lane: LaneId, now: number): LaneState {
   };
 }
 
-/** Returns the state for a lane whose state should exist but is unreadable: one probe iteration decides whether to continue. */
+/**
+ * Returns the state for a lane whose state should exist but is unreadable: one probe iteration decides whether to
+ * continue.
+ */
 export function probeState(lane: LaneId, now: number): LaneState {
   const state = { ...initialState(lane, now), circuit: unreadableCircuit };
   return withTransition(state, {
@@ -261,7 +272,10 @@ export function parseState(document: string, lane: LaneId): ParsedState {
   return { kind: 'state', state, problems };
 }
 
-/** Parses a stored document for a run that begins `now`: usage that a machine with a wrong clock booked far in the future counts from now on. */
+/**
+ * Parses a stored document for a run that begins `now`: usage that a machine with a wrong clock booked far in the
+ * future counts from now on.
+ */
 export function parseStateAt(document: string, lane: LaneId, now: number): ParsedState {
   const parsed = parseState(document, lane);
   if (parsed.kind !== 'state') return parsed;

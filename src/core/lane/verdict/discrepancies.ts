@@ -80,12 +80,18 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
   return found;
 }
 
-/** Returns the paths that the iteration changed and that were withheld. Journals of earlier versions name every withheld path. */
+/**
+ * Returns the paths that the iteration changed and that were withheld. Journals of earlier versions name every withheld
+ * path.
+ */
 export function withheldBy({ withheld, withheldHere }: Evidence): readonly string[] {
   return withheldHere?.map(({ path }) => path) ?? withheld;
 }
 
-/** Returns the paths of the task that the server refused and that are still kept out of the branch, whichever iteration changed them. */
+/**
+ * Returns the paths of the task that the server refused and that are still kept out of the branch, whichever iteration
+ * changed them.
+ */
 export function stillRefused(state: LaneState, { task, evidence: { withheld } }: IterationFacts): readonly string[] {
   const { refused } = progressOf(state.tasks, task.id);
   return refused?.files.filter((path) => withheld.includes(path)) ?? [];

@@ -36,7 +36,10 @@ export const verdictSchema = z.object({
   alsoDone: z.array(z.string()).default([]),
   testOnly: z.boolean(),
   questionOnly: z.boolean(),
-  /** True if the agent claims that the task is done, nothing has changed since the task was begun, and no evidence contradicts the claim. */
+  /**
+   * True if the agent claims that the task is done, nothing has changed since the task was begun, and no evidence
+   * contradicts the claim.
+   */
   nothingToDo: z.boolean().default(false),
   /** True if `verify` fails as it fails on the untouched base: no task is to blame. */
   baseIsRed: z.boolean().default(false),
@@ -46,7 +49,10 @@ export const verdictSchema = z.object({
   agentFailed: z.boolean().default(false),
   /** The reason for setting the task aside; null if it was not set aside. */
   setAside: z.enum(['no_progress', 'output_decline', 'nothing_to_do', 'withheld']).nullable().default(null),
-  /** Claims that the evidence contradicts, as fixed sentences with numbers: journals contain these very texts, and replay compares them. */
+  /**
+   * Claims that the evidence contradicts, as fixed sentences with numbers: journals contain these very texts, and
+   * replay compares them.
+   */
   discrepancies: z.array(z.string()),
   /** The reasons for overruling a claim that everything is done; empty if none was overruled. */
   vetoes: z.array(z.string()),
@@ -56,7 +62,10 @@ export const verdictSchema = z.object({
   circuit: z.enum(circuitWords),
 });
 
-/** The judgement of an iteration by pure code; reported to people, and replayable from the rest of its line in the journal. */
+/**
+ * The judgement of an iteration by pure code; reported to people, and replayable from the rest of its line in the
+ * journal.
+ */
 export type Verdict = Immutable<z.infer<typeof verdictSchema>>;
 
 /** The judgement of an iteration: the verdict without the circuit, and what the state needs to settle. */
@@ -67,7 +76,10 @@ export interface Judgement {
    * wrong key, a forgotten session.
    */
   readonly neutral: boolean;
-  /** True if the provider failed temporarily, not the agent: this is not an attempt at the task, but repeated failures are a reason to stop. */
+  /**
+   * True if the provider failed temporarily, not the agent: this is not an attempt at the task, but repeated failures
+   * are a reason to stop.
+   */
   readonly providerFailed: boolean;
   readonly verification: LastIteration['verification'];
   readonly claimsEverything: boolean;
@@ -156,7 +168,10 @@ function hasFailed({ analysis, evidence }: IterationFacts): boolean {
   return askedAgent(evidence.steps) && !agentAnswered({ analysis, evidence });
 }
 
-/** True if to run the verify commands after an iteration: content changed, or a claim to be done is about content that never passed. */
+/**
+ * True if to run the verify commands after an iteration: content changed, or a claim to be done is about content that
+ * never passed.
+ */
 export function needsVerification(
   state: LaneState,
   iteration: {
@@ -249,7 +264,9 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   );
 }
 
-/** Returns true if nothing of the task can be published: the agent knew that its files are withheld, and they still are. */
+/**
+ * Returns true if nothing of the task can be published: the agent knew that its files are withheld, and they still are.
+ */
 function isStillWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { withheld, withheldHere } = facts.evidence;
   // Journals of earlier versions, which name only the list of all withheld files, replay as recorded.
@@ -292,7 +309,9 @@ function vetoesOf(
   return found;
 }
 
-/** Returns the verification of the content at the end: this iteration's, or the one that unchanged content already had. */
+/**
+ * Returns the verification of the content at the end: this iteration's, or the one that unchanged content already had.
+ */
 function verificationAfter(state: LaneState, evidence: Evidence): LastIteration['verification'] {
   if (evidence.verification.kind !== 'not-run') return evidence.verification.kind;
   return inherited(state, evidence.after.tree);

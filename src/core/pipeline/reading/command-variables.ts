@@ -51,7 +51,10 @@ const SETS_ANYTHING = /(?:^|[\s;&|({])(?:source|\.|eval)\s/m;
 /** Matches a here-document without expansion. */
 const QUOTED_HERE_DOCUMENT = /<<-?\s*['"\\]/;
 
-/** Returns the variables that a command uses as `${NAME}` and that are set neither for the step nor by the command. Empty if that cannot be determined. */
+/**
+ * Returns the variables that a command uses as `${NAME}` and that are set neither for the step nor by the command.
+ * Empty if that cannot be determined.
+ */
 export function unsetVariablesIn(command: string, variables: StepVariables): readonly string[] {
   if (SETS_ANYTHING.test(command) || QUOTED_HERE_DOCUMENT.test(command)) return [];
   const { names, words } = scanShell(command);
@@ -59,7 +62,10 @@ export function unsetVariablesIn(command: string, variables: StepVariables): rea
   return [...new Set(names)].slice(0, MAX_NAMES).filter((name) => !isSet(name));
 }
 
-/** Returns the variables whose values a command needs and does not set itself: `$NAME` and `${NAME…}` without a default, outside of single quotes. Empty if that cannot be determined. */
+/**
+ * Returns the variables whose values a command needs and does not set itself: `$NAME` and `${NAME…}` without a default,
+ * outside of single quotes. Empty if that cannot be determined.
+ */
 export function variablesNeededBy(command: string): readonly string[] {
   if (SETS_ANYTHING.test(command) || QUOTED_HERE_DOCUMENT.test(command)) return [];
   const { needed, words } = scanShell(command);
@@ -90,7 +96,10 @@ function tokenAt(command: string, at: number, tokens: RegExp): string {
   return sticky.exec(command)?.[0] ?? command.charAt(at);
 }
 
-/** Returns what bash evaluates: names used as `${NAME}`, names whose values are needed, and the command without comments and single-quoted text. */
+/**
+ * Returns what bash evaluates: names used as `${NAME}`, names whose values are needed, and the command without comments
+ * and single-quoted text.
+ */
 function scanShell(command: string): {
   readonly names: readonly string[];
   readonly needed: readonly string[];
@@ -127,7 +136,10 @@ export function isReference(text: string): boolean {
   return /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}$/.test(text.trim());
 }
 
-/** Replaces `${NAME}` and `${NAME:-default}`. An unknown variable becomes its default or nothing; values are not expanded again. */
+/**
+ * Replaces `${NAME}` and `${NAME:-default}`. An unknown variable becomes its default or nothing; values are not
+ * expanded again.
+ */
 export function expandVariables(text: string, variables: StepVariables): Expanded {
   const missing: string[] = [];
   const expanded = text.replace(
@@ -144,7 +156,10 @@ export function expandVariables(text: string, variables: StepVariables): Expande
   return { text: expanded, missing };
 }
 
-/** Parses a duration into whole ms, from seconds or a text such as `1h30m`; may be negative. Returns null if the text is not a duration. */
+/**
+ * Parses a duration into whole ms, from seconds or a text such as `1h30m`; may be negative. Returns null if the text is
+ * not a duration.
+ */
 export function parseDuration(value: string | number): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? Math.round(value * 1000) : null;
   const text = value.trim();

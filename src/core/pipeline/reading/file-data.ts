@@ -13,7 +13,10 @@ export function parseFileData(file: string, text: string): FileData {
   return parseLocatedJson(masked, texts);
 }
 
-/** True if data of the file is a pipeline. The root's `config.yaml` may belong to any tool, so it counts only if one of its steps has a known type. */
+/**
+ * True if data of the file is a pipeline. The root's `config.yaml` may belong to any tool, so it counts only if one of
+ * its steps has a known type.
+ */
 export function hasSteps(file: string, data: unknown): data is { readonly steps: unknown } {
   if (typeof data !== 'object' || data === null || !('steps' in data)) return false;
   return !isSharedFileName(file) || areSteps(data.steps);
@@ -45,7 +48,10 @@ export function looksLikeSteps(text: string): boolean {
 
 const STEP_TYPE = new RegExp(String.raw`(?:^|[{,-])[ \t]*["']?type["']?:[ \t]+["']?(?:${stepKinds.join('|')})\b`, 'm');
 
-/** Returns the number of enabled steps per readable pipeline file; null if the file has no steps. `texts` is keyed by path. */
+/**
+ * Returns the number of enabled steps per readable pipeline file; null if the file has no steps. `texts` is keyed by
+ * path.
+ */
 export function stepCounts(texts: Readonly<Record<string, string>>): Readonly<Record<string, number | null>> {
   return Object.fromEntries(
     PIPELINE_FILES.filter((file) => Object.hasOwn(texts, file)).flatMap((file) => {

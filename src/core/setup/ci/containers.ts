@@ -9,7 +9,9 @@ export function containerNotes(image: string): readonly Unread[] {
   return image === '' ? [] : [{ what: `container: ${oneLine(image, 80)}`, why }];
 }
 
-/** Returns the steps of a job in a container as they can run on the runner: there is no root, and the system is Ubuntu. */
+/**
+ * Returns the steps of a job in a container as they can run on the runner: there is no root, and the system is Ubuntu.
+ */
 export function stepsOnRunner(steps: readonly CiStep[]): readonly CiStep[] {
   return steps.map((step) => {
     if (step.kind === 'local') return { ...step, steps: stepsOnRunner(step.steps) };

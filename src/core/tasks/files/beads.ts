@@ -205,7 +205,10 @@ function taskOf(bead: Bead, path: string, dependsOn: readonly TaskId[]): FileTas
   };
 }
 
-/** The dependencies that `bd ready` considers: `blocks` and similar ones block an issue and everything below it. The others only relate. */
+/**
+ * The dependencies that `bd ready` considers: `blocks` and similar ones block an issue and everything below it. The
+ * others only relate.
+ */
 const BLOCKING: ReadonlySet<string> = new Set(['blocks', 'conditional-blocks', 'waits-for']);
 
 /** Returns true if an issue is closed or deleted and no longer blocks, whether it is a task or not. */

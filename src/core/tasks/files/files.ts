@@ -36,7 +36,10 @@ export function parseTaskFiles(
   };
 }
 
-/** Works like `parseTaskFiles`, followed by the archived entries, which are not gone. Problems of an archive are reported when it is written. */
+/**
+ * Works like `parseTaskFiles`, followed by the archived entries, which are not gone. Problems of an archive are
+ * reported when it is written.
+ */
 export function parseTaskFilesAndArchive(
   files: Readonly<Record<string, string>>,
   sources: readonly FileSource[],
@@ -52,7 +55,10 @@ export function parseTaskFilesAndArchive(
   };
 }
 
-/** Returns the one file of a source's tasks among all paths: the first one, so that an old copy beside it brings no tasks back. */
+/**
+ * Returns the one file of a source's tasks among all paths: the first one, so that an old copy beside it brings no
+ * tasks back.
+ */
 export function fileOfSource(paths: readonly string[], source: FileSource): string | undefined {
   return source === 'beads' ? beadsFile(paths) : taskFilePaths[source].find((path) => paths.includes(path));
 }

@@ -16,7 +16,10 @@ export function addToPlan(plan: Plan, wanted: NewTask): AddedTask {
   return first;
 }
 
-/** Yields the plan with the box at each place where it has the right priority, the best place first, or why there is none. */
+/**
+ * Yields the plan with the box at each place where it has the right priority, the best place first, or why there is
+ * none.
+ */
 export function* additionsToPlan(
   { path, text, optionalSections }: Plan,
   wanted: NewTask,
@@ -60,7 +63,9 @@ function refuseIn(path: string, message: string): AddedTask {
 
 const FIRST_PLAN = '# Fix plan\n';
 
-/** A place for an item: below a line, with or without blank lines before it, and with or without a heading of its own. */
+/**
+ * A place for an item: below a line, with or without blank lines before it, and with or without a heading of its own.
+ */
 interface Insertion {
   readonly line: number;
   readonly heading: string | null;

@@ -33,7 +33,9 @@ export function mergePlans({ fork, lane, base }: PlanSides): string | null {
   return texts.find((text) => hasBoxesOf(text, { fork, lane, base })) ?? null;
 }
 
-/** A text as the lines of an older one, ticked or not, and the lines that were added before each of them and at the end. */
+/**
+ * A text as the lines of an older one, ticked or not, and the lines that were added before each of them and at the end.
+ */
 interface Growth {
   readonly kept: readonly string[];
   readonly added: readonly (readonly string[])[];

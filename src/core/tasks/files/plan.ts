@@ -112,7 +112,10 @@ export function titleWithoutMarks(title: string): string {
 }
 
 const DATE = String.raw`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?Z?)?`;
-/** `✅ 2026-11-26`, `📅 …` (Obsidian Tasks), `[completion:: …]` (Dataview), `@done(…)` (TaskPaper), `(done)`, `✅`, `— done`. */
+/**
+ * `✅ 2026-11-26`, `📅 …` (Obsidian Tasks), `[completion:: …]` (Dataview), `@done(…)` (TaskPaper), `(done)`, `✅`, `—
+ * done`.
+ */
 const MARKS_BEHIND = new RegExp(
   String.raw`(?:^|\s+)(?:${[
     String.raw`(?:[✅☑✔📅📆🗓⏳⌛🛫➕❌]\uFE0F?)\s*${DATE}`,
@@ -183,7 +186,10 @@ function duplicates(items: readonly PlanBox[]): readonly Problem[] {
     }));
 }
 
-/** Returns the dependencies of each item: the boxes nested in it, and the references in its text (`depends on #12`, `depends on T3`). */
+/**
+ * Returns the dependencies of each item: the boxes nested in it, and the references in its text (`depends on #12`,
+ * `depends on T3`).
+ */
 function dependenciesIn(
   items: readonly PlanBox[],
 ): (item: PlanBox) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
@@ -227,7 +233,10 @@ function normalName(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-');
 }
 
-/** Returns the letters of a name. In a plan with `T1` and `T2`, a reference to `T9` is a missing task, while `HTTP2` is not a reference. */
+/**
+ * Returns the letters of a name. In a plan with `T1` and `T2`, a reference to `T9` is a missing task, while `HTTP2` is
+ * not a reference.
+ */
 function letterPrefixOf(name: string): string {
   return /^[a-z_]+[-.]?/.exec(name)?.[0] ?? name;
 }

@@ -17,7 +17,9 @@ import type { TaskId } from '../ids.ts';
 
 export { PRD_ARCHIVE_PATH };
 
-/** Both files, rewritten. Write the archive first: an entry that is briefly in both is not lost, and not archived twice. */
+/**
+ * Both files, rewritten. Write the archive first: an entry that is briefly in both is not lost, and not archived twice.
+ */
 export interface ArchivedPrd {
   readonly prd: string;
   readonly archive: string;

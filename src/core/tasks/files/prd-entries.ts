@@ -172,7 +172,10 @@ function withOwnIds(
   return { entries: [...entries.values()], problems };
 }
 
-/** Returns an id for an entry whose own one is used already: it follows from the title, so that it does not depend on the order. */
+/**
+ * Returns an id for an entry whose own one is used already: it follows from the title, so that it does not depend on
+ * the order.
+ */
 function freeId(own: string, title: string, used: ReadonlyMap<TaskId, unknown>): TaskId {
   const byTitle = taskIdOfEntry('prd', withSuffix(own, hashId(title)));
   if (!used.has(byTitle)) return byTitle;

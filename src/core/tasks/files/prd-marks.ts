@@ -9,7 +9,10 @@ import { parsePrdFile, textMember, type PrdEntry } from './prd-entries.ts';
 /** A state that is written back to an entry. */
 export type PrdMark = 'in-progress' | 'failed' | 'done';
 
-/** Returns the marks for the prd's entries of a lane: its own progress. An entry without iterations is only ever marked as done. */
+/**
+ * Returns the marks for the prd's entries of a lane: its own progress. An entry without iterations is only ever marked
+ * as done.
+ */
 export function marksOf(
   tasks: readonly Task[],
   progress: Readonly<Record<TaskId, TaskProgress>>,

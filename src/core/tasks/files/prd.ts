@@ -52,7 +52,9 @@ export function stateOfEntry(entry: PrdEntry): State {
   return stateOf(entry, () => undefined);
 }
 
-/** Returns the number of the issue that an entry is about, or null: `12`, `"#12"`, or the Go Ralph's `{ "number": 12 }`. */
+/**
+ * Returns the number of the issue that an entry is about, or null: `12`, `"#12"`, or the Go Ralph's `{ "number": 12 }`.
+ */
 function issueOf(entry: JsonNode, note: Note): number | null {
   const given = findMember(entry, 'issue');
   if (given === null || given.type === 'null') return null;
@@ -69,7 +71,9 @@ function issueOf(entry: JsonNode, note: Note): number | null {
 /** Reports a mistake at a value for a person to correct. */
 type Note = (node: JsonNode, message: string) => void;
 
-/** Returns the task ids of the entries by their own ids; of several with the same id the first, whose id is unchanged. */
+/**
+ * Returns the task ids of the entries by their own ids; of several with the same id the first, whose id is unchanged.
+ */
 export function idsByKey(entries: readonly PrdEntry[]): ReadonlyMap<string, TaskId> {
   return new Map(entries.toReversed().flatMap(({ key, id }) => (key === null ? [] : [[key, id] as const])));
 }
@@ -111,7 +115,10 @@ const states: Readonly<Record<string, State>> = {
   blocked: 'blocked',
 };
 
-/** Returns the state of an entry: of `tasks` from `status`, of `userStories` from `passes`; if that is absent, from the other one. */
+/**
+ * Returns the state of an entry: of `tasks` from `status`, of `userStories` from `passes`; if that is absent, from the
+ * other one.
+ */
 function stateOf({ list, node }: PrdEntry, note: Note): State {
   const stated = { status: stateOfStatus(node, note), passes: stateOfPasses(node, note) };
   return (list === 'tasks' ? (stated.status ?? stated.passes) : (stated.passes ?? stated.status)) ?? 'todo';

@@ -5,7 +5,10 @@ import { NORMAL_PRIORITY } from '../priority.ts';
 import type { Task } from '../task.ts';
 import type { FileSource } from '../ids.ts';
 
-/** Returns a placeholder task for each source whose file hides tasks. It cannot be worked on, and nothing is complete while it exists. */
+/**
+ * Returns a placeholder task for each source whose file hides tasks. It cannot be worked on, and nothing is complete
+ * while it exists.
+ */
 export function unreadableTasks(problems: readonly TaskProblem[], sources: readonly FileSource[]): readonly Task[] {
   return sources.flatMap((source) => {
     const problem = problems.find(

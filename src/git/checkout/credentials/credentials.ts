@@ -10,7 +10,10 @@ import { readLinked, writeRegular } from '../../regular-files.ts';
 import type { Workspace } from '../workspace.ts';
 import { findGitConfigs } from './git-configs.ts';
 
-/** Minimum length of a secret, in characters: shorter values are words. User names count from the length of a token only. */
+/**
+ * Minimum length of a secret, in characters: shorter values are words. User names count from the length of a token
+ * only.
+ */
 const MIN_SECRET_CHARS = 8;
 
 const MIN_TOKEN_CHARS = 20;
@@ -93,7 +96,10 @@ interface Setting {
 interface ConfigFile {
   readonly path: string;
   readonly settings: readonly Setting[];
-  /** The only folders in which files that this config names are edited, because an agent of an earlier run may have written it; null means anywhere, for the job's own config. */
+  /**
+   * The only folders in which files that this config names are edited, because an agent of an earlier run may have
+   * written it; null means anywhere, for the job's own config.
+   */
   readonly editableFolders: readonly string[] | null;
 }
 
@@ -103,7 +109,10 @@ interface FoundFile {
   readonly settings: readonly Setting[] | null;
 }
 
-/** Returns the config files of all git directories there that contain something to hide, and the files that could not be read. */
+/**
+ * Returns the config files of all git directories there that contain something to hide, and the files that could not be
+ * read.
+ */
 async function configsOf(
   git: Git,
   workspace: Workspace,
@@ -211,7 +220,10 @@ async function includedSecrets(
   return { secrets: [...secrets.values()], outOfReach: [...outOfReach] };
 }
 
-/** Config files without credentials, by their content before: all trees of a lane have the same ones, so each is edited once. */
+/**
+ * Config files without credentials, by their content before: all trees of a lane have the same ones, so each is edited
+ * once.
+ */
 const rewritten = new Map<string, Buffer>();
 
 /** Edits a copy and moves it into place, so that the config is never half written. */

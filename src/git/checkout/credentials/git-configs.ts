@@ -24,7 +24,10 @@ interface SearchLimits {
 const LIMITS: SearchLimits = { folders: 300_000, ms: 15_000, found: 200 };
 /** Maximum number of folders that are read at the same time. */
 const AT_ONCE = 64;
-/** The folder of packages, which are numerous and not checkouts: the search goes no deeper than packages and their scopes. */
+/**
+ * The folder of packages, which are numerous and not checkouts: the search goes no deeper than packages and their
+ * scopes.
+ */
 const PACKAGES = 'node_modules';
 const PACKAGE_LEVELS = 2;
 
@@ -83,7 +86,9 @@ async function searchWorkTree(
   return { places, unsearched };
 }
 
-/** Returns the git directory here, or the one that a `.git` file names, and the one that it shares its settings with. */
+/**
+ * Returns the git directory here, or the one that a `.git` file names, and the one that it shares its settings with.
+ */
 async function gitDirectoriesAt(place: string): Promise<readonly string[]> {
   const stats = await stat(place).catch(() => null);
   if (stats?.isDirectory()) return [place];

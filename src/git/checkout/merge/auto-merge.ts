@@ -21,7 +21,10 @@ export interface MergeSides {
   readonly base: { readonly branch: string; readonly commit: ObjectId };
 }
 
-/** The result of a merge as trees: `laid` has conflict markers, `settled` has the base's version of each conflicting file instead. */
+/**
+ * The result of a merge as trees: `laid` has conflict markers, `settled` has the base's version of each conflicting
+ * file instead.
+ */
 export interface MergedTrees {
   readonly laid: ObjectId;
   readonly settled: ObjectId;
@@ -45,7 +48,10 @@ interface MergePlace {
 /** Maximum time of one merge, in ms: large trees take long. */
 const MERGE_MS = 3 * MINUTE_MS;
 
-/** Merges trees as objects: no work tree is touched, no attributes apply, and no driver runs. `repository` must not have a work tree. */
+/**
+ * Merges trees as objects: no work tree is touched, no attributes apply, and no driver runs. `repository` must not have
+ * a work tree.
+ */
 export async function mergeTrees(
   { repository, inspection, folder }: MergePlace,
   objects: Objects,
@@ -110,7 +116,10 @@ interface Merged {
   readonly conflicts: readonly Stage[];
 }
 
-/** Merges copies of the commits without their past, so that git's own merge base does not count; refs give the markers the names of branches. */
+/**
+ * Merges copies of the commits without their past, so that git's own merge base does not count; refs give the markers
+ * the names of branches.
+ */
 async function mergeInIndex(
   { git }: PrivateRepository,
   indexFile: string,
@@ -160,7 +169,10 @@ function parseStage(record: string): readonly Stage[] {
 /** Maximum size of a plan that is merged by its tasks: nobody writes longer lists by hand. */
 const LARGEST_PLAN_BYTES = 1024 * 1024;
 
-/** Returns the run's own plans that conflict although each side only ticked or added tasks, as blobs with the tasks of both sides. */
+/**
+ * Returns the run's own plans that conflict although each side only ticked or added tasks, as blobs with the tasks of
+ * both sides.
+ */
 async function mergedPlans(
   { repository: { git }, folder }: Pick<MergePlace, 'repository' | 'folder'>,
   objects: Objects,
@@ -189,7 +201,10 @@ async function mergedPlans(
 /** The resolution of a conflict, and the base's version of the file if that is used. */
 interface Resolution {
   readonly path: string;
-  /** The kind of resolution. `base`: the base's version, since both cannot be in one file; `kept`: the version of the only side that has one. */
+  /**
+   * The kind of resolution. `base`: the base's version, since both cannot be in one file; `kept`: the version of the
+   * only side that has one.
+   */
   readonly is: 'marked' | 'lock-file' | 'base' | 'beside' | 'kept' | 'gone';
   readonly base: readonly PathChange[];
 }

@@ -184,7 +184,10 @@ async function lockFilesIn(
   return lockFiles.filter((path) => files.has(path));
 }
 
-/** The result of committing a merge. `open`: it is not finished, and `putBack` are the files that were undone; `made`: it is a commit. */
+/**
+ * The result of committing a merge. `open`: it is not finished, and `putBack` are the files that were undone; `made`:
+ * it is a commit.
+ */
 type CommittedMerge =
   | { readonly kind: 'made'; readonly made: MadeCommits }
   | {
@@ -268,7 +271,10 @@ export async function lockFilesLeft(
   return isLeft ? [] : await lockFilesIn(repository, now, merge);
 }
 
-/** Judges whether the file at `path` is the only one that differs from `before`, and whether the merge's commit may contain it. */
+/**
+ * Judges whether the file at `path` is the only one that differs from `before`, and whether the merge's commit may
+ * contain it.
+ */
 export async function judgeSingleFile(
   committer: Committer,
   objects: Objects,

@@ -28,7 +28,8 @@ interface Measured {
 
 /**
  * Compares open pull requests with each other and with their base branch, in a repository that exists only for this:
- * the checkout gets no object and no ref. Returns null if git cannot tell, for example because a branch moved in the meantime.
+ * the checkout gets no object and no ref. Returns null if git cannot tell, for example because a branch moved in the
+ * meantime.
  */
 export async function compareOpenPulls(
   { workFolder, env, remote }: OpenOptions,
@@ -94,7 +95,10 @@ async function measure(
   }));
 }
 
-/** Returns the commits of the base branch that a branch builds on, the nearest first: after a merge of the base, that is the one merged last. */
+/**
+ * Returns the commits of the base branch that a branch builds on, the nearest first: after a merge of the base, that is
+ * the one merged last.
+ */
 function exitsOf(head: ObjectId, parents: ReadonlyMap<ObjectId, readonly ObjectId[]>): readonly ObjectId[] {
   const seen = new Set([head]);
   // A set is walked in the order in which it grows, so nearer commits come first.

@@ -72,7 +72,10 @@ export interface Inbox {
   lend(id: ObjectId): Promise<void>;
 }
 
-/** Creates the inbox in `folder`, with the quarantine's pack (the lane's tip with its files) and the objects of the checkout. */
+/**
+ * Creates the inbox in `folder`, with the quarantine's pack (the lane's tip with its files) and the objects of the
+ * checkout.
+ */
 export async function createInbox(
   folder: string,
   {
@@ -143,7 +146,10 @@ async function makeReadable(folder: string): Promise<void> {
 /** Maximum depth to which git follows folders of objects that borrow from others. */
 const DEEPEST = 5;
 
-/** Lends the objects of a checkout and those that it borrows. They stay as they are: one that others may not read is copied. */
+/**
+ * Lends the objects of a checkout and those that it borrows. They stay as they are: one that others may not read is
+ * copied.
+ */
 async function lendAll(from: string, to: string, depth: number): Promise<void> {
   await makeReadable(to);
   const borrowed = depth === 0 ? null : await readRegular(join(from, 'info', 'alternates'));

@@ -51,7 +51,10 @@ export interface LaidCommit {
   readonly sparseSince: ObjectId;
 }
 
-/** Maximum time of one copy, in ms: packages of a large project are a few hundred megabytes in tens of thousands of files. */
+/**
+ * Maximum time of one copy, in ms: packages of a large project are a few hundred megabytes in tens of thousands of
+ * files.
+ */
 const COPY_MS = 5 * MINUTE_MS;
 
 /**
@@ -133,7 +136,10 @@ async function refsOf({ git }: Workspace): Promise<readonly Ref[]> {
     );
 }
 
-/** Lays the files of a commit in a folder, with a git directory that knows its branch and `refs` and whose objects are elsewhere. */
+/**
+ * Lays the files of a commit in a folder, with a git directory that knows its branch and `refs` and whose objects are
+ * elsewhere.
+ */
 export async function layCommit({
   top,
   setup,

@@ -1,7 +1,9 @@
 import { basename, join } from 'node:path';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 
-/** `work`: the agent works in it until the run ends. `clean`: one verification runs in it, which the agent cannot reach. */
+/**
+ * `work`: the agent works in it until the run ends. `clean`: one verification runs in it, which the agent cannot reach.
+ */
 export type TreeKind = 'work' | 'clean';
 
 /** Returns the folder of a tree: in a run's work folder, or where the sandbox's user can reach it. */

@@ -14,10 +14,15 @@ import type { ToleratedChange } from './differences/tolerated-changes.ts';
 import { type BesideOptions, type BesideQuestion, findBeside, patchOf } from './differences/beside.ts';
 import { notePlaces, type PutBack, putBackWorkTree, readWorkTree, withoutNotes } from './work-tree.ts';
 
-/** Repairs a git directory that an agent broke or removed: git accepts it again, without objects and with HEAD on no commit. */
+/**
+ * Repairs a git directory that an agent broke or removed: git accepts it again, without objects and with HEAD on no
+ * commit.
+ */
 type WorkspaceRestorer = () => Promise<void>;
 
-/** The two sides that exchange commits: the checkout's own objects, and those of a repository that no agent can write. */
+/**
+ * The two sides that exchange commits: the checkout's own objects, and those of a repository that no agent can write.
+ */
 interface ExchangeSides {
   readonly workspace: Pick<Workspace, 'commonFolder'>;
   readonly checkout: PrivateRepository;
@@ -61,7 +66,10 @@ export interface WorkTreeAccess {
   leavePlainCheckout(lane: LeftLane): Promise<void>;
 }
 
-/** HEAD and content of the work tree, complete in the quarantine. `head` is null if there is no usable HEAD: then the content alone counts. */
+/**
+ * HEAD and content of the work tree, complete in the quarantine. `head` is null if there is no usable HEAD: then the
+ * content alone counts.
+ */
 export interface ReadTree {
   readonly head: ObjectId | null;
   readonly tree: ObjectId;
@@ -124,7 +132,9 @@ export function createLocalAccess({
 }: LocalAccessOptions): WorkTreeAccess {
   const beside = { ...besideWith, workspace };
 
-  /** Returns the agent's HEAD once its commits are here, or null if they cannot be read and the content alone counts. */
+  /**
+   * Returns the agent's HEAD once its commits are here, or null if they cannot be read and the content alone counts.
+   */
   async function takenHead(tip: ObjectId): Promise<ObjectId | null> {
     const head = await headOf(workspace);
     if (head === null || head === tip) return head;

@@ -253,7 +253,10 @@ export function notePlaces(folder: Folder): readonly string[] {
   ];
 }
 
-/** The way a path enters the tree: with its content (or its absence), with a note in place of its content, as a foreign repository, or not at all. */
+/**
+ * The way a path enters the tree: with its content (or its absence), with a note in place of its content, as a foreign
+ * repository, or not at all.
+ */
 type Entry =
   | { readonly kind: 'content'; readonly path: string }
   | { readonly kind: 'note'; readonly path: string; readonly standIn: StandIn; readonly note: string }

@@ -64,7 +64,10 @@ interface TreeWorkerOptions {
   readonly filesOf: (top: string) => WorkTreeFiles;
 }
 
-/** Works in the work tree as its owner: answers questions until its input ends. The process should exit then, even if work is pending. */
+/**
+ * Works in the work tree as its owner: answers questions until its input ends. The process should exit then, even if
+ * work is pending.
+ */
 export async function serveWorkTree({ input, output, env, filesOf }: TreeWorkerOptions): Promise<void> {
   const warnings: string[] = [];
   const log = { warning: (text: string): void => void warnings.push(text) };

@@ -10,13 +10,18 @@ interface LeftOutFile {
   readonly why: string;
 }
 
-/** Returns the files of a task that must not be published: those of its last iteration, else all that the branch lacks. */
+/**
+ * Returns the files of a task that must not be published: those of its last iteration, else all that the branch lacks.
+ */
 export function withheldFrom({ task }: TaskReport, report: RunReport): readonly LeftOutFile[] {
   const last = iterationsOn(report, task.id).at(-1)?.evidence.withheldHere ?? [];
   return last.length > 0 ? last : (workOf(report)?.change.leftOut ?? []);
 }
 
-/** Names the files that a task cannot do without, each with the reason why it is not published, as one sentence part with code in `backticks`. */
+/**
+ * Names the files that a task cannot do without, each with the reason why it is not published, as one sentence part
+ * with code in `backticks`.
+ */
 export function withheldFiles(one: TaskReport, report: RunReport): string {
   const files = withheldFrom(one, report);
   if (files.length === 0) return 'files that must not be published';

@@ -30,7 +30,9 @@ export const EARLY_MARKS: readonly string[] = [
 /** Names of files that show that a `fix_plan.md` beside them is the plan of a Ralph; one is enough. */
 export const BESIDE_ROOT_PLAN: readonly string[] = ['PROMPT.md', ...EARLY_MARKS];
 
-/** True if a `fix_plan.md` is the plan of a Ralph. `there` are those names of `BESIDE_ROOT_PLAN` that exist beside it. */
+/**
+ * True if a `fix_plan.md` is the plan of a Ralph. `there` are those names of `BESIDE_ROOT_PLAN` that exist beside it.
+ */
 export function isRootPlan(there: readonly string[]): boolean {
   return BESIDE_ROOT_PLAN.some((name) => there.includes(name));
 }
@@ -50,7 +52,10 @@ export function isPrdJson(text: string): boolean {
   return prdLists.some((list) => Array.isArray((json as Readonly<Record<string, unknown>>)[list]));
 }
 
-/** Returns the files without a JSON at the root that is not a task list. Invalid JSON stays: it may be a broken list, which must be reported. */
+/**
+ * Returns the files without a JSON at the root that is not a task list. Invalid JSON stays: it may be a broken list,
+ * which must be reported.
+ */
 export function withoutOtherJson(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const text = files[ROOT_PRD];
   if (text === undefined || isPrdJson(text) || tryJson(text.replace(/^\uFEFF/, '')) === undefined) return files;
@@ -96,7 +101,10 @@ export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
   beads: ['.beads/*.jsonl'],
 };
 
-/** The archive for done entries of `.ralph/prd.json`. Those of snarktank/ralph stay in their file, which it archives itself, as a whole. */
+/**
+ * The archive for done entries of `.ralph/prd.json`. Those of snarktank/ralph stay in their file, which it archives
+ * itself, as a whole.
+ */
 export const PRD_ARCHIVE_PATH = '.ralph/prd_archive.json';
 
 /** A task as it is written in its file; `state` is the one that the file gives. */

@@ -9,7 +9,10 @@ import { refOf, type Workspace } from '../../workspace.ts';
 import { plainReading, readWorkTree } from '../work-tree.ts';
 import type { ToleratedChange } from './tolerated-changes.ts';
 
-/** The checkout whose git directory lists other work, and one of our repositories over it, in whose folder temporary files are made. */
+/**
+ * The checkout whose git directory lists other work, and one of our repositories over it, in whose folder temporary
+ * files are made.
+ */
 export interface BesideOptions {
   readonly workspace: Pick<Workspace, 'top' | 'gitFolder' | 'commonFolder' | 'objectFormat' | 'git' | 'removePipes'>;
   readonly own: Pick<OwnRepository, 'folder' | 'setup'>;
@@ -95,7 +98,10 @@ async function lastLines(path: string): Promise<readonly string[]> {
   return lines.slice(-MOST_BESIDE);
 }
 
-/** Returns the other work trees; the id is that of their content. Git writes their files as it wrote those of the checkout. */
+/**
+ * Returns the other work trees; the id is that of their content. Git writes their files as it wrote those of the
+ * checkout.
+ */
 async function workTreesOf(
   options: BesideOptions,
   tolerated: readonly ToleratedChange[],

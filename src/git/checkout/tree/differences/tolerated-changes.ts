@@ -11,8 +11,8 @@ interface TreeEntry {
 /**
  * A difference between the work tree and its commit that counts as unchanged: git itself wrote the file differently
  * (line ends, `ident`, filters), or a command changed it and it cannot be put back. `found` is the entry in the work
- * tree, and `counted` the one of the commit, which counts while the work tree still has `found`. An entry is null if the
- * path does not exist there.
+ * tree, and `counted` the one of the commit, which counts while the work tree still has `found`. An entry is null if
+ * the path does not exist there.
  */
 export interface ToleratedChange {
   readonly path: string;
@@ -38,7 +38,10 @@ export function addTolerated(
   return [...list.filter(({ path }) => !paths.has(path)), ...more];
 }
 
-/** Returns the tree without the tolerated changes: each path has the commit's entry. The repository's index must contain the tree. */
+/**
+ * Returns the tree without the tolerated changes: each path has the commit's entry. The repository's index must contain
+ * the tree.
+ */
 export async function treeWithTolerated(
   repository: PrivateRepository,
   tree: ObjectId,
@@ -63,7 +66,9 @@ export async function treeWithTolerated(
   });
 }
 
-/** Writes the commit's entries of the tolerated paths into the repository's index, so that git reads these files again. */
+/**
+ * Writes the commit's entries of the tolerated paths into the repository's index, so that git reads these files again.
+ */
 export async function writeToleratedToIndex(
   { git }: PrivateRepository,
   list: readonly ToleratedChange[],
@@ -90,7 +95,10 @@ export function withoutTolerated(
   });
 }
 
-/** Returns the entry that counts. Mode and content are judged separately: each one that is still tolerated is taken from the commit. */
+/**
+ * Returns the entry that counts. Mode and content are judged separately: each one that is still tolerated is taken from
+ * the commit.
+ */
 function entryThatCounts(now: TreeEntry | null, { found, counted }: ToleratedChange): TreeEntry | null {
   if (now === null || found === null || counted === null)
     return now?.id === found?.id && now?.mode === found?.mode ? counted : now;
