@@ -1,6 +1,8 @@
-import { fileSources, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
-import { type LookAtGitHub, printedSettings, type ReadEffectiveSettings } from '../arguments.ts';
-import { type CliCommand, type CommandEnd, LISTED, type Terminal } from '../command.ts';
+import { parseFoundStatus } from '../../core/local/status-document.ts';
+import { fileSources, isLaneId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
+import { formatInstant } from '../../core/countdown.ts';
+import { type LookAtGitHub, plainLine, printedSettings, type ReadEffectiveSettings } from '../arguments.ts';
+import { type CliCommand, type CommandEnd, LISTED, readCheckoutFile, type Terminal } from '../command.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import type { LaneStatusReport } from './lane-schema.ts';
@@ -67,11 +69,28 @@ async function status(
     readEffective(opened.folder),
     readTasksOf(lane, opened.folder),
   ]);
-  return printLane(
+  const end = printLane(
     'status',
     { report: { ...report, settings: settings.map(printedSettings) }, json, sameLane, files },
     terminal,
   );
+  if (!json) terminal.out(await describeUnsavedRun(opened.folder, report));
+  return end;
+}
+
+/** Returns a line about the last run in the checkout if it ended before it could save its state, otherwise nothing. */
+async function describeUnsavedRun(folder: string, { lane, places }: LaneStatusReport): Promise<string> {
+  const file = await readCheckoutFile(folder, '.ralph/status.json');
+  const found = file.kind === 'text' ? parseFoundStatus(file.text) : null;
+  if (found?.kind !== 'ours' || found.run.outcome === null) return '';
+  const { outcome, startedAt, updatedAt } = found.run;
+  // A run that ended early may not have named its lane.
+  if ((isLaneId(found.run.lane) ? found.run.lane : QUEUE) !== lane) return '';
+  const isSaved = places.some(
+    (place) => place.kind === 'lane' && place.lastRun !== null && Date.parse(place.lastRun.at) >= Date.parse(startedAt),
+  );
+  if (isSaved) return '';
+  return `The last run here ended: ${plainLine(`${outcome.kind} (${outcome.reason})`)}, ${formatInstant(Date.parse(updatedAt))}, before it could save its state.\n`;
 }
 
 /** Reads the tasks in the checkout's files that belong to this lane. */

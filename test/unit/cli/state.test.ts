@@ -12,6 +12,7 @@ import { withWaiting } from '../../../src/core/snapshot/snapshot.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import { noon } from '../core/core-fixtures.ts';
 import { ralph, settingsOf } from './fixture.ts';
+import { runStatus } from './monitor/monitor-fixtures.ts';
 import { at, createPlace, lease, MINUTE, placeWith, richBudget, richState } from './state-fixture.ts';
 
 const status = (place: ReturnType<typeof placeWith>) => ralph(['status'], '', at(place));
@@ -50,6 +51,29 @@ describe('ralph status', () => {
     const moved = { at: noon, subject: 'task' as const, from: 'issue-7 todo', to: 'in-progress', reason: 'started' };
     const { out } = await ralph(['status'], '', at(placeWith({ ...richState, transitions: [moved] })));
     expect(out).toContain('UTC  task: #7 todo → in-progress (started)\n');
+  });
+
+  test('a run that ended before it saved its state is named as in the monitor', async () => {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-status-')));
+    await mkdir(join(folder, '.ralph'));
+    const run = {
+      ...runStatus,
+      updatedAt: new Date(noon).toISOString(),
+      outcome: { kind: 'failed', reason: 'configuration' },
+    };
+    const shown = async (lane: string, startedAt: number): Promise<string> => {
+      const document = { run: { ...run, lane, startedAt: new Date(startedAt).toISOString() } };
+      await writeFile(join(folder, '.ralph', 'status.json'), JSON.stringify(document));
+      const places: OpenPlaces = () =>
+        Promise.resolve({ kind: 'open', folder, places: [placeWith(richState).at], person: 'octocat' });
+      return (await ralph(['status'], '', places)).out;
+    };
+    expect(await shown('queue', noon)).toContain(
+      'The last run here ended: failed (configuration), 2026-11-21 12:00 UTC, before',
+    );
+    expect(await shown('issue-7', noon)).not.toContain('The last run here');
+    expect(await shown('queue', noon - 24 * 60 * MINUTE)).not.toContain('The last run here');
+    await rm(folder, { recursive: true });
   });
 
   test('a lane that never ran', async () => {
