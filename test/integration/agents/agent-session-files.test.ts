@@ -172,10 +172,10 @@ describe('beyond 10 MiB', () => {
       await file.write(lines(prompt(`prompt ${String(turn)}`), answer(`${'x y '.repeat(MEBIBYTE / 4)}${SECRET}`)));
     await file.close();
     const program = `
-      import { cli } from ${JSON.stringify(new URL('../../../src/agents/claude/cli.ts', import.meta.url).href)};
+      import { claudeCli } from ${JSON.stringify(new URL('../../../src/agents/claude/cli.ts', import.meta.url).href)};
       import { createRedactor } from ${JSON.stringify(new URL('../../../src/core/text/redact.ts', import.meta.url).href)};
       const [configFolder, workFolder, secret] = process.argv.slice(1);
-      const { kind } = await cli.sessions.export({ configFolder, workFolder }, { id: ${JSON.stringify(ID)}, redact: createRedactor([secret]) });
+      const { kind } = await claudeCli.sessions.export({ configFolder, workFolder }, { id: ${JSON.stringify(ID)}, redact: createRedactor([secret]) });
       console.log(JSON.stringify({ kind, megabytes: process.resourceUsage().maxRSS * 1024 / 1e6 }));`;
     const { stdout } = await promisify(execFile)(
       process.execPath,

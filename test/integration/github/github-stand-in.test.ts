@@ -8,16 +8,16 @@ const ROOT = '/repos/octo/demo';
 describe("GitHub's description refuses a request with", () => {
   test.each<{ what: string; method: string; path: string; query?: string; body?: unknown; problem: string }>([
     {
-      what: 'a route that is none',
+      what: 'a route that does not exist',
       method: 'GET',
       path: `${ROOT}/isues`,
-      problem: 'is no operation of the description',
+      problem: 'is not an operation of the description',
     },
     {
       what: 'a method that the route has not',
       method: 'PUT',
       path: `${ROOT}/issues`,
-      problem: 'is no operation of the description',
+      problem: 'is not an operation of the description',
     },
     {
       what: 'an unknown query parameter',
@@ -325,7 +325,7 @@ describe('the stand-in', () => {
       { query: '{ viewer { logon } }' },
       'Cannot query field "logon" on type "User".',
     ],
-    ['GraphQL that is none', 'POST', '/graphql', { query: '{ viewer' }, 'is no GraphQL'],
+    ['invalid GraphQL', 'POST', '/graphql', { query: '{ viewer' }, 'is not valid GraphQL'],
   ] as const)('records %s', async (...[, method, path, body, problem]) => {
     const at = await openForge();
     await fetch(`${at.github.url}${path}`, {

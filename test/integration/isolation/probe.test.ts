@@ -254,9 +254,9 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
     await copyFile(process.execPath, node);
     await build({
       stdin: {
-        contents: `import { probe } from './src/isolation/probe.ts';
+        contents: `import { probeSandbox } from './src/isolation/probe.ts';
           import { collectOutput } from './src/processes/collect-output.ts';
-          console.log(JSON.stringify(await probe({ ...JSON.parse(process.argv[2]), openAtStart: process.env.RALPH_OPEN_AT_START ?? null }, collectOutput)));
+          console.log(JSON.stringify(await probeSandbox({ ...JSON.parse(process.argv[2]), openAtStart: process.env.RALPH_OPEN_AT_START ?? null }, collectOutput)));
           process.exit();`,
         resolveDir: fileURLToPath(new URL('../../..', import.meta.url)),
       },
