@@ -3,33 +3,24 @@ import { nearestName } from '../text/nearest.ts';
 import { oneLine } from '../text/phrase.ts';
 import {
   type FileStep,
-  NUMBER_KEYS,
   type PipelineFile,
   pipelineFileSchema,
   stepSchema,
-  SWITCH_KEYS,
   untypedStepSchema,
   UNUSED_KEYS,
 } from './file-schema.ts';
 import { type Breaker, isSharedFileName, type Step } from './pipeline.ts';
 import {
-  expandVariables,
-  isReference,
   parseDuration,
   type Position,
   type Problem,
   unsetVariablesIn,
   type StepVariables,
 } from './reading/command-variables.ts';
+import { expandStepTexts } from './reading/expand-steps.ts';
 import { areSteps, hasSteps, looksLikeSteps, parseFileData } from './reading/file-data.ts';
 import { type Wrong, wrongBySchema } from './reading/file-problems.ts';
 import { MAX_STEP_NAME_CHARS, MAX_STEPS } from './step-record.ts';
-
-interface Expanding {
-  readonly variables: StepVariables;
-  /** Collects the names of variables without a value. */
-  readonly missing: Set<string>;
-}
 
 /** Maximum length of a pipeline file that somebody may have written by hand. */
 const MAX_CHARS = 256 * 1024;
@@ -93,7 +84,7 @@ export function parsePipeline(file: string, text: string, reading: ParseContext)
     return unreadable([{ at: at([meant], 'key'), message }]);
   }
   const missing = new Set<string>();
-  const data = expandIn(located.data, { variables: reading.variables, missing });
+  const data = expandStepTexts(located.data, { variables: reading.variables, missing });
   const parsed = pipelineFileSchema.safeParse(data);
   const repeated = located.repeated.map(({ name, ...position }) => ({
     at: position,
@@ -337,33 +328,4 @@ function toolsOf({ allowed_tools: snake, allowedTools: camel }: ToolKeys): reado
   const rules = typeof given === 'string' ? given.split(/[,\n](?![^(]*\))/) : given;
   const named = rules.map((rule) => rule.trim()).filter((rule) => rule !== '');
   return named.length === 0 ? null : named;
-}
-
-/**
- * Replaces variables in all texts except for commands, where bash expands them safely, and `signals`, which is not
- * about steps.
- */
-function expandIn(data: unknown, expanding: Expanding): unknown {
-  if (Array.isArray(data)) return data.map((item) => expandIn(item, expanding));
-  if (typeof data !== 'object' || data === null) return typeof data === 'string' ? expandText(data, expanding) : data;
-  return Object.fromEntries(
-    Object.entries(data).map(([key, value]) => {
-      if (key === 'command' || key === 'signals') return [key, value as unknown];
-      return [key, typeof value === 'string' ? expandValue(key, value, expanding) : expandIn(value, expanding)];
-    }),
-  );
-}
-
-/** Converts a variable that is the whole value to a number or boolean if the key requires one. */
-function expandValue(key: string, given: string, expanding: Expanding): unknown {
-  const text = expandText(given, expanding);
-  if (!isReference(given)) return text;
-  if (NUMBER_KEYS.includes(key) && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
-  return SWITCH_KEYS.includes(key) && (text === 'true' || text === 'false') ? text === 'true' : text;
-}
-
-function expandText(given: string, { variables, missing }: Expanding): string {
-  const { text, missing: without } = expandVariables(given, variables);
-  for (const name of without) missing.add(name);
-  return text;
 }

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rememberFoldersAbove } from '../../../src/processes/clean-surroundings.ts';
+import { rememberFoldersAbove } from '../../../src/processes/folders-above.ts';
 
 let root = '';
 beforeEach(() => {
