@@ -84,7 +84,7 @@ export function createRoot(call: Call): object {
       if (!state.settings.autoMergeAllowed)
         throw failure('UNPROCESSABLE', 'Pull request Auto merge is not allowed for this repository');
       if (state.settings.requiredApprovals === 0)
-        throw failure('UNPROCESSABLE', 'Pull request Pull request is in clean status');
+        throw failure('UNPROCESSABLE', `Pull request Pull request is in ${state.settings.mergeableWord} status`);
       state.autoMerge.set(pull.number, personOf(state, call.viewer.login));
       return { clientMutationId: null };
     },

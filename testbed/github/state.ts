@@ -60,6 +60,8 @@ interface Settings {
   dependenciesKnown: boolean;
   /** Number of approvals that the base branch's rules require; 0 without such a rule. */
   requiredApprovals: number;
+  /** The word for a pull request that could be merged at once, in the refusal to arm auto-merge. */
+  mergeableWord: 'clean' | 'unstable' | 'has_hooks';
   autoMergeAllowed: boolean;
   /** Set when a ruleset of the default branch wants pull requests up to date. */
   mustBeCurrent: boolean;
@@ -218,7 +220,13 @@ export function createState(repository: GitHubState['repository'], now: number):
     repository,
     settings: {
       ...{ actionsMayOpenPullRequests: true, issuesEnabled: true, draftsSupported: true, dependenciesKnown: true },
-      ...{ requiredApprovals: 0, autoMergeAllowed: true, mustBeCurrent: false, unknownFields: [] },
+      ...{
+        requiredApprovals: 0,
+        mergeableWord: 'clean',
+        autoMergeAllowed: true,
+        mustBeCurrent: false,
+        unknownFields: [],
+      },
     },
     // GITHUB_TOKEN's limit is 1,000 requests an hour per repository.
     rate: { limit: 1000, remaining: 1000, resetAt: now + 3_600_000 },

@@ -204,6 +204,16 @@ describe('auto-merge', () => {
   test.each([
     ['at-once', 'could be merged at once', () => undefined],
     [
+      'at-once',
+      'could be merged at once, unstable',
+      (at: ForgeFixture) => (at.github.state.settings.mergeableWord = 'unstable'),
+    ],
+    [
+      'at-once',
+      'could be merged at once, with hooks',
+      (at: ForgeFixture) => (at.github.state.settings.mergeableWord = 'has_hooks'),
+    ],
+    [
       'not-allowed',
       'the repository does not allow',
       (at: ForgeFixture) => (at.github.state.settings.autoMergeAllowed = false),
