@@ -4,10 +4,10 @@ import type { LaneState } from '../../core/lane/state/state.ts';
 import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { effectiveOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { isSettled, isStuck, nameOfTask, type ShownProgress, type Task, taskStates } from '../../core/tasks/task.ts';
+import { isSettled, isStuck, type ShownProgress, type Task, taskStates } from '../../core/tasks/task.ts';
 import { firstNames } from '../../core/text/phrase.ts';
-import { formatCount } from '../../report/format.ts';
-import { renderCommand, renderContinuation } from '../../report/next/step.ts';
+import { formatCount } from '../format.ts';
+import { renderCommand, renderContinuation } from '../next/step.ts';
 
 const instant = z.iso.datetime();
 
@@ -110,10 +110,16 @@ export type OverviewLane = Extract<Overview['lanes'][number], { kind: 'lane' }>;
 
 export type LaneWait = OverviewLane['waits'][number];
 
+/** What an overview knows of a task from where it is listed. */
+export interface ListedTask extends Pick<Task, 'id' | 'title' | 'obstacle' | 'dependsOn'> {
+  /** What people call it. */
+  readonly name: string;
+}
+
 /** A task of a lane as far as it is known here; `task` is null if only the state has it. */
 export interface KnownTask {
   readonly id: TaskId;
-  readonly task: Task | null;
+  readonly task: ListedTask | null;
   readonly progress: ShownProgress;
 }
 
@@ -210,7 +216,7 @@ function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }
 
 /** Returns the name of a task as people know it. */
 export function nameOfKnownTask(known: KnownTask | null, id: TaskId): string {
-  return known === null || known.task === null ? nameOfTaskId(id) : nameOfTask(known.task);
+  return known === null || known.task === null ? nameOfTaskId(id) : known.task.name;
 }
 
 /** Returns a task's name as typed in a shell: `12`, because `#12` would be a comment. */
