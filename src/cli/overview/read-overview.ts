@@ -1,11 +1,12 @@
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
+import { toListedTask } from '../../core/snapshot/dashboard-record.ts';
 import { runsIn } from '../../core/snapshot/stored-run.ts';
 import { isFileSource, issueOfId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { buildOverview, type FoundLane, type OnGitHub, toListedTask } from '../../report/overview/build-overview.ts';
+import { buildOverview, type FoundLane, type OnGitHub } from '../../report/overview/build-overview.ts';
 import type { Overview } from '../../report/overview/lane-waits.ts';
 import { type LookAtGitHub, plainLine, type ReadEffectiveSettings, type Viewer } from '../arguments.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';

@@ -2,17 +2,17 @@ import type { LedgerDay } from '../../core/lane/ledger.ts';
 import { initialState } from '../../core/lane/state/state.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import type { JudgedLane } from '../../core/snapshot/judged.ts';
+import type { ListedTask } from '../../core/snapshot/dashboard-record.ts';
 import type { StoredRun } from '../../core/snapshot/stored-run.ts';
 import { applyOrders } from '../../core/sharing/orders.ts';
 import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
 import { isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import { isBegun, isFinished, nameOfTask, shownProgress, type Task, type TaskState } from '../../core/tasks/task.ts';
+import { isBegun, isFinished, shownProgress, type TaskState } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { requestsIn } from '../sentences/feedback.ts';
 import {
   type KnownTask,
-  type ListedTask,
   laneOption,
   nameOfKnownTask,
   type Overview,
@@ -64,12 +64,6 @@ export function buildOverview(facts: OverviewFacts, now: number): Overview {
       .slice(0, LAST_RUNS),
     problems: [...problems],
   };
-}
-
-/** Returns what an overview says of a task. */
-export function toListedTask(task: Task): ListedTask {
-  const { id, title, obstacle, dependsOn } = task;
-  return { id, name: nameOfTask(task), title, obstacle, dependsOn };
 }
 
 /** Returns a sentence about a state that this version cannot read, because a newer one wrote it. */

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Immutable } from '../../core/policy.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
+import type { ListedTask } from '../../core/snapshot/dashboard-record.ts';
 import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { effectiveOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { isSettled, isStuck, type ShownProgress, type Task, taskStates } from '../../core/tasks/task.ts';
+import { isSettled, isStuck, type ShownProgress, taskStates } from '../../core/tasks/task.ts';
 import { firstNames } from '../../core/text/phrase.ts';
 import { formatCount } from '../format.ts';
 import { renderCommand, renderContinuation } from '../next/step.ts';
@@ -109,12 +110,6 @@ export type Overview = Immutable<z.infer<typeof overviewSchema>>;
 export type OverviewLane = Extract<Overview['lanes'][number], { kind: 'lane' }>;
 
 export type LaneWait = OverviewLane['waits'][number];
-
-/** What an overview knows of a task from where it is listed. */
-export interface ListedTask extends Pick<Task, 'id' | 'title' | 'obstacle' | 'dependsOn'> {
-  /** What people call it. */
-  readonly name: string;
-}
 
 /** A task of a lane as far as it is known here; `task` is null if only the state has it. */
 export interface KnownTask {
