@@ -38,7 +38,6 @@ export interface DashboardFacts {
   readonly pending: readonly Tick[];
   readonly branchPrefix: string;
   readonly taskLabel: string;
-  readonly repositoryUrl: string;
   readonly runUrl: string;
   readonly now: number;
 }
