@@ -229,7 +229,7 @@ function queueSection(facts: DashboardFacts, shown: number): string {
     { kind: isPaused ? 'resume' : 'pause', subject: QUEUE },
   ];
   const further = open
-    .filter(({ task }) => isIssueTask(task.id))
+    .filter(({ task, wait }) => isIssueTask(task.id) && wait?.kind !== 'person')
     .map(({ lane, task }): Box =>
       lane === QUEUE ? { kind: 'skip', subject: task.id } : { kind: 'pause', subject: task.id },
     );
