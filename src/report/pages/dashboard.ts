@@ -193,8 +193,13 @@ function laneNeeds(lane: LaneId, { kind, task, on, until }: LaneWait, { now }: D
   const probe = isDue ? 'The next run tries one iteration' : `One iteration is tried from ${instantOf(until)} on`;
   const where = lane === QUEUE ? "the queue's pull request" : `#${lane.replace(/\D+/, '')}`;
   return [
-    `- The circuit of ${nameOfLane(lane)} is open (${renderText(on, 60)}). ${probe}; fix the cause, then comment \`/ralph retry\` on ${where} to go on at once.`,
+    `- The circuit of ${nameOfLane(lane)} is open (${reasonOf(on)}). ${probe}; fix the cause, then comment \`/ralph retry\` on ${where} to go on at once.`,
   ];
+}
+
+/** Renders the word of an outcome or of its reason for people. */
+function reasonOf(word: string): string {
+  return renderText(word.replaceAll('_', ' '), 80);
 }
 
 function instantOf(iso: string | null): string {
@@ -240,7 +245,7 @@ function queueSection(facts: DashboardFacts, shown: number): string {
       : [
           waits
             .flatMap(({ kind, on, until }) => {
-              if (kind === 'park') return [`- It waits until ${instantOf(until)} (${renderText(on, 60)}).`];
+              if (kind === 'park') return [`- It waits until ${instantOf(until)} (${reasonOf(on)}).`];
               return kind === 'order' ? [`- The next run obeys: ${renderText(on, 200)}.`] : [];
             })
             .join('\n'),
@@ -292,7 +297,7 @@ function runTable({ overview }: DashboardFacts): string {
   const rows = overview.runs.map(({ lane, url, endedAt, outcome, reason, tasksDone, iterations, costUsd }) => [
     renderLink(instantOf(endedAt), url ?? ''),
     renderText(nameOfLane(lane), 60),
-    renderText(`${outcome} (${reason.replaceAll('_', ' ')})`, 120),
+    `${reasonOf(outcome)} (${reasonOf(reason)})`,
     String(tasksDone),
     String(iterations),
     formatCost(costUsd),
@@ -310,9 +315,7 @@ const TROUBLES = {
 function health({ lanes, overview, now }: DashboardFacts): readonly string[] {
   const states = lanes.flatMap(({ lane, stored }) => (stored.kind === 'found' ? [{ lane, state: stored.state }] : []));
   const circuits = states.flatMap(({ lane, state: { circuit } }) =>
-    circuit.kind === 'open'
-      ? [`- The circuit of ${nameOfLane(lane)} is open (${renderText(circuit.reason, 60)}).`]
-      : [],
+    circuit.kind === 'open' ? [`- The circuit of ${nameOfLane(lane)} is open (${reasonOf(circuit.reason)}).`] : [],
   );
   const providers = AGENT_NAMES.flatMap((name) => {
     const worst = states
