@@ -25,7 +25,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'dashboard',
         'false',
-        '`true` keeps [one issue](tasks-and-branches.md#the-dashboard) with what needs you, the queue, cost and the last runs, and boxes that give orders.',
+        '`true` keeps [one issue](merging.md#the-dashboard) with what needs you, the queue, cost and the last runs, and boxes that give orders.',
       ],
       [
         'optional-sections',

@@ -11,7 +11,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { hasLabel, warnOfMissingLabel } from '../core/people/labels.ts';
 import { isDashboardText } from '../core/dashboard/boxes.ts';
 import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
-import { type ListedQueue, toListedTask } from '../core/snapshot/dashboard-record.ts';
+import { type ListedQueue, toQueuedEntry } from '../core/snapshot/dashboard-record.ts';
 import { mayServeOtherLanes } from '../core/sharing/elsewhere.ts';
 import { issueLane, QUEUE } from '../core/tasks/ids.ts';
 import { type IssueText, tasksOfIssues } from '../core/tasks/issue-task.ts';
@@ -44,7 +44,7 @@ export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byH
   const listed = await listIssues(deps);
   const request = await queueRequest(deps, by, listed);
   const waiting = await examineWaitingFirst(deps, by, { listed, request });
-  const issues = listed.kind === 'listed' ? tasksOfIssues(listed.issues).map(toListedTask) : [];
+  const issues = listed.kind === 'listed' ? tasksOfIssues(listed.issues).map(toQueuedEntry) : [];
   const part: ListedQueue = { tasks: issues, isWhole: false };
   if (waiting.work !== null) return { ...waiting.work, notes: { ...waiting.work.notes, queue: part } };
   const own =
@@ -53,7 +53,7 @@ export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byH
       : await admitWork(deps, { ...request, update: waiting.updatesQueue });
   const { train } = waiting;
   const isWhole = own.lane?.id === QUEUE && own.tasks.length > 0;
-  const queue = isWhole ? { tasks: own.tasks.filter(isListed).map(toListedTask), isWhole } : part;
+  const queue = isWhole ? { tasks: own.tasks.filter(isListed).map(toQueuedEntry), isWhole } : part;
   const notes = { ...own.notes, train, queue, warnings: [...own.notes.warnings, ...waiting.warnings] };
   if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...own, notes };
   if (waiting.problem !== null) throw waiting.problem;

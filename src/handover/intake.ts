@@ -130,7 +130,7 @@ export interface SeenDashboard {
   readonly edits: number;
   /** The boxes that were ticked then. */
   readonly ticks: readonly Tick[];
-  /** What became of boxes that were ticked until then. */
+  /** Judged ticks, also of earlier moments. */
   readonly answers: readonly AnsweredTick[];
 }
 

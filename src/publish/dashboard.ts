@@ -1,4 +1,5 @@
 import { contentHash, MAX_TICKS, type Tick, ticksIn } from '../core/dashboard/boxes.ts';
+import { initialState } from '../core/lane/state/state.ts';
 import { usageAt } from '../core/lane/windows.ts';
 import { windowsFor } from '../core/sharing/budget.ts';
 import {
@@ -70,7 +71,7 @@ async function writePage(
   deps: PublishDeps,
   { kept, seen, page }: { readonly kept: Kept; readonly seen: SeenDashboard; readonly page: Page },
 ): Promise<readonly string[]> {
-  const body = pageOf(deps, kept, page);
+  const body = buildPage(deps, kept, page);
   if (contentHash(body) === seen.content) return [];
   const written = await deps.forge.writeDashboard(seen.id, body);
   if (written.kind === 'refused') return [];
@@ -78,7 +79,7 @@ async function writePage(
   const ticks = ticksBetween(seen, written.value);
   if (ticks.length === 0) return [];
   const after = await rememberTicks(deps, kept, ticks);
-  await deps.forge.writeDashboard(seen.id, pageOf(deps, after, page));
+  await deps.forge.writeDashboard(seen.id, buildPage(deps, after, page));
   return [];
 }
 
@@ -99,7 +100,7 @@ async function look({ forge }: PublishDeps, number: number): Promise<SeenDashboa
 }
 
 async function openPage(deps: PublishDeps, kept: Kept, page: Page): Promise<readonly string[]> {
-  const opened = await deps.forge.openDashboard({ title: DASHBOARD_TITLE, body: pageOf(deps, kept, page) });
+  const opened = await deps.forge.openDashboard({ title: DASHBOARD_TITLE, body: buildPage(deps, kept, page) });
   if (opened.kind === 'refused') return [];
   const { issue } = opened.value;
   const gone = kept.record.issue?.number;
@@ -132,7 +133,7 @@ async function remember(
   return { snapshot, record: changed(snapshot).answer };
 }
 
-function pageOf(
+function buildPage(
   { config, context, clock, redact }: PublishDeps,
   { snapshot, record }: Kept,
   { train, answers }: Page,
@@ -156,6 +157,7 @@ function pageOf(
       runs: runsIn(snapshot).map((run) => ({ place: PLACE, run })),
       listed: record.queue.map((task) => ({ task, written: 'todo' as const })),
       github: { repository: `${owner}/${repo}`, titles: new Map(), pullRequests: new Map(pulls) },
+      initial: (lane) => initialState(lane, now),
       cooldownMs: config.policy.circuit.cooldownMs,
       problems: [],
     },

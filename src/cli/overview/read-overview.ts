@@ -1,6 +1,7 @@
 import { MINUTE_MS } from '../../core/countdown.ts';
+import { initialState } from '../../core/lane/state/state.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
-import { toListedTask } from '../../core/snapshot/dashboard-record.ts';
+import { toQueuedEntry } from '../../core/snapshot/dashboard-record.ts';
 import { runsIn } from '../../core/snapshot/stored-run.ts';
 import { isFileSource, issueOfId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
@@ -71,10 +72,11 @@ export async function readOverview(
         read.kind === 'snapshot' ? runsIn(read.snapshot).map((run) => ({ place: name, run })) : [],
       ),
       listed: [
-        ...(github?.tasks ?? []).map((task) => ({ task: toListedTask(task), written: 'todo' as const })),
-        ...found.tasks.map(({ task, state: written }) => ({ task: toListedTask(task), written })),
+        ...(github?.tasks ?? []).map((task) => ({ task: toQueuedEntry(task), written: 'todo' as const })),
+        ...found.tasks.map(({ task, state: written }) => ({ task: toQueuedEntry(task), written })),
       ],
       github,
+      initial: (lane) => initialState(lane, now),
       cooldownMs: longestCooldown(effective),
       problems: [
         ...unlisted,

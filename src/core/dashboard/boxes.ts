@@ -9,7 +9,7 @@ export const DASHBOARD_MARKER = `${OWN_COMMENT_MARKER}dashboard -->`;
 /** The beginning of the only line that changes with the time alone. */
 export const TIME_MARKER = `${OWN_COMMENT_MARKER}time -->`;
 
-/** What a person can ask for with a box. */
+/** The kinds of requests that a box makes. */
 export const boxKinds = ['run', 'pause', 'resume', 'retry', 'skip'] as const;
 
 const boxSchema = z.object({ kind: z.enum(boxKinds), subject: z.string().max(80) });
@@ -23,7 +23,7 @@ export const tickSchema = z.object({
   by: z.object({ login: z.string().max(100), id: z.number().nullable(), kind: z.enum(['user', 'bot']) }).nullable(),
 });
 
-/** A box that somebody has ticked. Whether it is an order depends on their permission. */
+/** A box that somebody has ticked, which is an order only if they have permission. */
 export type Tick = Immutable<z.infer<typeof tickSchema>>;
 
 /** A version of the dashboard's text; `text` is null if GitHub does not show it. */
@@ -35,7 +35,7 @@ export interface Revision {
 /** Maximum number of ticks that are read at once. */
 export const MAX_TICKS = 30;
 
-/** Renders the line of a box. Its words say what it does, and nothing but the box decides them. */
+/** Renders the line of a box. Its words say what it does, and only the box decides them. */
 export function renderBox(box: Box): string {
   return `- [ ] ${wordsOfBox(box)} ${OWN_COMMENT_MARKER}${box.kind} ${box.subject} -->`;
 }
@@ -119,7 +119,7 @@ export function isSameBox(one: Box, other: Box): boolean {
   return one.kind === other.kind && one.subject === other.subject;
 }
 
-/** What became of a tick. `why` is a sentence about one that could not be obeyed; empty for all others. */
+/** A judged tick. `why` is a sentence about one that could not be obeyed; empty for all others. */
 export interface AnsweredTick extends Tick {
   readonly result: 'obeyed' | 'not-allowed' | 'failed';
   readonly why: string;

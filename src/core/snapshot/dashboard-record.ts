@@ -10,7 +10,7 @@ const MAX_NAME_CHARS = 120;
 const MAX_TITLE_CHARS = 200;
 const MAX_DEPENDENCIES = 20;
 
-/** Maximum number of tasks of the queue that are remembered; people are told how many more there are. */
+/** Maximum number of tasks of the queue that are remembered. */
 const MAX_LISTED = 500;
 
 const recordSchema = z.object({
@@ -33,11 +33,11 @@ const recordSchema = z.object({
     .max(MAX_LISTED),
 });
 
-/** What the repository remembers of its dashboard. */
+/** The repository's memory of its dashboard. */
 export type DashboardRecord = Immutable<z.infer<typeof recordSchema>>;
 
-/** What a list says of a task; `name` is what people call it. */
-export type ListedTask = DashboardRecord['queue'][number];
+/** A task in a list of the queue; `name` is what people call it. */
+export type QueuedEntry = DashboardRecord['queue'][number];
 
 const EMPTY: DashboardRecord = { version: 1, issue: null, ticks: [], queue: [] };
 
@@ -63,8 +63,8 @@ export function changeDashboard(
 
 const newerSchema = z.object({ version: z.int().min(2) });
 
-/** Returns what a list says of a task. */
-export function toListedTask(task: Task): ListedTask {
+/** Returns the entry of a task in a list of the queue. */
+export function toQueuedEntry(task: Task): QueuedEntry {
   const { id, title, obstacle, dependsOn } = task;
   return {
     id: id.slice(0, MAX_NAME_CHARS),
@@ -77,12 +77,12 @@ export function toListedTask(task: Task): ListedTask {
 
 /** The queue as a run has listed it; `isWhole` is false if entries of files and what tasks wait for are missing. */
 export interface ListedQueue {
-  readonly tasks: readonly ListedTask[];
+  readonly tasks: readonly QueuedEntry[];
   readonly isWhole: boolean;
 }
 
-/** Returns the queue as it is remembered after a run has listed it; what the run did not read stays as it was. */
-export function rememberQueue(known: readonly ListedTask[], { tasks, isWhole }: ListedQueue): readonly ListedTask[] {
+/** Returns the queue as it is remembered after a run has listed it; everything that the run did not read stays. */
+export function rememberQueue(known: readonly QueuedEntry[], { tasks, isWhole }: ListedQueue): readonly QueuedEntry[] {
   if (isWhole) return tasks.slice(0, MAX_LISTED);
   const before = new Map(known.map((task) => [task.id, task]));
   const issues = tasks.map((task) => ({ ...task, dependsOn: before.get(task.id)?.dependsOn ?? task.dependsOn }));

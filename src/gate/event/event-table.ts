@@ -120,7 +120,7 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'issues',
     types: ['edited'],
-    does: 'With the task label: checks whether [the new text is approved](#the-label-is-your-consent). On [the dashboard](#the-dashboard): obeys ticked boxes.',
+    does: 'With the task label: checks whether [the new text is approved](#the-label-is-your-consent). On [the dashboard](merging.md#the-dashboard): obeys ticked boxes.',
     payload: payloadSchemas.edited,
     means: ({ issue, changes }, inputs) => {
       const ofDashboard = meaningOfDashboard(issue);

@@ -1,8 +1,8 @@
 import type { LedgerDay } from '../../core/lane/ledger.ts';
-import { initialState } from '../../core/lane/state/state.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import type { JudgedLane } from '../../core/snapshot/judged.ts';
-import type { ListedTask } from '../../core/snapshot/dashboard-record.ts';
+import type { QueuedEntry } from '../../core/snapshot/dashboard-record.ts';
 import type { StoredRun } from '../../core/snapshot/stored-run.ts';
 import { applyOrders } from '../../core/sharing/orders.ts';
 import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
@@ -29,19 +29,21 @@ export interface FoundLane {
   readonly stored: JudgedLane;
 }
 
-/** What is known of a repository beside the time. */
+/** Facts about a repository, from its state and from GitHub. */
 export interface OverviewFacts {
   readonly lanes: readonly FoundLane[];
   readonly runs: readonly { readonly place: string; readonly run: StoredRun }[];
   /** Open issues and entries of files, in the order of work; `written` is the state in the file. */
-  readonly listed: readonly { readonly task: ListedTask; readonly written: TaskState }[];
+  readonly listed: readonly { readonly task: QueuedEntry; readonly written: TaskState }[];
   readonly github: OnGitHub | null;
+  /** Returns the state of a lane that has none. */
+  readonly initial: (lane: LaneId) => LaneState;
   /** The cooldown of a circuit in ms. */
   readonly cooldownMs: number;
   readonly problems: readonly string[];
 }
 
-/** What GitHub says of a repository. */
+/** Facts from GitHub about a repository. */
 export interface OnGitHub {
   readonly repository: string;
   /** Titles of issues by number. */
@@ -112,9 +114,9 @@ function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview[
 
 function overviewLaneOf(
   { lane, place, stored }: FoundLane & { readonly stored: Extract<JudgedLane, { kind: 'found' | 'absent' }> },
-  { listed: all, github, ownLanes, cooldownMs, now }: Known,
+  { listed: all, github, ownLanes, initial, cooldownMs, now }: Known,
 ): OverviewLane {
-  const kept = stored.kind === 'found' ? stored.state : initialState(lane, now);
+  const kept = stored.kind === 'found' ? stored.state : initial(lane);
   const state = applyOrders(kept, stored.orders);
   const asked = state.feedback.items;
   const titleOf = (id: TaskId): string | null =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from '../../core/policy.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import type { ListedTask } from '../../core/snapshot/dashboard-record.ts';
+import type { QueuedEntry } from '../../core/snapshot/dashboard-record.ts';
 import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { effectiveOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
@@ -114,7 +114,7 @@ export type LaneWait = OverviewLane['waits'][number];
 /** A task of a lane as far as it is known here; `task` is null if only the state has it. */
 export interface KnownTask {
   readonly id: TaskId;
-  readonly task: ListedTask | null;
+  readonly task: QueuedEntry | null;
   readonly progress: ShownProgress;
 }
 

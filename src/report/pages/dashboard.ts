@@ -25,7 +25,7 @@ import { nextToMerge } from '../sentences/train.ts';
 /** Title of the dashboard's issue. */
 export const DASHBOARD_TITLE = 'Ralph: dashboard';
 
-/** What the dashboard shows, in the words of the overview that all views share. */
+/** Facts that the dashboard shows, beside the overview that all views share. */
 export interface DashboardFacts {
   readonly overview: Overview;
   readonly train: Train;
@@ -33,7 +33,7 @@ export interface DashboardFacts {
   readonly lanes: readonly FoundLane[];
   readonly usage: LaneView['usage'];
   readonly limits: Pick<Policy, 'maxCallsPerHour' | 'maxTokensPerHour' | 'maxCostUsdPerDay'>;
-  /** What became of the boxes that were ticked, and those that a run of the queue has yet to judge. */
+  /** Judged ticks, and those that a run of the queue has yet to judge. */
   readonly answers: readonly AnsweredTick[];
   readonly pending: readonly Tick[];
   readonly branchPrefix: string;
@@ -144,13 +144,13 @@ function ready(facts: DashboardFacts): readonly string[] {
     ...(next === '' || findNextPull(train) === null ? [] : [`- ${next}`]),
     ...pulls.map(({ number, branch, isArmed }) => {
       const how = isArmed ? 'GitHub merges it once the rules of its base branch hold' : 'review and merge it';
-      return `- **#${String(number)}** (${subjectOf(branch.slice(branchPrefix.length), facts)}) is ready: ${how}.`;
+      return `- **#${String(number)}** (${branchSubject(branch.slice(branchPrefix.length), facts)}) is ready: ${how}.`;
     }),
   ];
 }
 
 /** Returns what a branch is for: `the queue`, or the name and title of its issue. */
-function subjectOf(lane: LaneId, facts: DashboardFacts): string {
+function branchSubject(lane: LaneId, facts: DashboardFacts): string {
   const task = lanesOf(facts)
     .flatMap(({ tasks }) => tasks)
     .find(({ id }) => id === lane);
@@ -193,12 +193,12 @@ function laneNeeds(lane: LaneId, { kind, task, on, until }: LaneWait, { now }: D
   const probe = isDue ? 'The next run tries one iteration' : `One iteration is tried from ${instantOf(until)} on`;
   const where = lane === QUEUE ? "the queue's pull request" : `#${lane.replace(/\D+/, '')}`;
   return [
-    `- The circuit of ${nameOfLane(lane)} is open (${reasonOf(on)}). ${probe}; fix the cause, then comment \`/ralph retry\` on ${where} to go on at once.`,
+    `- The circuit of ${nameOfLane(lane)} is open (${wordOf(on)}). ${probe}; fix the cause, then comment \`/ralph retry\` on ${where} to continue at once.`,
   ];
 }
 
 /** Renders the word of an outcome or of its reason for people. */
-function reasonOf(word: string): string {
+function wordOf(word: string): string {
   return renderText(word.replaceAll('_', ' '), 80);
 }
 
@@ -214,7 +214,7 @@ function working(facts: DashboardFacts): readonly string[] {
       .filter(({ kind }) => kind === 'run')
       .map(
         (wait) =>
-          `- ${upperFirst(subjectOf(lane, facts))}${on}: ${renderLink('a run', wait.on)}, until ${instantOf(wait.until)} at the latest.`,
+          `- ${upperFirst(branchSubject(lane, facts))}${on}: ${renderLink('a run', wait.on)}, until ${instantOf(wait.until)} at the latest.`,
       );
   });
 }
@@ -245,7 +245,7 @@ function queueSection(facts: DashboardFacts, shown: number): string {
       : [
           waits
             .flatMap(({ kind, on, until }) => {
-              if (kind === 'park') return [`- It waits until ${instantOf(until)} (${reasonOf(on)}).`];
+              if (kind === 'park') return [`- It waits until ${instantOf(until)} (${wordOf(on)}).`];
               return kind === 'order' ? [`- The next run obeys: ${renderText(on, 200)}.`] : [];
             })
             .join('\n'),
@@ -297,7 +297,7 @@ function runTable({ overview }: DashboardFacts): string {
   const rows = overview.runs.map(({ lane, url, endedAt, outcome, reason, tasksDone, iterations, costUsd }) => [
     renderLink(instantOf(endedAt), url ?? ''),
     renderText(nameOfLane(lane), 60),
-    `${reasonOf(outcome)} (${reasonOf(reason)})`,
+    `${wordOf(outcome)} (${wordOf(reason)})`,
     String(tasksDone),
     String(iterations),
     formatCost(costUsd),
@@ -315,7 +315,7 @@ const TROUBLES = {
 function health({ lanes, overview, now }: DashboardFacts): readonly string[] {
   const states = lanes.flatMap(({ lane, stored }) => (stored.kind === 'found' ? [{ lane, state: stored.state }] : []));
   const circuits = states.flatMap(({ lane, state: { circuit } }) =>
-    circuit.kind === 'open' ? [`- The circuit of ${nameOfLane(lane)} is open (${reasonOf(circuit.reason)}).`] : [],
+    circuit.kind === 'open' ? [`- The circuit of ${nameOfLane(lane)} is open (${wordOf(circuit.reason)}).`] : [],
   );
   const providers = AGENT_NAMES.flatMap((name) => {
     const worst = states

@@ -102,7 +102,7 @@ describe('the dashboard', () => {
     expect(written(project)).toEqual(['made dashboard #201', 'dashboard #201']);
   });
 
-  test('stays closed and as it is while people have it closed', async () => {
+  test('stays closed, with its text, until people open it again', async () => {
     const project = createProject({ agent: [worker], inputs: ON });
     await runOnce(project);
     tick(project, person('ann'), [PAUSE]);

@@ -52,7 +52,7 @@ describe('a box', () => {
     { what: 'a run of an issue', line: '- [x] Run the queue now <!-- ralph-action:run issue-1 -->' },
     { what: 'a name of an object', line: '- [x] Retry #1 <!-- ralph-action:constructor issue-1 -->' },
     { what: 'no marker', line: '- [x] Pause the queue' },
-  ])('with $what is none', ({ line }) => {
+  ])('with $what does not count', ({ line }) => {
     expect(tickedBoxes(line)).toEqual([]);
   });
 

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import {
   changeDashboard,
   dashboardIn,
-  type ListedTask,
+  type QueuedEntry,
   rememberQueue,
-  toListedTask,
+  toQueuedEntry,
 } from '../../../../src/core/snapshot/dashboard-record.ts';
 import {
   DASHBOARD_FILE,
@@ -16,7 +16,7 @@ import { task as taskOf } from '../core-fixtures.ts';
 
 const issue = { number: 7, id: 'I_7' };
 
-function task(id: string, dependsOn: readonly string[] = []): ListedTask {
+function task(id: string, dependsOn: readonly string[] = []): QueuedEntry {
   return { id, name: id, title: `Title of ${id}`, obstacle: null, dependsOn: [...dependsOn] };
 }
 
@@ -55,7 +55,7 @@ test('a list of issues alone keeps entries of files and what tasks wait for', ()
 test('texts that are too long are cut, so that the file stays readable', () => {
   const long = 'x'.repeat(500);
   const queue = Array.from({ length: 600 }, (_, at) =>
-    toListedTask({ ...taskOf(at + 1), title: long, dependsOn: Array.from({ length: 50 }, () => long) }),
+    toQueuedEntry({ ...taskOf(at + 1), title: long, dependsOn: Array.from({ length: 50 }, () => long) }),
   );
   const { snapshot } = changeDashboard(
     (record) => ({ ...record, queue: rememberQueue([], { tasks: queue, isWhole: true }) }),

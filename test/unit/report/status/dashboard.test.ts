@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { tickedBoxes } from '../../../src/core/dashboard/boxes.ts';
-import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
-import type { ListedTask } from '../../../src/core/snapshot/dashboard-record.ts';
-import type { StoredRun } from '../../../src/core/snapshot/stored-run.ts';
-import { setAside } from '../../../src/core/tasks/ids.ts';
-import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
-import type { Train, TrainPull } from '../../../src/core/train/train.ts';
-import { buildOverview, type FoundLane, type OverviewFacts } from '../../../src/report/overview/build-overview.ts';
-import { type DashboardFacts, renderDashboard } from '../../../src/report/pages/dashboard.ts';
-import { HOUR, noon } from '../core/core-fixtures.ts';
-import { lease } from '../cli/state-fixture.ts';
+import { tickedBoxes } from '../../../../src/core/dashboard/boxes.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import type { QueuedEntry } from '../../../../src/core/snapshot/dashboard-record.ts';
+import type { StoredRun } from '../../../../src/core/snapshot/stored-run.ts';
+import { setAside } from '../../../../src/core/tasks/ids.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
+import type { Train, TrainPull } from '../../../../src/core/train/train.ts';
+import { buildOverview, type FoundLane, type OverviewFacts } from '../../../../src/report/overview/build-overview.ts';
+import { type DashboardFacts, renderDashboard } from '../../../../src/report/pages/dashboard.ts';
+import { HOUR, noon } from '../../core/core-fixtures.ts';
+import { lease } from '../../cli/state-fixture.ts';
 
 function found(lane: string, change: Partial<LaneState> = {}, beside: object = {}): FoundLane {
   const state = { ...initialState(lane, noon), ...change };
@@ -26,7 +26,7 @@ function found(lane: string, change: Partial<LaneState> = {}, beside: object = {
   return { lane, place: 'ref', stored: stored as FoundLane['stored'] };
 }
 
-function listed(id: string, change: Partial<ListedTask> = {}): OverviewFacts['listed'][number] {
+function listed(id: string, change: Partial<QueuedEntry> = {}): OverviewFacts['listed'][number] {
   const name = id.replace(/^issue-/, '#');
   return { task: { id, name, title: `Title of ${name}`, obstacle: null, dependsOn: [], ...change }, written: 'todo' };
 }
@@ -51,7 +51,15 @@ function page(
   const lanes = about.lanes ?? [found('queue')];
   const overview = buildOverview(
     {
-      ...{ runs: [], listed: [], cooldownMs: HOUR, problems: [], ...about, lanes },
+      ...{
+        runs: [],
+        listed: [],
+        initial: (lane) => initialState(lane, noon),
+        cooldownMs: HOUR,
+        problems: [],
+        ...about,
+        lanes,
+      },
       github: { repository: 'acme/shop', titles: new Map(), pullRequests: new Map() },
     },
     noon,
