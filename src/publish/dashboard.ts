@@ -15,6 +15,7 @@ import { issueOfId, QUEUE } from '../core/tasks/ids.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import type { Train } from '../core/train/train.ts';
+import { textOf } from '../errors.ts';
 import type { Notes, SeenDashboard } from '../handover/intake.ts';
 import type { DashboardIssue } from '../ports/forge.ts';
 import { buildOverview, type FoundLane } from '../report/overview/build-overview.ts';
@@ -34,6 +35,15 @@ const PLACE = 'ref';
 export async function publishDashboard(deps: PublishDeps, notes: KnownNotes): Promise<readonly string[]> {
   const { train } = notes;
   if (!deps.config.dashboard || train === null) return [];
+  try {
+    return await keepDashboard(deps, notes, train);
+  } catch (error) {
+    // No page is worth the end of a run.
+    return [`The dashboard is not kept: ${completeSentence(textOf(error))}`];
+  }
+}
+
+async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train): Promise<readonly string[]> {
   const read = await deps.store.read();
   if (read.kind !== 'snapshot') {
     const why = read.kind === 'none' ? 'it needs a state in the repository: set `state-store: auto`' : read.why;

@@ -87,9 +87,9 @@ interface JudgedTick {
 
 async function judgeTick(deps: GateDeps, tick: Tick): Promise<JudgedTick> {
   const { by } = tick;
-  if (by === null || !(await isTrustedAccount(deps, by)))
-    return { answer: { ...tick, result: 'not-allowed', why: '' }, retried: null };
   try {
+    if (by === null || !(await isTrustedAccount(deps, by)))
+      return { answer: { ...tick, result: 'not-allowed', why: '' }, retried: null };
     const retried = await obeyTick(deps, tick, by);
     return { answer: { ...tick, result: 'obeyed', why: '' }, retried };
   } catch (error) {
