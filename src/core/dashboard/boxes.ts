@@ -6,7 +6,7 @@ import { hashId, issueOfId, nameOfLane, nameOfTaskId, parseTaskName, QUEUE } fro
 /** The beginning of the dashboard's text, by which it is recognized. */
 export const DASHBOARD_MARKER = `${OWN_COMMENT_MARKER}dashboard -->`;
 
-/** The beginning of the only line that changes with the time alone. */
+/** The end of the only line that changes with the time alone. */
 export const TIME_MARKER = `${OWN_COMMENT_MARKER}time -->`;
 
 /** The kinds of requests that a box makes. */
@@ -63,7 +63,7 @@ export function isDashboardText(body: string): boolean {
 /** Returns a short hash of a text without the line of the time and with the line ends that we write. */
 export function contentHash(body: string): string {
   const lines = body.replaceAll('\r\n', '\n').trim().split('\n');
-  return hashId(lines.filter((line) => !line.startsWith(TIME_MARKER)).join('\n'));
+  return hashId(lines.filter((line) => !line.endsWith(TIME_MARKER)).join('\n'));
 }
 
 /**

@@ -68,7 +68,7 @@ function renderPage(facts: DashboardFacts, shown: number): string {
     `### Last runs\n\n${runTable(facts) || 'No run has called an agent yet.'}`,
     section('Health', health(facts), { shown, none: 'All is well.' }),
     'A ticked box is an order if whoever ticked it has write permission; the next run of the queue obeys it. Everything else in this text is overwritten, so write in a comment.',
-    `${TIME_MARKER}<sub>Updated ${formatInstant(now)} by ${renderLink('a run', runUrl)}.</sub>`,
+    `<sub>Updated ${formatInstant(now)} by ${renderLink('a run', runUrl)}.</sub> ${TIME_MARKER}`,
   ]
     .filter((part) => part !== '')
     .join('\n\n');

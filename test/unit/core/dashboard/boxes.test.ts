@@ -136,7 +136,7 @@ describe('who ticked a box', () => {
 });
 
 test('a text is the same with another time and other line ends', () => {
-  const page = (time: string, rest = 'a'): string => `${DASHBOARD_MARKER}\n\n${rest}\n\n${TIME_MARKER}${time}`;
+  const page = (time: string, rest = 'a'): string => `${DASHBOARD_MARKER}\n\n${rest}\n\n${time} ${TIME_MARKER}`;
   expect(contentHash(page('1').replaceAll('\n', '\r\n'))).toBe(contentHash(`${page('2')}\n`));
   expect(contentHash(page('1', 'b'))).not.toBe(contentHash(page('1')));
   expect([isDashboardText(`\n${page('1')}`), isDashboardText('Quoting <!-- ralph-action:dashboard -->')]).toEqual([
