@@ -49,7 +49,7 @@ const layers = {
   cli: { may: ['core', 'config', 'ports', 'report', 'errors'], packages: ['node:', 'zod', '@clack/', ...TERMINAL] },
   // Pure code makes the monitor's screen of data, size and time.
   'cli/monitor/view': {
-    may: ['core', 'report', 'cli/overview', 'cli/lane/lane-schema', 'cli/defaults', 'cli/monitor/monitor-schema'],
+    may: ['core', 'report', 'cli/lane/lane-schema', 'cli/defaults', 'cli/monitor/monitor-schema'],
     packages: ['fast-string-truncated-width'],
   },
 };

@@ -193,6 +193,8 @@ async function loopOn(
           checks: null,
           held: null,
           train: null,
+          dashboard: null,
+          queue: null,
         },
       });
       if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))

@@ -1,4 +1,5 @@
 import { KEY_INPUTS } from '../src/config/agent-inputs.ts';
+import { DASHBOARD_MARKER } from '../src/core/dashboard/boxes.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
 import { quoted, withInputs } from './action-yml.ts';
 
@@ -109,13 +110,13 @@ permissions: {}
 
 jobs:
   gate:
-    # What starts a runner: a comment that is a command; an issue or a label about a task; a review, a reply or a failed check
-    # on one of Ralph's branches. Not the single comments of a review, which come with it, nor Ralph's own answers; if a GitHub
+    # What starts a runner: a comment that is a command; an issue or a label about a task; a ticked box of the dashboard; a review,
+    # a reply or a failed check on one of Ralph's branches. Not the single comments of a review, which come with it, nor Ralph's own answers; if a GitHub
     # App opened the pull request, such an answer arrives as a review without text.
     if: >-
       startsWith(github.event.comment.body, '/ralph') || github.event.label.name == inputs.task-label || (
-      github.event.issue && !github.event.comment && !github.event.label &&
-      contains(github.event.issue.labels.*.name, inputs.task-label)) || (
+      github.event.issue && !github.event.comment && !github.event.label && (contains(github.event.issue.labels.*.name, inputs.task-label) ||
+      (startsWith(github.event.issue.body, '${DASHBOARD_MARKER}') && contains(github.event.issue.body, '- [x] ')))) || (
       !github.event.issue && (!github.event.comment || github.event.comment.in_reply_to_id) &&
       !startsWith(github.event.comment.body, '<!-- ralph-action:') &&
       !(github.event.review && !github.event.review.body && github.event.sender.type == 'Bot' &&

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { editIssue } from '../../testbed/github/people.ts';
 import { events, startTestbed, type Testbed, type TestbedJob } from '../../testbed/testbed.ts';
 import type { Behaviour } from '../../testbed/scripted-agent.ts';
 import type { Row } from '../measure.ts';
@@ -13,6 +14,7 @@ import type { Row } from '../measure.ts';
  * its start, to say which one to merge next: that is one request more than before.
  */
 const MOST_OF_API = 45;
+const MOST_FOR_DASHBOARD = 2;
 const GOALS = { idle: 3, asked: 58, first: 92, done: 10, blocked: 50, stuck: 76, settling: 68 } as const;
 
 /** Changes nothing and asks a question. */
@@ -52,6 +54,7 @@ export async function countRequests(folder: string): Promise<readonly Row[]> {
     ...(await inScene(folder, 'blocked', blocked)),
     ...(await inScene(folder, 'stuck', stuck)),
     ...(await inScene(folder, 'settling', settling)),
+    ...(await inScene(folder, 'dashboard', dashboard)),
   ];
 }
 
@@ -93,6 +96,26 @@ async function stuck({ testbed, run }: Scene): Promise<readonly Row[]> {
   for (const title of ['Add everything', 'Add a farewell']) testbed.openIssue({ title, body: 'With a test.' });
   const counted = await run('blocked', [lost, lost, lost]);
   return [working('requests: run with a task set aside and one done', counted, GOALS.stuck)];
+}
+
+/** An idle run reads the dashboard and brings it up to date, since a person has changed its text. */
+async function dashboard({ testbed, run }: Scene): Promise<readonly Row[]> {
+  const without = await run('idle', []);
+  const inputs = { dashboard: 'true' };
+  await run('idle', [], { inputs });
+  const { state } = testbed.github;
+  const { number, body } = state.issues[0] ?? { number: 0, body: '' };
+  editIssue(state, number, { body: `${body}\nMine`, by: 'octo', now: Date.now() });
+  const { api } = await run('idle', [], { inputs });
+  if (state.issues[0]?.body.includes('Mine') !== false) throw new Error('the dashboard was not brought up to date');
+  return [
+    {
+      measure: 'requests: idle run with a dashboard that it writes, to the API',
+      value: `${String(api)} (${String(without.api)} without)`,
+      goal: `≤ ${String(without.api + MOST_FOR_DASHBOARD)}`,
+      isMet: api <= without.api + MOST_FOR_DASHBOARD,
+    },
+  ];
 }
 
 /** Three comments of earlier runs are about tasks that no longer exist. */

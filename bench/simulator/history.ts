@@ -130,6 +130,8 @@ function intakeOf(
       checks: null,
       held: null,
       train: null,
+      dashboard: null,
+      queue: null,
     },
   };
 }

@@ -1,3 +1,4 @@
+import { DASHBOARD_TITLE } from '../../src/report/pages/dashboard.ts';
 import { renderClosingBlock } from '../../src/report/pages/progress.ts';
 import { renderSummary } from '../../src/report/pages/summary.ts';
 import type { Project } from '../../test/loop/stage/project.ts';
@@ -9,7 +10,7 @@ export type Page =
   /** An issue or pull request with its body and comments. */
   | {
       readonly kind: 'thread';
-      readonly name: 'pull-request' | 'issue';
+      readonly name: 'pull-request' | 'issue' | 'dashboard';
       readonly number: number;
       readonly title: string;
       readonly labels: readonly string[];
@@ -71,6 +72,14 @@ function threads(issue: number, { project, report }: Pick<PlayedScene, 'project'
             posts: [{ by: 'ann', markdown: asked.body }, ...commentsOn(issue)],
           },
         ]),
+    ...[...forge.dashboards.values()].map(({ number, body }) => ({
+      kind: 'thread' as const,
+      name: 'dashboard' as const,
+      number,
+      title: DASHBOARD_TITLE,
+      labels: ['Open'],
+      posts: [{ by: BOT, markdown: body }],
+    })),
   ];
 }
 

@@ -188,7 +188,13 @@ export const scenes: readonly Scene[] = [
     play: () =>
       play({
         issues: Object.fromEntries(Array.from({ length: 30 }, (_, at) => [31 + at, manyTitles(at)])),
-        inputs: { verify: VERIFY, 'max-iterations': '12', 'max-minutes': '120', 'max-tasks-per-pr': '0' },
+        inputs: {
+          dashboard: 'true',
+          verify: VERIFY,
+          'max-iterations': '12',
+          'max-minutes': '120',
+          'max-tasks-per-pr': '0',
+        },
         turns: [
           (task) => ({
             writes: {

@@ -30,6 +30,8 @@ export interface Config {
   /** The repository whose file sets what this one does not, or null. */
   readonly settingsFrom: string | null;
   readonly taskLabel: string;
+  /** True if an issue of the repository shows the state of everything. */
+  readonly dashboard: boolean;
   /** The sources of tasks, in the order in which tasks of the same priority are worked on. */
   readonly taskSources: readonly TaskSourceName[];
   /** The beginnings of headings of the plan whose items are optional. */

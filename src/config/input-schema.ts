@@ -76,6 +76,7 @@ export const inputTable: InputTable<Settings> = {
         'is a label that Ralph uses to show the status of an issue',
       ),
   ),
+  dashboard: createInput('dashboard', flagField()),
   taskSources: createInput('task-sources', taskSources),
   settingsFrom: createInput(
     'settings-from',

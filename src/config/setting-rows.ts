@@ -23,6 +23,11 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
     group: 'Tasks',
     rows: [
       [
+        'dashboard',
+        'false',
+        '`true` keeps [one issue](merging.md#the-dashboard) with what needs you, the queue, cost and the last runs, and boxes that give orders.',
+      ],
+      [
         'optional-sections',
         'Optional,Future,Nice to have',
         'Items of the plan under headings that begin with one of these are optional and never block completion.',

@@ -2,6 +2,7 @@ import type { Outcome } from '../core/outcome.ts';
 import type { GateDeps } from './deps.ts';
 import { ensureAnswer } from './command/answering.ts';
 import { obeyCommand, obeyDispatch } from './command/commands.ts';
+import { followTicks, NO_TICKS, type ObeyedTicks, obeyTicks } from './command/ticks.ts';
 import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
@@ -18,17 +19,26 @@ import { detectOtherRalphs, workIssue, workQueue } from './work.ts';
  */
 export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {
   const otherRalphs = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
-  const intake = await follow(deps, intent);
-  const isShown = intake.kind === 'work' || intake.answer?.text.kind === 'status';
+  const isOfQueue = intent.kind === 'work-queue' || intent.kind === 'dashboard';
+  const ticked = isOfQueue ? await obeyTicks(deps) : NO_TICKS;
+  const intake = await follow(deps, intent, ticked);
+  const isAnswered = (ticked.seen?.answers.length ?? 0) > 0;
+  const isShown = isAnswered || intake.kind === 'work' || intake.answer?.text.kind === 'status';
   const train = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
-  return { ...intake, notes: { ...intake.notes, found: otherRalphs, train } };
+  return { ...intake, notes: { ...intake.notes, found: otherRalphs, train, dashboard: ticked.seen } };
 }
 
 /** Decides which tasks are eligible, whether this run may work, and on which branch. */
-async function follow(deps: GateDeps, intent: Intent): Promise<Intake> {
+async function follow(deps: GateDeps, intent: Intent, ticked: ObeyedTicks): Promise<Intake> {
   switch (intent.kind) {
     case 'work-queue':
-      return workQueue(deps, { asked: false, byHand: intent.actor !== null, purpose: FOR_TASKS });
+      return workQueue(deps, {
+        asked: ticked.wantsRun,
+        byHand: ticked.wantsRun || intent.actor !== null,
+        purpose: FOR_TASKS,
+      });
+    case 'dashboard':
+      return followTicks(deps, ticked);
     case 'work-issue':
       return workLabeledIssue(deps, intent);
     case 'withdraw':

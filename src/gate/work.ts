@@ -9,11 +9,13 @@ import {
 import { layoutOf } from '../core/layouts/layouts.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { hasLabel, warnOfMissingLabel } from '../core/people/labels.ts';
+import { isDashboardText } from '../core/dashboard/boxes.ts';
 import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
+import { type ListedQueue, toQueuedEntry } from '../core/snapshot/dashboard-record.ts';
 import { mayServeOtherLanes } from '../core/sharing/elsewhere.ts';
 import { issueLane, QUEUE } from '../core/tasks/ids.ts';
-import type { IssueText } from '../core/tasks/issue-task.ts';
-import { nameOfTask } from '../core/tasks/task.ts';
+import { type IssueText, tasksOfIssues } from '../core/tasks/issue-task.ts';
+import { isListed, nameOfTask } from '../core/tasks/task.ts';
 import { ISSUES_SWITCHED_OFF, textOf, UserError } from '../errors.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { Issue } from '../ports/forge.ts';
@@ -42,18 +44,22 @@ export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byH
   const listed = await listIssues(deps);
   const request = await queueRequest(deps, by, listed);
   const waiting = await examineWaitingFirst(deps, by, { listed, request });
-  if (waiting.work !== null) return waiting.work;
+  const issues = listed.kind === 'listed' ? tasksOfIssues(listed.issues).map(toQueuedEntry) : [];
+  const part: ListedQueue = { tasks: issues, isWhole: false };
+  if (waiting.work !== null) return { ...waiting.work, notes: { ...waiting.work.notes, queue: part } };
   const own =
     request === null
       ? await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' }))
       : await admitWork(deps, { ...request, update: waiting.updatesQueue });
   const { train } = waiting;
-  const notes = { ...own.notes, train, warnings: [...own.notes.warnings, ...waiting.warnings] };
+  const isWhole = own.lane?.id === QUEUE && own.tasks.length > 0;
+  const queue = isWhole ? { tasks: own.tasks.filter(isListed).map(toQueuedEntry), isWhole } : part;
+  const notes = { ...own.notes, train, queue, warnings: [...own.notes.warnings, ...waiting.warnings] };
   if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...own, notes };
   if (waiting.problem !== null) throw waiting.problem;
   return waiting.unnotified === null
     ? { ...own, notes }
-    : { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train } };
+    : { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train, queue } };
 }
 
 /** Examines waiting pull requests, which come before new tasks, unless a person asks for the queue by name. */
@@ -164,6 +170,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   const refused = (why: string): Intake => refuseCommand(deps, number, why);
   if (issue === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
   if (issue.isPullRequest) return refused('This is a pull request, not an issue.');
+  if (isDashboardText(issue.body)) return refused('This is the dashboard, which is never a task.');
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
   if (!hasTaskLabel(deps, issue))
     return refused(`This issue does not have the label "${taskLabel}". Add it to start the work.`);
@@ -196,7 +203,8 @@ type ListedIssues =
 async function listIssues({ config, forge, log }: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<ListedIssues> {
   if (!config.taskSources.includes('issues')) return { kind: 'listed', issues: [] };
   try {
-    return { kind: 'listed', issues: await forge.openIssuesWithLabel(config.taskLabel) };
+    const issues = await forge.openIssuesWithLabel(config.taskLabel);
+    return { kind: 'listed', issues: issues.filter(({ body }) => !isDashboardText(body)) };
   } catch (error) {
     if (!(error instanceof UserError && error.reason === ISSUES_SWITCHED_OFF)) throw error;
     log.warning(error.message);

@@ -12,6 +12,7 @@ import {
   usualPace,
 } from './client.ts';
 import { createComments } from './comments.ts';
+import { createDashboard } from './dashboard.ts';
 import { isGoneError, statusOf } from './errors.ts';
 import { createFeedbackMethods } from './feedback/feedback.ts';
 import { askAboutIssues, createHistories, type IssueQuestion } from './histories.ts';
@@ -61,6 +62,7 @@ export function createForge(options: ForgeOptions): ForgeAdapter {
     ...createLabels(client, { known }),
     ...createComments(client),
     ...createPullRequests(client, log),
+    ...createDashboard(client),
     ...createCaches(client, options),
     ...createJobs(client),
     ...createFeedbackMethods(client, options),

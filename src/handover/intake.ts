@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AnsweredTick, Tick } from '../core/dashboard/boxes.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
@@ -17,6 +18,7 @@ import type { Pipeline } from '../core/pipeline/pipeline.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import { type FoundSetting, foundSettingSchema } from '../core/settings/effective.ts';
+import type { ListedQueue } from '../core/snapshot/dashboard-record.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
@@ -113,6 +115,23 @@ export interface Notes {
   readonly held: HeldHead | null;
   /** The open pull requests of Ralph's branches in the order in which to merge them; null when they were not read. */
   readonly train: Train | null;
+  /** The dashboard as the gate has read it; null when it was not read. */
+  readonly dashboard: SeenDashboard | null;
+  /** The queue as the gate has listed it; null when it was not listed. */
+  readonly queue: ListedQueue | null;
+}
+
+/** The dashboard at one moment. `edits` is the number of its versions, and `content` a hash of the newest. */
+export interface SeenDashboard {
+  readonly number: number;
+  readonly id: string;
+  readonly isOpen: boolean;
+  readonly content: string;
+  readonly edits: number;
+  /** The boxes that were ticked then. */
+  readonly ticks: readonly Tick[];
+  /** Judged ticks, also of earlier moments. */
+  readonly answers: readonly AnsweredTick[];
 }
 
 /**
@@ -137,7 +156,7 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     over: null,
     notes: {
       ...{ restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [] },
-      ...{ checks: null, held: null, train: null },
+      ...{ checks: null, held: null, train: null, dashboard: null, queue: null },
     },
   };
 }

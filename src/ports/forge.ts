@@ -6,6 +6,7 @@ import type {
   ReviewState,
   WaitingPullRequest,
 } from '../core/feedback/pull-request-now.ts';
+import type { Revision } from '../core/dashboard/boxes.ts';
 import type { RepositorySettings } from '../core/doctor/facts.ts';
 import type { RawComment } from '../core/people/comments.ts';
 import type { Need } from '../core/people/notifications.ts';
@@ -65,6 +66,20 @@ export interface PullRequest {
   readonly title: string;
   readonly body: string;
   readonly labels: readonly string[];
+}
+
+/**
+ * The issue of the dashboard. `revisions` are the newest versions of its body, oldest first, among which the first one
+ * is only once somebody has edited it; `edits` counts all of them.
+ */
+export interface DashboardIssue {
+  readonly number: number;
+  /** Identity for changes. */
+  readonly id: string;
+  readonly isOpen: boolean;
+  readonly body: string;
+  readonly revisions: readonly Revision[];
+  readonly edits: number;
 }
 
 /** `id` is GitHub's number of the comment. */
@@ -139,6 +154,21 @@ export interface WishWrites {
   ): Promise<{ readonly kind: 'armed' | 'at-once' | 'not-allowed'; readonly detail: string }>;
   /** Rewrites descriptions of pull requests: one request, and a second one if any of them changes. */
   rewriteBodies(numbers: readonly number[], rewrite: (number: number, body: string) => string): Promise<void>;
+  /** Returns an issue as a dashboard; null when it no longer exists. Takes one request. */
+  readDashboard(number: number): Promise<DashboardIssue | null>;
+  /**
+   * Replaces the body of the dashboard and returns the issue with the versions until then, in one request; null when it
+   * no longer exists. Notifies nobody.
+   */
+  writeDashboard(id: string, body: string): Promise<DashboardIssue | null>;
+  /**
+   * Returns the dashboard that this account made before, recognized by the beginning of its body, or makes one. Takes
+   * two requests.
+   */
+  openDashboard(text: {
+    readonly title: string;
+    readonly body: string;
+  }): Promise<{ readonly isNew: boolean; readonly issue: Pick<DashboardIssue, 'number' | 'id'> }>;
   assign(number: number, logins: readonly string[]): Promise<void>;
   /**
    * Adds and removes labels, and creates those that the repository lacks. Sends requests only for what differs from

@@ -27,6 +27,7 @@ import {
   withAnswer,
 } from '../report/pages/status-comment.ts';
 import { withinLimit } from './answers.ts';
+import { publishDashboard } from './dashboard.ts';
 import type { PublishDeps } from './deps.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import { laneViewOf, reportOfEnd, reportOfWork, tasksWithProgress } from './report-of.ts';
@@ -91,12 +92,13 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   const { train } = intake.notes;
   // The page of a pull request that is alone names no order, unless it has named one before the others were merged.
   const shown = train === null ? null : await publishTrain(deps, train, intake.over === null ? 1 : 0);
+  const unkept = await publishDashboard(deps, { ...intake.notes, train: shown });
   return {
     ...intake,
     notes: {
       ...intake.notes,
       train: shown,
-      warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unshown, ...failed],
+      warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unshown, ...failed, ...unkept],
     },
   };
 }

@@ -17,6 +17,7 @@ import type { ReportFrame } from '../report/at-gate.ts';
 import { peoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
 import { buildPullRequestText } from '../report/pages/pull-request.ts';
 import { type AnswersPosted, publishAnswers, publishComments, requestReviewAgain, withinLimit } from './answers.ts';
+import { publishDashboard } from './dashboard.ts';
 import type { PublishDeps } from './deps.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, selectNotices } from './notifications.ts';
@@ -88,7 +89,8 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
   const isOvertaken = (worked.state.feedback.overtaken?.approvedBy.length ?? 0) > 0;
   const train = trainAfter(notified, { pull: pull.pullRequest, isOvertaken, now: deps.clock.now() });
   const shown = train === null ? null : await publishTrain(deps, train, 1);
-  return { report: { ...report, train: shown, warnings: [...report.warnings, ...failures] }, lane };
+  const unkept = await publishDashboard(deps, { ...notified.notes, train: shown });
+  return { report: { ...report, train: shown, warnings: [...report.warnings, ...failures, ...unkept] }, lane };
 }
 
 /** Publishes the pull request, answers and notifications, and returns the work with their results. */

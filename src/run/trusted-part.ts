@@ -50,6 +50,8 @@ export function trustedPartOf(work: Work, known: Known): Work {
       checks: null,
       held: null,
       train: null,
+      dashboard: null,
+      queue: null,
     },
     warnings: [FINISHED_BY_POST],
     // The record of an earlier version has no isolation.

@@ -20,7 +20,7 @@ const expected: readonly (readonly [string, string, number])[] = [
   ['first-run', 'complete (plan_complete)', 4],
   ['parked', 'parked (usage_limit)', 4],
   ['configuration-error', 'failed (configuration)', 2],
-  ['thirty-tasks', 'limit (iterations)', 4],
+  ['thirty-tasks', 'limit (iterations)', 5],
   ['reviewed', 'complete (plan_complete)', 4],
   ['half-answered', 'limit (iterations)', 4],
   ['same-complaint', 'blocked (needs_human)', 4],

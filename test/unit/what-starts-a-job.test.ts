@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { holds, interpolate } from '../../testbed/workflow/expressions.ts';
 import { parseWorkflow } from '../../testbed/workflow/workflow.ts';
+import { DASHBOARD_MARKER as page } from '../../src/core/dashboard/boxes.ts';
 import { answerMarker } from '../../src/core/people/command.ts';
 import { read } from './documents/pages.ts';
 
@@ -60,6 +61,10 @@ describe('what starts a job: the template, and the first job of the reusable wor
   test.each<[string, Event, boolean]>([
     ['an issue with the label closed', { issue }, true],
     ['another one', { issue: { ...issue, labels: [] } }, false],
+    ['a ticked box of the dashboard', { issue: { ...issue, labels: [], body: `${page}\n- [x] Run` } }, true],
+    ['the dashboard without a tick', { issue: { ...issue, labels: [], body: `${page}\n- [ ] Run` } }, false],
+    ['a ticked box elsewhere', { issue: { ...issue, labels: [], body: `Like\n${page}\n- [x] Run` } }, false],
+    ['a comment on the dashboard', { issue: { ...issue, body: `${page}\n- [x]` }, comment: { body: 'Nice.' } }, false],
   ])('three jobs alone listen to: %s', (_what, event, isStarted) => {
     expect(starts(gate?.if, event)).toBe(isStarted);
   });

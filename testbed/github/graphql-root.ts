@@ -4,7 +4,14 @@ import { commitFields, pullFields, pullsFields, refFields } from './feedback/pul
 import { connection, failure, instant, type Slice } from './graphql-parts.ts';
 import { editComment, editIssue } from './people.ts';
 import type { Call } from './route.ts';
-import type { StoredComment, StoredEdit, StoredEvent, StoredIssue, StoredPull } from './state.ts';
+import {
+  newIssue,
+  type StoredComment,
+  type StoredEdit,
+  type StoredEvent,
+  type StoredIssue,
+  type StoredPull,
+} from './state.ts';
 
 /**
  * Creates the root of GitHub's GraphQL for one repository, with the fields that a run queries. A field that is a
@@ -20,6 +27,13 @@ export function createRoot(call: Call): object {
       if (!isOurs || token.permissions.metadata === undefined)
         throw failure('NOT_FOUND', `Could not resolve to a Repository with the name '${owner}/${name}'.`);
       return {
+        id: 'R_1',
+        issues: ({ orderBy, ...slice }: Slice & { readonly orderBy?: { readonly field: string } | null }) => {
+          if (token.permissions.issues === undefined) throw forbidden();
+          const issues = state.issues.filter(({ number }) => !isPull(number));
+          const at = (issue: StoredIssue): number => (orderBy?.field === 'UPDATED_AT' ? issue.updatedAt : issue.number);
+          return connection(issues.toSorted((one, other) => at(other) - at(one)).map(issueFields), slice);
+        },
         issue: ({ number }: Numbered) => found(number, isPull(number) ? undefined : issueOf(number), 'an Issue'),
         ref: async ({ qualifiedName }: { readonly qualifiedName: string }) => {
           if (token.permissions.contents === undefined) throw forbidden();
@@ -48,6 +62,23 @@ export function createRoot(call: Call): object {
         },
         issueOrPullRequest: ({ number }: Numbered) => found(number, issueOf(number), 'an issue or pull request'),
       };
+    },
+
+    createIssue: ({ input }: { readonly input: { readonly title: string; readonly body?: string } }) => {
+      if (token.permissions.issues !== 'write') throw forbidden();
+      if (!state.settings.issuesEnabled) throw failure('UNPROCESSABLE', 'Repository has issues disabled.');
+      const { title, body = '' } = input;
+      const author = personOf(state, call.viewer.login);
+      return { issue: issueFields(newIssue(state, { title, body, author }, call.now)) };
+    },
+
+    updateIssue: ({ input }: { readonly input: { readonly id: string; readonly body?: string } }) => {
+      if (token.permissions.issues !== 'write') throw forbidden();
+      const issue = state.issues.find(({ id }) => input.id === `I_${String(id)}`);
+      if (issue === undefined)
+        throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.id}'.`);
+      editIssue(state, issue.number, { body: input.body ?? '', by: call.viewer.login, now: call.now });
+      return { issue: issueFields(issue) };
     },
 
     updatePullRequest: ({ input }: { readonly input: { readonly pullRequestId: string; readonly body?: string } }) => {
@@ -170,9 +201,13 @@ export function createRoot(call: Call): object {
   function issueFields(issue: StoredIssue): object {
     const lastEdit = issue.edits.at(-1);
     // With the first edit, GitHub also records the original version as an edit.
-    const written = issue.edits.length === 0 ? [] : [{ by: issue.author, at: issue.createdAt }, ...issue.edits];
+    const [first] = issue.edits;
+    const written =
+      first === undefined ? [] : [{ by: issue.author, at: issue.createdAt, text: first.before }, ...issue.edits];
     return {
       __typename: isPull(issue.number) ? 'PullRequest' : 'Issue',
+      id: `I_${String(issue.id)}`,
+      viewerDidAuthor: issue.author.login === call.viewer.login,
       number: issue.number,
       title: issue.title,
       body: issue.body,
@@ -182,7 +217,7 @@ export function createRoot(call: Call): object {
       ...lastChange(lastEdit),
       userContentEdits: (slice: Slice) =>
         connection(
-          written.toReversed().map(({ by, at }) => ({ editedAt: instant(at), editor: actor(by) })),
+          written.toReversed().map(({ by, at, text }) => ({ editedAt: instant(at), editor: actor(by), diff: text })),
           slice,
         ),
       timelineItems: ({ itemTypes, ...slice }: Slice & { readonly itemTypes?: readonly string[] | null }) =>

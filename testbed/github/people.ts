@@ -56,7 +56,7 @@ export function editIssue(
     issue.title = title;
   }
   if (body !== undefined && body !== issue.body) {
-    issue.edits.push({ by: person, at: now });
+    issue.edits.push({ by: person, at: now, before: issue.body, text: body });
     issue.body = body;
   }
   issue.updatedAt = now;

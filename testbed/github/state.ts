@@ -137,7 +137,7 @@ export interface StoredIssue {
   closedAt: number | null;
   /** The events, oldest first like `edits`, which are the changes of the body. */
   readonly events: StoredEvent[];
-  readonly edits: StoredEdit[];
+  readonly edits: (StoredEdit & { readonly before: string; readonly text: string })[];
   readonly blockedBy: IssueReference[];
   readonly subIssues: IssueReference[];
 }

@@ -11,6 +11,7 @@ import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { ReadSnapshot, RestoredState, StateStore, Unavailable } from '../../ports/state.ts';
+import { describeNewerState } from '../../report/overview/build-overview.ts';
 import { plainLine } from '../arguments.ts';
 import type { ReportedLane, LaneStatusReport, PlaceReport } from './lane-schema.ts';
 
@@ -102,11 +103,6 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
       return { kind: 'lane', place, saved, ...reportOf(state, { ...restored, counters, waiting, now }) };
     }
   }
-}
-
-/** Returns a sentence about a state that this version cannot read, because a newer one wrote it. */
-export function describeNewerState(place: string, version: number): string {
-  return `The state in the ${place} was written by a newer version of this program (version ${String(version)}), which this one cannot read and does not overwrite. Use that version.`;
 }
 
 interface Found {

@@ -1,6 +1,6 @@
 import { tasksDone } from '../../core/tasks/queue.ts';
 import type { Terminal } from '../command.ts';
-import { conditionOf, describeLaneWait, nameOfLaneAt } from '../overview/overview-text.ts';
+import { conditionOf, describeLaneWait, nameOfLaneAt } from '../../report/overview/overview-text.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
 import type { Source } from './source.ts';

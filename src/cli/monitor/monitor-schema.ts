@@ -3,7 +3,7 @@ import { isLaneId, QUEUE, type LaneId } from '../../core/tasks/ids.ts';
 import { agentProgressSchema, otherRunSchema, runStatusSchema } from '../../core/local/status-document.ts';
 import type { Immutable } from '../../core/policy.ts';
 import { laneReportSchema } from '../lane/lane-schema.ts';
-import { overviewSchema } from '../overview/lane-waits.ts';
+import { overviewSchema } from '../../report/overview/lane-waits.ts';
 
 const instant = z.iso.datetime();
 

@@ -4,7 +4,7 @@ import { basename, join, relative, resolve } from 'node:path';
 import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 import type { OpenedPlaces, OpenPlaces } from '../lane/read-lane.ts';
 import { readOverview } from '../overview/read-overview.ts';
-import type { Overview } from '../overview/lane-waits.ts';
+import type { Overview } from '../../report/overview/lane-waits.ts';
 import { type LookAtGitHub, plainLine, type ReadEffectiveSettings } from '../arguments.ts';
 import { findLocalFolder, type LocalFolder, readLocal } from './local/read-local.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';

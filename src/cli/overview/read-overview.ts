@@ -1,35 +1,22 @@
-import type { LedgerDay } from '../../core/lane/ledger.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
 import { initialState } from '../../core/lane/state/state.ts';
-import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
-import { applyOrders } from '../../core/sharing/orders.ts';
-import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
-import { isFileSource, isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { progressOf } from '../../core/tasks/queue.ts';
-import { isBegun, isFinished, shownProgress, type Task, type TaskState } from '../../core/tasks/task.ts';
-import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
-import { requestsIn } from '../../report/sentences/feedback.ts';
-import { isFeedback } from '../../core/feedback/subject.ts';
+import type { ReportedSettings } from '../../core/settings/effective.ts';
+import { toQueuedEntry } from '../../core/snapshot/dashboard-record.ts';
+import { runsIn } from '../../core/snapshot/stored-run.ts';
+import { isFileSource, issueOfId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
+import type { Task } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import type { ReportedSettings } from '../../core/settings/effective.ts';
-import { restoredStateOf, describeNewerState, type StatePlace } from '../lane/read-lane.ts';
+import { buildOverview, type FoundLane, type OnGitHub } from '../../report/overview/build-overview.ts';
+import type { Overview } from '../../report/overview/lane-waits.ts';
 import { type LookAtGitHub, plainLine, type ReadEffectiveSettings, type Viewer } from '../arguments.ts';
+import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
+import { restoredStateOf, type StatePlace } from '../lane/read-lane.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import { taskSettings, type TaskSettings } from '../tasks/task-settings.ts';
-import {
-  type KnownTask,
-  laneOption,
-  nameOfKnownTask,
-  type Overview,
-  type OverviewLane,
-  waitsOf,
-} from './lane-waits.ts';
-import { MINUTE_MS } from '../../core/countdown.ts';
-import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 
 const MAX_TEXT_CHARS = 300;
-const LAST_RUNS = 10;
 /** Maximum number of issues that are queried one by one because they are closed or have lost their label. */
 const MAX_ASKED = 20;
 
@@ -44,14 +31,6 @@ export interface Looked {
 }
 
 const unset: ReportedSettings = { workflow: '', settings: [], problems: [] };
-
-type Stored = ReturnType<typeof restoredStateOf>;
-
-interface FoundLane {
-  readonly lane: LaneId;
-  readonly place: string;
-  readonly stored: Stored;
-}
 
 /** Reads every lane of the repository in each place. Every text in the overview is one clean line. */
 export async function readOverview(
@@ -86,40 +65,27 @@ export async function readOverview(
     look({ folder, remote, log }, (viewer) => readGitHub(viewer, lanes, { label, branchPrefix })),
   ]);
   const github = seen.kind === 'seen' ? seen.value : null;
-  const known = {
-    files: found.tasks,
-    github,
-    ownLanes: new Set(lanes.map(({ lane }) => lane)),
-    cooldownMs: longestCooldown(effective),
+  const overview = buildOverview(
+    {
+      lanes,
+      runs: listed.flatMap(({ place: { name }, read }) =>
+        read.kind === 'snapshot' ? runsIn(read.snapshot).map((run) => ({ place: name, run })) : [],
+      ),
+      listed: [
+        ...(github?.tasks ?? []).map((task) => ({ task: toQueuedEntry(task), written: 'todo' as const })),
+        ...found.tasks.map(({ task, state: written }) => ({ task: toQueuedEntry(task), written })),
+      ],
+      github,
+      initial: (lane) => initialState(lane, now),
+      cooldownMs: longestCooldown(effective),
+      problems: [
+        ...unlisted,
+        ...(seen.kind === 'failed' ? [`GitHub cannot be asked for titles: ${completeSentence(seen.why)}`] : []),
+      ],
+    },
     now,
-  };
-  const overview: Overview = {
-    at: new Date(now).toISOString(),
-    repository: github?.repository ?? null,
-    lanes: lanes.map((found) => overviewOf(found, known)),
-    spend: addLedgers(lanes.map(ledgerOf), now).map((day) => ({ ...day })),
-    runs: listed
-      .flatMap(({ place: { name }, read }) =>
-        read.kind === 'snapshot' ? runsIn(read.snapshot).map((run) => runAt(name, run)) : [],
-      )
-      .toSorted((one, other) => Date.parse(other.endedAt) - Date.parse(one.endedAt))
-      .slice(0, LAST_RUNS),
-    problems: [
-      ...unlisted,
-      ...(seen.kind === 'failed' ? [`GitHub cannot be asked for titles: ${completeSentence(seen.why)}`] : []),
-    ],
-  };
+  );
   return mapTexts(overview, (text) => plainLine(text, MAX_TEXT_CHARS));
-}
-
-function runAt(place: string, run: StoredRun): Overview['runs'][number] {
-  const { lane, runUrl, endedAt, outcome, tasks, iterations, costUsd } = run;
-  return {
-    ...{ lane, place, iterations, costUsd, outcome: outcome.kind, reason: outcome.reason },
-    url: runUrl || null,
-    endedAt: new Date(endedAt).toISOString(),
-    tasksDone: tasks.filter(({ state }) => state === 'done').length,
-  };
 }
 
 /** Returns the longest cooldown of all workflows in ms, after which the next run of any of them may continue. */
@@ -131,133 +97,11 @@ function longestCooldown(settings: readonly ReportedSettings[]): number {
   return (minutes.length === 0 ? DEFAULT_COOLDOWN_MINUTES : Math.max(...minutes)) * MINUTE_MS;
 }
 
-interface Known {
-  readonly files: readonly FileTask[];
-  readonly github: OnGitHub | null;
-  /** The existing lanes, whose issues are not in the queue. */
-  readonly ownLanes: ReadonlySet<LaneId>;
-  readonly cooldownMs: number;
-  readonly now: number;
-}
-
-function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview['lanes'][number] {
-  switch (stored.kind) {
-    case 'unavailable':
-      return {
-        kind: 'unavailable',
-        lane,
-        place,
-        why: `The ${place} cannot be reached: ${completeSentence(stored.why)}`,
-      };
-    case 'unreadable':
-      return {
-        kind: 'unreadable',
-        lane,
-        place,
-        why: `The state in the ${place} cannot be read: ${completeSentence(stored.why)}`,
-      };
-    case 'newer':
-      return { kind: 'newer', lane, place, why: describeNewerState(place, stored.version) };
-    default:
-      return overviewLaneOf({ lane, place, stored }, known);
-  }
-}
-
-function overviewLaneOf(
-  { lane, place, stored }: FoundLane & { readonly stored: Extract<Stored, { kind: 'found' | 'absent' }> },
-  { files, github, ownLanes, cooldownMs, now }: Known,
-): OverviewLane {
-  const kept = stored.kind === 'found' ? stored.state : initialState(lane, now);
-  const state = applyOrders(kept, stored.orders);
-  const asked = state.feedback.items;
-  const titleOf = (id: TaskId): string | null =>
-    github?.titles.get(issueOfId(id) ?? 0) ??
-    asked[id]?.title ??
-    (Object.hasOwn(state.change.tasks, id) ? (state.change.tasks[id]?.title ?? null) : null);
-  const issues = (github?.tasks ?? []).filter(({ id }) => (lane === QUEUE ? !ownLanes.has(id) : id === lane));
-  const fileTasks = lane === QUEUE ? files : [];
-  const listed = new Map<TaskId, { readonly task: Task; readonly written: TaskState }>([
-    ...issues.map((task) => [task.id, { task, written: 'todo' }] as const),
-    ...fileTasks.map(({ task, state: written }) => [task.id, { task, written }] as const),
-  ]);
-  // An issue that GitHub no longer lists is closed or has lost its label.
-  const worked = Object.keys(state.tasks).filter(
-    (id) =>
-      !isFeedback(id) &&
-      isBegun(progressOf(state.tasks, id)) &&
-      (github === null || !isIssueTask(id) || listed.has(id) || isFinished(progressOf(state.tasks, id))),
-  );
-  // An answered request is no longer waited for.
-  const unanswered = requestsIn(asked)
-    .filter(({ isOpen }) => isOpen)
-    .map(({ id }) => id);
-  const ids = [
-    ...new Set([...listed.keys(), ...unanswered, ...worked, ...(lane === QUEUE || github !== null ? [] : [lane])]),
-  ];
-  const tasks = ids.map((id): KnownTask => {
-    const progress = shownProgress(progressOf(state.tasks, id));
-    const { task, written } = listed.get(id) ?? { task: null, written: 'todo' };
-    // The state of a task in runs counts more than that in the file, unless a person has checked it off.
-    return { id, task, progress: written === 'done' ? { ...progress, state: 'done' } : progress };
-  });
-  const pullRequest = pullRequestOf(lane, state.lastRun?.published?.pullRequest ?? null, github);
-  const waits = waitsOf({
-    state,
-    stored: kept,
-    orders: stored.orders,
-    lease: stored.lease,
-    tasks,
-    pullRequest,
-    sameLane: laneOption(lane),
-    cooldownMs,
-    now,
-  });
-  return {
-    kind: 'lane',
-    lane,
-    place,
-    pullRequest,
-    tasks: tasks.map((each) => ({
-      id: each.id,
-      name: nameOfKnownTask(each, each.id),
-      title: each.task?.title ?? titleOf(each.id),
-      state: each.progress.state,
-      attempts: each.progress.attempts,
-      current: each.id === state.currentTask,
-    })),
-    waits: [...waits],
-    spend: totalOf(addLedgers([state.ledger], now)),
-    warnings: [...stored.warnings],
-  };
-}
-
-function pullRequestOf(
-  lane: LaneId,
-  published: { readonly number: number; readonly url: string } | null,
-  github: OnGitHub | null,
-): OverviewLane['pullRequest'] {
-  const onGitHub = github?.pullRequests.get(lane) ?? null;
-  if (onGitHub !== null) return onGitHub;
-  return published === null ? null : { number: published.number, url: published.url, title: null, state: null };
-}
-
-function ledgerOf({ stored }: FoundLane): readonly LedgerDay[] {
-  return stored.kind === 'found' ? stored.state.ledger : [];
-}
-
-interface OnGitHub {
-  readonly repository: string;
-  readonly tasks: readonly Task[];
-  /** Titles by the issue's number. */
-  readonly titles: ReadonlyMap<number, string>;
-  readonly pullRequests: ReadonlyMap<LaneId, NonNullable<OverviewLane['pullRequest']>>;
-}
-
 async function readGitHub(
   viewer: Viewer,
   lanes: readonly FoundLane[],
   { label, branchPrefix }: Pick<TaskSettings, 'label' | 'branchPrefix'>,
-): Promise<OnGitHub> {
+): Promise<OnGitHub & { readonly tasks: readonly Task[] }> {
   const { forge, repository } = viewer;
   const { tasks } = await readIssueTasks(viewer, label);
   const listed = new Set(tasks.map(({ id }) => id));

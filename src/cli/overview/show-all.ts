@@ -1,6 +1,6 @@
 import type { CommandEnd, Terminal } from '../command.ts';
 import { plainLine } from '../arguments.ts';
-import { renderOverview } from './overview-text.ts';
+import { renderOverview } from '../../report/overview/overview-text.ts';
 import { readOverview, type Looked } from './read-overview.ts';
 
 /** Prints every lane; problems of reading go to the error output. */

@@ -1,3 +1,4 @@
+import { isDashboardText } from '../../core/dashboard/boxes.ts';
 import { obstacleByLabel, tasksOfIssues } from '../../core/tasks/issue-task.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { TextDependencies } from '../../core/tasks/text-dependencies.ts';
@@ -20,7 +21,8 @@ export async function readIssueTasks(
   viewer: Viewer,
   label: string,
 ): Promise<{ readonly tasks: readonly Task[]; readonly warnings: readonly string[] }> {
-  const issues = await viewer.forge.openIssuesWithLabel(label);
+  const labelled = await viewer.forge.openIssuesWithLabel(label);
+  const issues = labelled.filter(({ body }) => !isDashboardText(body));
   const waiting = {
     tasks: tasksOfIssues(issues).map((task) => ({ ...task, obstacle: obstacleByLabel(task) })),
     issues: new Map(issues.map((issue) => [issue.number, issue])),

@@ -161,7 +161,10 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
     newest.by === by &&
     newest.from === given.from &&
     newest.at === given.at;
-  if (isRepeated || (given.run !== null && record.orders.some(({ run }) => run === given.run))) return record;
+  // A run gives several orders for the boxes of the dashboard, each on a subject of its own.
+  const isGiven =
+    given.run !== null && record.orders.some((one) => one.run === given.run && subjectOf(one) === subjectOf(given));
+  if (isRepeated || isGiven) return record;
   const order: Order = { ...given, by, number: Math.max(given.at, (newest?.number ?? 0) + 1) };
   return { ...record, orders: limitOrders([...record.orders, order]) };
 }

@@ -12,9 +12,9 @@ import { isLaneId, issueOfId, type LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 
 /**
- * The repository's data as the files of one tree: `lanes/<lane>.json`, `issues/<n>.json`, `usage.json` and
- * `runs/<id>.json`, each with a version of its own. A file is parsed when it is needed: an unreadable one, or one of a
- * newer version, only affects its reader, and stays as it is.
+ * The repository's data as the files of one tree: `lanes/<lane>.json`, `issues/<n>.json`, `usage.json`,
+ * `dashboard.json` and `runs/<id>.json`, each with a version of its own. A file is parsed when it is needed: an
+ * unreadable one, or one of a newer version, only affects its reader, and stays as it is.
  */
 export type Snapshot = ReadonlyMap<string, string>;
 
@@ -51,12 +51,20 @@ export function parseSnapshot(text: string): Snapshot {
 const storedSnapshotSchema = z.object({ version: z.literal(1), files: z.record(z.string(), z.string()) });
 
 const USAGE = 'usage.json';
+/** The file about the dashboard, which earlier versions do not know. */
+export const DASHBOARD_FILE = 'dashboard.json';
 const LANE = /^lanes\/([a-z0-9-]{1,100})\.json$/;
 const ISSUE = /^issues\/([1-9]\d{0,14})\.json$/;
 
 /** True if a file of the tree belongs to a snapshot; others are ignored. */
 export function isSnapshotFile(path: string): boolean {
-  return path === USAGE || LANE.test(path) || ISSUE.test(path) || /^runs\/[\w.-]{1,80}\.json$/.test(path);
+  return (
+    path === USAGE ||
+    path === DASHBOARD_FILE ||
+    LANE.test(path) ||
+    ISSUE.test(path) ||
+    /^runs\/[\w.-]{1,80}\.json$/.test(path)
+  );
 }
 
 /** Returns the lanes that have a file. */

@@ -111,6 +111,15 @@ export async function obeyDispatch(
   }
 }
 
+/** Leaves the order to retry a task to the lane that has it, which is returned; throws a UserError if there is none. */
+export async function orderRetry(deps: GateDeps, named: TaskId, by: Pick<OrderGiven, 'by' | 'from'>): Promise<LaneId> {
+  const { topic, task } = retryTarget({ kind: 'queue' }, named);
+  const lane = await laneToRetry(deps, topic, task);
+  if (lane.kind === 'none') throw new UserError('configuration', lane.why);
+  await saveOrder(deps, lane.id, { kind: 'retry', task, ...by });
+  return lane.id;
+}
+
 function answerTo(command: Extract<RalphCommand, { kind: 'status' | 'help' | 'unknown' }>): Answer['text'] {
   return command.kind === 'status'
     ? { kind: 'status', receipt: null }

@@ -1,7 +1,7 @@
 import { leaseOf } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { serializeState } from '../../core/lane/state/serialize-state.ts';
-import { applyOrders, type OrderGiven, type OrderKind, tasksToRetry } from '../../core/sharing/orders.ts';
+import { applyOrders, type OrderGiven, type OrderKind, subjectOf, tasksToRetry } from '../../core/sharing/orders.ts';
 import { orderInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
@@ -31,7 +31,7 @@ export async function saveOrder(
   // Before anything is written: no order goes to a lane that this version cannot read.
   const kept = await loadLane({ lane, deps });
   const restored = judgeLane(kept, { lane, expected: false, elsewhere: [], deps });
-  if (wasGiven(deps, kept)) {
+  if (wasGiven(deps, kept, given)) {
     log.info(
       `order: an earlier attempt of this run gave it (this is attempt ${String(context.runAttempt)}), so it is not given again`,
     );
@@ -59,10 +59,12 @@ export function notKeptOf(updated: Updated<string | null>): string | null {
  * Returns true if an earlier attempt of this run gave the order. With the cache alone, which keeps no orders, each
  * attempt but the first assumes so.
  */
-function wasGiven({ config, context }: GateDeps, { restored }: KeptLane): boolean {
+function wasGiven({ config, context }: GateDeps, { restored }: KeptLane, given: OrderGiven): boolean {
   if (context.runAttempt === 1) return false;
   const orders = restored !== null && 'orders' in restored ? restored.orders : [];
-  return config.stateStore === 'cache' || orders.some(({ run }) => run === context.runId);
+  return (
+    config.stateStore === 'cache' || orders.some((one) => one.run === given.run && subjectOf(one) === subjectOf(given))
+  );
 }
 
 /** Saves the state that the next run would have after obeying the order. */
@@ -163,6 +165,8 @@ export async function reportStatus(
       checks: null,
       held: null,
       train: null,
+      dashboard: null,
+      queue: null,
       found: [],
     },
   };

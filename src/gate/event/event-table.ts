@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RunContext } from '../../config/config.ts';
+import { isDashboardText } from '../../core/dashboard/boxes.ts';
 import { commandIn, isOwnComment } from '../../core/people/command.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
@@ -7,6 +8,7 @@ import type { EventInputs, Meaning } from './intent.ts';
 import {
   meaningOfCheck,
   meaningOfCommand,
+  meaningOfDashboard,
   commandInReview,
   meaningOfDispatch,
   isPull,
@@ -87,6 +89,7 @@ export const EVENTS: readonly EventRow[] = [
       const dismissed = dismissOtherLabel(label.name, issue, inputs);
       if (dismissed !== null) return dismissed;
       const { number, title, body } = issue;
+      if (isDashboardText(body)) return dismissEvent('The dashboard is never a task.');
       if (typeof title !== 'string') return null;
       const asker = { kind: 'account', account: actor, thread: number } as const;
       return issueMeaning(asker, { kind: 'work-issue', issue: number, approvedText: { title, body }, actor });
@@ -117,9 +120,11 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'issues',
     types: ['edited'],
-    does: 'With the task label: checks whether [the new text is approved](#the-label-is-your-consent).',
+    does: 'With the task label: checks whether [the new text is approved](#the-label-is-your-consent). On [the dashboard](merging.md#the-dashboard): obeys ticked boxes.',
     payload: payloadSchemas.edited,
     means: ({ issue, changes }, inputs) => {
+      const ofDashboard = meaningOfDashboard(issue);
+      if (ofDashboard !== null) return ofDashboard;
       const name = `#${String(issue.number)}`;
       const dismissed = dismissUnlabelled(issue, inputs);
       if (dismissed !== null) return dismissed;

@@ -57,6 +57,8 @@ export type Intent =
   | { readonly kind: 'take-back'; readonly issue: number }
   /** The title or body of an issue with the task label was changed. */
   | { readonly kind: 'recheck'; readonly issue: number }
+  /** A box of the dashboard may have been ticked. */
+  | { readonly kind: 'dashboard'; readonly issue: number }
   | { readonly kind: 'end-lane'; readonly pullRequest: ClosedPullRequest; readonly actor: Account }
   /** People or CI commented on one of Ralph's pull requests. */
   | {

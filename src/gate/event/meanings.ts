@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isDashboardText, tickedBoxes } from '../../core/dashboard/boxes.ts';
 import { type RalphCommand, commandIn, COMMANDS, nearestCommand, parseCommand } from '../../core/people/command.ts';
 import { hasLabel, sameLabel } from '../../core/people/labels.ts';
 import { isLaneId, issueLane, QUEUE } from '../../core/tasks/ids.ts';
@@ -98,7 +99,10 @@ export const payloadSchemas = {
   labeled: z.object({ label, issue: z.object({ ...issueFields, title: name.nullish(), body: text }), sender: account }),
   withdrawn: z.object({ action: z.enum(withdrawalEvents), label: label.nullish(), issue }),
   reopened: z.object({ issue }),
-  edited: z.object({ issue, changes: z.object({ title: z.unknown().optional(), body: z.unknown().optional() }) }),
+  edited: z.object({
+    issue: z.object({ ...issueFields, body: text }),
+    changes: z.object({ title: z.unknown().optional(), body: z.unknown().optional() }),
+  }),
   commented: z.object({ comment: z.object({ id: number, body: text }), issue, sender: account }),
   closedPull: z.object({ pull_request: pull.extend({ merged: z.boolean().nullable() }), sender: account }),
   reviewed: z.object({
@@ -178,6 +182,20 @@ export function meaningOfWithdrawal(
   const dismissed =
     because === 'unlabeled' ? dismissOtherLabel(label?.name ?? '', issue, inputs) : dismissUnlabelled(issue, inputs);
   return dismissed ?? issueMeaning(NOBODY, { kind: 'withdraw', issue: issue.number, because });
+}
+
+/** Returns the meaning of an edit of the dashboard, which may be about any branch; null for any other issue. */
+export function meaningOfDashboard({
+  number,
+  body,
+}: {
+  readonly number: number;
+  readonly body: string;
+}): Meaning | null {
+  if (!isDashboardText(body)) return null;
+  if (tickedBoxes(body).length === 0) return dismissEvent('No box of the dashboard is ticked.');
+  const intent = { kind: 'dashboard', issue: number } as const;
+  return { kind: 'for-us', lanes: [QUEUE], mayBeOtherLane: true, asker: NOBODY, intent };
 }
 
 /** Returns true if the payload of an issue is that of a pull request. */

@@ -69,6 +69,8 @@ export function notesOf(
     checks: said.checks,
     held: heldBy(said),
     train: null,
+    dashboard: null,
+    queue: null,
   };
 }
 

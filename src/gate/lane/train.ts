@@ -17,8 +17,8 @@ export interface ExaminedTrain {
  * An unreadable list is a warning.
  */
 export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
-  const { answers, autoMerge, branchPrefix } = deps.config;
-  if (!answers.checks && autoMerge === null) return { open: [], train: null, warnings: [] };
+  const { answers, autoMerge, branchPrefix, dashboard } = deps.config;
+  if (!answers.checks && autoMerge === null && !dashboard) return { open: [], train: null, warnings: [] };
   try {
     const listed = await listTwice(deps);
     // A person may have a branch of the same prefix.

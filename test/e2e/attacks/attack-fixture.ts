@@ -23,6 +23,7 @@ type Attacker =
   | 'what verify runs'
   | 'the author of an issue'
   | 'a commenter'
+  | 'a bot that may edit issues'
   | 'a reviewer'
   | 'what CI runs'
   | 'a stranger with a label'

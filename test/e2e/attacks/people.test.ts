@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { type Box, renderBox, tickedBoxes } from '../../../src/core/dashboard/boxes.ts';
 import { editIssue } from '../../../testbed/github/people.ts';
 import { addComment, addIssue } from '../../../testbed/github/state.ts';
 import { events } from '../../../testbed/testbed.ts';
@@ -219,6 +220,73 @@ repel<{ readonly run: Run; readonly prompt: string; readonly scene: Scene }>('Wo
     ),
   ],
 });
+
+interface Ticked {
+  readonly runs: Readonly<Record<string, Run>>;
+  readonly page: string;
+}
+
+repel<Ticked>('The boxes of the dashboard', {
+  stage: async (scene) => {
+    const { state } = scene.testbed.github;
+    const inputs = { dashboard: 'true' };
+    const resume: Box = { kind: 'resume', subject: 'queue' };
+    const line = renderBox(resume);
+    const ticked = line.replace('[ ]', '[x]');
+    await scene.run({ inputs });
+    const [dashboard] = state.issues;
+    if (dashboard === undefined) throw new Error('There is no dashboard.');
+    const { number } = dashboard;
+    const rewrite = (by: string, old: string, text: string): void => {
+      expect(dashboard.body).toContain(old);
+      editIssue(state, number, { body: dashboard.body.replace(old, text), by, now: later(1) });
+    };
+    scene.openIssue('Count');
+    await scene.run({
+      event: events.comment(scene.testbed.github, { issue: scene.openIssue('Greet'), body: '/ralph pause' }),
+    });
+    await scene.run({ inputs });
+    const runs: Record<string, Run> = {};
+    rewrite('helper[bot]', line, ticked);
+    runs['bot'] = await scene.run({ inputs, event: events.edited(dashboard, 'helper[bot]') });
+    const page = dashboard.body;
+    const forged = line.replace('Resume the queue', 'Show all tasks');
+    rewrite('helper[bot]', line, forged);
+    rewrite('octo', forged, forged.replace('[ ]', '[x]'));
+    runs['words'] = await scene.run({ inputs, event: events.edited(dashboard, 'octo') });
+    const fake = addIssue(
+      state,
+      { title: 'Ralph: dashboard', body: page.replace(line, ticked), labels: [], author: 'stranger' },
+      later(2),
+    );
+    runs['fake'] = await scene.run({ inputs, event: events.edited(fake, 'octo') });
+    runs['paused'] = await scene.run({ inputs });
+    return { runs, page };
+  },
+  attacks: [
+    byBot('ticks a box of the dashboard', 'an order, or a tick that stays', ({ runs, page }) => {
+      expect(runs['bot']).toMatchObject({ calls: 0 });
+      expect(page).toContain('Resume the queue (ticked by `helper[bot]`): undone, since that needs write permission.');
+      expect(tickedBoxes(page)).toEqual([]);
+    }),
+    byBot('gives a box other words, which a writer ticks', 'an order that the words do not name', ({ runs }) => {
+      expect(runs['words']).toMatchObject({ calls: 0, outputs: { reason: 'not_for_us' } });
+    }),
+    {
+      who: 'the author of an issue',
+      does: 'writes an issue that looks like the dashboard, with a ticked box, and has a writer edit it',
+      never: 'an order',
+      holds: ({ runs }) => {
+        expect(runs['fake']).toMatchObject({ calls: 0, outputs: { reason: 'updated' } });
+        expect(runs['paused']).toMatchObject({ calls: 0, outputs: { outcome: 'paused' } });
+      },
+    },
+  ],
+});
+
+function byBot(does: string, never: string, holds: Attack<Ticked>['holds']): Attack<Ticked> {
+  return { who: 'a bot that may edit issues', does, never, holds };
+}
 
 function byAuthor(does: string, never: string, holds: Attack<Asked>['holds']): Attack<Asked> {
   return { who: 'the author of an issue', does, never, holds };

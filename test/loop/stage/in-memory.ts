@@ -13,6 +13,7 @@ import type {
 import type { ObjectId } from '../../../src/core/evidence.ts';
 import type {
   Account,
+  DashboardIssue,
   Dependency,
   ForgeAdapter,
   Issue,
@@ -601,6 +602,8 @@ export interface FakeForge extends ForgeAdapter {
   readonly writes: string[];
   /** The repository's labels. */
   readonly labels: string[];
+  /** Issues that were made as the dashboard, by number; a person who edits one adds a version. */
+  readonly dashboards: Map<number, DashboardIssue>;
   readonly faults: Faults<ForgeAdapter>;
 }
 
@@ -624,6 +627,7 @@ export function createForge({ branches }: Origin): FakeForge {
     resolved,
     writes,
     labels,
+    dashboards,
     faults,
   }: Pick<
     FakeForge,
@@ -644,6 +648,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'resolved'
     | 'writes'
     | 'labels'
+    | 'dashboards'
     | 'faults'
   > = {
     rules: { behind: new Set(), mustBeCurrent: false, arms: 'armed' },
@@ -663,6 +668,7 @@ export function createForge({ branches }: Origin): FakeForge {
     notifications: new Map(),
     writes: [],
     labels: ['ralph'],
+    dashboards: new Map(),
     faults: new Map(),
   };
   const ask = <T>(method: keyof ForgeAdapter, answer: () => T): Promise<T> => {
@@ -709,6 +715,7 @@ export function createForge({ branches }: Origin): FakeForge {
     notifications,
     writes,
     labels,
+    dashboards,
     faults,
     defaultBranch: () => ask('defaultBranch', () => 'main'),
     openIssuesWithLabel: (label) =>
@@ -960,6 +967,26 @@ export function createForge({ branches }: Origin): FakeForge {
           writes.push(`rewrote #${String(number)}`);
         }
       }),
+    readDashboard: (number) => ask('readDashboard', () => dashboards.get(number) ?? null),
+    writeDashboard: (id, body) =>
+      ask('writeDashboard', () => {
+        const before = [...dashboards.values()].find((one) => one.id === id);
+        if (before === undefined) return null;
+        const after = withVersion(before, { login: 'ralph[bot]', id: 1, kind: 'bot' }, body);
+        dashboards.set(before.number, after);
+        writes.push(`dashboard #${String(before.number)}`);
+        return after;
+      }),
+    openDashboard: ({ body }) =>
+      ask('openDashboard', () => {
+        const [known] = dashboards.values();
+        if (known !== undefined) return { isNew: false, issue: known };
+        const number = 201 + writes.filter((line) => line.startsWith('made dashboard')).length;
+        const issue = { number, id: `I_${String(number)}`, isOpen: true, body, revisions: [], edits: 0 };
+        dashboards.set(number, issue);
+        writes.push(`made dashboard #${String(number)}`);
+        return { isNew: true, issue };
+      }),
     assign: (number, logins) =>
       ask('assign', () => {
         writes.push(`#${String(number)} assigned to ${logins.join(', ')}`);
@@ -986,6 +1013,14 @@ export function createForge({ branches }: Origin): FakeForge {
     deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),
     requests: () => ({ sent: requests, limit: null, remaining: null, resetAt: null }),
   };
+}
+
+/** Returns the dashboard after an edit; with the first one, GitHub records the original as well. */
+export function withVersion(before: DashboardIssue, by: Account | null, body: string): DashboardIssue {
+  const original =
+    before.edits === 0 ? [{ by: { login: 'ralph[bot]', id: 1, kind: 'bot' } as const, text: before.body }] : [];
+  const added = [...original, { by, text: body }];
+  return { ...before, body, revisions: [...before.revisions, ...added].slice(-30), edits: before.edits + added.length };
 }
 
 /**

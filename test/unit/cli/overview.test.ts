@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import type { LookAtGitHub, Viewer } from '../../../src/cli/arguments.ts';
-import { overviewJsonSchema } from '../../../src/cli/overview/lane-waits.ts';
+import { overviewJsonSchema } from '../../../src/report/overview/lane-waits.ts';
 import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { noFeedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import { noChange } from '../../../src/core/lane/change.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { type Box, DASHBOARD_MARKER, renderBox } from '../../../src/core/dashboard/boxes.ts';
 import { EVENTS, meaningOfEvent } from '../../../src/gate/event/event-table.ts';
 import { requesterOf, type EventInputs, type Intent } from '../../../src/gate/event/intent.ts';
 import { isAskedFor } from '../../../src/gate/people/trust.ts';
@@ -36,6 +37,8 @@ const ofIssue = { lanes: ['issue-4', 'queue'], by: null, thread: null, counts: '
 const command = { mayBeOtherLane: true, by: 'ann', counts: 'with-permission', todo: 'command' } as const;
 const review = { lanes: ['issue-7'], by: 'ann', thread: 9, counts: 'with-permission', todo: 'answer' } as const;
 const check = { lanes: ['issue-7'], by: null, counts: 'always', todo: 'answer' } as const;
+const box: Box = { kind: 'pause', subject: 'queue' };
+const tickedPage = `${DASHBOARD_MARKER}\n\n${renderBox(box).replace('[ ]', '[x]')}`;
 const slash = { 'comment.body': '/ralph run', ...sender };
 
 /** The contract of spec §2: the condition under which an event of each type concerns Ralph, and its meaning. */
@@ -72,6 +75,13 @@ const CONTRACT: readonly (readonly [string, string | null, Payload, Expected])[]
   ['issues', 'transferred', issue, { ...ofIssue, todo: 'withdraw' }],
   ['issues', 'reopened', issue, { ...ofIssue, todo: 'take-back' }],
   ['issues', 'edited', { ...issue, changes: { title: { from: 'before' } } }, { ...ofIssue, todo: 'recheck' }],
+  // Obeys ticked boxes of the dashboard, which may be about any lane
+  [
+    'issues',
+    'edited',
+    { ...issue, 'issue.body': tickedPage },
+    { ...queue, mayBeOtherLane: true, by: null, counts: 'never', todo: 'dashboard' },
+  ],
   // One command, on the issue or on Ralph's own pull request
   ['issue_comment', 'created', { ...issue, ...slash }, { ...command, lanes: ['queue', 'issue-4'], thread: 4 }],
   [

@@ -2,7 +2,7 @@ import { formatInstant } from '../../../core/countdown.ts';
 import { formatDuration } from '../../../report/format.ts';
 import { barOf } from '../../../report/pages/progress-bar.ts';
 import { spendSummary } from '../../../report/sentences/spend.ts';
-import type { Overview } from '../../overview/lane-waits.ts';
+import type { Overview } from '../../../report/overview/lane-waits.ts';
 import {
   type Condition,
   conditionOf,
@@ -11,7 +11,7 @@ import {
   nameOfLaneAt,
   summaryOf,
   renderOpenTask,
-} from '../../overview/overview-text.ts';
+} from '../../../report/overview/overview-text.ts';
 import type { LocalPicture, Picture } from '../monitor-schema.ts';
 import {
   fitLine,

@@ -1,6 +1,6 @@
 import { nameOfTaskId, type LaneId } from '../../../core/tasks/ids.ts';
 import { isStuck } from '../../../core/tasks/task.ts';
-import type { OverviewLane } from '../../overview/lane-waits.ts';
+import type { OverviewLane } from '../../../report/overview/lane-waits.ts';
 import { laneOfLocalRun, type Picture } from '../monitor-schema.ts';
 import { knownLane } from './facts.ts';
 import type { TextStyle } from './columns.ts';

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import type { Immutable } from '../../core/policy.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
+import type { QueuedEntry } from '../../core/snapshot/dashboard-record.ts';
 import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { effectiveOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { isSettled, isStuck, nameOfTask, type ShownProgress, type Task, taskStates } from '../../core/tasks/task.ts';
+import { isSettled, isStuck, type ShownProgress, taskStates } from '../../core/tasks/task.ts';
 import { firstNames } from '../../core/text/phrase.ts';
-import { formatCount } from '../../report/format.ts';
-import { renderCommand, renderContinuation } from '../../report/next/step.ts';
+import { formatCount } from '../format.ts';
+import { renderCommand, renderContinuation } from '../next/step.ts';
 
 const instant = z.iso.datetime();
 
@@ -113,7 +114,7 @@ export type LaneWait = OverviewLane['waits'][number];
 /** A task of a lane as far as it is known here; `task` is null if only the state has it. */
 export interface KnownTask {
   readonly id: TaskId;
-  readonly task: Task | null;
+  readonly task: QueuedEntry | null;
   readonly progress: ShownProgress;
 }
 
@@ -210,7 +211,7 @@ function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }
 
 /** Returns the name of a task as people know it. */
 export function nameOfKnownTask(known: KnownTask | null, id: TaskId): string {
-  return known === null || known.task === null ? nameOfTaskId(id) : nameOfTask(known.task);
+  return known === null || known.task === null ? nameOfTaskId(id) : known.task.name;
 }
 
 /** Returns a task's name as typed in a shell: `12`, because `#12` would be a comment. */

@@ -1,7 +1,7 @@
 import { tasksDone } from '../../core/tasks/queue.ts';
 import { moreLine } from '../../core/text/phrase.ts';
-import { formatCount, formatInstantFrom } from '../../report/format.ts';
-import { spendBars, spendSummary } from '../../report/sentences/spend.ts';
+import { formatCount, formatInstantFrom } from '../format.ts';
+import { spendBars, spendSummary } from '../sentences/spend.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import type { Overview, OverviewLane, LaneWait } from './lane-waits.ts';
 

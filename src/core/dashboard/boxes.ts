@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { OWN_COMMENT_MARKER } from '../people/command.ts';
+import type { Immutable } from '../policy.ts';
+import { hashId, issueOfId, nameOfLane, nameOfTaskId, parseTaskName, QUEUE } from '../tasks/ids.ts';
+
+/** The beginning of the dashboard's text, by which it is recognized. */
+export const DASHBOARD_MARKER = `${OWN_COMMENT_MARKER}dashboard -->`;
+
+/** The end of the only line that changes with the time alone. */
+export const TIME_MARKER = `${OWN_COMMENT_MARKER}time -->`;
+
+/** The kinds of requests that a box makes. */
+export const boxKinds = ['run', 'pause', 'resume', 'retry', 'skip'] as const;
+
+const boxSchema = z.object({ kind: z.enum(boxKinds), subject: z.string().max(80) });
+
+/** A box: what it asks for, and the lane (`pause`, `resume`) or task (`retry`, `skip`) that it is about. */
+export type Box = Immutable<z.infer<typeof boxSchema>>;
+
+export const tickSchema = z.object({
+  box: boxSchema,
+  /** The account that ticked it; null if that is unknown. */
+  by: z.object({ login: z.string().max(100), id: z.number().nullable(), kind: z.enum(['user', 'bot']) }).nullable(),
+});
+
+/** A box that somebody has ticked, which is an order only if they have permission. */
+export type Tick = Immutable<z.infer<typeof tickSchema>>;
+
+/** A version of the dashboard's text; `text` is null if GitHub does not show it. */
+export interface Revision {
+  readonly by: Tick['by'];
+  readonly text: string | null;
+}
+
+/** Maximum number of ticks that are read at once. */
+export const MAX_TICKS = 30;
+
+/** Renders the line of a box. Its words say what it does, and only the box decides them. */
+export function renderBox(box: Box): string {
+  return `- [ ] ${wordsOfBox(box)} ${OWN_COMMENT_MARKER}${box.kind} ${box.subject} -->`;
+}
+
+/** Returns what a box asks for, in words. */
+export function wordsOfBox({ kind, subject }: Box): string {
+  switch (kind) {
+    case 'run':
+      return 'Run the queue now';
+    case 'pause':
+    case 'resume':
+      return `${kind === 'pause' ? 'Pause' : 'Resume'} ${nameOfLane(subject)}`;
+    case 'retry':
+      return `Retry ${nameOfTaskId(subject)}`;
+    case 'skip':
+      return `Take ${nameOfTaskId(subject)} out of the queue`;
+  }
+}
+
+/** Returns true if a text is the dashboard's, as far as the text says; the issue of the dashboard is never a task. */
+export function isDashboardText(body: string): boolean {
+  return body.trimStart().startsWith(DASHBOARD_MARKER);
+}
+
+/** Returns a short hash of a text without the line of the time and with the line ends that we write. */
+export function contentHash(body: string): string {
+  const lines = body.replaceAll('\r\n', '\n').trim().split('\n');
+  return hashId(lines.filter((line) => !line.endsWith(TIME_MARKER)).join('\n'));
+}
+
+/**
+ * Returns the boxes that are ticked in a text. A line counts only if it is wholly what `renderBox` writes, so that no
+ * box does something else than its words say.
+ */
+export function tickedBoxes(text: string): readonly Box[] {
+  const boxes = text.split(/\r?\n/).flatMap((line) => {
+    const [, , kind, subject = ''] = TICKED.exec(line) ?? [];
+    const box = boxKinds.flatMap((known) => (known === kind ? [{ kind: known, subject }] : []))[0];
+    const isOurs = box !== undefined && isSubject(box) && renderBox(box) === line.trim().replace(/^- \[x\]/i, '- [ ]');
+    return isOurs ? [box] : [];
+  });
+  return boxes.filter((box, at) => boxes.findIndex((one) => isSameBox(one, box)) === at).slice(0, MAX_TICKS);
+}
+
+const TICKED = new RegExp(`^\\s*- \\[x\\] (.{1,200}) ${OWN_COMMENT_MARKER}([a-z]+) ([\\w.-]{1,80}) -->\\s*$`, 'i');
+
+function isSubject({ kind, subject }: Box): boolean {
+  switch (kind) {
+    case 'run':
+      return subject === QUEUE;
+    case 'pause':
+    case 'resume':
+      return subject === QUEUE || issueOfId(subject) !== null;
+    case 'retry':
+      return parseTaskName(subject) === subject;
+    case 'skip':
+      return issueOfId(subject) !== null;
+  }
+}
+
+/**
+ * Returns the boxes that were ticked in these versions, oldest first, and still are at their end, each with the account
+ * whose version ticked it. `before` are the ticks of the version before them, which are not returned again; null if
+ * that version is unknown. Nobody is known for a tick that another account may have made.
+ */
+export function ticksIn(revisions: readonly Revision[], before: readonly Tick[] | null): readonly Tick[] {
+  let ticks = before ?? [];
+  let isKnown = before !== null;
+  for (const { by, text } of revisions) {
+    if (text !== null) {
+      const [earlier, author] = [ticks, isKnown ? by : null];
+      ticks = tickedBoxes(text).map((box) => earlier.find((one) => isSameBox(one.box, box)) ?? { box, by: author });
+    }
+    isKnown = text !== null;
+  }
+  return ticks.filter((tick) => before?.includes(tick) !== true);
+}
+
+/** Returns true if two boxes ask for the same. */
+export function isSameBox(one: Box, other: Box): boolean {
+  return one.kind === other.kind && one.subject === other.subject;
+}
+
+/** A judged tick. `why` is a sentence about one that could not be obeyed; empty for all others. */
+export interface AnsweredTick extends Tick {
+  readonly result: 'obeyed' | 'not-allowed' | 'failed';
+  readonly why: string;
+}

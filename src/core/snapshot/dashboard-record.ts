@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { MAX_TICKS, tickSchema } from '../dashboard/boxes.ts';
+import type { Immutable } from '../policy.ts';
+import { isIssueTask } from '../tasks/ids.ts';
+import { nameOfTask, type Task, taskObstacles } from '../tasks/task.ts';
+import { tryJson } from '../text/try-json.ts';
+import { DASHBOARD_FILE, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
+
+const MAX_NAME_CHARS = 120;
+const MAX_TITLE_CHARS = 200;
+const MAX_DEPENDENCIES = 20;
+
+/** Maximum number of tasks of the queue that are remembered. */
+const MAX_LISTED = 500;
+
+const recordSchema = z.object({
+  version: z.literal(1),
+  /** The issue; null until it is made. */
+  issue: z.object({ number: z.number().int().positive(), id: z.string().min(1).max(200) }).nullable(),
+  /** Boxes that were ticked while a run wrote the page; the next run of the queue judges them. */
+  ticks: z.array(tickSchema).max(MAX_TICKS),
+  /** The queue in its order, as a run listed it last. */
+  queue: z
+    .array(
+      z.object({
+        id: z.string().max(MAX_NAME_CHARS),
+        name: z.string().max(MAX_NAME_CHARS),
+        title: z.string().max(MAX_TITLE_CHARS),
+        obstacle: z.enum(taskObstacles).nullable(),
+        dependsOn: z.array(z.string().max(MAX_NAME_CHARS)).max(MAX_DEPENDENCIES),
+      }),
+    )
+    .max(MAX_LISTED),
+});
+
+/** The repository's memory of its dashboard. */
+export type DashboardRecord = Immutable<z.infer<typeof recordSchema>>;
+
+/** A task in a list of the queue; `name` is what people call it. */
+export type QueuedEntry = DashboardRecord['queue'][number];
+
+const EMPTY: DashboardRecord = { version: 1, issue: null, ticks: [], queue: [] };
+
+/** Returns the record of the dashboard; an empty one if there is none that can be read. */
+export function dashboardIn(snapshot: Snapshot): DashboardRecord {
+  const parsed = recordSchema.safeParse(tryJson(snapshot.get(DASHBOARD_FILE) ?? ''));
+  return parsed.success ? parsed.data : EMPTY;
+}
+
+/** Returns a change of the dashboard's record, which answers the record afterwards. A newer version's stays. */
+export function changeDashboard(
+  change: (record: DashboardRecord) => DashboardRecord,
+  message: string,
+): SnapshotChange<DashboardRecord> {
+  return (snapshot) => {
+    const answer = change(dashboardIn(snapshot));
+    const isNewer = newerSchema.safeParse(tryJson(snapshot.get(DASHBOARD_FILE) ?? '')).success;
+    const isSame = JSON.stringify(answer) === JSON.stringify(dashboardIn(snapshot));
+    const text = `${JSON.stringify(answer, null, 1)}\n`;
+    return { snapshot: isNewer || isSame ? snapshot : withFile(snapshot, DASHBOARD_FILE, text), message, answer };
+  };
+}
+
+const newerSchema = z.object({ version: z.int().min(2) });
+
+/** Returns the entry of a task in a list of the queue. */
+export function toQueuedEntry(task: Task): QueuedEntry {
+  const { id, title, obstacle, dependsOn } = task;
+  return {
+    id: id.slice(0, MAX_NAME_CHARS),
+    name: nameOfTask(task).slice(0, MAX_NAME_CHARS),
+    title: title.slice(0, MAX_TITLE_CHARS),
+    obstacle,
+    dependsOn: dependsOn.slice(0, MAX_DEPENDENCIES).map((other) => other.slice(0, MAX_NAME_CHARS)),
+  };
+}
+
+/** The queue as a run has listed it; `isWhole` is false if entries of files and what tasks wait for are missing. */
+export interface ListedQueue {
+  readonly tasks: readonly QueuedEntry[];
+  readonly isWhole: boolean;
+}
+
+/** Returns the queue as it is remembered after a run has listed it; everything that the run did not read stays. */
+export function rememberQueue(known: readonly QueuedEntry[], { tasks, isWhole }: ListedQueue): readonly QueuedEntry[] {
+  if (isWhole) return tasks.slice(0, MAX_LISTED);
+  const before = new Map(known.map((task) => [task.id, task]));
+  const issues = tasks.map((task) => ({ ...task, dependsOn: before.get(task.id)?.dependsOn ?? task.dependsOn }));
+  return [...issues, ...known.filter(({ id }) => !isIssueTask(id))].slice(0, MAX_LISTED);
+}

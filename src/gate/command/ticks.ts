@@ -1,0 +1,132 @@
+import {
+  type AnsweredTick,
+  contentHash,
+  isSameBox,
+  type Tick,
+  ticksIn,
+  wordsOfBox,
+} from '../../core/dashboard/boxes.ts';
+import { labelChange } from '../../core/people/labels.ts';
+import { changeDashboard, dashboardIn } from '../../core/snapshot/dashboard-record.ts';
+import { issueOfId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
+import { namesOf } from '../../core/text/phrase.ts';
+import { UserError } from '../../errors.ts';
+import type { Intake, SeenDashboard } from '../../handover/intake.ts';
+import type { Account } from '../../ports/forge.ts';
+import type { GateDeps } from '../deps.ts';
+import { endAsUpdated } from '../lane/end-lane.ts';
+import { isTrustedAccount } from '../people/trust.ts';
+import { FOR_TASKS } from '../tasks/sources.ts';
+import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
+import { orderRetry } from './commands.ts';
+import { saveOrder } from './save-order.ts';
+
+/** The dashboard as this run has read it, after its ticks were obeyed; `seen` null if it was not read. */
+export interface ObeyedTicks {
+  readonly seen: SeenDashboard | null;
+  /** True if somebody asks for a run of the queue. */
+  readonly wantsRun: boolean;
+  /** The lanes with a retry. */
+  readonly retried: readonly LaneId[];
+}
+
+export const NO_TICKS: ObeyedTicks = { seen: null, wantsRun: false, retried: [] };
+
+/**
+ * Reads the dashboard, and turns each tick by somebody with write permission into an order. Takes one request, and a
+ * few more for each tick. A dashboard that people have closed gives no orders.
+ */
+export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
+  const { config, store, forge } = deps;
+  if (!config.dashboard) return NO_TICKS;
+  const known = await store.read();
+  const record = known.kind === 'snapshot' ? dashboardIn(known.snapshot) : null;
+  if (record === null || record.issue === null) return NO_TICKS;
+  const read = await forge.readDashboard(record.issue.number);
+  const issue = read.kind === 'granted' ? read.value : null;
+  if (issue === null) return NO_TICKS;
+  const { number, id, isOpen, body, revisions, edits } = issue;
+  const ticks = isOpen ? ticksIn(revisions, revisions.length < edits ? null : []) : [];
+  const earlier = record.ticks.filter(({ box }) => !ticks.some((one) => isSameBox(one.box, box)));
+  const judged: JudgedTick[] = [];
+  for (const tick of [...earlier, ...ticks]) judged.push(await judgeTick(deps, tick));
+  if (record.ticks.length > 0)
+    await store.update(changeDashboard((newest) => ({ ...newest, ticks: [] }), 'dashboard: its ticks were taken up'));
+  for (const { answer } of judged)
+    deps.log.info(
+      `dashboard: ${wordsOfBox(answer.box)}, ticked by ${answer.by?.login ?? 'nobody known'}: ${answer.result}`,
+    );
+  return {
+    seen: {
+      ...{ number, id, isOpen, edits, ticks },
+      content: contentHash(body),
+      answers: judged.map(({ answer }) => answer),
+    },
+    wantsRun: judged.some(({ answer: { box, result } }) => box.kind === 'run' && result === 'obeyed'),
+    retried: judged.flatMap(({ retried }) => retried ?? []),
+  };
+}
+
+/** Works on what the ticks ask for, or ends the run if they ask for no run. */
+export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: ObeyedTicks): Promise<Intake> {
+  const obeyed = seen?.answers.filter(({ result }) => result === 'obeyed') ?? [];
+  if (obeyed.length === 0)
+    return endAsUpdated(deps, 'The issue is not the open dashboard, or nobody with write permission has ticked a box.');
+  const number = retried.map(issueOfId).find((issue) => issue !== null);
+  if (wantsRun || retried.includes(QUEUE))
+    return workQueue(deps, { asked: true, byHand: wantsRun, purpose: FOR_TASKS });
+  if (number !== undefined) return workIssue(deps, { number, redo: false, approvedText: null });
+  return endAsUpdated(deps, `Obeyed on the dashboard: ${namesOf(obeyed.map(({ box }) => wordsOfBox(box)))}.`);
+}
+
+/** `retried` is the lane of a retry; null for everything else. */
+interface JudgedTick {
+  readonly answer: AnsweredTick;
+  readonly retried: LaneId | null;
+}
+
+async function judgeTick(deps: GateDeps, tick: Tick): Promise<JudgedTick> {
+  const { by } = tick;
+  try {
+    if (by === null || !(await isTrustedAccount(deps, by)))
+      return { answer: { ...tick, result: 'not-allowed', why: '' }, retried: null };
+    const retried = await obeyTick(deps, tick, by);
+    return { answer: { ...tick, result: 'obeyed', why: '' }, retried };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { answer: { ...tick, result: 'failed', why: error.message }, retried: null };
+  }
+}
+
+/** Obeys a tick of a person with permission like their command. Returns the lane of a retry; null for all others. */
+async function obeyTick(deps: GateDeps, { box: { kind, subject } }: Tick, { login }: Account): Promise<LaneId | null> {
+  const by = { by: login, from: 'event' } as const;
+  switch (kind) {
+    case 'run':
+      return null;
+    case 'pause':
+    case 'resume':
+      await saveOrder(deps, subject, { kind, task: null, ...by });
+      return null;
+    case 'retry':
+      return orderRetry(deps, subject, by);
+    case 'skip':
+      await takeLabelOff(deps, issueOfId(subject) ?? 0);
+      return null;
+  }
+}
+
+/** Takes an issue out of the queue, as a person does who removes its label. */
+async function takeLabelOff(deps: GateDeps, number: number): Promise<void> {
+  const { forge, config } = deps;
+  const issue = await forge.issue(number);
+  if (issue === null || !hasTaskLabel(deps, issue))
+    throw new UserError('configuration', `#${String(number)} does not have the label "${config.taskLabel}".`);
+  const remove = issue.labels.filter((name) => name.toLowerCase() === config.taskLabel.toLowerCase());
+  const changed = await forge.changeLabels(number, {
+    from: issue.labels,
+    add: [],
+    remove: [...remove, ...labelChange(issue.labels, null).remove],
+  });
+  if (changed.kind === 'refused') throw new UserError('configuration', changed.why);
+}

@@ -1,0 +1,182 @@
+import { contentHash, MAX_TICKS, type Tick, ticksIn } from '../core/dashboard/boxes.ts';
+import { initialState } from '../core/lane/state/state.ts';
+import { usageAt } from '../core/lane/windows.ts';
+import { windowsFor } from '../core/sharing/budget.ts';
+import {
+  changeDashboard,
+  dashboardIn,
+  type DashboardRecord,
+  rememberQueue,
+} from '../core/snapshot/dashboard-record.ts';
+import { judgeRecord } from '../core/snapshot/judged.ts';
+import { budgetIn, laneIn, lanesIn, type Snapshot } from '../core/snapshot/snapshot.ts';
+import { runsIn } from '../core/snapshot/stored-run.ts';
+import { issueOfId, QUEUE } from '../core/tasks/ids.ts';
+import { mapTexts } from '../core/text/redact.ts';
+import { completeSentence } from '../core/text/phrase.ts';
+import type { Train } from '../core/train/train.ts';
+import { textOf } from '../errors.ts';
+import type { Notes, SeenDashboard } from '../handover/intake.ts';
+import type { DashboardIssue } from '../ports/forge.ts';
+import { buildOverview, type FoundLane } from '../report/overview/build-overview.ts';
+import { DASHBOARD_TITLE, renderDashboard } from '../report/pages/dashboard.ts';
+import type { PublishDeps } from './deps.ts';
+
+type KnownNotes = Pick<Notes, 'dashboard' | 'queue' | 'train'>;
+
+/** The place whose state the page shows. */
+const PLACE = 'ref';
+
+/**
+ * Brings the dashboard up to date: makes it if there is none, and leaves it alone while people have it closed. A run
+ * that has not looked at the open pull requests leaves it as it is. Takes at most two requests as a rule, with the one
+ * that the gate has sent. Returns warnings.
+ */
+export async function publishDashboard(deps: PublishDeps, notes: KnownNotes): Promise<readonly string[]> {
+  const { train } = notes;
+  if (!deps.config.dashboard || train === null) return [];
+  try {
+    return await keepDashboard(deps, notes, train);
+  } catch (error) {
+    // No page is worth the end of a run.
+    return [`The dashboard is not kept: ${completeSentence(textOf(error))}`];
+  }
+}
+
+async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train): Promise<readonly string[]> {
+  const read = await deps.store.read();
+  if (read.kind !== 'snapshot') {
+    const why = read.kind === 'none' ? 'it needs a state in the repository: set `state-store: auto`' : read.why;
+    return [`The dashboard is not kept: ${completeSentence(why)}`];
+  }
+  const listed = notes.queue ?? null;
+  const kept = await remember(deps, read.snapshot, (record) =>
+    listed === null ? record : { ...record, queue: rememberQueue(record.queue, listed) },
+  );
+  const { issue } = kept.record;
+  const page = { train, answers: notes.dashboard?.answers ?? [] };
+  if (issue === null) return openPage(deps, kept, page);
+  const seen = notes.dashboard ?? (await look(deps, issue.number));
+  if (seen === 'unknown') return [];
+  if (seen === null) return openPage(deps, kept, page);
+  if (!seen.isOpen) return [];
+  // The gate has obeyed what it has seen; the next run of the queue judges what nobody has.
+  const unjudged = (notes.dashboard ?? null) === null ? await rememberTicks(deps, kept, seen.ticks) : kept;
+  return writePage(deps, { kept: unjudged, seen, page });
+}
+
+/** The state of the repository, and what it remembers of the dashboard. */
+interface Kept {
+  readonly snapshot: Snapshot;
+  readonly record: DashboardRecord;
+}
+
+interface Page {
+  readonly train: Train;
+  readonly answers: SeenDashboard['answers'];
+}
+
+/** Writes the page, and takes over ticks that people made while the run was busy with it. */
+async function writePage(
+  deps: PublishDeps,
+  { kept, seen, page }: { readonly kept: Kept; readonly seen: SeenDashboard; readonly page: Page },
+): Promise<readonly string[]> {
+  const body = buildPage(deps, kept, page);
+  if (contentHash(body) === seen.content) return [];
+  const written = await deps.forge.writeDashboard(seen.id, body);
+  if (written.kind === 'refused') return [];
+  if (written.value === null) return openPage(deps, kept, page);
+  const ticks = ticksBetween(seen, written.value);
+  if (ticks.length === 0) return [];
+  const after = await rememberTicks(deps, kept, ticks);
+  await deps.forge.writeDashboard(seen.id, buildPage(deps, after, page));
+  return [];
+}
+
+/** Returns what was ticked between a reading of the page and our writing, whose version is the last one. */
+function ticksBetween(seen: SeenDashboard, { revisions, edits }: DashboardIssue): readonly Tick[] {
+  const count = edits - seen.edits - 1;
+  const between = count <= 0 ? [] : revisions.slice(0, -1).slice(-count);
+  return ticksIn(between, between.length < count ? null : seen.ticks);
+}
+
+async function look({ forge }: PublishDeps, number: number): Promise<SeenDashboard | null | 'unknown'> {
+  const read = await forge.readDashboard(number);
+  if (read.kind === 'refused') return 'unknown';
+  if (read.value === null) return null;
+  const { body, revisions, ...issue } = read.value;
+  const ticks = issue.isOpen ? ticksIn(revisions, revisions.length < issue.edits ? null : []) : [];
+  return { ...issue, content: contentHash(body), ticks, answers: [] };
+}
+
+async function openPage(deps: PublishDeps, kept: Kept, page: Page): Promise<readonly string[]> {
+  const opened = await deps.forge.openDashboard({ title: DASHBOARD_TITLE, body: buildPage(deps, kept, page) });
+  if (opened.kind === 'refused') return [];
+  const { issue } = opened.value;
+  const gone = kept.record.issue?.number;
+  const { record } = await remember(deps, kept.snapshot, (newest) =>
+    newest.issue === null || newest.issue.number === gone ? { ...newest, issue } : newest,
+  );
+  const other = record.issue?.number ?? issue.number;
+  return other === issue.number
+    ? []
+    : [
+        `Another run made a dashboard at the same time: #${String(other)} is kept, and #${String(issue.number)} can be closed.`,
+      ];
+}
+
+function rememberTicks(deps: PublishDeps, { snapshot }: Kept, ticks: readonly Tick[]): Promise<Kept> {
+  return remember(deps, snapshot, (record) => ({ ...record, ticks: [...record.ticks, ...ticks].slice(0, MAX_TICKS) }));
+}
+
+/** Changes what is remembered, with a write only if anything differs. */
+async function remember(
+  { store, log }: PublishDeps,
+  snapshot: Snapshot,
+  change: (record: DashboardRecord) => DashboardRecord,
+): Promise<Kept> {
+  const changed = changeDashboard(change, 'dashboard: what it shows of the queue, and its ticks');
+  if (changed(snapshot).snapshot === snapshot) return { snapshot, record: dashboardIn(snapshot) };
+  const updated = await store.update(changed);
+  if (updated.kind === 'updated') return { snapshot: updated.snapshot, record: updated.answer };
+  log.warning(`What the dashboard shows could not be remembered: ${completeSentence(updated.why)}`);
+  return { snapshot, record: changed(snapshot).answer };
+}
+
+function buildPage(
+  { config, context, clock, redact }: PublishDeps,
+  { snapshot, record }: Kept,
+  { train, answers }: Page,
+): string {
+  const now = clock.now();
+  const { owner, repo } = context.repository;
+  const repositoryUrl = `${context.serverUrl}/${owner}/${repo}`;
+  const lanes = [...new Set([QUEUE, ...lanesIn(snapshot)])]
+    .toSorted((one, other) => (issueOfId(one) ?? 0) - (issueOfId(other) ?? 0))
+    .map((lane): FoundLane => {
+      const places = { decides: PLACE, copies: '', standsIn: false };
+      return { lane, place: PLACE, stored: judgeRecord(laneIn(snapshot, lane), null, { lane, places, now }) };
+    });
+  const pulls = train.pulls.map(({ number, branch }) => {
+    const url = `${repositoryUrl}/pull/${String(number)}`;
+    return [branch.slice(config.branchPrefix.length), { number, url, title: null, state: 'open' as const }] as const;
+  });
+  const overview = buildOverview(
+    {
+      lanes,
+      runs: runsIn(snapshot).map((run) => ({ place: PLACE, run })),
+      listed: record.queue.map((task) => ({ task, written: 'todo' as const })),
+      github: { repository: `${owner}/${repo}`, titles: new Map(), pullRequests: new Map(pulls) },
+      initial: (lane) => initialState(lane, now),
+      cooldownMs: config.policy.circuit.cooldownMs,
+      problems: [],
+    },
+    now,
+  );
+  const budget = budgetIn(snapshot, now);
+  const windows = budget.kind === 'budget' ? windowsFor(budget.budget, '', now) : { hour: null, day: null };
+  const { branchPrefix, taskLabel, policy: limits } = config;
+  const texts = mapTexts({ overview, lanes, answers, pending: record.ticks, runUrl: context.runUrl }, redact);
+  const usage = usageAt(windows, now);
+  return renderDashboard({ ...texts, train, usage, limits, branchPrefix, taskLabel, now });
+}

@@ -1,0 +1,336 @@
+import { CAPABILITIES, AGENT_NAMES } from '../../core/agent-names.ts';
+import { formatInstant } from '../../core/countdown.ts';
+import {
+  type AnsweredTick,
+  type Box,
+  DASHBOARD_MARKER,
+  renderBox,
+  type Tick,
+  TIME_MARKER,
+  wordsOfBox,
+} from '../../core/dashboard/boxes.ts';
+import { isFeedback } from '../../core/feedback/subject.ts';
+import type { Policy } from '../../core/policy.ts';
+import { isIssueTask, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
+import { moreLine, upperFirst } from '../../core/text/phrase.ts';
+import { findNextPull, type Train } from '../../core/train/train.ts';
+import type { LaneView } from '../../handover/report.ts';
+import { formatCost, formatCount, formatTokens } from '../format.ts';
+import { renderCode, renderLink, renderProse, renderTable, renderText } from '../markdown.ts';
+import type { FoundLane } from '../overview/build-overview.ts';
+import type { LaneWait, Overview, OverviewLane } from '../overview/lane-waits.ts';
+import { spendSummary } from '../sentences/spend.ts';
+import { nextToMerge } from '../sentences/train.ts';
+
+/** Title of the dashboard's issue. */
+export const DASHBOARD_TITLE = 'Ralph: dashboard';
+
+/** Facts that the dashboard shows, beside the overview that all views share. */
+export interface DashboardFacts {
+  readonly overview: Overview;
+  readonly train: Train;
+  /** The lanes as they are stored, for their health. */
+  readonly lanes: readonly FoundLane[];
+  readonly usage: LaneView['usage'];
+  readonly limits: Pick<Policy, 'maxCallsPerHour' | 'maxTokensPerHour' | 'maxCostUsdPerDay'>;
+  /** Judged ticks, and those that a run of the queue has yet to judge. */
+  readonly answers: readonly AnsweredTick[];
+  readonly pending: readonly Tick[];
+  readonly branchPrefix: string;
+  readonly taskLabel: string;
+  readonly runUrl: string;
+  readonly now: number;
+}
+
+/** GitHub accepts 65,536 characters; the rest is a margin for what it counts otherwise. */
+const MAX_CHARS = 60_000;
+const MAX_TITLE_CHARS = 100;
+const SHOWN_FIRST = 25;
+/** Numbers of lines of a long list to try, until the page is short enough. */
+const SHOWN_IN_ALL = [120, 40, 5] as const;
+const MAX_BOXES = 20;
+
+/** Renders the text of the dashboard's issue: who is needed comes first. */
+export function renderDashboard(facts: DashboardFacts): string {
+  const pages = SHOWN_IN_ALL.map((shown) => renderPage(facts, shown));
+  return pages.find((page) => page.length <= MAX_CHARS) ?? pages.at(-1) ?? '';
+}
+
+function renderPage(facts: DashboardFacts, shown: number): string {
+  const { now, runUrl } = facts;
+  return [
+    DASHBOARD_MARKER,
+    ...listed(answerLines(facts), shown),
+    section('What needs you', needs(facts), { shown, none: 'Nothing.' }),
+    section('At work', working(facts), { shown, none: 'No run works now.' }),
+    queueSection(facts, shown),
+    section('Cost and calls', money(facts), { shown, none: '' }),
+    `### Last runs\n\n${runTable(facts) || 'No run has called an agent yet.'}`,
+    section('Health', health(facts), { shown, none: 'All is well.' }),
+    'A ticked box is an order if whoever ticked it has write permission; the next run of the queue obeys it. Everything else in this text is overwritten, so write in a comment.',
+    `<sub>Updated ${formatInstant(now)} by ${renderLink('a run', runUrl)}.</sub> ${TIME_MARKER}`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function section(
+  heading: string,
+  lines: readonly string[],
+  { shown, none }: { readonly shown: number; readonly none: string },
+): string {
+  return [`### ${heading}`, ...(lines.length === 0 ? [none] : listed(lines, shown))].join('\n\n');
+}
+
+/** Returns the first lines, and the others of those that are shown in a part that is closed at first. */
+function listed(lines: readonly string[], shown: number): readonly string[] {
+  const [first, others] = [lines.slice(0, SHOWN_FIRST), lines.slice(SHOWN_FIRST)];
+  const folded = [...others.slice(0, shown), ...moreLine(others.length - shown).map((line) => `- ${line}`)];
+  return [
+    ...(first.length === 0 ? [] : [first.join('\n')]),
+    ...(folded.length === 0 ? [] : [details(`${String(others.length)} more`, folded)]),
+  ];
+}
+
+function details(summary: string, lines: readonly string[]): string {
+  return `<details>\n<summary>${summary}</summary>\n\n${lines.join('\n')}\n\n</details>`;
+}
+
+const ANSWERS = {
+  obeyed: 'done',
+  'not-allowed': 'undone, since that needs write permission',
+  failed: 'not possible',
+} as const;
+
+function answerLines({ answers, pending }: DashboardFacts): readonly string[] {
+  return [
+    ...answers.map(
+      ({ box, by, result, why }) =>
+        `- ${wordsOfBox(box)} (ticked by ${nameOf(by)}): ${ANSWERS[result]}.${why === '' ? '' : ` ${renderProse(why, 300)}`}`,
+    ),
+    ...pending.map(
+      ({ box, by }) => `- ${wordsOfBox(box)} (ticked by ${nameOf(by)}): the next run of the queue looks at it.`,
+    ),
+  ];
+}
+
+function nameOf(by: Tick['by']): string {
+  return by === null ? 'somebody whom GitHub does not name' : renderCode(by.login, 100);
+}
+
+function lanesOf({ overview }: DashboardFacts): readonly OverviewLane[] {
+  return overview.lanes.filter((lane) => lane.kind === 'lane');
+}
+
+function needs(facts: DashboardFacts): readonly string[] {
+  const lanes = lanesOf(facts);
+  return [
+    ...ready(facts),
+    ...lanes.flatMap(({ tasks, waits }) =>
+      waits.flatMap((wait) => {
+        const task = tasks.find(({ id }) => id === wait.task);
+        return task === undefined ? [] : taskNeeds(task, wait, facts);
+      }),
+    ),
+    ...lanes.flatMap(({ lane, waits }) => waits.flatMap((wait) => laneNeeds(lane, wait, facts))),
+  ];
+}
+
+function ready(facts: DashboardFacts): readonly string[] {
+  const { train, branchPrefix } = facts;
+  const next = nextToMerge(train);
+  const pulls = train.pulls.filter(({ obstacle }) => obstacle === null);
+  return [
+    ...(next === '' || findNextPull(train) === null ? [] : [`- ${next}`]),
+    ...pulls.map(({ number, branch, isArmed }) => {
+      const how = isArmed ? 'GitHub merges it once the rules of its base branch hold' : 'review and merge it';
+      return `- **#${String(number)}** (${branchSubject(branch.slice(branchPrefix.length), facts)}) is ready: ${how}.`;
+    }),
+  ];
+}
+
+/** Returns what a branch is for: `the queue`, or the name and title of its issue. */
+function branchSubject(lane: LaneId, facts: DashboardFacts): string {
+  const task = lanesOf(facts)
+    .flatMap(({ tasks }) => tasks)
+    .find(({ id }) => id === lane);
+  return task === undefined ? nameOfLane(lane) : nameWithTitle(task);
+}
+
+type ShownTask = OverviewLane['tasks'][number];
+
+function nameWithTitle({ id, name, title }: ShownTask): string {
+  const shown = isIssueTask(id) ? name : renderCode(name, 80);
+  return title === null ? shown : `${shown} ${renderText(title, MAX_TITLE_CHARS)}`;
+}
+
+function taskNeeds(task: ShownTask, { kind, on }: LaneWait, { taskLabel }: DashboardFacts): readonly string[] {
+  const { id, name } = task;
+  if (kind === 'approval')
+    return [
+      `- ${nameWithTitle(task)}: its text was changed after it was approved. Remove and re-add the label ${renderCode(taskLabel, 50)}.`,
+    ];
+  if (kind !== 'person') return [];
+  const line = (next: string): string => `- ${nameWithTitle(task)}: ${renderProse(on, 300)}. ${next}`;
+  if (isFeedback(id)) return [line('Comment `/ralph retry` on the pull request, or push a fix yourself.')];
+  const boxes: readonly Box[] = [
+    { kind: 'retry', subject: id },
+    ...(isIssueTask(id) ? [{ kind: 'skip', subject: id } as const] : []),
+  ];
+  const next = isIssueTask(id)
+    ? `Answer on ${name} with one comment: first line \`/ralph retry\`, then your words. Or:`
+    : 'Write in its file what is missing, then:';
+  return [[line(next), ...boxes.map((box) => `  ${renderBox(box)}`)].join('\n')];
+}
+
+function laneNeeds(lane: LaneId, { kind, task, on, until }: LaneWait, { now }: DashboardFacts): readonly string[] {
+  const name = upperFirst(nameOfLane(lane));
+  if (task !== null) return [];
+  if (kind === 'pause')
+    return [`- ${name} is paused by ${renderText(on, 100)}.\n  ${renderBox({ kind: 'resume', subject: lane })}`];
+  if (kind !== 'circuit') return [];
+  const isDue = until !== null && Date.parse(until) <= now;
+  const probe = isDue ? 'The next run tries one iteration' : `One iteration is tried from ${instantOf(until)} on`;
+  const where = lane === QUEUE ? "the queue's pull request" : `#${lane.replace(/\D+/, '')}`;
+  return [
+    `- The circuit of ${nameOfLane(lane)} is open (${wordOf(on)}). ${probe}; fix the cause, then comment \`/ralph retry\` on ${where} to continue at once.`,
+  ];
+}
+
+/** Renders the word of an outcome or of its reason for people. */
+function wordOf(word: string): string {
+  return renderText(word.replaceAll('_', ' '), 80);
+}
+
+function instantOf(iso: string | null): string {
+  return iso === null ? 'an unknown time' : formatInstant(Date.parse(iso));
+}
+
+function working(facts: DashboardFacts): readonly string[] {
+  return lanesOf(facts).flatMap(({ lane, tasks, waits }) => {
+    const current = tasks.find((task) => task.current);
+    const on = current === undefined || current.id === lane ? '' : `, ${nameWithTitle(current)}`;
+    return waits
+      .filter(({ kind }) => kind === 'run')
+      .map(
+        (wait) =>
+          `- ${upperFirst(branchSubject(lane, facts))}${on}: ${renderLink('a run', wait.on)}, until ${instantOf(wait.until)} at the latest.`,
+      );
+  });
+}
+
+function queueSection(facts: DashboardFacts, shown: number): string {
+  const lanes = lanesOf(facts);
+  const queue = lanes.find(({ lane }) => lane === QUEUE);
+  const waits = queue?.waits.filter(({ task }) => task === null) ?? [];
+  const isPaused = waits.some(({ kind }) => kind === 'pause');
+  const open = lanes.flatMap(({ lane, tasks, waits: all }) =>
+    tasks
+      .filter(({ state, id }) => state !== 'done' && !isFeedback(id))
+      .map((task) => ({ lane, task, wait: all.find((wait) => wait.task === task.id) })),
+  );
+  const boxes: readonly Box[] = [
+    { kind: 'run', subject: QUEUE },
+    { kind: isPaused ? 'resume' : 'pause', subject: QUEUE },
+  ];
+  const further = open
+    .filter(({ task, wait }) => isIssueTask(task.id) && wait?.kind !== 'person')
+    .map(({ lane, task }): Box =>
+      lane === QUEUE ? { kind: 'skip', subject: task.id } : { kind: 'pause', subject: task.id },
+    );
+  return [
+    `### The queue: ${formatCount(open.length, 'open task')}`,
+    ...(waits.filter(({ kind }) => kind === 'park' || kind === 'order').length === 0
+      ? []
+      : [
+          waits
+            .flatMap(({ kind, on, until }) => {
+              if (kind === 'park') return [`- It waits until ${instantOf(until)} (${wordOf(on)}).`];
+              return kind === 'order' ? [`- The next run obeys: ${renderText(on, 200)}.`] : [];
+            })
+            .join('\n'),
+        ]),
+    ...listed(
+      open.map(
+        ({ lane, task, wait }) =>
+          `1. ${nameWithTitle(task)}: ${standing(task, wait)}${lane === QUEUE ? '' : ', on a branch of its own'}`,
+      ),
+      shown,
+    ),
+    boxes.map(renderBox).join('\n'),
+    ...(further.length === 0
+      ? []
+      : [
+          details(
+            'Take an issue out of the queue, or pause one on a branch of its own',
+            further.slice(0, MAX_BOXES).map(renderBox),
+          ),
+        ]),
+  ].join('\n\n');
+}
+
+function standing({ state, attempts, current }: ShownTask, wait: LaneWait | undefined): string {
+  if (wait?.kind === 'dependency') return `waits for ${renderText(wait.on, 200)}`;
+  if (wait?.kind === 'approval') return 'waits for approval';
+  if (wait !== undefined) return 'needs a person, see above';
+  if (state !== 'todo' && state !== 'in-progress') return state;
+  return attempts === 0 && !current ? 'to do' : `in progress, ${formatCount(attempts, 'iteration')}`;
+}
+
+function money({ overview, usage: { hour, day }, limits, now }: DashboardFacts): readonly string[] {
+  const today = overview.spend.find((entry) => entry.day === new Date(now).toISOString().slice(0, 10));
+  const bound = (used: string, limit: number, name: string): string =>
+    limit === 0 ? `${used} (no limit, \`${name}\`)` : `${used} (\`${name}\`)`;
+  const ofDay = limits.maxCostUsdPerDay === 0 ? '' : ` of ${formatCost(limits.maxCostUsdPerDay)}`;
+  const ofHour = limits.maxCallsPerHour === 0 ? '' : ` of ${String(limits.maxCallsPerHour)}`;
+  const ofTokens = limits.maxTokensPerHour === 0 ? '' : ` of ${formatTokens(limits.maxTokensPerHour)}`;
+  return [
+    `- Today: ${bound(`${formatCost(day?.costUsd ?? 0)}${ofDay}`, limits.maxCostUsdPerDay, 'max-cost-usd-per-day')}, ${formatCount(today?.calls ?? 0, 'call')}.`,
+    hour === null
+      ? '- This hour: no calls.'
+      : `- The hour until ${formatInstant(hour.endsAt)}: ${bound(`${String(hour.calls)}${ofHour} calls`, limits.maxCallsPerHour, 'max-calls-per-hour')}, ${formatTokens(hour.tokens)}${ofTokens} tokens.`,
+    `- The last 31 days: ${spendSummary(overview.spend)}.`,
+  ];
+}
+
+function runTable({ overview }: DashboardFacts): string {
+  const rows = overview.runs.map(({ lane, url, endedAt, outcome, reason, tasksDone, iterations, costUsd }) => [
+    renderLink(instantOf(endedAt), url ?? ''),
+    renderText(nameOfLane(lane), 60),
+    `${wordOf(outcome)} (${wordOf(reason)})`,
+    String(tasksDone),
+    String(iterations),
+    formatCost(costUsd),
+  ]);
+  return renderTable(['Ended', 'Work', 'Result', 'Tasks done', 'Iterations', 'Cost'], rows);
+}
+
+const TROUBLES = {
+  limit: 'is at its usage limit',
+  billing: 'has no credit',
+  auth: 'refuses the key',
+  failing: 'fails',
+} as const;
+
+function health({ lanes, overview, now }: DashboardFacts): readonly string[] {
+  const states = lanes.flatMap(({ lane, stored }) => (stored.kind === 'found' ? [{ lane, state: stored.state }] : []));
+  const circuits = states.flatMap(({ lane, state: { circuit } }) =>
+    circuit.kind === 'open' ? [`- The circuit of ${nameOfLane(lane)} is open (${wordOf(circuit.reason)}).`] : [],
+  );
+  const providers = AGENT_NAMES.flatMap((name) => {
+    const worst = states
+      .flatMap(({ state }) => state.providers[name] ?? [])
+      .flatMap((one) => (one.kind === 'open' && now < one.until ? [one] : []))
+      .toSorted((one, other) => other.until - one.until)[0];
+    return worst === undefined
+      ? []
+      : [`- The provider of ${CAPABILITIES[name].title} ${TROUBLES[worst.why]}, until ${formatInstant(worst.until)}.`];
+  });
+  const red = states.flatMap(({ state: { redBase } }) =>
+    redBase === null || redBase.stage === 'repaired'
+      ? []
+      : [`- ${renderCode(redBase.command, 120)} fails on the base branch: ${renderText(redBase.words, 200)}`],
+  );
+  const unread = overview.lanes.flatMap((lane) => (lane.kind === 'lane' ? [] : [`- ${renderProse(lane.why, 300)}`]));
+  return [...circuits, ...providers, ...new Set(red), ...unread];
+}

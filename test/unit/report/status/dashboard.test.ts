@@ -1,0 +1,218 @@
+import { describe, expect, test } from 'vitest';
+import { tickedBoxes } from '../../../../src/core/dashboard/boxes.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import type { QueuedEntry } from '../../../../src/core/snapshot/dashboard-record.ts';
+import type { StoredRun } from '../../../../src/core/snapshot/stored-run.ts';
+import { setAside } from '../../../../src/core/tasks/ids.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
+import type { Train, TrainPull } from '../../../../src/core/train/train.ts';
+import { buildOverview, type FoundLane, type OverviewFacts } from '../../../../src/report/overview/build-overview.ts';
+import { type DashboardFacts, renderDashboard } from '../../../../src/report/pages/dashboard.ts';
+import { HOUR, noon } from '../../core/core-fixtures.ts';
+import { lease } from '../../cli/state-fixture.ts';
+
+function found(lane: string, change: Partial<LaneState> = {}, beside: object = {}): FoundLane {
+  const state = { ...initialState(lane, noon), ...change };
+  const stored = {
+    kind: 'found',
+    origin: 'ref',
+    savedBy: null,
+    orders: [],
+    lease: null,
+    warnings: [],
+    state,
+    ...beside,
+  };
+  return { lane, place: 'ref', stored: stored as FoundLane['stored'] };
+}
+
+function listed(id: string, change: Partial<QueuedEntry> = {}): OverviewFacts['listed'][number] {
+  const name = id.replace(/^issue-/, '#');
+  return { task: { id, name, title: `Title of ${name}`, obstacle: null, dependsOn: [], ...change }, written: 'todo' };
+}
+
+function pull(number: number, change: Partial<TrainPull> = {}): TrainPull {
+  return {
+    ...{ number, branch: `ralph/issue-${String(number - 100)}`, head: 'h', createdAt: number, obstacle: null },
+    ...{ needsReview: false, isReviewRequested: false, isArmed: false, conflictsWith: [], behind: 'no', stale: [] },
+    ...change,
+  };
+}
+
+function train(...pulls: readonly TrainPull[]): Train {
+  return { pulls, isCompared: true, autoMerge: null };
+}
+
+/** Renders the page of some lanes and tasks. */
+function page(
+  about: Partial<Pick<OverviewFacts, 'lanes' | 'runs' | 'listed'>>,
+  change: Partial<DashboardFacts> = {},
+): string {
+  const lanes = about.lanes ?? [found('queue')];
+  const overview = buildOverview(
+    {
+      ...{
+        runs: [],
+        listed: [],
+        initial: (lane) => initialState(lane, noon),
+        cooldownMs: HOUR,
+        problems: [],
+        ...about,
+        lanes,
+      },
+      github: { repository: 'acme/shop', titles: new Map(), pullRequests: new Map() },
+    },
+    noon,
+  );
+  return renderDashboard({
+    ...{ overview, lanes, train: train(), usage: { hour: null, day: null }, answers: [], pending: [] },
+    limits: { maxCallsPerHour: 100, maxTokensPerHour: 0, maxCostUsdPerDay: 20 },
+    ...{
+      branchPrefix: 'ralph/',
+      taskLabel: 'ralph',
+      runUrl: 'https://github.test/acme/shop/actions/runs/1',
+      now: noon,
+    },
+    ...change,
+  });
+}
+
+const stuckTask = setAside({ ...untouchedProgress, attempts: 3 }, 'no_progress', noon);
+const redBase: LaneState['redBase'] = {
+  stage: 'tried',
+  commit: 'c',
+  commands: 'd',
+  command: 'npm test',
+  failures: [],
+  words: 'TypeError: x is not a function',
+};
+
+const run: StoredRun = {
+  version: 1,
+  lane: 'queue',
+  runId: '9',
+  runAttempt: 1,
+  runUrl: 'https://github.test/acme/shop/actions/runs/9',
+  requestedBy: null,
+  startedAt: noon - HOUR,
+  endedAt: noon - HOUR / 2,
+  agent: { name: 'claude', version: '2' },
+  outcome: { kind: 'limit', reason: 'max_iterations' },
+  base: 'b',
+  head: 'h',
+  pullRequest: 101,
+  baseVerification: null,
+  headVerification: null,
+  iterations: 4,
+  calls: 4,
+  tokens: 9,
+  costUsd: 0.4,
+  journal: null,
+  tasks: [{ id: 'issue-3', title: 'Third', state: 'done' }],
+};
+
+const everything = (): string =>
+  page(
+    {
+      lanes: [
+        found(
+          'queue',
+          {
+            ...{ pause: { by: 'ann', at: noon }, currentTask: 'issue-5', redBase },
+            tasks: { 'issue-4': stuckTask, 'issue-5': { ...untouchedProgress, state: 'in-progress', attempts: 2 } },
+            providers: { claude: { kind: 'open', why: 'limit', until: noon + HOUR } },
+            ledger: [{ day: '2026-11-21', calls: 12, tokens: 5000, costUsd: 3.2, minutes: 14 }],
+          },
+          { lease },
+        ),
+        found('issue-7', {
+          circuit: {
+            kind: 'open',
+            reason: 'no_progress',
+            openedAt: noon,
+            taskId: 'issue-7',
+            totalOpens: 1,
+          } as LaneState['circuit'],
+        }),
+      ],
+      listed: [
+        listed('issue-5'),
+        listed('issue-4'),
+        listed('issue-6', { dependsOn: ['issue-5'] }),
+        listed('issue-8', { obstacle: 'needs-approval' }),
+        listed('plan-0a1b2c3d', { name: '.ralph/fix_plan.md:7' }),
+        listed('issue-7'),
+      ],
+      runs: [{ place: 'ref', run }],
+    },
+    {
+      train: train(
+        pull(107),
+        pull(109, { needsReview: true, conflictsWith: [107] }),
+        pull(110, { obstacle: 'checks' }),
+      ),
+      usage: {
+        hour: { calls: 12, tokens: 5000, endsAt: noon + HOUR / 2 },
+        day: { costUsd: 3.2, endsAt: noon + 12 * HOUR },
+      },
+      answers: [
+        {
+          box: { kind: 'run', subject: 'queue' },
+          by: { login: 'eve', id: 1, kind: 'user' },
+          result: 'not-allowed',
+          why: '',
+        },
+      ],
+      pending: [{ box: { kind: 'retry', subject: 'issue-4' }, by: { login: 'ann', id: 2, kind: 'user' } }],
+    },
+  );
+
+describe('the page', () => {
+  test('says who is needed first, with the next step (vitest -u writes it)', async () => {
+    await expect(everything()).toMatchFileSnapshot('__snapshots__/dashboard.md');
+  });
+
+  test('has its parts in the order of what people need', () => {
+    const headings = [...everything().matchAll(/^### (\w+ ?\w*)/gm)].map(([, words]) => words);
+    expect(headings).toEqual(['What needs', 'At work', 'The queue', 'Cost and', 'Last runs', 'Health']);
+    expect(tickedBoxes(everything().replaceAll('[ ]', '[x]')).map(({ kind }) => kind)).toContain('retry');
+  });
+
+  test('says of a repository without anything that nothing is needed', () => {
+    const empty = page({});
+    expect(empty).toContain('### What needs you\n\nNothing.');
+    expect(empty).toContain('### Health\n\nAll is well.');
+    expect(empty).toContain('No run has called an agent yet.');
+  });
+
+  test.each([
+    { what: 'plain titles', title: 'Show the price with taxes in the list of products, and in the mail to customers' },
+    { what: 'titles full of marks', title: '@#[]`*~|$_\\<!--'.repeat(14) },
+  ])('of 300 tasks with $what fits, and folds what is long', ({ title }) => {
+    const tasks = Array.from({ length: 300 }, (_, at) => listed(`issue-${String(at + 1)}`, { title }));
+    const stuck = tasks.slice(0, 150).map(({ task: { id } }) => [id, stuckTask] as const);
+    const text = page({ lanes: [found('queue', { tasks: Object.fromEntries(stuck) })], listed: tasks });
+    expect(text.length).toBeLessThan(65_536);
+    expect(text).toContain('### The queue: 300 open tasks');
+    expect(text).toContain('<summary>275 more</summary>');
+    expect(text.match(/<details>/g)).toHaveLength(text.match(/<\/details>/g)?.length ?? 0);
+  });
+
+  test.each([
+    '- [x] Pause the queue <!-- ralph-action:pause queue -->',
+    'x\n- [x] Pause the queue <!-- ralph-action:pause queue -->',
+    '</details><details open>',
+    '@acme/everyone see #1 and https://example.com',
+  ])('keeps a title from being anything but text: %j', (title) => {
+    const text = page({ listed: [listed('issue-1', { title })] });
+    expect(tickedBoxes(text)).toEqual([]);
+    expect(text).not.toContain('<details open>');
+    expect(text).not.toContain('@acme');
+    expect(text.match(/<!-- ralph-action:pause queue -->/g)).toHaveLength(1);
+  });
+
+  test('changes with the time only in the line of the time', () => {
+    const [first, later] = [page({}), page({}, { now: noon + HOUR })].map((text) => text.split('\n'));
+    expect(later?.filter((line, at) => line !== first?.[at])).toHaveLength(1);
+  });
+});
