@@ -10,6 +10,7 @@ import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
 import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
 import { renderContinuation } from '../../report/next/step.ts';
 import { progressBar } from '../../report/pages/progress-bar.ts';
+import { nameOutcome } from '../../report/sentences/ends/outcome-name.ts';
 import { feedbackWords } from '../../report/sentences/feedback.ts';
 import { parseArguments, plainLine } from '../arguments.ts';
 import { UsageError } from '../command.ts';
@@ -125,7 +126,7 @@ function renderPlace(
       'last run',
       lastRun === null
         ? 'none that saved its state'
-        : `${lastRun.outcome} (${lastRun.reason}), ${formatIso(lastRun.at)}`,
+        : `${nameOutcome({ kind: lastRun.outcome, reason: lastRun.reason })}, ${formatIso(lastRun.at)}`,
     ],
     ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
     ...(place.feedback.length === 0 ? [] : [['feedback', describeFeedback(place)] as const]),

@@ -1,6 +1,7 @@
-import { parseFoundStatus } from '../../core/local/status-document.ts';
-import { fileSources, isLaneId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
+import { laneOfStatus, parseFoundStatus } from '../../core/local/status-document.ts';
+import { fileSources, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { formatInstant } from '../../core/countdown.ts';
+import { nameOutcome } from '../../report/sentences/ends/outcome-name.ts';
 import { type LookAtGitHub, plainLine, printedSettings, type ReadEffectiveSettings } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, readCheckoutFile, type Terminal } from '../command.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
@@ -84,13 +85,12 @@ async function describeUnsavedRun(folder: string, { lane, places }: LaneStatusRe
   const found = file.kind === 'text' ? parseFoundStatus(file.text) : null;
   if (found?.kind !== 'ours' || found.run.outcome === null) return '';
   const { outcome, startedAt, updatedAt } = found.run;
-  // A run that ended early may not have named its lane.
-  if ((isLaneId(found.run.lane) ? found.run.lane : QUEUE) !== lane) return '';
+  if (laneOfStatus(found.run) !== lane) return '';
   const isSaved = places.some(
     (place) => place.kind === 'lane' && place.lastRun !== null && Date.parse(place.lastRun.at) >= Date.parse(startedAt),
   );
   if (isSaved) return '';
-  return `The last run here ended: ${plainLine(`${outcome.kind} (${outcome.reason})`)}, ${formatInstant(Date.parse(updatedAt))}, before it could save its state.\n`;
+  return `The last run here ended: ${plainLine(nameOutcome(outcome))}, ${formatInstant(Date.parse(updatedAt))}, before it could save its state.\n`;
 }
 
 /** Reads the tasks in the checkout's files that belong to this lane. */

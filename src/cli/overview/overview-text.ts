@@ -1,6 +1,7 @@
 import { tasksDone } from '../../core/tasks/queue.ts';
 import { moreLine } from '../../core/text/phrase.ts';
 import { formatCount, formatInstantFrom } from '../../report/format.ts';
+import { nameOutcome } from '../../report/sentences/ends/outcome-name.ts';
 import { spendBars, spendSummary } from '../../report/sentences/spend.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import type { Overview, OverviewLane, LaneWait } from './lane-waits.ts';
@@ -37,7 +38,7 @@ export function renderOverview(overview: Overview): string {
   ].join('\n');
 }
 
-/** Returns a line such as `2026-11-21 12:00 UTC  queue  complete (plan_complete): 1 task done, 2 iterations, $0.40`. */
+/** Returns a line such as `2026-11-21 12:00 UTC  queue  complete; 1 task done, 2 iterations, $0.40`. */
 function runLine({
   lane,
   place,
@@ -52,7 +53,7 @@ function runLine({
   const done = tasksDone === 0 ? [] : [`${formatCount(tasksDone, 'task')} done`];
   const used = [...done, formatCount(iterations, 'iteration'), `$${costUsd.toFixed(2)}`].join(', ');
   const where = url === null ? '' : `  ${url}`;
-  return `  ${formatInstant(Date.parse(endedAt))}  ${nameOfLaneAt(lane, place)}  ${outcome} (${reason}): ${used}${where}`;
+  return `  ${formatInstant(Date.parse(endedAt))}  ${nameOfLaneAt(lane, place)}  ${nameOutcome({ kind: outcome, reason })}; ${used}${where}`;
 }
 
 function heading(overview: Overview, lanes: readonly OverviewLane[]): string {

@@ -343,7 +343,7 @@ describe('without a terminal', () => {
       '12:00:00  circuit: closed',
       '12:00:02  run: verify runs  iteration 3 of 10',
       '12:00:02  calls: [█░░░░░░░░░] 13/100 calls this hour',
-      '12:00:04  run: ended: complete (plan_complete)  iteration 3 of 10',
+      '12:00:04  run: ended: complete  iteration 3 of 10',
       '',
     ]);
     expect(changes).toEqual([]);

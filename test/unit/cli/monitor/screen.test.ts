@@ -151,7 +151,7 @@ describe('every state of a local run', () => {
     [
       'it ended',
       withRun({ doing: 'ended', outcome: { kind: 'complete', reason: 'plan_complete' } }, false),
-      ['run      ended: complete (plan_complete)  iteration 3 of 10'],
+      ['run      ended: complete  iteration 3 of 10'],
     ],
     [
       'it is gone',
@@ -223,7 +223,7 @@ describe('every state of a local run', () => {
     [
       'no run, but an earlier one',
       { ...none, state: stateOf({ lastRun: { outcome: 'limit', reason: 'cost', at: iso(noon), pullRequest: null } }) },
-      ['run      There is no local run now.', 'last run limit (cost), 2026-11-21 12:00 UTC'],
+      ['run      There is no local run now.', 'last run cost limit, 2026-11-21 12:00 UTC'],
     ],
     [
       'nothing at all',
