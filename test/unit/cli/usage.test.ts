@@ -50,10 +50,11 @@ describe('help', () => {
   });
 
   test.each([['--help'], ...commands.map(({ name }) => [name, '--help'])])(
-    'ralph %s fits 80 columns',
+    'ralph %s fits 80 columns, with an indented usage',
     async (...args) => {
-      const { out } = await ralph(args);
-      expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+      const lines = (await ralph(args)).out.split('\n');
+      expect(lines.filter((line) => line.length > 80)).toEqual([]);
+      expect(lines.slice(1, lines.indexOf('')).filter((line) => !line.startsWith('  '))).toEqual([]);
     },
   );
 
