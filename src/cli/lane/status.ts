@@ -30,6 +30,9 @@ titles, the issues that no run has begun yet, what they wait for, and whether a
 pull request is open. The JSON is then described by
 schemas/ralph-overview.schema.json.
 
+With --json, a task has an id that is the same in every run: issue-12, a story's
+prd-US-001, or a plan entry's plan-3f9a12c0. "ralph retry" takes it.
+
 ${LANE_OPTIONS_HELP}
   --all          the queue and every issue's branch
 
