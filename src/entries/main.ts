@@ -39,7 +39,7 @@ import { createRunnerFiles } from '../runner/workspace-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import type { RunEnd } from '../run/deps.ts';
 import { runAction } from '../run/run-action.ts';
-import { closeInTime } from '../run/close-in-time.ts';
+import { closeInTime } from './close-in-time.ts';
 import { writeRunRecord } from '../run/run-record.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 

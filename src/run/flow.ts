@@ -12,17 +12,9 @@ import { createLiveStatus, publishEnd } from '../publish/end.ts';
 import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
 import { withinLimit } from '../publish/answers.ts';
-import {
-  createLoopAgents,
-  connectStages,
-  giveBackLane,
-  logRefusedWishes,
-  openedExporters,
-  openFirst,
-  reportUnpublished,
-  type Stages,
-  withGitHub,
-} from './agents.ts';
+import { createLoopAgents, openedExporters, openFirst } from './agents.ts';
+import { connectStages, giveBackLane, type Stages } from './stages.ts';
+import { logRefusedWishes, reportUnpublished, withGitHub } from './reports.ts';
 import type { ActionDeps, RunEnd } from './deps.ts';
 import { loopJob } from './jobs/loop-job.ts';
 import { gateJob, publishJob } from './jobs/publish-job.ts';

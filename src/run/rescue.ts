@@ -12,15 +12,9 @@ import { trustedPartOf, type Known } from './trusted-part.ts';
 import type { RunRecord } from './run-record.ts';
 import type { RunDeps } from './deps.ts';
 import { takeIntake } from './jobs/parcels.ts';
-import {
-  connectStages,
-  giveBackLane,
-  logRefusedWishes,
-  recordedExporters,
-  reportUnpublished,
-  reportWithoutWork,
-  withGitHub,
-} from './agents.ts';
+import { recordedExporters } from './agents.ts';
+import { connectStages, giveBackLane } from './stages.ts';
+import { logRefusedWishes, reportUnpublished, reportWithoutWork, withGitHub } from './reports.ts';
 import { failureOf } from './failure.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 

@@ -14,7 +14,8 @@ import type {
 } from '../cli/cli.ts';
 import { exportLines, leftBehind, hasSessionSize, placeFile, realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
-import { asArray, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { UUID } from '../reading/agent-event.ts';
+import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
 import { classifyClaudeFailure, missingResult, claudeLimitOf } from './events/failure.ts';
 import type { StreamEvent } from './events/collector.ts';

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm, writeFile }
 import { basename, dirname, join } from 'node:path';
 import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { asObject, type JsonObject } from '../reading/agent-event.ts';
+import { asObject, type JsonObject } from '../reading/json-value.ts';
 import type { ExportedSession } from './cli.ts';
 import { hideSecrets, type Hiding } from './signed-texts.ts';
 

@@ -24,7 +24,8 @@ import {
   type SessionForm,
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
-import { asAmount, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { UUID } from '../reading/agent-event.ts';
+import { asAmount, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { codexDialect } from './events/dialect.ts';
 import { codexAccessOf } from './access.ts';

@@ -14,7 +14,8 @@ import {
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { currentInstant } from '../reading/capped-bytes.ts';
-import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { UUID } from '../reading/agent-event.ts';
+import { asAmount, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { copilotDialect } from './events/dialect.ts';
 import { copilotAccessOf } from './access.ts';
 import { CO_AUTHORS } from '../cli/providers.ts';

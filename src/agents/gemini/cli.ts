@@ -17,7 +17,8 @@ import {
   realPathOfFolder,
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
-import { asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { UUID } from '../reading/agent-event.ts';
+import { asObject, type JsonObject } from '../reading/json-value.ts';
 import { geminiDialect } from './events/dialect.ts';
 import { geminiProtocol } from './messages/protocol.ts';
 import { accessByKey } from '../cli/access.ts';

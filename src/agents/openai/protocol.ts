@@ -3,7 +3,7 @@ import { costOf, priceOf, type Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
 import { bearerKey, createProtocol, headersOf, shortRequest } from '../passing/protocol.ts';
 import { createAccount, tokensIn } from '../passing/usage.ts';
-import { asString, type JsonObject } from '../reading/agent-event.ts';
+import { asString, type JsonObject } from '../reading/json-value.ts';
 import { reachesOut } from './reaches-out.ts';
 import {
   apiAt,

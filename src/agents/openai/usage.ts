@@ -1,6 +1,7 @@
 import { createAnswerReader, largerCounts, jsonObjectIn, tokensIn, type UsageReader } from '../passing/usage.ts';
 import { isGiven } from '../passing/protocol.ts';
-import { asArray, asObject, asString, createEventData, type JsonObject } from '../reading/agent-event.ts';
+import { createEventData } from '../reading/agent-event.ts';
+import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 
 /** OpenAI's two APIs for conversations; other providers have the second one, and some have both. */
 export type OpenAiApi = 'responses' | 'chat';

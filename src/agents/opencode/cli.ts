@@ -16,7 +16,7 @@ import {
   SIGNED_SECRET,
 } from '../cli/jsonl-session.ts';
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
-import { asArray, asObject, type JsonObject } from '../reading/agent-event.ts';
+import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { opencodeDialect } from './events/dialect.ts';
 import { opencodeAccessOf } from './access.ts';
 import { CO_AUTHORS, GATEWAY_PATH } from '../cli/providers.ts';

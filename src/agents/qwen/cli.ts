@@ -16,7 +16,8 @@ import {
   realPathOfFolder,
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
-import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { UUID } from '../reading/agent-event.ts';
+import { asAmount, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { qwenDialect } from './events/dialect.ts';
 import { openAiProtocol } from '../openai/protocol.ts';
 import { accessByKey } from '../cli/access.ts';

@@ -2,18 +2,16 @@ import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { parseOpening, otherNameSuffix, discrepancySuffix } from '../../core/isolation/egress/opening.ts';
+import { nameOfTarget, parseTarget, type HostAndPort } from '../../core/isolation/hosts.ts';
 import {
   answerHeaders,
   type Framing,
   headerPairs,
-  nameOfTarget,
   pageHost,
   type PageRequest,
   parsePageRequest,
-  parseTarget,
   requestHeaders,
-  type HostAndPort,
-} from '../../core/isolation/hosts.ts';
+} from '../../core/isolation/page-request.ts';
 import {
   type ProxyDecision,
   endWith,

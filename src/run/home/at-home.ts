@@ -15,14 +15,9 @@ import { beginWork } from '../../loop/loop.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';
 import type { SealedTranscript } from '../../ports/state.ts';
 import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
-import {
-  createLoopAgents,
-  openedExporters,
-  openFirst,
-  reportWithoutWork,
-  createSessionExport,
-  hashText,
-} from '../agents.ts';
+import { createLoopAgents, openedExporters, openFirst, createSessionExport } from '../agents.ts';
+import { reportWithoutWork } from '../reports.ts';
+import { hashText } from '../packed-journal.ts';
 import { failureOf } from '../failure.ts';
 import type { ActionDeps } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';

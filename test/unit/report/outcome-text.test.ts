@@ -513,10 +513,9 @@ const isOfEarlierRun = (outcome: Outcome): boolean =>
 test.each(OUTCOMES.filter((outcome) => !isOfEarlierRun(outcome)))(
   'status and monitor name $kind ($reason) as its headline does',
   (outcome) => {
-    const [title = ''] = describeOutcome(report(outcome, { iterations: [entry(1)] })).title;
-    const headline = String(title)
-      .replace(/[:;].*$/s, '')
-      .toLowerCase();
+    const { title } = describeOutcome(report(outcome, { iterations: [entry(1)] }));
+    const words = title.map((word) => (typeof word === 'string' ? word : '')).join('');
+    const headline = words.replace(/[:;].*$/s, '').toLowerCase();
     expect(nameOutcome(outcome).toLowerCase()).toMatch(new RegExp(`^${headline}`));
   },
 );

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { closeInTime } from '../../../src/run/close-in-time.ts';
+import { closeInTime } from '../../../src/entries/close-in-time.ts';
 
 /**
  * Returns the time of the return in ms, and the result. `closes` is the time at which the closed object reports "left",

@@ -1,6 +1,7 @@
 import type { Denial, Transcript } from '../../../core/analysis/analysis.ts';
 import { capText } from '../../../core/text/phrase.ts';
-import { asString, createDenial } from '../../reading/agent-event.ts';
+import { createDenial } from '../../reading/agent-event.ts';
+import { asString } from '../../reading/json-value.ts';
 import { createPendingCalls } from '../../reading/capped-bytes.ts';
 import type { CliEvent, ClaudeFailure, RateLimit, Result, ToolUse } from './cli-event.ts';
 import { classifyClaudeFailure, failureInText, claudeLimitOf } from './failure.ts';

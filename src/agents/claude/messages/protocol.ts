@@ -12,7 +12,7 @@ import {
   shortRequest,
 } from '../../passing/protocol.ts';
 import { createAccount, tokensIn } from '../../passing/usage.ts';
-import { asArray, asObject, asString, type JsonObject } from '../../reading/agent-event.ts';
+import { asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 import { costUsd, NO_TOKENS, priceOfClaude, type Terms, type ClaudeTokenCounts } from './prices.ts';
 import { createClaudeUsage } from './usage.ts';
 

@@ -10,7 +10,7 @@ import {
   type Kept,
   currentInstant,
 } from '../../reading/capped-bytes.ts';
-import { asArray, asObject, type JsonObject } from '../../reading/agent-event.ts';
+import { asArray, asObject, type JsonObject } from '../../reading/json-value.ts';
 import { type CliEvent, parseCliEvent } from '../events/cli-event.ts';
 import {
   createEventCollector,

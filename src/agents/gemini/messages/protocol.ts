@@ -3,7 +3,7 @@ import { costAt, givenPriceOf, priceOf, type Prices } from '../../../core/spendi
 import type { ModelProtocol } from '../../../ports/broker.ts';
 import { createProtocol, headersOf, headerText, shortRequest } from '../../passing/protocol.ts';
 import { createAccount, tokensIn } from '../../passing/usage.ts';
-import { asObject, type JsonObject } from '../../reading/agent-event.ts';
+import { asObject, type JsonObject } from '../../reading/json-value.ts';
 import { createGeminiUsage, type GeminiTokenCounts } from './usage.ts';
 
 /**
