@@ -59,7 +59,7 @@ describe('help', () => {
   );
 
   test.each([
-    ['a command that is none', ['help', 'statsu'], 2, 'Did you mean status?'],
+    ['an invalid command', ['help', 'statsu'], 2, 'Did you mean status?'],
     ['help itself', ['help', 'help'], 0, ''],
     ['help and an option', ['help', '--help'], 0, ''],
   ])('help about %s', async (_, args, code, error) => {

@@ -85,7 +85,7 @@ describe('a call stalls', () => {
     ],
     ['never by a first try', [[10, { kind: 'try', line: '' }]], null],
     [
-      'in a wait of which nobody knows how long it is',
+      'in a wait of unknown length',
       [
         [10, null],
         [20, null],

@@ -42,7 +42,7 @@ describe('the actual cost of a request', () => {
   test.each<[string, string, number]>([
     ['before anything has come: the question', '', 0],
     ['broken off: what has come', delta('a') + delta('x'.repeat(400)), 101],
-    ['that tells no usage and no deltas: by its length', 'x'.repeat(400), 100],
+    ['that reports no usage and no deltas: by its length', 'x'.repeat(400), 100],
   ])('an answer %s', (_how, answer, output) => {
     const request = forwarded(responses({ instructions: 'x'.repeat(4_000) }));
     const input = Math.ceil((responses({ instructions: 'x'.repeat(4_000) }).body ?? '').length / 4);

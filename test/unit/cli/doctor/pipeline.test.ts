@@ -84,7 +84,7 @@ test.each<[string, object, RegExp]>([
     { prompt_file: 'review.md' },
     /:\d+:\d+ `prompt_file` review\.md is not a file of the/,
   ],
-  ['a rule that is no tool', { allowed_tools: ['npm test'] }, /:\d+:\d+ the list of tool rules has the rule/],
+  ['a rule that is not a tool', { allowed_tools: ['npm test'] }, /:\d+:\d+ the list of tool rules has the rule/],
   ['a marker on the only agent', { marker_file: 'done.md' }, /:\d+:\d+ every `agent` step has a `marker/],
 ])('%s', async (_, config, says) => {
   expect(await found({ [FILE]: pipeline({ ...AGENT, config }) })).toMatchObject([

@@ -152,7 +152,7 @@ describe('our own workflow never answers itself', () => {
       {},
     ],
     [
-      'it is of another run, and its file is not known',
+      'it belongs to another run, and its file is not known',
       check({ workflow: { ...ours, path: null } }),
       { failed: ['test'] },
     ],

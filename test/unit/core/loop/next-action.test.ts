@@ -297,7 +297,7 @@ test.each<[string, Change, object]>([
     ends({ kind: 'limit' }),
   ],
   [
-    '… and somebody wants it to end',
+    '… and somebody asks it to end',
     { policy: { ...waits, maxIterations: 1 }, unreserved: waits, run: { ...once, stoppedBy: 'ann' } },
     ends({ kind: 'limit' }),
   ],

@@ -54,7 +54,7 @@ describe('the first call of an iteration', () => {
       memory,
       'work',
     ],
-    ['is none without an agent that may run', [once(true)], noStepMemory, null],
+    ['does not exist without an agent that may run', [once(true)], noStepMemory, null],
   ])('%s', (_, steps, known, called) => {
     expect(firstCall({ steps, memory: known, now: noon })?.name ?? null).toBe(called);
   });
@@ -78,7 +78,7 @@ describe('the next step', () => {
   test.each<[string, Partial<Progress>, string, unknown]>([
     ['is the first', {}, 'run', 'lint'],
     ['is the one behind those that are over', { records: [record('lint')] }, 'run', 'work'],
-    ['is none behind the last', { records: [record('lint'), record('work')] }, 'over', undefined],
+    ['does not exist behind the last', { records: [record('lint'), record('work')] }, 'over', undefined],
     [
       'does not run behind a failure',
       { records: [record('lint', { result: failed })] },
@@ -152,7 +152,7 @@ describe('the next step', () => {
       'run',
       'lint',
     ],
-    ['has no circuit any more when its file has none', { memory: { markers: [], circuits: open } }, 'run', 'lint'],
+    ['has no circuit when its file has none', { memory: { markers: [], circuits: open } }, 'run', 'lint'],
   ])('%s', (_, change, kind, expected) => {
     const action = nextAction(at(change));
     expect(action.kind).toBe(kind);

@@ -325,7 +325,7 @@ test.each<[string, Files, string, string]>([
     '20',
   ],
   [
-    'nothing: an expression of another workflow is no version',
+    'nothing: an expression of another workflow is not a version',
     { 'package.json': node(), '.github/workflows/ci.yml': '  node-version: ${{ matrix.node }}\n' },
     'node-version',
     'lts/*',

@@ -119,7 +119,7 @@ describe('the issues that a run leaves waiting', () => {
       lane('queue', { 'issue-1': blocked }),
       [],
     ],
-    ['no more what goes on', [answer()], lane('issue-1', {}), lane('issue-1', { 'issue-1': working }), []],
+    ['no longer what continues', [answer()], lane('issue-1', {}), lane('issue-1', { 'issue-1': working }), []],
     [
       'still what another lane left and this one did not work on',
       [answer()],
@@ -128,7 +128,7 @@ describe('the issues that a run leaves waiting', () => {
       [answer()],
     ],
     [
-      'still what another lane left meanwhile',
+      'still what another lane left in the meantime',
       [answer()],
       lane('queue', { 'issue-1': working }),
       lane('queue', { 'issue-1': working }),
@@ -216,7 +216,7 @@ describe('the issues that a run leaves waiting', () => {
       ],
     ],
     [
-      'without one that asks about several: who works on one must not hide what is asked of the other',
+      'without one that asks about several: work on one must not hide what the other one asks',
       [],
       lane('queue', {}),
       lane(
@@ -273,7 +273,7 @@ describe('the issues that a run leaves waiting', () => {
       [{ progress: aside(1, noon, 0) }],
     ],
     ['nothing where no task opened it', [], own, lane('issue-1', { 'issue-1': working }, opened(null)), []],
-    ['no more what the lane knows nothing of any more', [answer()], own, own, []],
+    ['no longer what the lane does not know', [answer()], own, own, []],
     [
       'still what another lane left, although this one worked on it at the same time',
       [answer()],

@@ -131,7 +131,7 @@ describe("a person's request", () => {
   });
 
   test.each<[string, string, readonly string[], boolean]>([
-    ['goes on where its own lane left it', LANE, ['issue-1'], true],
+    ['continues where its own lane left it', LANE, ['issue-1'], true],
     ['not where the queue works on it', 'queue', ['issue-1'], false],
     ['not what nobody asks for', LANE, ['issue-3'], false],
   ])('%s', (_, lane, asked, expected) => {

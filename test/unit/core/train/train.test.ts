@@ -171,7 +171,7 @@ describe('after a run has published', () => {
     ['what conflicted has the base', { mergeable: 'conflicting' }, {}, null],
     ['what failed is checked again', { checks: 'failed' }, {}, null],
     ['what a reviewer refused waits for the reviewer', { decision: 'changes-requested' }, {}, 'changes-requested'],
-    ['what is ready now is no draft', { isDraft: true }, { head: 'h1' }, null],
+    ['what is ready now is not a draft', { isDraft: true }, { head: 'h1' }, null],
     ['what is unfinished is a draft', {}, { isDraft: true }, 'unfinished'],
     ['what was not moved still conflicts', { mergeable: 'conflicting' }, { head: 'h1' }, 'conflict'],
   ])('%s', (_, before, change, expected) => {

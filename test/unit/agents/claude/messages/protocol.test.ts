@@ -407,7 +407,7 @@ describe('what a request can come to at most', () => {
 test.each<[string, object, string | null]>([
   ['of a family', { model: 'claude-sonnet-4-5-20250929' }, null],
   ['of nobody', { model: 'glm-4.6' }, 'glm-4.6'],
-  ['that is no name', { model: 7 }, ''],
+  ['that is not a name', { model: 7 }, ''],
 ])('a model %s: its price is known, or it is named', (_what, more, unpriced) => {
   expect(read(body(more))).toMatchObject({ kind: 'forwarded', unpriced });
 });

@@ -118,9 +118,9 @@ describe('what a request is expected to come to', () => {
     ['a limit below what is usual', { generationConfig: { maxOutputTokens: 100 } }, 100],
     ['its other name', { generation_config: { max_output_tokens: 100 } }, 100],
     ['a limit above it', { generationConfig: { maxOutputTokens: 65_536 } }, 16_000],
-    ['one that is no number', { generationConfig: { maxOutputTokens: '100' } }, 16_000],
+    ['one that is not a number', { generationConfig: { maxOutputTokens: '100' } }, 16_000],
     ['one that is not above zero', { generationConfig: { maxOutputTokens: 0 } }, 16_000],
-    ['a configuration that is none', { generationConfig: [100] }, 16_000],
+    ['an invalid configuration', { generationConfig: [100] }, 16_000],
   ])('%s', (_what, more, expected) => {
     expect(outputOf(more)).toBe(expected);
   });
