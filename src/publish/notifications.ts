@@ -97,7 +97,10 @@ function noticesOf({ notes }: Pick<Work, 'notes'>): readonly ApprovalNotice[] {
   return notes.notices.slice(0, MAX_NOTICES);
 }
 
-/** Selects the notices that people can read. With `notify: none`, the label alone informs people of all notices. */
+/**
+ * Selects the notices that have reached people: those whose need is among `known`. With `notify: none`, all of them,
+ * because then the label alone informs people.
+ */
 export function selectNotices(
   { config }: { readonly config: Pick<Config, 'notify'> },
   notices: readonly ApprovalNotice[],

@@ -222,7 +222,9 @@ function reasonIn(stderr: string): string {
 }
 
 /**
- * Returns the asOwner for a sandbox whose user is another one; for null, everything belongs to this user at any time.
+ * Returns a function that runs work on the agent's files as their owner: the sandbox's user gives them to this user for
+ * the time of the work, and gets them back for each part that the work lends. Without a sandbox, they always belong to
+ * this user.
  */
 export function withOwnership(agentSandbox: Pick<AgentSandbox, 'folders' | 'give' | 'takeBack'> | null): RunAsOwner {
   if (agentSandbox === null) return (work) => work((lent) => lent());

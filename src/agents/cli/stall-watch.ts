@@ -164,8 +164,8 @@ interface LingerWatch {
 }
 
 /**
- * Creates the watch. Output after a result begins another turn, whose own result then counts. The CLI waits for tasks
- * in the background.
+ * Creates a watch that ends a CLI which does not exit within `lingerMs` after its result. Output after a result begins
+ * another turn, whose own result then counts; tasks in the background are waited for.
  */
 export function createLingerWatch(lingerMs: number): LingerWatch {
   const lingered = new AbortController();

@@ -159,7 +159,7 @@ function problemText(problem: string, isolated: boolean): string {
     : `${what} Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or set \`isolation: user\`, which bounds the agent in its place.`;
 }
 
-/** Exports the rollout, which is all that `resume` needs (0.169). See exportLines. */
+/** Exports the rollout, which is all that `resume` needs (0.169). See `exportLines`. */
 async function exportCodexSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,

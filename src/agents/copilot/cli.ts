@@ -99,7 +99,7 @@ function chooseSession(resume: string | null): Session {
   return resume !== null && UUID.test(resume) ? { kind: 'resumed', id: resume } : { kind: 'new', id: randomUUID() };
 }
 
-/** Exports the session's events, which are all that `--resume` needs (1.0.102). See exportLines. */
+/** Exports the session's events, which are all that `--resume` needs (1.0.102). See `exportLines`. */
 async function exportCopilotSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,

@@ -194,8 +194,9 @@ export function retryAfter(
 }
 
 /**
- * Judges an agent's call as an attempt at a step; its claims about the task are judged at the end of the iteration. A
- * call that ran out of time is not repeated, because the next iteration continues it.
+ * Judges whether an agent's call succeeded as an attempt at a step, and whether another attempt is worthwhile. Its
+ * claims about the task are judged at the end of the iteration. A call that ran out of time is not repeated, because
+ * the next iteration continues it.
  */
 export function agentAttempt({
   analysis: { agentError, usageLimit },

@@ -230,7 +230,7 @@ export const EVENTS: readonly EventRow[] = [
   }),
 ];
 
-/** Returns the meaning of a `workflow_run` event. */
+/** Returns the meaning of the event that started this run; throws as `meaningOfEvent` does. */
 export function meaningOfRun({
   context,
   config,

@@ -169,7 +169,10 @@ export function issueMeaning(asker: Asker, intent: Extract<Intent, { readonly is
   return { kind: 'for-us', lanes: [issueLane(intent.issue), QUEUE], mayBeOtherLane: false, asker, intent };
 }
 
-/** Returns the meaning of an event after which an issue is no longer a task; null if it names no label. */
+/**
+ * Returns the meaning of an event after which an issue is no longer a task; null if the event does not say which label
+ * was removed.
+ */
 export function meaningOfWithdrawal(
   { action: because, label, issue }: z.output<typeof payloadSchemas.withdrawn>,
   inputs: EventInputs,

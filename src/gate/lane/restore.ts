@@ -274,7 +274,10 @@ export function dropStaleProgress(
   return { ...state, tasks, steps };
 }
 
-/** True if people have as many open pull requests to review as they allow; a person who asks for one more gets it. */
+/**
+ * Returns the end of a run whose people have as many open pull requests to review as they allow; null if the run may
+ * open another one, or a person asks for it.
+ */
 export async function tooManyOpen(
   { config, forge }: GateDeps,
   lane: {

@@ -68,7 +68,7 @@ export type RunPurpose =
 /** The purpose of working on any task. */
 export const FOR_TASKS: RunPurpose = { kind: 'tasks' };
 
-/** Returns the request of an issue's own lane if nobody named the issue. */
+/** Returns the request to work on an issue's own lane when nobody asked for the issue by name. */
 export function requestByItself(issue: Issue, purpose: RunPurpose): Request {
   return {
     id: issueLane(issue.number),

@@ -137,7 +137,8 @@ async function listPathEntries(
 }
 
 /**
- * Returns the names that a commit has; those of folders end with a slash, and `*` matches any part of the last name.
+ * Returns those of the names that exist in a commit. Names of folders end with a slash; `*` matches any part of the
+ * last name of a path.
  */
 export async function namesIn(git: Git, commit: ObjectId, names: readonly string[]): Promise<readonly string[]> {
   const isWanted = createPathMatcher(names);

@@ -42,7 +42,7 @@ export function nextToMerge(train: Train): string {
 
 /**
  * Returns what one pull request waits for, and whether it is behind its base branch, as one sentence of Markdown; empty
- * when nothing is.
+ * when neither is the case.
  */
 export function standingOf(train: Train, pull: TrainPull): string {
   const ahead = aheadOf(train, pull);

@@ -11,7 +11,7 @@ export interface Isolated {
   readonly close: () => Promise<string | null>;
 }
 
-/** Creates the isolation of a run that works. */
+/** Creates the isolation of a run that works on the lane; it is set up when it is first opened. */
 export function isolatedRun(world: World): Isolated {
   let made: Promise<Isolation> | null = null;
   let isolation: Isolation | null = null;

@@ -41,8 +41,8 @@ export async function configTexts(
 }
 
 /**
- * Returns the same texts with settings that are known: those of main's record or, for null, those that the gate's job
- * handed over.
+ * Works like `configTexts` with settings that are already known: those of main's record or, for null, those that the
+ * gate's job handed over.
  */
 export async function settledTexts(texts: Texts, recorded: readonly FoundSetting[] | null): Promise<ConfigTexts> {
   const handoff = handoffBehindGate(texts);

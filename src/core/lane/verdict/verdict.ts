@@ -169,7 +169,7 @@ function hasFailed({ analysis, evidence }: IterationFacts): boolean {
 }
 
 /**
- * True if to run the verify commands after an iteration: content changed, or a claim to be done is about content that
+ * True if the verify commands must run after an iteration: content changed, or a claim to be done is about content that
  * never passed.
  */
 export function needsVerification(

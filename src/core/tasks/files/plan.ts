@@ -99,8 +99,8 @@ function withIds(boxes: readonly ChecklistItem[]): readonly PlanBox[] {
 }
 
 /**
- * Returns the title without the marks that people and their plugins add when an item is planned or ticked, so that
- * ticking never makes another task.
+ * Returns the title without the marks that people and their plugins add when they plan or tick an item, so that the
+ * marks never change the task's id.
  */
 export function titleWithoutMarks(title: string): string {
   let left = title;
