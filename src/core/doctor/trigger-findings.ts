@@ -1,3 +1,4 @@
+import { sameLabel } from '../people/labels.ts';
 import { namesOf } from '../text/phrase.ts';
 import { yamlText } from '../text/yaml-text.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
@@ -54,7 +55,7 @@ export function eventFilterFindings(examined: ExaminedStep): readonly Finding[] 
   const label = inputOf(examined, 'task-label');
   if (has('issues') && label !== null) {
     const other = [conditionFilter(step), calledWorkflowFilter(examined)].find(
-      ({ labels }) => labels.length > 0 && !labels.some((name) => isSameLabel(name, label)),
+      ({ labels }) => labels.length > 0 && !labels.some((name) => sameLabel(name, label)),
     );
     if (other !== undefined) return [labelMismatch(examined, label, other)];
   }
@@ -120,9 +121,4 @@ function calledWorkflowFilter({ step, rules }: ExaminedStep): LabelFilter {
     toMatch: (label) =>
       createRemedy('Give the called workflow this input.', { paste: `task-label: ${yamlText(label)}` }),
   };
-}
-
-/** Compares labels without regard to case, as GitHub compares labels and texts in expressions. */
-function isSameLabel(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }

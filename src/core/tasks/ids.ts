@@ -117,7 +117,7 @@ export function nameOfTaskId(id: TaskId): string {
 
 /** True if the id of a task contains a hash, so that people know the task by its title alone. */
 export function isHashedId(id: TaskId): boolean {
-  return isPromptTask(id) || id.startsWith('plan-');
+  return /^(?:plan|prompt)-|-[0-9a-f]{8,}$/.test(id);
 }
 
 /** Returns the task that people call `12`, `#12` or by its id, or null if the name is not valid. */
