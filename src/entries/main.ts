@@ -1,9 +1,9 @@
 import { createMachine } from '../wiring/machine.ts';
 import { connectPorts } from '../wiring/connect.ts';
 import { connectForge } from '../wiring/github.ts';
-import { createGuard, guardedConnections } from '../wiring/guard.ts';
+import { createGuard, guardConnections } from '../wiring/guard.ts';
 import { removeDeadSandboxes } from '../wiring/isolation/remove-dead.ts';
-import { isolatedRun } from '../wiring/isolation/isolated.ts';
+import { createRunIsolation } from '../wiring/isolation/isolated.ts';
 import { identityIn } from '../wiring/handoff.ts';
 import { configTexts, settledTexts } from '../wiring/settings/run-settings.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
@@ -111,7 +111,7 @@ export async function runMain(): Promise<void> {
       identity: await identityIn(config, identity),
     });
     const guard = createGuard(world, runnerFiles);
-    const isolated = isolatedRun(world);
+    const isolated = createRunIsolation(world);
     const connections = connectPorts(world, { timeouts: null, isolated });
     const { promise: left, resolve } = Promise.withResolvers<RunEnd>();
     const machine = createMachine(world, { startedAt, workFiles: connections.workFiles });
@@ -120,7 +120,7 @@ export async function runMain(): Promise<void> {
       return await Promise.race([
         runAction({
           ...world,
-          connect: guardedConnections(connections, guard),
+          connect: guardConnections(connections, guard),
           machine: { ...machine, onCancel: (leave) => (cancelled = machine.onCancel(leave)) },
           startedAt,
           appendJournal: journal.append,

@@ -10,7 +10,7 @@ import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
 import { reportWithoutLane } from '../handover/report.ts';
-import { rescueLost, rescueRun, type RescueLimits } from '../run/rescue.ts';
+import { rescueLostRun, rescueRun, type RescueLimits } from '../run/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { failureOf } from '../run/failure.ts';
@@ -129,7 +129,7 @@ async function finish({
     identity: await identityIn(read.config, identity),
   });
   maskValues(secrets.values());
-  const report = await (hasFolder ? rescueRun : rescueLost)({
+  const report = await (hasFolder ? rescueRun : rescueLostRun)({
     ...world,
     connect: connectPorts(world, { timeouts: TIMEOUTS, isolated: nothingToIsolate }),
     record,

@@ -14,7 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { isSearchedUpward, movedText, searchedInside } from '../core/clean-clone/searched-upward.ts';
+import { isSearchedUpward, movedText, namesSearchedInside } from '../core/clean-clone/searched-upward.ts';
 import { oneLine, completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
@@ -331,7 +331,7 @@ async function survey({ deciding, others, inUse }: SurveyedFolders): Promise<Rea
       if (kept.some((way) => way === path || way.startsWith(path + sep))) continue;
       const kind = await kindOf(path);
       if (kind === null || !isSearchedUpward(name, kind)) continue;
-      const inside = kind === 'folder' ? searchedInside(name) : null;
+      const inside = kind === 'folder' ? namesSearchedInside(name) : null;
       const parts = inside === null ? [] : (await readdir(path).catch(() => [])).filter((part) => inside.test(part));
       found.set(path, { ...(inside === null ? await stateOf(path, budget) : FOLDER_STATE), isAboveTrees });
       for (const part of parts)

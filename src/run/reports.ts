@@ -18,7 +18,7 @@ export function reportWithoutWork({ context, clock }: RunDeps, outcome: Outcome,
 }
 
 /** Adds to the report the requests to GitHub's API, and as warnings the refused wishes. */
-export function withGitHub({ connect }: RunDeps, report: RunReport): RunReport {
+export function withGitHubFacts({ connect }: RunDeps, report: RunReport): RunReport {
   const requests = connect.requests();
   if (report.kind === 'without-lane') return { ...report, requests };
   return { ...report, requests, warnings: [...report.warnings, ...connect.refusedWishes()] };

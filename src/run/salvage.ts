@@ -67,7 +67,7 @@ export async function publishRecorded(deps: PublishDeps, recording: Recording, w
 }
 
 /** Ends a cancelled run that is not done in time. */
-export async function giveUp(deps: ActionDeps, recording: Recording, why: string): Promise<void> {
+export async function giveUpRun(deps: ActionDeps, recording: Recording, why: string): Promise<void> {
   await deps.machine.endAgent();
   if (recording.work() !== null) {
     const rest =

@@ -10,7 +10,7 @@ import {
   describeCollected,
   type Program,
   programAt,
-  runAlone,
+  runWithoutInput,
   versionOf,
 } from '../../processes/collect-output.ts';
 import { withNamedWait } from '../../ports/waits.ts';
@@ -121,7 +121,7 @@ async function npmInstall(folder: string, { title, source, version, ...surroundi
   ];
   const npm = { file: trustedProgram('npm', surroundings.environment) ?? 'npm', args };
   const { end, stderr } = await withNamedWait(`npm to install ${title} ${version}`, () =>
-    runAlone(npm, { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS }),
+    runWithoutInput(npm, { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS }),
   );
   if (end.kind !== 'exited' || end.code !== 0) throw installError({ title, source, version }, end, stderr.toString());
 }

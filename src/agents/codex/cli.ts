@@ -17,7 +17,7 @@ import {
   exportLines,
   foldLines,
   keepOnly,
-  leftBehind,
+  createEmptyExport,
   listPlainFiles,
   hasSessionSize,
   placeFile,
@@ -164,10 +164,10 @@ async function exportCodexSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
-  if (!UUID.test(id)) return leftBehind('its id is not a UUID');
+  if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   const path = (await rolloutsOf(configFolder, id)).at(-1);
   return path === undefined
-    ? leftBehind('it is missing, empty or not a plain file')
+    ? createEmptyExport('it is missing, empty or not a plain file')
     : exportLines(join(configFolder, ...path), hiding, form);
 }
 

@@ -7,7 +7,7 @@ import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
   exportLines,
   foldLines,
-  leftBehind,
+  createEmptyExport,
   hasSessionSize,
   placeFile,
   type SessionForm,
@@ -104,7 +104,7 @@ async function exportCopilotSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
-  if (!UUID.test(id)) return leftBehind('its id is not a UUID');
+  if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   return exportLines(eventsOf(configFolder, id), hiding, form);
 }
 

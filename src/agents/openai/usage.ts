@@ -169,7 +169,7 @@ function countOf(usage: JsonObject | null, ...names: readonly string[]): number 
 }
 
 /** Returns the body to send. `mayWebSearch` means that the user allows the provider's search. */
-export function sentBody(api: OpenAiApi, body: JsonObject, mayWebSearch: boolean): JsonObject {
+export function bodyToSend(api: OpenAiApi, body: JsonObject, mayWebSearch: boolean): JsonObject {
   const isKept = (name: string): boolean =>
     FIELDS[api].has(name) || (mayWebSearch && api === 'chat' && name === 'web_search_options');
   const kept = Object.fromEntries(

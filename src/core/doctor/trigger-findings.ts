@@ -1,4 +1,4 @@
-import { sameLabel } from '../people/labels.ts';
+import { isSameLabel } from '../people/labels.ts';
 import { namesOf } from '../text/phrase.ts';
 import { yamlText } from '../text/yaml-text.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
@@ -55,7 +55,7 @@ export function eventFilterFindings(examined: ExaminedStep): readonly Finding[] 
   const label = inputOf(examined, 'task-label');
   if (has('issues') && label !== null) {
     const other = [conditionFilter(step), calledWorkflowFilter(examined)].find(
-      ({ labels }) => labels.length > 0 && !labels.some((name) => sameLabel(name, label)),
+      ({ labels }) => labels.length > 0 && !labels.some((name) => isSameLabel(name, label)),
     );
     if (other !== undefined) return [labelMismatch(examined, label, other)];
   }

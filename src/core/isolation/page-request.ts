@@ -42,24 +42,24 @@ export function parsePageRequest(url: string): PageRequest | null {
 }
 
 /** Formats a page's target for a URL and the Host header. */
-export function pageHost({ host, port }: HostAndPort): string {
+export function hostOfPage({ host, port }: HostAndPort): string {
   return port === HTTP_PORT ? hostInUrl(host) : `${hostInUrl(host)}:${String(port)}`;
 }
 
 /** Returns the headers of a forwarded request, with Ralph's own host and framing. */
-export function requestHeaders(received: HeaderPairs, target: HostAndPort, framing: Framing): HeaderPairs {
-  return [['Host', pageHost(target)], ...endToEnd(received), ...framingHeaders(framing)];
+export function buildRequestHeaders(received: HeaderPairs, target: HostAndPort, framing: Framing): HeaderPairs {
+  return [['Host', hostOfPage(target)], ...endToEnd(received), ...framingHeaders(framing)];
 }
 
 /** Returns the headers of a forwarded answer, including its length if it has one. */
-export function answerHeaders(received: HeaderPairs): HeaderPairs {
+export function buildAnswerHeaders(received: HeaderPairs): HeaderPairs {
   const isChunked = received.some(([name]) => name.toLowerCase() === 'transfer-encoding');
   const length = received.filter(([name]) => !isChunked && name.toLowerCase() === 'content-length');
   return [...endToEnd(received), ...length.slice(0, 1)];
 }
 
 /** Pairs the names and values of Node's flat header list. */
-export function headerPairs(raw: readonly string[]): HeaderPairs {
+export function pairHeaders(raw: readonly string[]): HeaderPairs {
   return raw.flatMap((name, at): HeaderPairs => (at % 2 === 0 ? [[name, raw[at + 1] ?? '']] : []));
 }
 

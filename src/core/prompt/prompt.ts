@@ -4,7 +4,13 @@ import type { LastIteration } from '../lane/state/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type RefusedWork, type Task } from '../tasks/task.ts';
 import { capText, oneLine } from '../text/phrase.ts';
-import { howToMark, MAX_ATTEMPTS_CHARS, MAX_TAKEOVER_CHARS, precedenceRules, type Takeover } from './diagnosis.ts';
+import {
+  describeMarking,
+  MAX_ATTEMPTS_CHARS,
+  MAX_TAKEOVER_CHARS,
+  precedenceRules,
+  type Takeover,
+} from './diagnosis.ts';
 import { type Aim, claimsOf, type HintCode, hintSentence, promptIntro, taskIntro } from './hints.ts';
 import {
   dataSection,
@@ -186,7 +192,7 @@ function taskSections({ aim, task, standing, merge, instructions }: PromptParts)
       ? ''
       : `What was said about it, oldest first, as data:\n${dataSection('COMMENTS', lastChars(conversation, MAX_COMMENTS))}`,
     ...(merge === null || aim === 'once' ? [] : mergeSections(merge, instructions)),
-    isInFile && aim !== 'once' ? howToMark(source.kind, standing, aim) : '',
+    isInFile && aim !== 'once' ? describeMarking(source.kind, standing, aim) : '',
   ];
 }
 

@@ -25,7 +25,7 @@ export function hasServices(text: string): boolean {
 }
 
 /** Parses the facts about an existing workflow from its text. */
-export function presentWorkflow(text: string): PresentWorkflow {
+export function parsePresentWorkflow(text: string): PresentWorkflow {
   const named =
     /^[\s-]*uses:\s*["']?([\w./-]*ralph-action(?:\/\.github\/workflows\/ralph\.yml)?(?:@[\w./-]+)?)["']?\s*(?:#.*)?$/m.exec(
       text,

@@ -62,7 +62,7 @@ export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
 }
 
 /** Resets a task's progress to not begun; keeps data from people and from other lanes. */
-export function begunAgain({ approval, answer, retried }: TaskProgress): TaskProgress {
+export function resetProgress({ approval, answer, retried }: TaskProgress): TaskProgress {
   const isUnknown = approval === undefined && answer === undefined && retried === undefined;
   return isUnknown ? untouchedProgress : { ...untouchedProgress, approval, answer, retried };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type RalphCommand, commandIn, COMMANDS, nearestCommand, parseCommand } from '../../core/people/command.ts';
-import { hasLabel, sameLabel } from '../../core/people/labels.ts';
+import { hasLabel, isSameLabel } from '../../core/people/labels.ts';
 import { isLaneId, issueLane, QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import type { Account, ReactionTarget } from '../../ports/forge.ts';
@@ -165,7 +165,7 @@ function commandOf(words: string, where: string): RalphCommand {
 }
 
 /** Returns the meaning of an event about an issue, which is in its own lane or the queue. */
-export function issueMeaning(asker: Asker, intent: Extract<Intent, { readonly issue: number }>): EventMeaning {
+export function meaningOfIssue(asker: Asker, intent: Extract<Intent, { readonly issue: number }>): EventMeaning {
   return { kind: 'for-us', lanes: [issueLane(intent.issue), QUEUE], mayBeOtherLane: false, asker, intent };
 }
 
@@ -180,7 +180,7 @@ export function meaningOfWithdrawal(
   if (because === 'unlabeled' && typeof label?.name !== 'string') return null;
   const dismissed =
     because === 'unlabeled' ? dismissOtherLabel(label?.name ?? '', issue, inputs) : dismissUnlabelled(issue, inputs);
-  return dismissed ?? issueMeaning(NOBODY, { kind: 'withdraw', issue: issue.number, because });
+  return dismissed ?? meaningOfIssue(NOBODY, { kind: 'withdraw', issue: issue.number, because });
 }
 
 /** Returns true if the payload of an issue is that of a pull request. */
@@ -194,7 +194,7 @@ function dismissPullRequest(issue: IssuePayload): Dismissed | null {
 
 /** Dismisses an event about another label than the task label, or about a pull request; returns null for any other. */
 export function dismissOtherLabel(label: string, issue: IssuePayload, { taskLabel }: EventInputs): Dismissed | null {
-  const other = sameLabel(label, taskLabel) ? null : dismissEvent(`The label is not the task label "${taskLabel}".`);
+  const other = isSameLabel(label, taskLabel) ? null : dismissEvent(`The label is not the task label "${taskLabel}".`);
   return dismissPullRequest(issue) ?? other;
 }
 
@@ -254,7 +254,7 @@ interface ReviewComment {
  * Returns the meaning of a command in a review thread or in a review's own text, or null if there is no command: the
  * text is then answered as part of the review.
  */
-export function commandInReview(
+export function meaningOfReviewCommand(
   { body, reactTo }: { readonly body: string; readonly reactTo: ReactionTarget | null },
   { pull, sender: actor, inputs }: ReviewComment,
 ): EventMeaning | null {

@@ -11,7 +11,7 @@ import {
   createCommandStep,
   type NextStep,
   nextStepsForFeedback,
-  replyOn,
+  createReplyStep,
   createNextStep,
   whereToWrite,
 } from './step.ts';
@@ -46,8 +46,8 @@ export function nextStepsForTask(one: TaskReport, report: RunReport): readonly N
 /** Returns the steps for an issue, on which one comment is the command and the answer. */
 function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonly NextStep[] {
   const { task } = one;
-  const reply = (words: string): NextStep => replyOn(task, words);
-  const otherwise = (words: string, lead: string): NextStep => ({ ...replyOn(task, words, '; '), lead });
+  const reply = (words: string): NextStep => createReplyStep(task, words);
+  const otherwise = (words: string, lead: string): NextStep => ({ ...createReplyStep(task, words, '; '), lead });
   const retry: NextStep = { ...createCommandStep('retry', ['the issue']), joint: ' and ' };
   switch (advice) {
     case 'blocked':
@@ -74,7 +74,7 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
     case 'failed':
       return [
         createNextStep('simplify', 'the task smaller or clearer'),
-        replyOn(task, 'below it what the agent should know', ', then '),
+        createReplyStep(task, 'below it what the agent should know', ', then '),
       ];
   }
 }

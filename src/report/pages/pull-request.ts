@@ -14,7 +14,7 @@ import { listStillRedChecks, describeObjections } from '../sentences/feedback.ts
 import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
 import { branchCostNoun } from '../sentences/spend.ts';
 import { trainPart } from '../sentences/train.ts';
-import { obstacleLines, onlyTrouble, stuckLines, quoteWordsOn } from '../sentences/waiting.ts';
+import { obstacleLines, findOnlyTrouble, stuckLines, quoteWordsOn } from '../sentences/waiting.ts';
 import { feedbackSection, itemLine, markedPart, type PullRequestText } from './feedback-section.ts';
 import {
   baseVerificationLine,
@@ -118,7 +118,7 @@ function tasksWord({ tasks }: WorkedReport, { done, all }: { readonly done: numb
 
 /** Renders the alarms, the decisions that people owe, and the one next step. */
 function toDo(report: WorkedReport, tests: TestState): string {
-  const named = report.outcome.reason === 'needs_human' ? onlyTrouble(allTasksOf(report)) : null;
+  const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(allTasksOf(report)) : null;
   const waiting =
     named === null
       ? [...stuckLines(allTasksOf(report)), ...(report.outcome.kind === 'blocked' ? obstacleLines(report.tasks) : [])]

@@ -7,7 +7,7 @@ import { readCheckoutFile } from '../../cli/command.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import type { AskedExamination, ExamineCheckout } from '../../cli/doctor/doctor.ts';
 import type { OpenedPlaces } from '../../cli/lane/read-lane.ts';
-import { loginProblems, misnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
+import { loginProblems, adviceOnMisnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
 import { workingFolderOf } from '../../config/fields.ts';
 import { diagnoseRepository } from '../../core/doctor/doctor.ts';
 import {
@@ -45,7 +45,7 @@ import { logTo, ownRepository } from '../own-github.ts';
 import { settingsInForce } from '../settings/effective-settings.ts';
 import { actionRules, tryPipelines } from './try-pipeline.ts';
 import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
-import { otherWorkflows, workflowFiles } from './workflow-files.ts';
+import { readOtherWorkflows, readWorkflowFiles } from './workflow-files.ts';
 
 const GH_MS = 10_000;
 
@@ -57,7 +57,7 @@ export const examineCheckout: ExamineCheckout = async (asked) => {
   const checkout = await findCheckout(folder, process.env).catch((error: unknown) => messageOf(error));
   if (typeof checkout === 'string') return { kind: 'missing', why: checkout };
   const { top } = checkout;
-  const written = await workflowFiles(top);
+  const written = await readWorkflowFiles(top);
   const settings = await settingsInForce(written, { folder: top, env: process.env });
   const files = withEffectiveInputs(written, settings);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
@@ -72,7 +72,7 @@ export const examineCheckout: ExamineCheckout = async (asked) => {
   ]);
   const facts: Facts = {
     files,
-    others: await otherWorkflows(top),
+    others: await readOtherWorkflows(top),
     settings,
     pipelines: await tryPipelines(workflows, settings, { folder: top, env: process.env }),
     repository,
@@ -147,7 +147,7 @@ async function ownToken(): Promise<string | null> {
 
 async function tryOwnKey(log: (line: string) => void): Promise<KeyTrial> {
   const { env } = process;
-  const misnamed = misnamedKey(env, ALL_PROVIDERS);
+  const misnamed = adviceOnMisnamedKey(env, ALL_PROVIDERS);
   const given = ALL_PROVIDERS.keys.filter((name) => (env[name] ?? '').trim() !== '');
   if (given.length === 0) return misnamed === null ? { kind: 'none' } : { kind: 'misnamed', why: misnamed };
   const problems = loginProblems(env, ALL_PROVIDERS);

@@ -3,7 +3,7 @@ import {
   type CallEvent,
   type Retrying,
   retryingAfter,
-  stallsAt,
+  stallInstantOf,
   stallText,
 } from '../../../../src/agents/cli/stall-watch.ts';
 
@@ -96,7 +96,7 @@ describe('a call stalls', () => {
     const last = moments.reduce<Retrying | null>((retrying, [at, event]) => {
       return retryingAfter(retrying, eventOf(event), at * SECOND);
     }, null);
-    expect(stallsAt(last, STALL)).toBe(second === null ? null : second * SECOND);
+    expect(stallInstantOf(last, STALL)).toBe(second === null ? null : second * SECOND);
   });
 });
 

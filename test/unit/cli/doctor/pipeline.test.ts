@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
 import { pipelineFindings } from '../../../../src/core/doctor/doctor.ts';
 import { tryPipelines } from '../../../../src/wiring/doctor/try-pipeline.ts';
-import { workflowFiles } from '../../../../src/wiring/doctor/workflow-files.ts';
+import { readWorkflowFiles } from '../../../../src/wiring/doctor/workflow-files.ts';
 import { settingsInForce } from '../../../../src/wiring/settings/effective-settings.ts';
 import { runGit } from '../../../integration/git/git-fixture.ts';
 
@@ -34,7 +34,7 @@ async function found(files: Readonly<Record<string, string>>): Promise<readonly 
 }
 
 async function look(): Promise<readonly Finding[]> {
-  const read = await workflowFiles(folder);
+  const read = await readWorkflowFiles(folder);
   const workflows = read.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const settings = await settingsInForce(read, { folder, env });
   return (await tryPipelines(workflows, settings, { folder, env })).flatMap(pipelineFindings);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ruleProblem } from '../../../../src/config/tool-rules.ts';
 import { parsePipeline, type ParsedPipeline } from '../../../../src/core/pipeline/parse-pipeline.ts';
 import { problemLines } from '../../../../src/core/pipeline/reading/command-variables.ts';
-import { problemsWith } from '../../../../src/core/pipeline/resolve.ts';
+import { problemsOfPipeline } from '../../../../src/core/pipeline/resolve.ts';
 import type { Step } from '../../../../src/core/pipeline/pipeline.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { HOUR, MINUTE } from '../core-fixtures.ts';
@@ -26,7 +26,7 @@ function problemsOf(
   parsed: ParsedPipeline,
   { file = '.ralph/config.json', texts = {} }: { file?: string; texts?: Readonly<Record<string, string>> } = {},
 ): readonly string[] {
-  return parsed.kind === 'wrong' ? problemsWith(file, parsed, { texts, unread: {} }) : [];
+  return parsed.kind === 'wrong' ? problemsOfPipeline(file, parsed, { texts, unread: {} }) : [];
 }
 
 const plain = { timeoutMs: null, maxRetries: 0, retryDelayMs: 1000, continueOnError: false, breaker: null };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bedrockApi, claudeProtocol, messagesApi } from '../../../../../src/agents/claude/messages/protocol.ts';
+import { bedrockApi, createClaudeProtocol, messagesApi } from '../../../../../src/agents/claude/messages/protocol.ts';
 import type { AgentRequest, Reading } from '../../../../../src/ports/broker.ts';
 
 const KEYS: Readonly<Record<string, string>> = {
@@ -7,7 +7,7 @@ const KEYS: Readonly<Record<string, string>> = {
   'b-placeholder': 'sk-ant-oat-real',
 };
 const read = (request: Partial<AgentRequest>, mayWebSearch = false, api = messagesApi): Reading =>
-  claudeProtocol({ api, headers: { 'x-gateway': 'secret' }, mayWebSearch, prices: {} }).read(
+  createClaudeProtocol({ api, headers: { 'x-gateway': 'secret' }, mayWebSearch, prices: {} }).read(
     {
       method: 'POST',
       target: '/v1/messages?beta=true',
@@ -219,7 +219,7 @@ describe('where the path names the model, and the body the betas', () => {
 });
 
 describe("answers of our own, in the provider's words", () => {
-  const protocol = claudeProtocol({ api: messagesApi, headers: {}, mayWebSearch: false, prices: {} });
+  const protocol = createClaudeProtocol({ api: messagesApi, headers: {}, mayWebSearch: false, prices: {} });
   const error = (type: string, message: string): string => JSON.stringify({ type: 'error', error: { type, message } });
   const final = { 'content-type': 'application/json', 'x-should-retry': 'false' };
   const refusal = (request: Partial<AgentRequest>) => {
