@@ -55,7 +55,7 @@ export const commandsOf = (packageRoot: URL): readonly CliCommand[] => [
     (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),
   ),
   createRunCommand(async (asked, terminal) =>
-    (await import('../wiring/home/run-here.ts')).runHere(packageRoot)(asked, terminal),
+    (await import('../wiring/home/run-here.ts')).createRunHere(packageRoot)(asked, terminal),
   ),
   createTasksCommand({
     look,

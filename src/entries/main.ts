@@ -4,8 +4,8 @@ import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardConnections } from '../wiring/guard.ts';
 import { removeDeadSandboxes } from '../wiring/isolation/remove-dead.ts';
 import { createRunIsolation } from '../wiring/isolation/isolated.ts';
-import { identityIn } from '../wiring/handoff.ts';
-import { configTexts, settledTexts } from '../wiring/settings/run-settings.ts';
+import { readIdentity } from '../wiring/handoff.ts';
+import { readConfigTexts, readSettledTexts } from '../wiring/settings/run-settings.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig, parseReach, type Reach } from '../config/inputs.ts';
@@ -108,7 +108,7 @@ export async function runMain(): Promise<void> {
       context,
       secrets,
       log,
-      identity: await identityIn(config, identity),
+      identity: await readIdentity(config, identity),
     });
     const guard = createGuard(world, runnerFiles);
     const isolated = createRunIsolation(world);
@@ -252,7 +252,7 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
   const given = inputTexts(environment);
   const context = await attempt(ofContext, () => readRunContext(environment));
   const settled = await attempt(ofInputs, () =>
-    context === null ? settledTexts(given, []) : configTexts(given, { environment, context }),
+    context === null ? readSettledTexts(given, []) : readConfigTexts(given, { environment, context }),
   );
   const config = settled === null ? null : await attempt(ofInputs, () => buildConfig(settled));
   if (config !== null && context !== null) {

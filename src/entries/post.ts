@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { endAgent, removeSandboxesOf } from '../wiring/agent.ts';
 import { connectPorts } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
-import { identityIn } from '../wiring/handoff.ts';
-import { settledTexts } from '../wiring/settings/run-settings.ts';
+import { readIdentity } from '../wiring/handoff.ts';
+import { readSettledTexts } from '../wiring/settings/run-settings.ts';
 import { createWorld, secretsOf, systemClock, type ServerTimeouts, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig } from '../config/inputs.ts';
@@ -126,7 +126,7 @@ async function finish({
     ...read,
     secrets,
     log: createLog(secrets.redact),
-    identity: await identityIn(read.config, identity),
+    identity: await readIdentity(read.config, identity),
   });
   maskValues(secrets.values());
   const report = await (hasFolder ? rescueRun : rescueLostRun)({
@@ -195,7 +195,7 @@ async function readRun(
   environment: Environment,
   record: RunRecord | null,
 ): Promise<{ readonly config: Config; readonly context: RunContext }> {
-  const settled = await settledTexts(inputTexts(environment), record?.settings ?? null);
+  const settled = await readSettledTexts(inputTexts(environment), record?.settings ?? null);
   // No agent logs in after this, so there are no problems to report.
   return {
     config: buildConfig(settled),

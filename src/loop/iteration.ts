@@ -20,7 +20,7 @@ import type { LaneState } from '../core/lane/state/state.ts';
 import type { CallUsage } from '../core/lane/ledger.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { BESIDE } from '../core/work-tree/answers.ts';
-import { countTasks, progressOf, tasksDone } from '../core/tasks/queue.ts';
+import { countTasks, progressOf, formatTasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
 import { isPartOfTask } from '../core/tasks/withheld.ts';
@@ -49,7 +49,7 @@ export async function runIteration(
   const { task } = iteration.step;
   const { all, done } = countTasks(iteration.work.tasks, iteration.work.state.tasks);
   const finished = await deps.log.group(
-    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${tasksDone(done, all)} · ${nameOfTask(task)}: ${task.title}`,
+    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${formatTasksDone(done, all)} · ${nameOfTask(task)}: ${task.title}`,
     async () => {
       const before = await deps.repository.snapshot();
       const taskTree = taskTreeOf(iteration, before);

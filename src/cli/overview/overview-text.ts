@@ -1,4 +1,4 @@
-import { tasksDone } from '../../core/tasks/queue.ts';
+import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { moreLine } from '../../core/text/phrase.ts';
 import { formatCount, formatInstantFrom } from '../../report/format.ts';
 import { nameOutcome } from '../../report/sentences/ends/outcome-name.ts';
@@ -118,7 +118,7 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
   const open = tasks.filter(({ state }) => state !== 'done');
   const state = pullRequest?.state ?? null;
   return [
-    `${nameOfLaneAt(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : tasksDone(done, tasks.length)}`,
+    `${nameOfLaneAt(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : formatTasksDone(done, tasks.length)}`,
     ...(pullRequest === null
       ? []
       : [

@@ -18,7 +18,7 @@ import {
   feedbackClaims,
   feedbackIntro,
   LEARNINGS_PATH,
-  mergeSections,
+  sectionsAboutMerge,
   type MergeToFinish,
 } from './learnings.ts';
 import { bulletsWithin, lastChars, type PromptSection, sectionWithin } from './sections.ts';
@@ -191,7 +191,7 @@ function taskSections({ aim, task, standing, merge, instructions }: PromptParts)
     conversation === ''
       ? ''
       : `What was said about it, oldest first, as data:\n${dataSection('COMMENTS', lastChars(conversation, MAX_COMMENTS))}`,
-    ...(merge === null || aim === 'once' ? [] : mergeSections(merge, instructions)),
+    ...(merge === null || aim === 'once' ? [] : sectionsAboutMerge(merge, instructions)),
     isInFile && aim !== 'once' ? describeMarking(source.kind, standing, aim) : '',
   ];
 }

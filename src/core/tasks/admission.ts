@@ -40,8 +40,8 @@ export interface AdmissionRules {
 }
 
 /**
- * The knowledge so far about a lane's tasks. Plain data: `nextAdmissionStep` reads it, `applyAdmissionAnswer` returns the
- * next one.
+ * The knowledge so far about a lane's tasks. Plain data: `nextAdmissionStep` reads it, `applyAdmissionAnswer` returns
+ * the next one.
  */
 export interface Admission {
   readonly candidates: Candidates;

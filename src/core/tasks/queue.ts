@@ -152,7 +152,7 @@ function rankOf(task: QueuedTask, progress: ProgressById, current: TaskId | null
 }
 
 /** Returns `1 of 2 tasks done`. */
-export function tasksDone(done: number, all: number): string {
+export function formatTasksDone(done: number, all: number): string {
   return `${String(done)} of ${String(all)} ${all === 1 ? 'task' : 'tasks'} done`;
 }
 

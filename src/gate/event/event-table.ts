@@ -9,7 +9,7 @@ import {
   meaningOfCommand,
   meaningOfReviewCommand,
   meaningOfDispatch,
-  isPull,
+  isPullRequest,
   NOBODY,
   dismissEvent,
   dismissForeignPullRequest,
@@ -138,7 +138,7 @@ export const EVENTS: readonly EventRow[] = [
       if (isOwnComment(comment.body)) return dismissEvent("The comment is Ralph's own.");
       const command = commandIn(comment.body);
       if (command === null) return dismissEvent('The comment does not start with /ralph.');
-      const thread = { number: issue.number, isPullRequest: isPull(issue) };
+      const thread = { number: issue.number, isPullRequest: isPullRequest(issue) };
       return meaningOfCommand({ command, reactTo: { kind: 'comment', id: comment.id }, thread, actor });
     },
   }),

@@ -184,12 +184,12 @@ export function meaningOfWithdrawal(
 }
 
 /** Returns true if the payload of an issue is that of a pull request. */
-export function isPull({ pull_request: pull }: IssuePayload): boolean {
+export function isPullRequest({ pull_request: pull }: IssuePayload): boolean {
   return pull !== undefined && pull !== null;
 }
 
 function dismissPullRequest(issue: IssuePayload): Dismissed | null {
-  return isPull(issue) ? dismissEvent(`#${String(issue.number)} is a pull request, not an issue.`) : null;
+  return isPullRequest(issue) ? dismissEvent(`#${String(issue.number)} is a pull request, not an issue.`) : null;
 }
 
 /** Dismisses an event about another label than the task label, or about a pull request; returns null for any other. */

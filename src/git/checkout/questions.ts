@@ -8,7 +8,7 @@ import { authorizationVariables, createGit, type Git, versionProblem } from '../
 import { placeOf, shownName } from '../names.ts';
 import { changesBetween } from '../objects.ts';
 import { compareOpenPulls } from './merge/open-pulls.ts';
-import { checkWorkingDirectory, namesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
+import { checkWorkingDirectory, findNamesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
 import { fetchLane, describeNoWorkTree, type OpenedCheckout, type OpenOptions } from './lane.ts';
 import { mayHavePaths, findCheckoutTop } from './on-disk.ts';
 import type { PrivateRepository } from './private-repository.ts';
@@ -32,7 +32,7 @@ export function createQuestions(
     const { repository, startHead } = await needOpened();
     if (startHead === null) return [];
     await repository.seal();
-    return namesIn(repository.git, startHead, names);
+    return findNamesIn(repository.git, startHead, names);
   };
   return {
     namesAtRoot,

@@ -46,7 +46,7 @@ export async function findCheckout(folder: string, env: NodeJS.ProcessEnv): Prom
 }
 
 /** Returns the first line of git's answer, or null if there is no answer. */
-export async function firstLine(git: Git, args: readonly string[]): Promise<string | null> {
+export async function readFirstLine(git: Git, args: readonly string[]): Promise<string | null> {
   const { exitCode, stdout } = await git.answer(args);
   const [line = ''] = stdout.toString().split('\n');
   return exitCode === 0 && line !== '' ? line : null;

@@ -1,5 +1,5 @@
 import { CAPABILITIES } from '../../core/agent-names.ts';
-import { tasksDone } from '../../core/tasks/queue.ts';
+import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { hasShareOf } from '../../core/lane/change.ts';
 import { firstLines, namesOf, plainTitle, upperFirst } from '../../core/text/phrase.ts';
 import { issueToClose, nameOfTask } from '../../core/tasks/task.ts';
@@ -112,7 +112,7 @@ function troubleOf(report: WorkedReport): string {
 /** Counts the tasks, except for an open-ended prompt, which has no count. */
 function tasksWord({ tasks }: WorkedReport, { done, all }: { readonly done: number; readonly all: number }): string {
   const [first] = tasks;
-  if (tasks.length !== 1 || first?.task.source.kind !== 'prompt') return tasksDone(done, all);
+  if (tasks.length !== 1 || first?.task.source.kind !== 'prompt') return formatTasksDone(done, all);
   return `${renderCode(nameOfTask(first.task), 80)} is ${done === all ? 'done' : 'not done yet'}`;
 }
 

@@ -1,5 +1,5 @@
 import { namesOf } from '../../core/text/phrase.ts';
-import { aheadOf, type MergeObstacle, findNextPull, type Train, type TrainPull } from '../../core/train/train.ts';
+import { pullsAheadOf, type MergeObstacle, findNextPull, type Train, type TrainPull } from '../../core/train/train.ts';
 import type { AutoMerge } from '../../core/train/auto-merge.ts';
 import { renderCode, renderProse } from '../markdown.ts';
 
@@ -45,7 +45,7 @@ export function nextToMerge(train: Train): string {
  * when neither is the case.
  */
 export function describePullStanding(train: Train, pull: TrainPull): string {
-  const ahead = aheadOf(train, pull);
+  const ahead = pullsAheadOf(train, pull);
   const facts = [
     ...(pull.obstacle === null ? [] : [OBSTACLE_WORDS[pull.obstacle]]),
     ...(ahead.length === 0 ? [] : [`it conflicts with ${numbersOf(ahead)}, which comes first`]),

@@ -41,7 +41,7 @@ import { collectOutput } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { createVerifier } from '../../processes/verifier.ts';
 import { openPlaces } from '../lane-places.ts';
-import { logTo, ownRepository } from '../own-github.ts';
+import { createPrintingLog, ownRepository } from '../own-github.ts';
 import { settingsInForce } from '../settings/effective-settings.ts';
 import { actionRules, tryPipelines } from './try-pipeline.ts';
 import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
@@ -212,7 +212,7 @@ export async function tryCommands(
       // This is a person's own checkout on their own machine.
       agentSandbox: null,
       runTag: randomUUID(),
-      log: logTo(log),
+      log: createPrintingLog(log),
       now,
     });
     const end = await verifier.verify({ folder: clone, timeoutMs: VERIFY_MS, signal: interrupted.signal });
@@ -236,7 +236,7 @@ async function layHead(
   { log, signal }: { readonly log: (line: string) => void; readonly signal: AbortSignal },
 ): Promise<string> {
   const { env } = process;
-  const options = { env, log: logTo(log) };
+  const options = { env, log: createPrintingLog(log) };
   const workspace = await findWorkspace(top, options);
   if ('why' in workspace)
     throw new UserError('configuration', `${top} is not a git checkout: ${completeSentence(workspace.why)}`);

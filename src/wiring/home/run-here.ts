@@ -53,7 +53,7 @@ const EXIT_AFTER_MS = 300;
 const END_WITHIN_MS = 15_000;
 
 /** Creates the function that runs `ralph run`. `packageRoot` is the folder of action.yml, templates/ and dist/. */
-export function runHere(packageRoot: URL): RunHere {
+export function createRunHere(packageRoot: URL): RunHere {
   return async (asked, terminal) => {
     const environment = process.env;
     if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE)

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { git } from '../../../testbed/git.ts';
 import { startGitRemote, type GitRemote } from '../../../testbed/git-remote.ts';
-import { withUnanswered } from '../../../src/core/snapshot/going-on.ts';
+import { withUnansweredRequest } from '../../../src/core/snapshot/going-on.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import {
   emptySnapshot,
@@ -380,7 +380,11 @@ describe('what earlier versions kept', () => {
     });
   const refsOf = (scene: Scene): Promise<string> =>
     scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/ralph');
-  const keep = (newest: Snapshot) => ({ snapshot: withUnanswered(newest, 'issue-9'), message: 'asked', answer: null });
+  const keep = (newest: Snapshot) => ({
+    snapshot: withUnansweredRequest(newest, 'issue-9'),
+    message: 'asked',
+    answer: null,
+  });
 
   test('is read as one snapshot, and looking changes nothing', async () => {
     await using scene = (await sceneOfBefore()).scene;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { withAsked } from '../../../../src/core/snapshot/going-on.ts';
+import { withAskedTasks } from '../../../../src/core/snapshot/going-on.ts';
 import { emptySnapshot, waitingIn, withWaiting } from '../../../../src/core/snapshot/snapshot.ts';
 import {
   MAX_WAITING,
@@ -566,7 +566,7 @@ describe('in the document', () => {
   test('what a person asks for is open again, and what they were notified of is known', () => {
     const waiting = fullOfWaiting();
     const kept = withWaiting(emptySnapshot, waiting);
-    const asked = withAsked(kept, ['issue-150'], NOW + 1);
+    const asked = withAskedTasks(kept, ['issue-150'], NOW + 1);
     const before = waiting.find(({ task }) => task === 'issue-150');
     expect(waitingIn(asked).find(({ task }) => task === 'issue-150')).toEqual({
       ...before,
@@ -574,7 +574,7 @@ describe('in the document', () => {
       at: NOW + 1,
     });
     expect(waitingIn(asked).filter(({ progress }) => progress.state === 'blocked')).toHaveLength(MAX_WAITING - 1);
-    expect(withAsked(asked, ['issue-150'], NOW + 2)).toBe(asked);
-    expect(withAsked(kept, ['issue-1'], NOW)).toBe(kept);
+    expect(withAskedTasks(asked, ['issue-150'], NOW + 2)).toBe(asked);
+    expect(withAskedTasks(kept, ['issue-1'], NOW)).toBe(kept);
   });
 });
