@@ -1,6 +1,6 @@
 import { kindOfDenialBy } from '../src/agents/rules/shell-rules.ts';
 import type { Analysis } from '../src/core/analysis/analysis.ts';
-import { afterIteration, nextStep, startRun, type RunSoFar } from '../src/core/lane/decide.ts';
+import { addIterationToRun, nextStep, startRun, type RunSoFar } from '../src/core/lane/decide.ts';
 import { classifyDenials } from '../src/core/lane/denials.ts';
 import type { Evidence } from '../src/core/evidence.ts';
 import type { Policy } from '../src/core/policy.ts';
@@ -97,7 +97,7 @@ function step(
   const settled = settleIteration(called, facts, policy, now + 60_000);
   return {
     state: settled.state,
-    run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }, 1),
+    run: addIterationToRun(run, { analysis, verdict: settled.verdict, end: evidence.end }, 1),
   };
 }
 

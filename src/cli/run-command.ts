@@ -7,8 +7,8 @@ import { type CliCommand, LISTED, type Listed, type Terminal, UsageError } from 
 const VERSION = '1.0.0';
 
 /**
- * Runs the command that the arguments name and returns the exit code: 0 done, 1 different or failed, 2 usage. `load` is
- * called only if a command is run.
+ * Runs the command that the arguments name and returns the exit code: 0 done, 1 for a difference or a failure, 2 for
+ * wrong usage. `load` is called only if a command is run.
  */
 export async function runCommand(
   load: () => Promise<readonly CliCommand[]>,

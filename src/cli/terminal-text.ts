@@ -37,12 +37,12 @@ const BETWEEN_WORDS = /(?<= )(?! )/;
 const AS_IS = /^ {6}/;
 
 /**
- * Returns the indentation of the lines that continue this one: the column of its text, after a mark or the first column
- * of a table.
+ * Returns the indentation of the lines that continue this one: the column of its text, after a mark, a command's name
+ * or the first column of a table.
  */
 function hangOf(line: string, columns: number): number {
   const [indentation = ''] = /^ */.exec(line) ?? [];
-  const [start = indentation] = /^ *(?:[✓⚠✗▶!•→›-] |\d+\. |\S+(?: \S+)*? {2,})/u.exec(line) ?? [];
+  const [start = indentation] = /^ *(?:[✓⚠✗▶!•→›-] |\d+\. |Usage: ralph \S+ |\S+(?: \S+)*? {2,})/u.exec(line) ?? [];
   return start.length <= columns / 2 ? start.length : indentation.length;
 }
 

@@ -79,7 +79,7 @@ interface KeyForm {
 }
 
 /** Combines several providers into one. */
-export function mergedProvider(providers: readonly ProviderVariables[]): ProviderVariables {
+export function mergeProviders(providers: readonly ProviderVariables[]): ProviderVariables {
   const all = <Part>(partOf: (provider: ProviderVariables) => readonly Part[]): readonly Part[] => [
     ...new Set(providers.flatMap(partOf)),
   ];
@@ -171,7 +171,7 @@ function keyProblem(name: string, value: string, forms: ProviderVariables['keyFo
 /** Returns the sentence about a login without any key; a key under another name is the common mistake. */
 function missingKey(environment: Environment, provider: ProviderVariables): string {
   const { keyForms } = provider;
-  const misnamed = misnamedKey(environment, provider);
+  const misnamed = adviceOnMisnamedKey(environment, provider);
   if (misnamed !== null) return misnamed;
   const inputs = keyForms.map(({ variable }) => `\`${keyInputOf(variable)}\``);
   const [example = { variable: '' }] = keyForms;
@@ -180,7 +180,7 @@ function missingKey(environment: Environment, provider: ProviderVariables): stri
 }
 
 /** Returns what to do about a key under a name that the agent does not look for, or null if there is no such key. */
-export function misnamedKey(environment: Environment, { keyForms, keys }: ProviderVariables): string | null {
+export function adviceOnMisnamedKey(environment: Environment, { keyForms, keys }: ProviderVariables): string | null {
   const misnamed = Object.keys(environment)
     .filter((name) => !/^INPUT_/.test(name) && !keys.includes(name))
     .flatMap((name) => {

@@ -319,7 +319,7 @@ export function toolRulesOf(text: string): readonly string[] {
   return parsed.success ? parsed.data : listField().parse(text);
 }
 
-/** Creates a row of the table. */
+/** Creates a row of an input table: the name of the input and the form of its text. */
 export function createInput<Value>(name: string, form: z.ZodType<Value>): Input<Value> {
   return { name, form };
 }

@@ -58,7 +58,7 @@ export function listField() {
 }
 
 /** Creates a field for `true`, `false`, or the *Look at first* kinds that prevent auto-merge. */
-export function autoMerge() {
+export function autoMergeField() {
   const isKind = (name: string): name is LookAtKind => lookAtKinds.some((kind) => kind === name);
   return z.string().transform((text, problems): readonly LookAtKind[] | null => {
     const names = listField().parse(text);
@@ -95,7 +95,7 @@ export function allowedHostsField() {
 }
 
 /** Creates a field for the prices of models, one per line. */
-export function priceList() {
+export function priceListField() {
   return linesField().transform((given, context): Prices => {
     const { prices, problems } = parsePriceLines(given);
     for (const problem of problems) context.addIssue(problem);
@@ -107,7 +107,7 @@ export function priceList() {
  * Creates a field for the agent's servers: a configuration in JSON, or the path of one from the working directory. The
  * gate checks which variables the configuration may name.
  */
-export function mcpConfig() {
+export function mcpConfigField() {
   return z.string().transform((text, problems): McpAsked => {
     if (text === '') return { kind: 'none' };
     if (!text.startsWith('{')) {
@@ -121,7 +121,7 @@ export function mcpConfig() {
 }
 
 /** Creates a field for the path of a file in the working directory. */
-export function pathInside() {
+export function pathField() {
   return filledField('a path').refine(isInside, PATH_INSIDE);
 }
 

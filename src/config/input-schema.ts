@@ -15,7 +15,7 @@ import {
 } from './agent-inputs.ts';
 import { commentReading, type Config, jobPhases, stateStores } from './config.ts';
 import {
-  autoMerge,
+  autoMergeField,
   allowedHostsField,
   choiceField,
   durationField,
@@ -24,11 +24,11 @@ import {
   folderField,
   linesField,
   listField,
-  mcpConfig,
+  mcpConfigField,
   optionalField,
   parseRepositoryName,
-  pathInside,
-  priceList,
+  pathField,
+  priceListField,
   recipientsField,
   wholeNumberField,
 } from './fields.ts';
@@ -114,13 +114,13 @@ export const inputTable: InputTable<Settings> = {
           "names a variable that holds the job's own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those",
         ),
     ),
-    mcp: createInput('mcp-config', mcpConfig()),
+    mcp: createInput('mcp-config', mcpConfigField()),
     stallMs: createInput('agent-stall-minutes', durationField(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
   },
   policy: policyInputs,
-  prices: createInput('prices', priceList()),
+  prices: createInput('prices', priceListField()),
   testOnlyPercent: createInput('test-only-percent', wholeNumberField({ min: 1, max: 100 })),
-  promptFile: createInput('prompt-file', pathInside()),
+  promptFile: createInput('prompt-file', pathField()),
   workingDirectory: createInput('working-directory', folderField()),
   verify: createInput('verify', linesField()),
   branchPrefix: createInput(
@@ -154,7 +154,7 @@ export const inputTable: InputTable<Settings> = {
   prReviewers: createInput('pr-reviewers', recipientsField({ teams: true })),
   prAssignees: createInput('pr-assignees', recipientsField({ teams: false })),
   notify: createInput('notify', recipientsField({ teams: false })),
-  autoMerge: createInput('auto-merge', autoMerge()),
+  autoMerge: createInput('auto-merge', autoMergeField()),
   coAuthor: createInput('co-author', flagField()),
   answers: {
     reviews: createInput('answer-reviews', flagField()),

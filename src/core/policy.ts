@@ -125,7 +125,7 @@ export function withPipelineOf(
 }
 
 /** Returns the policy of a run after a wait: its time ends later by the part of the wait that `maxWaitMs` covers. */
-export function afterWait(policy: Policy, waitedMs: number): Policy {
+export function extendPolicyByWait(policy: Policy, waitedMs: number): Policy {
   const besideMs = Math.min(Math.max(0, waitedMs), policy.maxWaitMs);
   return { ...policy, maxRunMs: policy.maxRunMs + besideMs, maxWaitMs: policy.maxWaitMs - besideMs };
 }

@@ -27,19 +27,19 @@ const look: LookAtGitHub = async (checkout, see) =>
 const examine: ExamineCheckout = async (asked) => (await import('../wiring/doctor/examine.ts')).examineCheckout(asked);
 
 const readEffective: ReadEffectiveSettings = async (folder) => {
-  const [{ workflowFiles }, { settingsInForce }] = await Promise.all([
+  const [{ readWorkflowFiles }, { settingsInForce }] = await Promise.all([
     import('../wiring/doctor/workflow-files.ts'),
     import('../wiring/settings/effective-settings.ts'),
   ]);
-  return settingsInForce(await workflowFiles(folder), { folder, env: process.env });
+  return settingsInForce(await readWorkflowFiles(folder), { folder, env: process.env });
 };
 
 const openWorld = async (): Promise<MonitorWorld> => {
-  const [{ createTerminalWorld }, { lastRunIn }] = await Promise.all([
+  const [{ createTerminalWorld }, { findLastRun }] = await Promise.all([
     import('../cli/monitor/terminal-world.ts'),
     import('../wiring/home/last-run.ts'),
   ]);
-  return createTerminalWorld({ input: process.stdin, output: process.stdout, env: process.env, lastRun: lastRunIn });
+  return createTerminalWorld({ input: process.stdin, output: process.stdout, env: process.env, lastRun: findLastRun });
 };
 
 const findUnmerged: FindUnmergedPlans = async (folder, path) =>
@@ -55,14 +55,14 @@ export const commandsOf = (packageRoot: URL): readonly CliCommand[] => [
     (await import('../wiring/sandbox.ts')).openSandbox(packageRoot)(args, terminal),
   ),
   createRunCommand(async (asked, terminal) =>
-    (await import('../wiring/home/run-here.ts')).runHere(packageRoot)(asked, terminal),
+    (await import('../wiring/home/run-here.ts')).createRunHere(packageRoot)(asked, terminal),
   ),
   createTasksCommand({
     look,
     readSettings: async (folder) =>
       (await import('../wiring/settings/folder-settings.ts')).settingsOfFolder(folder, process.env),
     findUncommitted: async (folder, paths) =>
-      (await import('../git/home/committed.ts')).uncommittedIn(folder, { paths, env: process.env }),
+      (await import('../git/home/committed.ts')).findUncommittedIn(folder, { paths, env: process.env }),
   }),
   createAddCommand(findUnmerged),
   createImportCommand(loadImport, findUnmerged),

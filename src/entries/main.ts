@@ -1,11 +1,11 @@
 import { createMachine } from '../wiring/machine.ts';
 import { connectPorts } from '../wiring/connect.ts';
 import { connectForge } from '../wiring/github.ts';
-import { createGuard, guardedConnections } from '../wiring/guard.ts';
+import { createGuard, guardConnections } from '../wiring/guard.ts';
 import { removeDeadSandboxes } from '../wiring/isolation/remove-dead.ts';
-import { isolatedRun } from '../wiring/isolation/isolated.ts';
-import { identityIn } from '../wiring/handoff.ts';
-import { configTexts, settledTexts } from '../wiring/settings/run-settings.ts';
+import { createRunIsolation } from '../wiring/isolation/isolated.ts';
+import { readIdentity } from '../wiring/handoff.ts';
+import { readConfigTexts, readSettledTexts } from '../wiring/settings/run-settings.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig, parseReach, type Reach } from '../config/inputs.ts';
@@ -39,7 +39,7 @@ import { createRunnerFiles } from '../runner/workspace-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import type { RunEnd } from '../run/deps.ts';
 import { runAction } from '../run/run-action.ts';
-import { closeInTime } from '../run/close-in-time.ts';
+import { closeInTime } from './close-in-time.ts';
 import { writeRunRecord } from '../run/run-record.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
@@ -108,10 +108,10 @@ export async function runMain(): Promise<void> {
       context,
       secrets,
       log,
-      identity: await identityIn(config, identity),
+      identity: await readIdentity(config, identity),
     });
     const guard = createGuard(world, runnerFiles);
-    const isolated = isolatedRun(world);
+    const isolated = createRunIsolation(world);
     const connections = connectPorts(world, { timeouts: null, isolated });
     const { promise: left, resolve } = Promise.withResolvers<RunEnd>();
     const machine = createMachine(world, { startedAt, workFiles: connections.workFiles });
@@ -120,7 +120,7 @@ export async function runMain(): Promise<void> {
       return await Promise.race([
         runAction({
           ...world,
-          connect: guardedConnections(connections, guard),
+          connect: guardConnections(connections, guard),
           machine: { ...machine, onCancel: (leave) => (cancelled = machine.onCancel(leave)) },
           startedAt,
           appendJournal: journal.append,
@@ -252,7 +252,7 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
   const given = inputTexts(environment);
   const context = await attempt(ofContext, () => readRunContext(environment));
   const settled = await attempt(ofInputs, () =>
-    context === null ? settledTexts(given, []) : configTexts(given, { environment, context }),
+    context === null ? readSettledTexts(given, []) : readConfigTexts(given, { environment, context }),
   );
   const config = settled === null ? null : await attempt(ofInputs, () => buildConfig(settled));
   if (config !== null && context !== null) {

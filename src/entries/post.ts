@@ -3,14 +3,14 @@ import { dirname } from 'node:path';
 import { endAgent, removeSandboxesOf } from '../wiring/agent.ts';
 import { connectPorts } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
-import { identityIn } from '../wiring/handoff.ts';
-import { settledTexts } from '../wiring/settings/run-settings.ts';
+import { readIdentity } from '../wiring/handoff.ts';
+import { readSettledTexts } from '../wiring/settings/run-settings.ts';
 import { createWorld, secretsOf, systemClock, type ServerTimeouts, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
 import { reportWithoutLane } from '../handover/report.ts';
-import { rescueLost, rescueRun, type RescueLimits } from '../run/rescue.ts';
+import { rescueLostRun, rescueRun, type RescueLimits } from '../run/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { failureOf } from '../run/failure.ts';
@@ -126,10 +126,10 @@ async function finish({
     ...read,
     secrets,
     log: createLog(secrets.redact),
-    identity: await identityIn(read.config, identity),
+    identity: await readIdentity(read.config, identity),
   });
   maskValues(secrets.values());
-  const report = await (hasFolder ? rescueRun : rescueLost)({
+  const report = await (hasFolder ? rescueRun : rescueLostRun)({
     ...world,
     connect: connectPorts(world, { timeouts: TIMEOUTS, isolated: nothingToIsolate }),
     record,
@@ -195,7 +195,7 @@ async function readRun(
   environment: Environment,
   record: RunRecord | null,
 ): Promise<{ readonly config: Config; readonly context: RunContext }> {
-  const settled = await settledTexts(inputTexts(environment), record?.settings ?? null);
+  const settled = await readSettledTexts(inputTexts(environment), record?.settings ?? null);
   // No agent logs in after this, so there are no problems to report.
   return {
     config: buildConfig(settled),

@@ -191,7 +191,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
 }
 
 /** Returns the issues that the queue works on; empty if `task-sources` or the repository leaves issues out. */
-export async function queuedIssues(deps: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<readonly Issue[]> {
+export async function listQueuedIssues(deps: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<readonly Issue[]> {
   const listed = await listIssues(deps);
   return listed.kind === 'listed' ? listed.issues : [];
 }

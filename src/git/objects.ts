@@ -256,7 +256,7 @@ interface Chain {
  * Returns the commits of a chain, oldest first, if each is the only child of the one before; null if they are not a
  * chain or too many.
  */
-export async function chainBetween(
+export async function readChain(
   objects: Objects,
   { since, tip, most, mayMerge }: Chain,
 ): Promise<readonly Commit[] | null> {
@@ -312,7 +312,7 @@ function inPortions(sizes: ReadonlyMap<ObjectId, number>, limit: number): readon
 }
 
 /** Writes the tree of `base` with `changes` applied. Only listed paths change, whatever else the work tree contains. */
-export async function treeWith(
+export async function writeTreeWith(
   git: Git,
   indexFile: string,
   tree: { readonly base: ObjectId; readonly changes: readonly PathChange[] },

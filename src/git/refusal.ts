@@ -2,7 +2,7 @@ import { withoutAddresses } from '../core/refusals/refusal.ts';
 
 /** Returns what to do about a remote that could not be read, as a sentence. */
 export function adviceOnReading(words: string): string {
-  if (isExpired(words)) return EXPIRED;
+  if (isExpiredToken(words)) return EXPIRED;
   return /(returned error:|HTTP) 40[134]\b|could not read Username|authentication failed|not found/i.test(
     withoutAddresses(words),
   )
@@ -18,7 +18,7 @@ export const EXPIRED =
  * Returns true if git's words are about a token that the server does not know, as opposed to one without the
  * permission.
  */
-export function isExpired(words: string): boolean {
+export function isExpiredToken(words: string): boolean {
   return /(returned error:|HTTP) 401\b|bad credentials|invalid (username|credentials)|authentication failed|could not read (Username|Password)/i.test(
     withoutAddresses(words),
   );

@@ -25,7 +25,7 @@ interface KnownComment {
  * Creates methods that keep comments up to date and add reactions. They remember their comments, so that a second
  * update needs no search.
  */
-export function createComments({ ask }: Client): CommentMethods {
+export function createCommentMethods({ ask }: Client): CommentMethods {
   const known = new Map<string, KnownComment>();
   /** Threads that were read to their end: a comment that is not in `known` does not exist there. */
   const read = new Set<number>();

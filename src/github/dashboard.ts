@@ -66,7 +66,7 @@ interface FindAnswer {
 const NEEDS = ['issues: write'];
 
 /** Creates methods that read, write and make the dashboard. */
-export function createDashboard(client: Client): DashboardMethods {
+export function createDashboardMethods(client: Client): DashboardMethods {
   return {
     async readDashboard(number) {
       const purpose = { doing: `read the dashboard #${String(number)}`, needs: ['issues: read'] };

@@ -11,13 +11,19 @@ import {
   type RepositoryName,
   usualPace,
 } from './client.ts';
-import { createComments } from './comments.ts';
-import { createDashboard } from './dashboard.ts';
+import { createDashboardMethods } from './dashboard.ts';
+import { createCommentMethods } from './comments.ts';
 import { isGoneError, statusOf } from './errors.ts';
 import { createFeedbackMethods } from './feedback/feedback.ts';
-import { askAboutIssues, createHistories, type IssueQuestion } from './histories.ts';
-import { createIssues, createLabels, isOfRepository, type KnownLabels, repositoryOfIssue } from './issues.ts';
-import { createPullRequests } from './pull-requests.ts';
+import { askAboutIssues, createHistoryMethods, type IssueQuestion } from './histories.ts';
+import {
+  createIssueMethods,
+  createLabelMethods,
+  isOfRepository,
+  type KnownLabels,
+  repositoryOfIssue,
+} from './issues.ts';
+import { createPullRequestMethods } from './pull-requests.ts';
 import { readRepositorySettings } from './settings.ts';
 
 type CacheMethods = Pick<Forge, 'deleteSupersededCaches'>;
@@ -55,14 +61,14 @@ export function createForge(options: ForgeOptions): ForgeAdapter {
   const { log } = options;
   const known: KnownLabels = new Set();
   return {
-    ...createIssues(client, { known, log }),
+    ...createIssueMethods(client, { known, log }),
     ...createAccountLookups(client),
-    ...createHistories(client),
+    ...createHistoryMethods(client),
     ...createDependencies(client, log),
-    ...createLabels(client, { known }),
-    ...createComments(client),
-    ...createPullRequests(client, log),
-    ...createDashboard(client),
+    ...createLabelMethods(client, { known }),
+    ...createCommentMethods(client),
+    ...createPullRequestMethods(client, log),
+    ...createDashboardMethods(client),
     ...createCaches(client, options),
     ...createJobs(client),
     ...createFeedbackMethods(client, options),

@@ -24,7 +24,7 @@ type Answers<T> = Readonly<Record<string, T | null>>;
 type HistoryMethods = Pick<Forge, 'issueHistories' | 'commentsOf'>;
 
 /** Creates methods that read who labelled, reopened, changed and commented on issues. */
-export function createHistories(client: Client): HistoryMethods {
+export function createHistoryMethods(client: Client): HistoryMethods {
   return {
     async issueHistories(numbers, taskLabel) {
       const labels = [taskLabel.toLowerCase(), NOTICE_LABEL];

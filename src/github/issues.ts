@@ -20,7 +20,7 @@ type IssueMethods = Pick<Forge, 'defaultBranch' | 'openIssuesWithLabel' | 'issue
 const MOST_ISSUES = 2000;
 
 /** Creates methods that read the repository and its issues, and that add the issues' labels to `known`. */
-export function createIssues(
+export function createIssueMethods(
   { ask }: Client,
   { known, log }: { readonly known: KnownLabels; readonly log: Log },
 ): IssueMethods {
@@ -113,7 +113,7 @@ function toIssue(answer: IssueAnswer): Issue {
  * Creates methods that read and change labels. `known` contains labels that were seen on issues, and grows with those
  * that are created.
  */
-export function createLabels({ ask }: Client, { known }: { readonly known: KnownLabels }): LabelMethods {
+export function createLabelMethods({ ask }: Client, { known }: { readonly known: KnownLabels }): LabelMethods {
   return {
     labelNames: () =>
       ask({ doing: 'list the labels', needs: ['issues: read'] }, async (octokit, at) => {

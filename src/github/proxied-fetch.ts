@@ -20,7 +20,7 @@ export async function proxiedFetch(address: string): Promise<typeof fetch | null
 }
 
 /** Returns a function that finds the proxy that the runner's environment names for an address, or null. */
-export async function proxyFinder(): Promise<(url: URL) => URL | null> {
+export async function createProxyFinder(): Promise<(url: URL) => URL | null> {
   const { getProxyUrl } = await import('@actions/http-client/lib/proxy');
   return (url) => getProxyUrl(url) ?? null;
 }

@@ -30,7 +30,7 @@ type PullRequestMethods = Pick<
 type Request = Parameters<ForgeAdapter['openPullRequest']>[0];
 
 /** Creates the part of the forge that reads, opens and changes pull requests. */
-export function createPullRequests(client: Client, log: Log): PullRequestMethods {
+export function createPullRequestMethods(client: Client, log: Log): PullRequestMethods {
   const { ask } = client;
   /** GraphQL ids, by number, of pull requests that were seen already. */
   const nodeIds = new Map<number, string>();

@@ -186,7 +186,7 @@ interface Claimed {
 }
 
 /** Throws a UserError if a part of the path to the state is a link or not a folder. */
-export function checkState(top: string): void {
+export function checkStatePath(top: string): void {
   try {
     checkOwnFolder(top, STATE);
   } catch (error) {
@@ -225,7 +225,7 @@ export async function releaseRun(texts: NamedTexts, claim: RunClaim): Promise<vo
  * Returns the last run of this checkout, whether it is over or not, or null if there was no run or its claim cannot be
  * read.
  */
-export async function lastRun(texts: Pick<NamedTexts, 'read'>): Promise<RunClaim | null> {
+export async function readLastRun(texts: Pick<NamedTexts, 'read'>): Promise<RunClaim | null> {
   return (await readLastClaim(texts).catch(() => null))?.last ?? null;
 }
 
@@ -233,14 +233,14 @@ export async function lastRun(texts: Pick<NamedTexts, 'read'>): Promise<RunClaim
  * Returns the number that the next run would have, without claiming anything; 1 while a run is alive, because that run
  * keeps what it has.
  */
-export async function nextNumber(texts: Pick<NamedTexts, 'read'>): Promise<number> {
-  const last = await lastRun(texts);
+export async function readNextRunNumber(texts: Pick<NamedTexts, 'read'>): Promise<number> {
+  const last = await readLastRun(texts);
   return last === null || isAlive(last) ? 1 : last.number + 1;
 }
 
 /** True if the last run of this checkout has ended or was killed, so that its leases no longer count. */
 export async function isLastRunOver(texts: Pick<NamedTexts, 'read'>): Promise<boolean> {
-  const last = await lastRun(texts);
+  const last = await readLastRun(texts);
   return last !== null && !isAlive(last);
 }
 

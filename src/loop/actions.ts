@@ -3,10 +3,10 @@ import { formatInstant, leftInWords, MINUTE_MS, nextMark } from '../core/countdo
 import { serializeWait, serializeWithdrawal } from '../core/journal/journal.ts';
 import type { RunSoFar } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
-import { type LoopAction, ITERATED, type LoopFacts, knownAfter } from '../core/loop/next-action.ts';
+import { type LoopAction, ITERATED, type LoopFacts, updateFacts } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { type Withdrawal, withdrawalWarning, withdrawTasks } from '../core/people/withdrawal.ts';
-import { afterWait, type Policy } from '../core/policy.ts';
+import { extendPolicyByWait, type Policy } from '../core/policy.ts';
 import { type Order, stoppedBy } from '../core/sharing/orders.ts';
 import { renewLease } from '../core/snapshot/changes.ts';
 import type { Task } from '../core/tasks/task.ts';
@@ -109,7 +109,7 @@ export async function performAction(
 
 /** Returns the run after an action that took time, with what is new. */
 function after(run: RunNow, { work, end }: Advanced, news: Partial<LoopFacts>): RunNow {
-  return { ...run, work, known: knownAfter(run.known, { ...news, failure: end }) };
+  return { ...run, work, known: updateFacts(run.known, { ...news, failure: end }) };
 }
 
 function continuing(work: Work): Advanced {
@@ -178,7 +178,7 @@ function afterWaiting(
       // The run still cannot call; `stoppedBy` keeps it from waiting again.
       return { ...run, soFar: { ...run.soFar, stoppedBy: waited.stoppedBy ?? run.soFar.stoppedBy }, known };
     case 'unknown':
-      return { ...run, known: knownAfter(known, { ending }) };
+      return { ...run, known: updateFacts(known, { ending }) };
   }
 }
 
@@ -233,7 +233,7 @@ async function askForMore(
 ): Promise<Waited> {
   const { clock, log, waitPolicy } = deps;
   const resumedAt = clock.now();
-  const { maxRunMs, maxWaitMs } = afterWait(deps.config.policy, resumedAt - waitedFrom);
+  const { maxRunMs, maxWaitMs } = extendPolicyByWait(deps.config.policy, resumedAt - waitedFrom);
   // The run waited for the circuit of a step if `on-limit` is not `wait`, which does not change what it may use.
   const renewed =
     waitPolicy === null || deps.config.policy.onLimit === 'park'

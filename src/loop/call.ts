@@ -72,12 +72,12 @@ export interface CallSetting extends Pick<PromptParts, 'aim' | 'promptTemplate' 
 }
 
 /** Returns the setting of an iteration that consists of one call. */
-export function plainCall({ config, prompt }: LoopDeps, { work, soFar }: Iteration): CallSetting {
+export function settingOfPlainCall({ config, prompt }: LoopDeps, { work, soFar }: Iteration): CallSetting {
   return {
     aim: 'task',
     promptTemplate: prompt.text,
     promptPath: prompt.path,
-    setup: setupFor(prompt, work),
+    setup: setupInstructionsFor(prompt, work),
     model: null,
     allowedTools: null,
     timeoutMs: config.policy.agentTimeoutMs,
@@ -110,7 +110,7 @@ export async function callAgent(
 ): Promise<Called> {
   const { policy } = deps.config;
   const { agent } = turn.opened;
-  const prompt = await promptFor(deps, { work, soFar, step, merge }, { listed, notes, setting });
+  const prompt = await composeCallPrompt(deps, { work, soFar, step, merge }, { listed, notes, setting });
   const call = (on: Work, from: number, { resume, spentUsd }: Pick<CallSetting, 'resume' | 'spentUsd'>) => {
     const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
     const asked: AgentCall = {
@@ -229,7 +229,7 @@ function sumOf(first: number | null, second: number | null): number | null {
  * Composes the prompt of a call. `listed` holds the items of the task files; `notes` the logs in which an agent keeps
  * what it learns.
  */
-export async function promptFor(
+export async function composeCallPrompt(
   deps: Pick<LoopDeps, 'config' | 'prompt' | 'readLearnings'>,
   { work, soFar, step, merge }: Pick<Iteration, 'work' | 'soFar' | 'step' | 'merge'>,
   {
@@ -283,7 +283,10 @@ export async function promptFor(
  * Returns the set-up instructions for the queue's first iteration; empty for any other. Issues' own branches begin from
  * a project that is set up.
  */
-export function setupFor({ setup }: LoopDeps['prompt'], { lane, state }: Pick<Work, 'lane' | 'state'>): string {
+export function setupInstructionsFor(
+  { setup }: LoopDeps['prompt'],
+  { lane, state }: Pick<Work, 'lane' | 'state'>,
+): string {
   return lane.id === QUEUE && state.lastIteration === null ? (setup ?? '') : '';
 }
 

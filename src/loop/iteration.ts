@@ -4,7 +4,7 @@ import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
 import { recordAnswer } from '../core/feedback/answered.ts';
 import { beginRound } from '../core/feedback/rounds.ts';
 import { addRun, withLeftOutFiles } from '../core/lane/change.ts';
-import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
+import { addIterationToRun, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyRefused } from '../core/lane/denials.ts';
 import type { Evidence, TreeSnapshot, Verification } from '../core/evidence.ts';
 import { taskFromRoot } from '../core/folder.ts';
@@ -14,19 +14,19 @@ import type { StepRecord } from '../core/pipeline/step-record.ts';
 import { compareWithBase } from '../core/lane/base/red-base.ts';
 import { beginIteration, beginSteps, settleIteration } from '../core/lane/settle/settle.ts';
 import { recordDoneCommit } from '../core/lane/settle/settle-published.ts';
-import { passedOver } from '../core/agents/providers.ts';
+import { passedOverAgents } from '../core/agents/providers.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { CallUsage } from '../core/lane/ledger.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { BESIDE } from '../core/work-tree/answers.ts';
-import { countTasks, progressOf, tasksDone } from '../core/tasks/queue.ts';
+import { countTasks, progressOf, formatTasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
 import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict/verdict.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
-import { callAgent, addUsage, plainCall, type Iteration } from './call.ts';
+import { callAgent, addUsage, settingOfPlainCall, type Iteration } from './call.ts';
 import { type Committed, commitWork, joinCommits } from './commits.ts';
 import { redactAndBound, verifyHere } from './verification.ts';
 import { runSteps } from './pipeline/run-steps.ts';
@@ -49,7 +49,7 @@ export async function runIteration(
   const { task } = iteration.step;
   const { all, done } = countTasks(iteration.work.tasks, iteration.work.state.tasks);
   const finished = await deps.log.group(
-    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${tasksDone(done, all)} · ${nameOfTask(task)}: ${task.title}`,
+    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${formatTasksDone(done, all)} · ${nameOfTask(task)}: ${task.title}`,
     async () => {
       const before = await deps.repository.snapshot();
       const taskTree = taskTreeOf(iteration, before);
@@ -138,7 +138,7 @@ interface IterationResult {
 
 async function runCallOrSteps(deps: LoopDeps, iteration: Iteration & Begun): Promise<IterationResult> {
   if (deps.pipeline === null) {
-    const setting = plainCall(deps, iteration);
+    const setting = settingOfPlainCall(deps, iteration);
     const { agentRun, work, usage, sessionDroppedAt, failed } = await callAgent(deps, iteration, {
       listed: iteration.listed,
       notes: iteration.notes,
@@ -243,7 +243,7 @@ async function conclude(
     taskId: step.task.id,
     taskTitle: deps.redact(step.task.title),
     agent: step.agent,
-    passedOver: passedOver(policy.agents, work.state.providers, step.agent, startedAt),
+    passedOver: passedOverAgents(policy.agents, work.state.providers, step.agent, startedAt),
     startedAt,
     taskTree,
     sessionDroppedAt: sessionDroppedAt ?? (turn.isForgotten ? startedAt : null),
@@ -266,7 +266,7 @@ async function conclude(
   deps.record(done);
   return {
     work: done,
-    soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: output.end }, callsOf(entry)),
+    soFar: addIterationToRun(soFar, { analysis, verdict: settled.verdict, end: output.end }, callsOf(entry)),
   };
 }
 

@@ -79,7 +79,7 @@ function situationOf(
   };
 }
 
-/** Turns an intake into the work of a run that has not called yet. */
+/** Turns an intake into the work of a run that has not called the agent yet. */
 export function beginWork(
   intake: WorkIntake,
   { state, agent, now }: { readonly state: LaneState; readonly agent: Work['agent']; readonly now: number },

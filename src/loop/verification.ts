@@ -2,7 +2,7 @@ import { MINUTE_MS } from '../core/countdown.ts';
 import type { Verification } from '../core/evidence.ts';
 import { serializeVerification } from '../core/journal/journal.ts';
 import {
-  cannotRun,
+  hasUnrunnableCommand,
   verificationRecordOf,
   verificationSubject,
   isBaseKnown,
@@ -74,7 +74,7 @@ export async function verifyBase(deps: LoopDeps, work: Work, base: string): Prom
     const message = `verify cannot run in a clean clone of the base branch, so no call was made. ${completeSentence(verification.why)}`;
     return { work, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
-  if (verification.kind !== 'failed' || !cannotRun(verification)) {
+  if (verification.kind !== 'failed' || !hasUnrunnableCommand(verification)) {
     const state = recordBaseVerification(work.state, subject, redactAndBound<Verification>(verification, deps.redact));
     return { work: { ...work, state }, end: state.redBase?.stage === 'tried' ? BASE_IS_RED : null };
   }

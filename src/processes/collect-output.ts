@@ -88,9 +88,9 @@ export function programAt(path: string): Program {
 export async function versionOf({ file, args }: Program, surroundings: Surroundings): Promise<string> {
   const program = { file, args: [...args, '--version'] };
   const { end, stdout, stderr } = await withNamedWait('the agent to name its version', () =>
-    runAlone(program, { ...surroundings, timeoutMs: VERSION_MS }),
+    runWithoutInput(program, { ...surroundings, timeoutMs: VERSION_MS }),
   );
-  if (end.kind === 'not-started') throw cannotStart(file, end);
+  if (end.kind === 'not-started') throw createStartError(file, end);
   if (end.kind === 'exited' && end.code === 0) return cutText(stdout.toString().trim().split('\n')[0] ?? '', 100);
   const name = [file, ...program.args].join(' ');
   throw new UserError(
@@ -100,7 +100,7 @@ export async function versionOf({ file, args }: Program, surroundings: Surroundi
 }
 
 /** Runs a program to its end without input; never rejects. */
-export function runAlone(
+export function runWithoutInput(
   program: Program,
   { agentSandbox, tree = null, runTag, ...surroundings }: Surroundings & { readonly timeoutMs: number },
 ): Promise<CollectedOutput> {
@@ -111,7 +111,10 @@ export function runAlone(
 }
 
 /** Returns the error for an agent that the system could not start. */
-export function cannotStart(file: string, { why, cause }: Extract<ProgramEnd, { kind: 'not-started' }>): UserError {
+export function createStartError(
+  file: string,
+  { why, cause }: Extract<ProgramEnd, { kind: 'not-started' }>,
+): UserError {
   return new UserError(
     'configuration',
     `The agent ${file} cannot be started: ${completeSentence(why)} Set agent-path to an executable file, or leave it empty to have Claude Code installed.`,

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, readdir, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
-import { isSearchedUpward, searchedInside } from '../core/clean-clone/searched-upward.ts';
+import { isSearchedUpward, namesSearchedInside } from '../core/clean-clone/searched-upward.ts';
 import { oneLine, completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import { pathWithAncestors } from './trusted-programs.ts';
@@ -181,7 +181,7 @@ async function survey({ deciding, others, inUse }: SurveyedFolders): Promise<Rea
       if (kept.some((way) => way === path || way.startsWith(path + sep))) continue;
       const kind = await kindOf(path);
       if (kind === null || !isSearchedUpward(name, kind)) continue;
-      const inside = kind === 'folder' ? searchedInside(name) : null;
+      const inside = kind === 'folder' ? namesSearchedInside(name) : null;
       const parts = inside === null ? [] : (await readdir(path).catch(() => [])).filter((part) => inside.test(part));
       found.set(path, { ...(inside === null ? await stateOf(path, budget) : FOLDER_STATE), isAboveTrees });
       for (const part of parts)

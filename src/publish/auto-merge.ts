@@ -6,7 +6,7 @@ import type { PublishDeps } from './deps.ts';
  * Arms GitHub's auto-merge for the pull request that is next, where the settings and its lane allow that, unless
  * another one is armed that can be merged. Nothing is merged here.
  */
-export async function armNext(deps: PublishDeps, train: Train): Promise<Train> {
+export async function armNextPull(deps: PublishDeps, train: Train): Promise<Train> {
   const { autoMerge: prevents, branchPrefix } = deps.config;
   const next = findNextPull(train);
   if (prevents === null || next?.obstacle !== null) return train;

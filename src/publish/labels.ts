@@ -65,8 +65,8 @@ export function labelWishes({
 }
 
 /**
- * Returns the certain labels of a run that the gate ended, since this run has no claim to the lane and may not have
- * checked which issues still wait.
+ * Returns the labels that are certain after a run that the gate ended. Others are left as they are, because this run
+ * has no claim to the lane and may not have checked which issues still wait.
  */
 export function labelWishesOfEnd(
   { outcome, tasks, state, notes, answer }: Extract<Intake, { kind: 'end' }>,

@@ -97,7 +97,10 @@ function noticesOf({ notes }: Pick<Work, 'notes'>): readonly ApprovalNotice[] {
   return notes.notices.slice(0, MAX_NOTICES);
 }
 
-/** Selects the notices that people can read. With `notify: none`, the label alone informs people of all notices. */
+/**
+ * Selects the notices that have reached people: those whose need is among `known`. With `notify: none`, all of them,
+ * because then the label alone informs people.
+ */
 export function selectNotices(
   { config }: { readonly config: Pick<Config, 'notify'> },
   notices: readonly ApprovalNotice[],
@@ -295,7 +298,7 @@ async function notify(
     return nothingMore;
   }
   const mentions = peopleOf(config.notify, await askersOf(deps, end, needs));
-  if (mentions.length === 0) warn(nobodyMentioned(thread));
+  if (mentions.length === 0) warn(warnOfNobodyMentioned(thread));
   const body = renderNotification({
     needs,
     report,
@@ -326,7 +329,7 @@ export const NO_THREAD =
   'A person is needed, and nobody could be notified: this work has no pull request and no issue to write it on. The job summary says what to do.';
 
 /** Returns the warning when a notification mentions nobody. */
-export function nobodyMentioned(thread: number): string {
+export function warnOfNobodyMentioned(thread: number): string {
   return `A person is needed, and the comment on #${String(thread)} mentions nobody: nobody asked for this work by name. Set the input \`notify\` to the logins of those who should get a message.`;
 }
 

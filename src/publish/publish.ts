@@ -23,7 +23,7 @@ import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, selectNotices } from './notifications.ts';
 import { heedPeople, publishBranch, type PublishedBranch } from './publish-branch.ts';
 import { reportOfWork } from './report-of.ts';
-import { keepFirst, type PublishedEnd, saveState } from './save-state.ts';
+import { saveStateFirst, type PublishedEnd, saveState } from './save-state.ts';
 import { publishTrain } from './train.ts';
 
 /** Number of a lane's cache entries that are kept, because another run may be reading one. */
@@ -111,7 +111,7 @@ async function publishForPeople(deps: PublishDeps, worked: Work, branch: Publish
       { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved },
     );
   const ending = { work, report: reportWith(null), pullRequest: pull.pullRequest };
-  const sequence = notifiesOfTask(deps, ending) ? await keepFirst(deps, work, end) : work.state.sequence;
+  const sequence = notifiesOfTask(deps, ending) ? await saveStateFirst(deps, work, end) : work.state.sequence;
   const { warnings: unnotified, isUnheard, ...remembered } = await publishNotifications(deps, ending);
   const isReady = end.published && pull.pullRequest !== null && !pull.pullRequest.draft && isForReview(end.outcome);
   const again = isReady

@@ -6,7 +6,7 @@ import { shareOf, type TaskShare } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import { type VerificationRecord, initialState, type LaneState } from '../core/lane/state/state.ts';
 import { callsRemaining, usageAt } from '../core/lane/windows.ts';
-import { openedBy } from '../core/others/left-circuit.ts';
+import { circuitOpenerOf } from '../core/others/left-circuit.ts';
 import { callsIn } from '../core/pipeline/step-record.ts';
 import { type RunUsage, spentBetween } from '../core/sharing/budget.ts';
 import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
@@ -199,7 +199,7 @@ function laneFactsOf(
     redBase: state.redBase,
     held: notes.held,
     circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
-    openedBy: openedBy(state.transitions),
+    openedBy: circuitOpenerOf(state.transitions),
     callsRemaining: callsRemaining(state.windows, config.policy, now),
     restored: notes.restored,
   };

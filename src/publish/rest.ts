@@ -22,7 +22,14 @@ import { documentOf, type Intake } from '../handover/intake.ts';
 import type { RestoredStore } from '../ports/state.ts';
 import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
-import { MAX_NOTICES, NO_THREAD, nobodyMentioned, notifyOnce, selectNotices, threadOfLane } from './notifications.ts';
+import {
+  MAX_NOTICES,
+  NO_THREAD,
+  warnOfNobodyMentioned,
+  notifyOnce,
+  selectNotices,
+  threadOfLane,
+} from './notifications.ts';
 import { approversOf, issueOfNeeds, labellersOf, reviewersOf, tasksOfNeeds } from './recipients.ts';
 import { laneViewOf, reportOfEnd } from './report-of.ts';
 
@@ -238,7 +245,7 @@ async function write(
     ...reviewersOf(concerned),
     ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask))),
   ];
-  if (peopleOf(config.notify, askers).length === 0) warn(nobodyMentioned(thread));
+  if (peopleOf(config.notify, askers).length === 0) warn(warnOfNobodyMentioned(thread));
   const written = await notifyOnce(deps, {
     needs,
     thread,

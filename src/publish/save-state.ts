@@ -31,7 +31,7 @@ const KILLED: Outcome = { kind: 'cancelled', reason: 'killed' };
  * Saves the state before people are notified, so that after a kill the next run knows what the notification is about.
  * Returns the sequence of the newest state.
  */
-export async function keepFirst(deps: PublishDeps, work: Work, end: PublishedEnd): Promise<number> {
+export async function saveStateFirst(deps: PublishDeps, work: Work, end: PublishedEnd): Promise<number> {
   const { lane, state, stateBefore } = work;
   if (deps.config.stateStore === 'none' || deps.unsaved !== null) return state.sequence;
   // The conversation is stored with the state at the end, so until then the previous one counts.

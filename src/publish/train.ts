@@ -1,6 +1,6 @@
 import type { Train } from '../core/train/train.ts';
 import { trainPart, withTrainPart } from '../report/sentences/train.ts';
-import { armNext } from './auto-merge.ts';
+import { armNextPull } from './auto-merge.ts';
 import type { PublishDeps } from './deps.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { PublishDeps } from './deps.ts';
  */
 export async function publishTrain(deps: PublishDeps, seen: Train, alone: number): Promise<Train> {
   const { forge, redact } = deps;
-  const train = await armNext(deps, seen);
+  const train = await armNextPull(deps, seen);
   if (train.pulls.length > alone || train.autoMerge !== null)
     await forge.rewriteBodies(
       train.pulls.map(({ number }) => number),

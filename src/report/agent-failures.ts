@@ -5,7 +5,7 @@ import { iterationsOf } from './facts.ts';
 import { formatCount } from './format.ts';
 
 /** Describes how the last failed call failed, with its own words in `backticks`; null when no call failed. */
-export function failedWords(report: RunReport): string | null {
+export function describeLastFailure(report: RunReport): string | null {
   const last = iterationsOf(report).findLast(({ verdict }) => verdict.agentFailed);
   return last === undefined ? null : quotedFailure(last);
 }
@@ -17,7 +17,7 @@ export function quotedFailure({ analysis, evidence }: JournalEntry): string {
 }
 
 /** Returns the warning about failed calls; empty when failed calls ended the run, because the outcome reports them. */
-export function failedCalls(report: RunReport): readonly string[] {
+export function warnOfFailedCalls(report: RunReport): readonly string[] {
   const { outcome } = report;
   if (outcome.reason === 'circuit_open' && outcome.circuitReason === 'agent_error' && outcome.tripped === 'this-run')
     return [];

@@ -31,7 +31,7 @@ export function reportAtGate(
   return { ...mapTexts(report, frame.redact), findings: [], kind: 'at-gate' };
 }
 
-/** Returns the settings for a report. An issue's own lane only uses the source `issues`. */
+/** Returns the settings of a run as its report shows them. An issue's own lane only uses the source `issues`. */
 export function settingOfRun(
   { config }: ReportFrame,
   lane: string,

@@ -12,23 +12,15 @@ import { createLiveStatus, publishEnd } from '../publish/end.ts';
 import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
 import { withinLimit } from '../publish/answers.ts';
-import {
-  createLoopAgents,
-  connectStages,
-  giveBackLane,
-  logRefusedWishes,
-  openedExporters,
-  openFirst,
-  reportUnpublished,
-  type Stages,
-  withGitHub,
-} from './agents.ts';
+import { createLoopAgents, openedExporters, openFirst } from './agents.ts';
+import { connectStages, giveBackLane, type Stages } from './stages.ts';
+import { logRefusedWishes, reportUnpublished, withGitHubFacts } from './reports.ts';
 import type { ActionDeps, RunEnd } from './deps.ts';
 import { loopJob } from './jobs/loop-job.ts';
 import { gateJob, publishJob } from './jobs/publish-job.ts';
 import { runLoop } from './run-loop.ts';
 import type { Recording } from './recording.ts';
-import { giveUp, publishRecorded, salvageRun } from './salvage.ts';
+import { giveUpRun, publishRecorded, salvageRun } from './salvage.ts';
 
 /** Maximum time for finding the address of the log, in ms; the run can do without that link. */
 const LOG_WITHIN_MS = 10_000;
@@ -40,12 +32,12 @@ type EndIntake = Extract<Intake, { kind: 'end' }>;
  * finished before a failure is published.
  */
 export async function runStages(deps: ActionDeps, recording: Recording): Promise<RunEnd> {
-  const signal = deps.machine.onCancel((why) => giveUp(deps, recording, why));
+  const signal = deps.machine.onCancel((why) => giveUpRun(deps, recording, why));
   try {
     const end = await flow(deps, recording, signal);
-    return { ...end, report: end.report === null ? null : withGitHub(deps, end.report) };
+    return { ...end, report: end.report === null ? null : withGitHubFacts(deps, end.report) };
   } catch (error) {
-    return { handedOver: null, report: withGitHub(deps, await salvageRun(deps, recording, error)) };
+    return { handedOver: null, report: withGitHubFacts(deps, await salvageRun(deps, recording, error)) };
   } finally {
     logRefusedWishes(deps);
   }

@@ -10,10 +10,11 @@ export function packJournal(
   text: string | null,
   { lastHash, redact }: { readonly lastHash: string | null; readonly redact: (text: string) => string },
 ): string | null {
-  const lines = text === null || lastHash === null ? null : linesUpTo(text, lastHash, sha256);
+  const lines = text === null || lastHash === null ? null : linesUpTo(text, lastHash, hashText);
   return lines === null || redact(lines) !== lines ? null : gzipSync(lines, { level: 9 }).toString('base64');
 }
 
-function sha256(line: string): string {
-  return createHash('sha256').update(line).digest('hex');
+/** Returns the SHA-256 of a text in hex digits, by which the journal's lines are chained. */
+export function hashText(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

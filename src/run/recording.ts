@@ -27,7 +27,7 @@ export interface Recording {
   readonly tryToRecord: (stage: RunRecord['stage']) => void;
 }
 
-/** Creates the recording. Before the first claim, the disk has only what the entry wrote. */
+/** Creates the recording of a run. Nothing is written to disk before the first claim. */
 export function createRecording({ machine, log }: Pick<ActionDeps, 'machine' | 'log'>): Recording {
   let work: Work | null = null;
   let claimed: LaneId | null = null;

@@ -12,15 +12,9 @@ import { trustedPartOf, type Known } from './trusted-part.ts';
 import type { RunRecord } from './run-record.ts';
 import type { RunDeps } from './deps.ts';
 import { takeIntake } from './jobs/parcels.ts';
-import {
-  connectStages,
-  giveBackLane,
-  logRefusedWishes,
-  recordedExporters,
-  reportUnpublished,
-  reportWithoutWork,
-  withGitHub,
-} from './agents.ts';
+import { recordedExporters } from './agents.ts';
+import { connectStages, giveBackLane } from './stages.ts';
+import { logRefusedWishes, reportUnpublished, reportWithoutWork, withGitHubFacts } from './reports.ts';
 import { failureOf } from './failure.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
@@ -86,7 +80,7 @@ async function claimedLane({ config, connect, debug }: RescueDeps, record: RunRe
  * Rescues a run whose folder is missing, because main never made it or it was removed. Returns null when no lane is
  * claimed by this run, since then there is nothing to rescue.
  */
-export async function rescueLost(deps: RescueDeps): Promise<RunReport | null> {
+export async function rescueLostRun(deps: RescueDeps): Promise<RunReport | null> {
   for (const lane of lanesOf(deps)) if (await isOurs(deps, lane)) return rescueRun(deps);
   return null;
 }
@@ -158,7 +152,7 @@ async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued
     );
   const { report, lane } = await publishWork({ ...stages, unsaved: whyUnsaved(restored, deps.config) }, work);
   logRefusedWishes(deps);
-  return { report: withGitHub(deps, report), lane };
+  return { report: withGitHubFacts(deps, report), lane };
 }
 
 function knownTo({ config, runTag, clock }: RescueDeps, restored: RestoredState | null): Known {

@@ -6,7 +6,8 @@ import { runIterations } from '../loop/loop.ts';
 import type { Log, Tone } from '../ports/machine.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
 import { handOverLine } from '../report/sentences/lane-status.ts';
-import { agentNamesOf, hashText } from './agents.ts';
+import { agentNamesOf } from './agents.ts';
+import { hashText } from './packed-journal.ts';
 import type { ActionDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
 

@@ -7,7 +7,8 @@ import type { PublishDeps } from '../publish/deps.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import type { ActionDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
-import { connectStages, giveBackLane, reportUnpublished, reportWithoutWork } from './agents.ts';
+import { connectStages, giveBackLane } from './stages.ts';
+import { reportUnpublished, reportWithoutWork } from './reports.ts';
 import { type FailedOutcome, failureOf, unnotifiedLine } from './failure.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
@@ -66,7 +67,7 @@ export async function publishRecorded(deps: PublishDeps, recording: Recording, w
 }
 
 /** Ends a cancelled run that is not done in time. */
-export async function giveUp(deps: ActionDeps, recording: Recording, why: string): Promise<void> {
+export async function giveUpRun(deps: ActionDeps, recording: Recording, why: string): Promise<void> {
   await deps.machine.endAgent();
   if (recording.work() !== null) {
     const rest =

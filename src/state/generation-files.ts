@@ -52,9 +52,9 @@ const FILE_NAME = /^([^.]+)\.([1-9]\d{0,14})\.json$/;
 const TEMPORARY = /^\.[0-9a-f-]{36}\.tmp$/;
 
 /**
- * Creates texts as files `<name>.<generation>.json`. A complete file gets the next generation's name by `link`, which
- * fails if another process was faster: that is the compare-and-swap, and it needs no lock that a killed process could
- * leave behind.
+ * Creates a store of texts in files `<name>.<generation>.json`. A complete file gets the next generation's name by
+ * `link`, which fails if another process was faster: that is the compare-and-swap, and it needs no lock that a killed
+ * process could leave behind.
  */
 export function createGenerationFiles({
   folder,

@@ -42,7 +42,7 @@ export async function connectRemote(
   });
 }
 
-/** Opens the checkout. */
+/** Opens the checkout that the run works in, as the port Repository. */
 export async function openRepository(
   world: World,
   { rules, isolated }: { readonly rules: PublishingRules; readonly isolated: Isolated },
@@ -70,7 +70,7 @@ export async function openRepository(
   });
 }
 
-/** Returns the rules of what may be published, the same for commits and pushes. */
+/** Returns the rules that decide what may be published; they are the same for commits and pushes. */
 export async function publishingRules({ config, secrets }: World): Promise<PublishingRules> {
   const { createSecretScanner } = await import('../secrets/scanner.ts');
   return {

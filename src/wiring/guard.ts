@@ -48,7 +48,7 @@ export function createGuard(
 }
 
 /** Returns the connections with a check after each operation that ran code of the agent. */
-export function guardedConnections(connections: Connections, guard: Guard): Connections {
+export function guardConnections(connections: Connections, guard: Guard): Connections {
   const checked = async <T>(run: Promise<T>): Promise<T> => {
     try {
       return await run;

@@ -12,7 +12,7 @@ export async function openHandoff({ handoff }: Pick<Config, 'handoff'>): Promise
  * Returns the identity of this run for others: in the publishing job it is the gate's, whose claim and reservation it
  * ends. Throws a UserError if that is unknown.
  */
-export async function identityIn(config: Config, identity: RunIdentity): Promise<RunIdentity> {
+export async function readIdentity(config: Config, identity: RunIdentity): Promise<RunIdentity> {
   if (config.handoff.phase !== 'publish') return identity;
   const { takeIntake } = await import('../run/jobs/parcels.ts');
   const { handed } = await takeIntake(await openHandoff(config), config.handoff);

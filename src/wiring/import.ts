@@ -13,7 +13,7 @@ import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
 import { MAX_LIST_BYTES, type FoundTask } from '../core/tasks/files/requirements.ts';
 import type { Issue } from '../ports/forge.ts';
 import { UserError } from '../errors.ts';
-import { logTo, lookAtGitHub } from './own-github.ts';
+import { createPrintingLog, lookAtGitHub } from './own-github.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
 import { cutText } from '../core/text/phrase.ts';
 
@@ -73,7 +73,7 @@ async function askAgent({
       configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),
       inbox: join(workFolder, '.inbox'),
       runTag,
-      log: logTo(log),
+      log: createPrintingLog(log),
       now,
       redact: createRedactor(secretValues(process.env, [], ALL_PROVIDERS)),
       holdsSecret: createSecretFinder(secretValues(process.env, [], ALL_PROVIDERS)),

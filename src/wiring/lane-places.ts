@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { OpenPlaces, StatePlace } from '../cli/lane/read-lane.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../cli/defaults.ts';
-import { findCheckout, firstLine } from '../git/home/person-checkout.ts';
+import { findCheckout, readFirstLine } from '../git/home/person-checkout.ts';
 import { withoutLeases } from '../core/snapshot/changes.ts';
 import { lanesIn } from '../core/snapshot/snapshot.ts';
 import { createRefSnapshot, listBranches } from '../git/refs/ref-snapshot.ts';
@@ -25,7 +25,7 @@ const now = (): number => Date.now();
 export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
   try {
     const { top, git } = await findCheckout(folder, process.env);
-    const url = await firstLine(git, ['remote', 'get-url', '--push', remote ?? 'origin']);
+    const url = await readFirstLine(git, ['remote', 'get-url', '--push', remote ?? 'origin']);
     const hasFolder = existsSync(stateFolder(top).folder);
     if (url === null && (remote !== null || !hasFolder))
       return {
@@ -38,7 +38,7 @@ export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
       kind: 'open',
       folder: top,
       places,
-      person: (await firstLine(git, ['config', 'user.name'])) ?? process.env.USER ?? 'someone',
+      person: (await readFirstLine(git, ['config', 'user.name'])) ?? process.env.USER ?? 'someone',
     };
   } catch (error) {
     if (error instanceof UserError) return { kind: 'missing', folder: null, why: error.message };

@@ -4,7 +4,7 @@ import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, shownNotes } from '../core/pro
 import type { Machine } from '../run/deps.ts';
 import { writeRunRecord } from '../run/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
-import { onCancel, sleepFor } from '../runner/cancellation.ts';
+import { listenForCancel, sleepFor } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import type { World } from './world.ts';
@@ -58,7 +58,7 @@ export function createMachine(
       existsSync(runFolder)
         ? null
         : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program on this machine. What was finished before is published.`,
-    onCancel,
+    onCancel: listenForCancel,
     endAgent: async () => (await import('./agent.ts')).endAgent(runTag),
     exit: (code) => process.exit(code),
   };

@@ -63,7 +63,7 @@ export async function ownRepository({ folder, remote, log }: GitHubCheckout, tok
     apiUrl: apiUrl.replace(/\/+$/, ''),
     repository: named.repository,
     userAgent: userAgent(process.env),
-    log: logTo(log),
+    log: createPrintingLog(log),
     now: () => Date.now(),
   };
 }
@@ -82,7 +82,7 @@ export function repositoryOfRemote(
 }
 
 /** Creates a log that prints all its lines to the person, without levels. */
-export function logTo(print: (line: string) => void): Log {
+export function createPrintingLog(print: (line: string) => void): Log {
   return {
     info: print,
     warning: print,

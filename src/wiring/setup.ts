@@ -8,7 +8,7 @@ import { wrapperNames } from '../core/setup/project.ts';
 import type { SetupWorld } from '../cli/setup/setup-world.ts';
 import { hasColours } from '../cli/terminal-text.ts';
 import type { Git } from '../git/git.ts';
-import { findCheckout, firstLine } from '../git/home/person-checkout.ts';
+import { findCheckout, readFirstLine } from '../git/home/person-checkout.ts';
 import { UserError } from '../errors.ts';
 import { repositoryOfRemote } from './own-github.ts';
 import { originOf } from './own-package.ts';
@@ -46,9 +46,9 @@ const openSetupCheckout: SetupWorld['openCheckout'] = async ({ folder, remote })
       whole.records(['ls-files', '-z', '--cached', '--others', '--exclude-standard']),
       executableWrappers(whole, top),
       whole.answer(['check-ignore', '--', ...Object.values(SETUP_PATHS)]),
-      firstLine(whole, ['remote', 'get-url', name]),
-      firstLine(whole, ['symbolic-ref', '--short', `refs/remotes/${name}/HEAD`]),
-      firstLine(whole, ['symbolic-ref', '--short', 'HEAD']),
+      readFirstLine(whole, ['remote', 'get-url', name]),
+      readFirstLine(whole, ['symbolic-ref', '--short', `refs/remotes/${name}/HEAD`]),
+      readFirstLine(whole, ['symbolic-ref', '--short', 'HEAD']),
       whole.answer(['for-each-ref', '--format=%(refname)', 'refs/heads', `refs/remotes/${name}`]),
     ]);
     // If there is another branch, the current one may be only a feature branch.
@@ -87,7 +87,7 @@ async function cloneHome(packageRoot: URL): Promise<string | null> {
   try {
     const { top, git } = await findCheckout(folder, process.env);
     if (top !== folder) return null;
-    const named = repositoryOfRemote((await firstLine(git, ['remote', 'get-url', 'origin'])) ?? '');
+    const named = repositoryOfRemote((await readFirstLine(git, ['remote', 'get-url', 'origin'])) ?? '');
     return named !== null && ON_GITHUB.test(named.host) ? `${named.repository.owner}/${named.repository.repo}` : null;
   } catch (error) {
     if (error instanceof UserError) return null;

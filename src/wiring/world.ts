@@ -93,7 +93,7 @@ export function secretsOf(environment: World['environment'], envNames: readonly 
   return secretsFrom(environment, { envNames, announce: maskValues });
 }
 
-/** Returns the secrets, with another listener than the runner for those that are found. */
+/** Works like `secretsOf`, but passes secrets that are found later to `announce` and not to the runner. */
 export function secretsFrom(
   environment: World['environment'],
   {

@@ -4,7 +4,7 @@ import { mkdir, rename, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { ACTION_FOLDER, TOOL_CACHE } from '../../testbed/testbed.ts';
-import { programAt, runAlone, type Program } from '../../src/processes/collect-output.ts';
+import { programAt, runWithoutInput, type Program } from '../../src/processes/collect-output.ts';
 import { clis, type Cli } from './clis.ts';
 
 declare module 'vitest' {
@@ -71,7 +71,7 @@ async function install(cli: Cli, until: number): Promise<string | null> {
 
 async function npmInstall(folder: string, cli: Cli): Promise<string | null> {
   const { file, args } = existsSync(NPM) ? programAt(NPM) : { file: 'npm', args: [] };
-  const { end, stderr } = await runAlone(
+  const { end, stderr } = await runWithoutInput(
     {
       file,
       args: [

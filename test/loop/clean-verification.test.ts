@@ -49,7 +49,7 @@ describe('before the first call the verify commands run on the base', () => {
     });
     expect(statusOf(project)).toMatchObject({
       tests: 'passing',
-      cleanCheck: { result: 'passed' },
+      verification: { result: 'passed' },
       baseTests: 'passing',
     });
   });
@@ -122,7 +122,7 @@ describe('at the end of a run that finished tasks the published head is verified
     });
     expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
     expect(project.forge.pulls[0]?.body).toContain('`npm test` **fails** in a clean clone of');
-    expect(statusOf(project)).toMatchObject({ tests: 'failing', cleanCheck: { result: 'failed' } });
+    expect(statusOf(project)).toMatchObject({ tests: 'failing', verification: { result: 'failed' } });
     // The next run builds on the commit, verifies once more before its call, and informs the agent.
     await runOnce(project);
     expect(places.slice(3)).toEqual(['clean head', 'work tree', 'clean head']);

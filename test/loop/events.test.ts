@@ -61,19 +61,19 @@ describe('an issue stops being a task', () => {
 
   test.each<[string, string, readonly string[], 'open' | 'closed', readonly string[]]>([
     ['unlabeled', 'our labels come off', ['bug', 'ralph:working'], 'open', ['bug']],
-    ['unlabeled', 'that it was done is not said any more', ['ralph:done'], 'open', []],
+    ['unlabeled', 'no longer says that it was done', ['ralph:done'], 'open', []],
     ['closed', 'our labels come off', ['ralph', 'ralph:working', 'Ralph:Failed'], 'closed', ['ralph']],
     ['closed', 'that it is done is still said', ['ralph', 'ralph:done'], 'closed', ['ralph', 'ralph:done']],
     [
       'unlabeled',
-      'it is labelled again meanwhile: nothing changes',
+      'it is labelled again in the meantime: nothing changes',
       ['ralph', 'ralph:working'],
       'open',
       ['ralph', 'ralph:working'],
     ],
     [
       'closed',
-      'it is open again meanwhile: nothing changes',
+      'it is open again in the meantime: nothing changes',
       ['ralph', 'ralph:working'],
       'open',
       ['ralph', 'ralph:working'],
@@ -299,7 +299,7 @@ describe("one of Ralph's pull requests is closed", () => {
 
 describe('the person who adds the label', () => {
   test.each<[string, string, Readonly<Record<string, string>>, string]>([
-    ['a person who may write', 'ann', {}, 'complete (plan_complete)'],
+    ['a person with write access', 'ann', {}, 'complete (plan_complete)'],
     ['a person who may only read', 'eve', {}, 'refused (not_allowed)'],
     ['a bot that nobody named', 'helper[bot]', {}, 'refused (not_allowed)'],
     ['a bot that is allowed', 'helper[bot]', { 'allowed-bots': 'helper[bot]' }, 'complete (plan_complete)'],

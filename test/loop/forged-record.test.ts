@@ -144,10 +144,10 @@ describe("texts of the record are not shown as Ralph's own:", () => {
     ['an answer in a thread', answering],
     ['why a file was left out', () => ({ withheld: [{ path: 'src/x.ts', why: LIE }] })],
     [
-      'what is to be looked at in a file',
+      'what to look at in a file',
       () => ({ lookAt: [{ kind: 'action', fileCount: 1, files: [{ path: 'src/x.ts', what: LIE }] }] }),
     ],
-    ['what is to be looked at', () => ({ lookAt: [{ kind: LIE, why: LIE }] as unknown as Work['lookAt'] })],
+    ['what to look at', () => ({ lookAt: [{ kind: LIE, why: LIE }] as unknown as Work['lookAt'] })],
     [
       'a notice to an author',
       ({ notes }) => ({
@@ -176,9 +176,9 @@ describe("texts of the record are not shown as Ralph's own:", () => {
         },
       }),
     ],
-    ['an isolation that is none', () => ({ isolation: { level: LIE } as unknown as Work['isolation'] })],
+    ['an invalid isolation', () => ({ isolation: { level: LIE } as unknown as Work['isolation'] })],
     [
-      'an iteration that is none',
+      'an invalid iteration',
       ({ journal }) => ({ journal: [...journal, { commit: LIE } as unknown as Work['journal'][number]] }),
     ],
   ])('%s', async (_, forge) => {
@@ -203,7 +203,7 @@ test("the record's statement about isolation is marked as such; one of an earlie
 
 test.each<[string, Forge]>([
   ["another issue's", ({ lane }) => ({ lane: { ...lane, id: 'issue-9', branch: 'ralph/issue-9' } })],
-  ['that of no lane', ({ lane }) => ({ lane: { ...lane, branch: 'ralph/elsewhere' } })],
+  ['one that belongs to no lane', ({ lane }) => ({ lane: { ...lane, branch: 'ralph/elsewhere' } })],
 ])('a record about a branch that is %s is not used', async (_, forge) => {
   const { post, project } = await killed(forge);
   expect(post).toMatchObject({

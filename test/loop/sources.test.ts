@@ -424,7 +424,7 @@ describe('dependencies of issues', () => {
       'complete (plan_complete)',
     ],
     [
-      'a closed one is no obstacle',
+      'a closed one is not an obstacle',
       { 1: { body: 'Blocked by #2' }, 2: { state: 'closed' } },
       ['Title 1'],
       'complete (plan_complete)',
@@ -588,7 +588,7 @@ describe('dependencies of issues', () => {
 describe('texts of issues', () => {
   test.each<[string, Partial<Issue>, string]>([
     [
-      'what a reader does not see is taken out',
+      'what a reader does not see is removed',
       { body: 'Do it.<!-- or not -->' },
       "15 characters that readers of the issues do not see were removed from the tasks' texts.",
     ],
@@ -598,7 +598,7 @@ describe('texts of issues', () => {
       'The text of #1 is longer than 20,000 characters: its end is left out (40,000 characters).',
     ],
     [
-      'of which nothing can be seen',
+      'that shows nothing',
       { title: '\u200B\u200B', body: '\u200B' },
       "3 characters that readers of the issues do not see were removed from the tasks' texts.\nThe title and text of #1 have no visible content: the agent gets only the number.",
     ],

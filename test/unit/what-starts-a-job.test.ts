@@ -41,7 +41,7 @@ describe('what starts a job: the template, and the first job of the reusable wor
     ['a review of somebody else', { pull_request: pull('feature'), review: { state: 'commented' } }, false],
     ['a reply', { pull_request: pull('ralph/queue'), comment: { body: 'No.', in_reply_to_id: 7 } }, true],
     ['a reply to somebody else', { pull_request: pull('feature'), comment: { body: 'No.', in_reply_to_id: 7 } }, false],
-    ['an answer of ours', { pull_request: pull('ralph/queue'), comment: ours, sender: bot }, false],
+    ['an answer by Ralph', { pull_request: pull('ralph/queue'), comment: ours, sender: bot }, false],
     ['the review that GitHub makes of it', { pull_request: pull('ralph/queue'), review: empty, sender: bot }, false],
     ['a review by a bot', { pull_request: pull('ralph/queue'), review: { ...empty, body: 'No.' }, sender: bot }, true],
     ['comments of a bot', { pull_request: pull('ralph/queue', app), review: empty, sender: reviewer }, true],

@@ -58,7 +58,7 @@ describe('a mistake in a workflow is found', () => {
     ],
     ['an unknown type of an event', '[closed]', '[clsed]', "Unexpected value 'clsed'"],
     ['an unknown permission', '  issues: write', '  isues: write', "Unexpected value 'isues'"],
-    ['a schedule that is none', "'17 * * * *'", "'77 * * * *'", 'Invalid cron expression'],
+    ['an invalid schedule', "'17 * * * *'", "'77 * * * *'", 'Invalid cron expression'],
     ['a field that the event does not have', 'comment.body', 'comment.bdy', 'Context access might be invalid: bdy'],
     ['an input that the dispatch does not have', 'inputs.command', 'inputs.comand', '"comand" is not defined'],
     ['a broken expression', "|| 'queue' }}", '|| }}', 'expression'],

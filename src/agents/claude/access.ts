@@ -3,7 +3,7 @@ import {
   type AccessOf,
   type AwsKeys,
   headersIn,
-  noServerAddress,
+  createUnusableAccess,
   bypassProxyForLoopback,
   secretsAmong,
   serverAddress,
@@ -13,7 +13,7 @@ import {
   withoutVariables,
 } from '../cli/access.ts';
 import { claudeProvider } from '../cli/providers.ts';
-import { bedrockApi, claudeProtocol, messagesApi, vertexApi } from './messages/protocol.ts';
+import { bedrockApi, createClaudeProtocol, messagesApi, createVertexApi } from './messages/protocol.ts';
 
 /** The agent's access to its model: through the broker, which holds the keys, or direct. */
 type Login =
@@ -62,8 +62,8 @@ export const claudeAccessOf: AccessOf = (given, { allowedTools, prices }) => {
   const signing = [signWith?.secretAccessKey ?? '', signWith?.sessionToken ?? ''];
   return {
     kind: 'brokered',
-    protocol: claudeProtocol({
-      api: api.kind === 'bedrock' ? bedrockApi : api.kind === 'vertex' ? vertexApi(api.models) : messagesApi,
+    protocol: createClaudeProtocol({
+      api: api.kind === 'bedrock' ? bedrockApi : api.kind === 'vertex' ? createVertexApi(api.models) : messagesApi,
       headers,
       mayWebSearch: allowsWebSearch(allowedTools),
       prices,
@@ -139,7 +139,7 @@ function brokered(
 ): Login {
   const name = ADDRESSES[api.kind];
   const provider = serverAddress(valueIn(environment, name) || standard);
-  if (provider === null) return noServerAddress(name);
+  if (provider === null) return createUnusableAccess(name);
   const taken: readonly string[] = [
     ...claudeProvider.keys,
     ...claudeProvider.cloudKeys,

@@ -12,11 +12,12 @@ import type {
   ExportedSession,
   SessionPlace,
 } from '../cli/cli.ts';
-import { exportLines, leftBehind, hasSessionSize, placeFile, realPathOfFolder } from '../cli/jsonl-session.ts';
+import { exportLines, createEmptyExport, hasSessionSize, placeFile, realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
-import { asArray, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { UUID } from '../reading/agent-event.ts';
+import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
-import { classifyClaudeFailure, missingResult, claudeLimitOf } from './events/failure.ts';
+import { classifyClaudeFailure, failureOfMissingResult, claudeLimitOf } from './events/failure.ts';
 import type { StreamEvent } from './events/collector.ts';
 import { createOutputReader } from './output/reader.ts';
 import { projectSlug } from './try-key.ts';
@@ -86,7 +87,7 @@ function openStreamReader({ now, hear }: CallListener): CallReader {
     pushError: () => undefined,
     end: ({ succeeded }) => {
       const transcript = reader.end();
-      return succeeded ? { ...transcript, agentError: missingResult(transcript) } : transcript;
+      return succeeded ? { ...transcript, agentError: failureOfMissingResult(transcript) } : transcript;
     },
   };
 }
@@ -210,7 +211,7 @@ async function exportClaudeSession(
   folders: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
-  if (!isClaudeSession(id)) return leftBehind('its id is not a UUID');
+  if (!isClaudeSession(id)) return createEmptyExport('its id is not a UUID');
   const path = join(folders.configFolder, ...(await transcriptFolders(folders)), `${id}.jsonl`);
   return exportLines(path, hiding, { isMessage, isPrompt });
 }

@@ -71,7 +71,7 @@ const MIN_SECRET_CHARS = 8;
 export function brokeredAccess(given: AgentVariables, { allowedTools, prices }: AccessSetting, login: Login): Access {
   const { keys, address: variable, standard, withheld = [], headers = {}, path = '', extraEnvironment = {} } = login;
   const provider = serverAddress(valueIn(given, variable) || standard);
-  if (provider === null) return noServerAddress(variable);
+  if (provider === null) return createUnusableAccess(variable);
   const environment = withoutVariables(given, [...Object.keys(keys), variable, ...withheld]);
   return {
     kind: 'brokered',
@@ -141,7 +141,7 @@ export function serverAddress(text: string): string | null {
 }
 
 /** Returns the problem of a variable without a valid address. */
-export function noServerAddress(variable: string): Extract<Access, { kind: 'unusable' }> {
+export function createUnusableAccess(variable: string): Extract<Access, { kind: 'unusable' }> {
   return {
     kind: 'unusable',
     problem: `\`${variable}\` is not the address of a server. It must begin with \`https://\` or \`http://\` and must not contain a password. Correct it, or leave it out.`,

@@ -6,7 +6,7 @@ import { withBilledUsage } from '../../core/spending/meter.ts';
 import { asError, messageOf, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentIdentity, AgentRun } from '../../ports/agent.ts';
 import type { ProviderSign } from '../../ports/broker.ts';
-import { type Program, programAt, runAlone, versionOf } from '../../processes/collect-output.ts';
+import { type Program, programAt, runWithoutInput, versionOf } from '../../processes/collect-output.ts';
 import { logLine } from '../../processes/log-line.ts';
 import { endTagged } from '../../processes/process-tree.ts';
 import { type AgentOptions, SIDE_TASK_MS, callCli, type Started } from './call-cli.ts';
@@ -126,7 +126,7 @@ async function makeConfigFolder({ configFolder, environment, agentSandbox, runTa
   const temporary = join(configFolder, TEMPORARY_FOLDER);
   if (agentSandbox === null) await mkdir(temporary, { recursive: true });
   else
-    await runAlone(
+    await runWithoutInput(
       { file: 'mkdir', args: ['-p', '-m', '700', configFolder, temporary] },
       { cwd: agentSandbox.folders.home, environment, agentSandbox, runTag, timeoutMs: SIDE_TASK_MS },
     );

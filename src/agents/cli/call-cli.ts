@@ -11,7 +11,7 @@ import type { Broker } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { withNamedWait } from '../../ports/waits.ts';
-import { cannotStart, type Program, runAlone } from '../../processes/collect-output.ts';
+import { createStartError, type Program, runWithoutInput } from '../../processes/collect-output.ts';
 import { logLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
 import { familyOf, type ProgramCall, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
@@ -121,7 +121,7 @@ export async function callCli(
     watch.end();
     linger.end();
   });
-  if (end.kind === 'not-started') throw cannotStart(program.file, end);
+  if (end.kind === 'not-started') throw createStartError(program.file, end);
   const complaint = stderr.text().trim();
   if (complaint !== '') options.log.info(`agent's error output: ${logLine(complaint, 1_000)}`);
   // A refused option or an unusable setting is reported only on stderr, and is in the log already.
@@ -204,7 +204,7 @@ function prepare(
       ...{ configFolder, workFolder, alsoFolder, tree, inbox, isolated: agentSandbox !== null },
       run: (args, given) =>
         options.lendFolder(() =>
-          runAlone(
+          runWithoutInput(
             { file: program.file, args: [...program.args, ...args] },
             {
               cwd: workFolder,

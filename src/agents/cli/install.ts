@@ -10,7 +10,7 @@ import {
   describeCollected,
   type Program,
   programAt,
-  runAlone,
+  runWithoutInput,
   versionOf,
 } from '../../processes/collect-output.ts';
 import { withNamedWait } from '../../ports/waits.ts';
@@ -121,7 +121,7 @@ async function npmInstall(folder: string, { title, source, version, ...surroundi
   ];
   const npm = { file: trustedProgram('npm', surroundings.environment) ?? 'npm', args };
   const { end, stderr } = await withNamedWait(`npm to install ${title} ${version}`, () =>
-    runAlone(npm, { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS }),
+    runWithoutInput(npm, { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS }),
   );
   if (end.kind !== 'exited' || end.code !== 0) throw installError({ title, source, version }, end, stderr.toString());
 }
@@ -222,7 +222,9 @@ function reasonIn(stderr: string): string {
 }
 
 /**
- * Returns the asOwner for a sandbox whose user is another one; for null, everything belongs to this user at any time.
+ * Returns a function that runs work on the agent's files as their owner: the sandbox's user gives them to this user for
+ * the time of the work, and gets them back for each part that the work lends. Without a sandbox, they always belong to
+ * this user.
  */
 export function withOwnership(agentSandbox: Pick<AgentSandbox, 'folders' | 'give' | 'takeBack'> | null): RunAsOwner {
   if (agentSandbox === null) return (work) => work((lent) => lent());

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm, writeFile }
 import { basename, dirname, join } from 'node:path';
 import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { asObject, type JsonObject } from '../reading/agent-event.ts';
+import { asObject, type JsonObject } from '../reading/json-value.ts';
 import type { ExportedSession } from './cli.ts';
 import { hideSecrets, type Hiding } from './signed-texts.ts';
 
@@ -22,19 +22,19 @@ export interface SessionForm {
  */
 export async function exportLines(path: string, hiding: Hiding, form: SessionForm): Promise<ExportedSession> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, form));
-  if (tail === null) return leftBehind('it is missing, empty or not a plain file');
-  if (tail.isCut && form.isPrompt === null) return leftBehind(TOO_LARGE);
+  if (tail === null) return createEmptyExport('it is missing, empty or not a plain file');
+  if (tail.isCut && form.isPrompt === null) return createEmptyExport(TOO_LARGE);
   const kept = tryKeepLines(tail, hiding, form);
-  if (kept === null) return leftBehind(SIGNED_SECRET);
+  if (kept === null) return createEmptyExport(SIGNED_SECRET);
   const { content, hasMessage } = kept;
   if (!hasMessage)
-    return leftBehind(
+    return createEmptyExport(
       tail.isCut
         ? `its last prompt and the answer to it are larger than ${String(MAX_MEBIBYTES)} MiB`
         : 'it contains no message',
     );
   // Bytes that are not UTF-8 have grown by decoding.
-  if (content.length > MAX_SESSION_BYTES) return leftBehind(TOO_LARGE);
+  if (content.length > MAX_SESSION_BYTES) return createEmptyExport(TOO_LARGE);
   return { kind: 'exported', isCut: tail.isCut, content };
 }
 
@@ -42,7 +42,7 @@ export async function exportLines(path: string, hiding: Hiding, form: SessionFor
 export const SIGNED_SECRET = 'a secret is in what its provider signed or encrypted';
 
 /** Returns an export without content. `why` completes "The transcript is not kept: …". */
-export function leftBehind(why: string): ExportedSession {
+export function createEmptyExport(why: string): ExportedSession {
   return { kind: 'left-behind', why };
 }
 

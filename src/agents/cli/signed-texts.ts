@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mapTexts } from '../../core/text/redact.ts';
-import { asObject, type JsonObject } from '../reading/agent-event.ts';
+import { asObject, type JsonObject } from '../reading/json-value.ts';
 
 /** The functions that hide secrets in a transcript. */
 export interface Hiding {

@@ -97,7 +97,7 @@ export function createStallWatch({
     clearTimeout(timer);
     const at = now();
     retrying = retryingAfter(retrying, event, at);
-    const deadline = stallsAt(retrying, stallMs);
+    const deadline = stallInstantOf(retrying, stallMs);
     if (deadline === null) return;
     timer = setTimeout(
       () => {
@@ -134,7 +134,7 @@ export function retryingAfter(retrying: Retrying | null, event: CallEvent, now: 
  * Returns when the call has stalled unless another event comes first; a past instant means now. null means that only
  * the next event can decide, since a slow model may still answer the current attempt.
  */
-export function stallsAt(retrying: Retrying | null, stallMs: number): number | null {
+export function stallInstantOf(retrying: Retrying | null, stallMs: number): number | null {
   if (retrying === null) return null;
   const deadline = retrying.since + stallMs;
   return retrying.waitsUntil >= deadline ? deadline : null;
@@ -164,8 +164,8 @@ interface LingerWatch {
 }
 
 /**
- * Creates the watch. Output after a result begins another turn, whose own result then counts. The CLI waits for tasks
- * in the background.
+ * Creates a watch that ends a CLI which does not exit within `lingerMs` after its result. Output after a result begins
+ * another turn, whose own result then counts; tasks in the background are waited for.
  */
 export function createLingerWatch(lingerMs: number): LingerWatch {
   const lingered = new AbortController();

@@ -1,6 +1,6 @@
 import { brokeredAccess, type AccessOf, valueIn, valuesIn } from '../cli/access.ts';
 import { OPENAI_ADDRESS } from '../cli/providers.ts';
-import { openAiProtocol } from '../openai/protocol.ts';
+import { createOpenAiProtocol } from '../openai/protocol.ts';
 
 /** Returns Codex's access to OpenAI, or to another provider of the Responses API. */
 export const codexAccessOf: AccessOf = (given, setting) => {
@@ -14,7 +14,7 @@ export const codexAccessOf: AccessOf = (given, setting) => {
     standard: OPENAI_ADDRESS,
     withheld: ['CODEX_API_KEY', ...Object.keys(ACCOUNT)],
     path: '/v1',
-    protocol: (way) => openAiProtocol({ ...way, apis: ['responses'], basePath: '/v1', headers }),
+    protocol: (way) => createOpenAiProtocol({ ...way, apis: ['responses'], basePath: '/v1', headers }),
   });
 };
 

@@ -17,14 +17,15 @@ import {
   exportLines,
   foldLines,
   keepOnly,
-  leftBehind,
+  createEmptyExport,
   listPlainFiles,
   hasSessionSize,
   placeFile,
   type SessionForm,
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
-import { asAmount, asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { UUID } from '../reading/agent-event.ts';
+import { asAmount, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { codexDialect } from './events/dialect.ts';
 import { codexAccessOf } from './access.ts';
@@ -158,15 +159,15 @@ function problemText(problem: string, isolated: boolean): string {
     : `${what} Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or set \`isolation: user\`, which bounds the agent in its place.`;
 }
 
-/** Exports the rollout, which is all that `resume` needs (0.169). See exportLines. */
+/** Exports the rollout, which is all that `resume` needs (0.169). See `exportLines`. */
 async function exportCodexSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
-  if (!UUID.test(id)) return leftBehind('its id is not a UUID');
+  if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   const path = (await rolloutsOf(configFolder, id)).at(-1);
   return path === undefined
-    ? leftBehind('it is missing, empty or not a plain file')
+    ? createEmptyExport('it is missing, empty or not a plain file')
     : exportLines(join(configFolder, ...path), hiding, form);
 }
 

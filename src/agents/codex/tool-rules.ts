@@ -12,10 +12,10 @@ import {
   allowsEveryCommand,
   commandRules,
   type MappedRules,
-  moreEdits,
-  moreOf,
+  describeMoreEdits,
+  describeAllowedMore,
   parseToolRule,
-  readsOutside,
+  rulesToReadOutside,
   refusedCommands,
   textsOfRules,
   type ToolRule,
@@ -48,12 +48,12 @@ export function codexRules(
       // Otherwise the sandbox keeps the folder read-only, and Git can record nothing.
       writableRoots: WRITES_TO_GIT.some((line) => refusedCommands(line, rules)?.length === 0) ? [gitFolder] : [],
     },
-    unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...readsOutside(parsed)]),
-    allowsMore: moreOf([
+    unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...rulesToReadOutside(parsed)]),
+    allowsMore: describeAllowedMore([
       allowsEveryCommand(parsed) || !(commands || edits)
         ? null
         : `run every command inside its sandbox, ${commands ? 'with' : 'without'} the network`,
-      commands ? null : moreEdits(parsed),
+      commands ? null : describeMoreEdits(parsed),
     ]),
   };
 }

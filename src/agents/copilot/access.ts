@@ -1,6 +1,6 @@
-import { claudeProtocol, messagesApi } from '../claude/messages/protocol.ts';
+import { createClaudeProtocol, messagesApi } from '../claude/messages/protocol.ts';
 import { brokeredAccess, headersIn, type AccessOf, valueIn, valuesIn } from '../cli/access.ts';
-import { openAiProtocol } from '../openai/protocol.ts';
+import { createOpenAiProtocol } from '../openai/protocol.ts';
 
 /**
  * Returns Copilot's access to a provider of the user's. With a token for GitHub's own service, it connects directly.
@@ -26,8 +26,8 @@ export const copilotAccessOf: AccessOf = (given, setting) => {
     extraEnvironment: { COPILOT_OFFLINE: 'true' },
     protocol: (way) =>
       isAnthropic
-        ? claudeProtocol({ ...way, api: messagesApi, headers })
-        : openAiProtocol({ ...way, apis: [isResponses ? 'responses' : 'chat'], basePath: '/v1', headers }),
+        ? createClaudeProtocol({ ...way, api: messagesApi, headers })
+        : createOpenAiProtocol({ ...way, apis: [isResponses ? 'responses' : 'chat'], basePath: '/v1', headers }),
   });
   return access.kind === 'brokered' && type !== 'openai' && !isAnthropic ? WRONG_TYPE : access;
 };

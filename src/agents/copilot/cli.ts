@@ -7,14 +7,15 @@ import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
   exportLines,
   foldLines,
-  leftBehind,
+  createEmptyExport,
   hasSessionSize,
   placeFile,
   type SessionForm,
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { currentInstant } from '../reading/capped-bytes.ts';
-import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { UUID } from '../reading/agent-event.ts';
+import { asAmount, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { copilotDialect } from './events/dialect.ts';
 import { copilotAccessOf } from './access.ts';
 import { CO_AUTHORS } from '../cli/providers.ts';
@@ -98,12 +99,12 @@ function chooseSession(resume: string | null): Session {
   return resume !== null && UUID.test(resume) ? { kind: 'resumed', id: resume } : { kind: 'new', id: randomUUID() };
 }
 
-/** Exports the session's events, which are all that `--resume` needs (1.0.102). See exportLines. */
+/** Exports the session's events, which are all that `--resume` needs (1.0.102). See `exportLines`. */
 async function exportCopilotSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
-  if (!UUID.test(id)) return leftBehind('its id is not a UUID');
+  if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   return exportLines(eventsOf(configFolder, id), hiding, form);
 }
 

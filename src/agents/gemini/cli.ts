@@ -9,7 +9,7 @@ import {
   exportLines,
   foldLines,
   keepOnly,
-  leftBehind,
+  createEmptyExport,
   listPlainFiles,
   hasSessionSize,
   placeFile,
@@ -17,9 +17,10 @@ import {
   realPathOfFolder,
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
-import { asObject, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { UUID } from '../reading/agent-event.ts';
+import { asObject, type JsonObject } from '../reading/json-value.ts';
 import { geminiDialect } from './events/dialect.ts';
-import { geminiProtocol } from './messages/protocol.ts';
+import { createGeminiProtocol } from './messages/protocol.ts';
 import { accessByKey } from '../cli/access.ts';
 import { CO_AUTHORS } from '../cli/providers.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
@@ -88,7 +89,7 @@ export const geminiCli: AgentCli = {
       key: 'GEMINI_API_KEY',
       address: 'GOOGLE_GEMINI_BASE_URL',
       standard: STANDARD_ADDRESS,
-      protocol: geminiProtocol,
+      protocol: createGeminiProtocol,
     }),
   // `0.61.0`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
@@ -168,9 +169,9 @@ async function exportGeminiSession(
   place: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
-  if (!UUID.test(id)) return leftBehind('its id is not a UUID');
+  if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   const folder = join(place.configFolder, ...FOLDERS, await projectFolder(place), CHATS);
-  let left = leftBehind('it is missing, empty or not a plain file');
+  let left = createEmptyExport('it is missing, empty or not a plain file');
   for (const path of await chatsOf(folder, id)) {
     const exported = await exportLines(path, hiding, { isMessage, isPrompt: null });
     if (exported.kind === 'exported') return exported;

@@ -3,14 +3,14 @@ import { costOf, priceOf, type Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
 import { bearerKey, createProtocol, headersOf, shortRequest } from '../passing/protocol.ts';
 import { createAccount, tokensIn } from '../passing/usage.ts';
-import { asString, type JsonObject } from '../reading/agent-event.ts';
+import { asString, type JsonObject } from '../reading/json-value.ts';
 import { reachesOut } from './reaches-out.ts';
 import {
   apiAt,
   asksForModels,
   createOpenAiUsage,
   type OpenAiApi,
-  sentBody,
+  bodyToSend,
   type Served,
   TARGETS,
   type OpenaiTokenCounts,
@@ -53,7 +53,7 @@ const PRIORITY = 2.5;
  * Creates the protocol of OpenAI's Responses API and Chat Completions as far as the CLIs need it: conversations that
  * are complete in the request, without anything that the provider's servers do for the caller.
  */
-export function openAiProtocol(options: ProtocolOptions): ModelProtocol {
+export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
   const { mayWebSearch, prices } = options;
   return createProtocol<OpenAiApi>({
     // Statuses that no CLI retries.
@@ -80,7 +80,7 @@ export function openAiProtocol(options: ProtocolOptions): ModelProtocol {
     endpoint: (method, target) => apiAt(method, target, options),
     nameRequest: shortRequest,
     pass: (message, api, { body }) => {
-      const sent = sentBody(api, message, mayWebSearch);
+      const sent = bodyToSend(api, message, mayWebSearch);
       const reach = reachesOut(api, message, sent, mayWebSearch);
       if (reach !== null) return reach;
       const text = written(sent);

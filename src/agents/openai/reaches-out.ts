@@ -1,5 +1,5 @@
 import { firstFound, isGiven } from '../passing/protocol.ts';
-import { asObject, type JsonObject } from '../reading/agent-event.ts';
+import { asObject, type JsonObject } from '../reading/json-value.ts';
 import type { OpenAiApi } from './usage.ts';
 
 /** Tools that the agent's CLI runs itself, or that only contain such tools, which are checked as well. */

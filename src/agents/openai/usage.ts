@@ -1,6 +1,7 @@
 import { createAnswerReader, largerCounts, jsonObjectIn, tokensIn, type UsageReader } from '../passing/usage.ts';
 import { isGiven } from '../passing/protocol.ts';
-import { asArray, asObject, asString, createEventData, type JsonObject } from '../reading/agent-event.ts';
+import { createEventData } from '../reading/agent-event.ts';
+import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 
 /** OpenAI's two APIs for conversations; other providers have the second one, and some have both. */
 export type OpenAiApi = 'responses' | 'chat';
@@ -168,7 +169,7 @@ function countOf(usage: JsonObject | null, ...names: readonly string[]): number 
 }
 
 /** Returns the body to send. `mayWebSearch` means that the user allows the provider's search. */
-export function sentBody(api: OpenAiApi, body: JsonObject, mayWebSearch: boolean): JsonObject {
+export function bodyToSend(api: OpenAiApi, body: JsonObject, mayWebSearch: boolean): JsonObject {
   const isKept = (name: string): boolean =>
     FIELDS[api].has(name) || (mayWebSearch && api === 'chat' && name === 'web_search_options');
   const kept = Object.fromEntries(

@@ -1,7 +1,7 @@
-import { claudeProtocol, messagesApi } from '../claude/messages/protocol.ts';
+import { createClaudeProtocol, messagesApi } from '../claude/messages/protocol.ts';
 import { brokeredAccess, serverAddress, type AccessOf, valueIn } from '../cli/access.ts';
 import { GATEWAY_PATH, OPENAI_ADDRESS, OWN_PATH } from '../cli/providers.ts';
-import { openAiProtocol } from '../openai/protocol.ts';
+import { createOpenAiProtocol } from '../openai/protocol.ts';
 
 /** The providers that it can use. `id` is the part before the slash in the name of a model. */
 const providers = [
@@ -30,7 +30,7 @@ export const opencodeAccessOf: AccessOf = (given, setting) => {
     withheld: providers.flatMap((one) => [one.key, one.address]),
     protocol: (way) =>
       id === 'anthropic'
-        ? claudeProtocol({ ...way, api: messagesApi, headers: {} })
-        : openAiProtocol({ ...way, apis: [isOwn ? 'responses' : 'chat'], basePath: path, headers: {} }),
+        ? createClaudeProtocol({ ...way, api: messagesApi, headers: {} })
+        : createOpenAiProtocol({ ...way, apis: [isOwn ? 'responses' : 'chat'], basePath: path, headers: {} }),
   });
 };

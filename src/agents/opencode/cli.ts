@@ -7,7 +7,7 @@ import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from 
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
   keepOnly,
-  leftBehind,
+  createEmptyExport,
   listPlainFiles,
   hasSessionSize,
   placeFile,
@@ -16,7 +16,7 @@ import {
   SIGNED_SECRET,
 } from '../cli/jsonl-session.ts';
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
-import { asArray, asObject, type JsonObject } from '../reading/agent-event.ts';
+import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { opencodeDialect } from './events/dialect.ts';
 import { opencodeAccessOf } from './access.ts';
 import { CO_AUTHORS, GATEWAY_PATH } from '../cli/providers.ts';
@@ -202,20 +202,20 @@ async function exportOpenCodeSession(
   { configFolder }: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
-  if (!isOpenCodeSession(id)) return leftBehind('its id is not one of OpenCode');
+  if (!isOpenCodeSession(id)) return createEmptyExport('its id is not one of OpenCode');
   const text = await readPlainFile(join(configFolder, EXPORTED, `${id}.json`), async (file, size) =>
     size > MAX_SESSION_BYTES ? null : (await file.readFile()).toString('utf8'),
   );
-  if (text === null) return leftBehind('it is missing, empty, too large or not a plain file');
+  if (text === null) return createEmptyExport('it is missing, empty, too large or not a plain file');
   const session = asObject(tryJson(text));
   if (asObject(session?.['info'])?.['id'] !== id || asArray(session?.['messages']).length === 0)
-    return leftBehind('it contains no message');
+    return createEmptyExport('it contains no message');
   const redacted = redactedText(text, session, hiding);
-  if (redacted === SIGNED) return leftBehind(SIGNED_SECRET);
+  if (redacted === SIGNED) return createEmptyExport(SIGNED_SECRET);
   const content = Buffer.from(redacted ?? '');
   return redacted !== null && hasSessionSize(content)
     ? { kind: 'exported', isCut: false, content }
-    : leftBehind('it cannot be read without secrets');
+    : createEmptyExport('it cannot be read without secrets');
 }
 
 /**

@@ -1,4 +1,10 @@
-import { type MappedServers, mapServers, type McpServer, resolvedValue, soleVariable } from '../../core/mcp/values.ts';
+import {
+  type MappedServers,
+  mapServers,
+  type McpServer,
+  replaceVariables,
+  soleVariable,
+} from '../../core/mcp/values.ts';
 import {
   allowsEveryCommand,
   commandRules,
@@ -133,7 +139,7 @@ export function opencodeMcpServers(
 }
 
 function entryOf(server: McpServer, variables: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> {
-  const put = (value: string): string => resolvedValue(value, variables);
+  const put = (value: string): string => replaceVariables(value, variables);
   const all = (values: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, put(value)]));
   if (server.kind === 'remote')

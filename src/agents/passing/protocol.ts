@@ -1,7 +1,7 @@
 import { NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
 import { noPriceText } from '../../core/spending/prices.ts';
 import type { AnswerMeter, AgentRequest, ModelProtocol, BrokerAnswer, Reading } from '../../ports/broker.ts';
-import type { JsonObject } from '../reading/agent-event.ts';
+import type { JsonObject } from '../reading/json-value.ts';
 import { jsonObjectIn } from './usage.ts';
 
 /** The reason for answering a request here. */

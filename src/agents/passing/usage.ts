@@ -1,7 +1,7 @@
 import type { Spent } from '../../core/spending/meter.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { AnswerMeter } from '../../ports/broker.ts';
-import { asObject, type JsonObject } from '../reading/agent-event.ts';
+import { asObject, type JsonObject } from '../reading/json-value.ts';
 
 /** Reads the usage in an answer while it passes. */
 export interface UsageReader<Counts> {

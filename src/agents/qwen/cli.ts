@@ -8,7 +8,7 @@ import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
   exportLines,
   keepOnly,
-  leftBehind,
+  createEmptyExport,
   listPlainFiles,
   hasSessionSize,
   placeFile,
@@ -16,9 +16,10 @@ import {
   realPathOfFolder,
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
-import { asAmount, asObject, asString, type JsonObject, UUID } from '../reading/agent-event.ts';
+import { UUID } from '../reading/agent-event.ts';
+import { asAmount, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { qwenDialect } from './events/dialect.ts';
-import { openAiProtocol } from '../openai/protocol.ts';
+import { createOpenAiProtocol } from '../openai/protocol.ts';
 import { accessByKey } from '../cli/access.ts';
 import { CO_AUTHORS, OPENAI_ADDRESS } from '../cli/providers.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
@@ -73,7 +74,7 @@ export const qwenCli: AgentCli = {
       address: 'OPENAI_BASE_URL',
       standard: OPENAI_ADDRESS,
       path: '/v1',
-      protocol: (way) => openAiProtocol({ ...way, apis: ['chat'], basePath: '/v1', headers: {} }),
+      protocol: (way) => createOpenAiProtocol({ ...way, apis: ['chat'], basePath: '/v1', headers: {} }),
     }),
   // `0.24.4`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
@@ -165,7 +166,7 @@ async function exportQwenSession(
   place: SessionPlace,
   { id, ...hiding }: { readonly id: string } & Hiding,
 ): Promise<ExportedSession> {
-  if (!UUID.test(id)) return leftBehind('its id is not a UUID');
+  if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   return exportLines(await transcriptPath(place, id), hiding, { isMessage, isPrompt: null });
 }
 

@@ -1,10 +1,8 @@
+import { type JsonObject, asObject, asArray, asString } from './json-value.ts';
 import type { AgentError, Denial } from '../../core/analysis/analysis.ts';
 import { capText } from '../../core/text/phrase.ts';
 
 const PREFIX = 'data:';
-
-/** Parsed JSON of unknown shape. */
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** An event of an agent's CLI, in the terms that all of them share. */
 export type AgentEvent =
@@ -69,26 +67,6 @@ export const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** Returns the session event if the id is valid: ids go back to the CLI as an argument. */
 export function sessionEvents(value: unknown, form: RegExp): readonly AgentEvent[] {
   return typeof value === 'string' && form.test(value) ? [{ kind: 'session', id: value }] : [];
-}
-
-/** Returns the value if it is an object and not an array, else null. */
-export function asObject(value: unknown): JsonObject | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
-}
-
-/** Returns the value if it is an array, else an empty one. */
-export function asArray(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** Returns the value if it is a string, else null. */
-export function asString(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-/** Returns a finite number that is not negative, or null. */
-export function asAmount(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
 /** Limits of what one output may add to the journal. */

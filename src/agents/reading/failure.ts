@@ -1,5 +1,5 @@
 import type { AgentError, UsageLimit } from '../../core/analysis/analysis.ts';
-import { nextReset } from '../../core/analysis/reset-time.ts';
+import { parseResetTime } from '../../core/analysis/reset-time.ts';
 import { capText } from '../../core/text/phrase.ts';
 import type { Dialect, ErrorForm, AgentFailure } from './agent-event.ts';
 
@@ -85,7 +85,7 @@ export function usageLimitOf(
  * null.
  */
 export function resetOf({ text, at }: AgentFailure, now: number): string | null {
-  return nextReset(text, Math.max(now, at ?? now));
+  return parseResetTime(text, Math.max(now, at ?? now));
 }
 
 function isByPerson({ text }: AgentFailure, resumeAt: string | null): boolean {

@@ -1,7 +1,8 @@
 import type { AgentError, Denial, Transcript, TranscriptReader } from '../../core/analysis/analysis.ts';
 import { capText, oneLine } from '../../core/text/phrase.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { type AgentEvent, asAmount, asObject, createDenial, type Dialect } from './agent-event.ts';
+import { type AgentEvent, createDenial, type Dialect } from './agent-event.ts';
+import { asAmount, asObject } from './json-value.ts';
 import {
   indexAfterLine,
   type InstantSource,

@@ -283,8 +283,8 @@ export function mappedRules<Own>(
 ): MappedRules<Own> {
   return {
     own,
-    unmapped: textsOfRules([...without, ...editsOfPaths(rules), ...readsOutside(rules)]),
-    allowsMore: moreOf([moreEdits(rules), ...more]),
+    unmapped: textsOfRules([...without, ...editsOfPaths(rules), ...rulesToReadOutside(rules)]),
+    allowsMore: describeAllowedMore([describeMoreEdits(rules), ...more]),
   };
 }
 
@@ -306,17 +306,17 @@ function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
  * Returns the rules for reading outside of the repository, which other agents cannot be given. Reading inside needs no
  * rule in Claude Code, and so none here.
  */
-export function readsOutside(rules: readonly ToolRule[]): readonly ToolRule[] {
+export function rulesToReadOutside(rules: readonly ToolRule[]): readonly ToolRule[] {
   return rules.filter((rule) => rule.kind === 'read' && /^(?:\/\/|~)|(?:^|\/)\.\.(?:\/|$)/.test(rule.path ?? ''));
 }
 
 /** Returns what the agent may do beyond its rules, as one text, or null. */
-export function moreOf(parts: readonly (string | null)[]): string | null {
+export function describeAllowedMore(parts: readonly (string | null)[]): string | null {
   const said = parts.filter((part) => part !== null);
   return said.length === 0 ? null : said.join(', and ');
 }
 
-/** Returns the text about edits for `moreOf`. */
-export function moreEdits(rules: readonly ToolRule[]): string | null {
+/** Returns the text about edits for `describeAllowedMore`. */
+export function describeMoreEdits(rules: readonly ToolRule[]): string | null {
   return editsOfPaths(rules).length === 0 ? null : 'change every file of the repository';
 }

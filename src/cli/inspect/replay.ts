@@ -13,7 +13,7 @@ import {
   type Difference,
   type KindsOfDenial,
   replayDecisions,
-  whatIf,
+  replayUnderPolicy,
   type WhatIf,
 } from '../../core/journal/replay.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -87,7 +87,10 @@ async function replayJournal(args: readonly string[], terminal: Terminal, loadKi
     chain,
     differences: replayDecisions(journal, kindsOf),
     whatIf: given.has('set')
-      ? { set: settings.texts, ...whatIf(journal, changePolicy(journal.start.policy, settings.inputs), kindsOf) }
+      ? {
+          set: settings.texts,
+          ...replayUnderPolicy(journal, changePolicy(journal.start.policy, settings.inputs), kindsOf),
+        }
       : null,
   };
   terminal.out(given.has('json') ? `${JSON.stringify(result, null, 2)}\n` : renderReplay(journal, result));

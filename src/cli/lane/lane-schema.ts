@@ -57,7 +57,9 @@ const lane = z.object({
   currentTask: z.string().nullable(),
   tasks: z.array(
     z.object({
-      id: z.string(),
+      id: z
+        .string()
+        .describe('`issue-12`, `prd-US-001`, `plan-3f9a12c0`, …: the same in every run; `ralph retry` takes it.'),
       title: z.string().nullable().describe('null: the state does not have it.'),
       state: z.enum(taskStates),
       attempts: count,

@@ -1,15 +1,16 @@
-import { openedBy } from '../../core/others/left-circuit.ts';
+import { circuitOpenerOf } from '../../core/others/left-circuit.ts';
 import { buildSettingLines } from '../../core/settings/effective.ts';
 import { effectiveOrders } from '../../core/sharing/orders.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import { isLaneId, type LaneId, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
-import { tasksDone } from '../../core/tasks/queue.ts';
+import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { andMore, cutText } from '../../core/text/phrase.ts';
 import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
 import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
 import { renderContinuation } from '../../report/next/step.ts';
 import { progressBar } from '../../report/pages/progress-bar.ts';
+import { nameOutcome } from '../../report/sentences/ends/outcome-name.ts';
 import { feedbackWords } from '../../report/sentences/feedback.ts';
 import { parseArguments, plainLine } from '../arguments.ts';
 import { UsageError } from '../command.ts';
@@ -125,7 +126,7 @@ function renderPlace(
       'last run',
       lastRun === null
         ? 'none that saved its state'
-        : `${lastRun.outcome} (${lastRun.reason}), ${formatIso(lastRun.at)}`,
+        : `${nameOutcome({ kind: lastRun.outcome, reason: lastRun.reason })}, ${formatIso(lastRun.at)}`,
     ],
     ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
     ...(place.feedback.length === 0 ? [] : [['feedback', describeFeedback(place)] as const]),
@@ -182,7 +183,7 @@ function describeCircuit(
   { sameLane, cooldown, now }: Place,
 ): string {
   if (circuit.kind === 'open') {
-    const left = openedBy(transitions) === 'another-ralph' ? ', left by another Ralph,' : '';
+    const left = circuitOpenerOf(transitions) === 'another-ralph' ? ', left by another Ralph,' : '';
     const until = Date.parse(circuit.openedAt) + cooldown.ms;
     const byDefault = cooldown.isDefault ? ' by the default cooldown' : '';
     const then =
@@ -258,7 +259,7 @@ function describeTasks({ tasks, currentTask }: ReportedLane, files: readonly Che
   });
   const done = known.length - open.length;
   return [
-    `${progressBar(done, known.length)} ${tasksDone(done, known.length)}`,
+    `${progressBar(done, known.length)} ${formatTasksDone(done, known.length)}`,
     ...shown,
     ...(open.length > MAX_TASKS ? [andMore(open.length - MAX_TASKS).trim()] : []),
   ];

@@ -1,6 +1,7 @@
-import { parseFoundStatus } from '../../core/local/status-document.ts';
-import { fileSources, isLaneId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
+import { laneOfStatus, parseFoundStatus } from '../../core/local/status-document.ts';
+import { fileSources, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { formatInstant } from '../../core/countdown.ts';
+import { nameOutcome } from '../../report/sentences/ends/outcome-name.ts';
 import { type LookAtGitHub, plainLine, printedSettings, type ReadEffectiveSettings } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, readCheckoutFile, type Terminal } from '../command.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
@@ -28,6 +29,9 @@ what, and the spending of the last 31 days. With GITHUB_TOKEN (or GH_TOKEN) also
 titles, the issues that no run has begun yet, what they wait for, and whether a
 pull request is open. The JSON is then described by
 schemas/ralph-overview.schema.json.
+
+With --json, a task has an id that is the same in every run: issue-12, a story's
+prd-US-001, or a plan entry's plan-3f9a12c0. "ralph retry" takes it.
 
 ${LANE_OPTIONS_HELP}
   --all          the queue and every issue's branch
@@ -84,13 +88,12 @@ async function describeUnsavedRun(folder: string, { lane, places }: LaneStatusRe
   const found = file.kind === 'text' ? parseFoundStatus(file.text) : null;
   if (found?.kind !== 'ours' || found.run.outcome === null) return '';
   const { outcome, startedAt, updatedAt } = found.run;
-  // A run that ended early may not have named its lane.
-  if ((isLaneId(found.run.lane) ? found.run.lane : QUEUE) !== lane) return '';
+  if (laneOfStatus(found.run) !== lane) return '';
   const isSaved = places.some(
     (place) => place.kind === 'lane' && place.lastRun !== null && Date.parse(place.lastRun.at) >= Date.parse(startedAt),
   );
   if (isSaved) return '';
-  return `The last run here ended: ${plainLine(`${outcome.kind} (${outcome.reason})`)}, ${formatInstant(Date.parse(updatedAt))}, before it could save its state.\n`;
+  return `The last run here ended: ${plainLine(nameOutcome(outcome))}, ${formatInstant(Date.parse(updatedAt))}, before it could save its state.\n`;
 }
 
 /** Reads the tasks in the checkout's files that belong to this lane. */

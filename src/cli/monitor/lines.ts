@@ -1,4 +1,4 @@
-import { tasksDone } from '../../core/tasks/queue.ts';
+import { formatTasksDone } from '../../core/tasks/queue.ts';
 import type { Terminal } from '../command.ts';
 import { conditionOf, describeLaneWait, nameOfLaneAt } from '../../report/overview/overview-text.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
@@ -53,7 +53,7 @@ function pictureFacts(picture: Picture, now: number): ReadonlyMap<string, string
       continue;
     }
     const done = lane.tasks.filter(({ state }) => state === 'done').length;
-    add(name, `${conditionOf(lane)}, ${tasksDone(done, lane.tasks.length)}`);
+    add(name, `${conditionOf(lane)}, ${formatTasksDone(done, lane.tasks.length)}`);
     // The remaining time is not a change, so a wait is described as of its end.
     for (const wait of lane.waits.filter(({ task }) => task === null))
       add(name, describeLaneWait(wait, wait.until === null ? 0 : Date.parse(wait.until)));

@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import { isLaneId, QUEUE, type LaneId } from '../../core/tasks/ids.ts';
-import { agentProgressSchema, otherRunSchema, runStatusSchema } from '../../core/local/status-document.ts';
+import { QUEUE, type LaneId } from '../../core/tasks/ids.ts';
+import {
+  agentProgressSchema,
+  laneOfStatus,
+  otherRunSchema,
+  runStatusSchema,
+} from '../../core/local/status-document.ts';
 import type { Immutable } from '../../core/policy.ts';
 import { laneReportSchema } from '../lane/lane-schema.ts';
 import { overviewSchema } from '../../report/overview/lane-waits.ts';
@@ -60,7 +65,7 @@ export function pictureJsonSchema(): object {
   return { title: 'ralph monitor --json', ...z.toJSONSchema(pictureSchema) };
 }
 
-/** Returns the lane that the local run works on, or the queue if the run does not name one. */
+/** Returns the lane that the local run works on; the queue for a run of another Ralph, or if it is unknown. */
 export function laneOfLocalRun(run: LocalPicture['run']): LaneId {
-  return run.kind === 'ours' && isLaneId(run.status.lane) ? run.status.lane : QUEUE;
+  return run.kind === 'ours' ? laneOfStatus(run.status) : QUEUE;
 }

@@ -12,7 +12,10 @@ export async function readFiles(folder: string, paths: readonly string[]): Promi
 }
 
 /** Returns sentences about folders that need a change but are not writable. */
-export async function lockedFolders(changes: readonly FileChange[], before: FilesRead): Promise<readonly string[]> {
+export async function describeLockedFolders(
+  changes: readonly FileChange[],
+  before: FilesRead,
+): Promise<readonly string[]> {
   const places = changes.flatMap((change) => {
     const file = before.get(change.path);
     return 'before' in change && file !== undefined && file.kind !== 'refused' ? [dirname(file.realPath)] : [];

@@ -7,8 +7,8 @@ import { agentChoices, callsWorkflow, proposedVerify, workflowShapes } from '../
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { defaultOf } from '../../config/setting-table.ts';
 import { settingsPaths } from '../../config/settings/run-texts.ts';
-import { changeFiles, lockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
-import { leftToFile, type LeftToFile } from './left-to-file.ts';
+import { changeFiles, describeLockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
+import { findSettingsLeftToFile, type LeftToFile } from './left-to-file.ts';
 import { offeredChecks, setupReport } from './setup-report.ts';
 import type { SetupReport } from './setup-schema.ts';
 import { byHandText, filesText, foundText, offeredText, previewText } from './setup-text.ts';
@@ -85,7 +85,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   });
   if (checkout.kind === 'missing') throw new UsageError([checkout.why]);
   const texts = await readFiles(checkout.folder, [...filesToRead(checkout.paths), ...settingsPaths('')]);
-  const left = leftToFile(texts);
+  const left = findSettingsLeftToFile(texts);
   const project = detectProject({ ...checkout, texts: textsOf(texts) });
   const defaults = await readDefaults(world);
   const own = textsOf(texts).get(project.ralphWorkflow) ?? null;
@@ -122,7 +122,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
     else say(filesText(changes));
     if (!isNeeded) terminal.out('Nothing to change.\n');
   }
-  const locked = isNeeded && (yes || !json) ? await lockedFolders(changes, before) : [];
+  const locked = isNeeded && (yes || !json) ? await describeLockedFolders(changes, before) : [];
   if (locked.length > 0)
     return failed(terminal, [
       ...locked,

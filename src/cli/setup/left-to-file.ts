@@ -18,7 +18,7 @@ export interface LeftToFile {
 const ROOT = '';
 
 /** Returns what a checkout's settings file sets, or null if there is no such file. */
-export function leftToFile(files: FilesRead): LeftToFile | null {
+export function findSettingsLeftToFile(files: FilesRead): LeftToFile | null {
   const there = settingsPaths(ROOT).flatMap((path) => {
     const file = files.get(path);
     return file === undefined || file.kind === 'absent' ? [] : [{ path, file }];

@@ -1,4 +1,4 @@
-import { presentWorkflow, stepsByHand } from '../../core/setup/by-hand.ts';
+import { parsePresentWorkflow, stepsByHand } from '../../core/setup/by-hand.ts';
 import type { Choices } from '../../core/setup/files.ts';
 import type { FileChange } from '../../core/setup/ownership.ts';
 import type { Project } from '../../core/setup/project.ts';
@@ -25,7 +25,7 @@ export function setupReport(
     ignored: ignored.filter((path) => changes.some((change) => change.path === path)),
     project,
     settingProblems: left?.problems ?? [],
-    workflow: presentWorkflow(workflow),
+    workflow: parsePresentWorkflow(workflow),
   });
   return {
     written: false,

@@ -94,13 +94,13 @@ export function isOutage(order: AgentOrder, providers: Providers, now: number): 
 /**
  * Returns the refused agent whose refusal is oldest, because it is the likeliest to have a new key or credit by now.
  */
-export function longestRefused(order: AgentOrder, providers: Providers): AgentName {
+export function longestRefusedAgent(order: AgentOrder, providers: Providers): AgentName {
   const [first] = order;
   return withOpenCircuits(order, providers).sort((a, b) => a.until - b.until)[0]?.name ?? first;
 }
 
 /** Returns the agents that come before `name` in the order but may not be called now, each with the reason. */
-export function passedOver(
+export function passedOverAgents(
   order: AgentOrder,
   providers: Providers,
   name: AgentName,
@@ -128,7 +128,7 @@ export interface ProviderCall {
 /**
  * Returns the circuits after a call of an agent. A call on an open circuit was its probe, even if `until` lies ahead.
  */
-export function afterCall(providers: Providers, name: AgentName, call: ProviderCall, now: number): Providers {
+export function recordProviderCall(providers: Providers, name: AgentName, call: ProviderCall, now: number): Providers {
   const before = providers[name] ?? { kind: 'closed', failures: 0 };
   const after = circuitAfter(before, call, now);
   return after === before ? providers : { ...providers, [name]: after };
@@ -167,7 +167,7 @@ function limitUntil(
  * Returns the circuits after a person asked to try now: open circuits may be probed at once, because the key may be new
  * and credit may have been added. Only a limit that ends by itself keeps its time.
  */
-export function probingProviders(providers: Providers, now: number): Providers {
+export function allowProviderProbes(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, ProviderCircuit])[];
   return Object.fromEntries(
     entries.map(([name, provider]) => [
@@ -183,7 +183,7 @@ export function probingProviders(providers: Providers, now: number): Providers {
  * Caps the times of open circuits at the maximum for their trouble, because a wrong clock or an untrusted job may have
  * set them.
  */
-export function plausibleProviders(providers: Providers, now: number): Providers {
+export function capProviderTimes(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, ProviderCircuit])[];
   const isPlausible = (provider: ProviderCircuit): boolean =>
     provider.kind === 'closed' || provider.until <= now + longest[provider.why];

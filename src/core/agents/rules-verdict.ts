@@ -21,7 +21,7 @@ const MAX_RULE_CHARS = 80;
  * Decides whether a run may begin although its agent cannot follow all rules. An agent that may do more than they allow
  * is refused unless an isolation level limits it.
  */
-export function rulesVerdict(
+export function judgeRules(
   agentTitle: string,
   { unmapped, allowsMore }: RulesGap,
   level: IsolationFacts['level'],

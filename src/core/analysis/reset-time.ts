@@ -91,7 +91,7 @@ const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
  * time relative to `now`, or the next occurrence of its clock time or date. An occurrence that passed less than an hour
  * ago still counts. Returns null if no known form is found.
  */
-export function nextReset(text: string, now: number): string | null {
+export function parseResetTime(text: string, now: number): string | null {
   const instant = absoluteReset(text) ?? relativeFrom(text, now) ?? clockReset(text, now);
   return instant === null ? null : isoOf(instant);
 }
@@ -100,7 +100,7 @@ export function nextReset(text: string, now: number): string | null {
  * Converts an epoch in seconds (in ms if it is too large for seconds) to an ISO instant; returns null if it is out of
  * range.
  */
-export function epochReset(epoch: number): string | null {
+export function parseResetEpoch(epoch: number): string | null {
   return isoOf(epoch > 1e11 ? epoch : epoch * 1000);
 }
 

@@ -7,7 +7,7 @@ import {
   type Field,
   FIELD_NAMES,
   type FieldName,
-  knownName,
+  protocolNameOf,
   parseField,
   visibleCharacters,
 } from './status-fields.ts';
@@ -112,7 +112,7 @@ function endOfFields(body: readonly MarkedLine[]): number {
     if (text.trim() === '') {
       if (above === 'summary') above = 'blank-below-summary';
     } else if (field !== null) {
-      if (knownName(field) !== undefined) above = knownName(field) === 'SUMMARY' ? 'summary' : 'other';
+      if (protocolNameOf(field) !== undefined) above = protocolNameOf(field) === 'SUMMARY' ? 'summary' : 'other';
     } else {
       const goesOn = above === 'summary' || (above === 'blank-below-summary' && indentOf(text) > 0);
       if (!goesOn || within !== 'prose') return position;
@@ -247,7 +247,7 @@ function divided(lines: readonly PassageLine[]): {
   let summary: { readonly indent: number; readonly lines: string[] } | null = null;
   for (const { text, mayBe } of lines) {
     const field = mayBe === 'field' ? parseField(text) : null;
-    const name = field === null ? undefined : knownName(field);
+    const name = field === null ? undefined : protocolNameOf(field);
     const goesOn = summary !== null && mayBe !== 'aside' && (field === null || isProse(field, text, summary.indent));
     if (field !== null && name !== undefined) {
       const entry = { name, lines: [field.value] };
@@ -275,7 +275,7 @@ function divided(lines: readonly PassageLine[]): {
  * and without deeper indentation.
  */
 function isProse(field: Field, line: string, indent: number): boolean {
-  return knownName(field) === undefined && (field.name !== field.name.toUpperCase() || indentOf(line) > indent);
+  return protocolNameOf(field) === undefined && (field.name !== field.name.toUpperCase() || indentOf(line) > indent);
 }
 
 /** Joins the lines of a value; YAML's sign for a text on the next line is removed. */

@@ -26,7 +26,7 @@ export interface Field {
 }
 
 /** Returns the protocol's name of a field, in capitals; undefined if the protocol has no such field. */
-export function knownName({ name }: Field): FieldName | undefined {
+export function protocolNameOf({ name }: Field): FieldName | undefined {
   return FIELD_NAMES.find((known) => known === name.toUpperCase());
 }
 

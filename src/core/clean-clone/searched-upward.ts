@@ -112,7 +112,7 @@ export function isSearchedUpward(name: string, kind: 'file' | 'folder'): boolean
 }
 
 /** Returns the names that tools look for inside a folder of this name; null if all of its content counts. */
-export function searchedInside(name: string): RegExp | null {
+export function namesSearchedInside(name: string): RegExp | null {
   const lower = name.toLowerCase();
   return Object.hasOwn(INSIDE, lower) ? (INSIDE[lower] ?? null) : null;
 }

@@ -1,3 +1,4 @@
+import { isSameLabel } from '../people/labels.ts';
 import { namesOf } from '../text/phrase.ts';
 import { yamlText } from '../text/yaml-text.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
@@ -120,9 +121,4 @@ function calledWorkflowFilter({ step, rules }: ExaminedStep): LabelFilter {
     toMatch: (label) =>
       createRemedy('Give the called workflow this input.', { paste: `task-label: ${yamlText(label)}` }),
   };
-}
-
-/** Compares labels without regard to case, as GitHub compares labels and texts in expressions. */
-function isSameLabel(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }

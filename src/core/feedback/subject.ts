@@ -73,7 +73,7 @@ export function reviewTaskId(review: number): string {
 /** Id of the task that merges the base branch; a lane has only one base. */
 export const CONFLICT_TASK = 'conflict-base';
 
-/** True if a task answers people or CI, rather than being one that the lane was made for. */
+/** True if a task is a request by people or CI on the pull request, and not one of the lane's own tasks. */
 export function isFeedback(id: string): boolean {
   return /^(?:thread|review)-[1-9]\d{0,15}$|^check-[0-9a-f]{12}$/.test(id) || id === CONFLICT_TASK;
 }

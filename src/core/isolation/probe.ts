@@ -126,16 +126,16 @@ export function judgeProbe(
   network: IsolationFacts['network'],
   results: ProbeResults,
 ): NonNullable<IsolationFacts['probe']> {
-  const demanded = attemptNames.filter((name) => wantedOf(name, level, network) !== null);
+  const demanded = attemptNames.filter((name) => expectedResultOf(name, level, network) !== null);
   const failed = demanded.filter((name) => {
     const found = results[name];
-    return found !== 'absent' && found !== wantedOf(name, level, network);
+    return found !== 'absent' && found !== expectedResultOf(name, level, network);
   });
   return { checks: demanded.length, failed };
 }
 
 /** Returns the expected result of an attempt; null if the attempt does not count at the level. */
-export function wantedOf(
+export function expectedResultOf(
   name: AttemptName,
   level: IsolationLevel,
   network: IsolationFacts['network'],
@@ -170,7 +170,7 @@ function isDemanded(
  * Sorts failed attempts by meaning: the agent `can` do what it should not, `cannot` do what it needs, or `unknown` to
  * this version.
  */
-export function meaningOf(failed: readonly string[]): {
+export function groupByMeaning(failed: readonly string[]): {
   readonly can: readonly string[];
   readonly cannot: readonly string[];
   readonly unknown: readonly string[];

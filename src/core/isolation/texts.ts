@@ -1,6 +1,6 @@
 import { cutText } from '../text/phrase.ts';
 import { DISCREPANCY_SUFFIX } from './egress/opening.ts';
-import { isolationFacts, type IsolationFacts, meaningOf } from './probe.ts';
+import { isolationFacts, type IsolationFacts, groupByMeaning } from './probe.ts';
 
 // These functions change the texts in a run's facts. Host names in them come from programs of the agent.
 
@@ -65,7 +65,7 @@ function isRefusedName(name: string): boolean {
 
 /** Replaces the name of a check that this version does not know, which still counts as failed. */
 function knownCheckName(name: string): string {
-  return meaningOf([name]).unknown.length === 0 ? name : 'another check';
+  return groupByMeaning([name]).unknown.length === 0 ? name : 'another check';
 }
 
 function mostFirst(hosts: readonly (readonly [string, number])[]): readonly (readonly [string, number])[] {

@@ -2,12 +2,12 @@ import type { AgentName } from '../agent-names.ts';
 import { finishWithoutCall } from '../feedback/answered.ts';
 import { recordHeadVerification } from '../lane/verification.ts';
 import { recordLeftOut } from '../refusals/left-out.ts';
-import { afterIteration, nextStep, startRun, type LaneDecision, type RunSoFar } from '../lane/decide.ts';
+import { addIterationToRun, nextStep, startRun, type LaneDecision, type RunSoFar } from '../lane/decide.ts';
 import { isWorthWaiting } from '../loop/next-action.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
 import { recordIteration, callsOf, type JournalEntry, type JournalWait } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
-import { afterWait, type Policy } from '../policy.ts';
+import { extendPolicyByWait, type Policy } from '../policy.ts';
 import type { Journal } from './parse-journal.ts';
 import { resetSession } from '../lane/session.ts';
 import {
@@ -82,7 +82,7 @@ export function replayDecisions(journal: Journal, kindsOf: KindsOfDenial): reado
 }
 
 /** Replays a recorded run under another policy, as far as the journal reaches. */
-export function whatIf(journal: Journal, policy: Policy, kindsOf: KindsOfDenial): WhatIf {
+export function replayUnderPolicy(journal: Journal, policy: Policy, kindsOf: KindsOfDenial): WhatIf {
   const { entries, end } = journal;
   let position = startPosition(journal, policy);
   for (const [iterations, entry] of entries.entries()) {
@@ -165,7 +165,7 @@ function resumed(
   { policy, state }: Position,
   { waitedFrom, resumedAt, windows, maxIterations, maxCostUsd }: JournalWait,
 ): Partial<Position> {
-  const later = afterWait(policy, resumedAt - waitedFrom);
+  const later = extendPolicyByWait(policy, resumedAt - waitedFrom);
   return { policy: { ...later, maxIterations, maxCostUsd }, state: { ...state, windows } };
 }
 
@@ -220,7 +220,7 @@ function advance(
       policy,
       tasks,
       state: recordIteration(settled.state, entry, () => ''),
-      run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }, callsOf(entry)),
+      run: addIterationToRun(run, { analysis, verdict: settled.verdict, end: evidence.end }, callsOf(entry)),
     },
     verdict: settled.verdict,
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Analysis } from '../analysis/analysis.ts';
 import type { Evidence } from '../evidence.ts';
-import { askedAgent } from '../pipeline/step-record.ts';
+import { hasCalledAgent } from '../pipeline/step-record.ts';
 import { type CircuitPolicy, countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 
@@ -264,18 +264,18 @@ export function pushSignals(signals: Signals, iteration: IterationSignals): Sign
 }
 
 /** True if the agent ended its call itself, without an error. */
-export function agentAnswered({
+export function hasAgentAnswered({
   analysis,
   evidence: { end, steps },
 }: {
   readonly analysis: Pick<Analysis, 'agentError'>;
   readonly evidence: Pick<Evidence, 'end' | 'steps'>;
 }): boolean {
-  return end.kind === 'exited' && end.code === 0 && analysis.agentError === null && askedAgent(steps);
+  return end.kind === 'exited' && end.code === 0 && analysis.agentError === null && hasCalledAgent(steps);
 }
 
 /** True if `chars` is shorter than (100 − `percent`) % of the median of the window before it. */
-export function outputDeclined(signals: Signals, chars: number, percent: number): boolean {
+export function hasOutputDeclined(signals: Signals, chars: number, percent: number): boolean {
   const median = medianOf(signals.outputChars);
   return median !== null && chars * 100 < median * (100 - percent);
 }

@@ -1,6 +1,6 @@
 import type { AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
-import { awaitingVerification, waitingForOthers } from './verification.ts';
+import { tasksAwaitingVerification, tasksWaitingForOthers } from './verification.ts';
 import { type CircuitView, countSet, viewCircuit, WINDOW_SIZE } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { isFull, hasShareOf } from './change.ts';
@@ -8,9 +8,9 @@ import { isFeedback } from '../feedback/subject.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { isAllWithdrawn } from '../people/withdrawal.ts';
-import { openSteps } from '../pipeline/step-record.ts';
+import { findOpenSteps } from '../pipeline/step-record.ts';
 import type { Policy } from '../policy.ts';
-import { chooseAgent, longestRefused, type ChosenAgent } from '../agents/providers.ts';
+import { chooseAgent, longestRefusedAgent, type ChosenAgent } from '../agents/providers.ts';
 import type { LaneState } from './state/state.ts';
 import { reopenDueTasks, isPromptTask, QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, nextTask, progressOf } from '../tasks/queue.ts';
@@ -97,7 +97,7 @@ export function agentToCall({
   now,
 }: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
   const chosen = chooseAgent(agents, state.providers, now);
-  return chosen.kind === 'agent' ? chosen.name : longestRefused(agents, state.providers);
+  return chosen.kind === 'agent' ? chosen.name : longestRefusedAgent(agents, state.providers);
 }
 
 /**
@@ -106,11 +106,11 @@ export function agentToCall({
  */
 function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
   const { state, tasks } = situation;
-  const awaiting = awaitingVerification(state);
+  const awaiting = tasksAwaitingVerification(state);
   const open = tasks.filter(({ id }) => !awaiting.includes(id));
   const next = chosen(situation, open);
   if (next !== null && (!next.optional || progressOf(state.tasks, next.id).attempts > 0)) return next;
-  const waiting = waitingForOthers(state, tasks);
+  const waiting = tasksWaitingForOthers(state, tasks);
   const last = tasks.filter(({ id }) => awaiting.includes(id) && !waiting.includes(id));
   return chosen(situation, last) ?? next;
 }
@@ -150,7 +150,7 @@ export function startRun(state: LaneState, now: number): RunSoFar {
 }
 
 /** Returns the run after one more iteration, which made this number of calls. */
-export function afterIteration(run: RunSoFar, last: NonNullable<RunSoFar['last']>, calls: number): RunSoFar {
+export function addIterationToRun(run: RunSoFar, last: NonNullable<RunSoFar['last']>, calls: number): RunSoFar {
   return {
     ...run,
     iterations: run.iterations + 1,
@@ -330,7 +330,7 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
 function parked({ state, policy, now }: Situation): Outcome | null {
   const window = exhaustedWindow(state.windows, policy, now);
   const chosen = chooseAgent(policy.agents, state.providers, now);
-  const steps = openSteps(state.steps, policy, now);
+  const steps = findOpenSteps(state.steps, policy, now);
   const waits: readonly Parked[] = [
     ...(chosen.kind === 'parked' ? [providerLimit(chosen)] : []),
     // An iteration that makes no call, or cannot finish anything, would waste an attempt and its calls.

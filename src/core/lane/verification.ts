@@ -78,7 +78,7 @@ const NOT_THERE: readonly RegExp[] = [
  * Returns true if a failed verification says nothing about the code because its command cannot run at all (127 and 126
  * are a shell's own).
  */
-export function cannotRun(verification: Verification): boolean {
+export function hasUnrunnableCommand(verification: Verification): boolean {
   if (verification.kind !== 'failed') return false;
   return (
     verification.code === 127 ||
@@ -91,7 +91,7 @@ export function cannotRun(verification: Verification): boolean {
  * Returns the tasks that a verification of the head decides on: the finished ones, or all of the branch if a complete
  * lane has none.
  */
-export function decidedByVerification(state: LaneState, isComplete: boolean): readonly TaskId[] {
+export function tasksDecidedByVerification(state: LaneState, isComplete: boolean): readonly TaskId[] {
   const { tasks, change } = state;
   const finished = finishedIn(state).filter((id) => !isAnsweredUnchanged(state, id));
   return finished.length > 0 || !isComplete
@@ -109,7 +109,7 @@ function isAnsweredUnchanged({ feedback: { items } }: LaneState, id: TaskId): bo
 }
 
 /** Returns the tasks that are done as soon as a verification of the head passes. */
-export function awaitingVerification({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
+export function tasksAwaitingVerification({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
   return Object.keys(tasks).filter((id) => tasks[id]?.unproven === true);
 }
 
@@ -122,9 +122,9 @@ export function isKnownRed({ headVerification }: LaneState, commit: ObjectId): b
  * Returns the tasks awaiting a verification that no call helps: the work tree is red as well, possibly because of
  * another task in progress.
  */
-export function waitingForOthers(state: LaneState, tasks: readonly QueuedTask[]): readonly TaskId[] {
+export function tasksWaitingForOthers(state: LaneState, tasks: readonly QueuedTask[]): readonly TaskId[] {
   if (state.change.failingSince === null) return [];
-  const awaiting = awaitingVerification(state);
+  const awaiting = tasksAwaitingVerification(state);
   const isHalfDone = tasks.some(({ id }) => {
     const progress = progressOf(state.tasks, id);
     return progress.attempts > 0 && !isFinished(progress) && !awaiting.includes(id);
@@ -139,7 +139,7 @@ export function waitingForOthers(state: LaneState, tasks: readonly QueuedTask[])
 export function settleFinished(state: LaneState, isProven: boolean, now: number): LaneState {
   const settled = isProven
     ? state
-    : reopenTasks(state, decidedByVerification(state, false), { reason: 'not_verified', now });
+    : reopenTasks(state, tasksDecidedByVerification(state, false), { reason: 'not_verified', now });
   return makeDone(settled, { ids: finishedIn(settled), reason: 'done', now });
 }
 
@@ -155,7 +155,7 @@ export function recordHeadVerification(
   const recorded: LaneState = { ...state, headVerification: record };
   if (record.kind === 'passed')
     return makeDone(recorded, {
-      ids: [...finishedIn(recorded), ...awaitingVerification(recorded)],
+      ids: [...finishedIn(recorded), ...tasksAwaitingVerification(recorded)],
       reason: 'verified',
       now,
     });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { HOUR_MS } from '../countdown.ts';
 import { type Outcome, outcomeKinds } from '../outcome.ts';
 import { amountSchema, countSchema, type Immutable } from '../policy.ts';
+import { isLaneId, type LaneId, QUEUE } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 
 const instant = z.iso.datetime();
@@ -153,6 +154,11 @@ export function parseFoundStatus(content: string): FoundStatus {
       at: other.data.timestamp,
     },
   };
+}
+
+/** Returns the lane that a run works on, or the queue if the run ended before it named one. */
+export function laneOfStatus({ lane }: Pick<RunStatus, 'lane'>): LaneId {
+  return isLaneId(lane) ? lane : QUEUE;
 }
 
 /** Parses the text of a `progress.json`; returns null if it contains nothing known. */

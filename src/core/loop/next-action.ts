@@ -1,13 +1,13 @@
 import { MINUTE_MS } from '../countdown.ts';
 import {
-  awaitingVerification,
+  tasksAwaitingVerification,
   type VerificationSubject,
-  decidedByVerification,
+  tasksDecidedByVerification,
   isVerificationOf,
 } from '../lane/verification.ts';
 import { limitOf, nextStep, type LaneDecision, type RunSoFar, type Situation, startRun } from '../lane/decide.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
-import { afterWait, type Policy } from '../policy.ts';
+import { extendPolicyByWait, type Policy } from '../policy.ts';
 import type { MergeToFinish } from '../prompt/learnings.ts';
 import { type Order, stoppedBy } from '../sharing/orders.ts';
 import type { TaskId } from '../tasks/ids.ts';
@@ -83,7 +83,7 @@ export const NOTHING_KNOWN: LoopFacts = {
 export const ITERATED: LoopFacts = { ...NOTHING_KNOWN, stage: 'iterated' };
 
 /** Drops the facts that a lengthy action made stale, and adds the new ones. */
-export function knownAfter(known: LoopFacts, news: Partial<LoopFacts>): LoopFacts {
+export function updateFacts(known: LoopFacts, news: Partial<LoopFacts>): LoopFacts {
   return { ...known, orders: null, prepared: null, ending: null, ...news };
 }
 
@@ -154,7 +154,7 @@ function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
   if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
   // A finished task may become done without a call.
-  const action = awaitingVerification(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
+  const action = tasksAwaitingVerification(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
   if (action !== null) return action;
   if (known.stage === 'unopened') return { kind: 'open-branch' };
   if (known.prepared?.task !== task.id) return { kind: 'prepare-merge', task };
@@ -192,13 +192,13 @@ function dueHeadVerification(
   outcome: Outcome | null,
 ): Extract<LoopAction, { kind: 'verify-head' }> | null {
   if (!policy.verifies || known.isHeadVerified || outcome?.kind === 'cancelled') return null;
-  const finished = decidedByVerification(state, outcome?.kind === 'complete');
+  const finished = tasksDecidedByVerification(state, outcome?.kind === 'complete');
   const isKnown = state.headVerification?.kind === 'passed' && isVerificationOf(state.headVerification, head);
   const isDue =
     outcome === null ||
     ((finished.length > 0 || outcome.kind === 'complete') && !isKnown) ||
     // A failure in the work tree would also fail in the clone: a verification would say nothing new.
-    (awaitingVerification(state).length > 0 && state.lastIteration?.verification !== 'failed');
+    (tasksAwaitingVerification(state).length > 0 && state.lastIteration?.verification !== 'failed');
   return isDue ? { kind: 'verify-head', subject: head, finished } : null;
 }
 
@@ -222,7 +222,7 @@ function isShortWait({ reason, resumeAt }: Parked, now: number): boolean {
 
 /** Returns the bound that would keep the run from a call after the wait; null if a call would be possible. */
 function boundAfterWait({ resumeAt }: Parked, { run, policy, now }: Moment): RunBound | null {
-  return limitOf(run, afterWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
+  return limitOf(run, extendPolicyByWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 
 /** Returns true if only the reservation keeps a run from another call, so that the run may ask for more. */

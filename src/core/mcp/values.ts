@@ -128,7 +128,7 @@ export function mapServers<Entry>(
 }
 
 /** Replaces the variables of a value; one that is not set and has no default becomes empty. */
-export function resolvedValue(value: string, variables: Readonly<Record<string, string>>): string {
+export function replaceVariables(value: string, variables: Readonly<Record<string, string>>): string {
   return (valueParts(value) ?? [])
     .map((part) => {
       if (part.kind === 'text') return part.text;

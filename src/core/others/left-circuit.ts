@@ -92,7 +92,7 @@ function circuitReasonOf(why: string): CircuitReason {
 }
 
 /** Returns what opened the lane's circuit last according to its transitions, or a streak if they do not name it. */
-export function openedBy(transitions: readonly Omit<Transition, 'at'>[]): CircuitOpener {
+export function circuitOpenerOf(transitions: readonly Omit<Transition, 'at'>[]): CircuitOpener {
   const ofCircuit = transitions.filter(({ subject }) => subject === 'circuit');
   const opening = ofCircuit.findLastIndex(({ to }) => to === 'open');
   if (ofCircuit[opening]?.reason === LEFT_OPEN) return 'another-ralph';

@@ -1,7 +1,7 @@
 import type { TaskIssue } from '../tasks/issue-task.ts';
 import type { Approval } from '../tasks/task.ts';
 import { namesOf } from '../text/phrase.ts';
-import { NOTICE_LABEL, sameLabel } from './labels.ts';
+import { NOTICE_LABEL, isSameLabel } from './labels.ts';
 
 /**
  * An action on an issue; `by` is null if GitHub does not name the account. Instants in ms, cut to whole seconds by
@@ -84,7 +84,7 @@ export function judgeConsent<Account extends { readonly login: string }>({
     (seen !== undefined && edits.some((edit) => !isForeign(edit) && edit.at <= seen.at));
   if (foreign !== null && (approved?.text !== text || isOvertaken)) {
     const isNoticed = history.labelings.some(
-      ({ kind, label, at }) => kind === 'labeled' && sameLabel(label, NOTICE_LABEL) && at >= foreign.at,
+      ({ kind, label, at }) => kind === 'labeled' && isSameLabel(label, NOTICE_LABEL) && at >= foreign.at,
     );
     return { kind: 'changed', by, askedAt, editor: foreign.by?.login ?? null, at: foreign.at, isNoticed };
   }
@@ -131,7 +131,7 @@ export function accountsToLookUp<Account>(history: History<Account>, taskLabel: 
  * newest event counts.
  */
 function currentLabeling<Account>({ labelings }: History<Account>, taskLabel: string): Act<Account> | null {
-  const newest = labelings.filter(({ label }) => sameLabel(label, taskLabel)).at(-1);
+  const newest = labelings.filter(({ label }) => isSameLabel(label, taskLabel)).at(-1);
   return newest?.kind === 'labeled' ? newest : null;
 }
 

@@ -41,13 +41,13 @@ export function labelFor(progress: Pick<TaskProgress, 'state'>, obstacle: TaskOb
 }
 
 /** Compares label names without case, as GitHub does. */
-export function sameLabel(a: string, b: string): boolean {
+export function isSameLabel(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
 /** Returns true if the label is among them, in upper or lower case. */
 export function hasLabel(labels: readonly string[], name: string): boolean {
-  return labels.some((label) => sameLabel(label, name));
+  return labels.some((label) => isSameLabel(label, name));
 }
 
 /** True if the labels say that the issue waits for approval. */
@@ -84,7 +84,7 @@ export function definitionOf(name: LifecycleLabel): {
  * that no issue can have it; null if the label exists.
  */
 export function warnOfMissingLabel(taskLabel: string, labels: readonly string[]): string | null {
-  if (labels.some((name) => sameLabel(name, taskLabel))) return null;
+  if (labels.some((name) => isSameLabel(name, taskLabel))) return null;
   const similar = similarLabel(taskLabel, labels);
   const remedy =
     similar === null

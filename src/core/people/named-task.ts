@@ -1,7 +1,7 @@
 import { isIssueTask, nameOfTaskId, parseTaskName, type TaskId } from '../tasks/ids.ts';
 import { nameOfTask, type Task } from '../tasks/task.ts';
 import { firstNames } from '../text/phrase.ts';
-import { nearestFirst } from '../text/nearest.ts';
+import { sortByNearness } from '../text/nearest.ts';
 
 /** The two names by which people may refer to a task: its id, and the name under which it is shown. */
 export interface TaskReference {
@@ -51,7 +51,7 @@ export function findTaskByName(given: string, tasks: readonly TaskReference[]): 
 function nearestTo(given: string, known: readonly TaskReference[]): string {
   if (known.length === 0) return 'No tasks are known yet.';
   const labels = new Map(known.flatMap((task) => [task.name, task.id].map((name) => [name, labelOf(task)] as const)));
-  const nearest = new Set(nearestFirst(given, [...labels.keys()]).map((name) => labels.get(name) ?? name));
+  const nearest = new Set(sortByNearness(given, [...labels.keys()]).map((name) => labels.get(name) ?? name));
   return `Nearest: ${firstNames([...nearest], SHOWN_TASKS)}.`;
 }
 
@@ -61,7 +61,7 @@ function labelOf({ id, name }: TaskReference): string {
 
 /** Returns the message about an unknown task: `what` says what is wrong, followed by the nearest known tasks. */
 export function unknownTask(task: TaskId, known: readonly TaskId[], what: string): string {
-  const names = nearestFirst(nameOfTaskId(task), [...new Set(known)].map(nameOfTaskId));
+  const names = sortByNearness(nameOfTaskId(task), [...new Set(known)].map(nameOfTaskId));
   const others = names.length === 0 ? 'No tasks are known yet.' : `Nearest: ${firstNames(names, SHOWN_TASKS)}.`;
   return `${what} ${others}`;
 }

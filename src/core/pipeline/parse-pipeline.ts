@@ -19,7 +19,7 @@ import {
 } from './reading/command-variables.ts';
 import { expandStepTexts } from './reading/expand-steps.ts';
 import { areSteps, hasSteps, looksLikeSteps, parseFileData } from './reading/file-data.ts';
-import { type Wrong, wrongBySchema } from './reading/file-problems.ts';
+import { type Wrong, describeSchemaIssues } from './reading/file-problems.ts';
 import { MAX_STEP_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
 /** Maximum length of a pipeline file that somebody may have written by hand. */
@@ -92,7 +92,7 @@ export function parsePipeline(file: string, text: string, reading: ParseContext)
   }));
   const readable = readableSteps(data);
   const wrongs = [
-    ...(parsed.success ? [] : wrongBySchema([...parsed.error.issues, ...issuesOfUntyped(readable)], data)),
+    ...(parsed.success ? [] : describeSchemaIssues([...parsed.error.issues, ...issuesOfUntyped(readable)], data)),
     ...brokenRules(readable, reading),
   ];
   const problems = [...repeated, ...wrongs.map(({ path, of, message }) => ({ at: at(path, of), message }))];

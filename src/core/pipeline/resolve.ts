@@ -18,7 +18,7 @@ export function filesNamedBy({ steps }: Readable): readonly string[] {
 }
 
 /** Returns all problems of a pipeline: those of its file and those of the prompts that it names. */
-export function problemsWith(file: string, parsed: Readable, base: BaseTexts): readonly string[] {
+export function problemsOfPipeline(file: string, parsed: Readable, base: BaseTexts): readonly string[] {
   const known = parsed.kind === 'wrong' ? parsed.problems : [];
   const isKnown = ({ at }: Problem): boolean =>
     known.some((problem) => problem.at?.line === at?.line && problem.at?.column === at?.column);

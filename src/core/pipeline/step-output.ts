@@ -148,7 +148,15 @@ function sumOf(amounts: readonly (number | null)[]): number | null {
  * Returns the next step and whether it runs. The iteration's steps end after a failed required step, a call that may
  * not be made, or a call that ends the run.
  */
-export function nextAction({ steps, records, memory, callObstacle, runEnds, cancelled, now }: Progress): StepAction {
+export function nextStepAction({
+  steps,
+  records,
+  memory,
+  callObstacle,
+  runEnds,
+  cancelled,
+  now,
+}: Progress): StepAction {
   const step = steps[records.length];
   if (step === undefined) return { kind: 'over' };
   const leave = (result: StepResult): StepAction => ({ kind: 'leave', step, result });
@@ -167,10 +175,10 @@ export function nextAction({ steps, records, memory, callObstacle, runEnds, canc
 }
 
 /** Returns the agent step that an iteration calls first if all steps before it pass; null if it calls none. */
-export function firstCall({ steps, memory, now }: Pick<Progress, 'steps' | 'memory' | 'now'>): AgentStep | null {
+export function firstAgentStep({ steps, memory, now }: Pick<Progress, 'steps' | 'memory' | 'now'>): AgentStep | null {
   const records: Progress['records'][number][] = [];
   for (;;) {
-    const action = nextAction({ steps, records, memory, callObstacle: null, runEnds: null, cancelled: false, now });
+    const action = nextStepAction({ steps, records, memory, callObstacle: null, runEnds: null, cancelled: false, now });
     if (action.kind === 'over') return null;
     if (action.kind === 'run' && action.step.kind === 'agent') return action.step;
     const result = action.kind === 'leave' ? action.result : ({ kind: 'passed' } as const);
@@ -183,7 +191,7 @@ function isSet({ file, isOnBase }: { readonly file: string; readonly isOnBase: b
 }
 
 /** Returns the delay before a step is tried again, in ms; null if it is not. `leftMs` is the time left in the run. */
-export function retryAfter(
+export function retryDelayOf(
   { maxRetries, retryDelayMs }: Pick<Step, 'maxRetries' | 'retryDelayMs'>,
   { result, isWorthAnother }: Attempt,
   { attempts, leftMs }: { readonly attempts: number; readonly leftMs: number },
@@ -194,10 +202,11 @@ export function retryAfter(
 }
 
 /**
- * Judges an agent's call as an attempt at a step; its claims about the task are judged at the end of the iteration. A
- * call that ran out of time is not repeated, because the next iteration continues it.
+ * Judges whether an agent's call succeeded as an attempt at a step, and whether another attempt is worthwhile. Its
+ * claims about the task are judged at the end of the iteration. A call that ran out of time is not repeated, because
+ * the next iteration continues it.
  */
-export function agentAttempt({
+export function judgeAgentAttempt({
   analysis: { agentError, usageLimit },
   end,
 }: {

@@ -68,12 +68,12 @@ export function failingSteps(steps: readonly StepRecord[]): readonly StepRecord[
 }
 
 /** True if any agent was called. */
-export function askedAgent(steps: readonly StepRecord[]): boolean {
+export function hasCalledAgent(steps: readonly StepRecord[]): boolean {
   return callsIn(steps) > 0;
 }
 
 /** True if an agent changed content. Changes by commands are not progress, because they repeat. */
-export function changedByAgent(steps: readonly StepRecord[]): boolean {
+export function hasAgentChangedContent(steps: readonly StepRecord[]): boolean {
   return steps.length === 0 || steps.some(({ kind, changed }) => kind === 'agent' && changed);
 }
 
@@ -99,7 +99,7 @@ export function probeAtOf(
 }
 
 /** Returns the circuit after one more run of the step. A failed probe opens it again. */
-export function afterRun(circuit: StepCircuit, passed: boolean, { threshold }: Breaker, now: number): StepCircuit {
+export function recordStepRun(circuit: StepCircuit, passed: boolean, { threshold }: Breaker, now: number): StepCircuit {
   if (passed) return { failures: 0, openedAt: null };
   const failures = circuit.failures + 1;
   return { failures, openedAt: circuit.openedAt !== null || failures >= threshold ? now : null };
@@ -194,7 +194,7 @@ export interface OpenSteps {
  * Returns why an iteration would be useless: the circuit of a required step that has yet to run is open, or the
  * circuits of all agent steps are. Null if an iteration is useful.
  */
-export function openSteps(
+export function findOpenSteps(
   { markers, circuits }: StepMemory,
   { agentSteps, otherSteps }: PipelinePolicy,
   now: number,
@@ -215,7 +215,7 @@ export function openSteps(
 }
 
 /** Makes every open circuit ready for a probe, by a person's order. */
-export function probingSteps({ markers, circuits }: StepMemory): StepMemory {
+export function allowStepProbes({ markers, circuits }: StepMemory): StepMemory {
   const probing = Object.entries(circuits).map(
     ([name, { failures, openedAt }]) => [name, { failures, openedAt: openedAt === null ? null : 0 }] as const,
   );

@@ -231,7 +231,7 @@ function isListedInFile({ task: { source }, standing }: PromptAndTask): boolean 
 }
 
 /** Returns how a call marks its task as finished in the task's file. */
-export function howToMark(
+export function describeMarking(
   kind: Exclude<Task['source']['kind'], 'issue' | 'prompt' | 'feedback'>,
   standing: 'listed' | 'unlisted',
   aim: Exclude<Aim, 'once'>,

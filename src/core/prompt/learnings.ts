@@ -254,7 +254,7 @@ export function feedbackClaims(kind: Subject['kind']): string {
 /**
  * Returns the sections about an unfinished merge; `instructions` are files that may name the project's own commands.
  */
-export function mergeSections(merge: MergeToFinish, instructions: readonly string[]): readonly string[] {
+export function sectionsAboutMerge(merge: MergeToFinish, instructions: readonly string[]): readonly string[] {
   const { conflicts, lockFiles, regeneratedByLoop, regenerated, verification } = merge;
   const failed = regenerated.filter(({ result }) => result !== 'made').map(({ path }) => path);
   const ofLoop = regeneratedByLoop.filter((path) => !failed.includes(path));

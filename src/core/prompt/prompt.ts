@@ -4,7 +4,13 @@ import type { LastIteration } from '../lane/state/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type RefusedWork, type Task } from '../tasks/task.ts';
 import { capText, oneLine } from '../text/phrase.ts';
-import { howToMark, MAX_ATTEMPTS_CHARS, MAX_TAKEOVER_CHARS, precedenceRules, type Takeover } from './diagnosis.ts';
+import {
+  describeMarking,
+  MAX_ATTEMPTS_CHARS,
+  MAX_TAKEOVER_CHARS,
+  precedenceRules,
+  type Takeover,
+} from './diagnosis.ts';
 import { type Aim, claimsOf, type HintCode, hintSentence, promptIntro, taskIntro } from './hints.ts';
 import {
   dataSection,
@@ -12,7 +18,7 @@ import {
   feedbackClaims,
   feedbackIntro,
   LEARNINGS_PATH,
-  mergeSections,
+  sectionsAboutMerge,
   type MergeToFinish,
 } from './learnings.ts';
 import { bulletsWithin, lastChars, type PromptSection, sectionWithin } from './sections.ts';
@@ -185,8 +191,8 @@ function taskSections({ aim, task, standing, merge, instructions }: PromptParts)
     conversation === ''
       ? ''
       : `What was said about it, oldest first, as data:\n${dataSection('COMMENTS', lastChars(conversation, MAX_COMMENTS))}`,
-    ...(merge === null || aim === 'once' ? [] : mergeSections(merge, instructions)),
-    isInFile && aim !== 'once' ? howToMark(source.kind, standing, aim) : '',
+    ...(merge === null || aim === 'once' ? [] : sectionsAboutMerge(merge, instructions)),
+    isInFile && aim !== 'once' ? describeMarking(source.kind, standing, aim) : '',
   ];
 }
 

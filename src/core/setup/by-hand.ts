@@ -24,8 +24,8 @@ export function hasServices(text: string): boolean {
   return /^ {2,8}services:\s*(?:#.*)?$/m.test(text);
 }
 
-/** Reads the facts about a workflow from its text. */
-export function presentWorkflow(text: string): PresentWorkflow {
+/** Parses the facts about an existing workflow from its text. */
+export function parsePresentWorkflow(text: string): PresentWorkflow {
   const named =
     /^[\s-]*uses:\s*["']?([\w./-]*ralph-action(?:\/\.github\/workflows\/ralph\.yml)?(?:@[\w./-]+)?)["']?\s*(?:#.*)?$/m.exec(
       text,

@@ -1,9 +1,9 @@
 import { SETUP_PATHS } from './files.ts';
 import { cmakeLanguage, detectedLanguages, makeLanguage } from './languages.ts';
 import { parsedManifest } from './manifests.ts';
-import { hasServices, presentWorkflow } from './by-hand.ts';
+import { hasServices, parsePresentWorkflow } from './by-hand.ts';
 import { pullRequestWorkflowNames } from './ci.ts';
-import { checkingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
+import { parseCheckingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
 import { proposeFromCi, unreadTests } from './ci/propose.ts';
 import { hasMark } from './ownership.ts';
 import { workspacePackages } from './packages.ts';
@@ -81,9 +81,9 @@ export function detectProject(listing: Listing): Project {
   const fallback = native ?? (found.length > 0 ? null : stackOf(makeLanguage, root, [root]));
   const guessed = fallback === null ? found : [fallback, ...found];
   const others = [...listing.texts].filter(
-    ([path, text]) => isWorkflow(path) && presentWorkflow(text).kind === 'another',
+    ([path, text]) => isWorkflow(path) && parsePresentWorkflow(text).kind === 'another',
   );
-  const jobs = checkingJobs(
+  const jobs = parseCheckingJobs(
     others.map(([path]) => path),
     listing.texts,
   );
@@ -121,7 +121,7 @@ export function detectProject(listing: Listing): Project {
 
 function ralphWorkflowIn({ texts }: Listing): string {
   const found = [...texts].flatMap(([path, text]) =>
-    (path === OWN_WORKFLOW || isWorkflow(path)) && presentWorkflow(text).kind === 'ralph' ? [path] : [],
+    (path === OWN_WORKFLOW || isWorkflow(path)) && parsePresentWorkflow(text).kind === 'ralph' ? [path] : [],
   );
   return found.includes(OWN_WORKFLOW) ? OWN_WORKFLOW : (found[0] ?? OWN_WORKFLOW);
 }

@@ -243,8 +243,16 @@ export function proposedVerify({ stacks, learned }: Pick<Project, 'stacks' | 'le
 /** Returns the tool rules that the commands of a project need in addition to the default ones. */
 function toolsOf({ stacks, learned }: Project, defaultTools: string): readonly string[] {
   const given = defaultTools.split(',');
-  const programs = [...stacks.flatMap((stack) => stack.programs), ...(learned?.programs ?? [])];
-  const rules = programs.map((program) => `Bash(${program}:*)`);
+  const started = learned?.programs ?? [];
+  // A folder that CI does not test may belong to another platform, and nothing sets its tools up.
+  const used = stacks.filter(
+    ({ folder, programs }) =>
+      learned === null ||
+      folder === '' ||
+      learned.byFolder.has(folder) ||
+      programs.some((program) => started.includes(program)),
+  );
+  const rules = [...used.flatMap(({ programs }) => programs), ...started].map((program) => `Bash(${program}:*)`);
   return [...new Set(rules)].filter((rule) => !given.includes(rule));
 }
 

@@ -190,7 +190,10 @@ export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: numb
   return until;
 }
 
-/** Returns the policy of a run with its reservation as a limit, even if windows end while it works. */
+/**
+ * Returns the policy of a run whose limits are cut to its reservation, so that the run cannot use more even if a window
+ * ends while it works.
+ */
 export function boundPolicy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'calls' | 'costUsd'>): Policy {
   const maxCostUsd = policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, costUsd) : costUsd;
   return {

@@ -1,5 +1,5 @@
 import type { AgentName } from '../agent-names.ts';
-import { plausibleProviders, MAX_USAGE_WAIT_MS } from '../agents/providers.ts';
+import { capProviderTimes, MAX_USAGE_WAIT_MS } from '../agents/providers.ts';
 import type { Circuit } from '../lane/circuit.ts';
 import { bookCall, bookUsage, type LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state/state.ts';
@@ -218,7 +218,7 @@ export function mergeReceivedState(
     park: park === null ? null : plausiblePark(park, policy, now),
     // An instant in the future would keep the circuit open for any length of time.
     circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,
-    providers: plausibleProviders(received.providers, now),
+    providers: capProviderTimes(received.providers, now),
     steps: plausibleSteps(received.steps, now),
   };
 }

@@ -6,7 +6,7 @@ import { kindOfProgress } from '../people/needs.ts';
 import { aboutLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
 import { type Immutable, instantSchema } from '../policy.ts';
 import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { begunAgain, progressOf, untouchedProgress, withChangedTasks } from '../tasks/queue.ts';
+import { resetProgress, progressOf, untouchedProgress, withChangedTasks } from '../tasks/queue.ts';
 import { approvalSchema, isFinished, isStuck, type TaskProgress, taskProgressSchema } from '../tasks/task.ts';
 
 /** Time in ms after which an unchanged pull request is examined again, since a task that was set aside may be due. */
@@ -76,7 +76,7 @@ export function reopenWaiting(
 ): readonly WaitingIssue[] {
   const isOver = ({ task, progress }: WaitingIssue): boolean => asked.includes(task) && isStuck(progress);
   return waiting.some(isOver)
-    ? waiting.map((one) => (isOver(one) ? { ...one, progress: begunAgain(one.progress), at: now } : one))
+    ? waiting.map((one) => (isOver(one) ? { ...one, progress: resetProgress(one.progress), at: now } : one))
     : waiting;
 }
 

@@ -14,7 +14,7 @@ import type { OrderGiven } from '../sharing/orders.ts';
 import { nameOfLane, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { oneLine } from '../text/phrase.ts';
 import { formatInstant } from '../countdown.ts';
-import { withAsked } from './going-on.ts';
+import { withAskedTasks } from './going-on.ts';
 import { type StoredRun, withRun } from './stored-run.ts';
 import {
   budgetIn,
@@ -83,7 +83,7 @@ export function claimInSnapshot({
     // This run reads everything that was requested so far; only later requests count as unread.
     const isRead = purpose === 'answers' || (purpose === 'tasks' && record.goesOn !== null);
     const asked: LaneRecord = isRead ? { ...claimed.record, goesOn: 'unfinished' } : claimed.record;
-    const leased = withAsked(withRecord(snapshot, asked), named, now);
+    const leased = withAskedTasks(withRecord(snapshot, asked), named, now);
     return {
       snapshot: budget.kind === 'newer' ? leased : withBudget(leased, reserve(budget.budget), now),
       message: `${nameOfLane(lane)}: claimed by run ${holderOf(lease)} until ${formatInstant(expiryOf(lease))}`,
@@ -305,7 +305,7 @@ export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange
     const opened = waitingIn(ordered).filter((one) => one.lane === lane && one.progress.state === 'stuck');
     const asked = given.kind === 'reset-circuit' ? opened.map(({ task }) => task) : [];
     return {
-      snapshot: withAsked(ordered, asked, given.at),
+      snapshot: withAskedTasks(ordered, asked, given.at),
       message: `${nameOfLane(lane)}: ${given.kind.replace('-', ' ')}${given.task === null ? '' : ` ${oneLine(given.task, 80)}`}, ordered by ${oneLine(given.by, 100)} (${given.from})`,
       answer: null,
     };

@@ -36,14 +36,14 @@ function isUnfinished({ lane, tasks, feedback }: LaneState): boolean {
  * Returns the snapshot with an unanswered request for the lane, which the current run cannot read: a run that began
  * before does not clear it at its end.
  */
-export function withUnanswered(snapshot: Snapshot, lane: LaneId): Snapshot {
+export function withUnansweredRequest(snapshot: Snapshot, lane: LaneId): Snapshot {
   return withLane(snapshot, lane, (record) =>
     record.goesOn === 'unanswered' ? record : { ...record, goesOn: 'unanswered' },
   );
 }
 
 /** Returns the snapshot in which these tasks no longer wait, since a person asks for them. */
-export function withAsked(snapshot: Snapshot, asked: readonly TaskId[], now: number): Snapshot {
+export function withAskedTasks(snapshot: Snapshot, asked: readonly TaskId[], now: number): Snapshot {
   const before = waitingIn(snapshot);
   const waiting = reopenWaiting(before, asked, now);
   if (waiting === before) return snapshot;

@@ -99,7 +99,7 @@ export function budgetIn(snapshot: Snapshot, now: number): ParsedBudget {
   return text === undefined ? { kind: 'budget', budget: emptyBudget, problem: null } : parseBudget(text, now);
 }
 
-/** Returns the snapshot with another budget; one of a newer version stays. */
+/** Returns the snapshot with another budget; a newer version's budget stays as it is. */
 export function withBudget(snapshot: Snapshot, budget: Budget, now: number): Snapshot {
   const known = budgetIn(snapshot, now);
   const isUnused = !snapshot.has(USAGE) && serializeUsage(budget) === serializeUsage(emptyBudget);
@@ -137,7 +137,7 @@ export function examinedIn(snapshot: Snapshot): readonly ExaminedPullRequest[] {
   });
 }
 
-/** Returns the snapshot with another record of a lane; one of a newer version stays. */
+/** Returns the snapshot with another record of a lane; a newer version's record stays as it is. */
 export function withLane(snapshot: Snapshot, lane: LaneId, change: (record: LaneRecord) => LaneRecord): Snapshot {
   const record = recordIn(snapshot, lane);
   const changed = record === null ? null : change(record);

@@ -9,7 +9,7 @@ import {
   warnOfUntrustedLabels,
 } from '../people/consent.ts';
 import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
-import { begunAgain, sortByPriority, progressOf, tasksWithinReach } from './queue.ts';
+import { resetProgress, sortByPriority, progressOf, tasksWithinReach } from './queue.ts';
 import { type TaskId, taskIdOfIssue, type TaskSourceName } from './ids.ts';
 import { issueOfTask, isFinished, isSettled, type Task, type TaskObstacle } from './task.ts';
 import {
@@ -40,8 +40,8 @@ export interface AdmissionRules {
 }
 
 /**
- * The knowledge so far about a lane's tasks. Plain data: `admissionStep` reads it, `applyAdmissionAnswer` returns the
- * next one.
+ * The knowledge so far about a lane's tasks. Plain data: `nextAdmissionStep` reads it, `applyAdmissionAnswer` returns
+ * the next one.
  */
 export interface Admission {
   readonly candidates: Candidates;
@@ -105,7 +105,7 @@ export function beginAdmission(candidates: Candidates, state: LaneState, rules: 
  * Returns the next question, or the judged tasks. As many issues are judged as a run can get to, and all settled ones,
  * since somebody may have asked for them again.
  */
-export function admissionStep(
+export function nextAdmissionStep(
   admission: Admission,
 ): AdmissionQuestion | { readonly kind: 'judged'; readonly judged: JudgedTasks } {
   const { candidates, consents, state } = admission;
@@ -213,7 +213,7 @@ function reopenIfAskedAgain(
   if (before === undefined || consent === 'gone' || consent.kind === 'never' || !isSettled(settled)) return state;
   if ((consent.kind === 'given' ? consent.at : consent.askedAt) <= before.at) return state;
   return withTransition(
-    { ...state, tasks: { ...state.tasks, [id]: begunAgain(settled) } },
+    { ...state, tasks: { ...state.tasks, [id]: resetProgress(settled) } },
     { at: now, subject: 'task', from: `${id} ${settled.state}`, to: 'todo', reason: 'asked_again' },
   );
 }

@@ -115,6 +115,11 @@ export function nameOfTaskId(id: TaskId): string {
     .replace(/^elsewhere-.*/, 'an issue of another repository');
 }
 
+/** True if the id of a task contains a hash, so that people know the task by its title alone. */
+export function isHashedId(id: TaskId): boolean {
+  return /^(?:plan|prompt)-|-[0-9a-f]{8,}$/.test(id);
+}
+
 /** Returns the task that people call `12`, `#12` or by its id, or null if the name is not valid. */
 export function parseTaskName(name: string): TaskId | null {
   const issue = /^(?:#|issue-)?([1-9]\d{0,14})$/i.exec(name)?.[1];

@@ -62,7 +62,7 @@ export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
 }
 
 /** Resets a task's progress to not begun; keeps data from people and from other lanes. */
-export function begunAgain({ approval, answer, retried }: TaskProgress): TaskProgress {
+export function resetProgress({ approval, answer, retried }: TaskProgress): TaskProgress {
   const isUnknown = approval === undefined && answer === undefined && retried === undefined;
   return isUnknown ? untouchedProgress : { ...untouchedProgress, approval, answer, retried };
 }
@@ -152,7 +152,7 @@ function rankOf(task: QueuedTask, progress: ProgressById, current: TaskId | null
 }
 
 /** Returns `1 of 2 tasks done`. */
-export function tasksDone(done: number, all: number): string {
+export function formatTasksDone(done: number, all: number): string {
   return `${String(done)} of ${String(all)} ${all === 1 ? 'task' : 'tasks'} done`;
 }
 

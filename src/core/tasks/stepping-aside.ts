@@ -1,12 +1,12 @@
 import { fingerprintOf } from '../analysis/analysis.ts';
-import { changedByAgent } from '../pipeline/step-record.ts';
-import { awaitingVerification, isKnownRed, waitingForOthers } from '../lane/verification.ts';
+import { hasAgentChangedContent } from '../pipeline/step-record.ts';
+import { tasksAwaitingVerification, isKnownRed, tasksWaitingForOthers } from '../lane/verification.ts';
 import {
-  agentAnswered,
+  hasAgentAnswered,
   type Circuit,
   type CircuitFacts,
   MAX_FINGERPRINT_CHARS,
-  outputDeclined,
+  hasOutputDeclined,
   probingCircuit,
   recordInCircuit,
 } from '../lane/circuit.ts';
@@ -69,7 +69,7 @@ export function progressAfter(
   const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
   // Without work of its own, the task begins again: changes while others are worked on are not its work.
   const { evidence } = facts;
-  const ofCommands = before.startedTree === evidence.before.tree && !changedByAgent(evidence.steps);
+  const ofCommands = before.startedTree === evidence.before.tree && !hasAgentChangedContent(evidence.steps);
   const startedTree = ofCommands || evidence.after.tree === before.startedTree ? null : before.startedTree;
   const worked = { ...before, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
   if (verdict.taskDone) return { ...worked, state: 'finished', reason: null, setAside: null };
@@ -108,7 +108,9 @@ export function hasNoAttemptsLeft(
  */
 function hasOther(state: LaneState, { task, tasks, evidence }: IterationFacts, policy: Policy, now: number): boolean {
   const progress = reopenDueTasks(state.tasks, policy.circuit.cooldownMs, now);
-  const waiting = isKnownRed(state, evidence.after.head) ? waitingForOthers(state, tasks) : awaitingVerification(state);
+  const waiting = isKnownRed(state, evidence.after.head)
+    ? tasksWaitingForOthers(state, tasks)
+    : tasksAwaitingVerification(state);
   return tasks.some((other) => other.id !== task.id && !waiting.includes(other.id) && isEligible(other, progress));
 }
 
@@ -142,8 +144,8 @@ function circuitFacts(
 
   function outputFact(): CircuitFacts['output'] {
     // A call that failed gave no answer, which differs from a short one.
-    if (!agentAnswered({ analysis, evidence })) return 'unmeasured';
-    return outputDeclined(state.signals, evidence.outputChars, policy.circuit.outputDeclinePercent)
+    if (!hasAgentAnswered({ analysis, evidence })) return 'unmeasured';
+    return hasOutputDeclined(state.signals, evidence.outputChars, policy.circuit.outputDeclinePercent)
       ? 'declined'
       : 'normal';
   }

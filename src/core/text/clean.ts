@@ -3,7 +3,8 @@ import { characterKind, type CleanedText, type CleanKind, findUnseen, plainBlank
 import { cutText } from './phrase.ts';
 
 /**
- * Returns the number of characters removed because a reader would not see them, without those that were only cut off.
+ * Returns the number of characters that were removed because a reader would not see them. Characters beyond the maximum
+ * length do not count.
  */
 export function unseenIn({ kinds }: CleanedText): number {
   return Object.values(kinds).reduce((sum, count) => sum + count, 0);

@@ -11,7 +11,7 @@ export function nearestName<Name extends string>(word: string, names: readonly N
 }
 
 /** Returns all names, the most likely meant ones first. */
-export function nearestFirst(word: string, names: readonly string[]): readonly string[] {
+export function sortByNearness(word: string, names: readonly string[]): readonly string[] {
   const typed = word.slice(0, MAX_TYPED_CHARS);
   return names
     .map((name) => ({ name, distance: editDistance(typed, name.slice(0, MAX_TYPED_CHARS)) }))

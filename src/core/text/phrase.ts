@@ -33,8 +33,8 @@ export function hasSkipWords(text: string): boolean {
 }
 
 /**
- * Escapes such words within JSON text, so that it parses to the same data: a squash merge may copy the JSON into a
- * commit message.
+ * Escapes words that keep CI from running within JSON text, so that it parses to the same data: a squash merge may copy
+ * the JSON into a commit message.
  */
 export function escapeSkipWords(json: string): string {
   return json

@@ -74,7 +74,7 @@ export function findNextPull({ pulls: [first] }: Train): TrainPull | null {
  * Returns the number of the pull request into which the base branch is merged because a rule wants that and it is next;
  * null if there is none.
  */
-export function pullToUpdate(train: Train): number | null {
+export function findPullToUpdate(train: Train): number | null {
   const next = findNextPull(train);
   return next?.obstacle === 'update' ? next.number : null;
 }
@@ -83,7 +83,7 @@ export function pullToUpdate(train: Train): number | null {
  * Returns the pull requests further ahead that conflict with this one: once one of them is merged, this one conflicts
  * with the base branch.
  */
-export function aheadOf({ pulls }: Train, { number, conflictsWith }: TrainPull): readonly number[] {
+export function pullsAheadOf({ pulls }: Train, { number, conflictsWith }: TrainPull): readonly number[] {
   const ahead = pulls.slice(
     0,
     pulls.findIndex((one) => one.number === number),

@@ -25,7 +25,7 @@ import { baseBranch, judgeLane } from '../lane/restore.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
 import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
 import { refuseCommand } from './answering.ts';
-import { knownTasks, reportStatus, saveOrder } from './save-order.ts';
+import { readKnownTaskIds, reportStatus, saveOrder } from './save-order.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -221,7 +221,7 @@ async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
 async function laneToRetry(deps: GateDeps, topic: Topic, task: TaskId | null): Promise<LaneToOrder> {
   const lane = await laneToOrder(deps, topic);
   if (lane.kind === 'none' || task === null || isIssueTask(task)) return lane;
-  const known = await knownTasks(deps, lane.id);
+  const known = await readKnownTaskIds(deps, lane.id);
   if (known === null || known.includes(task) || (await isOnPullRequest(deps, lane.id, task))) return lane;
   const what = isFeedback(task)
     ? `There is no review thread, review or check called ${nameOfTaskId(task)} on the pull request of ${nameOfLane(lane.id)}.`
@@ -250,7 +250,7 @@ async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   const issue = await deps.forge.issue(topic.issue);
   if (issue !== null && hasTaskLabel(deps, issue)) return { kind: 'lane', id };
   if (issue === null) {
-    const known = (await knownTasks(deps, QUEUE)) ?? [];
+    const known = (await readKnownTaskIds(deps, QUEUE)) ?? [];
     const nearest = unknownTask(taskIdOfIssue(topic.issue), known, `There is no task #${topic.issue}.`);
     return { kind: 'none', why: `${nearest} Nothing was changed.` };
   }

@@ -12,7 +12,7 @@ import type { GateDeps } from '../deps.ts';
 import { baseBranch, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
 import { findPrompt, findTaskFiles } from '../tasks/file-tasks.ts';
 import { listTasks } from '../tasks/sources.ts';
-import { queuedIssues } from '../work.ts';
+import { listQueuedIssues } from '../work.ts';
 
 /**
  * Leaves the order for the lane's next run. The cache alone keeps no orders, so there the state is changed as that run
@@ -42,7 +42,7 @@ export async function saveOrder(
     const obeyed = await saveObeyed(deps, restored.state, given);
     await confirmSigned(deps, obeyed, given);
   } else {
-    const why = notKeptOf(await store.update(orderInSnapshot(lane, given)));
+    const why = whyOrderNotKept(await store.update(orderInSnapshot(lane, given)));
     if (why !== null) throw notKept(given, why, 'infrastructure');
   }
   log.info(`order: ${given.kind} for ${nameOfLane(lane)} by ${given.by}, kept`);
@@ -51,7 +51,7 @@ export async function saveOrder(
 }
 
 /** Returns why an order was not kept, or null if it was. */
-export function notKeptOf(updated: Updated<string | null>): string | null {
+export function whyOrderNotKept(updated: Updated<string | null>): string | null {
   return updated.kind === 'updated' ? updated.answer : updated.why;
 }
 
@@ -173,7 +173,7 @@ export async function reportStatus(
 }
 
 /** Returns the ids of the lane's tasks, listed now or worked on before; null if not all of them can be read. */
-export async function knownTasks(deps: GateDeps, id: LaneId): Promise<readonly TaskId[] | null> {
+export async function readKnownTaskIds(deps: GateDeps, id: LaneId): Promise<readonly TaskId[] | null> {
   const { listed } = await listLane(deps, id);
   return listed.tasks.some(({ obstacle }) => obstacle === 'unreadable')
     ? null
@@ -193,7 +193,7 @@ async function listLane(deps: GateDeps, id: LaneId) {
     elsewhere: [],
     deps,
   });
-  const issues = await queuedIssues(deps);
+  const issues = await listQueuedIssues(deps);
   const listed =
     id === QUEUE
       ? await listTasks(

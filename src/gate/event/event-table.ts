@@ -9,15 +9,15 @@ import {
   meaningOfCheck,
   meaningOfCommand,
   meaningOfDashboard,
-  commandInReview,
+  meaningOfReviewCommand,
   meaningOfDispatch,
-  isPull,
+  isPullRequest,
   NOBODY,
   dismissEvent,
   dismissForeignPullRequest,
   dismissUnlabelled,
   dismissOtherLabel,
-  issueMeaning,
+  meaningOfIssue,
   payloadSchemas,
   pullRequestBranchOf,
   meaningOfQueueWork,
@@ -92,7 +92,7 @@ export const EVENTS: readonly EventRow[] = [
       if (isDashboardText(body)) return dismissEvent('The dashboard is never a task.');
       if (typeof title !== 'string') return null;
       const asker = { kind: 'account', account: actor, thread: number } as const;
-      return issueMeaning(asker, { kind: 'work-issue', issue: number, approvedText: { title, body }, actor });
+      return meaningOfIssue(asker, { kind: 'work-issue', issue: number, approvedText: { title, body }, actor });
     },
   }),
   row({
@@ -115,7 +115,7 @@ export const EVENTS: readonly EventRow[] = [
     does: 'With the task label: puts the issue back in the queue. Finished work starts again only if somebody with write permission reopened it.',
     payload: payloadSchemas.reopened,
     means: ({ issue }, inputs) =>
-      dismissUnlabelled(issue, inputs) ?? issueMeaning(NOBODY, { kind: 'take-back', issue: issue.number }),
+      dismissUnlabelled(issue, inputs) ?? meaningOfIssue(NOBODY, { kind: 'take-back', issue: issue.number }),
   }),
   row({
     event: 'issues',
@@ -131,7 +131,7 @@ export const EVENTS: readonly EventRow[] = [
       if (issue.state === 'closed') return dismissEvent(`${name} is closed.`);
       return changes.title === undefined && changes.body === undefined
         ? dismissEvent(`Neither title nor body of ${name} was changed.`)
-        : issueMeaning(NOBODY, { kind: 'recheck', issue: issue.number });
+        : meaningOfIssue(NOBODY, { kind: 'recheck', issue: issue.number });
     },
   }),
   row({
@@ -143,7 +143,7 @@ export const EVENTS: readonly EventRow[] = [
       if (isOwnComment(comment.body)) return dismissEvent("The comment is Ralph's own.");
       const command = commandIn(comment.body);
       if (command === null) return dismissEvent('The comment does not start with /ralph.');
-      const thread = { number: issue.number, isPullRequest: isPull(issue) };
+      const thread = { number: issue.number, isPullRequest: isPullRequest(issue) };
       return meaningOfCommand({ command, reactTo: { kind: 'comment', id: comment.id }, thread, actor });
     },
   }),
@@ -174,7 +174,8 @@ export const EVENTS: readonly EventRow[] = [
       if (isOwnComment(review.body)) return dismissEvent("The review is Ralph's own.");
       const about = { pull, sender, inputs };
       // A review without a command starts a run that reads its threads. A reply in a thread is a review without a text.
-      const command = action === 'submitted' ? commandInReview({ body: review.body, reactTo: null }, about) : null;
+      const command =
+        action === 'submitted' ? meaningOfReviewCommand({ body: review.body, reactTo: null }, about) : null;
       if (command !== null) return command;
       if (action === 'dismissed') return dismissEvent('The review was dismissed, so it asks for nothing.');
       if (review.state.toLowerCase() === 'approved') return dismissEvent('An approval asks for nothing.');
@@ -190,7 +191,7 @@ export const EVENTS: readonly EventRow[] = [
       if (isOwnComment(body)) return dismissEvent("The comment is Ralph's own.");
       const about = { pull, sender, inputs };
       const reactTo = typeof id === 'number' ? ({ kind: 'review-comment', id } as const) : null;
-      const command = action === 'created' ? commandInReview({ body, reactTo }, about) : null;
+      const command = action === 'created' ? meaningOfReviewCommand({ body, reactTo }, about) : null;
       if (command !== null) return command;
       if (action === 'deleted') return dismissEvent('The comment was deleted, so it asks for nothing.');
       // A review of sixty comments is one event plus sixty of this kind: one run answers them all.
@@ -235,7 +236,7 @@ export const EVENTS: readonly EventRow[] = [
   }),
 ];
 
-/** Returns the meaning of a `workflow_run` event. */
+/** Returns the meaning of the event that started this run; throws as `meaningOfEvent` does. */
 export function meaningOfRun({
   context,
   config,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isDashboardText, tickedBoxes } from '../../core/dashboard/boxes.ts';
 import { type RalphCommand, commandIn, COMMANDS, nearestCommand, parseCommand } from '../../core/people/command.ts';
-import { hasLabel, sameLabel } from '../../core/people/labels.ts';
+import { hasLabel, isSameLabel } from '../../core/people/labels.ts';
 import { isLaneId, issueLane, QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import type { Account, ReactionTarget } from '../../ports/forge.ts';
@@ -169,11 +169,14 @@ function commandOf(words: string, where: string): RalphCommand {
 }
 
 /** Returns the meaning of an event about an issue, which is in its own lane or the queue. */
-export function issueMeaning(asker: Asker, intent: Extract<Intent, { readonly issue: number }>): EventMeaning {
+export function meaningOfIssue(asker: Asker, intent: Extract<Intent, { readonly issue: number }>): EventMeaning {
   return { kind: 'for-us', lanes: [issueLane(intent.issue), QUEUE], mayBeOtherLane: false, asker, intent };
 }
 
-/** Returns the meaning of an event after which an issue is no longer a task; null if it names no label. */
+/**
+ * Returns the meaning of an event after which an issue is no longer a task; null if the event does not say which label
+ * was removed.
+ */
 export function meaningOfWithdrawal(
   { action: because, label, issue }: z.output<typeof payloadSchemas.withdrawn>,
   inputs: EventInputs,
@@ -181,7 +184,7 @@ export function meaningOfWithdrawal(
   if (because === 'unlabeled' && typeof label?.name !== 'string') return null;
   const dismissed =
     because === 'unlabeled' ? dismissOtherLabel(label?.name ?? '', issue, inputs) : dismissUnlabelled(issue, inputs);
-  return dismissed ?? issueMeaning(NOBODY, { kind: 'withdraw', issue: issue.number, because });
+  return dismissed ?? meaningOfIssue(NOBODY, { kind: 'withdraw', issue: issue.number, because });
 }
 
 /** Returns the meaning of an edit of the dashboard, which may be about any branch; null for any other issue. */
@@ -199,17 +202,17 @@ export function meaningOfDashboard({
 }
 
 /** Returns true if the payload of an issue is that of a pull request. */
-export function isPull({ pull_request: pull }: IssuePayload): boolean {
+export function isPullRequest({ pull_request: pull }: IssuePayload): boolean {
   return pull !== undefined && pull !== null;
 }
 
 function dismissPullRequest(issue: IssuePayload): Dismissed | null {
-  return isPull(issue) ? dismissEvent(`#${String(issue.number)} is a pull request, not an issue.`) : null;
+  return isPullRequest(issue) ? dismissEvent(`#${String(issue.number)} is a pull request, not an issue.`) : null;
 }
 
 /** Dismisses an event about another label than the task label, or about a pull request; returns null for any other. */
 export function dismissOtherLabel(label: string, issue: IssuePayload, { taskLabel }: EventInputs): Dismissed | null {
-  const other = sameLabel(label, taskLabel) ? null : dismissEvent(`The label is not the task label "${taskLabel}".`);
+  const other = isSameLabel(label, taskLabel) ? null : dismissEvent(`The label is not the task label "${taskLabel}".`);
   return dismissPullRequest(issue) ?? other;
 }
 
@@ -269,7 +272,7 @@ interface ReviewComment {
  * Returns the meaning of a command in a review thread or in a review's own text, or null if there is no command: the
  * text is then answered as part of the review.
  */
-export function commandInReview(
+export function meaningOfReviewCommand(
   { body, reactTo }: { readonly body: string; readonly reactTo: ReactionTarget | null },
   { pull, sender: actor, inputs }: ReviewComment,
 ): EventMeaning | null {

@@ -1,4 +1,4 @@
-import { withUnanswered } from '../../core/snapshot/going-on.ts';
+import { withUnansweredRequest } from '../../core/snapshot/going-on.ts';
 import { isLaneId, issueLane, issueOfId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
@@ -48,6 +48,7 @@ async function answerOnIssueLane(deps: GateDeps, number: number, purpose: RunPur
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
   const lane = issueLane(number);
   const message = `${nameOfLane(lane)}: asked, and not answered yet by run ${deps.context.runId}`;
-  if (isLeft) await deps.store.update((newest) => ({ snapshot: withUnanswered(newest, lane), message, answer: null }));
+  if (isLeft)
+    await deps.store.update((newest) => ({ snapshot: withUnansweredRequest(newest, lane), message, answer: null }));
   return intake;
 }

@@ -6,7 +6,7 @@ import {
   type JudgedChecks,
   type OwnRuns,
   taskIdOfCheck,
-  unstartedChecks,
+  areChecksUnstarted,
 } from '../../core/feedback/checks/checks.ts';
 import { checksToRead, type Feedback, type FeedbackItem, withEarlierAnswers } from '../../core/feedback/memory.ts';
 import type { CheckDetails, CheckNow, PullRequestNow, ReviewState } from '../../core/feedback/pull-request-now.ts';
@@ -26,7 +26,7 @@ import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
-import { trustAmong } from '../people/trust.ts';
+import { createTrustCheck } from '../people/trust.ts';
 
 /** Maximum number of checks named in a message. */
 const MAX_NAMED = 10;
@@ -164,7 +164,7 @@ async function reviewTasks(
 }> {
   const authors = authorsToCheck(now);
   const requests = authors.length;
-  const isTrusted = await trustAmong(deps, authors);
+  const isTrusted = await createTrustCheck(deps, authors);
   const forgotten = recoverAnswers(now, isTrusted, feedback.items);
   const known = { ...Object.fromEntries(forgotten.map((one) => [threadTaskId(one.first.id), one])), ...feedback.items };
   const threads = threadsToAnswer(now, isTrusted, known);
@@ -270,7 +270,7 @@ function judgeChecksNow(
   const unstarted = headWithoutChecks(
     head,
     feedback.unstarted,
-    unstartedChecks(checks, { own, ranBefore, sincePushMs }),
+    areChecksUnstarted(checks, { own, ranBefore, sincePushMs }),
   );
   const names = (some: readonly CheckNow[]): readonly string[] => some.slice(0, MAX_NAMED).map(({ name }) => name);
   const { failed, alsoOnBase, flaky, running, waiting, passed } = judged;

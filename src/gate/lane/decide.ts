@@ -11,7 +11,7 @@ import type { Outcome } from '../../core/outcome.ts';
 import { isKnownReady } from '../../core/people/needs.ts';
 import { reservedByOthers } from '../../core/sharing/budget.ts';
 import { waitForOthers } from '../../core/sharing/elsewhere.ts';
-import { withAsked } from '../../core/snapshot/going-on.ts';
+import { withAskedTasks } from '../../core/snapshot/going-on.ts';
 import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
@@ -335,7 +335,7 @@ async function endStopped(
   const { snapshot: known, budget } = look.kept;
   if (known === null || budget === null) return intake;
   const now = clock.now();
-  const asked = (stored: Snapshot): Snapshot => withAsked(stored, namedBy(request), now);
+  const asked = (stored: Snapshot): Snapshot => withAskedTasks(stored, namedBy(request), now);
   const message = `${nameOfLane(request.id)}: asked for in run ${context.runId}, which cannot work on it now`;
   if (asked(known) !== known) await store.update((newest) => ({ snapshot: asked(newest), message, answer: null }));
   const waits = waitForOthers(intake.outcome, reservedByOthers(budget.budget, runTag, now));

@@ -22,7 +22,7 @@ import type { Train } from '../../core/train/train.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { BranchDeleted } from '../../ports/repository.ts';
-import { notKeptOf } from '../command/save-order.ts';
+import { whyOrderNotKept } from '../command/save-order.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { hasTaskLabel } from '../work.ts';
@@ -134,7 +134,7 @@ async function endSession(
   if (session === null || config.stateStore === 'none' || config.stateStore === 'cache') return null;
   const now = clock.now();
   const given = { kind: 'reset-session', task: null, by, from: 'event', run: context.runId, at: now } as const;
-  const ordered = notKeptOf(await store.update(orderInSnapshot(lane, given)));
+  const ordered = whyOrderNotKept(await store.update(orderInSnapshot(lane, given)));
   return ordered !== null
     ? `The agent's conversation about ${nameOfLane(lane)} could not be ended: ${completeSentence(ordered)} Comment \`/ralph reset session\` to end it.`
     : null;

@@ -114,11 +114,11 @@ async function resolved(
     readonly ignored: readonly string[];
   },
 ): Promise<FoundPipeline> {
-  const { describePipeline, filesNamedBy, problemsWith, resolvePipeline } =
+  const { describePipeline, filesNamedBy, problemsOfPipeline, resolvePipeline } =
     await import('../../core/pipeline/resolve.ts');
   const { base: texts, unread, links } = await repository.readTexts(filesNamedBy(parsed), null);
   const base = { texts, unread: { ...unread, ...links } };
-  const problems = problemsWith(file, parsed, base);
+  const problems = problemsOfPipeline(file, parsed, base);
   if (parsed.kind === 'wrong' || problems.length > 0) return { kind: 'wrong', problems };
   const pipeline = resolvePipeline(file, parsed, base);
   log.info(describePipeline(pipeline, parsed.unused));

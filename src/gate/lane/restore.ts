@@ -18,7 +18,7 @@ import { changeUsage } from '../../core/snapshot/changes.ts';
 import { budgetIn, type Snapshot, waitingIn } from '../../core/snapshot/snapshot.ts';
 import { isPromptTask, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isFinished, isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
-import { begunAgain, untouchedProgress } from '../../core/tasks/queue.ts';
+import { resetProgress, untouchedProgress } from '../../core/tasks/queue.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { RestoredState } from '../../ports/state.ts';
@@ -266,7 +266,7 @@ export function dropStaleProgress(
   };
   const known = Object.entries(state.tasks).map(([id, progress]) => {
     const unproven = now.workIsLost ? undefined : progress.unproven;
-    return [id, holds(id, progress) ? { ...progress, unproven } : begunAgain(progress)] as const;
+    return [id, holds(id, progress) ? { ...progress, unproven } : resetProgress(progress)] as const;
   });
   const tasks = Object.fromEntries(known.filter(([, progress]) => progress !== untouchedProgress));
   // The effect of a step is gone with the branch as well.
@@ -274,7 +274,10 @@ export function dropStaleProgress(
   return { ...state, tasks, steps };
 }
 
-/** True if people have as many open pull requests to review as they allow; a person who asks for one more gets it. */
+/**
+ * Returns the end of a run whose people have as many open pull requests to review as they allow; null if the run may
+ * open another one, or a person asks for it.
+ */
 export async function tooManyOpen(
   { config, forge }: GateDeps,
   lane: {

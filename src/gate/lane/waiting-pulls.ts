@@ -6,7 +6,7 @@ import { type LaneInNeed, lanesInNeed } from '../../core/sharing/waiting-issues.
 import { withNothingToDo } from '../../core/snapshot/going-on.ts';
 import { examinedIn, withLane } from '../../core/snapshot/snapshot.ts';
 import { issueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
-import { pullToUpdate, type Train } from '../../core/train/train.ts';
+import { findPullToUpdate, type Train } from '../../core/train/train.ts';
 import { UserError } from '../../errors.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
@@ -96,7 +96,7 @@ async function lanesToExamine(
 ): Promise<readonly LaneInNeed[]> {
   const at = {
     ...{ prefix: config.branchPrefix, now: clock.now() },
-    toUpdate: train === null ? null : pullToUpdate(train),
+    toUpdate: train === null ? null : findPullToUpdate(train),
   };
   if (lanesInNeed(open, { ...at, looked: [] }).length === 0) return [];
   const known = await store.read();

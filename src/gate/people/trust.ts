@@ -49,14 +49,14 @@ export async function isAskedFor(run: Parameters<typeof isTrustedAccount>[0], me
 }
 
 /** Returns how many accounts this run has looked up. */
-export function accountsAsked(forge: Forge): number {
+export function countAskedAccounts(forge: Forge): number {
   return lookups.get(forge)?.size ?? 0;
 }
 
 /**
  * Looks up all these accounts at once, and returns a synchronous function that returns true if one of them is trusted.
  */
-export async function trustAmong(
+export async function createTrustCheck(
   run: Parameters<typeof isTrustedAccount>[0],
   accounts: readonly Account[],
 ): Promise<(account: Account) => boolean> {
@@ -136,7 +136,7 @@ export async function judgeIssues(
     const before = known.isFinished(id) ? unchangedConsent(question) : null;
     return [{ number: issue.number, question, before }];
   });
-  const isTrusted = await trustAmong(
+  const isTrusted = await createTrustCheck(
     deps,
     questions.flatMap(({ question, before }) => (before === null ? accountsToLookUp(question.history, taskLabel) : [])),
   );

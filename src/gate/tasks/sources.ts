@@ -4,7 +4,7 @@ import { promptUnlessListed } from '../../core/open-ended/prompt-task.ts';
 import {
   type AdmissionAnswer,
   type AdmissionQuestion,
-  admissionStep,
+  nextAdmissionStep,
   beginAdmission,
   type Candidates,
   type JudgedTasks,
@@ -22,7 +22,7 @@ import { UserError } from '../../errors.ts';
 import type { Dependency, Issue } from '../../ports/forge.ts';
 import type { LaneStart } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
-import { accountsAsked, hashOfText, judgeIssues, readComments } from '../people/trust.ts';
+import { countAskedAccounts, hashOfText, judgeIssues, readComments } from '../people/trust.ts';
 import { type BaseFiles, readTasks, warnOfUnmarked } from './file-tasks.ts';
 
 /**
@@ -68,7 +68,7 @@ export type RunPurpose =
 /** The purpose of working on any task. */
 export const FOR_TASKS: RunPurpose = { kind: 'tasks' };
 
-/** Returns the request of an issue's own lane if nobody named the issue. */
+/** Returns the request to work on an issue's own lane when nobody asked for the issue by name. */
 export function requestByItself(issue: Issue, purpose: RunPurpose): Request {
   return {
     id: issueLane(issue.number),
@@ -222,7 +222,7 @@ async function judgeTasks(deps: GateDeps, candidates: Candidates, restored: Lane
   const { taskLabel, policy } = deps.config;
   let admission = beginAdmission(candidates, restored, { taskLabel, maxIterations: policy.maxIterations });
   for (;;) {
-    const step = admissionStep(admission);
+    const step = nextAdmissionStep(admission);
     if (step.kind === 'judged') return step.judged;
     admission = applyAdmissionAnswer(admission, await ask(deps, step, restored));
   }
@@ -235,7 +235,7 @@ async function ask(deps: GateDeps, question: AdmissionQuestion, { tasks }: LaneS
         tasks,
         isFinished: (id) => progressOf(tasks, id).state === 'done',
       });
-      return { ...question, found, peopleAsked: accountsAsked(deps.forge), now: deps.clock.now() };
+      return { ...question, found, peopleAsked: countAskedAccounts(deps.forge), now: deps.clock.now() };
     }
     case 'texts':
       return { ...question, found: await parseIssueTexts(deps, question.of) };

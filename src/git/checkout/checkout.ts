@@ -8,7 +8,7 @@ import { authorizationVariables } from '../git.ts';
 import { reviewBranch } from '../inspection/review.ts';
 import {
   moveCheckout,
-  notAWorkTree,
+  describeNoWorkTree,
   openCheckout,
   type OpenedCheckout,
   openLane,
@@ -47,7 +47,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
   async function needOpened(): Promise<OpenedCheckout> {
     const found = await opened();
-    if ('why' in found) throw new UserError('infrastructure', notAWorkTree(options.folder, found.why));
+    if ('why' in found) throw new UserError('infrastructure', describeNoWorkTree(options.folder, found.why));
     return found;
   }
 

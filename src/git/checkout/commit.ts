@@ -6,11 +6,11 @@ import type { Git } from '../git.ts';
 import type { Inspection } from '../inspection/inspection.ts';
 import { shownName } from '../names.ts';
 import {
-  chainBetween,
+  readChain,
   changesOfCommits,
   commitsOf,
   indexLine,
-  treeWith,
+  writeTreeWith,
   type PathChange,
   type Commit,
   type Objects,
@@ -165,9 +165,7 @@ async function ownCommits(
   { tip, head }: { readonly tip: ObjectId; readonly head: ObjectId | null },
 ): Promise<OwnCommits> {
   const chain =
-    head === null
-      ? []
-      : await chainBetween(objects, { since: tip, tip: head, most: MOST_COMMITS, mayMerge: () => false });
+    head === null ? [] : await readChain(objects, { since: tip, tip: head, most: MOST_COMMITS, mayMerge: () => false });
   if (chain !== null) return { kind: 'chain', commits: chain };
   const listed = await git.answer(['rev-list', '--topo-order', '--reverse', `${tip}..${head}`]);
   const commits = listed.exitCode === 0 ? (listed.stdout.toString().match(/^[0-9a-f]+$/gm) ?? []) : [];
@@ -191,7 +189,7 @@ async function withoutToleratedChanges(
       counted.length === changes.length
         ? commit.tree
         : await repository.withIndex('empty', (indexFile) =>
-            treeWith(repository.git, indexFile, { base: tip, changes: counted }),
+            writeTreeWith(repository.git, indexFile, { base: tip, changes: counted }),
           );
     commits.push({ ...commit, tree });
   }
@@ -251,7 +249,7 @@ export async function publishableTree(
   if (withheld.size === 0) return { tree: now.tree, withheld };
   const allowed = changes.filter((change) => !withheld.has(change.path));
   const tree = await repository.withIndex('empty', (indexFile) =>
-    treeWith(repository.git, indexFile, { base, changes: allowed }),
+    writeTreeWith(repository.git, indexFile, { base, changes: allowed }),
   );
   return { tree, withheld };
 }

@@ -6,7 +6,7 @@ import { shownName } from '../names.ts';
 import { withObjects } from '../objects.ts';
 import { commitIteration, commitTextsOn, type WithheldPaths } from './commit.ts';
 import { overlayMerge } from './lane-merge.ts';
-import { lookBeside, putBackTo, readContent, takeSnapshot, tipTreeOf, type LaneWork } from './lane-work.ts';
+import { readWorkBeside, putBackTo, readContent, takeSnapshot, tipTreeOf, type LaneWork } from './lane-work.ts';
 import { commitMerge, moveMergeOnto } from './merge/open-merge.ts';
 
 /** Implements `Repository.commit`: rewrites the agent's commits and commits the rest. */
@@ -20,7 +20,7 @@ export async function commitLane(
   // The commit contains what was measured: an agent's process that still runs may move HEAD in the meantime.
   const read = work.lastRead?.tree === iteration.after.tree ? work.lastRead : await readContent(work);
   const { head, content: now } = read;
-  const found = await lookBeside(work, read, known);
+  const found = await readWorkBeside(work, read, known);
   const done = await withObjects(quarantine.git, async (objects) => {
     const tip = { commit: known, tree: await tipTreeOf(opened, objects, known) };
     const withheldBefore = { paths: work.withheld, tree: work.withheldIn };

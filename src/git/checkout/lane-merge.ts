@@ -4,7 +4,7 @@ import { shownName } from '../names.ts';
 import { withObjects } from '../objects.ts';
 import { putBackTo, readContent, rememberRead, tipTreeOf, type LaneWork } from './lane-work.ts';
 import { mergeTrees } from './merge/auto-merge.ts';
-import { judgeSingleFile, lockFilesLeft, overlayTree, type OpenMerge } from './merge/open-merge.ts';
+import { judgeSingleFile, lockFilesLeft, applyOverlay, type OpenMerge } from './merge/open-merge.ts';
 
 /** Implements `Repository.beginMerge`: merges the base branch's tip into the work tree without a commit. */
 export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
@@ -35,7 +35,7 @@ export async function overlayMerge(
 ): Promise<void> {
   const { quarantine, withheld } = work;
   const wanted = await withObjects(quarantine.git, (objects) =>
-    overlayTree(quarantine, objects, { on, from: tip, to: laid, withheld: [...withheld.keys()], only }),
+    applyOverlay(quarantine, objects, { on, from: tip, to: laid, withheld: [...withheld.keys()], only }),
   );
   work.lastRead = null;
   await putBackTo(work, wanted);

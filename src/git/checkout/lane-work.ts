@@ -10,7 +10,7 @@ import { publishableTree, type Committer, type WithheldPaths } from './commit.ts
 import type { LaneBranch, OpenedCheckout, RepositoryOptions } from './lane.ts';
 import type { LaneTrees, LaneAtOpening, WorkTree } from './lane-trees.ts';
 import { publishableMerge, type OpenMerge } from './merge/open-merge.ts';
-import { lostObjects } from './private-repository.ts';
+import { createLostObjectsError } from './private-repository.ts';
 import type { Quarantine } from './quarantine.ts';
 import { addTolerated, type ToleratedChange } from './tree/differences/tolerated-changes.ts';
 import { contentOf, noAccess, type WorkTreeContent, type WorkTreeAccess } from './tree/work-tree-access.ts';
@@ -173,7 +173,7 @@ export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<reado
  * Returns patches of the work that the agent left outside of the checked-out branch, so that it is not lost. A failure
  * never ends a run.
  */
-export async function lookBeside(
+export async function readWorkBeside(
   work: LaneWork,
   { head, content, beside: found }: Pick<LastRead, 'head' | 'content' | 'beside'>,
   tip: ObjectId,
@@ -204,6 +204,6 @@ export async function tipTreeOf(
   tip: ObjectId,
 ): Promise<ObjectId> {
   const tree = await objects.treeOf(tip);
-  if (tree === null) throw lostObjects(workspace);
+  if (tree === null) throw createLostObjectsError(workspace);
   return tree;
 }

@@ -10,12 +10,12 @@ import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
 import { authorizationVariables, basicCredentials, type Git, lastWords } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { treeOf } from '../objects.ts';
-import { EXPIRED, isExpired } from '../refusal.ts';
+import { EXPIRED, isExpiredToken } from '../refusal.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 import type { Identity } from './commit.ts';
 import {
   createPrivateRepository,
-  lostObjects,
+  createLostObjectsError,
   type OwnRepository,
   type PrivateRepository,
 } from './private-repository.ts';
@@ -143,7 +143,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
 
 async function needTree({ repository, workspace }: LaneSource, commit: ObjectId): Promise<ObjectId> {
   const tree = await treeOf(repository.git, commit);
-  if (tree === null) throw lostObjects(workspace);
+  if (tree === null) throw createLostObjectsError(workspace);
   return tree;
 }
 
@@ -259,7 +259,7 @@ async function fetchBranch(
     );
   throw new UserError(
     'infrastructure',
-    `Branch "${branch}" could not be fetched from ${url}: ${completeSentence(lastWords(fetched.stderr))} ${isExpired(fetched.stderr) ? EXPIRED : 'The token needs the permission "contents: read".'}`,
+    `Branch "${branch}" could not be fetched from ${url}: ${completeSentence(lastWords(fetched.stderr))} ${isExpiredToken(fetched.stderr) ? EXPIRED : 'The token needs the permission "contents: read".'}`,
   );
 }
 
@@ -332,7 +332,7 @@ export async function openCheckout({
 }
 
 /** Returns the message for a folder that is not a checkout; `why` contains git's words. */
-export function notAWorkTree(folder: string, why: string): string {
+export function describeNoWorkTree(folder: string, why: string): string {
   return `${folder} is not a git checkout (git says: ${why || 'nothing'}). Run actions/checkout before this action, with "fetch-depth: 0" and without "path:".`;
 }
 

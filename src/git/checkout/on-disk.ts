@@ -53,11 +53,11 @@ export async function baseMayHave({ folder, paths, ...wanted }: BaseOnDisk): Pro
   if (top === null) return false;
   const head = await readRegular(join(top, '.git', 'HEAD'));
   const [, branch] = /^ref: refs\/heads\/(.+)\n?$/.exec(head?.bytes.toString() ?? '') ?? [];
-  return branch !== undefined && !isBase(branch, wanted);
+  return branch !== undefined && !isBaseBranchName(branch, wanted);
 }
 
 /** True if a branch is the base branch. */
-export function isBase(
+export function isBaseBranchName(
   branch: string,
   { baseBranch, branchPrefix }: Pick<BaseOnDisk, 'baseBranch' | 'branchPrefix'>,
 ): boolean {

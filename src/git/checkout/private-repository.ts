@@ -67,7 +67,7 @@ export async function createPrivateRepository(
   await mkdir(workFolder, { recursive: true });
   const folder = await mkdtemp(join(workFolder, 'repository-'));
   const sparse = await sparsePatterns(workspace);
-  const setup = await wholeSetup(workspace, env);
+  const setup = await setupOfWholeWorkspace(workspace, env);
   const repository = await createOwnRepository(workspace, {
     ...setup,
     hide,
@@ -83,7 +83,7 @@ export async function createPrivateRepository(
 }
 
 /** Returns the setup of our git directories over all files of the workspace. */
-export async function wholeSetup(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<OwnSetup> {
+export async function setupOfWholeWorkspace(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<OwnSetup> {
   const excludes = (await readLinked(join(workspace.commonFolder, 'info', 'exclude')))?.bytes.toString() ?? '';
   return { env, hide: [], config: await configText(workspace, env), sparse: null, excludes };
 }
@@ -116,7 +116,7 @@ export async function layOwnRepository(
   });
 
   async function seal(): Promise<void> {
-    if (!(await stat(objects).catch(() => null))) throw lostObjects(tree);
+    if (!(await stat(objects).catch(() => null))) throw createLostObjectsError(tree);
     await Promise.all([
       writeRegular(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
       writeRegular(join(folder, 'config'), setup.config),
@@ -183,7 +183,7 @@ async function removeUnlessFile(path: string): Promise<void> {
 }
 
 /** Returns the error for a git directory that lost its objects: commits that were not pushed cannot be saved. */
-export function lostObjects({ gitFolder }: Pick<Workspace, 'gitFolder'>): UserError {
+export function createLostObjectsError({ gitFolder }: Pick<Workspace, 'gitFolder'>): UserError {
   return new UserError('infrastructure', `${LOST_COMMITS} (The git directory was ${gitFolder}.)`);
 }
 

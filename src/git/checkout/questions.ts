@@ -8,12 +8,12 @@ import { authorizationVariables, createGit, type Git, versionProblem } from '../
 import { placeOf, shownName } from '../names.ts';
 import { changesBetween } from '../objects.ts';
 import { compareOpenPulls } from './merge/open-pulls.ts';
-import { checkWorkingDirectory, namesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
-import { fetchLane, notAWorkTree, type OpenedCheckout, type OpenOptions } from './lane.ts';
+import { checkWorkingDirectory, findNamesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
+import { fetchLane, describeNoWorkTree, type OpenedCheckout, type OpenOptions } from './lane.ts';
 import { mayHavePaths, findCheckoutTop } from './on-disk.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
-import { branchOf, operationInProgress, type Workspace } from './workspace.ts';
+import { branchOf, findOperationInProgress, type Workspace } from './workspace.ts';
 
 /** The checkout that is read. */
 interface Asked {
@@ -32,7 +32,7 @@ export function createQuestions(
     const { repository, startHead } = await needOpened();
     if (startHead === null) return [];
     await repository.seal();
-    return namesIn(repository.git, startHead, names);
+    return findNamesIn(repository.git, startHead, names);
   };
   return {
     namesAtRoot,
@@ -52,7 +52,7 @@ export function createQuestions(
       const old = versionProblem((await createGit({ folder, env }).answer(['version'])).stdout.toString());
       if (old !== null) return [old];
       const found = await opened();
-      if ('why' in found) return [notAWorkTree(folder, found.why)];
+      if ('why' in found) return [describeNoWorkTree(folder, found.why)];
       const misplaced = await workingDirectoryProblem(found.workspace.top, workingDirectory);
       return [...(await problemsOf(found.workspace, found)), ...(misplaced === null ? [] : [misplaced])];
     },
@@ -121,7 +121,7 @@ async function problemsOf(
     return [
       `The repository in ${workspace.top} has no commits yet. Push a first commit (a README is enough), then run again.`,
     ];
-  const operation = await operationInProgress(workspace);
+  const operation = await findOperationInProgress(workspace);
   const problems: string[] = [];
   if (stillShallow !== null)
     problems.push(

@@ -9,7 +9,7 @@ import { type Git, withBareRepository } from '../git.ts';
 import { createPathMatcher } from '../inspection/protected-paths.ts';
 import { withObjects } from '../objects.ts';
 import { readLinked } from '../regular-files.ts';
-import { type BaseOnDisk, isBase, mayHavePaths } from './on-disk.ts';
+import { type BaseOnDisk, isBaseBranchName, mayHavePaths } from './on-disk.ts';
 import { branchOf, findWorkspace, headOf, refOf, type Workspace } from './workspace.ts';
 
 /** Maximum size of a text file: nobody writes longer lists by hand. */
@@ -74,7 +74,7 @@ export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> 
 /** Returns the tip of the base branch as the checkout knows it, or null if it does not. */
 async function baseCommit(workspace: Workspace, question: BaseQuestion): Promise<ObjectId | null> {
   const branch = await branchOf(workspace);
-  if (branch !== null && isBase(branch, question)) return headOf(workspace);
+  if (branch !== null && isBaseBranchName(branch, question)) return headOf(workspace);
   return question.baseBranch === null ? null : refOf(workspace, `refs/remotes/origin/${question.baseBranch}`);
 }
 
@@ -137,9 +137,10 @@ async function listPathEntries(
 }
 
 /**
- * Returns the names that a commit has; those of folders end with a slash, and `*` matches any part of the last name.
+ * Returns those of the names that exist in a commit. Names of folders end with a slash; `*` matches any part of the
+ * last name of a path.
  */
-export async function namesIn(git: Git, commit: ObjectId, names: readonly string[]): Promise<readonly string[]> {
+export async function findNamesIn(git: Git, commit: ObjectId, names: readonly string[]): Promise<readonly string[]> {
   const isWanted = createPathMatcher(names);
   const asked = names.map((name) => (name.includes('*') ? `${posix.dirname(name)}/` : name.replace(/\/$/, '')));
   const records = await git.records(['ls-tree', '-z', '--full-tree', commit, '--', ...new Set(asked)]);

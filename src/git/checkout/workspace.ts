@@ -149,7 +149,7 @@ export async function copyIndex(from: string, to: string): Promise<void> {
 }
 
 /** Returns the operation that was left half done, in git's words, or null if there is none. */
-export async function operationInProgress(workspace: Workspace): Promise<string | null> {
+export async function findOperationInProgress(workspace: Workspace): Promise<string | null> {
   for (const [name, operation] of Object.entries(operations)) {
     if (await stat(join(workspace.gitFolder, name)).catch(() => null)) return operation;
   }

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { wholeSetup } from '../checkout/private-repository.ts';
+import { setupOfWholeWorkspace } from '../checkout/private-repository.ts';
 import { layCommit } from '../checkout/tree/lay-tree.ts';
 import { findWorkspace, refOf } from '../checkout/workspace.ts';
 import { readLinked } from '../regular-files.ts';
@@ -34,7 +34,14 @@ export async function cloneForRun({
   if (commit === null) throw cannot('there is no such branch');
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
   await layCommit({
-    ...{ top: folder, setup: await wholeSetup(workspace, env), commit, branch, refs: [], sparseSince: commit },
+    ...{
+      top: folder,
+      setup: await setupOfWholeWorkspace(workspace, env),
+      commit,
+      branch,
+      refs: [],
+      sparseSince: commit,
+    },
     objects: [join(workspace.commonFolder, 'objects')],
     shallow: (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes ?? null,
   });

@@ -7,7 +7,7 @@ export type Uncommitted = 'untracked' | 'ignored';
  * Returns those files of a folder that the last commit lacks, by their paths in it; empty if there is no commit or no
  * git.
  */
-export async function uncommittedIn(
+export async function findUncommittedIn(
   folder: string,
   { paths, env }: { readonly paths: readonly string[]; readonly env: NodeJS.ProcessEnv },
 ): Promise<ReadonlyMap<string, Uncommitted>> {

@@ -46,14 +46,14 @@ export async function findCheckout(folder: string, env: NodeJS.ProcessEnv): Prom
 }
 
 /** Returns the first line of git's answer, or null if there is no answer. */
-export async function firstLine(git: Git, args: readonly string[]): Promise<string | null> {
+export async function readFirstLine(git: Git, args: readonly string[]): Promise<string | null> {
   const { exitCode, stdout } = await git.answer(args);
   const [line = ''] = stdout.toString().split('\n');
   return exitCode === 0 && line !== '' ? line : null;
 }
 
 /** Reads the checkout that a folder is in; throws a UserError if there is none or a run cannot start from it. */
-export async function lookAtCheckout(folder: string, env: NodeJS.ProcessEnv): Promise<PersonCheckout> {
+export async function readPersonCheckout(folder: string, env: NodeJS.ProcessEnv): Promise<PersonCheckout> {
   const { top, git } = await findCheckout(folder, env);
   const old = versionProblem((await git.answer(['version'])).stdout.toString());
   if (old !== null) throw new UserError('configuration', old);
@@ -85,7 +85,7 @@ export async function lookAtCheckout(folder: string, env: NodeJS.ProcessEnv): Pr
  * Returns those files that exist and that git ignores, by their paths from the top, at most the first thousand; `*` in
  * a path matches any part of a name.
  */
-export async function ignoredAmong({ git }: PersonCheckout, paths: readonly string[]): Promise<readonly string[]> {
+export async function findIgnoredAmong({ git }: PersonCheckout, paths: readonly string[]): Promise<readonly string[]> {
   const patterns = paths.map((path) => `:(top,${path.includes('*') ? 'glob' : 'literal'})${path}`);
   const listed = await git.answer(['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', ...patterns]);
   return listed.exitCode === 0

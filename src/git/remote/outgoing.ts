@@ -4,7 +4,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { type BareRepositoryOptions, type Git, type GitAnswer, withBareRepository } from '../git.ts';
 import { createInspection, type Inspection, type PublishingRules } from '../inspection/inspection.ts';
-import { chainBetween, changesOfCommits, type Commit, type Objects, withObjects } from '../objects.ts';
+import { readChain, changesOfCommits, type Commit, type Objects, withObjects } from '../objects.ts';
 import { removePipes } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import { readRegular } from '../regular-files.ts';
@@ -85,7 +85,7 @@ export async function inspectOutgoing(
   const copied = await git.answer(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
   if (copied.exitCode !== 0) return LOST_COMMITS;
   return withObjects(git, async (objects) => {
-    const commits = await chainBetween(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
+    const commits = await readChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
     if (commits === null) return `The new commit ${commit} does not build on ${since} commit by commit.`;
     const [single, several] = [true, false].map((is) => commits.filter(({ parents }) => (parents.length === 1) === is));
     const merges = await knownMerges(several ?? [], since, base);
@@ -182,7 +182,11 @@ async function objectionsToMerge(
  * is there. The server itself is asked, since the record of a run may name any commit as published, and the objects
  * beside it are not trusted.
  */
-export async function newestPublished(git: Git, commit: ObjectId, source: PublishedSource): Promise<ObjectId | null> {
+export async function findNewestPublished(
+  git: Git,
+  commit: ObjectId,
+  source: PublishedSource,
+): Promise<ObjectId | null> {
   const own = await git.text(['rev-list', '--first-parent', `--max-count=${String(MOST_PUBLISHED)}`, commit]);
   return withBareRepository(source, async (empty) => {
     // Only commits are fetched, no trees.

@@ -19,7 +19,7 @@ import { wordsOf } from './remote-answers.ts';
  * Returns what would make every push of a run fail, or null if nothing is known. Probes creating `newBranch`, or
  * without one the token's permission.
  */
-export async function pushObstacle(
+export async function findPushObstacle(
   git: Git,
   options: RemoteOptions,
   newBranch: string | null,

@@ -10,7 +10,7 @@ import type { CommitRange, Received, ReceivedBranch, Remade, TaskPaths } from '.
 import { PUBLISHED_REF } from '../checkout/quarantine.ts';
 import { type Git, type GitAnswer, lastWords, withBareRepository } from '../git.ts';
 import { reviewBranch } from '../inspection/review.ts';
-import { chainBetween, changesOfCommits, type Commit, type Objects, treeWith, withObjects } from '../objects.ts';
+import { readChain, changesOfCommits, type Commit, type Objects, writeTreeWith, withObjects } from '../objects.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
 
 interface ReceiveOptions {
@@ -112,7 +112,7 @@ async function readOwnMessages(
   { identity, ...own }: Pick<ReceiveOptions, 'identity' | 'coAuthors'> & { readonly names: readonly string[] },
 ): Promise<ReadMessages> {
   return withObjects(git, async (objects) => {
-    const commits = await chainBetween(objects, { since, tip, most: MOST_COMMITS, mayMerge: (id) => id === base });
+    const commits = await readChain(objects, { since, tip, most: MOST_COMMITS, mayMerge: (id) => id === base });
     if (commits === null) return notOurs(`Its commits do not build on ${since} one by one.`);
     const by = `${identity.name} <${identity.email}> `;
     for (const { id, text, message } of commits) {
@@ -146,7 +146,7 @@ function refused(why: string): Received {
 /** Returns the tasks of the commits with the paths that each changes. Commits without a task belong to the task ''. */
 export function pathsByTask(git: Git, { commit, since }: CommitRange): Promise<readonly TaskPaths[]> {
   return withObjects(git, async (objects) => {
-    const chain = await chainBetween(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
+    const chain = await readChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
     const byTask = new Map<string, Set<string>>();
     for (const one of chain ?? []) {
       const task = taskOf(one);
@@ -172,7 +172,7 @@ export async function remakeWithout(
   const { commit, since } = refused;
   const isLeftOut = new Set(refused.paths);
   return withObjects(git, async (objects) => {
-    const chain = await chainBetween(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
+    const chain = await readChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
     const begin = await objects.treeOf(since);
     if (chain === null || begin === null) return null;
     const places: Record<ObjectId, ObjectId | null> = {};
@@ -188,7 +188,10 @@ export async function remakeWithout(
         back.length === 0
           ? one.tree
           : await withObjectsStoredIn(git, objectsFolder, (stored) =>
-              treeWith(stored, join(scratchFolder, `left-out-${String(index)}`), { base: one.tree, changes: back }),
+              writeTreeWith(stored, join(scratchFolder, `left-out-${String(index)}`), {
+                base: one.tree,
+                changes: back,
+              }),
             );
       if (tree === last.tree && one.parents.length === 1) {
         places[one.id] = null;

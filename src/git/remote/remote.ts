@@ -20,8 +20,8 @@ import {
   type RemoteOptions,
   sourceOf,
 } from './ask-remote.ts';
-import { inspectOutgoing, newestPublished, withPushRepository } from './outgoing.ts';
-import { probeMerge, probePush, pushObstacle } from './probe-remote.ts';
+import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
+import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
 import { pathsByTask, receiveBranch, remakeWithout } from './receive.ts';
 
 /**
@@ -34,7 +34,7 @@ export function createRemote(options: RemoteOptions): Remote {
   return {
     branches: (prefix) =>
       run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
-    pushObstacle: (newBranch) => run((git) => pushObstacle(git, options, newBranch)),
+    pushObstacle: (newBranch) => run((git) => findPushObstacle(git, options, newBranch)),
     push: (push) => run((git) => publish(git, options, push)),
     pushOn: (push) => run((git) => inspectAndPush(git, options, push)),
     pushWithState: (push) => run((git, gitFolder) => pushWithState({ git, gitFolder }, options, push)),
@@ -76,7 +76,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   const published =
     there.tip === since
       ? since
-      : await newestPublished(git, commit, {
+      : await findNewestPublished(git, commit, {
           ...sourceOf(options),
           ask: (from, args) => askRemote(from, args, network),
         });

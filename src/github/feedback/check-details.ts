@@ -61,7 +61,7 @@ interface Job extends LogWindow {
  * Reads the job, the step, the annotations and the end of the log of a failed check; never throws for what GitHub does
  * not provide.
  */
-export async function detailsOf(
+export async function loadCheckDetails(
   client: Client,
   { of, id, app }: CheckNow,
   options: Pick<ForgeOptions, 'apiUrl' | 'pace'>,

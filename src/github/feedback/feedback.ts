@@ -4,10 +4,10 @@ import type { ForgeAdapter } from '../../ports/forge.ts';
 import { fitBody } from '../pull-requests.ts';
 import type { Client, ForgeOptions } from '../client.ts';
 import { mayWorkInParts } from '../graphql/errors.ts';
-import { detailsOf } from './check-details.ts';
+import { loadCheckDetails } from './check-details.ts';
 import { armAutoMerge } from './auto-merge.ts';
 import { readAllowedParts, checksOf } from './checks-now.ts';
-import { freeHead, readPullRequest } from './pull-request-now.ts';
+import { freeHead, createPullRequestReader } from './pull-request-now.ts';
 import {
   commitsBefore,
   EARLIER_CHECKS_QUERY,
@@ -110,7 +110,7 @@ export function createFeedbackMethods(
 ): FeedbackMethods {
   const { ask } = client;
   return {
-    pullRequestNow: readPullRequest(client, options),
+    pullRequestNow: createPullRequestReader(client, options),
     headNow: (branch) =>
       ask(
         { doing: `read the review decision on the pull request of ${branch}`, needs: ['pull-requests: read'] },
@@ -120,7 +120,7 @@ export function createFeedbackMethods(
     armAutoMerge: (branch, head) => armAutoMerge(client, { branch, head }),
     waitingPullRequests: (prefix) => waitingPullRequests(client, prefix),
     checksBefore: (tip) => checksBefore(client, tip),
-    checkDetails: (check) => detailsOf(client, check, options),
+    checkDetails: (check) => loadCheckDetails(client, check, options),
 
     replyInThread: (number, { replyTo, body }) =>
       ask({ doing: `answer a review of #${String(number)}`, needs: ['pull-requests: write'] }, async (octokit, at) => {

@@ -48,7 +48,7 @@ const MORE_PAGES = 4;
  * Creates a function that reads what people and CI say about the open pull request of a branch, and returns null if
  * there is no such pull request.
  */
-export function readPullRequest(
+export function createPullRequestReader(
   { ask }: Client,
   { log, pace = usualPace }: Pick<ForgeOptions, 'log' | 'pace'>,
 ): (branch: string) => Promise<PullRequestNow | null> {

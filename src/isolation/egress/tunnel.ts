@@ -2,18 +2,16 @@ import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { parseOpening, otherNameSuffix, discrepancySuffix } from '../../core/isolation/egress/opening.ts';
+import { nameOfTarget, parseTarget, type HostAndPort } from '../../core/isolation/hosts.ts';
 import {
-  answerHeaders,
+  buildAnswerHeaders,
   type Framing,
-  headerPairs,
-  nameOfTarget,
-  pageHost,
+  pairHeaders,
+  hostOfPage,
   type PageRequest,
   parsePageRequest,
-  parseTarget,
-  requestHeaders,
-  type HostAndPort,
-} from '../../core/isolation/hosts.ts';
+  buildRequestHeaders,
+} from '../../core/isolation/page-request.ts';
 import {
   type ProxyDecision,
   endWith,
@@ -210,13 +208,13 @@ async function forward(
   const { target, path } = page;
   const authorization = proxy === null ? null : proxyAuthorization(proxy);
   const headers = [
-    ...requestHeaders(headerPairs(request.rawHeaders), target, framing),
+    ...buildRequestHeaders(pairHeaders(request.rawHeaders), target, framing),
     ...(authorization === null ? [] : [['Proxy-Authorization', authorization] as const]),
   ];
   const onward = httpRequest({
     createConnection: () => socket,
     method: request.method ?? 'GET',
-    path: proxy === null ? path : `http://${pageHost(target)}${path}`,
+    path: proxy === null ? path : `http://${hostOfPage(target)}${path}`,
     headers: headers.flat(),
   });
   const ended = new AbortController();
@@ -231,7 +229,7 @@ async function forward(
   response.writeHead(
     answer.statusCode ?? 502,
     answer.statusMessage,
-    answerHeaders(headerPairs(answer.rawHeaders)).flat(),
+    buildAnswerHeaders(pairHeaders(answer.rawHeaders)).flat(),
   );
   answer.pipe(response);
 }

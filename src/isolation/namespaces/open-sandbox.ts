@@ -11,7 +11,7 @@ import { messageOf } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { joinSockets } from '../egress/tunnel.ts';
 import { buildNamespaces, guardOf, readText } from './namespaces.ts';
-import { plannedSandbox, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
+import { createPlannedRecord, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
 import { removeAbandoned, removeAgentSandbox } from './remove.ts';
 import { type Foundation, makeReachable, agentSandboxOf, type AgentSandboxOptions } from './sandbox-of.ts';
 import { findRoot, type Root, IsolationUnavailable } from './root.ts';
@@ -82,7 +82,7 @@ export async function openAgentSandbox(
 /** Reserves a user id and creates the sandbox's folders. */
 async function createFoundation(root: Root, { runFolder, places }: AgentSandboxOptions): Promise<Foundation> {
   const folder = join(realpathSync(places.agentSandboxes), `ralph-sandbox-${randomBytes(4).toString('hex')}`);
-  const planned = plannedSandbox(runFolder, folder);
+  const planned = createPlannedRecord(runFolder, folder);
   writeAgentSandboxRecord({ runFolder }, planned);
   mkdirSync(folder, { mode: 0o700 });
   writeSandboxCopy(planned);

@@ -102,7 +102,7 @@ function thisProcess(): RunProcess | null {
 }
 
 /** Returns the record of a sandbox of which only the folder is known so far. */
-export function plannedSandbox(runFolder: string, folder: string): AgentSandboxRecord {
+export function createPlannedRecord(runFolder: string, folder: string): AgentSandboxRecord {
   const own = thisProcess();
   return {
     ...{

@@ -10,7 +10,7 @@ import {
 } from '../../core/isolation/sandbox-record.ts';
 import { messageOf } from '../../errors.ts';
 import { startOfProcess } from '../probe-attempts.ts';
-import { removeAll } from '../rootless/remove.ts';
+import { removeClosedFolder } from '../rootless/remove.ts';
 import {
   hasSandboxRecord,
   placeOfProcesses,
@@ -20,7 +20,7 @@ import {
 } from './record.ts';
 import {
   endProcessesOf,
-  giveBack,
+  giveFilesBack,
   keptPatterns,
   restoreClosedFolders,
   type AgentSandboxOptions,
@@ -72,7 +72,11 @@ export async function removeAbandoned(
     };
     if (!isAbandoned(record, seen)) continue;
     const isOurs = (record.uid ?? idTakenFor(folder, places)) === null;
-    await (isOurs ? removeAll(folder) : rootFor().then((root) => removeRecorded(record, { root, places, session: '' })))
+    await (
+      isOurs
+        ? removeClosedFolder(folder)
+        : rootFor().then((root) => removeRecorded(record, { root, places, session: '' }))
+    )
       // The next run tries again.
       .catch(() => undefined);
   }
@@ -109,7 +113,7 @@ async function removeRecorded(
     }
   };
   for (const known of given)
-    await attempt(`user ${uid} as the owner of files in ${known.path}`, () => giveBack(root, uid, known));
+    await attempt(`user ${uid} as the owner of files in ${known.path}`, () => giveFilesBack(root, uid, known));
   if (record.closed.length > 0)
     await attempt(`the permissions of ${record.closed.map(({ path }) => path).join(', ')}`, () => {
       restoreClosedFolders({ root, record }, places);

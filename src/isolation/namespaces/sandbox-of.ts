@@ -145,7 +145,7 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
       const { given } = foundation.record;
       const taken = given.filter((known) => known.path === path);
       if (taken.length === 0) return false;
-      for (const known of taken) await changing(path, giveBack(root, uid, known));
+      for (const known of taken) await changing(path, giveFilesBack(root, uid, known));
       // The action reads and clears the session's folder; a tree keeps its modes.
       if (path === folders.session) await changing(path, root.run(OPEN_UP, [path]));
       foundation.record = { ...foundation.record, given: given.filter((known) => known.path !== path) };
@@ -159,7 +159,7 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
  * Gives files of the sandbox's user below a path to the runner's user, and the path itself to its previous owner.
  * Sandboxes of earlier versions were given checkouts that may belong entirely (`all`) to another user.
  */
-export function giveBack(
+export function giveFilesBack(
   root: Root,
   uid: number,
   { path, all, ...top }: AgentSandboxRecord['given'][number],

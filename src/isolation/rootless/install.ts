@@ -5,7 +5,7 @@ import { MINUTE_MS } from '../../core/countdown.ts';
 import { oneLine } from '../../core/text/phrase.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { withNamedWait } from '../../ports/waits.ts';
-import { type CollectedEnd, describeCollected, runAlone } from '../../processes/collect-output.ts';
+import { type CollectedEnd, describeCollected, runWithoutInput } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { IsolationUnavailable } from '../namespaces/root.ts';
 
@@ -100,7 +100,7 @@ async function npmInstall(
   const npm = trustedProgram('npm', surroundings.environment);
   if (npm === null) throw cannotInstall('npm is not installed, see actions/setup-node');
   const { end, stderr } = await withNamedWait("npm to install the agent's sandbox", () =>
-    runAlone(
+    runWithoutInput(
       { file: npm, args: NPM_ARGS },
       { ...surroundings, agentSandbox: null, cwd: folder, timeoutMs: INSTALL_MS },
     ),

@@ -12,12 +12,12 @@ import { collectOutput, describeCollected } from '../../processes/collect-output
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { realFolder, toolFolders } from '../namespaces/namespaces.ts';
 import type { OpenedAgentSandbox } from '../namespaces/open-sandbox.ts';
-import { plannedSandbox, writeSandboxCopy } from '../namespaces/record.ts';
+import { createPlannedRecord, writeSandboxCopy } from '../namespaces/record.ts';
 import type { AgentSandboxOptions } from '../namespaces/sandbox-of.ts';
 import { SYSTEM_PATH, IsolationUnavailable } from '../namespaces/root.ts';
 import { createLaunches, quoteForShell } from '../namespaces/launch.ts';
 import { endAgentSandbox, SANDBOX_TAG } from './end.ts';
-import { removeAll, removeRootlessSandbox, writeRootlessRecord } from './remove.ts';
+import { removeClosedFolder, removeRootlessSandbox, writeRootlessRecord } from './remove.ts';
 import {
   FILTER_PROGRAM,
   type RootlessFolders,
@@ -113,7 +113,7 @@ async function createRootlessSandbox(
   const folders = foldersIn(folder);
   for (const path of [folder, ...Object.values({ ...folders })]) mkdirSync(path, { mode: 0o700 });
   // Later runs find the sandbox by this copy if this run is killed.
-  writeSandboxCopy(plannedSandbox(runFolder, folder));
+  writeSandboxCopy(createPlannedRecord(runFolder, folder));
   const free = [await listening(), await listening()] as const;
   const [proxy, broker] = free;
   try {
@@ -261,13 +261,13 @@ function rootlessSandboxOf({
       const newHome = join(trees, 'ralph-home');
       // Settings in a folder above a clean clone would apply to the clone.
       const strange = (await readdir(trees)).filter((name) => !TREES.includes(name)).map((name) => join(trees, name));
-      for (const path of strange) await removeAll(path);
+      for (const path of strange) await removeClosedFolder(path);
       for (const folder of [temporary, newHome]) {
         // A folder that its owner cannot enter can still be moved within its parent folder.
         const old = `${folder}.${randomUUID()}`;
         await rename(folder, old).catch(() => undefined);
         await mkdir(folder, { mode: 0o700 });
-        await removeAll(old);
+        await removeClosedFolder(old);
       }
       return newHome;
     },

@@ -38,7 +38,7 @@ export async function removeRootlessSandbox(runFolder: string): Promise<readonly
     ...(await endAgentSandbox(record.id, { graceMs: GRACE_MS, tag: WORKER_TAG })),
   ];
   moveSession(join(record.folder, 'session'), join(runFolder, SESSION));
-  await removeAll(record.folder);
+  await removeClosedFolder(record.folder);
   // The next caller finds nothing left to remove.
   if (left.length === 0) rmSync(join(runFolder, FILE), { force: true });
   return left;
@@ -69,7 +69,7 @@ function moveSession(from: string, to: string): void {
 }
 
 /** Removes a folder, even if subfolders deny access to everybody. Links are not followed. */
-export async function removeAll(path: string): Promise<void> {
+export async function removeClosedFolder(path: string): Promise<void> {
   if (!existsSync(path)) return;
   const isGone = await rm(path, { recursive: true, force: true }).then(
     () => true,

@@ -31,7 +31,7 @@ const NOT_FOUND = 127;
  * Returns the lock files that the loop regenerates itself: those whose tool the project named, in a file or in the
  * set-up, before the agent worked.
  */
-export function regeneratedByLoop(deps: LoopDeps, paths: readonly string[]): readonly LockFileToRegenerate[] {
+export function lockFilesRegeneratedByLoop(deps: LoopDeps, paths: readonly string[]): readonly LockFileToRegenerate[] {
   // A redacted path could not be named in any text.
   const tellable = paths.filter((path) => deps.redact(path) === path);
   return lockFilesToRegenerate(tellable, toolsNamed(deps));
@@ -48,7 +48,7 @@ function toolsNamed({ prompt, config, pipeline }: LoopDeps): readonly LockTool[]
  */
 export async function regenerateLockFiles(deps: LoopDeps, work: Work): Promise<readonly LockFile[]> {
   const results: LockFile[] = [];
-  for (const one of regeneratedByLoop(deps, await deps.repository.lockFilesLeft())) {
+  for (const one of lockFilesRegeneratedByLoop(deps, await deps.repository.lockFilesLeft())) {
     const file: LockFile = { path: one.path, tool: one.tool, result: await remake(deps, work, one) };
     results.push(file);
     if (file.result === 'made') deps.log.info(oneLine(describeLockFile(file), 400));

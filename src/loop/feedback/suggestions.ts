@@ -22,7 +22,7 @@ import type { OpenedLane } from '../../ports/repository.ts';
 import { commitMessageOf, withCommit } from '../commits.ts';
 import { verifyHere } from '../verification.ts';
 import type { LoopDeps } from '../deps.ts';
-import { answerWithoutCall, regeneratedByLoop, regenerateLockFiles } from './lock-files.ts';
+import { answerWithoutCall, lockFilesRegeneratedByLoop, regenerateLockFiles } from './lock-files.ts';
 
 /**
  * The prepared work tree. `ready` carries the merge that is in it, or null. `settled`: the agent has nothing to do for
@@ -148,7 +148,7 @@ export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Prom
   const { conflicts, lockFiles } = begun;
   const many = conflicts.length + lockFiles.length;
   log.info(`merging ${work.lane.baseBranch}: ${String(many)} ${many === 1 ? 'file conflicts' : 'files conflict'}`);
-  const ofLoop = regeneratedByLoop(deps, lockFiles).map(({ path }) => path);
+  const ofLoop = lockFilesRegeneratedByLoop(deps, lockFiles).map(({ path }) => path);
   const merge = { conflicts, lockFiles, regeneratedByLoop: ofLoop, regenerated: [], verification: null };
   if (conflicts.length > 0 || (lockFiles.length > 0 && ofLoop.length === 0)) return { kind: 'ready', merge };
   const last = work.journal.at(-1);

@@ -2,13 +2,13 @@ import { isSessionSuspect } from '../../core/agents/fresh-call.ts';
 import type { TreeSnapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
-import { agentAttempt, type Attempt, type StepOutput } from '../../core/pipeline/step-output.ts';
+import { judgeAgentAttempt, type Attempt, type StepOutput } from '../../core/pipeline/step-output.ts';
 import { type AgentStep, aimOfStep, type Step } from '../../core/pipeline/pipeline.ts';
 import { type EarlierStep, stepNotes, type StepRecord } from '../../core/pipeline/step-record.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { FileTexts } from '../../ports/repository.ts';
-import { callAgent, type Iteration, setupFor } from '../call.ts';
+import { callAgent, type Iteration, setupInstructionsFor } from '../call.ts';
 import type { Committed } from '../commits.ts';
 import type { LoopDeps } from '../deps.ts';
 
@@ -92,7 +92,7 @@ export async function tryAgent(
         promptTemplate: step.prompt?.text ?? deps.prompt.text,
         promptPath: step.prompt?.path ?? deps.prompt.path,
         // The set-up comes before all else, so it is part of the first call only.
-        setup: walk.outputs.length === 0 ? setupFor(deps.prompt, charged) : '',
+        setup: walk.outputs.length === 0 ? setupInstructionsFor(deps.prompt, charged) : '',
         model: step.model,
         allowedTools: step.allowedTools,
         timeoutMs: step.timeoutMs ?? deps.config.policy.agentTimeoutMs,
@@ -113,7 +113,7 @@ export async function tryAgent(
   const isLost = failed !== null && isSessionSuspect(agentRun);
   const dropped = sessionDroppedAt === null ? walk.sessionId : null;
   return {
-    attempt: agentAttempt(agentRun),
+    attempt: judgeAgentAttempt(agentRun),
     tail: '',
     calls,
     walk: {

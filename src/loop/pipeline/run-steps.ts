@@ -3,13 +3,19 @@ import {
   whyRunEnds,
   type StepOutput,
   joinOutputs,
-  nextAction,
-  retryAfter,
+  nextStepAction,
+  retryDelayOf,
 } from '../../core/pipeline/step-output.ts';
 import type { CommandStep, Pipeline, ReadmeStep, Step } from '../../core/pipeline/pipeline.ts';
 import { callObstacle } from '../../core/lane/decide.ts';
 import { readmeProblem } from '../../core/pipeline/readme-check.ts';
-import { afterRun, circuitOf, resultWords, type StepRecord, type StepResult } from '../../core/pipeline/step-record.ts';
+import {
+  recordStepRun,
+  circuitOf,
+  resultWords,
+  type StepRecord,
+  type StepResult,
+} from '../../core/pipeline/step-record.ts';
 import type { CommandRun } from '../../ports/agent.ts';
 import type { Iteration } from '../call.ts';
 import { commitWork } from '../commits.ts';
@@ -40,7 +46,7 @@ export async function runSteps(
     committed: [],
   };
   for (;;) {
-    const action = nextAction({
+    const action = nextStepAction({
       steps: pipeline.steps,
       records: walk.records,
       memory: walk.work.state.steps,
@@ -74,7 +80,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
     tried.push(one);
     walk = one.walk;
     const leftMs = iteration.work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
-    const delayMs = retryAfter(step, one.attempt, { attempts: tried.length, leftMs });
+    const delayMs = retryDelayOf(step, one.attempt, { attempts: tried.length, leftMs });
     if (delayMs === null || isCancelled()) break;
     deps.log.info(
       `step ${step.name} ${resultWords(one.attempt.result)}; it is tried again in ${String(delayMs / 1000)} s`,
@@ -123,7 +129,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
         isCancelled() ||
         runEndsBy(calls.map(({ output }) => output)) !== null
           ? circuit
-          : afterRun(circuit, passed, step.breaker, now),
+          : recordStepRun(circuit, passed, step.breaker, now),
     },
   );
 }

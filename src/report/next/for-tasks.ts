@@ -1,6 +1,7 @@
 import { policyInputs } from '../../config/agent-inputs.ts';
 import { leftOutReason } from '../../core/review/left-out.ts';
 import { cutText } from '../../core/text/phrase.ts';
+import { isHashedId } from '../../core/tasks/ids.ts';
 import { issueOfTask, isListed, isStuck, markingFileOf, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, isQueue, iterationsOn, laneOf, lastVerification } from '../facts.ts';
@@ -10,7 +11,7 @@ import {
   createCommandStep,
   type NextStep,
   nextStepsForFeedback,
-  replyOn,
+  createReplyStep,
   createNextStep,
   whereToWrite,
 } from './step.ts';
@@ -45,8 +46,8 @@ export function nextStepsForTask(one: TaskReport, report: RunReport): readonly N
 /** Returns the steps for an issue, on which one comment is the command and the answer. */
 function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonly NextStep[] {
   const { task } = one;
-  const reply = (words: string): NextStep => replyOn(task, words);
-  const otherwise = (words: string, lead: string): NextStep => ({ ...replyOn(task, words, '; '), lead });
+  const reply = (words: string): NextStep => createReplyStep(task, words);
+  const otherwise = (words: string, lead: string): NextStep => ({ ...createReplyStep(task, words, '; '), lead });
   const retry: NextStep = { ...createCommandStep('retry', ['the issue']), joint: ' and ' };
   switch (advice) {
     case 'blocked':
@@ -58,7 +59,7 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
       ];
     case 'withheld': {
       const [allow, ...others] = withheldSteps(one, report);
-      // Without protected paths alone to blame, nothing can be allowed.
+      // Allowing protected paths helps only if no other files were withheld.
       if (allow === undefined || others.length === 0) return [reply('below it how to do without them')];
       return [allow, retry, otherwise('below it how to do without them', 'if not, ')];
     }
@@ -73,7 +74,7 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
     case 'failed':
       return [
         createNextStep('simplify', 'the task smaller or clearer'),
-        replyOn(task, 'below it what the agent should know', ', then '),
+        createReplyStep(task, 'below it what the agent should know', ', then '),
       ];
   }
 }
@@ -83,7 +84,7 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
  * all that failed or is blocked.
  */
 function readableRetry(task: Task): 'retry' | `retry ${string}` {
-  const name = issueOfTask(task) ?? (isListed(task) && !/-[0-9a-f]{8,}$/.test(task.id) ? task.id : null);
+  const name = issueOfTask(task) ?? (isListed(task) && !isHashedId(task.id) ? task.id : null);
   return name === null ? 'retry' : `retry ${String(name)}`;
 }
 

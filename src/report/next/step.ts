@@ -141,7 +141,7 @@ function clauseOf(one: NextStep, target: ReadingPlace): Words {
 }
 
 /** Creates the step of answering on a task's issue with one comment: the command, then the words for the agent. */
-export function replyOn(issue: Task, words: string, joint?: string): NextStep {
+export function createReplyStep(issue: Task, words: string, joint?: string): NextStep {
   return createNextStep('comment', [issue, ` with one comment: first line \`/ralph retry\`, ${words}`], joint);
 }
 

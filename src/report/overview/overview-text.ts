@@ -1,6 +1,7 @@
-import { tasksDone } from '../../core/tasks/queue.ts';
+import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { moreLine } from '../../core/text/phrase.ts';
 import { formatCount, formatInstantFrom } from '../format.ts';
+import { nameOutcome } from '../sentences/ends/outcome-name.ts';
 import { spendBars, spendSummary } from '../sentences/spend.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import type { Overview, OverviewLane, LaneWait } from './lane-waits.ts';
@@ -37,7 +38,7 @@ export function renderOverview(overview: Overview): string {
   ].join('\n');
 }
 
-/** Returns a line such as `2026-11-21 12:00 UTC  queue  complete (plan_complete): 1 task done, 2 iterations, $0.40`. */
+/** Returns a line such as `2026-11-21 12:00 UTC  queue  complete; 1 task done, 2 iterations, $0.40`. */
 function runLine({
   lane,
   place,
@@ -52,7 +53,7 @@ function runLine({
   const done = tasksDone === 0 ? [] : [`${formatCount(tasksDone, 'task')} done`];
   const used = [...done, formatCount(iterations, 'iteration'), `$${costUsd.toFixed(2)}`].join(', ');
   const where = url === null ? '' : `  ${url}`;
-  return `  ${formatInstant(Date.parse(endedAt))}  ${nameOfLaneAt(lane, place)}  ${outcome} (${reason}): ${used}${where}`;
+  return `  ${formatInstant(Date.parse(endedAt))}  ${nameOfLaneAt(lane, place)}  ${nameOutcome({ kind: outcome, reason })}; ${used}${where}`;
 }
 
 function heading(overview: Overview, lanes: readonly OverviewLane[]): string {
@@ -117,7 +118,7 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
   const open = tasks.filter(({ state }) => state !== 'done');
   const state = pullRequest?.state ?? null;
   return [
-    `${nameOfLaneAt(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : tasksDone(done, tasks.length)}`,
+    `${nameOfLaneAt(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : formatTasksDone(done, tasks.length)}`,
     ...(pullRequest === null
       ? []
       : [

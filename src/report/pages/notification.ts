@@ -1,5 +1,5 @@
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import { tasksDone } from '../../core/tasks/queue.ts';
+import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { shareOf, type BranchChange, type TaskShare } from '../../core/lane/change.ts';
 import type { ApprovalNotice } from '../../core/people/consent.ts';
 import type { Settlement } from '../../core/people/needs.ts';
@@ -311,7 +311,7 @@ function renderReady(report: RunReport): string {
   const against = describeObjections(report);
   const what = against === '' ? 'is ready for review.' : `waits for a person: ${against}.`;
   return [
-    `**${name} ${what}** ${tasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
+    `**${name} ${what}** ${formatTasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
     `**Next:** ${renderSteps(nextStepsWhenReady(report), 'markdown')}`,
   ].join('\n\n');
 }

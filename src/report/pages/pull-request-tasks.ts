@@ -61,7 +61,7 @@ function taskLine(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...(commit === null ? [] : [commitLink(commit, report)]),
     ...verificationWords(one, tests),
     ...(progress.unmarked ? [UNMARKED] : []),
-    // A failing verification would have to correct the words.
+    // A failed verification would contradict the summary.
     ...(share.summary === null || tests.kind === 'failed' ? [] : [`“${renderText(share.summary, 100)}”`]),
   ];
   return `${stateGlyph(progress.state)} ${taskName(task)}${facts.length === 0 ? '' : `: ${facts.join(', ')}`}`;

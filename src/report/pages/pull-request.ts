@@ -1,5 +1,5 @@
 import { CAPABILITIES } from '../../core/agent-names.ts';
-import { tasksDone } from '../../core/tasks/queue.ts';
+import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { hasShareOf } from '../../core/lane/change.ts';
 import { firstLines, namesOf, plainTitle, upperFirst } from '../../core/text/phrase.ts';
 import { issueToClose, nameOfTask } from '../../core/tasks/task.ts';
@@ -14,7 +14,7 @@ import { listStillRedChecks, describeObjections } from '../sentences/feedback.ts
 import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
 import { branchCostNoun } from '../sentences/spend.ts';
 import { trainPart } from '../sentences/train.ts';
-import { obstacleLines, onlyTrouble, stuckLines, quoteWordsOn } from '../sentences/waiting.ts';
+import { obstacleLines, findOnlyTrouble, stuckLines, quoteWordsOn } from '../sentences/waiting.ts';
 import { feedbackSection, itemLine, markedPart, type PullRequestText } from './feedback-section.ts';
 import {
   baseVerificationLine,
@@ -112,13 +112,13 @@ function troubleOf(report: WorkedReport): string {
 /** Counts the tasks, except for an open-ended prompt, which has no count. */
 function tasksWord({ tasks }: WorkedReport, { done, all }: { readonly done: number; readonly all: number }): string {
   const [first] = tasks;
-  if (tasks.length !== 1 || first?.task.source.kind !== 'prompt') return tasksDone(done, all);
+  if (tasks.length !== 1 || first?.task.source.kind !== 'prompt') return formatTasksDone(done, all);
   return `${renderCode(nameOfTask(first.task), 80)} is ${done === all ? 'done' : 'not done yet'}`;
 }
 
 /** Renders the alarms, the decisions that people owe, and the one next step. */
 function toDo(report: WorkedReport, tests: TestState): string {
-  const named = report.outcome.reason === 'needs_human' ? onlyTrouble(allTasksOf(report)) : null;
+  const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(allTasksOf(report)) : null;
   const waiting =
     named === null
       ? [...stuckLines(allTasksOf(report)), ...(report.outcome.kind === 'blocked' ? obstacleLines(report.tasks) : [])]

@@ -157,7 +157,10 @@ export function verificationSection(report: RunReport): string {
     : verificationLines(work).join('\n\n');
 }
 
-/** Renders the same on the page of an issue, whose own state already says that the head passes. */
+/**
+ * Renders the verifications for the page of an issue. Leaves out a head that passes, because the issue's own state
+ * already says so.
+ */
 export function verificationLines(work: WorkedReport): readonly string[] {
   const { headVerification } = work;
   const head =

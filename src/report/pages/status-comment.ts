@@ -6,7 +6,7 @@ import type { ApprovalNotice } from '../../core/people/consent.ts';
 import type { Policy } from '../../core/policy.ts';
 import type { Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
-import { tasksDone } from '../../core/tasks/queue.ts';
+import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { firstNames, oneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { Answer } from '../../handover/intake.ts';
 import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
@@ -94,7 +94,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
   ];
   const stuck = task === null ? '' : renderStuckTask(task, report);
   const counts = [formatCount(report.iterations.length, 'iteration'), costNoun(report)];
-  const done = tasksDone(doneTasks(report).length, report.tasks.length);
+  const done = formatTasksDone(doneTasks(report).length, report.tasks.length);
   return [
     STATUS_MARKER,
     // The state of the issue, and what a person must do, come before how the run ended.
@@ -259,7 +259,7 @@ export function renderLiveStatus(live: LiveStatus): string {
       ? `${AT_WORK} Iteration ${doing.iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${named}`
       : `${AT_WORK} ${doing.for === 'step_circuit' ? 'The circuit of a step is open' : 'A limit is reached'}, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
     ...(last === null ? [] : [`Last iteration: ${lastWordsOfIteration(last)}`]),
-    `\`${tasksBar(tasks)}\` ${tasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost.join('')}`,
+    `\`${tasksBar(tasks)}\` ${formatTasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost.join('')}`,
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
     jobs === 'one'
       ? '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>'

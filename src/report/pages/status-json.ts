@@ -126,7 +126,7 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
     ...agentsOf(report),
     change: work === null ? null : changeOf(work.change),
     tests: TESTS_WORD[lastVerification(report).kind],
-    cleanCheck:
+    verification:
       headVerification === null
         ? null
         : { commit: headVerification.commit, result: headVerification.verification.kind },

@@ -95,11 +95,11 @@ export const ralphStatusSchema = z.object({
     .describe(
       'Result of the verify commands, never a claim of the agent: of the published head in a clean clone, if they ran there.',
     ),
-  cleanCheck: z
+  verification: z
     .object({ commit: z.string(), result: z.enum(['passed', 'failed']) })
     .nullable()
     .optional()
-    .describe('What the verify commands said of a commit of the branch in a clean clone; null: not known.'),
+    .describe('Result of the verify commands on a commit of the branch in a clean clone; null: not known.'),
   baseTests: z
     .enum(['passing', 'failing', 'not-run'])
     .optional()

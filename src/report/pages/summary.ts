@@ -25,7 +25,7 @@ import { calledAgents, handOverLines, renderLaneStatus } from '../sentences/lane
 import { renderSetUp } from '../sentences/set-up.ts';
 import { explainUnknownCost, costWord } from '../sentences/spend.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
-import { onlyTrouble } from '../sentences/waiting.ts';
+import { findOnlyTrouble } from '../sentences/waiting.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { trainSection } from '../sentences/train.ts';
 import { feedbackLine } from './feedback-section.ts';
@@ -163,7 +163,7 @@ function folded(summary: string, blocks: readonly string[]): readonly string[] {
 /** Describes what was tried for the tasks that this run gave up, and what to do. */
 function stuckSection(report: RunReport): string {
   // The headline and the lines below it are about a task that is the only one.
-  const named = report.outcome.reason === 'needs_human' ? onlyTrouble(allTasksOf(report)) : null;
+  const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(allTasksOf(report)) : null;
   const stuck = stuckTasks(report)
     .filter((one) => one !== named)
     .slice(0, 10);

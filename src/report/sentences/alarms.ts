@@ -3,7 +3,7 @@ import { groupByKey } from '../../core/grouped.ts';
 import { QUESTION_TOOL, rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { namesOf, namesOutOf, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
-import { failedCalls } from '../agent-failures.ts';
+import { warnOfFailedCalls } from '../agent-failures.ts';
 import { iterationsOf, laneOf, lastVerification, passedCommands, settingOf, workOf } from '../facts.ts';
 import { formatCount } from '../format.ts';
 import { renderCode } from '../markdown.ts';
@@ -27,7 +27,7 @@ const SHOWN_REASONS = 2;
  * tools that the agent was denied. `backticks` mark code.
  */
 export function listAlarms(report: RunReport): readonly string[] {
-  return [...failedCalls(report), ...leftOutAlarm(workOf(report)?.withheld ?? [], 0), ...deniedCommands(report)];
+  return [...warnOfFailedCalls(report), ...leftOutAlarm(workOf(report)?.withheld ?? [], 0), ...deniedCommands(report)];
 }
 
 /** Returns the alarms of a branch, over all runs. */

@@ -1,4 +1,4 @@
-import { type IsolationFacts, meaningOf } from '../../core/isolation/probe.ts';
+import { type IsolationFacts, groupByMeaning } from '../../core/isolation/probe.ts';
 import { DISCREPANCY_SUFFIX } from '../../core/isolation/egress/opening.ts';
 import { refusedHosts } from '../../core/isolation/texts.ts';
 import { andMore, firstNames, oneLine } from '../../core/text/phrase.ts';
@@ -107,7 +107,7 @@ function probeProblems({ level, probe }: IsolationFacts): readonly string[] {
   if (level === 'none') return [];
   if (probe === null)
     return ['The isolation was not checked from where the agent runs, so nothing proves it. The job log says why.'];
-  const { can, cannot, unknown } = meaningOf(probe.failed);
+  const { can, cannot, unknown } = groupByMeaning(probe.failed);
   return [
     ...(can.length === 0
       ? []

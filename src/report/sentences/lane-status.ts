@@ -8,7 +8,7 @@ import type { LaneState } from '../../core/lane/state/state.ts';
 import { expiryOf } from '../../core/sharing/lease.ts';
 import { nameOfLane, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
-import { tasksDone } from '../../core/tasks/queue.ts';
+import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { namesOf, oneLine } from '../../core/text/phrase.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import type { LaneView } from '../../handover/report.ts';
@@ -91,7 +91,9 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
   const current = tasks.find(({ task }) => task.id === state?.currentTask);
   return [
-    tasks.length === 0 ? 'No task is open here.' : `${style.own(tasksBar(tasks))} ${tasksDone(done, tasks.length)}`,
+    tasks.length === 0
+      ? 'No task is open here.'
+      : `${style.own(tasksBar(tasks))} ${formatTasksDone(done, tasks.length)}`,
     ...(current === undefined
       ? []
       : [

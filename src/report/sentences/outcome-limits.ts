@@ -1,7 +1,7 @@
 import { policyInputs } from '../../config/agent-inputs.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { Outcome, RunBound } from '../../core/outcome.ts';
-import { tasksDone } from '../../core/tasks/queue.ts';
+import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { cutText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
 import {
@@ -29,7 +29,7 @@ export interface OutcomeText {
 
 /** Returns `2 of 3 tasks done`. */
 export function describeProgress(report: RunReport): string {
-  return tasksDone(doneTasks(report).length, tasksOf(report).length);
+  return formatTasksDone(doneTasks(report).length, tasksOf(report).length);
 }
 
 /** Describes a parked run: the limit it waits for, and when work continues. */

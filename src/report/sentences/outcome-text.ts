@@ -5,7 +5,7 @@ import { isListed, nameOfTask } from '../../core/tasks/task.ts';
 import { cutText, firstLines, namesOf, upperFirst } from '../../core/text/phrase.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { failedWords } from '../agent-failures.ts';
+import { describeLastFailure } from '../agent-failures.ts';
 import {
   allTasksOf,
   doneTasks,
@@ -29,7 +29,7 @@ import {
   describeRedBase,
   describeNoTasks,
   obstacleLines,
-  onlyTrouble,
+  findOnlyTrouble,
   sourcesOf,
   stuckLines,
   quoteWordsOn,
@@ -210,7 +210,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
     case 'circuit_open': {
       const why = describeCircuitReason(outcome.circuitReason, report);
       const isAgents = outcome.circuitReason === 'agent_error';
-      const words = isAgents ? failedWords(report) : null;
+      const words = isAgents ? describeLastFailure(report) : null;
       return outcome.tripped === 'this-run'
         ? {
             title,
@@ -305,7 +305,7 @@ function holdWords({ approvedBy, autoMerge, queued }: HeldHead['hold']): string 
 
 /** Quotes what is said about the one task that waits, or lists the first five and what they wait for, one line each. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
-  const named = onlyTrouble(tasks);
+  const named = findOnlyTrouble(tasks);
   if (named !== null) return quoteWordsOn(named);
   const waiting = [...stuckLines(tasks), ...obstacleLines(tasks)];
   if (waiting.length === 0) return 'The agent says that it cannot continue without a person.';

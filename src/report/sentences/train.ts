@@ -1,5 +1,5 @@
 import { namesOf } from '../../core/text/phrase.ts';
-import { aheadOf, type MergeObstacle, findNextPull, type Train, type TrainPull } from '../../core/train/train.ts';
+import { pullsAheadOf, type MergeObstacle, findNextPull, type Train, type TrainPull } from '../../core/train/train.ts';
 import type { AutoMerge } from '../../core/train/auto-merge.ts';
 import { renderCode, renderProse } from '../markdown.ts';
 
@@ -42,10 +42,10 @@ export function nextToMerge(train: Train): string {
 
 /**
  * Returns what one pull request waits for, and whether it is behind its base branch, as one sentence of Markdown; empty
- * when nothing is.
+ * when neither is the case.
  */
-export function standingOf(train: Train, pull: TrainPull): string {
-  const ahead = aheadOf(train, pull);
+export function describePullStanding(train: Train, pull: TrainPull): string {
+  const ahead = pullsAheadOf(train, pull);
   const facts = [
     ...(pull.obstacle === null ? [] : [OBSTACLE_WORDS[pull.obstacle]]),
     ...(ahead.length === 0 ? [] : [`it conflicts with ${numbersOf(ahead)}, which comes first`]),
@@ -91,7 +91,7 @@ const PREVENTED_WORDS = {
 /** Renders the order of all open pull requests as Markdown; empty when there is nothing to say. */
 export function trainSection(train: Train | null): string {
   if (train === null) return '';
-  const lines = train.pulls.slice(0, LISTED).map((pull) => standingOf(train, pull));
+  const lines = train.pulls.slice(0, LISTED).map((pull) => describePullStanding(train, pull));
   const armed = train.autoMerge === null ? '' : autoMergeWords(train.autoMerge);
   const said = [nextToMerge(train), armed, ...lines].filter((line) => line !== '');
   return said.length === 0 ? '' : ['### Merge order', ...said.map((line) => `- ${line}`)].join('\n');
@@ -106,7 +106,7 @@ export function trainPart(train: Train | null, number: number | null): string {
   const own = train.pulls.find((pull) => pull.number === number);
   const lines = [
     nextToMerge(train),
-    ...(own === undefined ? [] : [standingOf(train, own)]),
+    ...(own === undefined ? [] : [describePullStanding(train, own)]),
     ...(train.autoMerge !== null && train.autoMerge.number === number ? [autoMergeWords(train.autoMerge)] : []),
   ].filter((line) => line !== '');
   return lines.length === 0 ? '' : `${BEGIN}\n${lines.join('\n\n')}\n${END}`;

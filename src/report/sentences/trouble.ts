@@ -5,7 +5,7 @@ import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, iterationsOf, laneOf, settingOf } from '../facts.ts';
 import { formatCount } from '../format.ts';
 import type { Words } from '../next/step.ts';
-import { obstacleLines, onlyTrouble } from './waiting.ts';
+import { obstacleLines, findOnlyTrouble } from './waiting.ts';
 
 /** The end of each headline about something that does not continue without a person. */
 export const YOU_ARE_NEEDED = '; you are needed';
@@ -35,7 +35,7 @@ export function taskTrouble(one: TaskReport): Words {
 /** Names what a blocked run waits for: one task with its trouble, or the number of tasks. */
 export function blockedTitle(report: RunReport): Words {
   const tasks = allTasksOf(report);
-  const one = onlyTrouble(tasks);
+  const one = findOnlyTrouble(tasks);
   if (one !== null) return ['Blocked: ', ...taskTrouble(one), YOU_ARE_NEEDED];
   const number = tasks.filter(({ progress }) => isStuck(progress)).length + obstacleLines(tasks).length;
   return number === 0

@@ -30,7 +30,7 @@ export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
  * Returns the only task that waits for a person, which a headline can name; null when there are several, or when it
  * waits for something else.
  */
-export function onlyTrouble(tasks: readonly TaskReport[]): TaskReport | null {
+export function findOnlyTrouble(tasks: readonly TaskReport[]): TaskReport | null {
   const [one, ...others] = tasks.filter(({ progress }) => isStuck(progress));
   return one === undefined || others.length > 0 || obstacleLines(tasks).length > 0 ? null : one;
 }

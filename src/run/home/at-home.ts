@@ -15,14 +15,9 @@ import { beginWork } from '../../loop/loop.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';
 import type { SealedTranscript } from '../../ports/state.ts';
 import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
-import {
-  createLoopAgents,
-  openedExporters,
-  openFirst,
-  reportWithoutWork,
-  createSessionExport,
-  hashText,
-} from '../agents.ts';
+import { createLoopAgents, openedExporters, openFirst, createSessionExport } from '../agents.ts';
+import { reportWithoutWork } from '../reports.ts';
+import { hashText } from '../packed-journal.ts';
 import { failureOf } from '../failure.ts';
 import type { ActionDeps } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
@@ -75,7 +70,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   deps.show({ doing: 'starting', work: null, task: null, resumeAt: null, outcome: null });
   // The prompt is read before anything else, from the copy as it was made, before any agent ran.
   const prompt = await deps.machine.readPrompt();
-  const gateDeps = await gateOf(deps, recording);
+  const gateDeps = await gatePortsOf(deps, recording);
   const foreign = await detectOtherRalphs(gateDeps);
   const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: FOR_TASKS });
   const narrow = found.kind === 'work' ? await narrowToTask(gateDeps, found, deps.task) : found;
@@ -212,7 +207,7 @@ function showingCalls(agent: OpenedAgent['agent'], show: HomeDeps['show']): Open
 }
 
 /** Returns the gate's ports; at home they cannot check the set-up. */
-export async function gateOf(
+export async function gatePortsOf(
   deps: Pick<
     HomeDeps,
     | 'config'

@@ -5,14 +5,8 @@ import { messageOf, UserError } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import type { HandoffFolder } from '../../ports/handoff.ts';
-import {
-  createLoopAgents,
-  openedExporters,
-  openFirst,
-  reportUnpublished,
-  reportWithoutWork,
-  createSessionExport,
-} from '../agents.ts';
+import { createLoopAgents, openedExporters, openFirst, createSessionExport } from '../agents.ts';
+import { reportUnpublished, reportWithoutWork } from '../reports.ts';
 import { failureOf } from '../failure.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';

@@ -17,7 +17,7 @@ import { openBranch, pushIteration } from '../../loop/pushing.ts';
 import type { PublishDeps } from '../../publish/deps.ts';
 import { createLiveStatus } from '../../publish/end.ts';
 import { notifyOfConfiguration } from '../../publish/notifications.ts';
-import { connectStages, type Stages } from '../agents.ts';
+import { connectStages, type Stages } from '../stages.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
 import type { Recording } from '../recording.ts';
 import { publishRecorded } from '../salvage.ts';

@@ -1,7 +1,7 @@
 import type { AccessSetting } from '../../agents/cli/access.ts';
 import type { AgentCli } from '../../agents/cli/cli.ts';
 import { type AgentName, type Capabilities, CAPABILITIES } from '../../core/agent-names.ts';
-import { rulesVerdict, type RulesVerdict } from '../../core/agents/rules-verdict.ts';
+import { judgeRules, type RulesVerdict } from '../../core/agents/rules-verdict.ts';
 import { localPortsOf } from '../../core/isolation/hosts.ts';
 import { mcpHosts, unreachableHosts } from '../../core/mcp/parse-servers.ts';
 import { type McpServer, variableProblems } from '../../core/mcp/values.ts';
@@ -169,5 +169,5 @@ async function verdictsOf(
   level: Isolation['level'],
 ): Promise<(allowedTools: readonly string[]) => RulesVerdict> {
   const cli = await ADAPTERS[name]();
-  return (allowedTools) => rulesVerdict(CAPABILITIES[name].title, cli.rulesGap(allowedTools), level);
+  return (allowedTools) => judgeRules(CAPABILITIES[name].title, cli.rulesGap(allowedTools), level);
 }

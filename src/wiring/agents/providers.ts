@@ -7,12 +7,12 @@ import {
   opencodeProvider,
   qwenProvider,
 } from '../../agents/cli/providers.ts';
-import { loginProblems, mergedProvider, providerKey, type ProviderVariables } from '../../config/agent-environment.ts';
+import { loginProblems, mergeProviders, providerKey, type ProviderVariables } from '../../config/agent-environment.ts';
 import type { ConfiguredAgent } from '../../config/config.ts';
 import { AGENT_NAMES, type AgentName } from '../../core/agent-names.ts';
 
 /** The user passes what it needs by `agent-env`. */
-const NO_PROVIDER: ProviderVariables = mergedProvider([]);
+const NO_PROVIDER: ProviderVariables = mergeProviders([]);
 
 const PROVIDERS: Readonly<Record<AgentName, ProviderVariables>> = {
   claude: claudeProvider,
@@ -35,7 +35,7 @@ export function providerOf(agent: AgentName): ProviderVariables {
 }
 
 /** The variables of all agents: one with any agent's key must never be shown. */
-export const ALL_PROVIDERS: ProviderVariables = mergedProvider(AGENT_NAMES.map(providerOf));
+export const ALL_PROVIDERS: ProviderVariables = mergeProviders(AGENT_NAMES.map(providerOf));
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Order = readonly Pick<ConfiguredAgent, 'name'>[];

@@ -25,7 +25,7 @@ import type { World } from '../world.ts';
 import { effectiveSettingsOf } from '../settings/effective-settings.ts';
 import { actionRules, tryPipeline } from './try-pipeline.ts';
 import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
-import { otherWorkflows, workflowFiles } from './workflow-files.ts';
+import { readOtherWorkflows, readWorkflowFiles } from './workflow-files.ts';
 
 /** The reason why the gate's job cannot check the agent. */
 const ELSEWHERE = 'it is installed in the job with `phase: loop`.';
@@ -37,7 +37,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const isSplit = config.handoff.phase === 'gate';
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();
-  const written = await workflowFiles(context.workspace);
+  const written = await readWorkflowFiles(context.workspace);
   const settings = await effectiveSettingsOf(written, { folder: context.workspace, env: environment });
   const files = withEffectiveInputs(written, settings);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
@@ -73,7 +73,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   return diagnoseRun(
     {
       files,
-      others: await otherWorkflows(context.workspace),
+      others: await readOtherWorkflows(context.workspace),
       settings,
       pipelines: [{ where: null, found: pipeline, openVariables: [] }],
       repository: { kind: 'known', value: { name, webUrl: `${context.serverUrl}/${name}`, settings: ofRepository } },

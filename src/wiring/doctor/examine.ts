@@ -7,7 +7,7 @@ import { readCheckoutFile } from '../../cli/command.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import type { AskedExamination, ExamineCheckout } from '../../cli/doctor/doctor.ts';
 import type { OpenedPlaces } from '../../cli/lane/read-lane.ts';
-import { loginProblems, misnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
+import { loginProblems, adviceOnMisnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
 import { workingFolderOf } from '../../config/fields.ts';
 import { diagnoseRepository } from '../../core/doctor/doctor.ts';
 import {
@@ -41,11 +41,11 @@ import { collectOutput } from '../../processes/collect-output.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { createVerifier } from '../../processes/verifier.ts';
 import { openPlaces } from '../lane-places.ts';
-import { logTo, ownRepository } from '../own-github.ts';
+import { createPrintingLog, ownRepository } from '../own-github.ts';
 import { settingsInForce } from '../settings/effective-settings.ts';
 import { actionRules, tryPipelines } from './try-pipeline.ts';
 import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
-import { otherWorkflows, workflowFiles } from './workflow-files.ts';
+import { readOtherWorkflows, readWorkflowFiles } from './workflow-files.ts';
 
 const GH_MS = 10_000;
 
@@ -57,7 +57,7 @@ export const examineCheckout: ExamineCheckout = async (asked) => {
   const checkout = await findCheckout(folder, process.env).catch((error: unknown) => messageOf(error));
   if (typeof checkout === 'string') return { kind: 'missing', why: checkout };
   const { top } = checkout;
-  const written = await workflowFiles(top);
+  const written = await readWorkflowFiles(top);
   const settings = await settingsInForce(written, { folder: top, env: process.env });
   const files = withEffectiveInputs(written, settings);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
@@ -72,7 +72,7 @@ export const examineCheckout: ExamineCheckout = async (asked) => {
   ]);
   const facts: Facts = {
     files,
-    others: await otherWorkflows(top),
+    others: await readOtherWorkflows(top),
     settings,
     pipelines: await tryPipelines(workflows, settings, { folder: top, env: process.env }),
     repository,
@@ -147,7 +147,7 @@ async function ownToken(): Promise<string | null> {
 
 async function tryOwnKey(log: (line: string) => void): Promise<KeyTrial> {
   const { env } = process;
-  const misnamed = misnamedKey(env, ALL_PROVIDERS);
+  const misnamed = adviceOnMisnamedKey(env, ALL_PROVIDERS);
   const given = ALL_PROVIDERS.keys.filter((name) => (env[name] ?? '').trim() !== '');
   if (given.length === 0) return misnamed === null ? { kind: 'none' } : { kind: 'misnamed', why: misnamed };
   const problems = loginProblems(env, ALL_PROVIDERS);
@@ -212,7 +212,7 @@ export async function tryCommands(
       // This is a person's own checkout on their own machine.
       agentSandbox: null,
       runTag: randomUUID(),
-      log: logTo(log),
+      log: createPrintingLog(log),
       now,
     });
     const end = await verifier.verify({ folder: clone, timeoutMs: VERIFY_MS, signal: interrupted.signal });
@@ -236,7 +236,7 @@ async function layHead(
   { log, signal }: { readonly log: (line: string) => void; readonly signal: AbortSignal },
 ): Promise<string> {
   const { env } = process;
-  const options = { env, log: logTo(log) };
+  const options = { env, log: createPrintingLog(log) };
   const workspace = await findWorkspace(top, options);
   if ('why' in workspace)
     throw new UserError('configuration', `${top} is not a git checkout: ${completeSentence(workspace.why)}`);

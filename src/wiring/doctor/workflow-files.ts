@@ -11,7 +11,7 @@ const WORKFLOWS = '.github/workflows';
 const MAX_WORKFLOWS = 200;
 
 /** Returns the files of the checkout that use the action, and those that are unreadable. */
-export async function workflowFiles(top: string): Promise<readonly WorkflowFile[]> {
+export async function readWorkflowFiles(top: string): Promise<readonly WorkflowFile[]> {
   const read = (await readWorkflows(top)).map(({ path, file }): WorkflowFile | null => {
     if (file.kind === 'absent') return null;
     if (file.kind === 'refused') return { kind: 'unreadable', path, why: `it ${file.why}.` };
@@ -26,7 +26,7 @@ export async function workflowFiles(top: string): Promise<readonly WorkflowFile[
 }
 
 /** Returns the workflows of the checkout that do not use the action. */
-export async function otherWorkflows(top: string): Promise<readonly OtherWorkflow[]> {
+export async function readOtherWorkflows(top: string): Promise<readonly OtherWorkflow[]> {
   return (await readWorkflows(top)).flatMap(({ path, file }) => {
     const parsed = file.kind === 'text' ? parseYaml(file.text) : null;
     if (file.kind !== 'text' || parsed?.kind !== 'data' || parseWorkflow(path, parsed.data) !== null) return [];

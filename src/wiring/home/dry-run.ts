@@ -9,7 +9,7 @@ import { nameOfTask } from '../../core/tasks/task.ts';
 import { terminalLine } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { aimOfStep } from '../../core/pipeline/pipeline.ts';
-import { firstCall } from '../../core/pipeline/step-output.ts';
+import { firstAgentStep } from '../../core/pipeline/step-output.ts';
 import { readMcpServers, readPipeline } from '../../gate/lane/pipeline.ts';
 import { detectOtherRalphs, previewQueue } from '../../gate/work.ts';
 import { makeTemporaryFolder } from '../../home/own-folder.ts';
@@ -17,19 +17,19 @@ import { removeTree } from '../../git/remove-tree.ts';
 import { mcpToolRules } from '../../core/mcp/values.ts';
 import { argumentsOf } from '../agent.ts';
 import { beginWork } from '../../loop/loop.ts';
-import { budgetLeft, promptFor, setupFor } from '../../loop/call.ts';
+import { budgetLeft, composeCallPrompt, setupInstructionsFor } from '../../loop/call.ts';
 import { readSetAsideFiles, readFileTasks } from '../../loop/marks.ts';
 import { sessionToResume } from '../../loop/turns.ts';
 import { resumeInstant } from '../../report/facts.ts';
 import { formatInstantFrom } from '../../report/format.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import type { StateStore } from '../../ports/state.ts';
-import { findAskedTask, gateOf, type HomeDeps } from '../../run/home/at-home.ts';
+import { findAskedTask, gatePortsOf, type HomeDeps } from '../../run/home/at-home.ts';
 import { checkoutFiles } from './checkout-state.ts';
 import { connectPorts } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
 import { createMachine } from '../machine.ts';
-import { homeWorld, type HomeSetting } from './home-world.ts';
+import { createHomeWorld, type HomeSetting } from './home-world.ts';
 import { homeConnections } from './play.ts';
 import type { RunFolders } from './place.ts';
 import { prepareCopy } from './copy.ts';
@@ -74,13 +74,13 @@ export async function showWhatWouldRun(
       { info: () => undefined, warning: log.warning },
     );
     for (const missing of setting.loginProblems) log.warning(`A real run would end here: ${missing}`);
-    const world = homeWorld({ ...setting, place, runFolder: join(place.temp, 'run'), loginProblems: [] });
+    const world = createHomeWorld({ ...setting, place, runFolder: join(place.temp, 'run'), loginProblems: [] });
     const kept = checkoutFiles(checkout.top);
     const wired = connectPorts(world, { timeouts: null, isolated: nothingToIsolate });
     const connections = homeConnections({ kept, top: checkout.top, place, gate }, wired);
     const store = readOnly(await connections.store());
     const machine = createMachine(world, { startedAt: world.clock.now(), workFiles: wired.workFiles });
-    const gateDeps = await gateOf(
+    const gateDeps = await gatePortsOf(
       { ...world, ...gate, machine, connect: { ...connections, store: () => Promise.resolve(store) } },
       { claiming: () => undefined },
     );
@@ -99,7 +99,8 @@ export async function showWhatWouldRun(
     const { pipeline, policy, warnings } = await readPipeline(gateDeps);
     for (const warning of warnings) log.warning(warning);
     const mcpServers = await readMcpServers(gateDeps);
-    const first = pipeline === null ? null : firstCall({ steps: pipeline.steps, memory: preview.state.steps, now });
+    const first =
+      pipeline === null ? null : firstAgentStep({ steps: pipeline.steps, memory: preview.state.steps, now });
     const step = nextStep({ state: preview.state, tasks, run: soFar, policy, now });
     if (step.kind === 'stop') {
       if (isWorthWaiting(step.outcome, { run: soFar, policy, now }))
@@ -125,7 +126,7 @@ export async function showWhatWouldRun(
     );
     const { files, readLearnings } = machine;
     const { notes } = await readSetAsideFiles({ files, prompt: userPrompt });
-    const prompt = await promptFor(
+    const prompt = await composeCallPrompt(
       { config, prompt: userPrompt, readLearnings },
       { work, soFar, step, merge: null },
       {
@@ -135,7 +136,7 @@ export async function showWhatWouldRun(
           aim: first === null ? 'task' : aimOfStep(first),
           promptTemplate: first?.prompt?.text ?? userPrompt.text,
           promptPath: first?.prompt?.path ?? userPrompt.path,
-          setup: setupFor(userPrompt, work),
+          setup: setupInstructionsFor(userPrompt, work),
           pipeline:
             first === null ? null : { fact: `This is step ${first.name} of this iteration's pipeline.`, notes: '' },
         },

@@ -6,7 +6,7 @@ import { ownRepository } from '../own-github.ts';
  * Returns GitHub for a local run, which reads issues and writes nothing; `none` with the reason if GitHub cannot be
  * used.
  */
-export async function issuesOf(
+export async function connectHomeForge(
   folder: string,
   environment: NodeJS.ProcessEnv,
   log: (line: string) => void,
@@ -60,7 +60,7 @@ function readOnly(forge: Forge): Forge {
 }
 
 /** Creates the forge of a local run that cannot use GitHub. */
-export function noForge(): Forge {
+export function createAbsentForge(): Forge {
   return readOnly(new Proxy({} as Forge, { get: (_target, name) => refuseRequest(name) }));
 }
 

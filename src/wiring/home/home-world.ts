@@ -39,7 +39,7 @@ export interface HomeSetting {
 const RUN_ID = 'local';
 
 /** Creates the world of a local run: that of a job, with the person's own repository in place of a server's. */
-export function homeWorld(setting: HomeSetting): World {
+export function createHomeWorld(setting: HomeSetting): World {
   const { config, packageRoot, environment, top, place, secrets, log, number } = setting;
   return {
     config,
@@ -80,7 +80,7 @@ export function homeWorld(setting: HomeSetting): World {
 }
 
 /** Creates the store of `.ralph/state`, with the transcripts next to the state. */
-export async function homeStore(files: GenerationFiles, top: string): Promise<StateStore> {
+export async function openHomeStore(files: GenerationFiles, top: string): Promise<StateStore> {
   const [{ createSnapshotStore }, { createDirectorySnapshot }] = await Promise.all([
     import('../../state/snapshot-store.ts'),
     import('../../state/directory-snapshot.ts'),
@@ -96,6 +96,6 @@ export async function homeStore(files: GenerationFiles, top: string): Promise<St
 }
 
 /** Creates the seal with the person's own key, so that other readers of the checkout cannot read the transcripts. */
-export function homeSeal(place: RunFolders, top: string): Seal {
+export function openHomeSeal(place: RunFolders, top: string): Seal {
   return createSeal({ credential: sealingKey(place), repository: top });
 }

@@ -10,11 +10,11 @@ import { createJournalFile, type JournalFile, readJournalFile } from '../../runn
 import type { GenerationFiles } from '../../state/generation-files.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
 import { connectPorts } from '../connect.ts';
-import { createGuard, guardedConnections } from '../guard.ts';
-import { isolatedRun } from '../isolation/isolated.ts';
+import { createGuard, guardConnections } from '../guard.ts';
+import { createRunIsolation } from '../isolation/isolated.ts';
 import { createMachine } from '../machine.ts';
 import type { World } from '../world.ts';
-import { homeSeal, homeStore } from './home-world.ts';
+import { openHomeSeal, openHomeStore } from './home-world.ts';
 import type { RunFolders } from './place.ts';
 
 interface Play {
@@ -42,7 +42,7 @@ interface Play {
 /** Plays the run with the adapters of a job and the person's own repository. */
 export async function playAtHome(world: World, play: Play): Promise<RunReport> {
   const { log } = world;
-  const isolated = isolatedRun(world);
+  const isolated = createRunIsolation(world);
   const wired = connectPorts(world, { timeouts: null, isolated });
   const connections = homeConnections(play, wired);
   const guard = createGuard(world, {
@@ -51,7 +51,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
       act();
     },
   });
-  const guarded = guardedConnections(connections, guard);
+  const guarded = guardConnections(connections, guard);
   let journal: JournalFile | null = null;
   const { show, verifying } = createStatusWriter(play, world);
   const machine = createMachine(world, { startedAt: play.startedAt, workFiles: wired.workFiles });
@@ -98,14 +98,14 @@ export function homeConnections(
   { kept, top, place, gate }: Pick<Play, 'kept' | 'top' | 'place' | 'gate'>,
   wired: Connections,
 ): Connections {
-  const store = homeStore(kept, top);
+  const store = openHomeStore(kept, top);
   return {
     ...wired,
     forge: () => Promise.resolve(gate.forge),
     requests: () => null,
     refusedWishes: () => [],
     store: () => store,
-    seal: () => Promise.resolve(homeSeal(place, top)),
+    seal: () => Promise.resolve(openHomeSeal(place, top)),
   };
 }
 

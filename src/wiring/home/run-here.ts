@@ -10,14 +10,14 @@ import { fromRoot } from '../../core/folder.ts';
 import { parseFoundStatus, type RunStatus } from '../../core/local/status-document.ts';
 import { conclusionOf } from '../../core/outcome.ts';
 import { UserError } from '../../errors.ts';
-import { ignoreLocally, isPartOf, lookAtCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
+import { ignoreLocally, isPartOf, readPersonCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { createLogFiles, createTerminalLog } from '../../home/log-files.ts';
 import {
-  checkState,
+  checkStatePath,
   claimRun,
-  nextNumber,
+  readNextRunNumber,
   openJournalFolder,
   releaseRun,
   type WorkedFolder,
@@ -35,15 +35,15 @@ import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
 import { hasColours } from '../../cli/terminal-text.ts';
 import { countdownOn } from './countdown.ts';
-import { issuesOf, noForge } from './forge.ts';
-import { homeWorld, type HomeSetting } from './home-world.ts';
+import { connectHomeForge, createAbsentForge } from './forge.ts';
+import { createHomeWorld, type HomeSetting } from './home-world.ts';
 import { loginAtHome } from './login.ts';
 import { placeOfHome, type RunFolders } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, pushBranch } from './push.ts';
 import { readHomeSettings, readWorkflowInputs, type WorkflowInputs } from './settings.ts';
-import { ignoredFiles, uncommittedWords } from './uncommitted.ts';
+import { findIgnoredFiles, uncommittedWords } from './uncommitted.ts';
 
 /** The oldest supported major version of Node; on GitHub the action's code runs on Node 24. */
 const OLDEST_NODE = 22;
@@ -53,7 +53,7 @@ const EXIT_AFTER_MS = 300;
 const END_WITHIN_MS = 15_000;
 
 /** Creates the function that runs `ralph run`. `packageRoot` is the folder of action.yml, templates/ and dist/. */
-export function runHere(packageRoot: URL): RunHere {
+export function createRunHere(packageRoot: URL): RunHere {
   return async (asked, terminal) => {
     const environment = process.env;
     if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE)
@@ -62,8 +62,8 @@ export function runHere(packageRoot: URL): RunHere {
         'none',
       );
     try {
-      const checkout = await lookAtCheckout(asked.folder, environment);
-      checkState(checkout.top);
+      const checkout = await readPersonCheckout(asked.folder, environment);
+      checkStatePath(checkout.top);
       if (asked.push) await checkRemote(checkout);
       const place = placeOfHome(checkout.top, environment);
       const shared = await readWorkflowInputs(checkout.top, asked.inputs);
@@ -148,7 +148,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
   };
   const login = loginAtHome(environment, begun.config, process.platform);
   const found = begun.config.taskSources.includes('issues')
-    ? await issuesOf(top, environment, (line) => {
+    ? await connectHomeForge(top, environment, (line) => {
         print(`${line}\n`);
       })
     : null;
@@ -188,7 +188,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     files: files ?? { line: () => undefined, iterationBegins: () => undefined, iterationEnds: () => undefined },
     lineLogged: (line) => status?.lineLogged(line),
   });
-  const leaveOut = await ignoredFiles(checkout, config);
+  const leaveOut = await findIgnoredFiles(checkout, config);
   const sayFirst = (): void => {
     if (found?.kind === 'none') log.info(`Labelled issues are not read: ${found.why}. Tasks come from files.`);
     if (login.note !== null) log.warning(login.note);
@@ -198,12 +198,12 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     for (const line of lines) log.warning(line);
   };
   const findStart = startsIn(checkout, config.baseBranch ?? '');
-  const gate = { forge: forge?.forge ?? noForge(), findStart };
+  const gate = { forge: forge?.forge ?? createAbsentForge(), findStart };
   if (asked.dryRun) {
     sayFirst();
     return showWhatWouldRun(
       { config, checkout, environment, leaveOut, wanted: asked.task },
-      { setting: setting(log, await nextNumber(checkoutFiles(top))), gate, print },
+      { setting: setting(log, await readNextRunNumber(checkoutFiles(top))), gate, print },
     );
   }
 
@@ -229,7 +229,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     const signal = AbortSignal.any([interruption.ending, interruption.signal]);
     await withNamedWait('the copy of your checkout', () => prepareCopy({ ...begun, config, leaveOut, signal }, log));
     mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
-    const world = homeWorld(setting(log, claim.number));
+    const world = createHomeWorld(setting(log, claim.number));
     const report = await playAtHome(world, {
       ...{ top, place, kept, gate, interruption, startedAt, status, countdown },
       task: asked.task,

@@ -8,7 +8,7 @@ import type { WorkflowFile } from '../../core/doctor/facts.ts';
 import { isExpression } from '../../core/doctor/workflow.ts';
 import { cutText } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { workflowFiles } from '../doctor/workflow-files.ts';
+import { readWorkflowFiles } from '../doctor/workflow-files.ts';
 import { readSettingsFiles } from '../settings/run-settings.ts';
 
 /** A placeholder for the token, which is never sent. */
@@ -67,7 +67,7 @@ export async function readWorkflowInputs(
   top: string,
   given: Readonly<Record<string, string>>,
 ): Promise<WorkflowInputs> {
-  return sharedInputs(await workflowFiles(top), given);
+  return sharedInputs(await readWorkflowFiles(top), given);
 }
 
 /** Returns the shared inputs of the workflow that works in the same folder. */

@@ -5,15 +5,15 @@ import { settingsPaths } from '../../config/settings/run-texts.ts';
 import { fromRoot, type Folder } from '../../core/folder.ts';
 import { committedFilesIn, taskFilesIn } from '../../core/local/committed-files.ts';
 import { namesOf } from '../../core/text/phrase.ts';
-import { ignoredAmong, type PersonCheckout } from '../../git/home/person-checkout.ts';
+import { findIgnoredAmong, type PersonCheckout } from '../../git/home/person-checkout.ts';
 
 /** Returns the files that would configure the run if git did not ignore them. */
-export async function ignoredFiles(
+export async function findIgnoredFiles(
   checkout: PersonCheckout,
   { workingDirectory: folder, promptFile }: Pick<Config, 'workingDirectory' | 'promptFile'>,
 ): Promise<readonly string[]> {
   const there = await readdir(join(checkout.top, folder)).catch(() => []);
-  return ignoredAmong(checkout, [...committedFilesIn(folder, { promptFile, there }), ...settingsPaths(folder)]);
+  return findIgnoredAmong(checkout, [...committedFilesIn(folder, { promptFile, there }), ...settingsPaths(folder)]);
 }
 
 /**

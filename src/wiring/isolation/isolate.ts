@@ -16,7 +16,7 @@ import {
   type FailedLevel,
   type IsolationFacts,
   levelsToTry,
-  meaningOf,
+  groupByMeaning,
   NO_BOUNDS,
   NO_SERVICES,
   settleLevel,
@@ -26,13 +26,13 @@ import { isWithin } from '../../core/isolation/view.ts';
 import { remainsSentence } from '../../core/isolation/sandbox-record.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { messageOf, UserError } from '../../errors.ts';
-import { proxyFinder } from '../../github/proxied-fetch.ts';
+import { createProxyFinder } from '../../github/proxied-fetch.ts';
 import type { OpenedAgentSandbox } from '../../isolation/namespaces/open-sandbox.ts';
 import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.ts';
 import { isHiddenFolder, agentSandboxOptions, runtimeFolder } from './sandbox-place.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { World } from '../world.ts';
-import { notIsolated, type Isolation, type MeasuredIsolation } from './isolation.ts';
+import { createNoIsolation, type Isolation, type MeasuredIsolation } from './isolation.ts';
 
 const END_GRACE_MS = 500;
 /** Abilities without which a call is wasted. */
@@ -64,7 +64,7 @@ export async function createIsolation(world: World): Promise<Isolation> {
   if (settled.kind === 'unusable') throw new UserError('configuration', settled.problem);
   if (settled.why !== null && opened === null) world.log.warning(settled.why);
   return opened === null || hosts === null
-    ? notIsolated(settled.why)
+    ? createNoIsolation(settled.why)
     : isolatedIn(world, { opened, hosts, why: settled.why });
 }
 
@@ -130,7 +130,7 @@ async function isolatedIn(
       return allowed;
     },
     never,
-    upstreamFor: await proxyFinder(),
+    upstreamFor: await createProxyFinder(),
   });
   const proxyPort = await opened.listen(egress.server);
   let measured: MeasuredIsolation | null = null;
@@ -153,7 +153,7 @@ async function isolatedIn(
     for (const gap of opened.gaps) log.warning(gap);
     const problem = problemOf(probe);
     if (problem === null) return;
-    const { can, cannot } = meaningOf(probe?.failed ?? []);
+    const { can, cannot } = groupByMeaning(probe?.failed ?? []);
     const { wanted } = config.isolation;
     if (cannot.some((name) => NEEDED.has(name)))
       throw new UserError(
@@ -270,7 +270,7 @@ const BASE_URL = /^(?:ANTHROPIC_(?:\w+_)?|OPENAI_|GOOGLE_GEMINI_|COPILOT_PROVIDE
 /** Returns the problem that the probe found, as a clause, or null. */
 function problemOf(probe: IsolationFacts['probe']): string | null {
   if (probe === null) return 'what it can reach could not be checked from inside the sandbox';
-  const { can, cannot, unknown } = meaningOf(probe.failed);
+  const { can, cannot, unknown } = groupByMeaning(probe.failed);
   const named = [...can.map((name) => `it can ${name}`), ...cannot.map((name) => `it cannot ${name}`), ...unknown];
   return named.length === 0 ? null : namesOf(named);
 }

@@ -1,6 +1,6 @@
 import type { IsolationFacts } from '../../core/isolation/probe.ts';
 import type { World } from '../world.ts';
-import { notIsolated, type Isolation } from './isolation.ts';
+import { createNoIsolation, type Isolation } from './isolation.ts';
 
 /** An isolation that is created once, at its first use. */
 export interface Isolated {
@@ -11,8 +11,8 @@ export interface Isolated {
   readonly close: () => Promise<string | null>;
 }
 
-/** Creates the isolation of a run that works. */
-export function isolatedRun(world: World): Isolated {
+/** Creates the isolation of a run that works on the lane; it is set up when it is first opened. */
+export function createRunIsolation(world: World): Isolated {
   let made: Promise<Isolation> | null = null;
   let isolation: Isolation | null = null;
   return {
@@ -31,7 +31,7 @@ export function isolatedRun(world: World): Isolated {
 
 /** The isolation of a run that runs nothing of the lane. */
 export const nothingToIsolate: Isolated = {
-  open: () => Promise.resolve(notIsolated(null)),
+  open: () => Promise.resolve(createNoIsolation(null)),
   facts: () => null,
   close: () => Promise.resolve(null),
 };

@@ -37,7 +37,7 @@ export interface MeasuredIsolation {
 }
 
 /** Returns the isolation in which programs run as this user; `why`: see `IsolationFacts`. */
-export function notIsolated(why: string | null): Isolation {
+export function createNoIsolation(why: string | null): Isolation {
   let measured: MeasuredIsolation | null = null;
   return {
     level: 'none',

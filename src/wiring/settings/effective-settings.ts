@@ -6,7 +6,7 @@ import { isExpression, type RalphStep } from '../../core/doctor/workflow.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { readBaseTexts, type BaseTexts } from '../../git/checkout/texts.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
-import { lastRunIn } from '../home/last-run.ts';
+import { findLastRun } from '../home/last-run.ts';
 import { readGiven } from './run-settings.ts';
 
 /**
@@ -19,7 +19,7 @@ export async function settingsInForce(
 ): Promise<readonly ReportedSettings[]> {
   if (files.some(({ kind }) => kind === 'workflow')) return effectiveSettingsOf(files, where);
   // The next run most likely works in the folder of the last one.
-  const last = await lastRunIn(where.folder);
+  const last = await findLastRun(where.folder);
   return [await settingsAtHome(last?.folder ?? '', where)];
 }
 

@@ -27,12 +27,12 @@ type Texts = Readonly<Record<string, string | undefined>>;
  * Returns what configures a run: its inputs, then its input `settings`, the environment and the settings file of the
  * base branch. A job after the gate's uses what the gate handed over, so that all jobs have the same settings.
  */
-export async function configTexts(
+export async function readConfigTexts(
   texts: Texts,
   { environment, context }: Pick<World, 'environment'> & { readonly context: Place },
 ): Promise<ConfigTexts> {
   const given = await readGiven(withoutUnknownInputs(texts));
-  if (handoffBehindGate(texts) !== null) return settledTexts(texts, null);
+  if (handoffBehindGate(texts) !== null) return readSettledTexts(texts, null);
   const own = ownTexts(given);
   const base = await readBase(own, { environment, context });
   const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(own));
@@ -41,10 +41,10 @@ export async function configTexts(
 }
 
 /**
- * Returns the same texts with settings that are known: those of main's record or, for null, those that the gate's job
- * handed over.
+ * Works like `readConfigTexts` with settings that are already known: those of main's record or, for null, those that
+ * the gate's job handed over.
  */
-export async function settledTexts(texts: Texts, recorded: readonly FoundSetting[] | null): Promise<ConfigTexts> {
+export async function readSettledTexts(texts: Texts, recorded: readonly FoundSetting[] | null): Promise<ConfigTexts> {
   const handoff = handoffBehindGate(texts);
   const found = recorded ?? (handoff === null ? [] : await handedSettings(handoff));
   const settled = textsWithFound(await readGiven(withoutUnknownInputs(texts)), found);

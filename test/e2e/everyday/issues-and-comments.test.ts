@@ -59,7 +59,7 @@ deepTest(
 
 test.each([
   { case: 'a label that is not the task label', event: 'label' },
-  { case: 'a comment that is no command', event: 'comment' },
+  { case: 'a comment that is not a command', event: 'comment' },
   { case: 'a comment of our own', event: 'own' },
 ] as const)('$case: green, without a call or a request', async ({ event }) => {
   await using scene = await createScene();

@@ -114,7 +114,7 @@ test('in three jobs the last one answers', async () => {
 
 test.each([
   { what: 'before the first answer', effect: { kind: 'hang' } },
-  { what: 'after the first answer, of which it heard nothing', effect: { kind: 'lost' } },
+  { what: 'after the first answer, which it did not learn', effect: { kind: 'lost' } },
 ] as const)('main is killed $what: post does the rest, and each thread has one answer', async ({ effect }) => {
   await using scene = await createReviewedScene();
   const { github } = scene.testbed;

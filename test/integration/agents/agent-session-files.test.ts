@@ -57,7 +57,7 @@ describe('files that are not exported', () => {
       why: 'it contains no message',
     },
     {
-      what: 'a file that is no transcript',
+      what: 'a file that is not a transcript',
       make: (path) => writeFile(path, 'some text\n42\nnull\n'),
       why: 'it contains no message',
     },
@@ -72,7 +72,7 @@ describe('files that are not exported', () => {
       why: 'its last prompt and the answer to it are larger than 10 MiB',
     },
     {
-      what: 'bytes that are no text, and grow when they are read',
+      what: 'bytes that are not a text, and grow when they are read',
       make: (path) =>
         writeFile(
           path,
@@ -143,10 +143,10 @@ describe('beyond 10 MiB', () => {
   });
 
   test.each<{ rule: string; turn: object }>([
-    { rule: "a tool's result is no prompt", turn: result('of a tool') },
-    { rule: 'a turn of a subagent is no prompt', turn: { ...prompt('do this part'), isSidechain: true } },
-    { rule: 'a note of the CLI is no prompt', turn: { ...prompt('Caveat'), isMeta: true } },
-    { rule: 'an answer is no prompt', turn: answer('yes') },
+    { rule: "a tool's result is not a prompt", turn: result('of a tool') },
+    { rule: 'a turn of a subagent is not a prompt', turn: { ...prompt('do this part'), isSidechain: true } },
+    { rule: 'a note of the CLI is not a prompt', turn: { ...prompt('Caveat'), isMeta: true } },
+    { rule: 'an answer is not a prompt', turn: answer('yes') },
   ])('$rule', async ({ turn }) => {
     await using place = await createPlace();
     await writeFile(

@@ -42,7 +42,7 @@ describe('files that an agent may have planted', () => {
     { what: 'a link to another file', make: (path) => symlink('/etc/hostname', path) },
     { what: 'a pipe', make: async (path) => execFileSync('mkfifo', [path]) },
     { what: 'a folder', make: (path) => mkdir(path) },
-    { what: 'what is no session', make: (path) => writeFile(path, 'text\n42\n') },
+    { what: 'what is not a session', make: (path) => writeFile(path, 'text\n42\n') },
   ])('$what is not exported', async ({ make }) => {
     await using place = await createPlace();
     await mkdir(place.folder, { recursive: true });

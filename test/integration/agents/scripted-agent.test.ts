@@ -127,7 +127,7 @@ test.each<{ what: string; lines: readonly object[]; timeoutMs: number; run: Reco
     run: { end: { kind: 'timeout', of: 'call' }, analysis: { agentError: null } },
   },
   {
-    what: 'that goes on after a retry is at work',
+    what: 'that continues after a retry is at work',
     lines: [RETRIES, { type: 'user', message: { role: 'user', content: [] }, session_id: 's' }],
     timeoutMs: 1_000,
     run: { end: { kind: 'timeout', of: 'call' }, analysis: { agentError: null } },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claimRun } from '../../../src/home/own-folder.ts';
 import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
-import { workflowFiles } from '../../../src/wiring/doctor/workflow-files.ts';
+import { readWorkflowFiles } from '../../../src/wiring/doctor/workflow-files.ts';
 import { settingsInForce } from '../../../src/wiring/settings/effective-settings.ts';
 import type { ReportedSettings } from '../../../src/core/settings/effective.ts';
 import { runGit } from '../git/git-fixture.ts';
@@ -29,7 +29,7 @@ async function commit(files: Readonly<Record<string, string>>): Promise<void> {
 
 async function inForce(): Promise<readonly ReportedSettings[]> {
   const env = { PATH: process.env.PATH, MAX_TOKENS_PER_HOUR: '9000' };
-  return settingsInForce(await workflowFiles(folder), { folder, env });
+  return settingsInForce(await readWorkflowFiles(folder), { folder, env });
 }
 
 test('where no workflow uses the action they are those of ralph run: environment, committed file, defaults', async () => {

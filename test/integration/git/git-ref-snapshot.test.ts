@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { git } from '../../../testbed/git.ts';
 import { startGitRemote, type GitRemote } from '../../../testbed/git-remote.ts';
-import { withUnanswered } from '../../../src/core/snapshot/going-on.ts';
+import { withUnansweredRequest } from '../../../src/core/snapshot/going-on.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import {
   emptySnapshot,
@@ -143,7 +143,7 @@ describe('a text is kept under its name', () => {
 
   test.each([
     ['64 KiB', `{"document":"${'0123456789abcdef'.repeat(4096)}"}`],
-    ['a file as large as any of ours', 'x'.repeat(400 * 1024)],
+    ['a file of 400 KiB', 'x'.repeat(400 * 1024)],
     ['nothing', ''],
     ['NUL', 'a\0b\0'],
     ['emoji and combining characters', '👩‍👩‍👧‍👦 é 𝄞 \u{10FFFF}'],
@@ -168,8 +168,8 @@ describe('a text is kept under its name', () => {
 
 describe('only who has read the newest may replace it', () => {
   test.each([
-    ['created meanwhile', null],
-    ['replaced meanwhile', 'first'],
+    ['created in the meantime', null],
+    ['replaced in the meantime', 'first'],
     ['removed by a person', 'removed'],
   ] as const)('%s: conflict, and nothing is overwritten', async (_, state) => {
     await using scene = await setScene();
@@ -380,7 +380,11 @@ describe('what earlier versions kept', () => {
     });
   const refsOf = (scene: Scene): Promise<string> =>
     scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/ralph');
-  const keep = (newest: Snapshot) => ({ snapshot: withUnanswered(newest, 'issue-9'), message: 'asked', answer: null });
+  const keep = (newest: Snapshot) => ({
+    snapshot: withUnansweredRequest(newest, 'issue-9'),
+    message: 'asked',
+    answer: null,
+  });
 
   test('is read as one snapshot, and looking changes nothing', async () => {
     await using scene = (await sceneOfBefore()).scene;
@@ -473,7 +477,7 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
   test.each([
     ['nobody listens', 'http://127.0.0.1:9/octo/sample.git', 'cannot be reached'],
     ['the name is not known', 'http://nowhere.invalid/octo/sample.git', 'DNS'],
-    ['the address is no address', 'not a url', 'the git command failed'],
+    ['the address is not valid', 'not a url', 'the git command failed'],
     ['the protocol is not allowed', 'ext::sh -c exit', 'the git command failed'],
   ])('%s', async (_, url, why) => {
     await using scene = await setScene();

@@ -20,7 +20,7 @@ describe('of the caches with a prefix', () => {
   test.each<{ rule: string; caches: readonly Partial<StoredCache>[]; left: readonly string[] }>([
     { rule: 'nothing is superseded: all stay', caches: [{ key: '1' }, { key: '2' }], left: ['1', '2'] },
     {
-      rule: 'newest is who was made last, in whatever order they are listed',
+      rule: 'the newest is the one made last, in whatever order they are listed',
       caches: [
         { key: '3', createdAt: 3 },
         { key: '1', createdAt: 1 },

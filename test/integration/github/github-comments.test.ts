@@ -310,7 +310,7 @@ describe('a settled comment', () => {
   test.each<[string, string, Person]>([
     ["a person's comment", 'Mine.', { login: 'octo', type: 'User' }],
     ['a copy by a stranger', `${question}\nMine.`, { login: 'stranger', type: 'User' }],
-    ['another comment of ours', `${MARKER}\nWorking.`, bot],
+    ['another comment by Ralph', `${MARKER}\nWorking.`, bot],
   ])('is never %s', async (_case, body, author) => {
     await using at = await asked(body, author);
     await at.forge.settleComments([{ id: at.id, words: '**Settled.**', closing: true }]);

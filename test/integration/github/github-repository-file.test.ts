@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readRepositoryFile } from '../../../src/github/repository-file.ts';
-import { configTexts } from '../../../src/wiring/settings/run-settings.ts';
+import { readConfigTexts } from '../../../src/wiring/settings/run-settings.ts';
 import { now, openForge, TOKEN } from './github-fixture.ts';
 
 const PATH = '.github/ralph-settings.yml';
@@ -43,9 +43,9 @@ test('a run takes what its own workflow does not set from there, and makes no re
   const context = { event: { name: 'schedule', payload: {} }, workspace: '/nowhere', apiUrl: scene.github.url };
   const inputs = { 'github-token': TOKEN, model: 'sonnet' };
   const place = { environment: {}, context };
-  const { texts, settings } = await configTexts({ ...inputs, settings: 'settings-from: octo/settings' }, place);
+  const { texts, settings } = await readConfigTexts({ ...inputs, settings: 'settings-from: octo/settings' }, place);
   expect(texts).toMatchObject({ 'max-iterations': '3', model: 'sonnet' });
   expect(settings.found.map(({ input }) => input)).toContain('max-iterations');
-  expect((await configTexts(inputs, place)).settings.found).toEqual([]);
+  expect((await readConfigTexts(inputs, place)).settings.found).toEqual([]);
   expect(scene.sent()).toHaveLength(1);
 });

@@ -59,7 +59,7 @@ const kindsOf = (settings: RepositorySettings): readonly string[] =>
 const people = { users: [], teams: [], url: PAGE, users_url: PAGE, teams_url: PAGE, apps_url: PAGE };
 
 test.each<[string, object, readonly string[]]>([
-  ['nothing but that it may not be deleted', {}, ['deletion']],
+  ['only that it may not be deleted', {}, ['deletion']],
   ['nothing', { allow_deletions: { enabled: true } }, []],
   ['locked', { lock_branch: { enabled: true } }, ['update', 'deletion']],
   ['for some people alone', { restrictions: { ...people, apps: [] } }, ['update', 'deletion']],

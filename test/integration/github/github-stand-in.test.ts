@@ -34,7 +34,7 @@ describe("GitHub's description refuses a request with", () => {
       problem: '/sort must be equal to one of the allowed values',
     },
     {
-      what: 'a number that is none',
+      what: 'an invalid number',
       method: 'GET',
       path: `${ROOT}/issues`,
       query: 'per_page=many',
@@ -114,7 +114,7 @@ describe("GitHub's description refuses an answer with", () => {
     { what: 'an object for a list', path: `${ROOT}/issues`, status: 200, body: {}, problem: 'must be array' },
     { what: 'no body', path: ROOT, status: 200, problem: 'must be object' },
     {
-      what: 'a message that is no text',
+      what: 'a message that is not a text',
       path: ROOT,
       status: 403,
       body: { message: 1 },

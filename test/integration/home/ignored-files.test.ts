@@ -7,8 +7,8 @@ import { copyLimits } from '../../../src/core/local/ignored-copies.ts';
 import { copyIgnored, type CopyRequest } from '../../../src/git/home/ignored-files.ts';
 import { cloneForRun } from '../../../src/git/home/clone-for-run.ts';
 import { createGit } from '../../../src/git/git.ts';
-import { lookAtCheckout } from '../../../src/git/home/person-checkout.ts';
-import { ignoredFiles, uncommittedWords } from '../../../src/wiring/home/uncommitted.ts';
+import { readPersonCheckout } from '../../../src/git/home/person-checkout.ts';
+import { findIgnoredFiles, uncommittedWords } from '../../../src/wiring/home/uncommitted.ts';
 import { personsCheckout } from './home-fixture.ts';
 
 /** Creates a checkout that ignores these files, and its clone. */
@@ -113,8 +113,8 @@ describe('what sets a run up is part of it only as it is committed', () => {
     await at.lay('.gitignore', '.ralph\n.beads\nPROMPT.md\n');
     at.git('commit', '--quiet', '--all', '--message=Ignore');
     await at.cloned();
-    const checkout = await lookAtCheckout(at.checkout, { PATH: process.env.PATH ?? '' });
-    const ignored = await ignoredFiles(checkout, asked);
+    const checkout = await readPersonCheckout(at.checkout, { PATH: process.env.PATH ?? '' });
+    const ignored = await findIgnoredFiles(checkout, asked);
     expect([...ignored].sort()).toEqual([...setting, '.ralph/fix_plan.md'].sort());
     const words = uncommittedWords({ ...checkout, ignored }, '');
     expect(words).toEqual([
@@ -133,10 +133,10 @@ describe('what sets a run up is part of it only as it is committed', () => {
     await using at = await scene([]);
     await at.lay('.gitignore', '/CLAUDE.md\n/config.yaml\n/*.sh\n');
     for (const path of ['CLAUDE.md', 'config.yaml', 'prd.json']) await at.lay(path);
-    const checkout = await lookAtCheckout(at.checkout, { PATH: process.env.PATH ?? '' });
-    expect(await ignoredFiles(checkout, asked)).toEqual([]);
+    const checkout = await readPersonCheckout(at.checkout, { PATH: process.env.PATH ?? '' });
+    expect(await findIgnoredFiles(checkout, asked)).toEqual([]);
     await at.lay('ralph.sh');
-    expect(await ignoredFiles(checkout, asked)).toEqual(['CLAUDE.md']);
+    expect(await findIgnoredFiles(checkout, asked)).toEqual(['CLAUDE.md']);
   });
 });
 

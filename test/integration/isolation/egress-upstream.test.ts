@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
-import { proxyFinder } from '../../../src/github/proxied-fetch.ts';
+import { createProxyFinder } from '../../../src/github/proxied-fetch.ts';
 import { createEgress } from '../../../src/isolation/egress.ts';
 import { eventually } from '../../eventually.ts';
 import { createPeer, createScene, createSite, greet, headersFor, listening, silent, textOf } from './egress-fixture.ts';
@@ -42,7 +42,7 @@ describe('behind a proxy of the company', () => {
       vi.stubEnv(name.toLowerCase(), value);
     }
     try {
-      await using scene = await createScene(behind(company.port, { upstream: await proxyFinder() }));
+      await using scene = await createScene(behind(company.port, { upstream: await createProxyFinder() }));
       expect((await scene.tunnel('api.example.com:443')).status).toBe(200);
     } finally {
       vi.unstubAllEnvs();
@@ -76,7 +76,7 @@ describe('behind a proxy of the company', () => {
   test.each([
     ['is silent', 'http://proxy.corp.example:3128', /it does not answer/],
     ['is not there', 'http://other.corp.example', /ECONNREFUSED/],
-    ['is of another kind', 'socks5://proxy.corp.example:3128', /is not an http proxy/],
+    ['has another kind', 'socks5://proxy.corp.example:3128', /is not an http proxy/],
     ['should speak TLS', 'https://proxy.corp.example:3128', /it does not answer/],
   ])('that %s', async (_, proxy, why) => {
     await using peer = await silent();

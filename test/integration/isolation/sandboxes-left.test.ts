@@ -19,7 +19,7 @@ import { NO_REMAINS, type AgentSandboxRecord } from '../../../src/core/isolation
 import { openAgentSandbox } from '../../../src/isolation/namespaces/open-sandbox.ts';
 import { makeReachable, type AgentSandboxOptions } from '../../../src/isolation/namespaces/sandbox-of.ts';
 import {
-  plannedSandbox,
+  createPlannedRecord,
   readAgentSandboxRecord,
   writeSandboxCopy,
   writeAgentSandboxRecord,
@@ -221,10 +221,10 @@ describe('a sandbox of a dead run', () => {
     const alive = join(agentSandboxes, 'ralph-sandbox-bbbbbbbb');
     for (const folder of [dead, alive]) {
       mkdirSync(join(folder, 'home', 'closed'), { recursive: true });
-      writeSandboxCopy(plannedSandbox(options.runFolder, folder));
+      writeSandboxCopy(createPlannedRecord(options.runFolder, folder));
     }
     chmodSync(join(dead, 'home', 'closed'), 0);
-    const planned = plannedSandbox(options.runFolder, dead);
+    const planned = createPlannedRecord(options.runFolder, dead);
     if (planned.run === null) throw new Error('this machine does not say which processes live');
     writeSandboxCopy({ ...planned, run: { ...planned.run, process: { ...planned.run.process, started: '1' } } });
     await removeAbandoned(() => Promise.reject(new Error('no root here')), options);

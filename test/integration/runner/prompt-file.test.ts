@@ -122,7 +122,7 @@ test.each<[string, readonly string[], string, string | null]>([
     'scripts/ralph/CLAUDE.md',
     null,
   ],
-  ['a CLAUDE.md at the root, which is none', ['CLAUDE.md'], 'templates/PROMPT.md', 'built-in'],
+  ['a CLAUDE.md at the root, which does not count', ['CLAUDE.md'], 'templates/PROMPT.md', 'built-in'],
 ])('%s', async (_, paths, path, builtIn) => {
   for (const one of paths) write(`workspace/${one}`, one);
   expect((await readAll()).prompt).toMatchObject(

@@ -102,7 +102,7 @@ describe('replace()', () => {
   });
 
   test.each<[string, string | null, (scene: Scene) => Promise<unknown>]>([
-    ['was changed meanwhile', 'old', ({ lay }) => lay(PRD, 'other')],
+    ['was changed in the meantime', 'old', ({ lay }) => lay(PRD, 'other')],
     ['is gone', 'old', ({ lay }) => lay('.ralph/a', '')],
     ['is there by now', null, ({ lay }) => lay(PRD, 'other')],
     ['is too long to be read', null, ({ lay }) => lay(PRD, 'x'.repeat(1024 * 1024 + 1))],

@@ -61,7 +61,7 @@ describe.concurrent('an entry that someone else wrote', () => {
   test.each<[string, readonly Member[], RegExp]>([
     ['without a manifest', [state], /manifest is missing/],
     [
-      'with a manifest that is no JSON',
+      'with a manifest that is not JSON',
       [state, { name: 'ralph-state/manifest.json', content: 'x' }],
       /manifest is missing or unreadable/,
     ],
@@ -83,7 +83,7 @@ describe.concurrent('an entry that someone else wrote', () => {
     ['with an oversize document', oversize('state.json', 64 * 1024 + 1), /state document is too large/],
     ['with an oversize session', [...oversize('session/big', 11 * 1024 * 1024), state], /larger than/],
     [
-      'of another lane',
+      'from another lane',
       [state, manifest({ 'state.json': DOCUMENT }, { lane: 'issue-9' })],
       /it is of "issue-9", number 1/,
     ],

@@ -28,7 +28,7 @@ describe('checks', () => {
       { head: [failing(), failing({ id: 32, result: 'passed', conclusion: 'success' })], base: [] },
     ],
     [
-      'is called like one of ours, but is ours',
+      'has another name, but the path of a workflow of Ralph',
       {
         head: [failing({ workflow: { path: '.github/workflows/ralph.yml', name: 'CI', run: 1, event: 'push' } })],
         base: [],

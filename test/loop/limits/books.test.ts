@@ -33,7 +33,7 @@ const inCheckout =
 /** Faults for each step between the end of a call and the end of the run. */
 const faults: readonly (readonly [string, Fault])[] = [
   ['the evidence', inCheckout('snapshot', broken)],
-  ['the evidence, as nobody foresaw', inCheckout('snapshot', bug)],
+  ['the evidence, unexpectedly', inCheckout('snapshot', bug)],
   ['committing', inCheckout('commit', broken)],
   ['comparing', inCheckout('compare', bug)],
   ['putting back', inCheckout('putBack', broken)],

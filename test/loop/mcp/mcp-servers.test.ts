@@ -60,7 +60,7 @@ describe('a file that cannot be used ends the run before a call', () => {
   test.each<[string, string | null, string]>([
     ['is missing', null, '- .mcp.json is not on the base branch: commit it there, or correct `mcp-config`'],
     [
-      'is none',
+      'does not count',
       'mcpServers:',
       '- .mcp.json: is not a JSON object: write {"mcpServers": {"name": {"command": "program"}}}',
     ],

@@ -255,7 +255,7 @@ const rows: readonly [string, Row][] = [
     },
   ],
   [
-    'ready, and something is to be changed',
+    'ready, and changes are requested',
     {
       agent: [finisher],
       need: 'ready:lane-queue',
@@ -267,7 +267,7 @@ const rows: readonly [string, Row][] = [
     },
   ],
   [
-    'ready, and something is to be changed, where reviews are not answered',
+    'ready, and changes are requested, where reviews are not answered',
     {
       agent: [finisher],
       inputs: { 'answer-reviews': 'false' },

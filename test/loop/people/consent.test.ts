@@ -84,7 +84,7 @@ describe('the consent of a label', () => {
       { 'allowed-bots': 'renovate[bot]' },
       'idle (no_tasks)',
     ],
-    ['a bot with the name of a person who may write', { ...ann, kind: 'bot' }, {}, 'idle (no_tasks)'],
+    ['a bot with the name of a person with write access', { ...ann, kind: 'bot' }, {}, 'idle (no_tasks)'],
   ])('%s: %s', async (_, account, inputs, end) => {
     const project = createProject({ agent: [finisher], inputs });
     project.forge.accounts.set('renovate[bot]', bot(29));
@@ -227,7 +227,7 @@ describe('a text that was changed after the label', () => {
   test.each<[string, Account | null, string, RegExp]>([
     ['by a stranger', eve, 'idle (updated)', /#1 \(by eve\)/],
     ['by nobody knows whom', null, 'idle (updated)', /#1 \(by somebody unknown\)/],
-    ['by somebody who may write', ann, 'idle (updated)', /^$/],
+    ['by somebody with write access', ann, 'idle (updated)', /^$/],
   ])('is judged at once when GitHub reports it: %s', async (_, editor, end, comment) => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1)
@@ -432,7 +432,7 @@ describe('the agent reads comments', () => {
   };
 
   test.each<[string, IssueComment, boolean]>([
-    ['of somebody who may write, before the label', comment(ann, 'In blue', at), true],
+    ['by somebody with write access, before the label', comment(ann, 'In blue', at), true],
     ['not after it', comment(ann, 'In blue', later), false],
     ['not of a stranger', comment(eve, 'In blue', at), false],
     ['not of somebody who is gone', comment(null, 'In blue', at), false],
@@ -450,11 +450,11 @@ describe('the agent reads comments', () => {
       false,
     ],
     [
-      'one that somebody who may write changed after it',
+      'one that somebody with write access changed after it',
       comment(ann, 'In blue', at, { edited: { by: ann, at: later } }),
       true,
     ],
-    ['not one of which nothing can be seen', comment(ann, '<!-- In blue -->', at), false],
+    ['not one that shows nothing', comment(ann, '<!-- In blue -->', at), false],
   ])('%s', async (_, text, isRead) => {
     expect(await spoken([text])).toEqual(isRead ? ['ann: In blue'] : []);
   });

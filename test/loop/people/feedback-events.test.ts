@@ -53,7 +53,7 @@ describe('feedback of people and CI on a pull request starts its lane', () => {
 
   // With a person's token, Ralph's own comments are events by a person with write permission.
   test.each([
-    ['an answer of ours', { reviews: [{ ...asking, text: '' }] }],
+    ['an answer by Ralph', { reviews: [{ ...asking, text: '' }] }],
     ['an approval', { reviews: [{ ...asking, state: 'approved' as const }] }],
     ['a check that passes again', { checks: known(failing({ result: 'passed', conclusion: 'success' })) }],
   ])('with only %s as news, no task begins before its time', async (_name, said) => {

@@ -146,7 +146,7 @@ describe('a person can act on a task that Ralph gave up', () => {
 
   test.each([
     ['a question', 'asks', '\\[#1\\]\\(\\S+\\) has a question for you'],
-    ['words that are no question', 'recommendation', 'The agent cannot continue with \\[#1\\]\\(\\S+\\)'],
+    ['words that are not a question', 'recommendation', 'The agent cannot continue with \\[#1\\]\\(\\S+\\)'],
   ])(
     "a blocked issue with %s says that first, then the agent's words, and where to answer",
     async (_, field, trouble) => {

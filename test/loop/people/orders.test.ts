@@ -333,7 +333,7 @@ describe('a second attempt of the same run', () => {
 
 describe('permission for commands', () => {
   test.each<[string, string, Readonly<Record<string, string>>, readonly string[]]>([
-    ['a person who may write: eyes, and one answer', 'ann', {}, ['eyes on comment 7', 'comment on #1']],
+    ['a person with write access: eyes, and one answer', 'ann', {}, ['eyes on comment 7', 'comment on #1']],
     ['anybody else: thumbs down, and no comment', 'eve', {}, ['-1 on comment 7']],
     ['a bot that nobody named: thumbs down, and no comment', 'helper[bot]', {}, ['-1 on comment 7']],
     ['a bot that is allowed', 'helper[bot]', { 'allowed-bots': 'helper[bot]' }, ['eyes on comment 7', 'comment on #1']],

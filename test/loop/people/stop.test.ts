@@ -31,8 +31,8 @@ describe('while a run works', () => {
   test.each<[string, readonly OrderKind[], string, number]>([
     ['a stop ends it after its running iteration', ['stop'], 'paused (by_person)', 2],
     ['a pause lets it go on to its end', ['pause'], 'limit (iterations)', 4],
-    ['a stop that was taken back lets it go on', ['stop', 'resume'], 'limit (iterations)', 4],
-    ['other orders let it go on', ['retry', 'reset-session'], 'limit (iterations)', 4],
+    ['a stop that was taken back lets it continue', ['stop', 'resume'], 'limit (iterations)', 4],
+    ['other orders let it continue', ['retry', 'reset-session'], 'limit (iterations)', 4],
   ])('%s', async (_, kinds, end, calls) => {
     const project = createProject({ inputs: { 'max-iterations': '4' } });
     project.script.behaviours = [

@@ -266,7 +266,7 @@ describe("a label answers the queue's question: the issue continues on its own b
 });
 
 test.each([
-  ['works meanwhile', [1, 2], true],
+  ['works in the meantime', [1, 2], true],
   ['works', [1, 2], false],
   ['rests', [1], true],
 ] as const)(

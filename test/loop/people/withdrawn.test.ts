@@ -109,7 +109,7 @@ describe('a call that runs for long', () => {
 describe('an issue that a person takes back while the first call runs', () => {
   describe.each(ways)('%s', (_way, takeBack) => {
     test.each<[string, Behaviour]>([
-      ['goes on', steadyWorker],
+      ['continues', steadyWorker],
       ['says that it is done', finisher],
       ['says that everything is done', boaster],
     ])('an agent that %s: no more calls, no claim of the issue, and the cost is booked', async (_what, behaviour) => {

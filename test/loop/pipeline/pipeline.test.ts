@@ -457,7 +457,12 @@ describe('an agent step whose own circuit is open', () => {
       'blocked (needs_human)',
       2,
     ],
-    ['failures of the agent in a row, which are no tries of the task', crashing, 'halted (circuit_open)', 3],
+    [
+      'failures of the agent in a row, which do not count as attempts at the task',
+      crashing,
+      'halted (circuit_open)',
+      3,
+    ],
   ])('ends a run that waits for it at its own limits, with each try an iteration: %s', async (_, agent, end, calls) => {
     const project = createProject({
       agent: [agent],

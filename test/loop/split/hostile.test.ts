@@ -96,9 +96,9 @@ describe('the parcel is not published', () => {
     ['another format', (parcel) => (parcel.version = 2), /not readable/],
     ['another kind', (parcel) => (parcel.kind = 'order'), /not readable/],
     ['the parcel of another run', (parcel) => (parcel.of = '0'.repeat(64)), /another run/],
-    ['a head that is no commit', ({ work }) => (work.head = '--upload-pack=touch /tmp/x'), /not readable/],
-    ['the state of another lane', withState(() => ({ lane: 'issue-7' })), /state .* not readable/],
-    ['a state that is none', ({ work }) => (work.state = '{}'), /state .* not readable/],
+    ['a head that is not a commit', ({ work }) => (work.head = '--upload-pack=touch /tmp/x'), /not readable/],
+    ['the state from another lane', withState(() => ({ lane: 'issue-7' })), /state .* not readable/],
+    ['an invalid state', ({ work }) => (work.state = '{}'), /state .* not readable/],
     ['commits that are not in the bundle', ({ work }) => (work.head = 'a'.repeat(40)), /another bundle/],
     ['commits without a bundle', (parcel) => (parcel.commits = null), /commits/],
     [
@@ -112,11 +112,11 @@ describe('the parcel is not published', () => {
       /journal/,
     ],
     [
-      'facts of isolation that are none',
+      'invalid facts of isolation',
       ({ work }) => (work['isolation'] = { ...isolation, why: LIE.repeat(30) }),
       /not readable \(work\.isolation\.why\)/,
     ],
-    ['a journal that is none', ({ work }) => (work.journal = ['{"kind":"iteration"}']), /journal/],
+    ['an invalid journal', ({ work }) => (work.journal = ['{"kind":"iteration"}']), /journal/],
     [
       'a task that the gate did not admit, in the journal',
       ({ work }) => (work.journal = work.journal.map((line) => line.replaceAll('"issue-2"', '"issue-3"'))),

@@ -40,7 +40,7 @@ import { runAtHome } from '../../../src/run/home/at-home.ts';
 // The stages are loaded before the first run, so that no test waits for the disk when a run loads them.
 import '../../../src/run/flow.ts';
 import { runAction } from '../../../src/run/run-action.ts';
-import { connectStages } from '../../../src/run/agents.ts';
+import { connectStages } from '../../../src/run/stages.ts';
 import type { RunRecord } from '../../../src/run/run-record.ts';
 import { readInputDefaults } from '../../../testbed/runner.ts';
 import { noon } from '../../unit/core/core-fixtures.ts';

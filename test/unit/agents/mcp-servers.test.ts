@@ -11,7 +11,7 @@ import {
   type CommandServer,
   type McpServer,
   type RemoteServer,
-  resolvedValue,
+  replaceVariables,
   mcpToolRules,
   valuesOf,
   variablesIn,
@@ -256,7 +256,7 @@ describe('whatever servers are read', () => {
       for (const one of given.filter(({ name }) => Object.hasOwn(own.mcp, name))) {
         if (one.kind === 'command')
           expect(own.mcp[one.name]?.['command']).toEqual(
-            [one.command, ...one.args].map((text) => resolvedValue(text, variables)),
+            [one.command, ...one.args].map((text) => replaceVariables(text, variables)),
           );
         // opencode itself would replace this.
         expect(valuesOf(one).join()).not.toContain('{env:');

@@ -117,7 +117,7 @@ describe('the file', () => {
     ],
     ['leads nowhere', () => symlink('nowhere.md', join(checkout, PLAN)), 'there is no such file'],
     [
-      'stands in a folder that leads out',
+      'is in a folder that leads out',
       async () => {
         await rm(join(checkout, '.ralph'), { recursive: true });
         await mkdir(join(folder, 'elsewhere'));
@@ -131,7 +131,7 @@ describe('the file', () => {
       () => write(PLAN, '# Plan\n- [ ] a\0\n'),
       'ralph add: .ralph/fix_plan.md:2: contains NUL bytes, so no run reads it: remove them, or save it as UTF-8. Nothing was written.\n',
     ],
-    ['is no text', () => write(PLAN, Uint8Array.of(0x2d, 0xff, 0xfe)), 'is not UTF-8 text'],
+    ['is not a text', () => write(PLAN, Uint8Array.of(0x2d, 0xff, 0xfe)), 'is not UTF-8 text'],
     ['is larger than 1 MiB', () => write(PLAN, 'x'.repeat(1024 * 1024 + 1)), 'is larger than 1 MiB'],
   ])('is not touched when it %s', async (_, prepare, why) => {
     await prepare();

@@ -24,7 +24,7 @@ describe('ralph clean', () => {
     ['nothing at all', '', '', 'removed nothing\n'],
     ['nothing left', '\u200B', '', 'removed 1 character: invisible 1\n'],
     ['a byte order mark', '\uFEFFa', 'a\n', 'removed 1 character: invisible 1\n'],
-    ['bytes that are no text', 'a\uD800', 'a\uFFFD\n', 'removed nothing\n'],
+    ['bytes that are not a text', 'a\uD800', 'a\uFFFD\n', 'removed nothing\n'],
   ])('of %s is an answer', async (_, text, out, error) => {
     expect(await ralph(['clean', '-'], text)).toEqual({ code: 0, out, error });
   });

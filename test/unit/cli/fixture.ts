@@ -4,7 +4,7 @@ import { cleanCommand, createAnalyzeCommand } from '../../../src/cli/inspect/ana
 import { UsageError, type CliCommand } from '../../../src/cli/command.ts';
 import { createInitCommand } from '../../../src/cli/setup/init.ts';
 import { findQueuePlans } from '../../../src/git/home/queue-plans.ts';
-import { uncommittedIn } from '../../../src/git/home/committed.ts';
+import { findUncommittedIn } from '../../../src/git/home/committed.ts';
 import { openSetup } from '../../../src/wiring/setup.ts';
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import { openReader } from '../../../src/wiring/agents/output-reader.ts';
@@ -80,7 +80,7 @@ function commandsAt(
     createTasksCommand({
       look,
       readSettings: (folder) => settingsOfFolder(folder, { PATH: process.env['PATH'] }),
-      findUncommitted: (folder, paths) => uncommittedIn(folder, { paths, env: { PATH: process.env['PATH'] } }),
+      findUncommitted: (folder, paths) => findUncommittedIn(folder, { paths, env: { PATH: process.env['PATH'] } }),
     }),
     createAddCommand(findUnmerged),
     createImportCommand(() => Promise.resolve(world), findUnmerged),

@@ -103,7 +103,7 @@ describe('ralph import FILE', () => {
       'The agent failed: no credit. Nothing was written.',
     ],
     [
-      'a list that is none',
+      'an invalid list',
       answering('Sure! Here are the tasks'),
       "The agent's list of tasks cannot be used: it is not JSON",
     ],

@@ -304,8 +304,8 @@ describe('a person who gives up', () => {
 
 test.each<[string, readonly string[], string]>([
   ['no terminal', [], 'there is no terminal'],
-  ['a kind of key that is none', ['--yes', '--key', 'x'], '--key: expected'],
-  ['an agent that is none', ['--yes', '--agent', 'x'], '--agent: expected'],
+  ['an invalid kind of key', ['--yes', '--key', 'x'], '--key: expected'],
+  ['an invalid agent', ['--yes', '--agent', 'x'], '--agent: expected'],
   ['an expression as command', ['--yes', '--verify', '${{ secrets.X }}'], 'GitHub would evaluate'],
 ])('%s ends with 2', async (_, args, why) => {
   const { code, error } = await init(...args);

@@ -92,7 +92,7 @@ describe('the published JSON Schema accepts', () => {
   test.each([
     ['a field that is not in it', { more: 1 }],
     ['a place that is in no known condition', { places: [{ kind: 'lost', place: 'ref', why: '' }] }],
-    ['an instant that is none', { at: 'noon' }],
+    ['an invalid instant', { at: 'noon' }],
   ])('but not %s', async (_, change) => {
     expect(validate({ ...(await printed(['status'], createPlace('ref'))), ...change })).toBe(false);
   });

@@ -34,7 +34,7 @@ describe('ralph status', () => {
       '  this hour:    22 calls, 34.5k tokens, until 2026-11-21 12:30 UTC (in 30 min)',
       '  this day:     $8.20, until 2026-11-22 00:00 UTC (in 12 h 0 min)',
       '  reserved:     10 calls, $5.00 of these, by a run of queue (https://github.com/acme/shop/actions/runs/98)',
-      '  last run:     parked (usage_limit), 2026-11-21 11:00 UTC',
+      '  last run:     waiting for a limit to reset: usage at the provider, 2026-11-21 11:00 UTC',
       '  pull request: https://github.com/acme/shop/pull/7',
       '  feedback:     1 review thread is open',
       '  Last changes:',
@@ -59,7 +59,7 @@ describe('ralph status', () => {
     const run = {
       ...runStatus,
       updatedAt: new Date(noon).toISOString(),
-      outcome: { kind: 'failed', reason: 'configuration' },
+      outcome: { kind: 'paused', reason: 'by_person' },
     };
     const shown = async (lane: string, startedAt: number): Promise<string> => {
       const document = { run: { ...run, lane, startedAt: new Date(startedAt).toISOString() } };
@@ -69,7 +69,7 @@ describe('ralph status', () => {
       return (await ralph(['status'], '', places)).out;
     };
     expect(await shown('queue', noon)).toContain(
-      'The last run here ended: failed (configuration), 2026-11-21 12:00 UTC, before',
+      'The last run here ended: stopped by a person, 2026-11-21 12:00 UTC, before',
     );
     expect(await shown('issue-7', noon)).not.toContain('The last run here');
     expect(await shown('queue', noon - 24 * 60 * MINUTE)).not.toContain('The last run here');

@@ -50,15 +50,16 @@ describe('help', () => {
   });
 
   test.each([['--help'], ...commands.map(({ name }) => [name, '--help'])])(
-    'ralph %s fits 80 columns',
+    'ralph %s fits 80 columns, with an indented usage',
     async (...args) => {
-      const { out } = await ralph(args);
-      expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+      const lines = (await ralph(args)).out.split('\n');
+      expect(lines.filter((line) => line.length > 80)).toEqual([]);
+      expect(lines.slice(1, lines.indexOf('')).filter((line) => !line.startsWith('  '))).toEqual([]);
     },
   );
 
   test.each([
-    ['a command that is none', ['help', 'statsu'], 2, 'Did you mean status?'],
+    ['an invalid command', ['help', 'statsu'], 2, 'Did you mean status?'],
     ['help itself', ['help', 'help'], 0, ''],
     ['help and an option', ['help', '--help'], 0, ''],
   ])('help about %s', async (_, args, code, error) => {

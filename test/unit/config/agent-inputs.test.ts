@@ -32,7 +32,7 @@ describe('the agents, in their order', () => {
     ],
     ['an own program', { agent: 'command', 'agent-path': '/bin/x' }, [['command', '', '/bin/x', [], null]]],
     [
-      'an argument with a name that is no agent',
+      'an argument with a name that is not an agent',
       { 'agent-args': 'verbose=1' },
       [['claude', '2.1.330', null, ['verbose=1'], null]],
     ],

@@ -121,6 +121,9 @@ const OTHER_WORDS = [
   'test-suite',
   'timeout-minutes',
   'x-access-token',
+  // These are ids of tasks.
+  'issue-12',
+  'plan-3f9a12c0',
 ];
 
 /**

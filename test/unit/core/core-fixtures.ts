@@ -1,6 +1,12 @@
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import type { Analysis, Signal } from '../../../src/core/analysis/analysis.ts';
-import { afterIteration, nextStep, startRun, type LaneDecision, type RunSoFar } from '../../../src/core/lane/decide.ts';
+import {
+  addIterationToRun,
+  nextStep,
+  startRun,
+  type LaneDecision,
+  type RunSoFar,
+} from '../../../src/core/lane/decide.ts';
 import type { Checklist, Evidence } from '../../../src/core/evidence.ts';
 import type { Policy } from '../../../src/core/policy.ts';
 import { classifyDenials } from '../../../src/core/lane/denials.ts';
@@ -254,7 +260,7 @@ export function play(script: readonly Play[], start: Start = {}): Played {
     state = settled.state;
     verdicts.push(settled.verdict);
     tree = facts.evidence.after.tree;
-    run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
+    run = addIterationToRun(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
     step = nextStep({ state, tasks, run, policy: bounds, now });
   }
   return { state, run, step, verdicts, now, tree };

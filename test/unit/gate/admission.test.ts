@@ -45,7 +45,7 @@ describe('permission to ask', () => {
 describe('events that are not for us', () => {
   test.each<[string, Event]>([
     ['another label', labeled(1, 'ann', 'bug')],
-    ['a comment that is no command', commented('Nice!', { issue: 1 })],
+    ['a comment that is not a command', commented('Nice!', { issue: 1 })],
   ])('%s: idle, without one request', async (_name, event) => {
     const project = createProject();
     expect((await runOnce(project, { event })).end).toBe('idle (not_for_us)');

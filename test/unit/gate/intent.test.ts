@@ -90,11 +90,11 @@ describe('events', () => {
       { issue: { number: 4, title: 'T', body: 'x'.repeat(300_000) } },
     ],
     ['issues', 'without a title', { issue: { number: 4, body: '' } }],
-    ['issues', 'with an issue number that is none', { issue: { number: '4' } }],
+    ['issues', 'with an invalid issue number', { issue: { number: '4' } }],
     ['issues', 'with an issue number below one', { issue: { number: 0 } }],
     ['issue_comment', 'without a comment', { comment: undefined }],
-    ['issue_comment', 'with a comment id that is none', { comment: { id: 1.5, body: '/ralph run' } }],
-    ['issue_comment', 'with a body that is no text', { comment: { id: 1, body: 7 } }],
+    ['issue_comment', 'with an invalid comment id', { comment: { id: 1.5, body: '/ralph run' } }],
+    ['issue_comment', 'with a body that is not a text', { comment: { id: 1, body: 7 } }],
   ])('a payload of %s %s is an error that names the file', (name, _what, change) => {
     expect(() => intentOf({ name, payload: { ...whole(name), ...change } }, asks)).toThrow(
       /"(issues|issue_comment)" does not have the shape that GitHub documents\. Check GITHUB_EVENT_PATH/,

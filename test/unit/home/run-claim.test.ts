@@ -7,7 +7,7 @@ import { emptyRecord } from '../../../src/core/sharing/lane-record.ts';
 import { emptySnapshot, laneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
 import type { NamedTexts } from '../../../src/ports/state.ts';
 import { createDirectorySnapshot } from '../../../src/state/directory-snapshot.ts';
-import { claimRun, nextNumber, releaseRun } from '../../../src/home/own-folder.ts';
+import { claimRun, readNextRunNumber, releaseRun } from '../../../src/home/own-folder.ts';
 import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
 import { openPlaces } from '../../../src/wiring/lane-places.ts';
 import { leaseOf } from '../core/sharing/lease-fixtures.ts';
@@ -55,20 +55,20 @@ describe('what the last run of a checkout holds, for somebody who only looks', (
     expect(held.claim.number).toBe(3);
     expect(await held.lease()).toMatchObject({ runTag: 'tag' });
     // No number after the lease's is in use.
-    expect(await nextNumber(held.files)).toBe(1);
+    expect(await readNextRunNumber(held.files)).toBe(1);
   });
 
   test('is free once it was killed', async () => {
     await using held = await heldCheckout();
     await put(held.files, deadClaim);
     expect(await held.lease()).toBeNull();
-    expect(await nextNumber(held.files)).toBe(4);
+    expect(await readNextRunNumber(held.files)).toBe(4);
   });
 
   test('is free once it has ended', async () => {
     await using held = await heldCheckout();
     await releaseRun(held.files, held.claim);
     expect(await held.lease()).toBeNull();
-    expect(await nextNumber(held.files)).toBe(4);
+    expect(await readNextRunNumber(held.files)).toBe(4);
   });
 });

@@ -13,7 +13,7 @@ const tree = { runTag: 't', group: 10 };
 
 test.each<{ rule: string; processes: ProcessEntry[]; known?: string[]; members: number[] }>([
   { rule: 'what carries the run tag', processes: [entry(20, { tagged: true }), entry(30)], members: [20] },
-  { rule: 'what is of the group', processes: [entry(10), entry(11, { group: 10 }), entry(12)], members: [10, 11] },
+  { rule: 'what belongs to the group', processes: [entry(10), entry(11, { group: 10 }), entry(12)], members: [10, 11] },
   {
     rule: 'descendants, in whatever order they are listed',
     processes: [entry(42, { parent: 41 }), entry(41, { parent: 20 }), entry(20, { tagged: true })],

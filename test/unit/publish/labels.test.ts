@@ -96,7 +96,7 @@ describe('a run that the gate ended', () => {
 
   test.each<[string, Extract<Intake, { kind: 'end' }>, unknown]>([
     [
-      'mends what is certain, and leaves alone what waited for approval',
+      'fixes what is certain, and leaves alone what waited for approval',
       end({}),
       [{ issue: 1, labels: ['ralph:working'], wanted: 'ralph:done' }, ...notifiedOnly],
     ],
@@ -106,7 +106,7 @@ describe('a run that the gate ended', () => {
       end({ outcome: { kind: 'refused', reason: 'another_run', message: '' } }),
       notifiedOnly,
     ],
-    ['does nothing but answer when it was asked', end({ outcome: { kind: 'idle', reason: 'answered' } }), notifiedOnly],
+    ['only answers when it was asked', end({ outcome: { kind: 'idle', reason: 'answered' } }), notifiedOnly],
     ['knows nothing without a state', end({ state: null }), notifiedOnly],
   ])('%s', (_rule, intake, wishes) => {
     expect(labelWishesOfEnd(intake, intake.notes.notices)).toEqual(wishes);

@@ -202,7 +202,7 @@ describe('the pull request', () => {
   test.each<[string, Partial<Answer> | null, string]>([
     ['that is open leads to what conflicts', null, 'b'.repeat(40)],
     ['that was merged leads to the merge', {}, SHA],
-    ['that was none any more leads to what conflicted', { kind: 'unchanged', commit: null }, 'b'.repeat(40)],
+    ['that no longer conflicts leads to what conflicted', { kind: 'unchanged', commit: null }, 'b'.repeat(40)],
   ])('a conflict %s', (_, came, commit) => {
     const title = 'Merge main and resolve the conflicts';
     const one = item({ kind: 'conflict', title, asked: 'b'.repeat(40), url: `${REPOSITORY}/pull/7` }, came);

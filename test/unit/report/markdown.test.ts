@@ -27,7 +27,7 @@ describe('text: foreign text renders as the text it is', () => {
     ['an address does not link', 'fixes https://github.com/a/b/issues/3', 'fixes https:·//github.com/a/b/issues/3'],
     ['a www address does not link', 'www.example.com', 'www·.example.com'],
     ['a comment cannot open', 'a <!-- b -->', 'a &lt;!-- b --&gt;'],
-    ['a tag is no tag', '<img src=x>', '&lt;img src=x>'],
+    ['a tag is not a tag', '<img src=x>', '&lt;img src=x>'],
     ['an entity stays as typed', '&#64;octocat', '&#·64;octocat'],
     ['an entity in hexadecimal digits stays as typed', '&#x40;octocat', '&amp;#x40;octocat'],
     ['a named entity stays as typed', '&commat;octocat', '&amp;commat;octocat'],

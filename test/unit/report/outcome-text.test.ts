@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { nextSteps } from '../../../src/report/next/for-run.ts';
 import { renderSteps } from '../../../src/report/next/step.ts';
+import { nameOutcome } from '../../../src/report/sentences/ends/outcome-name.ts';
 import { describeOutcome, renderHeadline } from '../../../src/report/sentences/outcome-text.ts';
 import { reportWithoutLane, type WorkedReport, type TaskReport } from '../../../src/handover/report.ts';
 import type { TaskObstacle } from '../../../src/core/tasks/task.ts';
@@ -503,4 +504,22 @@ describe('before anything is known', () => {
       expect(sentence).not.toMatch(/undefined|null|NaN/);
     }
   });
+});
+
+/** Outcomes whose headline also depends on what the run did before. */
+const isOfEarlierRun = (outcome: Outcome): boolean =>
+  outcome.reason === 'circuit_open' && outcome.tripped === 'earlier';
+
+test.each(OUTCOMES.filter((outcome) => !isOfEarlierRun(outcome)))(
+  'status and monitor name $kind ($reason) as its headline does',
+  (outcome) => {
+    const { title } = describeOutcome(report(outcome, { iterations: [entry(1)] }));
+    const words = title.map((word) => (typeof word === 'string' ? word : '')).join('');
+    const headline = words.replace(/[:;].*$/s, '').toLowerCase();
+    expect(nameOutcome(outcome).toLowerCase()).toMatch(new RegExp(`^${headline}`));
+  },
+);
+
+test('an outcome of a newer version is named by its codes', () => {
+  expect(nameOutcome({ kind: 'rested', reason: 'constructor' })).toBe('rested (constructor)');
 });

@@ -52,7 +52,7 @@ describe('title', () => {
   test.each([
     ['ours is replaced', before.title, before.body, after.title],
     ['a person changed it', 'My title', before.body, 'My title'],
-    ['what nobody sees is no change', 'Gre\u200Bet ', before.body, after.title],
+    ['what nobody sees is not a change', 'Gre\u200Bet ', before.body, after.title],
     ['an earlier version wrote it', 'Ralph: Greet and 1 more', EARLIER, after.title],
     ['a person changed what an earlier version wrote', 'My title', EARLIER, 'My title'],
     ['a person took our text away', 'My title', 'Mine.', 'My title'],

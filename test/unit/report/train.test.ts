@@ -4,7 +4,7 @@ import type { Train, TrainPull } from '../../../src/core/train/train.ts';
 import {
   autoMergeWords,
   nextToMerge,
-  standingOf,
+  describePullStanding,
   trainPart,
   trainSection,
   withTrainPart,
@@ -53,7 +53,7 @@ test.each<[string, Partial<TrainPull>]>([
   ['#2: it was verified before its base branch changed the same files (`a.ts`).', { stale: ['a.ts'] }],
 ])('of one it is said: %s', (expected, change) => {
   const second = pull(2, change);
-  expect(standingOf(of(pull(1), second), second)).toBe(expected);
+  expect(describePullStanding(of(pull(1), second), second)).toBe(expected);
 });
 
 test('the section of the summary has the next one, and each that waits', () => {

@@ -130,9 +130,8 @@ describe('of the published head, a clean clone outranks the work tree', () => {
         ? ({ kind: 'passed', durationMs: 1 } as const)
         : ({ kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } as const);
     const run = ended({ headVerification, baseVerification: baseFailed, iterations: [entry(1, { verification })] });
-    const cleanCheck =
-      headVerification === null ? null : { commit: COMMIT, result: headVerification.verification.kind };
-    const expected = { tests, cleanCheck, baseTests: 'failing' };
+    const published = headVerification === null ? null : { commit: COMMIT, result: headVerification.verification.kind };
+    const expected = { tests, verification: published, baseTests: 'failing' };
     expect(JSON.parse(renderStatusJson(run))).toMatchObject(expected);
     expect(parseHiddenStatus(buildPullRequestText(run, 0).body)).toMatchObject({ kind: 'found', status: expected });
   });

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { closeInTime } from '../../../src/run/close-in-time.ts';
+import { closeInTime } from '../../../src/entries/close-in-time.ts';
 
 /**
  * Returns the time of the return in ms, and the result. `closes` is the time at which the closed object reports "left",
@@ -29,7 +29,7 @@ test.each([
   ['a machine that hangs', null, null, [20_000, null]],
   ['a cancelled run', 1_000, 0, [1_000, 'left']],
   ['a cancelled run on a busy machine', 12_000, 0, [1_500, null]],
-  ['a run that is cancelled meanwhile', 12_000, 5_000, [6_500, null]],
+  ['a run that is cancelled in the meantime', 12_000, 5_000, [6_500, null]],
 ] as const)('%s', async (_, closes, cancel, expected) => {
   expect(await play(closes, cancel)).toEqual(expected);
 });

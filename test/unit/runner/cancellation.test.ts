@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { onCancel } from '../../../src/runner/cancellation.ts';
+import { listenForCancel } from '../../../src/runner/cancellation.ts';
 
 const listeners = new Map<string | symbol, (...values: unknown[]) => void>();
 
@@ -18,7 +18,7 @@ afterEach(() => {
 
 test.each(['SIGINT', 'SIGTERM'])('%s cancels at once, and main gives up five seconds later, once', async (name) => {
   const giveUp = vi.fn(() => Promise.resolve());
-  const signal = onCancel(giveUp);
+  const signal = listenForCancel(giveUp);
   expect(signal.aborted).toBe(false);
   listeners.get(name)?.();
   expect(signal.reason).toEqual(new Error(`the run was cancelled (${name})`));

@@ -41,15 +41,62 @@ export function messages(source: ts.SourceFile): readonly Text[] {
     .filter(([, text]) => text.length > 12 && text.includes(' '));
 }
 
-/** Returns the titles of tests and of their groups. */
+/** Returns the titles of tests and of their groups, and the texts of rows that a title of `each` shows. */
 export function titles(source: ts.SourceFile): readonly Text[] {
-  return nodesOf(source).flatMap((node) => {
+  const nodes = nodesOf(source);
+  return nodes.flatMap((node) => {
     if (!ts.isCallExpression(node)) return [];
     const [title] = node.arguments;
     const isTest = /^(?:test|it|describe)\b/.test(source.text.slice(node.getStart(source), node.expression.end));
-    if (!isTest || title === undefined || !(ts.isStringLiteralLike(title) || ts.isTemplateExpression(title))) return [];
-    return [[placeOf(source, title.getStart(source)), textOf(title)] as const];
+    if (!isTest || title === undefined || !isText(title)) return [];
+    return [title, ...rowTexts(node.expression, textOf(title), nodes)].map(
+      (text) => [placeOf(source, text.getStart(source)), textOf(text)] as const,
+    );
   });
+}
+
+type TextNode = ts.StringLiteralLike | ts.TemplateExpression;
+
+function isText(node: ts.Node): node is TextNode {
+  return ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
+}
+
+/** Returns the texts that `each(rows)` puts in place of `%s` and `$key` in a title; rows may be a constant. */
+function rowTexts(each: ts.Expression, title: string, nodes: readonly ts.Node[]): readonly TextNode[] {
+  if (!ts.isCallExpression(each)) return [];
+  const shown = title.match(/%[sjop]/g)?.length ?? 0;
+  const keys = [...title.matchAll(/\$(\w+)/g)].map(([, key]) => key);
+  return each.arguments
+    .flatMap((rows) => elementsOf(rows, nodes))
+    .flatMap((row) => {
+      if (ts.isArrayLiteralExpression(row)) return row.elements.slice(0, shown).filter(isText);
+      if (!ts.isObjectLiteralExpression(row)) return shown > 0 && isText(row) ? [row] : [];
+      return row.properties.flatMap((property) =>
+        ts.isPropertyAssignment(property) &&
+        ts.isIdentifier(property.name) &&
+        keys.includes(property.name.text) &&
+        isText(property.initializer)
+          ? [property.initializer]
+          : [],
+      );
+    });
+}
+
+/** Returns the elements of an array that is written here, or in a constant of the file, also within other arrays. */
+function elementsOf(array: ts.Node, nodes: readonly ts.Node[]): readonly ts.Node[] {
+  if (ts.isArrayLiteralExpression(array))
+    return array.elements.flatMap((element) =>
+      ts.isSpreadElement(element) ? elementsOf(element.expression, nodes) : [element],
+    );
+  if (ts.isAsExpression(array) || ts.isSatisfiesExpression(array)) return elementsOf(array.expression, nodes);
+  // Rows may be filtered or mapped.
+  if (ts.isCallExpression(array) && ts.isPropertyAccessExpression(array.expression))
+    return elementsOf(array.expression.expression, nodes);
+  if (!ts.isIdentifier(array)) return [];
+  const constant = nodes.find(
+    (node) => ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.name.text === array.text,
+  ) as ts.VariableDeclaration | undefined;
+  return constant?.initializer === undefined ? [] : elementsOf(constant.initializer, nodes);
 }
 
 /** Returns the comments, each as one line that begins with its mark. Line comments below each other are one. */
@@ -89,7 +136,7 @@ function nodesOf(source: ts.SourceFile): readonly ts.Node[] {
   return found;
 }
 
-function textOf(node: ts.StringLiteralLike | ts.TemplateExpression): string {
+function textOf(node: TextNode): string {
   if (!ts.isTemplateExpression(node)) return node.text;
   return [node.head, ...node.templateSpans.map(({ literal }) => literal)].map(({ text }) => text).join('…');
 }

@@ -1,13 +1,6 @@
 import type { Denial } from '../../../core/analysis/analysis.ts';
-import {
-  asAmount,
-  asArray,
-  asObject,
-  asString,
-  failedServers,
-  type JsonObject,
-  parseDenials,
-} from '../../reading/agent-event.ts';
+import { failedServers, parseDenials } from '../../reading/agent-event.ts';
+import { asAmount, asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 
 /** One event of the CLI's stream-json, reduced to the fields in use. `session` is null if the event names none. */
 export type CliEvent =

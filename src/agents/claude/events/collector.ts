@@ -1,6 +1,7 @@
 import type { Denial, Transcript } from '../../../core/analysis/analysis.ts';
 import { capText } from '../../../core/text/phrase.ts';
-import { asString, createDenial } from '../../reading/agent-event.ts';
+import { createDenial } from '../../reading/agent-event.ts';
+import { asString } from '../../reading/json-value.ts';
 import { createPendingCalls } from '../../reading/capped-bytes.ts';
 import type { CliEvent, ClaudeFailure, RateLimit, Result, ToolUse } from './cli-event.ts';
 import { classifyClaudeFailure, failureInText, claudeLimitOf } from './failure.ts';
@@ -184,13 +185,13 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
     case 'assistant': {
       const { nested } = event;
       const text = event.text ?? event.failure?.text ?? '';
-      return orUnshown([
+      return eventsOrUnshown([
         ...(text.trim() === '' ? [] : [textEvent(text, nested)]),
         ...event.tools.map((tool) => toolEvent(tool, nested)),
       ]);
     }
     case 'tool-results':
-      return orUnshown(event.failed.map((failed) => ({ kind: 'tool-result', failed })));
+      return eventsOrUnshown(event.failed.map((failed) => ({ kind: 'tool-result', failed })));
     case 'denied':
       return [{ kind: 'denied', tool: capText(event.tool, MAX_NAME_CHARS) }];
     case 'retry':
@@ -220,7 +221,7 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
 }
 
 /** Returns the events, or one `unshown` event if there are none. */
-export function orUnshown(events: readonly StreamEvent[]): readonly StreamEvent[] {
+export function eventsOrUnshown(events: readonly StreamEvent[]): readonly StreamEvent[] {
   return events.length > 0 ? events : [UNSHOWN];
 }
 

@@ -1,5 +1,5 @@
 import type { AgentError, Transcript, UsageLimit } from '../../../core/analysis/analysis.ts';
-import { epochReset, nextReset } from '../../../core/analysis/reset-time.ts';
+import { parseResetEpoch, parseResetTime } from '../../../core/analysis/reset-time.ts';
 import { capText } from '../../../core/text/phrase.ts';
 import { HOUR_MS } from '../../../core/countdown.ts';
 import { kindOfStatus } from '../../reading/failure.ts';
@@ -28,7 +28,7 @@ export function classifyClaudeFailure(failure: ClaudeFailure): AgentError {
  * Returns the failure of an output without a result although the process reports success (exit code 0), which is not
  * believed; null if there is a result.
  */
-export function missingResult({
+export function failureOfMissingResult({
   finished,
   agentError,
 }: Pick<Transcript, 'finished' | 'agentError'>): AgentError | null {
@@ -223,15 +223,15 @@ function hasSecondSign(
 function reportedLimit(failure: ClaudeFailure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
   const text = failure?.text ?? '';
   if (rejected !== null) {
-    const resumeAt = rejected.resetsAt === null ? nextReset(text, now) : epochReset(rejected.resetsAt);
+    const resumeAt = rejected.resetsAt === null ? parseResetTime(text, now) : parseResetEpoch(rejected.resetsAt);
     return { window: windowOfType(rejected.type), resumeAt };
   }
   if (failure === null) return null;
   const limit = limitIn(text);
   const epoch = limit && /^\|(\d{9,13})\b/.exec(text.trimStart().slice(limit.length))?.[1];
-  if (epoch) return { window: 'unknown', resumeAt: epochReset(Number(epoch)) };
+  if (epoch) return { window: 'unknown', resumeAt: parseResetEpoch(Number(epoch)) };
   if (limit !== null || failure.apiError === 'usage_limit_reached')
-    return { window: windowOfText(limit ?? text), resumeAt: nextReset(text, now) };
+    return { window: windowOfText(limit ?? text), resumeAt: parseResetTime(text, now) };
   return isOverload(failure) ? { window: 'unknown', resumeAt: null } : null;
 }
 

@@ -12,7 +12,7 @@ import {
   shortRequest,
 } from '../../passing/protocol.ts';
 import { createAccount, tokensIn } from '../../passing/usage.ts';
-import { asArray, asObject, asString, type JsonObject } from '../../reading/agent-event.ts';
+import { asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 import { costUsd, NO_TOKENS, priceOfClaude, type Terms, type ClaudeTokenCounts } from './prices.ts';
 import { createClaudeUsage } from './usage.ts';
 
@@ -114,7 +114,7 @@ const MAX_OUTPUT_TOKENS = 128_000;
  * Creates the protocol of the Messages API as far as Claude Code needs it: its endpoints for messages, without anything
  * that the provider's servers do for the caller.
  */
-export function claudeProtocol({ api, headers: own, mayWebSearch, prices }: ProtocolOptions): ModelProtocol {
+export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }: ProtocolOptions): ModelProtocol {
   return createProtocol<Endpoint>({
     errors: {
       'no-key': [401, 'authentication_error'],
@@ -279,7 +279,7 @@ function sourceIn(value: unknown, depth: number): string | null {
 }
 
 /** Creates the API of Google Vertex AI. `models` is the path of the models of one project in one location. */
-export function vertexApi(models: string): ClaudeApi {
+export function createVertexApi(models: string): ClaudeApi {
   return {
     endpoint: (method, target) => {
       const isThere = method === 'POST' && target.startsWith(models);

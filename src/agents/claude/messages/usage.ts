@@ -6,7 +6,8 @@ import {
   tokensIn,
   type UsageReader,
 } from '../../passing/usage.ts';
-import { asAmount, asArray, asObject, asString, createEventData } from '../../reading/agent-event.ts';
+import { createEventData } from '../../reading/agent-event.ts';
+import { asAmount, asArray, asObject, asString } from '../../reading/json-value.ts';
 import { NO_TOKENS, type ClaudeTokenCounts } from './prices.ts';
 
 /** Counts are null while the answer has not reported them. */

@@ -10,11 +10,11 @@ import {
   type Kept,
   currentInstant,
 } from '../../reading/capped-bytes.ts';
-import { asArray, asObject, type JsonObject } from '../../reading/agent-event.ts';
+import { asArray, asObject, type JsonObject } from '../../reading/json-value.ts';
 import { type CliEvent, parseCliEvent } from '../events/cli-event.ts';
 import {
   createEventCollector,
-  orUnshown,
+  eventsOrUnshown,
   type StreamEvent,
   streamEventsOf,
   textEvent,
@@ -210,7 +210,7 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
     if (texts.inFence()) return takeText(line);
     if (hasSession && isUnread(line)) {
       takeEvent(UNREAD, 'line');
-      if (onEvent !== null) orUnshown(shownOf(line)).forEach((shown) => onEvent(shown));
+      if (onEvent !== null) eventsOrUnshown(shownOf(line)).forEach((shown) => onEvent(shown));
       return;
     }
     const first = firstVisible(line.head, 0);

@@ -1,6 +1,6 @@
 import { tryJson } from '../../../core/text/try-json.ts';
 import { indexAfterLine, decodeKept, endsObject, type Kept, LINE_FEED } from '../../reading/capped-bytes.ts';
-import { asObject, type JsonObject } from '../../reading/agent-event.ts';
+import { asObject, type JsonObject } from '../../reading/json-value.ts';
 import {
   CARRIAGE_RETURN,
   COMMA,

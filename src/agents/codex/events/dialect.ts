@@ -1,13 +1,5 @@
-import {
-  type AgentEvent,
-  asAmount,
-  asObject,
-  asString,
-  type Dialect,
-  type JsonObject,
-  sessionEvents,
-  UUID,
-} from '../../reading/agent-event.ts';
+import { type AgentEvent, type Dialect, sessionEvents, UUID } from '../../reading/agent-event.ts';
+import { asAmount, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 
 /** The dialect of `codex exec --json`, 0.169. It reports no denials, and its number of requests is unknown. */
 export const codexDialect: Dialect = {

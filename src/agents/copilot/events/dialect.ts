@@ -1,16 +1,13 @@
 import { tryJson } from '../../../core/text/try-json.ts';
 import {
   type AgentEvent,
-  asAmount,
-  asObject,
-  asString,
   type Dialect,
   failedServers,
   type AgentFailure,
-  type JsonObject,
   sessionEvents,
   UUID,
 } from '../../reading/agent-event.ts';
+import { asAmount, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 
 /**
  * The dialect of `copilot --output-format json`, 1.0. Tokens are only in the file of `--usage-output-file`; its content

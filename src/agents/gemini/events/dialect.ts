@@ -1,14 +1,5 @@
-import {
-  type AgentEvent,
-  asAmount,
-  asObject,
-  asString,
-  type Dialect,
-  type AgentFailure,
-  type JsonObject,
-  sessionEvents,
-  UUID,
-} from '../../reading/agent-event.ts';
+import { type AgentEvent, type Dialect, type AgentFailure, sessionEvents, UUID } from '../../reading/agent-event.ts';
+import { asAmount, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 
 /**
  * The dialect of `gemini -o stream-json`, 0.61. Tokens are those of the process; retries are on stderr, in many forms.

@@ -3,7 +3,7 @@ import { costAt, givenPriceOf, priceOf, type Prices } from '../../../core/spendi
 import type { ModelProtocol } from '../../../ports/broker.ts';
 import { createProtocol, headersOf, headerText, shortRequest } from '../../passing/protocol.ts';
 import { createAccount, tokensIn } from '../../passing/usage.ts';
-import { asObject, type JsonObject } from '../../reading/agent-event.ts';
+import { asObject, type JsonObject } from '../../reading/json-value.ts';
 import { createGeminiUsage, type GeminiTokenCounts } from './usage.ts';
 
 /**
@@ -84,7 +84,7 @@ const LONG_CONTEXT_PRICED = /^gemini-[\d.]+-pro/;
  * Creates the protocol of the Gemini API as far as Gemini CLI needs it: its endpoints for content, without anything
  * that the provider's servers do for the caller.
  */
-export function geminiProtocol({ prices, mayWebSearch }: ProtocolOptions): ModelProtocol {
+export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions): ModelProtocol {
   const protocol: ModelProtocol = createProtocol<Endpoint>({
     // Google's names of errors. Gemini CLI 0.61 retries only 502; it treats Google's 503 as a quota.
     errors: {

@@ -1,6 +1,7 @@
 import { tryJson } from '../../../core/text/try-json.ts';
 import { createAnswerReader, largerCounts, jsonObjectIn, type UsageReader } from '../../passing/usage.ts';
-import { asAmount, asObject, createEventData, type JsonObject } from '../../reading/agent-event.ts';
+import { createEventData } from '../../reading/agent-event.ts';
+import { asAmount, asObject, type JsonObject } from '../../reading/json-value.ts';
 
 /** Tokens of one answer; `cached` is part of `input`. */
 export interface GeminiTokenCounts {

@@ -1,13 +1,5 @@
-import {
-  type AgentEvent,
-  asAmount,
-  asObject,
-  asString,
-  type Dialect,
-  type AgentFailure,
-  type JsonObject,
-  sessionEvents,
-} from '../../reading/agent-event.ts';
+import { type AgentEvent, type Dialect, type AgentFailure, sessionEvents } from '../../reading/agent-event.ts';
+import { asAmount, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 
 /**
  * The dialect of `opencode run --format json`, 1.18. It has no result line: a last step that stopped by itself counts

@@ -1,17 +1,13 @@
 import {
   type AgentEvent,
-  asAmount,
-  asArray,
-  asObject,
-  asString,
   type Dialect,
   failedServers,
   type AgentFailure,
-  type JsonObject,
   parseDenials,
   sessionEvents,
   UUID,
 } from '../../reading/agent-event.ts';
+import { asAmount, asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 
 /**
  * The dialect of `qwen --output-format stream-json`, 0.24: the event format of another CLI, with sums of the session,

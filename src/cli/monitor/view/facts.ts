@@ -1,8 +1,9 @@
 import { completeSentence } from '../../../core/text/phrase.ts';
 import { effectiveOrders } from '../../../core/sharing/orders.ts';
-import { nameOfTaskId, type TaskId } from '../../../core/tasks/ids.ts';
+import { isHashedId, nameOfTaskId } from '../../../core/tasks/ids.ts';
 import { MINUTE_MS, formatInstant } from '../../../core/countdown.ts';
 import { formatCost, formatDuration } from '../../../report/format.ts';
+import { nameOutcome } from '../../../report/sentences/ends/outcome-name.ts';
 import { barOf } from '../../../report/pages/progress-bar.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../../defaults.ts';
 import type { ReportedLane } from '../../lane/lane-schema.ts';
@@ -85,7 +86,16 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly F
           },
         ]
       : []),
-    fact('task', 2, task === null ? [createPiece('none', 'faint')] : [...shownId(task.id), createPiece(task.title)]),
+    fact(
+      'task',
+      2,
+      task === null
+        ? [createPiece('none', 'faint')]
+        : [
+            ...(isHashedId(task.id) ? [] : [createPiece(`${nameOfTaskId(task.id)} `, 'strong')]),
+            createPiece(task.title),
+          ],
+    ),
     fact('tasks', 4, [
       createPiece(`${barOf({ done: tasks.done, total: tasks.all, cells: BAR_CELLS })} `, 'good'),
       createPiece(`${tasks.done}/${tasks.all} done`),
@@ -111,18 +121,11 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly F
   ];
 }
 
-/**
- * Returns the name that people use for a task in front of its title; the ids of plan entries and prompts are hashes.
- */
-function shownId(id: TaskId): Line {
-  return /^(?:plan|prompt)-/.test(id) ? [] : [createPiece(`${nameOfTaskId(id)} `, 'strong')];
-}
-
 function stateOf({ status, isAlive }: OurRun): Line {
   const { doing, outcome, pid, updatedAt } = status;
   if (outcome !== null) {
     const look = outcome.kind === 'complete' ? 'good' : badEnds.has(outcome.kind) ? 'bad' : 'warning';
-    return [createPiece(`ended: ${outcome.kind} (${outcome.reason})`, look)];
+    return [createPiece(`ended: ${nameOutcome(outcome)}`, look)];
   }
   if (doing === 'ended') return [createPiece('ended', 'warning')];
   if (!isAlive)
@@ -190,7 +193,9 @@ function laneFacts(lane: ReportedLane | null, run: LocalPicture['run'], now: num
     ...(run.kind === 'none' && lastRun !== null
       ? [
           fact('last run', 2, [
-            createPiece(`${lastRun.outcome} (${lastRun.reason}), ${formatInstant(Date.parse(lastRun.at))}`),
+            createPiece(
+              `${nameOutcome({ kind: lastRun.outcome, reason: lastRun.reason })}, ${formatInstant(Date.parse(lastRun.at))}`,
+            ),
           ]),
         ]
       : []),

@@ -31,7 +31,7 @@ const MARK = /^##\[(group|endgroup|section|command|error|warning|notice|debug)\]
 
 const LEVELS: Readonly<Record<string, string>> = { error: 'Error: ', warning: 'Warning: ', notice: 'Notice: ' };
 
-/** Minimum number of equal lines in a row that are foldRepeats into one. */
+/** Minimum number of equal lines in a row that become one. */
 const MIN_FOLDED = 3;
 
 const MAX_NAME_CHARS = 100;
@@ -116,7 +116,7 @@ function shortName(raw: string): string {
 
 /**
  * Returns the end of a job's log as a person reads it: at most 200 lines and 12,000 characters, without time stamps,
- * colours, runner marks and invisible characters. Equal lines in a row are foldRepeats.
+ * colours, runner marks and invisible characters. Equal lines in a row become one.
  */
 export function logText(raw: string): string {
   const lines = foldRepeats(raw.slice(-MAX_READ_CHARS).toWellFormed().split(/\r?\n/).flatMap(cleanCheckLine));

@@ -97,7 +97,7 @@ export function taskIdOfCheck(check: CheckNow): TaskId {
  * True if GitHub starts no workflow on the head, although some ran on the base branch's tip or, if `ranBefore`,
  * on an earlier head. Returns null within ten minutes after the push, because a workflow may still start.
  */
-export function unstartedChecks(
+export function areChecksUnstarted(
   { head, base }: KnownChecks,
   { own, ranBefore, sincePushMs }: { readonly own: OwnRuns; readonly ranBefore: boolean; readonly sincePushMs: number },
 ): boolean | null {

@@ -1,9 +1,9 @@
-import { probingProviders } from '../../agents/providers.ts';
+import { allowProviderProbes } from '../../agents/providers.ts';
 import { resetRounds } from '../../feedback/rounds.ts';
-import { probingSteps } from '../../pipeline/step-record.ts';
+import { allowStepProbes } from '../../pipeline/step-record.ts';
 import type { Policy } from '../../policy.ts';
 import type { TaskId } from '../../tasks/ids.ts';
-import { begunAgain, progressOf } from '../../tasks/queue.ts';
+import { resetProgress, progressOf } from '../../tasks/queue.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
 import { closeCircuit, viewCircuit } from '../circuit.ts';
 import { withTransition } from '../session.ts';
@@ -22,7 +22,7 @@ export function resetCircuit(state: LaneState, reason: string, now: number): Lan
 
 /** Returns the state in which an open circuit is probed before its cooldown ends, because a person asks for it. */
 export function probeNow(known: LaneState, policy: Policy, now: number): LaneState {
-  const state = { ...known, steps: probingSteps(known.steps), providers: probingProviders(known.providers, now) };
+  const state = { ...known, steps: allowStepProbes(known.steps), providers: allowProviderProbes(known.providers, now) };
   const { circuit } = state;
   if (circuit.kind !== 'open' || viewCircuit(circuit, policy.circuit, now).kind !== 'open') return state;
   return { ...state, circuit: { ...circuit, openedAt: Math.max(0, now - policy.circuit.cooldownMs) } };
@@ -34,7 +34,7 @@ export function probeNow(known: LaneState, policy: Policy, now: number): LaneSta
  */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
   const retried = { ...state, feedback: resetRounds(state.feedback, taskId) };
-  return withTask(retried, taskId, begunAgain(progressOf(state.tasks, taskId)), { reason, now });
+  return withTask(retried, taskId, resetProgress(progressOf(state.tasks, taskId)), { reason, now });
 }
 
 /**

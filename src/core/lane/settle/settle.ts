@@ -1,9 +1,16 @@
 import type { AgentName } from '../../agent-names.ts';
-import { afterCall, chooseAgent, isFailure, isOutage, passedOver, type Providers } from '../../agents/providers.ts';
+import {
+  recordProviderCall,
+  chooseAgent,
+  isFailure,
+  isOutage,
+  passedOverAgents,
+  type Providers,
+} from '../../agents/providers.ts';
 import type { Evidence } from '../../evidence.ts';
 import { isFeedback } from '../../feedback/subject.ts';
 import type { Outcome } from '../../outcome.ts';
-import { askedAgent, changedByAgent, rememberSteps } from '../../pipeline/step-record.ts';
+import { hasCalledAgent, hasAgentChangedContent, rememberSteps } from '../../pipeline/step-record.ts';
 import type { Policy } from '../../policy.ts';
 import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { progressOf } from '../../tasks/queue.ts';
@@ -11,7 +18,7 @@ import { type Aside, progressAfter, stepAside } from '../../tasks/stepping-aside
 import type { TaskProgress } from '../../tasks/task.ts';
 import { capText } from '../../text/phrase.ts';
 import { holdForBase } from '../verification.ts';
-import { agentAnswered, type CircuitView, noSignals, pushSignals, type Signals, viewCircuit } from '../circuit.ts';
+import { hasAgentAnswered, type CircuitView, noSignals, pushSignals, type Signals, viewCircuit } from '../circuit.ts';
 import type { IterationFacts } from '../verdict/claims.ts';
 import { bookCall, bookUsage, type CallUsage } from '../ledger.ts';
 import {
@@ -76,7 +83,7 @@ export function beginSteps(state: LaneState, call: IterationStart, policy: Polic
 
 /** Returns the state in the turn of an agent, which continues with its own session. */
 function inTurnOf(state: LaneState, agent: AgentName, policy: Policy, now: number): LaneState {
-  const [before] = passedOver(policy.agents, state.providers, agent, now);
+  const [before] = passedOverAgents(policy.agents, state.providers, agent, now);
   return dropExpiredSessions(switchAgent(state, agent, before?.why ?? 'by_order', now), policy, now);
 }
 
@@ -208,7 +215,7 @@ function iterationSignals(
     blocked: analysis.signal.status === 'BLOCKED' && !verdict.taskDone,
     // An agent that finishes test tasks is not going round in circles.
     testOnly: verdict.testOnly && !verdict.taskDone,
-    outputChars: agentAnswered(facts) ? evidence.outputChars : null,
+    outputChars: hasAgentAnswered(facts) ? evidence.outputChars : null,
   };
 }
 
@@ -291,10 +298,10 @@ function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now:
  */
 function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, now: number): Providers {
   const { analysis, evidence, agentFailed } = facts;
-  if (!askedAgent(evidence.steps)) return state.providers;
-  const progress = evidence.before.tree !== evidence.after.tree && changedByAgent(evidence.steps);
+  if (!hasCalledAgent(evidence.steps)) return state.providers;
+  const progress = evidence.before.tree !== evidence.after.tree && hasAgentChangedContent(evidence.steps);
   const agent = state.agent ?? policy.agents[0];
-  return afterCall(state.providers, agent, { analysis, end: evidence.end, progress, agentFailed }, now);
+  return recordProviderCall(state.providers, agent, { analysis, end: evidence.end, progress, agentFailed }, now);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AGENT_NAMES } from '../../agent-names.ts';
-import { plausibleProviders, providersSchema } from '../../agents/providers.ts';
+import { capProviderTimes, providersSchema } from '../../agents/providers.ts';
 import { verificationKinds } from '../../evidence.ts';
 import { feedbackSchema, noFeedback } from '../../feedback/memory.ts';
 import { openStepSchema, outcomeKinds, passingLimits } from '../../outcome.ts';
@@ -280,7 +280,7 @@ export function parseStateAt(document: string, lane: LaneId, now: number): Parse
   const parsed = parseState(document, lane);
   if (parsed.kind !== 'state') return parsed;
   const windows = plausibleWindows(parsed.state.windows, now);
-  const providers = plausibleProviders(parsed.state.providers, now);
+  const providers = capProviderTimes(parsed.state.providers, now);
   const state: LaneState = { ...parsed.state, windows, providers };
   if (windows === parsed.state.windows) return { ...parsed, state };
   return {

@@ -1,6 +1,6 @@
 import type { Analysis } from '../../analysis/analysis.ts';
 import type { Evidence } from '../../evidence.ts';
-import { changedByAgent } from '../../pipeline/step-record.ts';
+import { hasAgentChangedContent } from '../../pipeline/step-record.ts';
 import { progressOf } from '../../tasks/queue.ts';
 import type { QueuedTask } from '../../tasks/task.ts';
 import type { ClassifiedDenial } from '../denials.ts';
@@ -57,18 +57,18 @@ interface Claiming {
 }
 
 /** True if the content has changed since the task was begun. */
-export function changedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
+export function hasChangedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
   const started = progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree;
   // If the agent had changed nothing before, changes by commands now are not the task's work either.
-  return evidence.after.tree !== started && (started !== evidence.before.tree || changedContent(evidence));
+  return evidence.after.tree !== started && (started !== evidence.before.tree || hasChangedContent(evidence));
 }
 
 /** Returns true if a merge was made, even if the content is unchanged. */
-export function madeMerge({ merge, steps }: Evidence): boolean {
-  return merge === 'made' && changedByAgent(steps);
+export function hasMergedBase({ merge, steps }: Evidence): boolean {
+  return merge === 'made' && hasAgentChangedContent(steps);
 }
 
 /** True if the iteration's agent changed content that is still changed at its end. */
-export function changedContent({ before, after, steps }: Evidence): boolean {
-  return before.tree !== after.tree && changedByAgent(steps);
+export function hasChangedContent({ before, after, steps }: Evidence): boolean {
+  return before.tree !== after.tree && hasAgentChangedContent(steps);
 }

@@ -2,7 +2,7 @@ import type { Evidence } from '../../evidence.ts';
 import type { HintCode } from '../../prompt/hints.ts';
 import { progressOf } from '../../tasks/queue.ts';
 import { firstNames } from '../../text/phrase.ts';
-import { changedSinceStart, claimsDone, claimsEverything, type IterationFacts } from './claims.ts';
+import { hasChangedSinceStart, claimsDone, claimsEverything, type IterationFacts } from './claims.ts';
 import type { LaneState } from '../state/state.ts';
 
 /** A claim that the evidence contradicts: a hint for the next prompt, and a sentence for people. */
@@ -65,16 +65,16 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
       hint: 'merge_open',
       sentence: 'It claimed finished work, but the merge is not finished: files still have conflict markers.',
     });
-  } else if (claims && withheldBy(evidence).length > 0) {
+  } else if (claims && withheldPathsOf(evidence).length > 0) {
     found.push({
       hint: 'withheld',
       // Cut to this length because journals of earlier versions contain this very text, and replay compares it.
-      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${withheldBy(evidence).join(', ').slice(0, 300)}.`,
+      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${withheldPathsOf(evidence).join(', ').slice(0, 300)}.`,
     });
-  } else if (claims && stillRefused(state, facts).length > 0) {
+  } else if (claims && pathsStillRefused(state, facts).length > 0) {
     found.push({
       hint: 'push_refused',
-      sentence: `It claimed finished work, but files that the git server refused are as they were and are not in the branch: ${firstNames(stillRefused(state, facts), 5)}.`,
+      sentence: `It claimed finished work, but files that the git server refused are as they were and are not in the branch: ${firstNames(pathsStillRefused(state, facts), 5)}.`,
     });
   }
   return found;
@@ -84,7 +84,7 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
  * Returns the paths that the iteration changed and that were withheld. Journals of earlier versions name every withheld
  * path.
  */
-export function withheldBy({ withheld, withheldHere }: Evidence): readonly string[] {
+export function withheldPathsOf({ withheld, withheldHere }: Evidence): readonly string[] {
   return withheldHere?.map(({ path }) => path) ?? withheld;
 }
 
@@ -92,7 +92,10 @@ export function withheldBy({ withheld, withheldHere }: Evidence): readonly strin
  * Returns the paths of the task that the server refused and that are still kept out of the branch, whichever iteration
  * changed them.
  */
-export function stillRefused(state: LaneState, { task, evidence: { withheld } }: IterationFacts): readonly string[] {
+export function pathsStillRefused(
+  state: LaneState,
+  { task, evidence: { withheld } }: IterationFacts,
+): readonly string[] {
   const { refused } = progressOf(state.tasks, task.id);
   return refused?.files.filter((path) => withheld.includes(path)) ?? [];
 }
@@ -110,6 +113,6 @@ function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
   return (
     state.lastIteration !== null &&
     state.lastIteration.tree !== facts.evidence.before.tree &&
-    changedSinceStart(state, facts)
+    hasChangedSinceStart(state, facts)
   );
 }

@@ -1,8 +1,8 @@
-import { askedAgent } from '../../pipeline/step-record.ts';
+import { hasCalledAgent } from '../../pipeline/step-record.ts';
 import type { HintCode } from '../../prompt/hints.ts';
 import { claimsDone, type IterationFacts } from './claims.ts';
 import type { judgeDenials } from '../denials.ts';
-import { type Discrepancy, withheldBy } from './discrepancies.ts';
+import { type Discrepancy, withheldPathsOf } from './discrepancies.ts';
 import type { LastIteration } from '../state/state.ts';
 
 /** The parts of a judgement that hints are derived from. */
@@ -20,13 +20,13 @@ interface HintFacts {
 
 /** Returns the hints for the next prompt, most important first. */
 export function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
-  const spoke = evidence.end.kind === 'exited' && analysis.agentError === null && askedAgent(evidence.steps);
+  const spoke = evidence.end.kind === 'exited' && analysis.agentError === null && hasCalledAgent(evidence.steps);
   const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
   if (evidence.checklist?.current === 'open' && claimsDone(analysis) && !hints.includes('discrepancy_not_marked'))
     hints.push('not_marked');
   // Files with markers are withheld as well: they must be resolved, not undone.
   if (evidence.merge === 'open') hints.push('merge_open');
-  else if (withheldBy(evidence).length > 0) hints.push('withheld');
+  else if (withheldPathsOf(evidence).length > 0) hints.push('withheld');
   if (evidence.beside !== undefined) hints.push('work_beside');
   if (judged.verification === 'failed') hints.push('verify_failed');
   if (evidence.steps.some(({ result }) => result.kind === 'failed')) hints.push('step_failed');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Analysis } from '../../analysis/analysis.ts';
 import type { Evidence } from '../../evidence.ts';
 import { CONFLICT_TASK, isFeedback } from '../../feedback/subject.ts';
-import { askedAgent, failingSteps } from '../../pipeline/step-record.ts';
+import { hasCalledAgent, failingSteps } from '../../pipeline/step-record.ts';
 import { countSchema, type Immutable, type Policy } from '../../policy.ts';
 import type { HintCode } from '../../prompt/hints.ts';
 import { leftOutReason } from '../../review/left-out.ts';
@@ -12,20 +12,20 @@ import { countTasks, progressOf } from '../../tasks/queue.ts';
 import { isFinished } from '../../tasks/task.ts';
 import { firstNames } from '../../text/phrase.ts';
 import { isKnownRed } from '../verification.ts';
-import { agentAnswered, circuitWords } from '../circuit.ts';
+import { hasAgentAnswered, circuitWords } from '../circuit.ts';
 import {
-  changedContent,
-  changedSinceStart,
+  hasChangedContent,
+  hasChangedSinceStart,
   claimsDone,
   claimsEverything,
   claimsTask,
   isMarked,
   type IterationFacts,
-  madeMerge,
+  hasMergedBase,
   wasMarked,
 } from './claims.ts';
 import { judgeDenials } from '../denials.ts';
-import { discrepanciesOf, type Discrepancy, stillRefused } from './discrepancies.ts';
+import { discrepanciesOf, type Discrepancy, pathsStillRefused } from './discrepancies.ts';
 import { hintsAfter } from './hints.ts';
 import type { LaneState, LastIteration } from '../state/state.ts';
 
@@ -90,7 +90,7 @@ export interface Judgement {
 export function judgeIteration(state: LaneState, facts: IterationFacts, policy: Policy): Judgement {
   const { analysis, evidence } = facts;
   const verification = verificationAfter(state, evidence);
-  const changed = changedContent(evidence);
+  const changed = hasChangedContent(evidence);
   const stepsHold = failingSteps(evidence.steps).length === 0;
   const passed = verification === 'passed';
   const discrepancies = discrepanciesOf(state, facts);
@@ -106,12 +106,12 @@ export function judgeIteration(state: LaneState, facts: IterationFacts, policy: 
     : accepts &&
       !isPromptTask(facts.task.id) &&
       ((nothingToDo && passed) ||
-        (claimsTask(facts) && (changedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed)));
+        (claimsTask(facts) && (hasChangedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed)));
   const alsoDone = accepts && passed ? alsoMarked(state, facts) : [];
   // A mark in a task file is a claim like any other: alone it is not progress, but on content that passes it is.
   const progress =
     changed ||
-    madeMerge(evidence) ||
+    hasMergedBase(evidence) ||
     (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0)) ||
     (taskDone && confirmed);
   const neutral = isNeutral(state, facts);
@@ -165,11 +165,11 @@ export function judgeIteration(state: LaneState, facts: IterationFacts, policy: 
 
 /** Returns true if an agent was called without a result, or with an error as its result. */
 function hasFailed({ analysis, evidence }: IterationFacts): boolean {
-  return askedAgent(evidence.steps) && !agentAnswered({ analysis, evidence });
+  return hasCalledAgent(evidence.steps) && !hasAgentAnswered({ analysis, evidence });
 }
 
 /**
- * True if to run the verify commands after an iteration: content changed, or a claim to be done is about content that
+ * True if the verify commands must run after an iteration: content changed, or a claim to be done is about content that
  * never passed.
  */
 export function needsVerification(
@@ -210,7 +210,7 @@ function isAnswered(
   const { status, summary } = facts.analysis.signal;
   if (merge === 'open') return false;
   const isClaimed = claimsTask(facts);
-  if (accepts && isClaimed && changedSinceStart(state, facts)) return true;
+  if (accepts && isClaimed && hasChangedSinceStart(state, facts)) return true;
   // A merge that passes and contains both sides counts, whatever the agent claims.
   if (facts.task.id === CONFLICT_TASK)
     return accepts && (merge === 'made' ? isClaimed || (passed && status !== 'BLOCKED') : isClaimed && passed);
@@ -234,8 +234,8 @@ function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
     // If nothing is required, the claims of several iterations decide.
     facts.tasks.some(({ optional }) => !optional) &&
     analysis.signal.status !== 'BLOCKED' &&
-    !changedSinceStart(state, facts) &&
-    !changedContent(evidence) &&
+    !hasChangedSinceStart(state, facts) &&
+    !hasChangedContent(evidence) &&
     evidence.end.kind === 'exited' &&
     analysis.agentError === null
   );
@@ -250,7 +250,7 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { analysis, evidence, task } = facts;
   const { merge } = evidence;
   // For files that the server refused, the task waits with the server's words.
-  const ofServer = stillRefused(state, facts);
+  const ofServer = pathsStillRefused(state, facts);
   const withheldHere = (evidence.withheldHere ?? []).filter(({ path }) => !ofServer.includes(path));
   if (merge === 'open' || isFeedback(task.id) || isPromptTask(task.id)) return false;
   if (!claimsDone(analysis) && analysis.signal.status !== 'BLOCKED') return false;
@@ -260,7 +260,7 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   return (
     withheldHere.some(({ part }) => part) ||
     knowsWithheld(state, facts) ||
-    (isProtected && !changedSinceStart(state, facts))
+    (isProtected && !hasChangedSinceStart(state, facts))
   );
 }
 
@@ -271,7 +271,10 @@ function isStillWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { withheld, withheldHere } = facts.evidence;
   // Journals of earlier versions, which name only the list of all withheld files, replay as recorded.
   return (
-    withheldHere !== undefined && withheld.length > 0 && knowsWithheld(state, facts) && !changedSinceStart(state, facts)
+    withheldHere !== undefined &&
+    withheld.length > 0 &&
+    knowsWithheld(state, facts) &&
+    !hasChangedSinceStart(state, facts)
   );
 }
 

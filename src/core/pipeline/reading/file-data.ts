@@ -41,7 +41,10 @@ function isKind(type: string): boolean {
   return (stepKinds as readonly string[]).includes(type);
 }
 
-/** True if a text that cannot be parsed as YAML looks like a list of steps, as `areSteps` tells for parsed data. */
+/**
+ * True if a text that cannot be parsed as YAML looks like a list of steps. It is the counterpart of `areSteps`, which
+ * needs parsed data.
+ */
 export function looksLikeSteps(text: string): boolean {
   return /^["']?steps["']?:/m.test(text) && STEP_TYPE.test(text);
 }

@@ -12,7 +12,7 @@ export interface Wrong {
 }
 
 /** Converts the issues of a schema into messages for people, one per unknown key. */
-export function wrongBySchema(issues: readonly z.core.$ZodIssue[], data: unknown): readonly Wrong[] {
+export function describeSchemaIssues(issues: readonly z.core.$ZodIssue[], data: unknown): readonly Wrong[] {
   return issues.flatMap((issue): readonly Wrong[] => {
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => ({

@@ -45,8 +45,8 @@ const MAX_DEPTH = 3;
 /** Matches folders that need no quotes in a shell and in YAML. */
 export const PLAIN_FOLDER = /^(?:[A-Za-z0-9_][\w.-]*)(?:\/[A-Za-z0-9_][\w.-]*)*$/;
 
-/** Reads the jobs of workflows that check changes. `texts` also contains the actions of the repository. */
-export function checkingJobs(workflows: readonly string[], texts: ReadonlyMap<string, string>): readonly CiJob[] {
+/** Returns the jobs of workflows that check changes. `texts` also contains the actions of the repository. */
+export function parseCheckingJobs(workflows: readonly string[], texts: ReadonlyMap<string, string>): readonly CiJob[] {
   const found = workflows.flatMap((path) => {
     const workflow = parseYamlMap(texts.get(path) ?? '');
     const event = workflow === null ? null : checkingEvent(workflow);

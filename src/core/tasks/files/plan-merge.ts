@@ -1,5 +1,5 @@
 import type { TaskId } from '../ids.ts';
-import { isDone, parseBoxes, titleWithoutMarks, type PlanBox } from './plan.ts';
+import { isBoxDone, parseBoxes, titleWithoutMarks, type PlanBox } from './plan.ts';
 
 /** The texts of one plan: at the commit where the lane left the base branch, on the lane, and on the base branch. */
 interface PlanSides {
@@ -64,8 +64,8 @@ function isTicked(old: string, line: string): boolean {
   const [, bulletBefore, markBefore = '', titleBefore = '', endBefore] = before;
   const [, bullet, mark = '', title = '', end] = after;
   return (
-    !isDone({ mark: markBefore }) &&
-    isDone({ mark }) &&
+    !isBoxDone({ mark: markBefore }) &&
+    isBoxDone({ mark }) &&
     bullet === bulletBefore &&
     end === endBefore &&
     titleWithoutMarks(title) === titleWithoutMarks(titleBefore)
@@ -92,7 +92,7 @@ function hasBoxesOf(text: string, { fork, lane, base }: PlanSides): boolean {
         found !== undefined &&
         changed.size === 1 &&
         changed.has(shapeOf(found)) &&
-        isDone(found) === sides.some((side) => isDone(side))
+        isBoxDone(found) === sides.some((side) => isBoxDone(side))
       );
     })
   );

@@ -25,7 +25,7 @@ export function parsePlan(
   const items = withIds(parseChecklist(head));
   const kept = items.length <= MAX_TASKS ? items : boxesWithinLimit(items);
   const leftOut = new Set(
-    kept === items ? [] : items.filter((item) => isDone(item) && !kept.includes(item)).map(({ id }) => id),
+    kept === items ? [] : items.filter((item) => isBoxDone(item) && !kept.includes(item)).map(({ id }) => id),
   );
   const waitsOf = dependenciesIn(items);
   const waiting = kept.map((item) => ({ item, waits: waitsOf(item) }));
@@ -37,7 +37,7 @@ export function parsePlan(
   ];
   return {
     tasks: waiting.map(({ item, waits }) => ({
-      state: isDone(item) ? ('done' as const) : ('todo' as const),
+      state: isBoxDone(item) ? ('done' as const) : ('todo' as const),
       task: taskOf(
         item,
         { path, isOptional },
@@ -71,7 +71,7 @@ const tooLong: Problem = {
 };
 
 function tooManyItems(items: readonly PlanBox[]): Problem {
-  const losesOpen = items.filter((item) => !isDone(item)).length > MAX_TASKS;
+  const losesOpen = items.filter((item) => !isBoxDone(item)).length > MAX_TASKS;
   return {
     line: null,
     message: `only ${MAX_TASKS} of its ${items.length} items are tasks, open ones first: remove what is done`,
@@ -99,8 +99,8 @@ function withIds(boxes: readonly ChecklistItem[]): readonly PlanBox[] {
 }
 
 /**
- * Returns the title without the marks that people and their plugins add when an item is planned or ticked, so that
- * ticking never makes another task.
+ * Returns the title without the marks that people and their plugins add when they plan or tick an item, so that the
+ * marks never change the task's id.
  */
 export function titleWithoutMarks(title: string): string {
   let left = title;
@@ -131,13 +131,13 @@ const MARKS_BEHIND = new RegExp(
 
 /** Returns the items that fit, open ones before others, in the order of the file. */
 function boxesWithinLimit(items: readonly PlanBox[]): readonly PlanBox[] {
-  const ranked = [...items.filter((item) => !isDone(item)), ...items.filter(isDone)].slice(0, MAX_TASKS);
+  const ranked = [...items.filter((item) => !isBoxDone(item)), ...items.filter(isBoxDone)].slice(0, MAX_TASKS);
   const chosen = new Set(ranked);
   return items.filter((item) => chosen.has(item));
 }
 
 /** True if a box is done: any character but an x leaves it open, since `[~]` and `[-]` are unfinished work. */
-export function isDone({ mark }: Pick<ChecklistItem, 'mark'>): boolean {
+export function isBoxDone({ mark }: Pick<ChecklistItem, 'mark'>): boolean {
   return mark === 'x' || mark === 'X';
 }
 
@@ -179,7 +179,7 @@ export function optionalHeadings(sections: readonly string[]): (heading: string)
 
 function duplicates(items: readonly PlanBox[]): readonly Problem[] {
   return items
-    .filter((item) => item.line !== item.firstLine && !isDone(item))
+    .filter((item) => item.line !== item.firstLine && !isBoxDone(item))
     .map(({ line, firstLine }) => ({
       line,
       message: `has the same title as line ${firstLine}: only their order tells them apart`,

@@ -10,7 +10,7 @@ import { UserError } from '../../../errors.ts';
 import { lastWords } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import type { Inspection } from '../../inspection/inspection.ts';
-import { treeWith, type PathChange, type Objects } from '../../objects.ts';
+import { writeTreeWith, type PathChange, type Objects } from '../../objects.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 
 /** The commits to merge, and the names of their branches. */
@@ -80,7 +80,7 @@ export async function mergeTrees(
     changes.length === 0
       ? tree
       : await repository.withIndex('empty', (indexFile) =>
-          treeWith(repository.git, indexFile, { base: tree, changes }),
+          writeTreeWith(repository.git, indexFile, { base: tree, changes }),
         );
   const laid = await put(merged.tree, [
     ...restored.map(reversed),

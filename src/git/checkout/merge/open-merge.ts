@@ -3,7 +3,7 @@ import { hasNewMarkers } from '../../../core/feedback/conflict/conflict-markers.
 import type { KeptAlone, Withheld } from '../../../ports/repository.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
 import { lookAtOf } from '../../inspection/review.ts';
-import { type PathChange, commitsOf, type Objects, treeWith } from '../../objects.ts';
+import { type PathChange, commitsOf, type Objects, writeTreeWith } from '../../objects.ts';
 import {
   type Committer,
   commitTree,
@@ -47,7 +47,7 @@ interface Overlay {
 }
 
 /** Returns the tree with the overlay applied. */
-export async function overlayTree(
+export async function applyOverlay(
   repository: PrivateRepository,
   objects: Objects,
   { on, from, to, withheld, only }: Overlay,
@@ -60,7 +60,7 @@ export async function overlayTree(
   const replaced = there.filter(({ path }) => brought.some((change) => isInWay(path, change)));
   const removed = replaced.map((change) => ({ ...change, oldId: change.newId, newId: null }));
   return await repository.withIndex('empty', (indexFile) =>
-    treeWith(repository.git, indexFile, { base: on, changes: [...removed, ...brought] }),
+    writeTreeWith(repository.git, indexFile, { base: on, changes: [...removed, ...brought] }),
   );
 }
 
@@ -134,8 +134,8 @@ export async function moveMergeOnto(
   { merge, tip }: { readonly merge: OpenMerge; readonly tip: ObjectId },
 ): Promise<OpenMerge> {
   const change = { from: merge.tip, to: tip, withheld: [], only: null };
-  const laid = await overlayTree(repository, objects, { ...change, on: merge.laid });
-  return { ...merge, laid, settled: await overlayTree(repository, objects, { ...change, on: merge.settled }), tip };
+  const laid = await applyOverlay(repository, objects, { ...change, on: merge.laid });
+  return { ...merge, laid, settled: await applyOverlay(repository, objects, { ...change, on: merge.settled }), tip };
 }
 
 /** Maps each path to the reason that its merge was undone. */
@@ -254,7 +254,7 @@ export async function publishableMerge(
   const withheld = await inspection.inspect(objects, judged, now.standIns);
   if (withheld.size === 0) return { tree: now.tree, withheld, own: judged };
   const tree = await repository.withIndex('empty', (indexFile) =>
-    treeWith(repository.git, indexFile, { base: instead, changes: all.filter(({ path }) => !withheld.has(path)) }),
+    writeTreeWith(repository.git, indexFile, { base: instead, changes: all.filter(({ path }) => !withheld.has(path)) }),
   );
   return { tree, withheld, own: judged };
 }

@@ -10,7 +10,7 @@ import type { Log } from '../../../ports/machine.ts';
 import type { WorkTreeFiles } from '../../../ports/repository.ts';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 import { createPathMatcher } from '../../inspection/protected-paths.ts';
-import { changesBetween, treeOf, treeWith } from '../../objects.ts';
+import { changesBetween, treeOf, writeTreeWith } from '../../objects.ts';
 import type { Quarantine } from '../quarantine.ts';
 import { readConfig, type Workspace } from '../workspace.ts';
 import type { ToleratedChange } from './differences/tolerated-changes.ts';
@@ -142,7 +142,7 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
     indexed = null;
     await rm(quarantine.indexFile, { force: true });
     const made = await changesBetween(git, base, tree)
-      .then((changes) => treeWith(git, quarantine.indexFile, { base, changes }))
+      .then((changes) => writeTreeWith(git, quarantine.indexFile, { base, changes }))
       .catch(() => null);
     if (made !== tree) return false;
     indexed = tree;

@@ -79,7 +79,7 @@ describe.each(subjects)('$name', ({ id, sessions, exported, imported, transcript
     { what: 'an empty file', make: (path) => put(path, '') },
     { what: 'a folder', make: (path) => mkdir(path, { recursive: true }) },
     { what: 'a file without a message', make: (path) => put(path, lines({ sessionId: UUID, type: 'system' })) },
-    { what: 'a file that is no transcript', make: (path) => put(path, 'hello\n'.repeat(9)) },
+    { what: 'a file that is not a transcript', make: (path) => put(path, 'hello\n'.repeat(9)) },
     {
       what: 'lines that nest too deep for us',
       make: (path) =>

@@ -98,7 +98,7 @@ describe('open pull requests are compared', () => {
       'a head is not the one that GitHub named',
       (pulls: OpenPulls['pulls']) => pulls.map((one) => ({ ...one, head: 'a'.repeat(40) })),
     ],
-    ['a name is no branch', (pulls: OpenPulls['pulls']) => pulls.map((one) => ({ ...one, branch: 'x:y' }))],
+    ['a name is not a branch', (pulls: OpenPulls['pulls']) => pulls.map((one) => ({ ...one, branch: 'x:y' }))],
   ])('git cannot tell where %s', async (_, change) => {
     expect(await scene.repository.compareOpen({ ...asked, pulls: change(asked.pulls) })).toBeNull();
   });

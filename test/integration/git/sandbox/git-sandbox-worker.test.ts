@@ -55,9 +55,9 @@ describe('a worker that Ralph did not start', () => {
   test.each([
     ['answers with rubbish', "say('rubbish\\n')", /answered something else than what it was asked for/],
     ['answers another question', "say({ kind: 'replace' })", /answered something else/],
-    ['answers with an id that is none', read("tree: '--upload-pack=x'"), /answered something else/],
+    ['answers with an invalid id', read("tree: '--upload-pack=x'"), /answered something else/],
     [
-      'answers with a path that is none',
+      'answers with an invalid path',
       read("standIns: [{ path: '', standIn: { is: 'unreadable' } }]"),
       /answered something else/,
     ],

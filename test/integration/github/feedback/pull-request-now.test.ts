@@ -92,7 +92,7 @@ describe('what people and CI say about a pull request', () => {
   test.each([
     ['a branch without a pull request', 'main'],
     ['a branch that is not there', 'ralph/issue-9'],
-    ['a name that is no branch', 'a b\n"'],
+    ['a name that is not a branch', 'a b\n"'],
   ])('is nothing for %s', async (_what, branch) => {
     await using at = await openPull();
     expect(await at.forge.pullRequestNow(branch)).toBeNull();

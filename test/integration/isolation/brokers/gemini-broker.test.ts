@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { geminiProtocol } from '../../../../src/agents/gemini/messages/protocol.ts';
+import { createGeminiProtocol } from '../../../../src/agents/gemini/messages/protocol.ts';
 import type { CallLimits } from '../../../../src/core/spending/meter.ts';
 import { createBroker } from '../../../../src/isolation/broker.ts';
 import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
@@ -23,7 +23,10 @@ async function createScene(limits: CallLimits) {
   await once(server, 'listening');
   const broker = createBroker({
     // A million tokens cost 10 dollars, 1 from the cache, 100 for the answer: the answer above costs 0.155.
-    protocol: geminiProtocol({ prices: { gemini: { input: 10, cachedInput: 1, output: 100 } }, mayWebSearch: false }),
+    protocol: createGeminiProtocol({
+      prices: { gemini: { input: 10, cachedInput: 1, output: 100 } },
+      mayWebSearch: false,
+    }),
     provider: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
     keys: { GEMINI_API_KEY: KEY },
     secrets: [KEY],

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { bedrockApi, claudeProtocol, messagesApi } from '../../../../src/agents/claude/messages/protocol.ts';
-import { geminiProtocol } from '../../../../src/agents/gemini/messages/protocol.ts';
-import { openAiProtocol } from '../../../../src/agents/openai/protocol.ts';
+import { bedrockApi, createClaudeProtocol, messagesApi } from '../../../../src/agents/claude/messages/protocol.ts';
+import { createGeminiProtocol } from '../../../../src/agents/gemini/messages/protocol.ts';
+import { createOpenAiProtocol } from '../../../../src/agents/openai/protocol.ts';
 import { createBroker } from '../../../../src/isolation/broker.ts';
 import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
 import { createDirectSend } from '../../../../src/isolation/provider-connection.ts';
@@ -65,11 +65,11 @@ function ask({ environment }: BrokeredCall, path: string, body: object): Promise
   });
 }
 
-const claude = claudeProtocol({ api: messagesApi, headers: {}, mayWebSearch: false, prices: {} });
-const bedrock = claudeProtocol({ api: bedrockApi, headers: {}, mayWebSearch: false, prices: {} });
+const claude = createClaudeProtocol({ api: messagesApi, headers: {}, mayWebSearch: false, prices: {} });
+const bedrock = createClaudeProtocol({ api: bedrockApi, headers: {}, mayWebSearch: false, prices: {} });
 const openAi = (api: 'responses' | 'chat'): ModelProtocol =>
-  openAiProtocol({ apis: [api], basePath: '/v1', headers: {}, mayWebSearch: false, prices: {} });
-const gemini = geminiProtocol({ prices: {}, mayWebSearch: false });
+  createOpenAiProtocol({ apis: [api], basePath: '/v1', headers: {}, mayWebSearch: false, prices: {} });
+const gemini = createGeminiProtocol({ prices: {}, mayWebSearch: false });
 
 const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 const started = (input: number): string =>

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { openAiProtocol } from '../../../../src/agents/openai/protocol.ts';
+import { createOpenAiProtocol } from '../../../../src/agents/openai/protocol.ts';
 import type { CallLimits } from '../../../../src/core/spending/meter.ts';
 import { createBroker } from '../../../../src/isolation/broker.ts';
 import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
@@ -27,7 +27,7 @@ async function createScene(handle: Handler) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const provider = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/api/v1`;
   const broker = createBroker({
-    protocol: openAiProtocol({
+    protocol: createOpenAiProtocol({
       apis: ['responses', 'chat'],
       basePath: '/v1',
       headers: {},

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { stallText } from '../../../../src/agents/cli/stall-watch.ts';
 import { callEventOf, claudeCli } from '../../../../src/agents/claude/cli.ts';
-import { missingResult } from '../../../../src/agents/claude/events/failure.ts';
+import { failureOfMissingResult } from '../../../../src/agents/claude/events/failure.ts';
 import { createOutputReader } from '../../../../src/agents/claude/output/reader.ts';
 import { assistantLine, failedLine, INIT, jsonLines, NOW, resultLine, toolUseLine } from './fixtures.ts';
 
@@ -42,5 +42,5 @@ test.each<[string, string, string | null]>([
 ])('with exit code 0, %s is judged by its result', (_what, output, kind) => {
   const reader = createOutputReader({ now: NOW, onEvent: null });
   reader.push(new TextEncoder().encode(output));
-  expect(missingResult(reader.end())?.kind ?? null).toBe(kind);
+  expect(failureOfMissingResult(reader.end())?.kind ?? null).toBe(kind);
 });

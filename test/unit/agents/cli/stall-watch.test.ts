@@ -72,7 +72,7 @@ test.each<readonly [what: string, moments: readonly Moment[], stalled: object | 
     null,
   ],
   [
-    'not when it works all the same',
+    'not when it works anyway',
     [
       [1, failed],
       [2, said],

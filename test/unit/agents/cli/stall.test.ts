@@ -3,7 +3,7 @@ import {
   type CallEvent,
   type Retrying,
   retryingAfter,
-  stallsAt,
+  stallInstantOf,
   stallText,
 } from '../../../../src/agents/cli/stall-watch.ts';
 
@@ -85,7 +85,7 @@ describe('a call stalls', () => {
     ],
     ['never by a first try', [[10, { kind: 'try', line: '' }]], null],
     [
-      'in a wait of which nobody knows how long it is',
+      'in a wait of unknown length',
       [
         [10, null],
         [20, null],
@@ -96,7 +96,7 @@ describe('a call stalls', () => {
     const last = moments.reduce<Retrying | null>((retrying, [at, event]) => {
       return retryingAfter(retrying, eventOf(event), at * SECOND);
     }, null);
-    expect(stallsAt(last, STALL)).toBe(second === null ? null : second * SECOND);
+    expect(stallInstantOf(last, STALL)).toBe(second === null ? null : second * SECOND);
   });
 });
 

@@ -30,7 +30,7 @@ test.each<[string, Readonly<Record<string, string>>, object]>([
   ['an empty address', { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: ' ' }, { provider: 'https://api.openai.com/v1' }],
   ['no key', { PATH: '/bin' }, { kind: 'direct', environment: { PATH: '/bin' } }],
   [
-    'an address that is none',
+    'an invalid address',
     { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: 'api.openai.com' },
     { kind: 'unusable', problem: expect.stringContaining('`OPENAI_BASE_URL`') },
   ],

@@ -45,7 +45,7 @@ test.each<[string, Readonly<Record<string, string>>, object]>([
     { kind: 'unusable', problem: expect.stringContaining('`COPILOT_PROVIDER_TYPE`') },
   ],
   [
-    'an address that is none',
+    'an invalid address',
     { ...OWN, COPILOT_PROVIDER_BASE_URL: 'gateway' },
     { kind: 'unusable', problem: expect.stringContaining('`COPILOT_PROVIDER_BASE_URL`') },
   ],

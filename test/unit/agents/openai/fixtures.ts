@@ -1,11 +1,11 @@
-import { openAiProtocol } from '../../../../src/agents/openai/protocol.ts';
+import { createOpenAiProtocol } from '../../../../src/agents/openai/protocol.ts';
 import type { OpenAiApi } from '../../../../src/agents/openai/usage.ts';
 import type { AgentRequest, Reading } from '../../../../src/ports/broker.ts';
 
 export const PLACEHOLDER = 'ralph-placeholder-1';
 export const KEY = 'sk-proj-real';
 
-type Options = Parameters<typeof openAiProtocol>[0];
+type Options = Parameters<typeof createOpenAiProtocol>[0];
 
 export const options: Options = {
   apis: ['responses', 'chat'],
@@ -17,7 +17,7 @@ export const options: Options = {
 
 /** Reads a request; by default it asks for an answer with the call's placeholder. */
 export function read(request: Partial<AgentRequest>, more: Partial<Options> = {}): Reading {
-  return openAiProtocol({ ...options, ...more }).read(
+  return createOpenAiProtocol({ ...options, ...more }).read(
     {
       method: 'POST',
       target: '/v1/responses',

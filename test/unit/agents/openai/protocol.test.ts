@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openAiProtocol } from '../../../../src/agents/openai/protocol.ts';
+import { createOpenAiProtocol } from '../../../../src/agents/openai/protocol.ts';
 import { asked, chat, forwarded, options, read, responses, type Forwarded } from './fixtures.ts';
 
 const USAGE = { input_tokens: 1_000, input_tokens_details: { cached_tokens: 800 }, output_tokens: 100 };
@@ -42,7 +42,7 @@ describe('the actual cost of a request', () => {
   test.each<[string, string, number]>([
     ['before anything has come: the question', '', 0],
     ['broken off: what has come', delta('a') + delta('x'.repeat(400)), 101],
-    ['that tells no usage and no deltas: by its length', 'x'.repeat(400), 100],
+    ['that reports no usage and no deltas: by its length', 'x'.repeat(400), 100],
   ])('an answer %s', (_how, answer, output) => {
     const request = forwarded(responses({ instructions: 'x'.repeat(4_000) }));
     const input = Math.ceil((responses({ instructions: 'x'.repeat(4_000) }).body ?? '').length / 4);
@@ -88,7 +88,7 @@ describe('the expected cost of a request', () => {
 });
 
 describe("answers of our own, in the provider's words", () => {
-  const protocol = openAiProtocol(options);
+  const protocol = createOpenAiProtocol(options);
   const error = (message: string, type: string, code: string): string =>
     JSON.stringify({ error: { message, type, param: null, code } });
   const final = { 'content-type': 'application/json', 'x-should-retry': 'false' };

@@ -38,7 +38,7 @@ describe('refused', () => {
     ['a computer there', item({ type: 'computer_call_output' }), /"computer_call_output"/],
     ['a program there', item({ type: 'program', code: 'x' }), /"program"/],
     ['an item that nobody knows', item({ type: 'x'.repeat(500) }), /^an item "x{60}" of a conversation$/],
-    ['an item whose type is no text', item({ type: { a: 1 } }), /of an unknown form/],
+    ['an item whose type is not a text', item({ type: { a: 1 } }), /of an unknown form/],
     [
       'a conversation in another form',
       responses({ input: { type: 'item_reference' } }),

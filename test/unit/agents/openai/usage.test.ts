@@ -59,11 +59,11 @@ describe('a stream of the Responses API', () => {
       whole,
       null,
     ],
-    ['with an end that is no JSON', ['data: {"type":"response.completed",\n', completed], whole, null],
+    ['with an end that is not JSON', ['data: {"type":"response.completed",\n', completed], whole, null],
     ['with a comment', [`: ${completed.slice(completed.indexOf('{'))}`], null, null],
-    ['with usage that is none', [ended('response.completed', 7)], null, null],
+    ['with invalid usage', [ended('response.completed', 7)], null, null],
     [
-      'with numbers that are none',
+      'with invalid numbers',
       [ended('response.completed', { input_tokens: -5, output_tokens: '7', total_tokens: NaN })],
       null,
       null,
@@ -76,7 +76,7 @@ describe('a stream of the Responses API', () => {
     ],
     ['after such a line', [`data: ${'x'.repeat(9_000_000)}\n`, completed], whole, null],
     ['without any', ['event: ping\n\n'], null, null],
-    ['that is no stream', ['<html>'], null, null],
+    ['that is not a stream', ['<html>'], null, null],
   ])('%s', (_how, chunks, usage, since) => {
     const answer = accountOf('responses', chunks);
     if (usage === null) expect(answer.usage).toBeNull();
@@ -132,9 +132,9 @@ describe('a stream of Chat Completions', () => {
       null,
       1,
     ],
-    ['that goes on after the sum so far', [last(chatUsed), chunk({ content: 'x'.repeat(40) })], whole, 10],
+    ['that continues after the sum so far', [last(chatUsed), chunk({ content: 'x'.repeat(40) })], whole, 10],
     ['that tells none', [chunk({ content: 'a' }), DONE], null, 1],
-    ['that is no stream', ['<html>'], null, null],
+    ['that is not a stream', ['<html>'], null, null],
   ])('%s', (_how, chunks, usage, since) => {
     const answer = accountOf('chat', chunks);
     if (usage === null) expect(answer.usage).toBeNull();

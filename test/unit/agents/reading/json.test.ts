@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { asAmount, asArray, asObject, asString } from '../../../../src/agents/reading/agent-event.ts';
+import { asAmount, asArray, asObject, asString } from '../../../../src/agents/reading/json-value.ts';
 
 test('JSON of unknown shape is read as what it is, or not at all', () => {
   expect([{}, [], null, 'x', undefined].map(asObject)).toEqual([{}, null, null, null, null]);

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { otherWorkflows } from '../../../../src/wiring/doctor/workflow-files.ts';
+import { readOtherWorkflows } from '../../../../src/wiring/doctor/workflow-files.ts';
 
 const FILES: Readonly<Record<string, string>> = {
   'build.yml': 'name: "Build: all"\non: [push, pull_request]\njobs: {}\n',
@@ -16,11 +16,11 @@ const FILES: Readonly<Record<string, string>> = {
 test('the other workflows of a checkout are known by the names that `workflow_run` takes', async () => {
   const top = await mkdtemp(join(tmpdir(), 'other-workflows-'));
   try {
-    expect(await otherWorkflows(top)).toEqual([]);
+    expect(await readOtherWorkflows(top)).toEqual([]);
     const folder = join(top, '.github/workflows');
     await mkdir(folder, { recursive: true });
     for (const [name, text] of Object.entries(FILES)) await writeFile(join(folder, name), text);
-    expect(await otherWorkflows(top)).toEqual([
+    expect(await readOtherWorkflows(top)).toEqual([
       { name: 'Build: all', checksPullRequests: true },
       { name: 'Deploy', checksPullRequests: false },
       { name: '.github/workflows/lint.yaml', checksPullRequests: true },

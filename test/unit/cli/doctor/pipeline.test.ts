@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
 import { pipelineFindings } from '../../../../src/core/doctor/doctor.ts';
 import { tryPipelines } from '../../../../src/wiring/doctor/try-pipeline.ts';
-import { workflowFiles } from '../../../../src/wiring/doctor/workflow-files.ts';
+import { readWorkflowFiles } from '../../../../src/wiring/doctor/workflow-files.ts';
 import { settingsInForce } from '../../../../src/wiring/settings/effective-settings.ts';
 import { runGit } from '../../../integration/git/git-fixture.ts';
 
@@ -34,7 +34,7 @@ async function found(files: Readonly<Record<string, string>>): Promise<readonly 
 }
 
 async function look(): Promise<readonly Finding[]> {
-  const read = await workflowFiles(folder);
+  const read = await readWorkflowFiles(folder);
   const workflows = read.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const settings = await settingsInForce(read, { folder, env });
   return (await tryPipelines(workflows, settings, { folder, env })).flatMap(pipelineFindings);
@@ -84,7 +84,7 @@ test.each<[string, object, RegExp]>([
     { prompt_file: 'review.md' },
     /:\d+:\d+ `prompt_file` review\.md is not a file of the/,
   ],
-  ['a rule that is no tool', { allowed_tools: ['npm test'] }, /:\d+:\d+ the list of tool rules has the rule/],
+  ['a rule that is not a tool', { allowed_tools: ['npm test'] }, /:\d+:\d+ the list of tool rules has the rule/],
   ['a marker on the only agent', { marker_file: 'done.md' }, /:\d+:\d+ every `agent` step has a `marker/],
 ])('%s', async (_, config, says) => {
   expect(await found({ [FILE]: pipeline({ ...AGENT, config }) })).toMatchObject([

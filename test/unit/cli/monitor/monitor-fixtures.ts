@@ -22,7 +22,7 @@ export const runStatus: RunStatus = {
   circuit: 'closed',
   calls: { used: 12, limit: 100 },
   cost: { run: 0.84, runLimit: 5, day: 3.2, dayLimit: 20 },
-  signals: { done: 1, doneLimit: 3, testOnly: 0, testOnlyLimit: 3 },
+  signals: { done: 1, doneLimit: 2, testOnly: 0, testOnlyLimit: 3 },
   resumeAt: null,
   outcome: null,
 };

@@ -339,11 +339,11 @@ describe('without a terminal', () => {
       '12:00:00  tasks: [████░░░░░░] 2/5 done',
       '12:00:00  calls: [█░░░░░░░░░] 12/100 calls this hour',
       '12:00:00  cost: [██░░░░░░░░] $0.84/$5.00 this run  [██░░░░░░░░] $3.20/$20.00 today',
-      '12:00:00  signals: done 1/3  test-only 0/3',
+      '12:00:00  signals: done 1/2  test-only 0/3',
       '12:00:00  circuit: closed',
       '12:00:02  run: verify runs  iteration 3 of 10',
       '12:00:02  calls: [█░░░░░░░░░] 13/100 calls this hour',
-      '12:00:04  run: ended: complete (plan_complete)  iteration 3 of 10',
+      '12:00:04  run: ended: complete  iteration 3 of 10',
       '',
     ]);
     expect(changes).toEqual([]);

@@ -47,7 +47,7 @@ test('the local run at 80×24', () => {
     'tasks    [████░░░░░░] 2/5 done',
     'calls    [█░░░░░░░░░] 12/100 calls this hour',
     'cost     [██░░░░░░░░] $0.84/$5.00 this run  [██░░░░░░░░] $3.20/$20.00 today',
-    'signals  done 1/3  test-only 0/3',
+    'signals  done 1/2  test-only 0/3',
     'circuit  closed',
     `── iteration_2026-11-21_12-04-35_003.log ${'─'.repeat(39)}`,
     ...Array.from({ length: 14 }, (_, index) => `line ${String(index + 7)} of the agent`),
@@ -151,7 +151,7 @@ describe('every state of a local run', () => {
     [
       'it ended',
       withRun({ doing: 'ended', outcome: { kind: 'complete', reason: 'plan_complete' } }, false),
-      ['run      ended: complete (plan_complete)  iteration 3 of 10'],
+      ['run      ended: complete  iteration 3 of 10'],
     ],
     [
       'it is gone',
@@ -223,7 +223,7 @@ describe('every state of a local run', () => {
     [
       'no run, but an earlier one',
       { ...none, state: stateOf({ lastRun: { outcome: 'limit', reason: 'cost', at: iso(noon), pullRequest: null } }) },
-      ['run      There is no local run now.', 'last run limit (cost), 2026-11-21 12:00 UTC'],
+      ['run      There is no local run now.', 'last run cost limit, 2026-11-21 12:00 UTC'],
     ],
     [
       'nothing at all',

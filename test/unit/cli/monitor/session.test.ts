@@ -32,7 +32,7 @@ describe('keys that give an order', () => {
       { words: ['stop'], lane: 'issue-7', place: 'directory' },
     ],
     [
-      'a lane that is none is the queue',
+      'an unknown lane is the queue',
       local,
       's',
       localPicture(withRun({ lane: '--all' })),

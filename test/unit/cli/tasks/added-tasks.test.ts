@@ -57,7 +57,7 @@ const moved = (line: number, usual: number): string =>
 describe("a person's own merge of the queue's branch has no conflict after `ralph add`", () => {
   test.each<[string, { plan: string; branch: string; titles: string[]; merged: string; notes: string[] }]>([
     [
-      'one box is ticked, not the last: the task goes to the end as ever',
+      'one box is ticked, not the last: the task goes to the end as usual',
       {
         plan: '# Plan\n\n- [ ] a\n- [ ] b\n',
         branch: '# Plan\n\n- [x] a\n- [ ] b\n',

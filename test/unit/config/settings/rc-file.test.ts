@@ -26,7 +26,7 @@ describe('values as bash reads them', () => {
     ['indentation', '  \tA=1', { A: '1' }],
     ['a comment line', '# A=0\nA=1', { A: '1' }],
     ['a comment behind a value', 'A=1 # one', { A: '1' }],
-    ['a # that is no comment', 'A=a#b', { A: 'a#b' }],
+    ['a # that is not a comment', 'A=a#b', { A: 'a#b' }],
     ['a # in quotes', 'A="a # b"', { A: 'a # b' }],
     ['blank lines', '\n\n  \nA=1\n\n', { A: '1' }],
     ['CRLF', 'A=1\r\nB="2"\r\n', { A: '1', B: '2' }],

@@ -125,7 +125,7 @@ describe('precedence', () => {
       { files: file, environment: { MAX_CALLS_PER_HOUR: '3', RALPH_MAX_CALLS_PER_HOUR: '4' } },
       4,
     ],
-    ['an empty variable is none', { files: file, environment: { MAX_CALLS_PER_HOUR: ' ' } }, 2],
+    ['an empty variable does not count', { files: file, environment: { MAX_CALLS_PER_HOUR: ' ' } }, 2],
     [
       'the input before all',
       { files: file, environment: { MAX_CALLS_PER_HOUR: '3' }, inputs: { 'max-calls-per-hour': '5' } },

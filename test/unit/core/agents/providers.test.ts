@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { AGENT_NAMES, type AgentName } from '../../../../src/core/agent-names.ts';
 import type { AgentError } from '../../../../src/core/analysis/analysis.ts';
 import {
-  afterCall,
-  plausibleProviders,
+  recordProviderCall,
+  capProviderTimes,
   chooseAgent,
   MAX_USAGE_WAIT_MS,
-  passedOver,
-  probingProviders,
+  passedOverAgents,
+  allowProviderProbes,
   providerTroubles,
-  longestRefused,
+  longestRefusedAgent,
   type AgentOrder,
   type ProviderCircuit,
   type ProviderCall,
@@ -106,17 +106,17 @@ describe('the agent whose turn it is', () => {
   });
 
   test('of refused ones the one that was refused first is asked first', () => {
-    expect(longestRefused(order, { claude: open('auth', later), codex: open('auth', noon) })).toBe('codex');
-    expect(longestRefused(order, { claude: open('auth', noon), codex: open('auth', noon) })).toBe('claude');
-    expect(longestRefused(order, {})).toBe('claude');
+    expect(longestRefusedAgent(order, { claude: open('auth', later), codex: open('auth', noon) })).toBe('codex');
+    expect(longestRefusedAgent(order, { claude: open('auth', noon), codex: open('auth', noon) })).toBe('claude');
+    expect(longestRefusedAgent(order, {})).toBe('claude');
   });
 
   test('the agents before it in the order, with the reasons', () => {
     const providers = { claude: open('limit', later), gemini: open('auth', later), codex: open('failing', noon) };
-    expect(passedOver(['claude', 'codex', 'gemini'], providers, 'gemini', noon)).toEqual([
+    expect(passedOverAgents(['claude', 'codex', 'gemini'], providers, 'gemini', noon)).toEqual([
       { name: 'claude', why: 'limit', until: later },
     ]);
-    expect(passedOver(order, providers, 'claude', noon)).toEqual([]);
+    expect(passedOverAgents(order, providers, 'claude', noon)).toEqual([]);
   });
 });
 
@@ -178,11 +178,11 @@ describe('what a call makes of a circuit', () => {
     ['a call that was cut off says nothing', probed, call({ end: { kind: 'timeout', of: 'run' } }), probed],
     ['a cancel says nothing', probed, call({ end: { kind: 'cancelled' } }), probed],
   ])('%s', (_, before, made, after) => {
-    expect(afterCall({ claude: before }, 'claude', made, noon)).toEqual({ claude: after });
+    expect(recordProviderCall({ claude: before }, 'claude', made, noon)).toEqual({ claude: after });
   });
 
   test('only that of the agent that was called', () => {
-    expect(afterCall({ claude: probed }, 'codex', fails('auth'), noon)).toEqual({
+    expect(recordProviderCall({ claude: probed }, 'codex', fails('auth'), noon)).toEqual({
       claude: probed,
       codex: open('auth', noon + HOUR),
     });
@@ -190,7 +190,7 @@ describe('what a call makes of a circuit', () => {
 
   test('what never failed has no entry', () => {
     const none: Providers = {};
-    expect(afterCall(none, 'claude', call(), noon)).toBe(none);
+    expect(recordProviderCall(none, 'claude', call(), noon)).toBe(none);
   });
 });
 
@@ -201,7 +201,7 @@ test('a day of two agents, as a timeline', () => {
     const now = Date.parse(`2026-11-21T${time}:00Z`);
     const chosen = chooseAgent(order, providers, now);
     at.push(`${time} ${chosen.kind === 'agent' ? `${chosen.name}${chosen.probe ? ' (probe)' : ''}` : chosen.kind}`);
-    if (chosen.kind === 'agent') providers = afterCall(providers, chosen.name, made, now);
+    if (chosen.kind === 'agent') providers = recordProviderCall(providers, chosen.name, made, now);
   };
   step('09:00', call());
   step('09:10', limited(Date.parse('2026-11-21T14:00:00Z')));
@@ -240,14 +240,14 @@ test('a person who asks to try now gets a probe of all but a limit', () => {
     codex: open('limit', later),
     gemini: open('failing', noon - 1),
   };
-  expect(probingProviders(before, noon)).toEqual({ ...before, claude: open('auth', noon) });
+  expect(allowProviderProbes(before, noon)).toEqual({ ...before, claude: open('auth', noon) });
 });
 
 describe('a clock that was wrong', () => {
   test('keeps no provider from a call for longer than its trouble may last', () => {
     const far = noon + 900 * 24 * HOUR;
     const wrong: Providers = { claude: open('limit', far), codex: open('auth', far), gemini: open('failing', far) };
-    expect(plausibleProviders(wrong, noon)).toEqual({
+    expect(capProviderTimes(wrong, noon)).toEqual({
       claude: open('limit', noon + MAX_USAGE_WAIT_MS),
       codex: open('auth', noon + HOUR),
       gemini: open('failing', noon + 15 * MINUTE),
@@ -256,7 +256,7 @@ describe('a clock that was wrong', () => {
 
   test('that went back ends no trouble before its time', () => {
     const providers: Providers = { claude: open('limit', noon + HOUR) };
-    expect(plausibleProviders(providers, noon - 2 * HOUR)).toBe(providers);
+    expect(capProviderTimes(providers, noon - 2 * HOUR)).toBe(providers);
     expect(chooseAgent(order, providers, noon - 2 * HOUR)).toMatchObject({ name: 'codex' });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { rulesVerdict } from '../../../../src/core/agents/rules-verdict.ts';
+import { judgeRules } from '../../../../src/core/agents/rules-verdict.ts';
 
 const codex = { unmapped: ['Bash(git add:*)', 'Bash(npm:*)'], allowsMore: 'run every command inside its sandbox' };
 const MORE =
@@ -7,32 +7,32 @@ const MORE =
 
 describe('before the first call', () => {
   test.each(['namespace', 'user', 'sandbox', 'none'] as const)('rules that all have a counterpart at %s', (level) => {
-    expect(rulesVerdict('Codex', { unmapped: [], allowsMore: null }, level)).toEqual({ kind: 'fine' });
+    expect(judgeRules('Codex', { unmapped: [], allowsMore: null }, level)).toEqual({ kind: 'fine' });
   });
 
   test.each(['namespace', 'user', 'sandbox', 'none'] as const)('an agent that may do less at %s', (level) => {
-    expect(rulesVerdict('Gemini CLI', { unmapped: ['Skill'], allowsMore: null }, level)).toEqual({
+    expect(judgeRules('Gemini CLI', { unmapped: ['Skill'], allowsMore: null }, level)).toEqual({
       kind: 'warned',
       text: 'Gemini CLI has no counterpart for `Skill`, and works without it.',
     });
   });
 
   test.each(['namespace', 'user', 'sandbox'] as const)('an agent that may do more at %s', (level) => {
-    expect(rulesVerdict('Codex', codex, level)).toEqual({
+    expect(judgeRules('Codex', codex, level)).toEqual({
       kind: 'warned',
       text: `${MORE} The isolation level \`${level}\` limits it instead.`,
     });
   });
 
   test('an agent that may do more without isolation', () => {
-    expect(rulesVerdict('Codex', codex, 'none')).toEqual({
+    expect(judgeRules('Codex', codex, 'none')).toEqual({
       kind: 'refused',
       text: `${MORE} Without isolation, nothing else restricts it to \`allowed-tools\`. Set \`isolation: user\` or \`isolation: namespace\`, or allow \`Bash\` as a whole.`,
     });
   });
 
   test('`Bash` is not a remedy where it is not about commands', () => {
-    const verdict = rulesVerdict('X', { unmapped: ['Edit(src/**)'], allowsMore: 'change every file' }, 'none');
+    const verdict = judgeRules('X', { unmapped: ['Edit(src/**)'], allowsMore: 'change every file' }, 'none');
     expect(verdict).toMatchObject({
       kind: 'refused',
       text: expect.stringMatching(/`isolation: namespace`\.$/) as string,
@@ -40,7 +40,7 @@ describe('before the first call', () => {
   });
 
   test('a program of the user', () => {
-    expect(rulesVerdict('The program', { unmapped: [], allowsMore: 'do everything' }, 'user')).toEqual({
+    expect(judgeRules('The program', { unmapped: [], allowsMore: 'do everything' }, 'user')).toEqual({
       kind: 'warned',
       text: 'The program may also do everything. The isolation level `user` limits it instead.',
     });
@@ -56,7 +56,7 @@ describe('before the first call', () => {
       'Bash(e)',
       'Bash(f)',
     ];
-    expect(rulesVerdict('Codex', { unmapped, allowsMore: null }, 'user')).toEqual({
+    expect(judgeRules('Codex', { unmapped, allowsMore: null }, 'user')).toEqual({
       kind: 'warned',
       text: `Codex has no counterpart for \`Bash(a'b)\`, \`Bash(${'x'.repeat(74)}…\`, \`Bash(a b)\`, \`Bash(c)\`, \`Bash(d)\` and 2 more, and works without it.`,
     });

@@ -65,8 +65,8 @@ describe('a value', () => {
     ['of tests', 'TESTS_STATUS: FAILING', { testsStatus: 'FAILING' }],
     ['of work', 'WORK_TYPE: refactoring', { workType: 'REFACTORING' }],
     ['of 15 digits is a number', 'FILES_MODIFIED: 123456789012345', { filesModified: 123456789012345 }],
-    ['of 16 digits is none', 'FILES_MODIFIED: 1234567890123456', { unreadable: ['FILES_MODIFIED'] }],
-    ['with a plus is no number', 'TASKS_COMPLETED_THIS_LOOP: +1', { unreadable: ['TASKS_COMPLETED_THIS_LOOP'] }],
+    ['of 16 digits is not a number', 'FILES_MODIFIED: 1234567890123456', { unreadable: ['FILES_MODIFIED'] }],
+    ['with a plus is not a number', 'TASKS_COMPLETED_THIS_LOOP: +1', { unreadable: ['TASKS_COMPLETED_THIS_LOOP'] }],
     ['that is empty is unreadable, a recommendation too', 'RECOMMENDATION:', { unreadable: ['RECOMMENDATION'] }],
     ['ends before the marks that began with the name', '**RECOMMENDATION: ship it ** ', { recommendation: 'ship it' }],
     ['begins behind the marks that closed the name', '**RECOMMENDATION:** ship it', { recommendation: 'ship it' }],
@@ -84,18 +84,18 @@ describe('a value', () => {
 describe('a block', () => {
   test.each<[string, string, Partial<StatusBlock> | null]>([
     [
-      'goes on behind prose, up to its end marker',
+      'continues behind prose, up to its end marker',
       block('EXIT_SIGNAL: false', 'I keep it open.', 'STATUS: BLOCKED'),
       { exitSignal: false, status: 'BLOCKED' },
     ],
     ['ends at its end marker', `${block('EXIT_SIGNAL: true')}\nEXIT_SIGNAL: false`, { exitSignal: true }],
     [
-      'without an end marker goes on behind blank lines',
+      'without an end marker continues behind blank lines',
       '---RALPH_STATUS---\n\nSTATUS: COMPLETE\n   \nEXIT_SIGNAL: false',
       { status: 'COMPLETE', exitSignal: false },
     ],
     [
-      'without an end marker goes on behind an unknown field',
+      'without an end marker continues behind an unknown field',
       '---RALPH_STATUS---\nPRIORITY: 3\nEXIT_SIGNAL: false',
       { exitSignal: false },
     ],
@@ -152,23 +152,27 @@ describe('the template', () => {
     ['is one without EXIT_SIGNAL, whatever is recommended', block(OFFERED_STATUS, 'RECOMMENDATION: <one line>'), null],
     ['is one in lower case', block('tests_status: passing | failing | not_run', 'files_modified: <Number>'), null],
     [
-      'is none with one field filled in',
+      'is not a template with one field filled in',
       block(OFFERED_STATUS, 'FILES_MODIFIED: 2'),
       { filesModified: 2, unreadable: ['STATUS'] },
     ],
     [
-      'is none with one line of a field filled in',
+      'is not a template with one line of a field filled in',
       block(OFFERED_STATUS, 'STATUS: BLOCKED'),
       { unreadable: ['STATUS'] },
     ],
-    ['is none with a recommendation only', block('RECOMMENDATION: <one line>'), { recommendation: '<one line>' }],
     [
-      'is none with three values for EXIT_SIGNAL',
+      'is not a template with a recommendation only',
+      block('RECOMMENDATION: <one line>'),
+      { recommendation: '<one line>' },
+    ],
+    [
+      'is not a template with three values for EXIT_SIGNAL',
       block('EXIT_SIGNAL: true | false | maybe'),
       { unreadable: ['EXIT_SIGNAL'] },
     ],
     [
-      'is none with something before both values',
+      'is not a template with something before both values',
       block('EXIT_SIGNAL: not true | false'),
       { unreadable: ['EXIT_SIGNAL'] },
     ],
@@ -178,9 +182,9 @@ describe('the template', () => {
 });
 
 test.each<[string, string, boolean]>([
-  ['blank lines behind it are no matter', `\`\`\`\n${block('EXIT_SIGNAL: true')}\n\`\`\`\n   \n`, true],
+  ['blank lines behind it do not matter', `\`\`\`\n${block('EXIT_SIGNAL: true')}\n\`\`\`\n   \n`, true],
   ['fence and block may both be unclosed', '~~~\n---RALPH_STATUS---\nEXIT_SIGNAL: true', true],
-  ['the template in it is no block', `\`\`\`\n${block('EXIT_SIGNAL: true | false')}\n\`\`\``, false],
+  ['the template in it is not a block', `\`\`\`\n${block('EXIT_SIGNAL: true | false')}\n\`\`\``, false],
   [
     'an earlier fence does not count',
     `\`\`\`\n${block('EXIT_SIGNAL: true')}\n\`\`\`\nand then\n\`\`\`\ncode\n\`\`\``,

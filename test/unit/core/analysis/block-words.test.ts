@@ -60,7 +60,7 @@ describe('a summary and a question', () => {
       { summary: null, asks: null, unreadable: ['SUMMARY', 'QUESTION'] },
     ],
     [
-      'as the template has them are none',
+      'as they are in the template do not count',
       ['SUMMARY: <one to three sentences>', 'QUESTION: <only with BLOCKED>'],
       { summary: null, asks: null, unreadable: [] },
     ],
@@ -78,7 +78,7 @@ describe('a summary and a question', () => {
 describe('without an end marker', () => {
   test.each<[string, string, Said]>([
     [
-      'a summary goes on over the lines below it',
+      'a summary continues over the lines below it',
       'SUMMARY: one\ntwo\nEXIT_SIGNAL: false',
       { summary: 'one two', exitSignal: false },
     ],
@@ -101,8 +101,8 @@ test('in the YAML-like form a summary continues over what is indented deeper', (
 
 test.each<[string, string[], boolean | null]>([
   ['speaks of it', ['STATUS: COMPLETE', 'SUMMARY: handles the exit signal of the child'], true],
-  ['goes on with what may be the field', ['STATUS: COMPLETE', 'SUMMARY: done', 'EXIT--SIGNAL, false'], null],
-  ['goes on with what contradicts it', ['EXIT_SIGNAL: true', 'SUMMARY: done', '  so EXIT-SIGNAL: false'], null],
+  ['continues with what may be the field', ['STATUS: COMPLETE', 'SUMMARY: done', 'EXIT--SIGNAL, false'], null],
+  ['continues with what contradicts it', ['EXIT_SIGNAL: true', 'SUMMARY: done', '  so EXIT-SIGNAL: false'], null],
 ])('EXIT_SIGNAL beside a summary that %s', (_rule, lines, exitSignal) => {
   expect(analyzeAt(block(...lines)).signal.exitSignal).toBe(exitSignal);
 });

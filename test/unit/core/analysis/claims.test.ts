@@ -103,7 +103,7 @@ test.each<[string, string[], boolean | null]>([
 });
 
 test.each([
-  ['a value that is no choice', block('STATUS: IN_PROGRESS', 'EXIT_SIGNAL: false | one left'), ['EXIT_SIGNAL']],
+  ['a value that is not a choice', block('STATUS: IN_PROGRESS', 'EXIT_SIGNAL: false | one left'), ['EXIT_SIGNAL']],
   ['a value in angle brackets', block('EXIT_SIGNAL: <false>'), ['EXIT_SIGNAL']],
   ['an undecided status', block('STATUS: COMPLETE | BLOCKED'), ['STATUS']],
   ['both values, one of them filled in', block('EXIT_SIGNAL: true | false', 'EXIT_SIGNAL: false'), ['EXIT_SIGNAL']],
@@ -139,7 +139,7 @@ describe('without an end marker', () => {
   test.each<[string, string, boolean | null, string[]]>([
     ['prose and then a field is unreadable', `${open}\nOne more thing.\nEXIT_SIGNAL: false`, null, ['EXIT_SIGNAL']],
     ['a fence and then a field is unreadable', `${open}\`\`\`\nEXIT_SIGNAL: false`, null, ['EXIT_SIGNAL']],
-    ['prose that does not name the signal is no matter', `${open}\nThat is all.`, true, []],
+    ['prose that does not name the signal does not matter', `${open}\nThat is all.`, true, []],
     [
       'true stays true before prose that speaks of signals',
       `${open}EXIT_SIGNAL: true\n\nHandled the exit signals SIGINT and SIGTERM.`,
@@ -160,7 +160,12 @@ describe('without an end marker', () => {
 
 describe('the YAML-like form', () => {
   test.each<[string, string, boolean | null, string | null]>([
-    ['a nested key is no field', 'RALPH_STATUS:\n  note:\n    EXIT_SIGNAL: true\n  STATUS: BLOCKED', null, 'BLOCKED'],
+    [
+      'a nested key is not a field',
+      'RALPH_STATUS:\n  note:\n    EXIT_SIGNAL: true\n  STATUS: BLOCKED',
+      null,
+      'BLOCKED',
+    ],
     [
       'a nested key is not inferred over',
       'RALPH_STATUS:\n  note:\n    EXIT_SIGNAL: false\n  STATUS: COMPLETE',

@@ -19,7 +19,7 @@ describe('a report of a program is an error', () => {
     'fatal error: a.h: No such file',
     'npm error code E404',
     '[ERROR] Failed to execute goal',
-    '[fatal] cannot go on',
+    '[fatal] cannot continue',
     'make[1]: *** [all] Error 2',
     'gmake: *** No rule to make target',
     "thread 'main' (12) panicked at a.rs",

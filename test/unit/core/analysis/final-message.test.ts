@@ -65,7 +65,7 @@ test.each<[string, string, object]>([
     { testOnly: false, completionIndicator: true, confidence: 100 },
   ],
   [
-    'with EXIT_SIGNAL false is none',
+    'with EXIT_SIGNAL false does not count',
     block('STATUS: COMPLETE', 'EXIT_SIGNAL: false'),
     { completionIndicator: false, confidence: 100 },
   ],

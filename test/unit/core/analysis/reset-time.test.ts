@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { epochReset, nextReset } from '../../../../src/core/analysis/reset-time.ts';
+import { parseResetEpoch, parseResetTime } from '../../../../src/core/analysis/reset-time.ts';
 
-const at = (text: string, now: string): string | null => nextReset(text, Date.parse(now));
+const at = (text: string, now: string): string | null => parseResetTime(text, Date.parse(now));
 const NOON = '2026-11-26T12:00:00Z';
 
 describe('a clock', () => {
@@ -101,9 +101,9 @@ test.each([
 });
 
 test('an epoch in seconds or ms, within four-digit years', () => {
-  expect(epochReset(1_795_300_000)).toBe('2026-11-21T22:26:40.000Z');
-  expect(epochReset(1_795_300_000_000)).toBe('2026-11-21T22:26:40.000Z');
-  expect(epochReset(9e15)).toBeNull();
+  expect(parseResetEpoch(1_795_300_000)).toBe('2026-11-21T22:26:40.000Z');
+  expect(parseResetEpoch(1_795_300_000_000)).toBe('2026-11-21T22:26:40.000Z');
+  expect(parseResetEpoch(9e15)).toBeNull();
 });
 
 test.each([

@@ -8,7 +8,7 @@ test.each<[string, string, number]>([
   ['a completion', 'All tasks complete.', 80],
   ['no work', 'Nothing to do.', 40],
   ['both, which is still less than a status block', 'All tasks complete. Nothing to do.', 95],
-  ['a completion of one who is stuck', 'All tasks complete. I am stuck with the release.', 40],
+  ['a completion of one who is stuck', 'All tasks complete. I am stuck on the release.', 40],
   ['being stuck alone', 'I am stuck.', 0],
   ['a test run', 'Ran the tests.', 0],
 ])('confidence in %s: %j → %d', (_rule, message, confidence) => {
@@ -52,8 +52,8 @@ describe('a sentence continues', () => {
 
 test.each<[string, string, boolean]>([
   ['in its own clause takes it back', 'It is not so that nothing to do was found.', false],
-  ['in an earlier clause is no matter', 'It does not fail, no changes were needed.', true],
-  ['behind it is no matter', 'Nothing to do, and not a warning.', true],
+  ['in an earlier clause does not matter', 'It does not fail, no changes were needed.', true],
+  ['behind it does not matter', 'Nothing to do, and not a warning.', true],
 ])('a negation %s: %j', (_rule, message, noWork) => {
   expect(analyzeAt(message).noWork).toBe(noWork);
 });
@@ -72,7 +72,7 @@ test.each<[string, string, boolean]>([
   ['may end in a wide mark', 'Should I use tabs？', true],
   ['may end in marks behind its own', 'Should I use *tabs*?!)', true],
   ['with which or what is the last sentence', 'Which of them is meant?\n\n', true],
-  ['with which or what is none before an answer', 'Which of them is meant? The first.', false],
+  ['with which or what does not count before an answer', 'Which of them is meant? The first.', false],
   ['is put to somebody', 'It crashed?', false],
 ])('a question %s: %j', (_rule, message, expected) => {
   expect(analyzeAt(message).question).toBe(expected);

@@ -318,14 +318,14 @@ describe('what the workflow file says', () => {
       /Rename/,
     ],
     [
-      'a number that is none',
+      'an invalid number',
       input('max-iterations: ten'),
       'inputs',
       'problem',
       /`max-iterations: ten` is not a whole number/,
       /Correct/,
     ],
-    ['an amount that is none', input('max-cost-usd-per-day: $20'), 'spend', 'unchecked', /not known here/, /doctor/],
+    ['an invalid amount', input('max-cost-usd-per-day: $20'), 'spend', 'unchecked', /not known here/, /doctor/],
     ['a command as a tool', input('allowed-tools: npm test'), 'inputs', 'problem', /not a tool/, /Correct/],
     ['an expression', input('max-iterations: ${{ vars.MAX }}'), 'inputs', 'ok', /Every input/, /^$/],
     [
@@ -642,7 +642,7 @@ describe('what GitHub and this machine say', () => {
       /allowed-tools: \+Bash\(cargo:\*\),\+Bash\(ruff:\*\)$/,
     ],
     [
-      'an agent that tells no cost',
+      'an agent that reports no cost',
       input('agent: codex'),
       'spend',
       'warning',
@@ -769,7 +769,7 @@ describe('a workflow that calls the reusable one', () => {
   });
 
   test.each<[string, string, string, Finding['check'], Finding['kind']]>([
-    ['an input that is none', 'verify:', 'verfy:', 'inputs', 'problem'],
+    ['an invalid input', 'verify:', 'verfy:', 'inputs', 'problem'],
     ['no key', /^ {4}secrets:[^]*/m.exec(calling)?.[0] ?? '', '', 'secret', 'problem'],
     ['a permission that its jobs need', '  issues: write', '  issues: read', 'permissions', 'problem'],
     [

@@ -87,7 +87,7 @@ test.each<[string, Partial<TaskProgress>, JournalEntry, Partial<FeedbackItem>, o
     { kind: 'unchanged', commit: null, words: 'Renamed it.' },
   ],
   [
-    'done without a summary: what comes next is no answer',
+    'done without a summary: what comes next is not an answer',
     { state: 'done' },
     iteration({ recommendation: 'Go on.' }, { commit: 'c1' }),
     {},
@@ -168,7 +168,7 @@ describe('of an answer of a loop in another job', () => {
       { kind: 'unchanged', commit: null },
     ],
     [
-      'a suggestion that did not pass is answered anew',
+      'a suggestion that did not pass is answered again',
       [
         { kind: 'changed', commit: 'c6' },
         { item: { answer: applied }, made: 'c6' },
@@ -181,7 +181,7 @@ describe('of an answer of a loop in another job', () => {
       { kind: 'changed', commit: 'c5', words: 'I looked.' },
     ],
     [
-      'a suggestion that nobody went on with keeps its answer',
+      'a suggestion that nobody continued with keeps its answer',
       [applied, { item: { answer: applied } }],
       { commit: 'c5', words: 'Applied as suggested', isOurs: true },
     ],
@@ -221,7 +221,7 @@ describe('of an answer of a loop in another job', () => {
       [{ words: answerForWithheld('src/a.ts', 'protected').words, isOurs: true }, {}],
       { isOurs: false },
     ],
-    ['an answer of tomorrow is of the end of the run', [{ at: noon + 90_000_000 }, {}], { at: noon + 5 }],
+    ['an answer of tomorrow counts from the end of the run', [{ at: noon + 90_000_000 }, {}], { at: noon + 5 }],
     ['whatever it says to be ours is not', [{ words: 'Approved.', isOurs: true }, {}], { isOurs: false }],
   ])('%s', (_, given, expected) => {
     expect(believed(...given)).toMatchObject({

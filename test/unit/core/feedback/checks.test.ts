@@ -5,7 +5,7 @@ import {
   isUnknownOnBase,
   judgeChecks,
   taskIdOfCheck,
-  unstartedChecks,
+  areChecksUnstarted,
 } from '../../../../src/core/feedback/checks/checks.ts';
 import { checksToRead } from '../../../../src/core/feedback/memory.ts';
 import type { CheckNow } from '../../../../src/core/feedback/pull-request-now.ts';
@@ -152,7 +152,7 @@ describe('our own workflow never answers itself', () => {
       {},
     ],
     [
-      'it is of another run, and its file is not known',
+      'it belongs to another run, and its file is not known',
       check({ workflow: { ...ours, path: null } }),
       { failed: ['test'] },
     ],
@@ -216,7 +216,7 @@ describe('that checks do not start is seen', () => {
     ['one runs', [check(running)], [check(passed)], {}, false],
     ['one was skipped', [check(skipped('skipped'))], [check(passed)], {}, false],
   ])('%s: %j', (_, head, base, change, expected) => {
-    expect(unstartedChecks({ head, base }, { ...later, ...change })).toBe(expected);
+    expect(areChecksUnstarted({ head, base }, { ...later, ...change })).toBe(expected);
   });
 });
 

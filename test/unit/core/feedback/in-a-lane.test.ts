@@ -93,7 +93,7 @@ describe('the plan is complete', () => {
     ['not before everything is answered', [task(1), thread(7)], ['issue-1'], false],
     ['when everything is done and answered', [task(1), thread(7)], ['issue-1', 'thread-7'], true],
     ['when nothing else is there', [thread(7)], ['thread-7'], true],
-    ['not since everything is answered and the prompt goes on', [prompt, thread(7)], ['thread-7'], false],
+    ['not since everything is answered and the prompt continues', [prompt, thread(7)], ['thread-7'], false],
     ['not since everything is answered and optional tasks are open', [optional, thread(7)], ['thread-7'], false],
     ['with optional tasks as without', [optional, thread(7)], ['issue-1', 'thread-7'], true],
   ])('%s', (_, tasks, done, expected) => {
@@ -113,7 +113,7 @@ describe('a failed check that this run did not read', () => {
       0,
       'limit (checks)',
     ],
-    ['lets other tasks go on', [task(1), check, unread], { [CHECK]: being('done') }, 0, 'iterate'],
+    ['lets other tasks continue', [task(1), check, unread], { [CHECK]: being('done') }, 0, 'iterate'],
     [
       'comes before a review of what is full',
       [task(1), task(2), check, unread],
@@ -269,7 +269,7 @@ describe('the state', () => {
 
   test.each<[string, Partial<FeedbackItem>, Partial<FeedbackItem>]>([
     ['work that is begun', {}, { workedIn: 'c2' }],
-    ['work that goes on', { workedIn: 'c1' }, { workedIn: 'c2' }],
+    ['work that continues', { workedIn: 'c1' }, { workedIn: 'c2' }],
     ['an answer to it', { workedIn: 'c1' }, { answer: posted }],
   ])('does not remember %s whose commits are lost', (_, before, after) => {
     const [known, made] = [before, after].map((change): LaneState => ({

@@ -65,7 +65,7 @@ describe('the end of a log', () => {
       window: whole,
       kept: 'one\ntwo',
     },
-    { what: 'an instant that is none', log: '2026-99-21T12:00:00Z text', window: whole, kept: 'text' },
+    { what: 'an invalid instant', log: '2026-99-21T12:00:00Z text', window: whole, kept: 'text' },
     { what: 'an empty line of a log', log: `2026-11-21T12:00:00Z\n${at(1, 'x')}`, window: whole, kept: '\nx' },
   ])('$what', ({ log: text, window, kept }) => {
     expect(endOf([text], window)).toBe(kept);

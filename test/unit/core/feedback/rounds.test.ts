@@ -76,7 +76,7 @@ describe('a thread', () => {
   >([
     ['that is new is open', null, untouchedProgress, '10', { rounds: 0, answer: null }, untouchedProgress, true],
     ['that nobody has worked on stays open', item, untouchedProgress, '10', item, untouchedProgress, true],
-    ['that is worked on goes on', item, working, '10', item, working, true],
+    ['that is worked on continues', item, working, '10', item, working, true],
     ['that was given up stays so', item, failed, '10', item, failed, true],
     [
       'whose change did not pass is open still, as the same round',
@@ -133,7 +133,7 @@ describe('a thread', () => {
       untouchedProgress,
       true,
     ],
-    ['that nobody asks any more is forgotten', item, working, null, null, untouchedProgress, false],
+    ['that nobody asks for is forgotten', item, working, null, null, untouchedProgress, false],
     ['that was answered is remembered', { ...item, answer: changed }, done, null, { answer: changed }, done, false],
   ])('%s', (_, before, then, asked, expected, now, isOpen) => {
     const taken = mergeSubjects(
@@ -151,7 +151,7 @@ describe('a check', () => {
   test.each<[string, FeedbackItem, TaskProgress, string, TaskProgress, boolean]>([
     ['that fails on the same commit as before is answered', { ...check, answer: changed }, done, 'h1', done, false],
     ['that fails on a newer one is asked again', { ...check, answer: changed }, done, 'h2', untouchedProgress, true],
-    ['that is worked on and fails on a newer one goes on', check, working, 'h2', working, true],
+    ['that is worked on and fails on a newer one continues', check, working, 'h2', working, true],
     ['that was given up gets another look on a newer one', check, failed, 'h2', untouchedProgress, true],
   ])('%s', (_, before, then, asked, now, isOpen) => {
     const taken = mergeSubjects(remembered({ [CHECK]: before }, { [CHECK]: then }), found({ [CHECK]: asked }));
@@ -175,8 +175,8 @@ describe('a check', () => {
   });
 
   test.each<[string, FeedbackItem, boolean, boolean]>([
-    ['that a person has fixed since is not for a person any more', givenUp, false, false],
-    ['of which nobody can say yet whether a person has fixed it stays with them', givenUp, true, true],
+    ['that a person has fixed since is no longer for a person', givenUp, false, false],
+    ['that a person may have fixed stays with them', givenUp, true, true],
     ['that we fixed is remembered', { ...check, answer: changed }, false, true],
     ['that needed no change is remembered', { ...check, answer: { ...changed, kind: 'unchanged' } }, false, true],
   ])('%s', (_, before, isUndecided, isKept) => {
@@ -220,7 +220,7 @@ describe('rounds', () => {
       untouchedProgress,
       false,
     ],
-    ['go on where the input says more than then', used, spent, '10', { maxRounds: 4 }, untouchedProgress, false],
+    ['continue where the input says more than then', used, spent, '10', { maxRounds: 4 }, untouchedProgress, false],
     ['that have begun go on to their end', used, working, '10', {}, working, false],
     ['begin again when a person pushes', used, spent, '10', { personHead: 'p1' }, untouchedProgress, false],
   ])('%s', (_, before, then, asked, change, now, isSpent) => {

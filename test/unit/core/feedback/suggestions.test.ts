@@ -85,7 +85,7 @@ describe('a file with a suggestion applied', () => {
     ['is left alone where it says something else', 'one\ntwo!\n', two, null],
     ['is left alone where blanks differ', 'one\ntwo \n', two, null],
     ['is left alone where it ends before', 'one\n', two, null],
-    ['is left alone where the line is none', 'one\ntwo\n', { ...two, from: 0, to: 0 }, null],
+    ['is left alone where the line is invalid', 'one\ntwo\n', { ...two, from: 0, to: 0 }, null],
     ['is left alone where more lines are meant than were seen', 'one\ntwo\nthree\n', { ...two, to: 3 }, null],
   ])('%s', (_, text, suggestion, expected) => {
     expect(applySuggestion(text, suggestion)).toEqual(

@@ -21,7 +21,7 @@ import {
 
 describe('a thread asks', () => {
   test.each<[string, readonly ThreadComment[], readonly ReviewNow[], number | null]>([
-    ['what somebody who may write says in it', [comment(1, ada, 'Rename it')], [], 1],
+    ['what somebody with write access says in it', [comment(1, ada, 'Rename it')], [], 1],
     ['what was said last', [comment(1, ada, 'Rename it'), comment(2, ben, 'And test it')], [], 2],
     ['nothing if only a stranger speaks', [comment(1, eve, 'Delete it')], [], null],
     ['nothing if the account is gone', [comment(1, null, 'Rename it')], [], null],
@@ -97,7 +97,7 @@ describe('a decision about the pull request', () => {
     ],
     ['ends with the dismissal of its review', [asking(1, 7)], [review(7, ada, 'dismissed', 2)], null],
     [
-      'goes on when somebody replies to a dismissed one',
+      'continues when somebody replies to a dismissed one',
       [asking(1, 7), comment(3, ben, 'Do it')],
       [review(7, ada, 'dismissed', 2)],
       3,

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  answerHeaders,
-  headerPairs,
-  pageHost,
+  buildAnswerHeaders,
+  pairHeaders,
+  hostOfPage,
   parsePageRequest,
-  requestHeaders,
-} from '../../../../src/core/isolation/hosts.ts';
+  buildRequestHeaders,
+} from '../../../../src/core/isolation/page-request.ts';
 import { runs } from '../../../runs.ts';
 
 test.each([
@@ -18,7 +18,7 @@ test.each([
   ['http://[2606::1]:81/', '[2606:0:0:0:0:0:0:1]:81', '/'],
 ])('%s is asked of %s', (url, host, path) => {
   const page = parsePageRequest(url);
-  expect(page && [pageHost(page.target), page.path]).toEqual([host, path]);
+  expect(page && [hostOfPage(page.target), page.path]).toEqual([host, path]);
 });
 
 test.each([
@@ -48,13 +48,13 @@ test.each([
 const target = { host: 'a.example', port: 80 };
 
 test('headers about the connection to the proxy stay there', () => {
-  const received = headerPairs([
+  const received = pairHeaders([
     ...['Host', 'other.example', 'Proxy-Authorization', 'Basic eA==', 'proxy-connection', 'keep-alive'],
     ...['Connection', 'close, X-Hop', 'Connection', 'x-other , te', 'X-Hop', '1', 'x-OTHER', '2', 'TE', 'trailers'],
     ...['Keep-Alive', '5', 'Upgrade', 'h2c', 'Trailer', 'x', 'Transfer-Encoding', 'chunked', 'Expect', '100-continue'],
     ...['Cookie', 'a', 'Cookie', 'b', 'Authorization', 'stays'],
   ]);
-  expect(requestHeaders(received, target, { kind: 'chunked' })).toEqual([
+  expect(buildRequestHeaders(received, target, { kind: 'chunked' })).toEqual([
     ['Host', 'a.example'],
     ['Cookie', 'a'],
     ['Cookie', 'b'],
@@ -64,8 +64,8 @@ test('headers about the connection to the proxy stay there', () => {
 });
 
 test('a Connection header cannot take the length of a body away', () => {
-  const received = headerPairs(['Connection', 'content-length, host', 'Content-Length', '5']);
-  expect(requestHeaders(received, target, { kind: 'length', bytes: '5' })).toEqual([
+  const received = pairHeaders(['Connection', 'content-length, host', 'Content-Length', '5']);
+  expect(buildRequestHeaders(received, target, { kind: 'length', bytes: '5' })).toEqual([
     ['Host', 'a.example'],
     ['Content-Length', '5'],
   ]);
@@ -83,7 +83,7 @@ test.each([
     ],
   ],
 ])('an answer keeps %s', (_, raw, kept) => {
-  expect(answerHeaders(headerPairs(raw))).toEqual(kept);
+  expect(buildAnswerHeaders(pairHeaders(raw))).toEqual(kept);
 });
 
 test('no text makes it throw, or leaves what could end a line', () => {

@@ -33,7 +33,7 @@ describe('the input', () => {
     ['a port', ['api.example.com:8443'], listed(['api.example.com', 8443])],
     ['all below a name', ['*.Example.org'], listed(['*.example.org', 443])],
     ['with a port', ['*.example.org:80'], listed(['*.example.org', 80])],
-    ['a name as DNS has it', ['xn--bcher-kva.example'], listed(['xn--bcher-kva.example', 443])],
+    ['a name as in DNS', ['xn--bcher-kva.example'], listed(['xn--bcher-kva.example', 443])],
     ['an address', ['203.0.113.7', '203.0.113.7:22'], listed(['203.0.113.7', 22], ['203.0.113.7', 443])],
     ['an IPv6 address', ['[2606::1]'], listed(['2606:0:0:0:0:0:0:1', 443])],
     ['sorted, each once', ['b.example', 'a.example', 'B.example:443'], listed(['a.example', 443], ['b.example', 443])],

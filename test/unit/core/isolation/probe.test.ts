@@ -8,10 +8,10 @@ import {
   type IsolationFacts,
   type IsolationLevel,
   judgeProbe,
-  meaningOf,
+  groupByMeaning,
   parseProbeAnswer,
   type ProbeResults,
-  wantedOf,
+  expectedResultOf,
 } from '../../../../src/core/isolation/probe.ts';
 import { runs } from '../../../runs.ts';
 
@@ -27,10 +27,9 @@ function all(result: AttemptResult): Record<AttemptName, AttemptResult> {
 
 /** Returns the required results, and the opposite for checks that are not required. */
 function perfect(level: IsolationLevel, network: Network): Record<AttemptName, AttemptResult> {
-  return Object.fromEntries(attemptNames.map((name) => [name, wantedOf(name, level, network) ?? 'open'])) as Record<
-    AttemptName,
-    AttemptResult
-  >;
+  return Object.fromEntries(
+    attemptNames.map((name) => [name, expectedResultOf(name, level, network) ?? 'open']),
+  ) as Record<AttemptName, AttemptResult>;
 }
 
 const needed = [
@@ -167,7 +166,7 @@ describe("the probe's answer", () => {
 });
 
 test('names of failed checks are sorted by what they mean', () => {
-  expect(meaningOf(['signal the action', 'write to /tmp', 'fly', 'toString', 'use Docker'])).toEqual({
+  expect(groupByMeaning(['signal the action', 'write to /tmp', 'fly', 'toString', 'use Docker'])).toEqual({
     can: ['signal the action', 'use Docker'],
     cannot: ['write to /tmp'],
     unknown: ['fly', 'toString'],

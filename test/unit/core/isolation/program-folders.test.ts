@@ -14,7 +14,7 @@ const folder = (change: Partial<ProgramFolder> = {}): ProgramFolder => ({
 });
 
 test.each<[string, Partial<ProgramFolder>, boolean]>([
-  ['as a system has it', {}, false],
+  ['as on a system', {}, false],
   ['closed to others', { mode: 0o40700 }, false],
   ['writable by its group', { mode: 0o40775, programs: [0o100775] }, false],
   ['open to everybody', { mode: 0o40777 }, true],

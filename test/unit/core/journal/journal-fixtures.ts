@@ -1,7 +1,7 @@
-import { afterIteration, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
+import { addIterationToRun, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import { serializeEnd, serializeEntry, serializeStart } from '../../../../src/core/journal/journal.ts';
 import type { KindsOfDenial } from '../../../../src/core/journal/replay.ts';
-import { passedOver } from '../../../../src/core/agents/providers.ts';
+import { passedOverAgents } from '../../../../src/core/agents/providers.ts';
 import { beginIteration, bookCallUsage, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
@@ -68,7 +68,7 @@ export function record(
         taskId: step.task.id,
         taskTitle: step.task.title,
         agent: step.agent,
-        passedOver: passedOver(bounds.agents, state.providers, step.agent, startedAt),
+        passedOver: passedOverAgents(bounds.agents, state.providers, step.agent, startedAt),
         startedAt,
         taskTree: tree,
         sessionDroppedAt: null,
@@ -84,6 +84,6 @@ export function record(
     );
     state = settled.state;
     tree = facts.evidence.after.tree;
-    run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
+    run = addIterationToRun(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
   }
 }

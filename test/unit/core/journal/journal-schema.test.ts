@@ -200,7 +200,7 @@ describe('an iteration', () => {
 
   test.each<[string, string, unknown]>([
     ['an exit without a code', 'evidence.end', { kind: 'exited' }],
-    ['an exit code that is no whole number', 'evidence.end', { kind: 'exited', code: 0.5 }],
+    ['an exit code that is not a whole number', 'evidence.end', { kind: 'exited', code: 0.5 }],
     ['a timeout of nothing', 'evidence.end', { kind: 'timeout' }],
     ['a timeout of another clock', 'evidence.end', { kind: 'timeout', of: '' }],
     ['a signal without a name', 'evidence.end', { kind: 'signalled' }],
@@ -276,7 +276,7 @@ describe('the end of a run', () => {
     ['parked until after the calendar', { ...parked, resumeAt: 9e15 }],
     ['parked until half a millisecond', { ...parked, resumeAt: 0.5 }],
     ['paused by no text', { kind: 'paused', reason: 'by_person', by: 7 }],
-    ['refused with a message that is no text', { kind: 'refused', reason: 'not_allowed', message: null }],
+    ['refused with a message that is not a text', { kind: 'refused', reason: 'not_allowed', message: null }],
   ])('%s is unreadable', (_, outcome) => {
     expect(parseJournalLine(JSON.stringify({ ...end, outcome }))).toEqual({
       kind: 'unreadable',

@@ -123,7 +123,7 @@ test.each(['', 'null', '{}', serializeEntry(entry).slice(0, -20), serializeStart
 
 test.each<[string, string, string]>([
   ['not JSON', '{', 'it is not JSON'],
-  ['JSON that is no object', 'null', 'it is not a line of a journal'],
+  ['JSON that is not an object', 'null', 'it is not a line of a journal'],
   [
     'a field inside a part',
     serializeEntry(entry).replace('"fileCount":1', '"fileCount":-1'),
@@ -148,7 +148,7 @@ test.each<[string, string, string]>([
     'the state in it cannot be read: a newer version wrote it',
   ],
   [
-    'a state of another lane',
+    'a state from another lane',
     JSON.stringify({ ...(JSON.parse(serializeStart(start)) as object), lane: 'issue-1' }),
     'the state in it cannot be read: it belongs to another branch',
   ],

@@ -53,7 +53,7 @@ describe('a run that was killed', () => {
 describe('a mistake is reported with its line', () => {
   test.each<[string, string, readonly (string | RegExp)[]]>([
     ['an empty file', '', [/^1: a journal begins with the start/]],
-    ['nothing but a cut-off start', start.slice(0, 40), [/^1: a journal begins with the start/]],
+    ['only a cut-off start', start.slice(0, 40), [/^1: a journal begins with the start/]],
     ['no start', `${first}\n`, [/^1: a journal begins with the start/]],
     ['a second start', `${start}\n${start}\n`, [/^2: a second start/]],
     ['a line that is not JSON', `${start}\nnonsense\n${second}\n`, [/^2: it is not JSON$/]],

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { changePolicy } from '../../../../src/config/agent-inputs.ts';
 import { parseJournal } from '../../../../src/core/journal/parse-journal.ts';
-import { replayDecisions, whatIf } from '../../../../src/core/journal/replay.ts';
+import { replayDecisions, replayUnderPolicy } from '../../../../src/core/journal/replay.ts';
 import { endRun } from '../../../../src/core/lane/settle/settle.ts';
 import { HOUR, MINUTE, policy, task } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
@@ -85,7 +85,7 @@ test('a journal replays to the same decisions, whatever agent and clock did, ove
           expect(replayDecisions(journal, () => kindOfDenial)).toEqual([]);
           // Under its own policy a run ends as it did.
           if (journal.end !== null)
-            expect(whatIf(journal, journal.start.policy, () => kindOfDenial)).toEqual({
+            expect(replayUnderPolicy(journal, journal.start.policy, () => kindOfDenial)).toEqual({
               kind: 'ended',
               iterations: recorded.iterations,
               outcome: journal.end.outcome,

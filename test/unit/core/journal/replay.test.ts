@@ -3,7 +3,7 @@ import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { changePolicy, parsePolicyInputs } from '../../../../src/config/agent-inputs.ts';
 import { serializeEnd } from '../../../../src/core/journal/journal.ts';
 import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
-import { replayDecisions, whatIf, type Difference } from '../../../../src/core/journal/replay.ts';
+import { replayDecisions, replayUnderPolicy, type Difference } from '../../../../src/core/journal/replay.ts';
 import { idle, noon, policy, progress, task, type Play } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 
@@ -20,7 +20,7 @@ function journalOf(text: string): Journal {
 function withSet(journal: Journal, texts: Readonly<Record<string, string>>): string {
   const given = parsePolicyInputs(texts);
   if (given.kind === 'problems') throw new Error(JSON.stringify(given.problems));
-  const answer = whatIf(journal, changePolicy(journal.start.policy, given.inputs), () => kindOfDenial);
+  const answer = replayUnderPolicy(journal, changePolicy(journal.start.policy, given.inputs), () => kindOfDenial);
   return `${String(answer.iterations)}: ${'outcome' in answer ? `${answer.kind === 'waits' ? 'waits, ' : ''}${answer.outcome.kind} (${answer.outcome.reason})` : `${answer.kind} ${answer.taskId}`}`;
 }
 
@@ -173,7 +173,11 @@ test('a session that the CLI had forgotten is forgotten in the replay, too', () 
   const dropped = text.replace(/("iteration":2.*?"sessionDroppedAt":)null/, `$1${String(noon)}`);
   expect(dropped).not.toBe(text);
   const last = (journal: string) =>
-    whatIf(journalOf(journal), { ...policy, circuit: { ...policy.circuit, noProgress: 1 } }, () => kindOfDenial);
+    replayUnderPolicy(
+      journalOf(journal),
+      { ...policy, circuit: { ...policy.circuit, noProgress: 1 } },
+      () => kindOfDenial,
+    );
   expect(last(text)).toMatchObject({ kind: 'goes-on' });
   expect(last(dropped)).toMatchObject({ kind: 'ended', outcome: { reason: 'circuit_open' } });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { viewCircuit } from '../../../../src/core/lane/circuit.ts';
-import { afterIteration, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
+import { addIterationToRun, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import { beginIteration, bookCallUsage, endRun, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
 import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
@@ -138,7 +138,7 @@ function history(
       calls.push({ before: state, after: settled.state, progress: settled.verdict.progress });
       state = settled.state;
       tree = facts.evidence.after.tree;
-      run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
+      run = addIterationToRun(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
       if (calls.length > 1_000) throw new Error('it never stops');
     }
     stored = serializeState(state);

@@ -312,7 +312,7 @@ describe('a task of a file that is done is remembered as unmarked', () => {
   const item = task(1, { id: 'plan-a', source: { kind: 'plan', path: '.ralph/fix_plan.md', line: 1 } });
   test.each<[string, Play, true | undefined]>([
     ['when its file does not list it', progress({ output: finishes, checklist: { current: null } }), true],
-    ['when there is not a file any more', progress({ output: finishes }), true],
+    ['when the file no longer exists', progress({ output: finishes }), true],
     [
       'but not when it is marked',
       progress({ output: finishes, checklist: { current: 'done', done: ['plan-a'], finished: 1 } }),

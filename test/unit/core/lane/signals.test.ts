@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
-  outputDeclined,
+  hasOutputDeclined,
   pushSignals,
   type IterationSignals,
   noSignals,
@@ -66,5 +66,5 @@ test.each<[string, readonly number[], number, number, boolean]>([
   ['lengths are ordered as numbers, not as texts', [9, 10, 100], 5, 70, false],
   ['half as long at 50 %', [100], 50, 50, false],
 ])('output declines: %s', (_, before, chars, percent, expected) => {
-  expect(outputDeclined({ ...noSignals, outputChars: before }, chars, percent)).toBe(expected);
+  expect(hasOutputDeclined({ ...noSignals, outputChars: before }, chars, percent)).toBe(expected);
 });

@@ -5,7 +5,7 @@ test.each([
   ['as they are', 5, 5],
   ['0', 0, 0],
   ['negative ones give nothing back', -1, 0],
-  ['of what is no number nothing', Number.NaN, 0],
+  ['of what is not a number nothing', Number.NaN, 0],
   ['the largest', 1e12, 1e12],
   ['larger ones are cut', 1e12 + 1, 1e12],
   ['endless ones too', Infinity, 1e12],

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import {
-  awaitingVerification,
-  cannotRun,
+  tasksAwaitingVerification,
+  hasUnrunnableCommand,
   verificationRecordOf,
   verificationSubject,
-  decidedByVerification,
+  tasksDecidedByVerification,
   isVerificationOf,
   recordHeadVerification,
   settleFinished,
   reopenTasks,
-  waitingForOthers,
+  tasksWaitingForOthers,
 } from '../../../../src/core/lane/verification.ts';
 import { noShare } from '../../../../src/core/lane/change.ts';
 import type { Verification } from '../../../../src/core/evidence.ts';
@@ -117,7 +117,7 @@ test.each<[Verification, boolean]>([
   [{ kind: 'passed', durationMs: 1 }, false],
   [{ kind: 'not-run' }, false],
 ])('a command that cannot run at all says nothing of the code: %j → %s', (verification, expected) => {
-  expect(cannotRun(verification)).toBe(expected);
+  expect(hasUnrunnableCommand(verification)).toBe(expected);
 });
 
 describe('the verification of the published head', () => {
@@ -139,15 +139,15 @@ describe('the verification of the published head', () => {
   });
 
   test('is about the tasks that are finished', () => {
-    expect(decidedByVerification(state, false)).toEqual(['issue-2']);
+    expect(tasksDecidedByVerification(state, false)).toEqual(['issue-2']);
     const more: LaneState = { ...state, tasks: { ...state.tasks, 'issue-3': { ...task, state: 'in-progress' } } };
-    expect(decidedByVerification(more, true)).toEqual(['issue-2']);
+    expect(tasksDecidedByVerification(more, true)).toEqual(['issue-2']);
   });
 
   test('is about all tasks of the branch that are done, where a complete lane has finished none', () => {
     const before = withShares(passes(state));
-    expect(decidedByVerification(before, false)).toEqual([]);
-    expect(decidedByVerification(before, true)).toEqual(['issue-1', 'issue-2']);
+    expect(tasksDecidedByVerification(before, false)).toEqual([]);
+    expect(tasksDecidedByVerification(before, true)).toEqual(['issue-1', 'issue-2']);
   });
 
   test('is not about what is answered with the reason why nothing changes', () => {
@@ -159,7 +159,7 @@ describe('the verification of the published head', () => {
         items: { 'thread-7': { kind: 'thread', title: 'a', url: null, rounds: 1, asked: '7', answer: unchanged } },
       },
     };
-    expect(decidedByVerification(answered, false)).toEqual([]);
+    expect(tasksDecidedByVerification(answered, false)).toEqual([]);
     expect(settleFinished(answered, false, NOW).tasks['thread-7']?.state).toBe('done');
   });
 
@@ -222,7 +222,7 @@ describe('the verification of the published head', () => {
   });
 
   test('that passes later makes them done: no call is made or counted for it', () => {
-    expect(awaitingVerification(fails(state))).toEqual(['issue-2']);
+    expect(tasksAwaitingVerification(fails(state))).toEqual(['issue-2']);
     const later = passes(fails(state));
     expect(later).toMatchObject({
       headVerification: passed,
@@ -235,7 +235,7 @@ describe('the verification of the published head', () => {
       to: 'done',
       reason: 'verified',
     });
-    expect(awaitingVerification(later)).toEqual([]);
+    expect(tasksAwaitingVerification(later)).toEqual([]);
   });
 
   test.each(['stuck', 'failed', 'blocked'] as const)(
@@ -255,7 +255,7 @@ describe('the verification of the published head', () => {
 
   test('that fails again opens what the last one made done, where it decides on that', () => {
     const again = fails(passes(fails(state)));
-    expect(awaitingVerification(again)).toEqual(['issue-2']);
+    expect(tasksAwaitingVerification(again)).toEqual(['issue-2']);
     expect(again.tasks['issue-2']).toMatchObject({ state: 'in-progress', doneCommit: null });
   });
 
@@ -275,7 +275,7 @@ describe('the verification of the published head', () => {
       currentTask: null,
       tasks: { 'issue-2': { state: 'in-progress', doneCommit: null } },
     });
-    expect(awaitingVerification(withdrawn)).toEqual([]);
+    expect(tasksAwaitingVerification(withdrawn)).toEqual([]);
   });
 });
 
@@ -317,7 +317,7 @@ describe('no call helps a task that awaits a verification of the head', () => {
       optional: false,
       obstacle: null,
     }));
-    expect(waitingForOthers(state, tasks)).toEqual(waits ? ['issue-2'] : []);
-    expect(waitingForOthers(state, tasks.slice(1))).toEqual([]);
+    expect(tasksWaitingForOthers(state, tasks)).toEqual(waits ? ['issue-2'] : []);
+    expect(tasksWaitingForOthers(state, tasks.slice(1))).toEqual([]);
   });
 });

@@ -199,7 +199,7 @@ describe('what the layouts say about symbolic links', () => {
       ],
     ],
     [
-      'a circuit: likewise',
+      'a circuit: the same way',
       ['.ralph/.circuit_breaker_state'],
       [],
       [

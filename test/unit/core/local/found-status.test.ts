@@ -40,7 +40,7 @@ describe('a run of another Ralph is read as far as it goes', () => {
       { ...other, status: 7, calls_made_this_hour: '12', last_action: [], timestamp: 'yesterday' },
       { ...all, status: null, calls: null, lastAction: null, at: null },
     ],
-    ['a number that is none', { ...other, loop_count: -1 }, { ...all, iteration: null }],
+    ['an invalid number', { ...other, loop_count: -1 }, { ...all, iteration: null }],
   ])('%s', (_, json, run) => {
     expect(parseFoundStatus(JSON.stringify(json))).toEqual({ kind: 'other', run });
   });

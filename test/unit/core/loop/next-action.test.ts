@@ -3,7 +3,7 @@ import { startRun, type RunSoFar } from '../../../../src/core/lane/decide.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import {
   ITERATED,
-  knownAfter,
+  updateFacts,
   nextLoopAction,
   NOTHING_KNOWN,
   type LoopAction,
@@ -297,7 +297,7 @@ test.each<[string, Change, object]>([
     ends({ kind: 'limit' }),
   ],
   [
-    '… and somebody wants it to end',
+    '… and somebody asks it to end',
     { policy: { ...waits, maxIterations: 1 }, unreserved: waits, run: { ...once, stoppedBy: 'ann' } },
     ends({ kind: 'limit' }),
   ],
@@ -339,7 +339,7 @@ test('an action that takes time makes old what people ordered, how the work tree
     ending: { outcome: limit, decidedAt: noon, cancelled: false },
   };
   const old = { orders: null, prepared: null, ending: null };
-  expect(knownAfter(known, { stage: 'merged' })).toEqual({ ...known, ...old, stage: 'merged' });
+  expect(updateFacts(known, { stage: 'merged' })).toEqual({ ...known, ...old, stage: 'merged' });
 });
 
 test('an iteration makes all of it old, but that there is something to push', () => {

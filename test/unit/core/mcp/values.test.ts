@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   type McpServer,
-  resolvedValue,
+  replaceVariables,
   soleVariable,
   valueParts,
   variableProblems,
@@ -45,7 +45,7 @@ test.each([
   ['${A}-${B:-b}-${C}', 'one-b-'],
   ['$ toString ${toString:-none}', '$ toString none'],
 ])('%j has values in their place', (value, resolved) => {
-  expect(resolvedValue(value, { A: 'one' })).toBe(resolved);
+  expect(replaceVariables(value, { A: 'one' })).toBe(resolved);
 });
 
 describe('variables that a server cannot get', () => {

@@ -105,7 +105,7 @@ describe('the agent gets to read', () => {
       ['ann: Late'],
     ],
     [
-      'or asked to have it tried again',
+      'or asked for a retry',
       [commentBy(ann, 'Late', { at: noon + 2 }), commentBy(ann, '/ralph retry', { at: noon + 3 })],
       {},
       ['ann: Late'],

@@ -72,7 +72,7 @@ describe('the label is consent', () => {
       'never (eve)',
     ],
     [
-      'again when somebody trusted put it on again',
+      'again when somebody trusted added it again',
       [label(eve, 5), unlabel(eve, 6), label(bea, 7)],
       'given by bea at 7',
     ],
@@ -113,7 +113,11 @@ describe('a change of the text', () => {
       'changed by eve at 6',
     ],
     ['within the second of the label may have come after it', [label(ann, 5), edit(eve, 5)], 'changed by eve at 5'],
-    ['within that second by who put it on does not matter', [label(ann, 5), edit(ann, 5)], 'given by ann at 5'],
+    [
+      'within that second by the person who added it does not matter',
+      [label(ann, 5), edit(ann, 5)],
+      'given by ann at 5',
+    ],
     ['is the newest of several', [label(ann, 5), edit(eve, 6), edit(eve, 8), edit(ann, 9)], 'changed by eve at 8'],
   ])('%s', (_, events, expected) => {
     expect(summaryOf(judged(events))).toBe(expected);
@@ -202,7 +206,7 @@ describe('a history that GitHub cuts', () => {
       [label(ann, 5), edit(bea, 6), unlabel(bea, 7), label(bea, 8), cut],
       'given by bea at 8',
     ],
-    ['without the label is no consent', [edit(ann, 3), cut], 'never (?)'],
+    ['without the label is not consent', [edit(ann, 3), cut], 'never (?)'],
   ])('%s', (_, events, expected) => {
     expect(summaryOf(judged(events))).toBe(expected);
   });

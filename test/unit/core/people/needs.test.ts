@@ -133,7 +133,7 @@ describe('of a task', () => {
       '- blocked done',
     ],
     [
-      'a person who has it tried again has answered: the next question is another one',
+      'a person who asks for a retry has answered: the next question is another one',
       { before: todo, after: blocked, notified: [notification('blocked', 'issue-1')] },
       '+ blocked issue-1, - blocked goes_on',
     ],
@@ -177,12 +177,12 @@ describe('of a task', () => {
       '',
     ],
     [
-      'one that fails in its other turn is not stuck any more',
+      'one that fails in its other turn is no longer stuck',
       { before: stuck, after: { ...failed, setAside: stuck.setAside }, notified: [notification('stuck', 'issue-1')] },
       '+ failed issue-1, - stuck goes_on',
     ],
     [
-      'a blocked one that is worked on goes on, also if it was set aside before',
+      'a blocked one that is worked on continues, also if it was set aside before',
       { before: blocked, after: anotherTurn, notified: [notification('blocked', 'issue-1')] },
       '- blocked goes_on',
     ],
@@ -312,7 +312,7 @@ describe('of a lane', () => {
       '+ halted lane-queue',
     ],
     ['a configuration that stops every run', { end: { outcome: unusable } }, '+ configuration every-run'],
-    ['a disturbance passes', { end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } } }, ''],
+    ['an incident passes', { end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } } }, ''],
     [
       'it is settled by a run that works',
       { notified: [notification('configuration', 'every-run')] },
@@ -340,12 +340,12 @@ describe('of a lane', () => {
       '+ ready lane-queue, - ready more_work',
     ],
     [
-      'not ready any more: there is more, and it is not complete',
+      'no longer ready: there is more, and it is not complete',
       { end: { addedWork: true }, notified: [notification('ready', 'lane-queue', 7)] },
       '- ready more_work',
     ],
     [
-      'not ready any more: a person must decide what was asked since',
+      'no longer ready: a person must decide what was asked since',
       {
         after: done,
         end: { outcome: needsHuman },
@@ -594,7 +594,7 @@ describe('over with a run that works', () => {
 test.each<[string, readonly Notification[], boolean]>([
   ['of nothing', [], false],
   ["of the lane's own", [notification('blocked', 'issue-2'), notification('ready', 'lane-issue-1')], true],
-  ["of another lane's", [notification('ready', 'lane-queue')], false],
+  ['from another lane', [notification('ready', 'lane-queue')], false],
   ['of something else about it', [notification('halted', 'lane-issue-1')], false],
 ])('people know that a pull request is ready: notified %s', (_, notified, expected) => {
   expect(isKnownReady({ lane: 'issue-1', notified })).toBe(expected);

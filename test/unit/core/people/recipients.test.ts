@@ -8,7 +8,7 @@ test.each<[string, Recipients, readonly (string | null)[], readonly string[]]>([
   ['each once, whatever the case', auto, ['ann', 'Ann', 'bob'], ['ann', 'bob']],
   ['nobody whom GitHub does not name', auto, [null, ''], []],
   ['never a bot', auto, ['renovate[bot]', 'ann'], ['ann']],
-  ['nothing that is no login', auto, ['a b', 'org/team', '@ann', 'x\n@everyone', '-a', 'a'.repeat(101)], []],
+  ['only logins', auto, ['a b', 'org/team', '@ann', 'x\n@everyone', '-a', 'a'.repeat(101)], []],
   ['five at most', auto, ['a', 'b', 'c', 'd', 'e', 'f'], ['a', 'b', 'c', 'd', 'e']],
   ['a managed user', auto, ['ann_corp'], ['ann_corp']],
   ['nobody, if that is wanted', { kind: 'none' }, ['ann'], []],

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
-  agentAttempt,
-  firstCall,
-  nextAction,
-  retryAfter,
+  judgeAgentAttempt,
+  firstAgentStep,
+  nextStepAction,
+  retryDelayOf,
   type Progress,
 } from '../../../../src/core/pipeline/step-output.ts';
 import {
@@ -14,13 +14,13 @@ import {
   type Step,
 } from '../../../../src/core/pipeline/pipeline.ts';
 import {
-  afterRun,
+  recordStepRun,
   plausibleSteps,
   noStepMemory,
-  openSteps,
+  findOpenSteps,
   type OpenSteps,
   probeAtOf,
-  probingSteps,
+  allowStepProbes,
   rememberSteps,
   type StepCircuit,
   type StepMemory,
@@ -54,9 +54,9 @@ describe('the first call of an iteration', () => {
       memory,
       'work',
     ],
-    ['is none without an agent that may run', [once(true)], noStepMemory, null],
+    ['does not exist without an agent that may run', [once(true)], noStepMemory, null],
   ])('%s', (_, steps, known, called) => {
-    expect(firstCall({ steps, memory: known, now: noon })?.name ?? null).toBe(called);
+    expect(firstAgentStep({ steps, memory: known, now: noon })?.name ?? null).toBe(called);
   });
 });
 
@@ -78,7 +78,7 @@ describe('the next step', () => {
   test.each<[string, Partial<Progress>, string, unknown]>([
     ['is the first', {}, 'run', 'lint'],
     ['is the one behind those that are over', { records: [record('lint')] }, 'run', 'work'],
-    ['is none behind the last', { records: [record('lint'), record('work')] }, 'over', undefined],
+    ['does not exist behind the last', { records: [record('lint'), record('work')] }, 'over', undefined],
     [
       'does not run behind a failure',
       { records: [record('lint', { result: failed })] },
@@ -152,9 +152,9 @@ describe('the next step', () => {
       'run',
       'lint',
     ],
-    ['has no circuit any more when its file has none', { memory: { markers: [], circuits: open } }, 'run', 'lint'],
+    ['has no circuit when its file has none', { memory: { markers: [], circuits: open } }, 'run', 'lint'],
   ])('%s', (_, change, kind, expected) => {
-    const action = nextAction(at(change));
+    const action = nextStepAction(at(change));
     expect(action.kind).toBe(kind);
     expect(action.kind === 'run' ? action.step.name : action.kind === 'leave' ? action.result : undefined).toEqual(
       expected,
@@ -221,8 +221,8 @@ describe('an iteration would be in vain', () => {
     ],
   ])('%s', (_, agentSteps, circuits, until) => {
     const memory = { markers: ['m'], circuits };
-    expect(openSteps(memory, { agentSteps, otherSteps: [] }, noon)).toEqual(until);
-    expect(openSteps(probingSteps(memory), { agentSteps, otherSteps: [] }, noon)).toBeNull();
+    expect(findOpenSteps(memory, { agentSteps, otherSteps: [] }, noon)).toEqual(until);
+    expect(findOpenSteps(allowStepProbes(memory), { agentSteps, otherSteps: [] }, noon)).toBeNull();
   });
 
   test.each<[string, Partial<CommandStep>, OpenSteps | null]>([
@@ -232,13 +232,13 @@ describe('an iteration would be in vain', () => {
   ])('%s', (_, change, until) => {
     const steps = [agentStep('work'), commandStep('lint', { continueOnError: false, ...change })];
     const policies = { agentSteps: agentStepsOf({ steps }), otherSteps: otherStepsOf({ steps }) };
-    expect(openSteps({ markers: [], circuits: { lint: openAt(noon) } }, policies, noon)).toEqual(until);
+    expect(findOpenSteps({ markers: [], circuits: { lint: openAt(noon) } }, policies, noon)).toEqual(until);
   });
 });
 
 describe('a failure is tried again', () => {
   const attempt = { result: { kind: 'failed', why: 'x', code: 1 }, isWorthAnother: true } as const;
-  test.each<[string, Parameters<typeof retryAfter>, number | null]>([
+  test.each<[string, Parameters<typeof retryDelayOf>, number | null]>([
     ['after the delay', [{ maxRetries: 2, retryDelayMs: 1000 }, attempt, { attempts: 1, leftMs: MINUTE }], 1000],
     ['later each time', [{ maxRetries: 9, retryDelayMs: 1000 }, attempt, { attempts: 3, leftMs: MINUTE }], 4000],
     [
@@ -273,7 +273,7 @@ describe('a failure is tried again', () => {
       null,
     ],
   ])('%s', (_, given, expected) => {
-    expect(retryAfter(...given)).toBe(expected);
+    expect(retryDelayOf(...given)).toBe(expected);
   });
 });
 
@@ -281,7 +281,7 @@ describe("an agent's call as a step", () => {
   const exited = { kind: 'exited', code: 0 } as const;
   const limit = { window: 'unknown', resumeAt: null } as const;
   const error = (kind: 'auth' | 'server') => analysis({ agentError: { kind, text: 'x' } });
-  test.each<[string, Parameters<typeof agentAttempt>[0], string, boolean]>([
+  test.each<[string, Parameters<typeof judgeAgentAttempt>[0], string, boolean]>([
     ['passes whatever it says', { analysis: analysis(), end: exited }, 'passed', false],
     ['failed, and may not again', { analysis: error('server'), end: exited }, 'failed', true],
     ['failed, and will again', { analysis: error('auth'), end: exited }, 'failed', false],
@@ -292,7 +292,7 @@ describe("an agent's call as a step", () => {
     ['only retried', { analysis: error('server'), end: { kind: 'stalled' } }, 'failed', true],
     ['was cancelled', { analysis: analysis(), end: { kind: 'cancelled' } }, 'failed', false],
   ])('%s', (_, run, kind, again) => {
-    const { result, isWorthAnother } = agentAttempt(run);
+    const { result, isWorthAnother } = judgeAgentAttempt(run);
     expect([result.kind, isWorthAnother]).toEqual([kind, again]);
   });
 });
@@ -302,21 +302,21 @@ describe("a step's circuit", () => {
   const closed: StepCircuit = { failures: 0, openedAt: null };
 
   test('opens after this many failures in a row, and one success closes it', () => {
-    const one = afterRun(closed, false, breaker, noon);
-    const two = afterRun(one, false, breaker, noon + 1);
+    const one = recordStepRun(closed, false, breaker, noon);
+    const two = recordStepRun(one, false, breaker, noon + 1);
     expect([one, two]).toEqual([
       { failures: 1, openedAt: null },
       { failures: 2, openedAt: noon + 1 },
     ]);
-    expect(afterRun(one, true, breaker, noon)).toEqual(closed);
-    expect(afterRun(two, true, breaker, noon)).toEqual(closed);
+    expect(recordStepRun(one, true, breaker, noon)).toEqual(closed);
+    expect(recordStepRun(two, true, breaker, noon)).toEqual(closed);
   });
 
   test('lets one try through after its time; a failure opens it for as long again', () => {
     const open: StepCircuit = { failures: 2, openedAt: noon };
     expect(probeAtOf(open, breaker, noon + MINUTE - 1)).toBe(noon + MINUTE);
     expect(probeAtOf(open, breaker, noon + MINUTE)).toBeNull();
-    expect(afterRun(open, false, breaker, noon + MINUTE)).toEqual({ failures: 3, openedAt: noon + MINUTE });
+    expect(recordStepRun(open, false, breaker, noon + MINUTE)).toEqual({ failures: 3, openedAt: noon + MINUTE });
   });
 
   test('stays open when the clock went back', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ruleProblem } from '../../../../src/config/tool-rules.ts';
 import { parsePipeline, type ParsedPipeline } from '../../../../src/core/pipeline/parse-pipeline.ts';
 import { problemLines } from '../../../../src/core/pipeline/reading/command-variables.ts';
-import { problemsWith } from '../../../../src/core/pipeline/resolve.ts';
+import { problemsOfPipeline } from '../../../../src/core/pipeline/resolve.ts';
 import type { Step } from '../../../../src/core/pipeline/pipeline.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { HOUR, MINUTE } from '../core-fixtures.ts';
@@ -26,7 +26,7 @@ function problemsOf(
   parsed: ParsedPipeline,
   { file = '.ralph/config.json', texts = {} }: { file?: string; texts?: Readonly<Record<string, string>> } = {},
 ): readonly string[] {
-  return parsed.kind === 'wrong' ? problemsWith(file, parsed, { texts, unread: {} }) : [];
+  return parsed.kind === 'wrong' ? problemsOfPipeline(file, parsed, { texts, unread: {} }) : [];
 }
 
 const plain = { timeoutMs: null, maxRetries: 0, retryDelayMs: 1000, continueOnError: false, breaker: null };
@@ -332,7 +332,7 @@ describe('mistakes are reported with file, line and column', () => {
       ['3:60 `prompt_file` must be the path of one file in the repository, without `..` and wildcards'],
     ],
     [
-      'a rule that is none',
+      'an invalid rule',
       withSteps('{ "type": "agent", "name": "a", "config": { "allowed_tools": "read" } }'),
       [
         '3:62 the list of tool rules has the rule "read": names of tools begin with a capital letter or mcp__. Did you mean Read?',
@@ -363,12 +363,12 @@ describe('mistakes are reported with file, line and column', () => {
       ['1:3 `steps` has no `agent` step that is enabled'],
     ],
     [
-      'a pipeline that calls nobody any more',
+      'a pipeline that no longer calls anybody',
       '{ "steps": [{ "type": "agent", "name": "a", "config": { "marker_file": "m" } }] }',
       ['1:3 every `agent` step has a `marker_file`, so no agent would be called after the first iteration'],
     ],
     ['no steps', '{ "steps": [] }', ['1:12 `steps` is empty: give at least one step']],
-    ['steps that are no list', '{ "steps": 3 }', ['1:12 `steps` must be a list, but is 3']],
+    ['steps that are not a list', '{ "steps": 3 }', ['1:12 `steps` must be a list, but is 3']],
     [
       'too many steps',
       `{ "steps": [${Array.from({ length: 21 }, (_, at) => `{ "type": "noop", "name": "n${String(at)}" }`).join(',')}] }`,

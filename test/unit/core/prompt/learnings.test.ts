@@ -125,7 +125,7 @@ describe('where an entry begins', () => {
     ['words behind a blank line', '\n', more],
     ['words behind a line of blanks', ' \t\n', more],
     ['a bullet below a fence that was closed', '  ```\n  ```\n', `- ${more}`],
-    ['a bullet below code that is no fence', '    ```\n', `- ${more}`],
+    ['a bullet below code that is not a fence', '    ```\n', `- ${more}`],
     ['a bullet below two ticks', '  ``\n', `- ${more}`],
     ['a bullet below a closed fence of tildes', '~~~sh\n~~~\n', `- ${more}`],
     ['a bullet below a fence that a longer one closed', '```\n ````\n', `- ${more}`],

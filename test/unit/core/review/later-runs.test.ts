@@ -32,7 +32,7 @@ test.each<[string, readonly ReviewedChange[], readonly string[]]>([
     [change('fixtures/x/HEAD'), change('fixtures/x/config'), change('fixtures/x/objects/aa')],
     ['embedded-repository'],
   ],
-  ['a file called HEAD is none', [change('docs/HEAD'), change('config')], []],
+  ['a file called HEAD does not count', [change('docs/HEAD'), change('config')], []],
   [
     'packages from another host',
     [change('package-lock.json', { before: lock('https://registry.npmjs.org'), after: lock('https://evil.test') })],

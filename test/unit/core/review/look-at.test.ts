@@ -422,7 +422,7 @@ test.each<readonly [string, unknown, readonly LookAt[]]>([
     [{ kind: 'action', fileCount: 2, files: [{ path: 'a', what: null }] }],
   ],
   ['a kind of its own', [{ kind: 'Trust me.', fileCount: 1, files: [] }], []],
-  ['a number that is none', [{ kind: 'action', fileCount: 'Trust me.', files: [] }], []],
+  ['an invalid number', [{ kind: 'action', fileCount: 'Trust me.', files: [] }], []],
   ['no list', { path: 'a', why: 'b' }, []],
 ])('of a record with %s the kinds, numbers and paths are taken, or nothing', (_, recorded, expected) => {
   expect(recordedLookAt(recorded)).toEqual(expected);

@@ -325,7 +325,7 @@ test.each<[string, Files, string, string]>([
     '20',
   ],
   [
-    'nothing: an expression of another workflow is no version',
+    'nothing: an expression of another workflow is not a version',
     { 'package.json': node(), '.github/workflows/ci.yml': '  node-version: ${{ matrix.node }}\n' },
     'node-version',
     'lts/*',
@@ -340,9 +340,24 @@ test.each<[string, Files, string, string]>([
   expect(stepsOf(workflowOf(files))[1]?.with?.[input]).toBe(value);
 });
 
+const CI = '.github/workflows/ci.yml';
+const ciWith = (run: string): string =>
+  `on: pull_request\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: ${run}\n`;
+
 test.each<[string, Files, string | undefined]>([
   ['npm needs none', { 'package.json': node() }, undefined],
   ['cargo', { 'Cargo.toml': '' }, 'Bash(cargo:*)'],
+  ['a program that CI starts for its tests', { [CI]: ciWith('make check') }, 'Bash(make:*)'],
+  [
+    'no program of a project in a folder that CI does not test',
+    { [CI]: ciWith('make check'), 'msvc/x.sln': '' },
+    'Bash(make:*)',
+  ],
+  [
+    'those of a folder whose tests CI starts at the root',
+    { [CI]: ciWith('dotnet test all.proj'), 'lib/x.sln': '' },
+    'Bash(dotnet:*)',
+  ],
 ])('rules for tools, beyond the default ones: %s', (_, files, rule) => {
   const rules = stepsOf(workflowOf(files)).at(-1)?.with?.['allowed-tools'];
   if (rule === undefined) expect(rules).toBeUndefined();

@@ -40,7 +40,7 @@ describe('a claim', () => {
     ['of a lane that nobody ever had', emptyRecord('queue')],
     ['of a free lane', free],
     ['of a lane whose owner is gone', claimed('gone', { acquiredAt: noon - HOUR })],
-    ["of the run's own lane: the lease begins anew", claimed('a', { acquiredAt: noon - MINUTE })],
+    ["of the run's own lane: the lease begins again", claimed('a', { acquiredAt: noon - MINUTE })],
     ['of a lane that an earlier attempt of this run left', claimed('gone', { runId: 'id-of-a', runAttempt: 1 })],
   ])('%s takes the lane, and nothing else changes', (_, record) => {
     const lease = leaseOf('a', { runAttempt: 2 });
@@ -343,17 +343,17 @@ describe('a stored record', () => {
     ['null', 'null', 'not a JSON object'],
     ['a list', '[]', 'not a JSON object'],
     ['no version', stored({ version: undefined }), 'version'],
-    ['a version that is none', stored({ version: 0 }), 'version'],
+    ['an invalid version', stored({ version: 0 }), 'version'],
     ['another lane', stored({ lane: 'issue-7' }), 'another branch'],
-    ['a lease that is none', stored({ lease: { mark: 'a' } }), 'lease'],
-    ['an order that is none', stored({ orders: [{ kind: 'rm -rf' }] }), 'orders.0'],
+    ['an invalid lease', stored({ lease: { mark: 'a' } }), 'lease'],
+    ['an invalid order', stored({ orders: [{ kind: 'rm -rf' }] }), 'orders.0'],
     [
       'too many orders',
       stored({ orders: Array.from({ length: MAX_ORDERS + 1 }, () => ({ ...pause, number: 1 })) }),
       'orders',
     ],
     ['a sequence that counts back', stored({ sequence: -1 }), 'sequence'],
-    ['a document that is no text', stored({ version: 2, document: {} }), 'document'],
+    ['a document that is not a text', stored({ version: 2, document: {} }), 'document'],
     ['a megabyte', stored({ document: 'x'.repeat(1024 * 1024) }), 'longer than'],
   ])('%s is unreadable, with the reason', (_, text, why) => {
     expect(parseRecord(text, 'queue')).toEqual({ kind: 'unreadable', why: expect.stringContaining(why) });

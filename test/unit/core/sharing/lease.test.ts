@@ -84,7 +84,7 @@ describe('a stored lease', () => {
     ['half a millisecond', { durationMs: 0.5 }],
     ['longer than any job', { durationMs: 120 * HOUR + 1 }],
     ['taken before 1970', { acquiredAt: -1 }],
-    ['taken so late that its end is no date', { acquiredAt: 8.64e15 }],
+    ['taken so late that its end is not a date', { acquiredAt: 8.64e15 }],
     ['a text of a megabyte', { runUrl: 'x'.repeat(1e6) }],
   ])('with %s is refused', (_, change) => {
     expect(leaseSchema.safeParse({ ...withStoredTag(leaseOf('a')), ...change }).success).toBe(false);

@@ -194,7 +194,7 @@ describe('a run that works ends for a stop that it has not obeyed', () => {
   test.each<[string, readonly Order[], string | null]>([
     ['nobody ordered anything', [], null],
     ['a stop', [order(1, 'stop')], 'ada'],
-    ['a pause lets it go on', [order(1, 'pause')], null],
+    ['a pause lets it continue', [order(1, 'pause')], null],
     ['a stop and then a pause', [order(1, 'stop'), order(2, 'pause')], 'ada'],
     ['a stop that was taken back', [order(1, 'stop'), order(2, 'resume')], null],
     ['a stop after that', [order(1, 'stop'), order(2, 'resume'), order(3, 'stop', { by: 'bob' })], 'bob'],

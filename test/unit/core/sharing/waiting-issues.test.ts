@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { withAsked } from '../../../../src/core/snapshot/going-on.ts';
+import { withAskedTasks } from '../../../../src/core/snapshot/going-on.ts';
 import { emptySnapshot, waitingIn, withWaiting } from '../../../../src/core/snapshot/snapshot.ts';
 import {
   MAX_WAITING,
@@ -119,7 +119,7 @@ describe('the issues that a run leaves waiting', () => {
       lane('queue', { 'issue-1': blocked }),
       [],
     ],
-    ['no more what goes on', [answer()], lane('issue-1', {}), lane('issue-1', { 'issue-1': working }), []],
+    ['no longer what continues', [answer()], lane('issue-1', {}), lane('issue-1', { 'issue-1': working }), []],
     [
       'still what another lane left and this one did not work on',
       [answer()],
@@ -128,7 +128,7 @@ describe('the issues that a run leaves waiting', () => {
       [answer()],
     ],
     [
-      'still what another lane left meanwhile',
+      'still what another lane left in the meantime',
       [answer()],
       lane('queue', { 'issue-1': working }),
       lane('queue', { 'issue-1': working }),
@@ -216,7 +216,7 @@ describe('the issues that a run leaves waiting', () => {
       ],
     ],
     [
-      'without one that asks about several: who works on one must not hide what is asked of the other',
+      'without one that asks about several: work on one must not hide what the other one asks',
       [],
       lane('queue', {}),
       lane(
@@ -273,7 +273,7 @@ describe('the issues that a run leaves waiting', () => {
       [{ progress: aside(1, noon, 0) }],
     ],
     ['nothing where no task opened it', [], own, lane('issue-1', { 'issue-1': working }, opened(null)), []],
-    ['no more what the lane knows nothing of any more', [answer()], own, own, []],
+    ['no longer what the lane does not know', [answer()], own, own, []],
     [
       'still what another lane left, although this one worked on it at the same time',
       [answer()],
@@ -566,7 +566,7 @@ describe('in the document', () => {
   test('what a person asks for is open again, and what they were notified of is known', () => {
     const waiting = fullOfWaiting();
     const kept = withWaiting(emptySnapshot, waiting);
-    const asked = withAsked(kept, ['issue-150'], NOW + 1);
+    const asked = withAskedTasks(kept, ['issue-150'], NOW + 1);
     const before = waiting.find(({ task }) => task === 'issue-150');
     expect(waitingIn(asked).find(({ task }) => task === 'issue-150')).toEqual({
       ...before,
@@ -574,7 +574,7 @@ describe('in the document', () => {
       at: NOW + 1,
     });
     expect(waitingIn(asked).filter(({ progress }) => progress.state === 'blocked')).toHaveLength(MAX_WAITING - 1);
-    expect(withAsked(asked, ['issue-150'], NOW + 2)).toBe(asked);
-    expect(withAsked(kept, ['issue-1'], NOW)).toBe(kept);
+    expect(withAskedTasks(asked, ['issue-150'], NOW + 2)).toBe(asked);
+    expect(withAskedTasks(kept, ['issue-1'], NOW)).toBe(kept);
   });
 });

@@ -12,7 +12,7 @@ import {
   withoutLeases,
 } from '../../../../src/core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, laneIn, withRecord, type Snapshot } from '../../../../src/core/snapshot/snapshot.ts';
-import { withUnanswered } from '../../../../src/core/snapshot/going-on.ts';
+import { withUnansweredRequest } from '../../../../src/core/snapshot/going-on.ts';
 import { HOUR, noon } from '../core-fixtures.ts';
 import { claimOf } from './claim-fixture.ts';
 import { leaseOf } from '../sharing/lease-fixtures.ts';
@@ -63,7 +63,7 @@ describe('a claim', () => {
 
   test('is not stopped by what others do elsewhere, or remember of the lane', () => {
     const other = withRecord(emptySnapshot, { ...emptyRecord('queue'), sequence: 3 });
-    const marked = withUnanswered(other, LANE);
+    const marked = withUnansweredRequest(other, LANE);
     expect(claimed(emptySnapshot)(marked).answer).toMatchObject({ kind: 'claimed' });
   });
 });

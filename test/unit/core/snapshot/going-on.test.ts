@@ -9,7 +9,12 @@ import {
   settleSnapshot,
   type Claiming,
 } from '../../../../src/core/snapshot/changes.ts';
-import { hasWorkLeft, withAsked, withNothingToDo, withUnanswered } from '../../../../src/core/snapshot/going-on.ts';
+import {
+  hasWorkLeft,
+  withAskedTasks,
+  withNothingToDo,
+  withUnansweredRequest,
+} from '../../../../src/core/snapshot/going-on.ts';
 import { migrateSnapshot } from '../../../../src/core/snapshot/migration.ts';
 import {
   emptySnapshot,
@@ -81,7 +86,7 @@ describe('the lane of an issue continues', () => {
 
   test('not the queue, which each schedule works on', () => {
     expect(asks(afterRun(emptySnapshot, stateOf(progress('in-progress'), 'queue')), 'queue')).toBe(false);
-    expect(asks(withUnanswered(emptySnapshot, 'queue'), 'queue')).toBe(false);
+    expect(asks(withUnansweredRequest(emptySnapshot, 'queue'), 'queue')).toBe(false);
   });
 
   test('not one that nobody knows, or that a newer version wrote', () => {
@@ -107,20 +112,20 @@ describe('the lane of an issue continues', () => {
 
   test('if people ask something while a run works on it, whatever that run makes of the rest', () => {
     const done = stateOf(progress('done'));
-    const meanwhile = (now: Snapshot): Snapshot => withUnanswered(now, LANE);
+    const meanwhile = (now: Snapshot): Snapshot => withUnansweredRequest(now, LANE);
     const asked = afterRun(emptySnapshot, done, { meanwhile });
     expect(asks(asked)).toBe(true);
     // The next run has read the request when it claims the lane.
     expect(asks(afterRun(asked, { ...done, sequence: 2 }))).toBe(false);
-    expect(withUnanswered(asked, LANE)).toBe(asked);
+    expect(withUnansweredRequest(asked, LANE)).toBe(asked);
     // A run that only notifies people has not read it.
     expect(asks(afterRun(asked, { ...done, sequence: 2 }, { purpose: 'notice' }))).toBe(true);
   });
 
   test('no more once somebody looked and found nothing to do, until a run saves it again', () => {
     const open = afterRun(emptySnapshot, stateOf(progress('in-progress')));
-    const rests = withNothingToDo(withUnanswered(open, LANE), [LANE]);
-    expect([asks(rests), asks(withUnanswered(rests, LANE))]).toEqual([false, true]);
+    const rests = withNothingToDo(withUnansweredRequest(open, LANE), [LANE]);
+    expect([asks(rests), asks(withUnansweredRequest(rests, LANE))]).toEqual([false, true]);
     expect(asks(afterRun(rests, { ...stateOf(progress('in-progress')), sequence: 2 }))).toBe(true);
   });
 });
@@ -131,20 +136,22 @@ describe("a person's request", () => {
   });
 
   test.each<[string, string, readonly string[], boolean]>([
-    ['goes on where its own lane left it', LANE, ['issue-1'], true],
+    ['continues where its own lane left it', LANE, ['issue-1'], true],
     ['not where the queue works on it', 'queue', ['issue-1'], false],
     ['not what nobody asks for', LANE, ['issue-3'], false],
   ])('%s', (_, lane, asked, expected) => {
     const snapshot = withWaiting(emptySnapshot, [waits(lane, 'issue-1'), waits('queue', 'issue-3')]);
-    const after = withAsked(snapshot, asked, noon + MINUTE);
+    const after = withAskedTasks(snapshot, asked, noon + MINUTE);
     expect(asks(after)).toBe(expected);
     expect(waitingIn(after).filter((one) => one.progress.state === 'todo')).toMatchObject([{ task: asked[0] }]);
-    expect(withAsked(after, asked, noon + HOUR)).toBe(after);
+    expect(withAskedTasks(after, asked, noon + HOUR)).toBe(after);
   });
 
   test('keeps that something was asked which no run has read', () => {
-    const snapshot = withUnanswered(withWaiting(emptySnapshot, [waits(LANE, 'issue-1')]), LANE);
-    expect(laneIn(withAsked(snapshot, ['issue-1'], noon), LANE)).toMatchObject({ record: { goesOn: 'unanswered' } });
+    const snapshot = withUnansweredRequest(withWaiting(emptySnapshot, [waits(LANE, 'issue-1')]), LANE);
+    expect(laneIn(withAskedTasks(snapshot, ['issue-1'], noon), LANE)).toMatchObject({
+      record: { goesOn: 'unanswered' },
+    });
   });
 });
 

@@ -61,7 +61,7 @@ describe('the runs that a repository remembers', () => {
 
   test.each([
     ['another version', { version: 2 }],
-    ['a cost that is none', { costUsd: -1 }],
+    ['an invalid cost', { costUsd: -1 }],
     ['the name of another run', { runId: '99' }],
   ])('leave out a file with %s', (_, own) => {
     const [[path]] = [...all([run(1)])] as [[string, string]];

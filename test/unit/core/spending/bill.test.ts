@@ -13,7 +13,7 @@ test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
     { tokens: 7, costUsd: 0.1 },
   ],
   ['the account is complete', { tokens: 1_000, costUsd: 0.4 }, {}, { tokens: 1_000, costUsd: 0.4 }],
-  ['it was killed before it told', { tokens: null, costUsd: null }, {}, { tokens: 1_000, costUsd: 0.5 }],
+  ['it was killed before it reported', { tokens: null, costUsd: null }, {}, { tokens: 1_000, costUsd: 0.5 }],
   ['it tells tokens alone', { tokens: 2_000, costUsd: null }, {}, { tokens: 2_000, costUsd: 0.5 }],
   ['its model has no price', { tokens: null, costUsd: null }, { costUsd: 0 }, { tokens: 1_000, costUsd: null }],
   [
@@ -61,7 +61,7 @@ test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
 test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, boolean]>([
   ['the only request asks for it, whatever the CLI says', {}, { requests: 0 }, true],
   ['the call failed', { agentError: { kind: 'other', text: 'API Error: 400' } }, {}, true],
-  ['the call went on with another model', {}, {}, false],
+  ['the call continued with another model', {}, {}, false],
 ])('a model without a price: %s', (_when, analysis, change, ends) => {
   const { agentError } = withBilledUsage(analysisOf(analysis), { ...bill, ...change, unpriced: 'gpt-9' });
   if (!ends) expect(agentError).toBeNull();

@@ -59,7 +59,7 @@ test.each<[string, { input: number; cached: number; output: number }, number]>([
   ['more from the cache than there is', { input: MILLION, cached: 5 * MILLION, output: 0 }, 1],
   ['all kinds', { input: 1_000, cached: 400, output: 100 }, 0.0036],
   ['none', { input: 0, cached: 0, output: 0 }, 0],
-  ['numbers that are none', { input: NaN, cached: -5, output: Infinity }, 0],
+  ['invalid numbers', { input: NaN, cached: -5, output: Infinity }, 0],
 ])('%s', (_what, tokens, expected) => {
   expect(costOf(prices, 'gpt-5.5', tokens)).toBeCloseTo(expected, 9);
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Consent } from '../../../../src/core/people/consent.ts';
 import {
-  admissionStep,
+  nextAdmissionStep,
   beginAdmission,
   applyAdmissionAnswer,
   type Admission,
@@ -76,7 +76,7 @@ function judge({ candidates, state, maxIterations = 2, consents = {}, texts = {}
   const kinds: AdmissionQuestion['kind'][] = [];
   for (let steps = 0; ; steps += 1) {
     if (steps > 20) throw new Error('it asks for ever');
-    const step = admissionStep(admission);
+    const step = nextAdmissionStep(admission);
     if (step.kind === 'judged') return { judged: step.judged, asked, kinds };
     kinds.push(step.kind);
     switch (step.kind) {
@@ -388,7 +388,7 @@ describe('the event that began the run says which text was approved', () => {
       { taskLabel: 'ralph', maxIterations: 2 },
     );
     const read = (consent: Consent) =>
-      admissionStep(
+      nextAdmissionStep(
         applyAdmissionAnswer(admission, {
           kind: 'consents',
           of: [issue(1)],

@@ -76,7 +76,7 @@ describe('the task files before and after an iteration on a', () => {
       { current: 'done', done: ['plan-a'], finished: 1, removed: 2 },
     ],
     ['a done one is deleted', ['[ ] a', '[x] b'], ['[ ] a'], { current: 'open' }],
-    ['the file cannot be read any more', ['[ ] a', '[ ] b'], [], { current: 'gone', removed: 2 }],
+    ['the file can no longer be read', ['[ ] a', '[ ] b'], [], { current: 'gone', removed: 2 }],
     ['its order changed', ['[ ] a', '[ ] b'], ['[ ] b', '[ ] a'], { current: 'open' }],
     ['an item is added', ['[ ] a'], ['[ ] a', '[ ] b'], { current: 'open', added: 1 }],
     ['a ticked item is added', ['[ ] a'], ['[ ] a', '[x] b'], { current: 'open', added: 1 }],

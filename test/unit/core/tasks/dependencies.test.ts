@@ -33,7 +33,7 @@ const obstacles = ({ tasks }: ReturnType<typeof settle>) =>
 describe('what a task waits for', () => {
   test.each<[string, readonly (number | Awaited)[], Readonly<Record<number, State>>, readonly string[]]>([
     ['another task of the lane', [2], {}, ['issue-2']],
-    ['an open issue that is no task', [9], { 9: 'open' }, ['issue-9']],
+    ['an open issue that is not a task', [9], { 9: 'open' }, ['issue-9']],
     ['not a closed issue', [9], { 9: 'closed' }, []],
     ['each once', [2, 2, 9], { 9: 'open' }, ['issue-2', 'issue-9']],
     ['an entry of its own file', [{ kind: 'task', id: 'issue-2' }], {}, ['issue-2']],

@@ -8,6 +8,7 @@ import {
   issueLane,
   issueOfId,
   keyOfEntry,
+  isHashedId,
   nameOfTaskId,
   parseTaskName,
   taskIdOfEntry,
@@ -65,6 +66,18 @@ describe('what people call a task of which only the id is known', () => {
   ])('%s: %s', (id, name) => {
     expect(nameOfTaskId(id)).toBe(name);
   });
+});
+
+test.each([
+  ['issue-12', false],
+  ['prd-US-001', false],
+  ['beads-bd-a1b2', false],
+  ['plan-3f9a12c0', true],
+  ['plan-3f9a12c0-2', true],
+  ['prompt-0a1b2c3d4e5f', true],
+  ['prd-a-b-0a1b2c3d4e5f', true],
+])('the id %s contains a hash: %s', (id, expected) => {
+  expect(isHashedId(id)).toBe(expected);
 });
 
 test('what waits elsewhere has an id of at most 80 characters of an id', () => {

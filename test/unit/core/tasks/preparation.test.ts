@@ -51,7 +51,7 @@ describe('issues that a run may get to', () => {
     ['are approved and open', [task(1), task(2)], [1, 2], {}, [1, 2]],
     ['the likeliest first', [task(1), task(2, { priority: 1 })], [1, 2], {}, [2, 1]],
     ['not those that nobody approved', [task(1), task(2)], [2], {}, [2]],
-    ['not those that are no tasks', [task(1)], [1, 2], {}, [1]],
+    ['not those that are not tasks', [task(1)], [1, 2], {}, [1]],
     ['nor files', [fromFile('prd-a'), task(1)], [1], {}, [1]],
     [
       'what is in progress, but not what is done, failed or blocked',
@@ -123,7 +123,7 @@ describe('a task that is prepared', () => {
 describe('the state', () => {
   test.each<[string, readonly Task[], string | null, string | null]>([
     ['keeps the current task while it is one', [task(1), task(2)], 'issue-2', 'issue-2'],
-    ['has none when it is no task any more', [task(1)], 'issue-2', null],
+    ['has none when it is no longer a task', [task(1)], 'issue-2', null],
     ['has none when it had none', [task(1)], null, null],
   ])('%s', (_, tasks, currentTask, expected) => {
     expect(prepare(judgedOf(tasks, [], { currentTask }), []).state.currentTask).toBe(expected);
@@ -150,7 +150,7 @@ describe('the state', () => {
       Readonly<Record<string, Approval>>,
     ]
   >([
-    ['keeps who approved what may be worked', [task(1)], [1], [1], {}, { 'issue-1': now(1) }],
+    ['keeps who approved what may be worked on', [task(1)], [1], [1], {}, { 'issue-1': now(1) }],
     [
       'the newest approval counts',
       [task(1)],
@@ -159,7 +159,7 @@ describe('the state', () => {
       { 'issue-1': { ...untouchedProgress, approval: old } },
       { 'issue-1': now(1) },
     ],
-    ['not of what may not be worked', [task(1)], [1], [], {}, {}],
+    ['not of what may not be worked on', [task(1)], [1], [], {}, {}],
     [
       'but of what was settled before anybody kept it',
       [],
@@ -185,7 +185,7 @@ describe('the state', () => {
       { 'issue-1': old },
     ],
     [
-      'not of those that nobody knows any more',
+      'not of those that are no longer known',
       [fromFile('prd-a')],
       [],
       [],
@@ -255,11 +255,7 @@ describe('an edit of its text by a person with write access opens a task again',
     ['that was given up: it has all its attempts', gaveUp, { state: 'todo', attempts: 0 }],
     ['that is done: it stays done', worked('done'), worked('done')],
     ['that is in progress: it stays so', worked('in-progress'), worked('in-progress')],
-    [
-      'of which nobody knows what was approved: it stays as it is',
-      { ...worked('blocked'), approval: undefined },
-      worked('blocked'),
-    ],
+    ['whose approval is unknown: it stays as it is', { ...worked('blocked'), approval: undefined }, worked('blocked')],
     [
       'that another branch worked on since: what it worked on counts',
       { ...worked('blocked'), answer: { lane: 'issue-1', at: noon }, approval: approval('Body 1') },

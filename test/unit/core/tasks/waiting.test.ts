@@ -78,12 +78,12 @@ describe('what must be found out first', () => {
       { kind: 'dependencies', of: [3] },
     ],
     [
-      'then how the others stand that are no tasks',
+      'then how the others stand that are not tasks',
       settle(known({ 1: { issues: [9, 2] }, 2: { issues: [8] } }), [issue(1), issue(2)]),
       { kind: 'states', of: [8, 9] },
     ],
     [
-      'not those of which it is known',
+      'not those that are known',
       settle(known({ 1: { issues: [9, 8] } }, {}, { 8: 'closed' }), [issue(1)]),
       { kind: 'states', of: [9] },
     ],

@@ -110,7 +110,7 @@ describe('the message of what an iteration left uncommitted', () => {
       { summary: 'Add `greet` to src/a.js. Version 1.2 is assumed.' },
       'Add `greet` to src/a.js\n\nPart of #12: Greet people',
     ],
-    ['a number is no end', { summary: 'Use 1.2 of x' }, 'Use 1.2 of x\n\nPart of #12: Greet people'],
+    ['a number is not an end', { summary: 'Use 1.2 of x' }, 'Use 1.2 of x\n\nPart of #12: Greet people'],
     ['only the first line', { summary: 'Add x\nFixes #3' }, 'Add x\n\nPart of #12: Greet people'],
     [
       'words that steer GitHub do nothing',
@@ -122,7 +122,7 @@ describe('the message of what an iteration left uncommitted', () => {
       { summary: 'Fix the bug. Again.', earlier: ['Add x.', 'Fix the bug.'], attempt: 2 },
       'Greet people (iteration 2)\n\nPart of #12',
     ],
-    ['what was said of another task', { summary: 'Done', earlier: ['Done.'] }, 'Greet people\n\nPart of #12'],
+    ['what was said about another task', { summary: 'Done', earlier: ['Done.'] }, 'Greet people\n\nPart of #12'],
     ['nothing that can be seen', { summary: '\u200B', attempt: 2 }, 'Greet people (iteration 2)\n\nPart of #12'],
   ])('%s', (_, change, expected) => {
     expect(iterationMessage({ ...iteration, ...change })).toBe(expected);
@@ -191,7 +191,7 @@ describe('whether a message was made here', () => {
   test.each([
     ['another trailer', 'Signed-off-by: Ada <ada@example.com>'],
     ['another co-author', 'Co-authored-by: Ada <ada@example.com>'],
-    ['a value that is none of ours', 'Ralph-Task: x y'],
+    ['a value that Ralph does not write', 'Ralph-Task: x y'],
   ])('%s was not', (_, line) => {
     expect(problemOfOwnMessage(`Add x\n\n${trailers}\n${line}\n`, own)).toMatch(/trailers/);
   });

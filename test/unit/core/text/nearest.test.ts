@@ -16,7 +16,7 @@ test.each<[string, string, readonly string[], string | null]>([
   ["two letters wrong, one of them at its neighbour's place", 'uxn', ['run'], null],
   ['also at the place before', 'xrn', ['run'], null],
   ['two neighbours swapped beside two other slips', 'xxatsu', ['status'], null],
-  ['letters swapped that are no neighbours', 'nur', ['run'], null],
+  ['letters swapped that are not neighbours', 'nur', ['run'], null],
   ['the nearest of several, whatever their order', 'resum', ['reset', 'resumed', 'resume'], 'resume'],
   ['the first of equally near ones', 'rux', ['run', 'rum'], 'run'],
   ['another word', 'deploy', ['run', 'status'], null],

@@ -12,7 +12,7 @@ describe('foreign text becomes one line', () => {
       '\u001B[31mred\u001B[0m, \u001B[1;38;5;9mbold\u001B[m, \u001B[?25lhidden\u001B[2K',
       'red, bold, hidden',
     ],
-    ['an escape that is no such sequence is a control character', 'a\u001B]b', 'a ]b'],
+    ['an escape that is not such a sequence is a control character', 'a\u001B]b', 'a ]b'],
     ['format characters go', 'a\u200Bb\u202Ec\u2066d\u00ADe\u{E0041}f', 'abcdef'],
     ['joiners of emoji stay', '👩\u200D💻', '👩\u200D💻'],
     ['a lone surrogate becomes the replacement character', 'a\uD800b', 'a\uFFFDb'],

@@ -106,7 +106,7 @@ describe('data is redacted text by text', () => {
     ['texts in lists', ['hunter22', ['hunter22']], ['***', ['***']]],
     ['texts in fields', { a: 'hunter22', b: { c: 'hunter22' } }, { a: '***', b: { c: '***' } }],
     ['keys stay', { hunter22: 'hunter22' }, { hunter22: '***' }],
-    ['what is no text stays', { a: 1, b: true, c: null, d: [] }, { a: 1, b: true, c: null, d: [] }],
+    ['what is not a text stays', { a: 1, b: true, c: null, d: [] }, { a: 1, b: true, c: null, d: [] }],
   ])('%s', (_, data, expected) => {
     expect(masked(data)).toEqual(expected);
   });

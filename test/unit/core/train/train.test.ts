@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { WaitingPullRequest } from '../../../../src/core/feedback/pull-request-now.ts';
 import {
-  aheadOf,
+  pullsAheadOf,
   type Compared,
   findNextPull,
-  pullToUpdate,
+  findPullToUpdate,
   trainOf,
   withPublished,
 } from '../../../../src/core/train/train.ts';
@@ -126,10 +126,10 @@ describe('the next to merge', () => {
 describe('the base branch', () => {
   test('is merged into the next one alone, and only where a rule wants that', () => {
     const pulls = [open(1, { mustBeCurrent: true }), open(2, { mustBeCurrent: true })];
-    expect(pullToUpdate(trainOf(pulls, compared([1, 2], [], [1, 2])))).toBe(1);
-    expect(pullToUpdate(trainOf(pulls, compared([1, 2], [], [2])))).toBe(null);
-    expect(pullToUpdate(trainOf([open(1)], compared([1], [], [1])))).toBe(null);
-    expect(pullToUpdate(trainOf([open(1, { isBehind: true })], null))).toBe(1);
+    expect(findPullToUpdate(trainOf(pulls, compared([1, 2], [], [1, 2])))).toBe(1);
+    expect(findPullToUpdate(trainOf(pulls, compared([1, 2], [], [2])))).toBe(null);
+    expect(findPullToUpdate(trainOf([open(1)], compared([1], [], [1])))).toBe(null);
+    expect(findPullToUpdate(trainOf([open(1, { isBehind: true })], null))).toBe(1);
   });
 
   test.each<[string, Change, readonly number[] | null, string]>([
@@ -156,7 +156,7 @@ test('one waits for those further ahead that conflict with it', () => {
     [1, 2, 3].map((number) => open(number)),
     compared([1, 2, 3], [[2, 3]]),
   );
-  expect(train.pulls.map((pull) => aheadOf(train, pull))).toEqual([[], [], [2]]);
+  expect(train.pulls.map((pull) => pullsAheadOf(train, pull))).toEqual([[], [], [2]]);
 });
 
 describe('after a run has published', () => {
@@ -171,7 +171,7 @@ describe('after a run has published', () => {
     ['what conflicted has the base', { mergeable: 'conflicting' }, {}, null],
     ['what failed is checked again', { checks: 'failed' }, {}, null],
     ['what a reviewer refused waits for the reviewer', { decision: 'changes-requested' }, {}, 'changes-requested'],
-    ['what is ready now is no draft', { isDraft: true }, { head: 'h1' }, null],
+    ['what is ready now is not a draft', { isDraft: true }, { head: 'h1' }, null],
     ['what is unfinished is a draft', {}, { isDraft: true }, 'unfinished'],
     ['what was not moved still conflicts', { mergeable: 'conflicting' }, { head: 'h1' }, 'conflict'],
   ])('%s', (_, before, change, expected) => {

@@ -69,7 +69,7 @@ test('says what the run did, in the published shape', () => {
       overruled: 0,
     },
     tests: 'passing',
-    cleanCheck: null,
+    verification: null,
     baseTests: 'not-run',
     feedback: null,
     discrepancies: 0,

@@ -21,7 +21,7 @@ describe('no event of the CLI is', () => {
     ['a text', 'result'],
     ['an array', [{ type: 'result', result: 'x' }]],
     ['an object without type', { session_id: 's' }],
-    ['an object whose type is no text', { type: 1, session_id: 's' }],
+    ['an object whose type is not a text', { type: 1, session_id: 's' }],
     ['an object of unknown type without session', { type: 'item' }],
     ['an assistant without message', { type: 'assistant', session_id: 's' }],
     ['an assistant whose message is a text', { type: 'assistant', message: 'hi' }],

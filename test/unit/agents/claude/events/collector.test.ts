@@ -66,12 +66,12 @@ describe('the call failed', () => {
       'server',
     ],
     [
-      'not if the agent went on and the output was cut off',
+      'not if the agent continued and the output was cut off',
       jsonLines(INIT, syntheticLine('Hm.', 'billing_error'), assistantLine('x')),
       null,
     ],
     [
-      'for another reason if the agent went on',
+      'for another reason if the agent continued',
       jsonLines(INIT, syntheticLine('Hm.', 'billing_error'), assistantLine('x'), failedLine('Hm.')),
       'other',
     ],
@@ -85,7 +85,7 @@ describe('the call failed', () => {
       null,
     ],
     [
-      'still, if a subagent goes on',
+      'still, if a subagent continues',
       jsonLines(INIT, syntheticLine('Hm.', 'billing_error'), assistantLine('x', { parent_tool_use_id: 't' })),
       'billing',
     ],
@@ -198,7 +198,7 @@ test.each<[string, string, object]>([
     { sessionId: 's-2' },
   ],
   [
-    'turns of a result without them are no matter',
+    'turns of a result without them do not matter',
     jsonLines(resultLine('', { num_turns: 2 }), bare({ result: '' })),
     { turns: 2 },
   ],

@@ -89,7 +89,7 @@ describe('numbers', () => {
       { total_cost_usd: 0.25, model_usage_since_last_result: { a: { costUSD: 0.5 }, b: { costUSD: 0.25 } } },
       0.75,
     ],
-    ['nothing that is no amount', { total_cost_usd: '0.25' }, null],
+    ['only amounts', { total_cost_usd: '0.25' }, null],
   ])('cost is %s', (_rule, fields, costUsd) => {
     expect(analyzeAt(resultLine('', fields)).costUsd).toBe(costUsd);
   });

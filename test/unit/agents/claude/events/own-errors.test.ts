@@ -83,7 +83,7 @@ describe('the CLI’s own error', () => {
 
   test.each([
     'The log said: API Error: 500 Internal server error.',
-    'API Error: 500 Internal server error.\n\nThat is what the handler returned; I mended it.',
+    'API Error: 500 Internal server error.\n\nThat is what the handler returned; I fixed it.',
     'I wrote a test for "Credit balance is too low".',
   ])('is not taken from prose: %j', (message) => {
     expect(analyzeAt(message).agentError).toBeNull();
@@ -118,7 +118,7 @@ describe('a line of prose that begins like an error of the CLI does not count', 
     'No conversation found with session ID is handled.',
     'Reached max turns in the game; it ends now.',
     'Reached maximum budget in the form shows a hint.',
-    "There's an issue with the selected model dropdown, I mended it.",
+    "There's an issue with the selected model dropdown, I fixed it.",
   ])('%j', (line) => {
     expect(analyzeAt(line)).toMatchObject({ format: 'text', agentError: null, usageLimit: null });
   });

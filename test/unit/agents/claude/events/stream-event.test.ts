@@ -104,8 +104,8 @@ describe('of a stream is shown', () => {
       [{ kind: 'result', failed: false, text: '', turns: null }],
     ],
     ['nothing of other events', jsonLines(INIT, rateLimitLine({ status: 'allowed' })), []],
-    ['a line that is no event, without its line feed', 'Warning: x\n\n  \ny', [text('Warning: x'), text('y')]],
-    ['nothing of an object that is no event', '{"a":1}\n', []],
+    ['a line that is not an event, without its line feed', 'Warning: x\n\n  \ny', [text('Warning: x'), text('y')]],
+    ['nothing of an object that is not an event', '{"a":1}\n', []],
   ])('%s', (_what, output, events) => {
     expect(shown(output)).toEqual(events);
   });

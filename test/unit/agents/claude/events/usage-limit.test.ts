@@ -95,7 +95,7 @@ test.each([
     ),
   ],
   [
-    'a rejected event after which the agent went on',
+    'a rejected event after which the agent continued',
     jsonLines(INIT, rejected, assistantLine('on the fallback model'), resultLine('fine')),
   ],
   [
@@ -267,7 +267,7 @@ test.each<[string, number, string | null]>([
   ['in the year 9999 at the latest', 253_402_300_799_999, '9999-12-31T23:59:59.999Z'],
   ['unknown from the year 10000 on', 253_402_300_800_000, null],
   ['unknown far beyond that', 1e15, null],
-  ['unknown when it is no instant at all', 1e300, null],
+  ['unknown when it is not an instant at all', 1e300, null],
 ])('a reset is %s', (_rule, resetsAt, resumeAt) => {
   const output = jsonLines(
     INIT,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { bedrockApi, messagesApi, vertexApi } from '../../../../../src/agents/claude/messages/protocol.ts';
+import { bedrockApi, messagesApi, createVertexApi } from '../../../../../src/agents/claude/messages/protocol.ts';
 
 const MODELS = '/projects/p-1/locations/us-east5/publishers/anthropic/models/';
-const apis = { messages: messagesApi, bedrock: bedrockApi, vertex: vertexApi(MODELS) };
+const apis = { messages: messagesApi, bedrock: bedrockApi, vertex: createVertexApi(MODELS) };
 
 test.each<[keyof typeof apis, string, string | null, boolean]>([
   ['messages', '/v1/messages', null, false],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bedrockApi, claudeProtocol, messagesApi } from '../../../../../src/agents/claude/messages/protocol.ts';
+import { bedrockApi, createClaudeProtocol, messagesApi } from '../../../../../src/agents/claude/messages/protocol.ts';
 import type { AgentRequest, Reading } from '../../../../../src/ports/broker.ts';
 
 const KEYS: Readonly<Record<string, string>> = {
@@ -7,7 +7,7 @@ const KEYS: Readonly<Record<string, string>> = {
   'b-placeholder': 'sk-ant-oat-real',
 };
 const read = (request: Partial<AgentRequest>, mayWebSearch = false, api = messagesApi): Reading =>
-  claudeProtocol({ api, headers: { 'x-gateway': 'secret' }, mayWebSearch, prices: {} }).read(
+  createClaudeProtocol({ api, headers: { 'x-gateway': 'secret' }, mayWebSearch, prices: {} }).read(
     {
       method: 'POST',
       target: '/v1/messages?beta=true',
@@ -219,7 +219,7 @@ describe('where the path names the model, and the body the betas', () => {
 });
 
 describe("answers of our own, in the provider's words", () => {
-  const protocol = claudeProtocol({ api: messagesApi, headers: {}, mayWebSearch: false, prices: {} });
+  const protocol = createClaudeProtocol({ api: messagesApi, headers: {}, mayWebSearch: false, prices: {} });
   const error = (type: string, message: string): string => JSON.stringify({ type: 'error', error: { type, message } });
   const final = { 'content-type': 'application/json', 'x-should-retry': 'false' };
   const refusal = (request: Partial<AgentRequest>) => {
@@ -407,7 +407,7 @@ describe('what a request can come to at most', () => {
 test.each<[string, object, string | null]>([
   ['of a family', { model: 'claude-sonnet-4-5-20250929' }, null],
   ['of nobody', { model: 'glm-4.6' }, 'glm-4.6'],
-  ['that is no name', { model: 7 }, ''],
+  ['that is not a name', { model: 7 }, ''],
 ])('a model %s: its price is known, or it is named', (_what, more, unpriced) => {
   expect(read(body(more))).toMatchObject({ kind: 'forwarded', unpriced });
 });

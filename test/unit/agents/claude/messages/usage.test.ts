@@ -38,7 +38,7 @@ test.each<[string, readonly string[], object | null]>([
   ['with usage in its text', [start + delta('"message_delta" {"usage":{"output_tokens":9e9}}') + end], whole],
   ['with a line that no event has', [start, `data: {"type":"message_delta",${'x'.repeat(80_000)}`, '\n', end], whole],
   [
-    'with numbers that are none',
+    'with invalid numbers',
     [event({ type: 'message_delta', usage: { output_tokens: -5, input_tokens: '7' } })],
     { input: 0, output: 0 },
   ],
@@ -77,9 +77,9 @@ test.each<[string, readonly string[], object | null]>([
   ],
   ['with a comment', [`: {"type":"message_delta","usage":{"output_tokens":999}}\n${start}${end}`], whole],
   ['with an event of another kind', [start, event({ type: 'ping', usage: { output_tokens: 999 } }), end], whole],
-  ['with an event that is no JSON', [start, 'data: {"type":"message_delta",\n', end], whole],
+  ['with an event that is not JSON', [start, 'data: {"type":"message_delta",\n', end], whole],
   [
-    'with usage that is none',
+    'with invalid usage',
     [start, event({ type: 'message_delta', usage: 7 }), event({ type: 'message_delta', usage: null })],
     counted,
   ],
@@ -93,7 +93,7 @@ test.each<[string, readonly string[], object | null]>([
     { webSearches: 3 },
   ],
   ['without any', [delta('a')], null],
-  ['that is no stream', ['<html>'], null],
+  ['that is not a stream', ['<html>'], null],
 ])('a stream %s', (_how, chunks, expected) => {
   if (expected === null) expect(read(chunks)).toBeNull();
   else expect(read(chunks)).toMatchObject(expected);

@@ -15,7 +15,7 @@ describe('lines are taken together', () => {
     ['up to an object behind a byte order mark', 'a\n\uFEFF{}\n', 'a\n'],
     ['up to an array of objects', 'a\n[ {}]\n', 'a\n'],
     ['up to an array whose first object is on a later line', 'a\n[\n\n {}]\n', 'a\n'],
-    ['over a bracket of which nothing is known yet', 'a\n[\n\n', 'a\n[\n\n'],
+    ['over a bracket that may still turn out to be anything', 'a\n[\n\n', 'a\n[\n\n'],
     ['over other brackets', '[1]\n[link](x)\n[\nb {\n', '[1]\n[link](x)\n[\nb {\n'],
     ['up to a line that is not whole', 'a\nb', 'a\n'],
     ['over objects in a fence', '```\n{}\n[{}]\n', '```\n{}\n[{}]\n'],

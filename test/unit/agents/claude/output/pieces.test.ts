@@ -31,7 +31,7 @@ describe('an object is found', () => {
     ['behind one that broke off on its line', `{"type":"result","res\n${result}`],
     ['behind one that broke off on several lines', `{\n  "type": "result",\n  "result": "x\n${result}`],
     ['behind a brace in text', `{ is a brace\n${result}`],
-    ['behind an open object of which nothing followed', `{\n${result}`],
+    ['behind an open object that nothing followed', `{\n${result}`],
     ['behind an open object that text follows', `{\n"a":\nhm, that is text\n${result}`],
     ['behind an array of numbers', `[1, 2]\n${result}`],
     ['behind a bracket in text', `[x] is done\n${result}`],

@@ -53,7 +53,7 @@ describe('the events are', () => {
     ['a quotation if a long sentence announces them', `${'x'.repeat(300)} it prints this:\n${events}`, false],
     ['no quotation if the announcing line is not the last', `It prints this:\nStarting up for work\n${events}`, true],
     ['no quotation if a short line follows the announcing one', `It prints this:\nstarted\n${events}`, true],
-    ['no quotation if the announcing line is no sentence', `Output of tools:\n${events}`, true],
+    ['no quotation if the announcing line is not a sentence', `Output of tools:\n${events}`, true],
     ['no quotation if the announcing line is a tool’s', `npm notice this is new:\n${events}`, true],
     ['no quotation if the announcing line is short', `This is:\n${events}`, true],
     ['no quotation if a sentence behind them announces', `${events}It prints this:\n`, true],
@@ -105,7 +105,7 @@ describe('events', () => {
 
 test.each<[string, string, string]>([
   ['one result is an object', resultLine('x'), 'json'],
-  ['one event that is no result is a stream', INIT, 'jsonl'],
+  ['one event that is not a result is a stream', INIT, 'jsonl'],
   ['two results are a stream', jsonLines(resultLine('x'), resultLine('y')), 'jsonl'],
   ['an element makes an array', `[${INIT}]\n${resultLine('x')}`, 'json-array'],
   ['objects of others, one a line, are a stream', '{"a":1}\n{"b":2}', 'jsonl'],

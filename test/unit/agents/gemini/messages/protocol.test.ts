@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { geminiProtocol } from '../../../../../src/agents/gemini/messages/protocol.ts';
+import { createGeminiProtocol } from '../../../../../src/agents/gemini/messages/protocol.ts';
 import type { AgentRequest, Reading } from '../../../../../src/ports/broker.ts';
 
 const KEYS: Readonly<Record<string, string>> = { 'a-placeholder': 'AIza-real' };
 const prices = { 'gemini-2.5-pro': { input: 1, cachedInput: 0.1, output: 10 } };
 const TARGET = '/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse';
 const read = (request: Partial<AgentRequest>, mayWebSearch = false): Reading =>
-  geminiProtocol({ prices, mayWebSearch }).read(
+  createGeminiProtocol({ prices, mayWebSearch }).read(
     {
       method: 'POST',
       target: TARGET,
@@ -118,9 +118,9 @@ describe('what a request is expected to come to', () => {
     ['a limit below what is usual', { generationConfig: { maxOutputTokens: 100 } }, 100],
     ['its other name', { generation_config: { max_output_tokens: 100 } }, 100],
     ['a limit above it', { generationConfig: { maxOutputTokens: 65_536 } }, 16_000],
-    ['one that is no number', { generationConfig: { maxOutputTokens: '100' } }, 16_000],
+    ['one that is not a number', { generationConfig: { maxOutputTokens: '100' } }, 16_000],
     ['one that is not above zero', { generationConfig: { maxOutputTokens: 0 } }, 16_000],
-    ['a configuration that is none', { generationConfig: [100] }, 16_000],
+    ['an invalid configuration', { generationConfig: [100] }, 16_000],
   ])('%s', (_what, more, expected) => {
     expect(outputOf(more)).toBe(expected);
   });
@@ -164,7 +164,7 @@ describe('what it came to', () => {
 });
 
 describe("answers of our own, in Google's words", () => {
-  const protocol = geminiProtocol({ prices, mayWebSearch: false });
+  const protocol = createGeminiProtocol({ prices, mayWebSearch: false });
   const json = { 'content-type': 'application/json' };
   const refusal = (request: Partial<AgentRequest>) => {
     const reading = read(request);

@@ -101,7 +101,7 @@ describe('is refused', () => {
     ['no tool', { tools: [null] }, /tools in an unknown form/],
     ["a function's answer that is a list of texts", said({ functionResponse: ['x'] }), /answer in an unknown form/],
     ['what nests deeper', depth(100), /too deep/],
-    ['what would break who writes it anew', depth(200_000), /too deep/],
+    ['what would break a writer that rewrites it', depth(200_000), /too deep/],
   ])('%s', (_what, body, why) => {
     expect(reachesOutOfGemini(body, true)).toMatch(why);
   });

@@ -35,7 +35,7 @@ test.each<[string, readonly string[], object | null]>([
   ['broken off: an event is a token', [event(first), event(piece), event(piece)], { input: 1_000, output: 3 }],
   ['broken off within an event', [event(first), event(last).slice(0, 200)], { input: 1_000, output: 1 }],
   [
-    'that leaves out what it has told',
+    'that leaves out what it has reported',
     [event(last), event({ usageMetadata: { promptTokenCount: 1_000 } }), event({ candidates: [] })],
     whole,
   ],
@@ -87,19 +87,19 @@ test.each<[string, readonly string[], object | null]>([
     { input: 1_000, output: 2 },
   ],
   [
-    'with numbers that are none',
+    'with invalid numbers',
     [event({ usageMetadata: { promptTokenCount: -5, candidatesTokenCount: '7', thoughtsTokenCount: null } })],
     { input: 0, cached: 0, output: 0 },
   ],
-  ['with usage that is none', [event(last), event({ usageMetadata: 7 }), event({ usageMetadata: null })], whole],
+  ['with invalid usage', [event(last), event({ usageMetadata: 7 }), event({ usageMetadata: null })], whole],
   ['with a comment', [`: ${JSON.stringify({ usageMetadata: { promptTokenCount: 9e9 } })}\n${event(last)}`], whole],
   [
-    'with an event that is no JSON',
+    'with an event that is not JSON',
     [event(last), 'data: {"usageMetadata":\n', 'data: [DONE]\n', 'data: null\n'],
     whole,
   ],
   ['without any', [event(piece)], null],
-  ['that is no stream', ['<html>'], null],
+  ['that is not a stream', ['<html>'], null],
 ])('a stream %s', (_how, chunks, expected) => {
   if (expected === null) expect(read(chunks)).toBeNull();
   else expect(read(chunks)).toMatchObject(expected);

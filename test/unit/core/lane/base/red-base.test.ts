@@ -141,9 +141,9 @@ describe('what becomes of a red base', () => {
       'found',
     ],
     ['another verify gets one iteration', redBase('✖ adds', 'reverify'), failed('✖ adds'), 'new', 'found'],
-    ['one that passes is to be merged', redBase('✖ adds', 'reverify'), passed, undefined, 'repaired'],
+    ['one that passes should be merged', redBase('✖ adds', 'reverify'), passed, undefined, 'repaired'],
     [
-      'one that passes is to be merged, also where no iteration was made',
+      'one that passes should be merged, also where no iteration was made',
       redBase('✖ adds'),
       passed,
       undefined,

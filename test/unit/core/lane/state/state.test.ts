@@ -139,7 +139,7 @@ test.each<[string, string]>([
       },
     }),
   ],
-  ['a sequence that is no number', tampered({ sequence: '7' })],
+  ['a sequence that is not a number', tampered({ sequence: '7' })],
   ['an instant beyond the calendar', tampered({ savedAt: 9e15 })],
   ['another lane', tampered({ lane: 'issue-9' })],
   ['version 0', tampered({ version: 0 })],
@@ -151,7 +151,7 @@ test.each<[string, string]>([
 test.each<[string, string, string]>([
   ['too long', 'x'.repeat(MAX_STATE_BYTES + 1), 'it is longer than 65536 bytes'],
   ['no JSON', '{', 'it is not a JSON object with `version` and `lane`'],
-  ['of another lane', tampered({ lane: 'issue-9' }), 'it belongs to another branch'],
+  ['from another lane', tampered({ lane: 'issue-9' }), 'it belongs to another branch'],
   [
     'wrong in a nested field',
     tampered({ signals: { ...state.signals, doneInARow: -1 } }),

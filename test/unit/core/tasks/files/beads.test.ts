@@ -185,7 +185,7 @@ describe('dependencies', () => {
 
   test.each<[string, unknown, readonly string[]]>([
     ['a link that does not say its kind blocks', [{ depends_on_id: 'b' }], ['beads-b']],
-    ['links of which one is no link are none', [{ depends_on_id: 'b' }, { type: 'blocks' }], []],
+    ['links with one that is invalid do not count', [{ depends_on_id: 'b' }, { type: 'blocks' }], []],
     ['twice the same is one', [link('a', 'b', 'blocks'), link('a', 'b', 'waits-for')], ['beads-b']],
     ['nothing waits for itself', [link('a', 'a', 'blocks'), link('a', 'a', 'parent-child')], []],
   ])('%s', (_, dependencies, expected) => {

@@ -100,7 +100,7 @@ describe('task files', () => {
         fileSources,
         ['item', 'story', 'bead b', 'archived'],
       ],
-      ['not when the prd is no source', { ...all, ...archive }, ['plan', 'beads'], ['item', 'bead b']],
+      ['not when the prd is not a source', { ...all, ...archive }, ['plan', 'beads'], ['item', 'bead b']],
       ['nor when there is none', all, fileSources, ['item', 'story', 'bead b']],
     ])('%s', (_, files, sources, expected) => {
       const { tasks, problems } = parseTaskFilesAndArchive(files, sources, optionalSections);
@@ -190,12 +190,12 @@ describe('task files', () => {
     ],
     ['a prd without a list', { '.ralph/prd.json': '{}' }, ['prd-unreadable: .ralph/prd.json:1:1 cannot be read']],
     [
-      'a list that is none',
+      'an invalid list',
       { '.ralph/prd.json': '{ "tasks": 7 }' },
       ['prd-unreadable: .ralph/prd.json:1:12 cannot be read'],
     ],
     [
-      'an entry that is no task',
+      'an entry that is not a task',
       { '.ralph/prd.json': '{ "tasks": [{ "name": "a" }] }' },
       ['prd-unreadable: .ralph/prd.json:1:13 cannot be read'],
     ],

@@ -145,7 +145,7 @@ describe('what is done without a mark', () => {
     ['no more when it is marked', [item('a', 'done')], true, unmarked, false],
     ['no more when it is in no file', [item('b', 'todo')], true, unmarked, false],
     ['but not if a file cannot be read', [item('b', 'todo')], false, unmarked, true],
-    ['no more when it is to be done again', [item('a', 'todo')], true, { ...worked('todo'), unmarked: true }, false],
+    ['no longer when it must be done again', [item('a', 'todo')], true, { ...worked('todo'), unmarked: true }, false],
   ])('is remembered %s', (_, tasks, allFilesRead, known, expected) => {
     const progress = fileProgress({ 'plan-a': known }, tasks, { ...facts, allFilesRead });
     expect(progress['plan-a']?.unmarked === true).toBe(expected);
@@ -160,7 +160,7 @@ describe('what its file calls failed or blocked is tried again', () => {
     ['by an order for everything', 'failed', null, { retriesAll: true }, retried],
     ['not what is open by now', 'todo', retried, {}, null],
     ['not without an order', 'failed', null, {}, { ...untouchedProgress, state: 'failed' }],
-    ['by who starts a run', 'failed', null, { byHand: true }, retried],
+    ['by the person who starts a run', 'failed', null, { byHand: true }, retried],
     ['but then nothing that is blocked', 'blocked', null, { byHand: true }, { ...untouchedProgress, state: 'blocked' }],
     [
       'also what was worked on',

@@ -257,7 +257,7 @@ describe('dependencies', () => {
     ['names in any case', 'depends on: t1, us-7', ['T1: first', '[US-7] second']],
     ['an item with a blank in its name', 'depends on Task 3', ['Task 3 - third']],
     ['a name that is in the file, but on no item', 'depends on T9', ['plan-t9']],
-    ['a word that is no name here', 'depends on HTTP2 and Python3', []],
+    ['a word that is not a name here', 'depends on HTTP2 and Python3', []],
     ['code', '`depends on T1`', []],
     ['a name twice', 'depends on T1. Blocked by t1', ['T1: first']],
   ])('%s', (_, said, expected) => {

@@ -105,7 +105,7 @@ describe('an entry stays', () => {
       '{"tasks":[{"id":1,"title":"a"},{"id":2,"title":"b","depends_on":[1]},{"id":3,"title":"c","dependencies":2}]}',
       done('1', '2'),
     ],
-    ['when it is no task', '{"tasks":["A",{"id":"A"}],"features":[{"id":"A","title":"a"}]}', done('B')],
+    ['when it is not a task', '{"tasks":["A",{"id":"A"}],"features":[{"id":"A","title":"a"}]}', done('B')],
     ['when the prd is malformed', PRD.slice(0, 150), done('A')],
   ])('%s', (_, text, ids) => {
     expect(archivePrd({ prd: text, archive: null }, ids)).toBeNull();
@@ -157,7 +157,7 @@ describe('an archive that cannot be added to is left alone, and says why', () =>
       },
     ],
     [
-      'with stories that are none',
+      'with invalid stories',
       '{"tasks": [], "userStories": {}}',
       {
         line: null,

@@ -95,7 +95,7 @@ describe('an entry is written as its neighbours are', () => {
       { id: 'T3', title: 'New thing', description: 'more', priority: 'medium', status: 'todo' },
     ],
     [
-      'where the last entry has details, behind it what is none',
+      'where the last entry has details, behind it what is not an entry',
       { tasks: [{ id: 'T1', title: 'a', details: 'b' }, 'no entry'] },
       { body: 'more' },
       { id: 'T2', title: 'New thing', details: 'more', priority: 'medium', status: 'todo' },
@@ -146,7 +146,7 @@ describe('an entry is written as its neighbours are', () => {
       { id: 'T2', title: 'New thing', priority: 3, status: 'todo' },
     ],
     [
-      'beside what is no entry',
+      'beside what is not an entry',
       { tasks: [{ id: 'T1', title: 'a', priority: 1 }, 'no entry'] },
       {},
       { id: 'T2', title: 'New thing', priority: 2, status: 'todo' },
@@ -253,7 +253,7 @@ describe('an entry is written as its neighbours are', () => {
     ['is the first where no id ends in a number', { tasks: [{ id: 'a', title: 'a' }, { title: 'b' }] }, null, 'T001'],
     ['does not count a number in the middle', { tasks: [{ id: 'T7a', title: 'a' }] }, null, 'T001'],
     [
-      'is no number beside numbers',
+      'is not a number beside numbers',
       {
         tasks: [
           { id: 4, title: 'a' },
@@ -287,7 +287,7 @@ describe('an entry is written as its neighbours are', () => {
       'A8',
     ],
     ['has nothing to do with a blank archive', { tasks: [{ id: 'T1', title: 'a' }] }, ' \n', 'T2'],
-    ['nor with one that is no object', { tasks: [{ id: 'T1', title: 'a' }] }, '[]', 'T2'],
+    ['nor with one that is not an object', { tasks: [{ id: 'T1', title: 'a' }] }, '[]', 'T2'],
   ])('the id %s', (_, prd, archive, id) => {
     expect(entryOf(prd, {}, archive)).toMatchObject({ id });
   });
@@ -332,7 +332,7 @@ describe('nothing is added', () => {
       { file: PATH, line: 1, column: 1, message: 'it has neither `tasks` nor `userStories`', hidesTasks: true },
     ],
     [
-      'to a list that is none',
+      'to an invalid list',
       '{"tasks":{}}',
       null,
       { file: PATH, line: null, column: null, message: 'neither `tasks` nor `userStories` is an array' },

@@ -142,8 +142,8 @@ test('whatever the file looks like, only states change, and they are what was as
 test.each<[string, Partial<TaskProgress>, PrdMark | null]>([
   ['worked on', { state: 'in-progress', attempts: 1 }, 'in-progress'],
   ['failed here', { state: 'failed', attempts: 8 }, 'failed'],
-  ['failed as its file has it', { state: 'failed', attempts: 0 }, null],
-  ['in progress as its file has it', { state: 'in-progress', attempts: 0 }, null],
+  ['failed, as its file says', { state: 'failed', attempts: 0 }, null],
+  ['in progress, as its file says', { state: 'in-progress', attempts: 0 }, null],
   ['done', { state: 'done', attempts: 0 }, 'done'],
   ['set aside', { state: 'stuck', attempts: 3 }, null],
   ['not begun', { state: 'todo', attempts: 0 }, null],

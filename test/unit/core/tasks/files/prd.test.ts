@@ -176,7 +176,7 @@ describe('ids', () => {
   test.each([
     ['as they are', 'US-001', 'prd-US-001'],
     ['numbers', 12, 'prd-12'],
-    ['with other characters, told apart by a hash', 'a b', `prd-a-b-${hashId('a b')}`],
+    ['with other characters, distinguished by a hash', 'a b', `prd-a-b-${hashId('a b')}`],
     ['that would otherwise be the same', 'a/b', `prd-a-b-${hashId('a/b')}`],
     ['in any script', '任务', `prd---${hashId('任务')}`],
     ['with every sign that an id may have', 'a.b_c-1', 'prd-a.b_c-1'],
@@ -398,8 +398,8 @@ describe('a file that is not a list of tasks has none, and says why', () => {
     ['null', 'null', '1:1 it is null, not an object with `tasks` or `userStories`'],
     ['an array', '[{"id":1,"title":"a"}]', '1:1 it is an array, not an object with `tasks` or `userStories`'],
     ['an object without a list', '{"features": []}', '1:1 it has neither `tasks` nor `userStories`'],
-    ['a list that is none', '{"tasks": {}}', '1:11 `tasks` is an object, not an array'],
-    ['stories that are none', '{"userStories": true}', '1:17 `userStories` is true or false, not an array'],
+    ['an invalid list', '{"tasks": {}}', '1:11 `tasks` is an object, not an array'],
+    ['invalid stories', '{"userStories": true}', '1:17 `userStories` is true or false, not an array'],
     [
       'a list that comes again',
       '{"tasks": [{"title": "a"}], "tasks": []}',
