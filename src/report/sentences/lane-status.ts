@@ -16,6 +16,7 @@ import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../for
 import { renderCode, renderLink, linkPages, renderText } from '../markdown.ts';
 import { renderCommand, renderContinuation, type ReadingPlace } from '../next/step.ts';
 import { tasksBar } from '../pages/progress-bar.ts';
+import { nameOutcome } from './ends/outcome-name.ts';
 import { requestsIn, feedbackWords } from './feedback.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
 
@@ -122,7 +123,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
     ...(state === null ? [] : troubleLines(state, now)),
     ...usageFacts(view),
     state?.lastRun
-      ? `Last run: ${style.code(`${state.lastRun.outcome} (${state.lastRun.reason})`, 80)}, ${formatInstant(state.lastRun.at)}`
+      ? `Last run: ${style.text(nameOutcome({ kind: state.lastRun.outcome, reason: state.lastRun.reason }), 80)}, ${formatInstant(state.lastRun.at)}`
       : 'Last run: none yet',
     `State: ${style.text(view.restored, 200)}`,
     ...(view.pullRequest === null

@@ -148,7 +148,7 @@ deepTest("a comment on Ralph's pull request is about its lane", async () => {
   const status = scene.commentsOn(number).filter(({ author }) => author.type === 'Bot');
   expect(status).toHaveLength(1);
   expect(status[0]?.body).toContain('1 of 2 tasks done');
-  expect(status[0]?.body).toContain('Last run: `limit (iterations)`');
+  expect(status[0]?.body).toContain('Last run: iteration limit');
 
   expect(await say('/ralph run')).toMatchObject({
     calls: 2,

@@ -92,7 +92,7 @@ describe('a command on an issue affects', () => {
       const project = await over();
       addIssue(project.forge, 2, { state: 'closed' });
       await runOnce(project, { event: commented('/ralph status', { issue: 2 }) });
-      expect(answerOn(project, 2)).toMatch(/issue #2\*\*[^]*Last run: `limit/);
+      expect(answerOn(project, 2)).toMatch(/issue #2\*\*[^]*Last run: iteration limit/);
     });
 
     test('its own lane while that is paused', async () => {

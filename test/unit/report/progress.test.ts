@@ -100,7 +100,7 @@ test('the log of a run that was asked how the lane stands reports that', () => {
     'Circuit: open (no_progress); the first run after 2026-11-21 16:38 UTC (in 20 min) tries one iteration; to continue at once: /ralph retry',
     'This hour, used or reserved: 7 of 100 calls, 34.5k of 500.0k tokens, until 2026-11-21 17:00 UTC (in 42 min)',
     'This day (UTC), used or reserved: $8.20 of $20.00, until 2026-11-22 00:00 UTC (in 7 h 42 min)',
-    'Last run: parked (usage_limit), 2026-11-21 16:08 UTC',
+    'Last run: waiting for a limit to reset: usage at the provider, 2026-11-21 16:08 UTC',
     'State: restored #41 (cache and ref)',
     'Pull request: #7 (https://github.com/acme/shop/pull/7)',
     'change: 2026-11-21 16:08 UTC, circuit: closed → open (no_progress)',
