@@ -36,8 +36,9 @@ export interface WaitingTask {
   readonly path: string | null;
 }
 
-/** The lanes beside the queue: continued ones and new ones, and the queue's tasks that wait for them. */
+/** The queue's own lane, the lanes beside it, continued or new, and the tasks that wait for those. */
 export interface ChosenLanes {
+  readonly own: LaneFiles;
   readonly continued: readonly LaneFiles[];
   readonly begun: readonly LaneFiles[];
   readonly waiting: readonly WaitingTask[];
@@ -76,7 +77,7 @@ export function chooseLanes(queue: QueueNow): ChosenLanes {
     .flatMap((task) =>
       [...continued, ...begun].flatMap((other) => conflictOf(laneOf(queue, task), other) ?? []).slice(0, 1),
     );
-  return { continued, begun, waiting };
+  return { own, continued, begun, waiting };
 }
 
 /** Returns the lane that the task of an issue would have, which has the same id. */
@@ -88,6 +89,8 @@ function laneOf({ filesOf }: QueueNow, { id }: QueuedTask): LaneFiles {
 function conflictOf(one: LaneFiles, other: LaneFiles): WaitingTask | null {
   const { lane: task } = one;
   const { lane } = other;
+  // A lane without work touches nothing.
+  if (one.files?.size === 0 || other.files?.size === 0) return null;
   if (one.files === null || other.files === null) return { task, lane, path: null };
   const path = sharedFile(one.files, other.files);
   return path === null ? null : { task, lane, path };

@@ -12,11 +12,7 @@ export interface Share {
 export function policyOfShare(policy: Policy, share: Share): Policy {
   return share.of === 1
     ? policy
-    : {
-        ...policy,
-        maxIterations: partOf(policy.maxIterations, share),
-        maxCostUsd: policy.maxCostUsd / share.of,
-      };
+    : { ...policy, maxIterations: partOf(policy.maxIterations, share), maxCostUsd: policy.maxCostUsd / share.of };
 }
 
 /**
@@ -42,7 +38,11 @@ export function reservationOfShare(
  */
 export function affordableLanes(
   wanted: number,
-  { windows, policy, costOfCallUsd }: { readonly windows: Windows; readonly policy: Policy; readonly costOfCallUsd: number },
+  {
+    windows,
+    policy,
+    costOfCallUsd,
+  }: { readonly windows: Windows; readonly policy: Policy; readonly costOfCallUsd: number },
 ): number {
   const free = reservationFor({ ...NOBODY, tasks: [] }, windows, policy);
   const bounds = [

@@ -17,10 +17,12 @@ import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import { reopenTasksDueInRun, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { isEligible, tasksWithinReach } from '../../core/tasks/queue.ts';
+import type { ObjectId } from '../../core/evidence.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { withOvertaken } from '../../handover/clear-head.ts';
 import { endIntake, type Intake, type IntakeLane, type Notes } from '../../handover/intake.ts';
+import type { OpenedLane } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Request } from '../tasks/sources.ts';
 import { claimLane, type LaneClaim, releaseLane, type Wanted } from './claim.ts';
@@ -51,7 +53,7 @@ export async function admitWork(deps: GateDeps, request: Request): Promise<Intak
     );
     if (claim.kind === 'refused') return { ...decided.end(claim.outcome), notes: decided.notes };
     // Somebody changed the lane after it was read: the decision may no longer hold.
-    if (claim.kind === 'claimed') return openOrRelease(deps, decided, { claim, read });
+    if (claim.kind === 'claimed') return openOrRelease(deps, decided, { claim, read, beside: null });
   }
   return endChangedTooOften(deps, request);
 }
@@ -120,16 +122,20 @@ export async function openOrRelease(deps: GateDeps, decided: Admissible, claimed
 }
 
 /** A claim of this run, and the settings with which it works. */
-interface Claimed {
+export interface Claimed {
   readonly claim: Extract<LaneClaim, { kind: 'claimed' }>;
   readonly read: ReadSettings;
+  /** A lane that this run has opened before, so that what holds for both is not asked again; null if it is the first. */
+  readonly beside: OpenedBeside | null;
 }
 
-async function open(
-  deps: GateDeps,
-  decided: Admissible,
-  { claim, read }: Claimed,
-): Promise<Intake> {
+/** `base` is the tip of the base branch; `fresh` a lane that began there, which any other such lane equals. */
+export interface OpenedBeside {
+  readonly base: ObjectId;
+  readonly fresh: OpenedLane | null;
+}
+
+async function open(deps: GateDeps, decided: Admissible, { claim, read, beside }: Claimed): Promise<Intake> {
   // A person and the schedule may ask for the same issue at the same moment; only one run works on it.
   const tasks = decided.tasks.filter(({ id }) => !claim.elsewhere.has(id));
   const state: LaneState = {
@@ -150,9 +156,12 @@ async function open(
     return { ...decided.end(stopped), state, notes };
   }
   const lane = await leaveMergedBranch(deps, decided.lane);
-  const opened = await deps.repository.openLane(lane);
-  if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
-  else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
+  const known = lane.start.kind === 'fresh' ? (beside?.fresh ?? null) : null;
+  const opened = known ?? (await deps.repository.openLane(lane, beside?.base));
+  if (beside === null) {
+    if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
+    else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
+  }
   const freed = await freeForWork(deps, { ...decided, lane }, { tasks, state, notes });
   if (freed.kind === 'held') {
     await releaseLane(deps, lane.id);
@@ -250,7 +259,7 @@ async function leaveMergedBranch(
  * Stores the open circuit of another Ralph that ended this run in the lane's state, so that status reports show it. If
  * the store cannot keep two runs apart, or another run has the lane, the next run reads the file again.
  */
-async function keepLeftCircuit(
+export async function keepLeftCircuit(
   { store, clock, ...run }: Pick<GateDeps, 'store' | 'clock' | 'config' | 'context' | 'runTag'>,
   { lane, outcome }: Pick<Extract<Intake, { kind: 'end' }>, 'lane' | 'outcome'>,
   kept: KeptLane,

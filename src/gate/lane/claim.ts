@@ -150,12 +150,7 @@ function claimFrom(
     snapshot,
     at,
     share,
-  }: {
-    readonly answer: SideClaimAnswer;
-    readonly snapshot: Snapshot;
-    readonly at: number;
-    readonly share: Share;
-  },
+  }: { readonly answer: SideClaimAnswer; readonly snapshot: Snapshot; readonly at: number; readonly share: Share },
 ): LaneClaim {
   if (answer.kind === 'leased') return { kind: 'refused', outcome: anotherRun(lane, answer.lease) };
   if (answer.kind !== 'claimed') return answer;
@@ -211,7 +206,10 @@ function reservedFor(
 ): { readonly budget: Budget; readonly count: number } {
   const newest = seedBudget(budget, wanted[0]?.windows ?? emptyBudget.windows);
   const tags = wanted.map(({ runTag }) => runTag);
-  const others: Budget = { ...newest, reservations: newest.reservations.filter(({ runTag }) => !tags.includes(runTag)) };
+  const others: Budget = {
+    ...newest,
+    reservations: newest.reservations.filter(({ runTag }) => !tags.includes(runTag)),
+  };
   const windows = windowsFor(others, '', now);
   const costOfCallUsd = Math.max(...wanted.map((one) => one.costOfCallUsd));
   const count = affordableLanes(wanted.length, { windows, policy, costOfCallUsd });

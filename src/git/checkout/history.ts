@@ -72,7 +72,9 @@ async function listChanged(
     ),
   );
   const pairs = branches.map(({ branch }, at) => [branch, lists[at] ?? null] as const);
-  return pairs.every((pair): pair is [string, readonly string[]] => pair[1] !== null) ? Object.fromEntries(pairs) : null;
+  return pairs.every((pair): pair is [string, readonly string[]] => pair[1] !== null)
+    ? Object.fromEntries(pairs)
+    : null;
 }
 
 async function listNames(git: Git, args: readonly string[]): Promise<readonly string[] | null> {
