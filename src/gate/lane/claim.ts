@@ -63,8 +63,8 @@ export interface Wanted {
   /** See `Claiming`. */
   readonly named: readonly TaskId[];
   readonly purpose: 'tasks' | 'answers';
-  /** The cost of a call of this lane on average; 0 if it is unknown. */
-  readonly costOfCallUsd: number;
+  /** The cost of a call of this lane on average; null if it is unknown. */
+  readonly costOfCallUsd: number | null;
   readonly tasks: (elsewhere: ReadonlyMap<TaskId, number>) => readonly TaskId[];
 }
 
@@ -211,7 +211,8 @@ function reservedFor(
     reservations: newest.reservations.filter(({ runTag }) => !tags.includes(runTag)),
   };
   const windows = windowsFor(others, '', now);
-  const costOfCallUsd = Math.max(...wanted.map((one) => one.costOfCallUsd));
+  const costs = wanted.flatMap((one) => one.costOfCallUsd ?? []);
+  const costOfCallUsd = costs.length === 0 ? null : Math.max(...costs);
   const count = affordableLanes(wanted.length, { windows, policy, costOfCallUsd });
   const expiresAt = now + leaseMs(policy.maxRunMs, jobsOf(config));
   const reserve = (known: Budget, { lane, runTag, tasks }: Wanted, share: Share): Budget => {

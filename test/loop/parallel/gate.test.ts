@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Issue } from '../../../src/ports/forge.ts';
-import {
-  addIssue,
-  createProject,
-  gateOnce,
-  type GateRun,
-  storedBudget,
-  storedRecord,
-} from '../stage/run-action.ts';
+import { addIssue, createProject, gateOnce, type GateRun, storedBudget, storedRecord } from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 import { open, type Tap } from '../stage/tap.ts';
 
@@ -79,12 +72,19 @@ describe('a run of the queue works side by side', () => {
     const policies = [run.intake, ...run.beside.map(({ intake }) => intake)].flatMap((one) =>
       one.kind === 'work' ? [[one.policy.maxIterations, one.policy.maxCostUsd]] : [],
     );
-    expect(policies).toEqual([[3, 2], [3, 2], [2, 2]]);
+    expect(policies).toEqual([
+      [3, 2],
+      [3, 2],
+      [2, 2],
+    ]);
   });
 
   test('claimed with one write of the state', async () => {
     const writes: string[] = [];
-    const tap: Tap = { ...open, call: (name, act) => (name === 'refs.write' && writes.push(name), open.call(name, act)) };
+    const tap: Tap = {
+      ...open,
+      call: (name, act) => (name === 'refs.write' && writes.push(name), open.call(name, act)),
+    };
     await gateOnce(shop(), { tap });
     expect(writes).toHaveLength(1);
   });
@@ -117,9 +117,7 @@ describe('a run of the queue works side by side', () => {
   });
 
   test('while a task with a dependency waits for it on the queue', async () => {
-    const run = await gateOnce(
-      shop({}, (number) => (number === 3 ? { body: 'Depends on #2. Change src/c.ts' } : {})),
-    );
+    const run = await gateOnce(shop({}, (number) => (number === 3 ? { body: 'Depends on #2. Change src/c.ts' } : {})));
     expect(lanesOf(run)).toEqual([
       ['queue', ['issue-1', 'issue-3']],
       ['issue-2', ['issue-2']],
@@ -137,7 +135,10 @@ describe('a run of the queue works side by side', () => {
           return open.call(name, act);
         },
       };
-      const run = await gateOnce(shop({ parallel, 'max-iterations': '40' }, () => ({}), 25), { tap });
+      const run = await gateOnce(
+        shop({ parallel, 'max-iterations': '40' }, () => ({}), 25),
+        { tap },
+      );
       expect(run.beside).toHaveLength(Number(parallel) - 1);
       counts.push(count);
     }
