@@ -3,7 +3,7 @@ import { claimInSnapshot, type ClaimAnswer, type Claiming } from '../snapshot/ch
 import { budgetIn, type SnapshotChange, withBudget } from '../snapshot/snapshot.ts';
 import { nameOfLane } from '../tasks/ids.ts';
 
-/** The answer to the claim of one of several lanes. `dropped`: the first lane could not be claimed, or nothing is left. */
+/** The answer to one of several claims. `dropped`: the first lane could not be claimed, or nothing is left for it. */
 export type SideClaimAnswer = ClaimAnswer | { readonly kind: 'dropped' };
 
 /** The claims of one run, the most important lane first. */

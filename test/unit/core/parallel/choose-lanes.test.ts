@@ -25,6 +25,7 @@ function queue(
     },
     mayLeave: () => true,
     busy: [],
+    urgent: [],
     continuable: [],
     maxBeside: 5,
     maxNew: 5,
@@ -112,6 +113,17 @@ describe('lanes side by side', () => {
     expect(names(of)).toEqual(expected);
   });
 
+  test.each<[string, readonly string[] | null, boolean, readonly string[]]>([
+    ['beside the queue', ['x'], true, ['issue-2']],
+    ['and the whole queue waits if it touches files of its first task', ['a'], false, []],
+    ['and the whole queue waits if its files are unknown', null, false, []],
+    ['and what touches its files gets no lane', ['b'], true, []],
+  ])('an urgent lane comes first, %s', (_, files, hasQueue, begun) => {
+    const of = queue({ 1: ['a'], 2: ['b'] }, { urgent: [lane(9, files)] });
+    expect(names(of)).toEqual(begun);
+    expect(chooseLanes(of).own !== null).toBe(hasQueue);
+  });
+
   test('tasks of files stay on the queue, and no other lane touches their files', () => {
     const of = queue({ 1: ['a'], 2: ['b'], 3: ['c'] });
     const plan = { ...task(2), id: 'plan-0a1b2c3d' };
@@ -142,7 +154,8 @@ test('no two lanes ever share a file, depend on each other, or have unknown file
       }),
       fc.array(someFiles, { maxLength: 3 }),
       fc.nat(5),
-      (tasks, unfinished, maxBeside) => {
+      fc.option(someFiles),
+      (tasks, unfinished, maxBeside, urgent) => {
         const of = queue(Object.fromEntries(tasks.map(({ files }, at) => [at + 1, files])), {
           dependsOn: Object.fromEntries(
             tasks.map(({ dependsOn }, at) => [
@@ -157,11 +170,12 @@ test('no two lanes ever share a file, depend on each other, or have unknown file
           ),
           continuable: unfinished.map((files, at) => lane(100 + at, files)),
           maxBeside,
+          urgent: urgent === null ? [] : [lane(99, urgent)],
         });
         const { own, continued, begun, waiting } = chooseLanes(of);
         const beside = [...continued, ...begun];
         expect(beside.length).toBeLessThanOrEqual(maxBeside);
-        const all = own.files?.size === 0 ? beside : [own, ...beside];
+        const all = [...(own === null || own.files?.size === 0 ? [] : [own]), ...of.urgent, ...beside];
         for (const [at, one] of all.entries())
           for (const other of all.slice(at + 1)) {
             if (one.files === null || other.files === null) throw new Error('unknown files side by side');
@@ -175,8 +189,8 @@ test('no two lanes ever share a file, depend on each other, or have unknown file
           const isLeft = !ids.includes(id) && waiting.every((one) => one.task !== id);
           const files = of.filesOf(id);
           const isOpen = dependsOn.every((other) => of.tasks.some((one) => one.id === other));
-          if (isLeft && isOpen && files !== null && own.files !== null)
-            for (const one of beside) expect(sharedFile(files, one.files ?? new Set())).toBeNull();
+          if (isLeft && isOpen && files !== null && own !== null && own.files !== null)
+            for (const one of [...of.urgent, ...beside]) expect(sharedFile(files, one.files ?? new Set())).toBeNull();
         }
       },
     ),
