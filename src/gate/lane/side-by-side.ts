@@ -161,7 +161,7 @@ async function claimAndOpen(
     lane === first.request.id || taken.some((one) => one.lane.request.id === lane);
   const held = waiting.filter(isTaken);
   if (taken.length > 0) for (const line of linesFor(files.filter(isTaken), held)) deps.log.info(line);
-  const intake = await openOrRelease({ ...deps, runTag: first.runTag }, withoutWaiting(first.decided, held), {
+  const intake = await openOrRelease({ ...deps, runTag: first.runTag }, withoutWaiting(first, held), {
     claim,
     read,
     beside: null,
@@ -173,21 +173,28 @@ async function claimAndOpen(
   let known: OpenedBeside = { base: intake.opened.base, fresh: freshOf(intake) };
   const beside: LaneIntake[] = [];
   for (const { lane, claimed } of taken) {
-    const opened = await openBeside({ ...deps, runTag: lane.runTag }, lane.decided, { ...claimed, beside: known });
+    const opened = await openBeside({ ...deps, runTag: lane.runTag }, withoutWaiting(lane, held), {
+      ...claimed,
+      beside: known,
+    });
     if (opened === null) continue;
     beside.push({ intake: opened, runTag: lane.runTag });
     known = { ...known, fresh: known.fresh ?? freshOf(opened) };
   }
-  const warnings = [...intake.notes.warnings, ...held.map(sentenceOnWaiting)];
-  return { intake: { ...intake, notes: { ...intake.notes, warnings } }, runTag: first.runTag, beside };
+  return { intake, runTag: first.runTag, beside };
 }
 
 function alone(intake: Intake, { runTag }: TaggedLane): GateResult {
   return { intake, runTag, beside: [] };
 }
 
-function withoutWaiting(decided: Admissible, waiting: readonly WaitingTask[]): Admissible {
-  return { ...decided, tasks: decided.tasks.filter(({ id }) => waiting.every(({ task }) => task !== id)) };
+/** Returns the lane without the tasks that wait, which its warnings name, if it is the queue's. */
+function withoutWaiting(lane: PlannedLane, waiting: readonly WaitingTask[]): Admissible {
+  const { decided } = lane;
+  if (!isOnQueue(lane)) return decided;
+  const tasks = decided.tasks.filter(({ id }) => waiting.every(({ task }) => task !== id));
+  const warnings = [...decided.notes.warnings, ...waiting.map(sentenceOnWaiting)];
+  return { ...decided, tasks, notes: { ...decided.notes, warnings } };
 }
 
 function freshOf({ lane, opened }: LaneIntake['intake']): OpenedBeside['fresh'] {
