@@ -17,10 +17,10 @@ const KNOWN = 500;
 /** Number of commits that share an index: building one for each would take minutes. */
 const STEP = 25;
 
-/** A commit with more files is no task of its own. */
+/** Maximum number of files of a commit that counts as one task. */
 const MAX_FILES = 30;
 
-/** Number of the following commits that each is compared with, like tasks that stand in a queue at the same time. */
+/** Number of the following commits that each is compared with, in place of tasks of one queue. */
 const NEIGHBOURS = 10;
 
 /** A commit in place of a task: its message, and the files that it changed. */
@@ -44,7 +44,7 @@ export async function measurePredictions(): Promise<readonly Row[]> {
   const tasks = await readPastTasks(repository);
   const predictions = await predictAll(repository, tasks);
   const known = predictions.flatMap(({ predicted, actual }) => (predicted === null ? [] : [{ predicted, actual }]));
-  const what = 'files of tasks, predicted from this repository';
+  const what = 'predicted files of commits in this repository';
   if (known.length === 0) return [{ measure: what, value: 'the history is too short', goal: '', isMet: null }];
   const sum = (of: (one: (typeof known)[number]) => number): number => known.reduce((total, one) => total + of(one), 0);
   const hits = sum(({ predicted, actual }) => [...predicted].filter((path) => actual.has(path)).length);

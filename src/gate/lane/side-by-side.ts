@@ -81,7 +81,7 @@ async function planForQueue(each: GateDeps, request: Request): Promise<Planned> 
   const { queue, unfinished, unnotified } = await candidatesOf(deps, request, decided);
   const planned = await planLanes(deps, request.issues, { urgent: null, queue, unfinished });
   if (planned.lanes.length > 0) return { ...planned, kind: 'lanes' };
-  if (decided.kind !== 'end') throw new Error('a queue with work has a lane');
+  if (decided.kind !== 'end') throw new Error('nothing was planned for a queue with work');
   return { kind: 'end', intake: unnotified ?? decided.intake };
 }
 
@@ -163,7 +163,7 @@ async function claimAndOpen(
   }));
   const [first, ...others] = tagged;
   const read = first === undefined ? null : settingsOf(first);
-  if (first === undefined || read === null) throw new Error('a plan has lanes, and each its settings');
+  if (first === undefined || read === null) throw new Error('nothing was planned, or the settings were not read');
   const claiming = (some: readonly TaggedLane[]): void => {
     deps.claiming(some.map(({ request, runTag }) => ({ lane: request.id, runTag })));
   };

@@ -66,7 +66,7 @@ describe('while other runs work', () => {
     expect(reserved(project)).toEqual(usage);
   });
 
-  test('a lane that another run takes in the meantime is left out; the others stay', async () => {
+  test('a branch that another run claims meanwhile is left out; the others stay', async () => {
     const project = shop();
     const tap = before('refs.write', () => gateOnce(project, { event: labeled(2) }));
     const run = await gateOnce(project, { inputs, tap });
@@ -78,7 +78,7 @@ describe('while other runs work', () => {
     expect(run.claims.map(({ lane }) => lane)).toEqual(['queue', 'issue-3']);
   });
 
-  test('a queue that another run takes in the meantime ends the run, with nothing claimed', async () => {
+  test('a queue that another run claims meanwhile ends the run, with nothing claimed', async () => {
     const project = shop();
     const tap = before('refs.write', () => gateOnce(project));
     const run = await gateOnce(project, { inputs, tap });
@@ -148,7 +148,7 @@ describe('unfinished branches of issues', () => {
       const tap: Tap = {
         ...open,
         call: (name, call) => {
-          // What was fetched for the predictions is not fetched again.
+          // Opening a branch fetches nothing again that the predictions needed.
           if (/^(?:forge|remote|refs|repository.history)/.test(name)) asked.push(name);
           return open.call(name, call);
         },
@@ -162,7 +162,7 @@ describe('unfinished branches of issues', () => {
     expect((counts[1] ?? 0) - (counts[0] ?? 0)).toBeLessThanOrEqual(15);
   });
 
-  test('that cannot be opened are given back, and the others go on', async () => {
+  test('that cannot be opened are given back, and the others continue', async () => {
     const project = await unfinished();
     let opened = 0;
     const tap: Tap = {
