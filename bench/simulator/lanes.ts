@@ -72,7 +72,7 @@ interface Event {
 export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
   const random = createRandom(setting.seed);
   const config = configOf({
-    ...{ phase: 'gate', 'handoff-path': '/handoff', 'max-cost-usd-per-day': '1000', 'max-cost-usd': '40' },
+    ...{ phase: 'gate', 'handoff-path': '/handoff', 'max-cost-usd-per-day': '10000', 'max-cost-usd': '40' },
     ...setting.inputs,
     parallel: String(setting.parallel),
   });
@@ -148,7 +148,9 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
       const list = tasksOf(lane).filter(
         ({ id }) => !claim.elsewhere.has(id) && !(lane === QUEUE && waiting.includes(id)),
       );
-      work(lane, list, { claim, deps: { ...deps, runTag: runTagOfLane(runTag, lane) } });
+      // The gate ends a run without a call and gives back what it has claimed.
+      if (claim.policy.maxIterations === 0) await releaseLane({ ...deps, runTag: runTagOfLane(runTag, lane) }, lane);
+      else work(lane, list, { claim, deps: { ...deps, runTag: runTagOfLane(runTag, lane) } });
     }
   }
 
