@@ -4,39 +4,45 @@ import { ensureAnswer } from './command/answering.ts';
 import { obeyCommand, obeyDispatch } from './command/commands.ts';
 import { followTicks, NO_TICKS, type ObeyedTicks, obeyTicks } from './command/ticks.ts';
 import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
-import { endIntake, type Intake } from '../handover/intake.ts';
+import { endIntake, type GateResult, type Intake } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
 import { examineTrain } from './lane/train.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { isTrustedAccount } from './people/trust.ts';
 import { FOR_TASKS } from './tasks/sources.ts';
-import { detectOtherRalphs, workIssue, workQueue } from './work.ts';
+import { detectOtherRalphs, workIssue, workQueueOnLanes } from './work.ts';
 
 /**
  * Returns the intake for an event, with the findings about other Ralphs if somebody asks for work or an answer. Makes
  * no agent call.
  */
-export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {
+export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<GateResult> {
   const otherRalphs = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
   const isOfQueue = intent.kind === 'work-queue' || intent.kind === 'dashboard';
   const ticked = isOfQueue ? await obeyTicks(deps) : NO_TICKS;
-  const intake = await follow(deps, intent, ticked);
+  const { wantsRun } = ticked;
+  const { intake, runTag, beside } =
+    intent.kind === 'work-queue'
+      ? await workQueueOnLanes(deps, { asked: wantsRun, byHand: wantsRun || intent.actor !== null, purpose: FOR_TASKS })
+      : { intake: await follow(deps, intent, ticked), runTag: deps.runTag, beside: [] };
   const isAnswered = (ticked.seen?.answers.length ?? 0) > 0;
   const isShown = isAnswered || intake.kind === 'work' || intake.answer?.text.kind === 'status';
   const train = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
-  return { ...intake, notes: { ...intake.notes, found: otherRalphs, train, dashboard: ticked.seen } };
+  return {
+    intake: { ...intake, notes: { ...intake.notes, found: otherRalphs, train, dashboard: ticked.seen } },
+    runTag,
+    beside: beside.map((lane) => ({ ...lane, intake: { ...lane.intake, notes: { ...lane.intake.notes, train } } })),
+  };
 }
 
 /** Decides which tasks are eligible, whether this run may work, and on which branch. */
-async function follow(deps: GateDeps, intent: Intent, ticked: ObeyedTicks): Promise<Intake> {
+async function follow(
+  deps: GateDeps,
+  intent: Exclude<Intent, { kind: 'work-queue' }>,
+  ticked: ObeyedTicks,
+): Promise<Intake> {
   switch (intent.kind) {
-    case 'work-queue':
-      return workQueue(deps, {
-        asked: ticked.wantsRun,
-        byHand: ticked.wantsRun || intent.actor !== null,
-        purpose: FOR_TASKS,
-      });
     case 'dashboard':
       return followTicks(deps, ticked);
     case 'work-issue':

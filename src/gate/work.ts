@@ -17,11 +17,12 @@ import { issueLane, QUEUE } from '../core/tasks/ids.ts';
 import { type IssueText, tasksOfIssues } from '../core/tasks/issue-task.ts';
 import { isListed, nameOfTask } from '../core/tasks/task.ts';
 import { ISSUES_SWITCHED_OFF, textOf, UserError } from '../errors.ts';
-import { endIntake, type Intake } from '../handover/intake.ts';
+import { endIntake, type GateResult, type Intake } from '../handover/intake.ts';
 import type { Issue } from '../ports/forge.ts';
 import { refuseCommand } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import { admitWork, previewLane, type Preview } from './lane/admit.ts';
+import { admitQueue, admitUrgent } from './lane/side-by-side.ts';
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
 import { FOR_TASKS, type RunPurpose, type Request } from './tasks/sources.ts';
@@ -41,32 +42,60 @@ interface AskedIssue {
  * Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run.
  */
 export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byHand' | 'purpose'>): Promise<Intake> {
+  return (await workQueueOnLanes({ ...deps, config: { ...deps.config, parallel: 1 } }, by)).intake;
+}
+
+/** Works on the queue like `workQueue`, and on up to `parallel` lanes at once. */
+export async function workQueueOnLanes(
+  deps: GateDeps,
+  by: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
+): Promise<GateResult> {
+  const alone = (intake: Intake): GateResult => ({ intake, runTag: deps.runTag, beside: [] });
   const listed = await listIssues(deps);
   const request = await queueRequest(deps, by, listed);
-  const waiting = await examineWaitingFirst(deps, by, { listed, request });
   const issues = listed.kind === 'listed' ? tasksOfIssues(listed.issues).map(toQueuedEntry) : [];
   const part: ListedQueue = { tasks: issues, isWhole: false };
-  if (waiting.work !== null) return { ...waiting.work, notes: { ...waiting.work.notes, queue: part } };
-  const own =
+  const examined: GateResult[] = [];
+  const admit = async (own: GateDeps, asked: Request): Promise<Intake> => {
+    const result = await admitUrgent(own, asked, request);
+    examined.push(result);
+    return result.intake;
+  };
+  const waiting = await examineWaitingFirst(deps, by, { listed, request, admit });
+  if (waiting.work !== null) {
+    const work = { ...waiting.work, notes: { ...waiting.work.notes, queue: part } };
+    return { ...(examined.at(-1) ?? alone(work)), intake: work };
+  }
+  const admitted =
     request === null
-      ? await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' }))
-      : await admitWork(deps, { ...request, update: waiting.updatesQueue });
+      ? alone(
+          await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' })),
+        )
+      : await admitQueue(deps, { ...request, update: waiting.updatesQueue });
   const { train } = waiting;
+  const own = admitted.intake;
   const isWhole = own.lane?.id === QUEUE && own.tasks.length > 0;
   const queue = isWhole ? { tasks: own.tasks.filter(isListed).map(toQueuedEntry), isWhole } : part;
   const notes = { ...own.notes, train, queue, warnings: [...own.notes.warnings, ...waiting.warnings] };
-  if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...own, notes };
+  if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...admitted, intake: { ...own, notes } };
   if (waiting.problem !== null) throw waiting.problem;
   return waiting.unnotified === null
-    ? { ...own, notes }
-    : { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train, queue } };
+    ? alone({ ...own, notes })
+    : alone({ ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train, queue } });
 }
 
 /** Examines waiting pull requests, which come before new tasks, unless a person asks for the queue by name. */
 async function examineWaitingFirst(
   deps: GateDeps,
   { asked, purpose, byHand }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
-  { listed, request }: { readonly listed: ListedIssues; readonly request: Request | null },
+  {
+    listed,
+    request,
+    admit,
+  }: Pick<Parameters<typeof examineWaiting>[1], 'admit'> & {
+    readonly listed: ListedIssues;
+    readonly request: Request | null;
+  },
 ): Promise<ExaminedWaiting> {
   if (asked || purpose.kind !== 'tasks') return nothingExamined;
   const answers: RunPurpose = { kind: 'answers', failedOn: null, of: 'waiting' };
@@ -74,7 +103,7 @@ async function examineWaitingFirst(
   const none = { issues: [], files: null, prompt: null };
   const queue = request === null ? requestWith(deps, { asked, byHand, purpose: answers }, none) : null;
   const issues = listed.kind === 'listed' ? listed.issues : [];
-  return examineWaiting(deps, { issues, request: queue, admit: admitWork });
+  return examineWaiting(deps, { issues, request: queue, admit });
 }
 
 /** Returns the end of a run in a repository without the task label, or null if the label exists or that is unknown. */

@@ -1,0 +1,191 @@
+import { initialState } from '../../core/lane/state/state.ts';
+import { type ChosenLanes, chooseLanes, type LaneFiles } from '../../core/parallel/choose-lanes.ts';
+import { type FileHistory, indexHistory, predictFiles } from '../../core/parallel/predict-files.ts';
+import { branchInTheWay } from '../../core/refusals/refusal.ts';
+import { keepsOut } from '../../core/sharing/lease.ts';
+import { recordIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
+import { issueLane, type LaneId, reopenTasksDueInRun, type TaskId } from '../../core/tasks/ids.ts';
+import { isEligible, progressOf } from '../../core/tasks/queue.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
+import { textOf } from '../../errors.ts';
+import type { Issue } from '../../ports/forge.ts';
+import type { FilesByBranch, RemoteBranch } from '../../ports/repository.ts';
+import type { GateDeps } from '../deps.ts';
+import { FOR_TASKS, requestByItself, type Request } from '../tasks/sources.ts';
+import { type Admissible, endOn } from './decide.ts';
+
+/** A lane on which this run may work, as far as is known without claiming it. */
+export interface PlannedLane {
+  readonly request: Request;
+  readonly decided: Admissible;
+}
+
+/** The lanes of a run, the first of which matters most, and what was chosen for them. */
+export interface LanePlan extends Pick<ChosenLanes, 'waiting'> {
+  readonly lanes: readonly PlannedLane[];
+  /** The files that each lane probably touches, for people. */
+  readonly files: readonly LaneFiles[];
+}
+
+/** The lanes of a run before it is known which of them can be worked on at once. */
+export interface LaneCandidates {
+  /** The lane whose pull request comes first; null if there is none. */
+  readonly urgent: PlannedLane | null;
+  /** The queue's own lane, if it has work; else null. */
+  readonly queue: PlannedLane | null;
+  /** Unfinished lanes of the queue's issues. */
+  readonly unfinished: readonly PlannedLane[];
+}
+
+/**
+ * Plans the lanes of a run: an urgent one, the queue, those of its unfinished issues, and new ones for its tasks.
+ * `issues` are those of the queue. Makes at most two requests.
+ */
+export async function planLanes(
+  deps: GateDeps,
+  issues: readonly Issue[],
+  { urgent, queue, unfinished }: LaneCandidates,
+): Promise<LanePlan> {
+  const { config, clock } = deps;
+  const first = urgent ?? queue ?? unfinished[0] ?? null;
+  const alone = { lanes: first === null ? [] : [first], files: [], waiting: [] };
+  const { snapshot = null, look } = first?.decided ?? {};
+  if (snapshot === null || look === undefined) return alone;
+  const { tasks, state } = queue?.decided ?? { tasks: [], state: null };
+  const progress = state === null ? {} : reopenTasksDueInRun(state.tasks, config.policy, clock.now());
+  const mayLeave = (id: TaskId): boolean =>
+    hasNothingStored(snapshot, id) && branchInTheWay(config.branchPrefix + id, Object.keys(look.branches)) === null;
+  const eligible = tasks.filter((task) => isEligible(task, progress));
+  const isWhole = eligible.length < 2 || !eligible.some(({ id }) => mayLeave(id));
+  const known = [urgent, queue].filter((one) => one !== null);
+  if (known.length + unfinished.length < 2 && isWhole) return alone;
+
+  const busy = busyIssues(deps, issues, snapshot);
+  const predictions = await readPredictions(deps, look, [
+    ...[...known, ...unfinished].flatMap(({ decided: { lane } }) => (lane.start.kind === 'continue' ? [lane.id] : [])),
+    ...busy.map(({ number }) => issueLane(number)),
+  ]);
+  if (predictions === null) return alone;
+  const { filesOf, changedBy } = predictions;
+  const filesOfLane = ({ decided }: PlannedLane): LaneFiles => {
+    const lane = decided.lane.id;
+    return { lane, files: filesOf(decided.tasks.map(wordsOfTask).join('\n'), changedBy(lane)) };
+  };
+  const texts = new Map(tasks.map((task) => [task.id, wordsOfTask(task)]));
+  const chosen = chooseLanes({
+    ...{ tasks, progress, mayLeave, currentTask: state?.currentTask ?? null },
+    maxIterations: config.policy.maxIterations,
+    changed: queue === null ? [] : changedBy(queue.decided.lane.id),
+    filesOf: (id) => filesOf(texts.get(id) ?? '', []),
+    busy: busy.map(({ number, title, body }) => {
+      const lane = issueLane(number);
+      return { lane, files: filesOf(`${title}\n${body}`, changedBy(lane)) };
+    }),
+    urgent: urgent === null ? [] : [filesOfLane(urgent)],
+    continuable: unfinished.map(filesOfLane),
+    maxBeside: config.parallel - known.length,
+    maxNew: queue === null ? 0 : await roomForNew(deps, queue.decided),
+  });
+  const begun = chosen.begun.flatMap(({ lane }) => {
+    const task = tasks.find(({ id }) => id === lane);
+    const issue = issues.find(({ number }) => issueLane(number) === lane);
+    if (task === undefined || issue === undefined || queue === null) return [];
+    return [{ request: requestByItself(issue, FOR_TASKS), decided: newLane(deps, queue.decided, task) }];
+  });
+  const lanes = [
+    ...known.filter((one) => one === urgent || chosen.own !== null),
+    ...unfinished.filter(({ decided }) => chosen.continued.some(({ lane }) => lane === decided.lane.id)),
+    ...begun,
+  ];
+  const files = [
+    ...(urgent === null ? [] : [filesOfLane(urgent)]),
+    ...(chosen.own === null || queue === null ? [] : [chosen.own]),
+    ...chosen.continued,
+    ...chosen.begun,
+  ];
+  return lanes.length < 2 ? alone : { lanes, files, waiting: chosen.waiting };
+}
+
+/** Returns true if no run ever worked on this lane, and nobody asked anything of it. */
+function hasNothingStored(snapshot: Snapshot, lane: LaneId): boolean {
+  const record = recordIn(snapshot, lane);
+  if (record === null) return false;
+  const { sequence, document, lease, orders, goesOn } = record;
+  return sequence === 0 && document === null && lease === null && orders.length === 0 && goesOn === null;
+}
+
+/** Returns the issues whose own lanes another run works on now. */
+function busyIssues(
+  { runTag, context, clock }: GateDeps,
+  issues: readonly Issue[],
+  snapshot: Snapshot,
+): readonly Issue[] {
+  return issues.filter(({ number }) => {
+    const lease = recordIn(snapshot, issueLane(number))?.lease ?? null;
+    return lease !== null && keepsOut(lease, { runTag, ...context }, clock.now());
+  });
+}
+
+interface Predictions {
+  readonly filesOf: (text: string, touched: readonly string[]) => LaneFiles['files'];
+  readonly changedBy: (lane: LaneId) => readonly string[];
+}
+
+/** Reads what predictions need, also about the branches of these lanes; null, with a line in the log, if git cannot. */
+async function readPredictions(
+  { config, repository, log }: GateDeps,
+  { branches }: Pick<Admissible['look'], 'branches'>,
+  lanes: readonly LaneId[],
+): Promise<Predictions | null> {
+  const heads = lanes.flatMap((lane): readonly RemoteBranch[] => {
+    const branch = config.branchPrefix + lane;
+    const head = branches[branch];
+    return head === undefined ? [] : [{ branch, head }];
+  });
+  const read = await repository.history(heads).catch((error: unknown) => textOf(error));
+  if (read === null || typeof read === 'string') {
+    log.info(`One branch in this run: the history cannot be read. ${read === null ? '' : completeSentence(read)}`);
+    return null;
+  }
+  return indexed(read, config.branchPrefix);
+}
+
+function indexed(read: FileHistory & { readonly changed: FilesByBranch }, prefix: string): Predictions {
+  const index = indexHistory(read);
+  return {
+    filesOf: (text, touched) => predictFiles(index, { text, touched }),
+    changedBy: (lane) => read.changed[prefix + lane] ?? [],
+  };
+}
+
+function wordsOfTask({ title, body, comments }: Task): string {
+  return [title, body, ...comments.map(({ text }) => text)].join('\n');
+}
+
+/** Returns how many more pull requests people allow beside the queue's own. */
+async function roomForNew({ config, forge }: GateDeps, { lane, look }: Admissible): Promise<number> {
+  const { maxOpenPrs, branchPrefix, parallel } = config;
+  const own = lane.pullRequest === null ? 1 : 0;
+  // There are never more pull requests than branches.
+  if (maxOpenPrs === 0 || Object.keys(look.branches).length + parallel <= maxOpenPrs) return parallel;
+  return Math.max(0, maxOpenPrs - own - (await forge.openPullRequests(branchPrefix)).length);
+}
+
+/** Returns the lane of a task that the queue has admitted and nothing has begun. */
+function newLane({ config, clock }: GateDeps, queue: Admissible, task: Task): Admissible {
+  const { id } = task;
+  const fresh = initialState(id, clock.now());
+  const state = { ...fresh, tasks: { [id]: progressOf(queue.state.tasks, id) }, windows: queue.state.windows };
+  const branch = config.branchPrefix + id;
+  const lane = { ...queue.lane, id, branch, start: { kind: 'fresh' } as const, pullRequest: null };
+  const unread = { warnings: [], notices: [], claimedBy: null, checks: null, held: null };
+  const notes = { ...queue.notes, ...unread, restored: 'none yet (first run)' };
+  // Its dependencies are done and merged, which the state of a new lane does not know.
+  const tasks = [{ ...task, dependsOn: [] }];
+  return {
+    ...{ kind: 'admissible', lane, tasks, state, notes, ownWindows: fresh.windows, look: queue.look },
+    ...{ snapshot: queue.snapshot, hasUnpostedAnswers: false, standing: null },
+    end: endOn(lane, { tasks, state, notes }),
+  };
+}

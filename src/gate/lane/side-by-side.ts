@@ -1,0 +1,256 @@
+import type { LaneFiles, WaitingTask } from '../../core/parallel/choose-lanes.ts';
+import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
+import { runTagOfLane } from '../../core/sharing/lease.ts';
+import { issueLane, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
+import { completeSentence, firstNames } from '../../core/text/phrase.ts';
+import { UserError } from '../../errors.ts';
+import type { GateResult, Intake, LaneIntake } from '../../handover/intake.ts';
+import type { Issue } from '../../ports/forge.ts';
+import type { GateDeps } from '../deps.ts';
+import { FOR_TASKS, requestByItself, type Request } from '../tasks/sources.ts';
+import {
+  admitWork,
+  type Claimed,
+  endChangedTooOften,
+  keepLeftCircuit,
+  MAX_TRIES,
+  type OpenedBeside,
+  openOrRelease,
+  readSettings,
+  type SettingsInCheckout,
+  wantedFor,
+} from './admit.ts';
+import { claimLanes, releaseLane } from './claim.ts';
+import { type Admissible, decideOnLane, type Ended } from './decide.ts';
+import { type LaneCandidates, type LanePlan, type PlannedLane, planLanes } from './plan-lanes.ts';
+import { MAX_EXAMINED, needsUnnotifiedPerson, rememberResting } from './waiting-pulls.ts';
+
+/** Maximum number of unfinished lanes beside a queue with work: each takes about five requests. */
+const MAX_BESIDE_QUEUE = 2;
+
+/** A planned lane, and the tag under which this run claims it. */
+interface TaggedLane extends PlannedLane {
+  readonly runTag: string;
+}
+
+/** Admits the queue's work, on several lanes at once if `parallel` asks for that and the tasks allow it. */
+export async function admitQueue(deps: GateDeps, request: Request): Promise<GateResult> {
+  return deps.config.parallel === 1 || request.purpose.kind !== 'tasks'
+    ? admitAlone(deps, request)
+    : admitLanes(deps, request, () => planForQueue(deps, request));
+}
+
+/**
+ * Admits work on a pull request that needs it, and beside it the queue's work (null if it has none) as far as both
+ * allow that.
+ */
+export async function admitUrgent(deps: GateDeps, request: Request, queue: Request | null): Promise<GateResult> {
+  return deps.config.parallel === 1 || queue === null || isOnQueue({ request })
+    ? admitAlone(deps, request)
+    : admitLanes(deps, request, () => planBeside(deps, request, queue));
+}
+
+async function admitAlone(deps: GateDeps, request: Request): Promise<GateResult> {
+  return { intake: await admitWork(deps, request), runTag: deps.runTag, beside: [] };
+}
+
+type Planned = (LanePlan & { readonly kind: 'lanes' }) | { readonly kind: 'end'; readonly intake: Intake };
+
+async function admitLanes(deps: GateDeps, request: Request, plan: () => Promise<Planned>): Promise<GateResult> {
+  const settings = new Map<boolean, SettingsInCheckout>();
+  for (let tried = 0; tried < MAX_TRIES; tried += 1) {
+    const planned = await plan();
+    if (planned.kind === 'end') return { intake: planned.intake, runTag: deps.runTag, beside: [] };
+    // Nothing is claimed yet, so a mistake in the settings costs nothing.
+    for (const lane of planned.lanes)
+      if (!settings.has(isOnQueue(lane))) settings.set(isOnQueue(lane), await readSettings(deps, lane.request));
+    const admitted = await claimAndOpen(deps, planned, (lane) => settings.get(isOnQueue(lane)) ?? null);
+    if (admitted !== 'changed') return admitted;
+  }
+  return { intake: endChangedTooOften(deps, request), runTag: deps.runTag, beside: [] };
+}
+
+function isOnQueue({ request }: Pick<PlannedLane, 'request'>): boolean {
+  return request.id === QUEUE;
+}
+
+async function planForQueue(each: GateDeps, request: Request): Promise<Planned> {
+  const deps = withSharedAnswers(each);
+  const decided = await decideOnLane(deps, request);
+  if (decided.kind === 'end') await keepLeftCircuit(deps, decided.intake, decided.kept);
+  const { queue, unfinished, unnotified } = await candidatesOf(deps, request, decided);
+  const planned = await planLanes(deps, request.issues, { urgent: null, queue, unfinished });
+  if (planned.lanes.length > 0) return { ...planned, kind: 'lanes' };
+  if (decided.kind !== 'end') throw new Error('nothing was planned for a queue with work');
+  return { kind: 'end', intake: unnotified ?? decided.intake };
+}
+
+async function planBeside(each: GateDeps, request: Request, queue: Request): Promise<Planned> {
+  const deps = withSharedAnswers(each);
+  const urgent = await decideOnLane(deps, request);
+  if (urgent.kind === 'end') return { kind: 'end', intake: urgent.intake };
+  const others = await candidatesOf(deps, queue, await decideOnLane(deps, queue));
+  // Its own lane is the urgent one.
+  const unfinished = others.unfinished.filter((one) => one.request.id !== request.id);
+  const known = { urgent: { request, decided: urgent }, queue: others.queue, unfinished };
+  return { ...(await planLanes(deps, queue.issues, known)), kind: 'lanes' };
+}
+
+/** Returns the ports of one plan: what holds for all lanes is asked once. */
+function withSharedAnswers(deps: GateDeps): GateDeps {
+  const { remote } = deps;
+  const branches = new Map<string, ReturnType<typeof remote.branches>>();
+  let obstacle: ReturnType<typeof remote.pushObstacle> | null = null;
+  return {
+    ...deps,
+    remote: {
+      branches: (prefix) => {
+        const known = branches.get(prefix) ?? remote.branches(prefix);
+        branches.set(prefix, known);
+        return known;
+      },
+      pushObstacle: (branch) =>
+        branch === null ? (obstacle ??= remote.pushObstacle(null)) : remote.pushObstacle(branch),
+      deleteBranch: (branch) => remote.deleteBranch(branch),
+    },
+  };
+}
+
+/** Returns the queue's lane, if it has work, and what else may be worked on. */
+async function candidatesOf(
+  deps: GateDeps,
+  request: Request,
+  decided: Admissible | Ended,
+): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: Intake | null }> {
+  if (decided.kind === 'end') {
+    const mayContinue = mayServeOtherLanes(decided.intake.outcome);
+    // Without work of its own, the run can ask for more.
+    const continuable = mayContinue ? decided.continuable.slice(0, Math.max(deps.config.parallel, MAX_EXAMINED)) : [];
+    return { queue: null, ...(await decideOnUnfinished(deps, continuable)) };
+  }
+  const continuable = decided.look.continuable.slice(0, MAX_BESIDE_QUEUE);
+  return { queue: { request, decided }, ...(await decideOnUnfinished(deps, continuable)) };
+}
+
+/** Decides on the queue's issues whose own lanes have unfinished work. */
+async function decideOnUnfinished(
+  deps: GateDeps,
+  continuable: readonly Issue[],
+): Promise<{ readonly unfinished: readonly PlannedLane[]; readonly unnotified: Intake | null }> {
+  const unfinished: PlannedLane[] = [];
+  const resting: LaneId[] = [];
+  let unnotified: Intake | null = null;
+  for (const issue of continuable) {
+    const request = requestByItself(issue, FOR_TASKS);
+    const decided = await decideOnLane(deps, request);
+    if (decided.kind === 'admissible') unfinished.push({ request, decided });
+    else if (unnotified === null && needsUnnotifiedPerson(deps, decided.intake)) unnotified = decided.intake;
+    else if (decided.intake.outcome.reason === 'all_done') resting.push(issueLane(issue.number));
+  }
+  await rememberResting(deps, resting);
+  return { unfinished, unnotified };
+}
+
+/** Claims the planned lanes with one update, and opens what it got; `changed` if the first must be decided again. */
+async function claimAndOpen(
+  deps: GateDeps,
+  { lanes, files, waiting }: LanePlan,
+  settingsOf: (lane: PlannedLane) => SettingsInCheckout | null,
+): Promise<GateResult | 'changed'> {
+  const tagged = lanes.map((lane): TaggedLane => ({
+    ...lane,
+    runTag: lanes.length === 1 ? deps.runTag : runTagOfLane(deps.runTag, lane.request.id),
+  }));
+  const [first, ...others] = tagged;
+  const read = first === undefined ? null : settingsOf(first);
+  if (first === undefined || read === null) throw new Error('nothing was planned, or the settings were not read');
+  const claiming = (some: readonly TaggedLane[]): void => {
+    deps.claiming(some.map(({ request, runTag }) => ({ lane: request.id, runTag })));
+  };
+  claiming(tagged);
+  const { policy } = read;
+  const wanted = (lane: TaggedLane) => wantedFor({ ...deps, runTag: lane.runTag, policy }, lane.request, lane.decided);
+  const [claim, ...claims] = await claimLanes({ ...deps, config: { ...deps.config, policy } }, [
+    wanted(first),
+    ...others.map(wanted),
+  ]);
+  // Nothing is claimed, so nothing has to be given back.
+  if (claim.kind !== 'claimed') claiming([]);
+  if (claim.kind === 'refused')
+    return alone({ ...first.decided.end(claim.outcome), notes: first.decided.notes }, first);
+  if (claim.kind !== 'claimed') return 'changed';
+  const taken = others.flatMap((lane, at) => {
+    const one = claims[at];
+    const own = settingsOf(lane);
+    return one?.kind === 'claimed' && own !== null ? [{ lane, claimed: { claim: one, read: own } }] : [];
+  });
+  claiming([first, ...taken.map(({ lane }) => lane)]);
+  const isTaken = ({ lane }: { readonly lane: LaneId }): boolean =>
+    lane === first.request.id || taken.some((one) => one.lane.request.id === lane);
+  const held = waiting.filter(isTaken);
+  if (taken.length > 0) for (const line of linesFor(files.filter(isTaken), held)) deps.log.info(line);
+  const intake = await openOrRelease({ ...deps, runTag: first.runTag }, withoutWaiting(first, held), {
+    claim,
+    read,
+    beside: null,
+  });
+  if (intake.kind === 'end') {
+    for (const { lane } of taken) await releaseLane({ ...deps, runTag: lane.runTag }, lane.request.id);
+    return alone(intake, first);
+  }
+  let known: OpenedBeside = { base: intake.opened.base, fresh: freshOf(intake) };
+  const beside: LaneIntake[] = [];
+  for (const { lane, claimed } of taken) {
+    const opened = await openBeside({ ...deps, runTag: lane.runTag }, withoutWaiting(lane, held), {
+      ...claimed,
+      beside: known,
+    });
+    if (opened === null) continue;
+    beside.push({ intake: opened, runTag: lane.runTag });
+    known = { ...known, fresh: known.fresh ?? freshOf(opened) };
+  }
+  return { intake, runTag: first.runTag, beside };
+}
+
+function alone(intake: Intake, { runTag }: TaggedLane): GateResult {
+  return { intake, runTag, beside: [] };
+}
+
+/** Returns the lane without the tasks that wait, which its warnings name, if it is the queue's. */
+function withoutWaiting(lane: PlannedLane, waiting: readonly WaitingTask[]): Admissible {
+  const { decided } = lane;
+  if (!isOnQueue(lane)) return decided;
+  const tasks = decided.tasks.filter(({ id }) => waiting.every(({ task }) => task !== id));
+  const warnings = [...decided.notes.warnings, ...waiting.map(sentenceOnWaiting)];
+  return { ...decided, tasks, notes: { ...decided.notes, warnings } };
+}
+
+function freshOf({ lane, opened }: LaneIntake['intake']): OpenedBeside['fresh'] {
+  return lane.start.kind === 'fresh' ? opened : null;
+}
+
+/** Opens a lane beside the first; null if that is not possible now, which ends only this lane. */
+async function openBeside(deps: GateDeps, decided: Admissible, claimed: Claimed): Promise<LaneIntake['intake'] | null> {
+  try {
+    const intake = await openOrRelease(deps, decided, claimed);
+    return intake.kind === 'work' ? intake : null;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    deps.log.warning(`${decided.lane.branch} is not worked on in this run: ${completeSentence(error.message)}`);
+    return null;
+  }
+}
+
+/** Returns the lines for the log: the branches of this run with their probable files, and what waits for them. */
+function linesFor(files: readonly LaneFiles[], waiting: readonly WaitingTask[]): readonly string[] {
+  const lanes = files.map(({ lane, files: of }) => `${nameOfLane(lane)} (${firstNames([...(of ?? [])], 3)})`);
+  return [
+    `Works on ${String(files.length)} branches at once, with the files that each probably touches: ${lanes.join(', ')}.`,
+    ...waiting.map(sentenceOnWaiting),
+  ];
+}
+
+function sentenceOnWaiting({ task, lane, path }: WaitingTask): string {
+  const why = path === null ? 'nobody knows which files it touches' : `it probably touches ${path}`;
+  return `${nameOfLane(task)} waits for a later run: ${why}, ${path === null ? 'and' : 'on which'} ${nameOfLane(lane)} is worked on now.`;
+}
