@@ -308,7 +308,7 @@ describe("a run's record, from main to post", () => {
       { journal: [{ taskId: 'issue-2' }, { taskId: 'issue-2' }, { taskId: 'issue-1' }], outcome: { kind: 'limit' } },
     ],
   ])('%s', (name, record, work) => {
-    expect(recordIn(name)).toMatchObject({ version: 1, ...record, work: { lane: { id: 'queue' }, ...work } });
+    expect(recordIn(name)).toMatchObject({ version: 2, ...record, work: { lane: { id: 'queue' }, ...work } });
   });
 });
 

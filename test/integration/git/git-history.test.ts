@@ -43,7 +43,7 @@ describe('what the history tells about files', () => {
 
   test.each<[string, readonly RemoteBranch[]]>([
     ['a branch that is gone', [{ branch: 'ralph/issue-9', head: 'a'.repeat(40) }]],
-    ['a name that is no branch', [{ branch: 'x:y', head: 'a'.repeat(40) }]],
+    ['a name that is not a branch', [{ branch: 'x:y', head: 'a'.repeat(40) }]],
   ])('are unknown with %s', async (_, asked) => {
     expect(await scene.reopen().history(asked)).toBeNull();
   });

@@ -15,8 +15,8 @@ import type { QueuedTask } from '../../src/core/tasks/task.ts';
 import { claimLanes, type LaneClaim, releaseLane, type WantedClaim } from '../../src/gate/lane/claim.ts';
 import type { SnapshotPlace } from '../../src/ports/state.ts';
 import { createSnapshotStore } from '../../src/state/snapshot-store.ts';
-import { configOf } from './policies.ts';
-import { createRandom } from './random.ts';
+import { configOf } from '../simulator/policies.ts';
+import { createRandom } from '../simulator/random.ts';
 
 /** A queue, and what happens to its runs. */
 export interface LanesSetting {
