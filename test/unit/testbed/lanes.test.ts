@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type LanesSetting, playLanes, renderLanes } from '../../../bench/simulator/lanes.ts';
+import { type LanesSetting, playLanes, renderLanes } from '../../../bench/fleet/lanes.ts';
 import { runs } from '../../runs.ts';
 
 const quiet = { seed: 1, callsOfTask: 2, files: 'apart', killed: 0, inputs: { 'max-iterations': '80' } } as const;
