@@ -28,6 +28,8 @@ export interface ConfigTexts {
   readonly settings: Config['settings'];
   /** Problems of settings that were found before the inputs are parsed, as lines for people. */
   readonly problems: readonly string[];
+  /** The place of the run. On a person's machine it starts processes for several branches, and needs no jobs. */
+  readonly where: 'job' | 'home';
 }
 
 /** The settings of a run that only its inputs configure. */
@@ -38,14 +40,14 @@ export const NO_SETTINGS: Config['settings'] = { found: [], lines: [], unknown: 
  * is a problem, because a limit with a misspelled name would not apply.
  */
 export function buildConfigFromInputs(texts: Readonly<Record<string, string | undefined>>): Config {
-  return buildConfig({ texts, counting: [], settings: NO_SETTINGS, problems: [] });
+  return buildConfig({ texts, counting: [], settings: NO_SETTINGS, problems: [], where: 'job' });
 }
 
 /**
  * Builds the Config from the inputs' texts, some of them replaced by settings; throws one UserError that lists every
  * problem of both.
  */
-export function buildConfig({ texts, counting, settings: found, problems: unread }: ConfigTexts): Config {
+export function buildConfig({ texts, counting, settings: found, problems: unread, where }: ConfigTexts): Config {
   const trimmed = withDefaults(texts);
   const parsed = parseTexts(inputTable, trimmed);
   const ofAgents = parsed.settings.agent?.each;
@@ -54,6 +56,7 @@ export function buildConfig({ texts, counting, settings: found, problems: unread
     ...parsed.problems,
     ...(agents?.problems ?? []),
     ...missingFor(parsed.settings),
+    ...(where === 'job' ? parallelProblems(parsed.settings) : []),
     ...unknownInputs(Object.keys(texts)),
   ];
   if (problems.length > 0 || unread.length > 0 || agents === null) {
@@ -118,25 +121,13 @@ export function parseHandoff(texts: Readonly<Record<string, string | undefined>>
 }
 
 /** Returns the problems of inputs that one phase needs and another does not use. */
-function missingFor({
-  githubToken,
-  handoff,
-  policy,
-  parallel = 1,
-  stateStore,
-}: GivenSettings<Settings>): readonly InputProblem[] {
+function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): readonly InputProblem[] {
   const phase = handoff?.phase ?? 'all';
   const needsDigest = phase === 'loop' || phase === 'publish';
   return [
     // The job of the loop cannot ask what other runs have used in the meantime.
     ...(phase !== 'all' && policy?.onLimit === 'wait'
       ? [{ name: 'on-limit', why: 'works in one job only: with three jobs, use `park`' }]
-      : []),
-    ...(phase === 'all' && parallel > 1
-      ? [{ name: 'parallel', why: 'needs the reusable workflow, which runs a job for each: one job works on 1' }]
-      : []),
-    ...(parallel > 1 && (stateStore === 'cache' || stateStore === 'none')
-      ? [{ name: 'parallel', why: `needs \`state-store: auto\` or \`ref\`, which keep runs apart` }]
       : []),
     ...(githubToken === '' && phase !== 'loop'
       ? [{ name: 'github-token', why: 'is empty: give a token, for example ${{ github.token }}' }]
@@ -151,6 +142,19 @@ function missingFor({
             why: `is empty: with \`phase: ${phase}\` give it the output \`handoff-digest\` of the job with \`phase: gate\``,
           },
         ]
+      : []),
+  ];
+}
+
+/** Returns why the runs of a job cannot work on several branches at once; empty if they can. */
+function parallelProblems({ handoff, parallel = 1, stateStore }: GivenSettings<Settings>): readonly InputProblem[] {
+  if (parallel === 1) return [];
+  return [
+    ...((handoff?.phase ?? 'all') === 'all'
+      ? [{ name: 'parallel', why: 'needs the reusable workflow, which runs a job for each: one job works on 1' }]
+      : []),
+    ...(stateStore === 'cache' || stateStore === 'none'
+      ? [{ name: 'parallel', why: `needs \`state-store: auto\` or \`ref\`, which keep runs apart` }]
       : []),
   ];
 }

@@ -129,7 +129,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'parallel',
         '1',
-        'Number of pull requests, 1 to 20, on which a run of the queue may work at once; more than 1 needs the [reusable workflow](security.md#three-jobs).',
+        'Number of pull requests, 1 to 20, on which a run of the queue may work at once; on GitHub, more than 1 needs the [reusable workflow](security.md#three-jobs).',
       ],
       [
         'pr-labels',

@@ -75,6 +75,12 @@ export const outcomeKinds: readonly OutcomeKind[] = [
   ...new Set(outcomeSchema.options.map(({ shape }) => shape.kind.value)),
 ];
 
+/** The kinds of outcomes, those first that people should see first. */
+export const outcomeKindsByTrouble: readonly OutcomeKind[] = [
+  ...(['failed', 'halted', 'blocked', 'refused', 'cancelled'] as const),
+  ...(['parked', 'limit', 'paused', 'idle', 'complete'] as const),
+];
+
 /** The way in which GitHub shows the end of a run. */
 export type Conclusion = 'success' | 'failure';
 

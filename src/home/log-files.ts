@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { fromRoot } from '../core/folder.ts';
 import { filesToDelete } from '../core/local/committed-files.ts';
 import { logInstant } from '../core/local/status-document.ts';
+import { isLaneId } from '../core/tasks/ids.ts';
 import { terminalLine } from '../core/text/phrase.ts';
 import { messageOf } from '../errors.ts';
 import type { Log, Tone } from '../ports/machine.ts';
 import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
 
 /**
- * The files in `.ralph/logs/` of the folder that the run works for: `ralph.log` with all lines, and one file for each
+ * The files for logs in the folder that the run works for: `ralph.log` with all lines, and one file for each
  * iteration.
  */
 interface LogFiles {
@@ -28,6 +29,9 @@ const MAX_ITERATION_BYTES = 2 * 1024 * 1024;
 
 const KEPT = { most: 50, mostBytes: 20 * 1024 * 1024 };
 
+/** More than one run works on. */
+const MAX_LANE_FOLDERS = 20;
+
 const ITERATION = /^iteration_\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{3}\.log$/;
 
 /**
@@ -36,7 +40,11 @@ const ITERATION = /^iteration_\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{3}\.log$/;
  */
 export function createLogFiles(
   place: WorkedFolder,
-  { now, warn }: { readonly now: () => number; readonly warn: (text: string) => void },
+  {
+    logs,
+    now,
+    warn,
+  }: { readonly logs: readonly string[]; readonly now: () => number; readonly warn: (text: string) => void },
 ): LogFiles {
   let folder: OwnFolder | null = null;
   /** The parts that are no longer written. Each is reported once and does not keep the others from being written. */
@@ -47,11 +55,11 @@ export function createLogFiles(
   function attempt(part: 'log' | 'iteration', act: (to: OwnFolder) => void): void {
     if (unusable.has('folder') || unusable.has(part)) return;
     try {
-      folder ??= openOwnFolder(place, ['.ralph', 'logs'], { hides: true });
+      folder ??= openOwnFolder(place, logs, { hides: true });
       act(folder);
     } catch (error) {
       unusable.add(folder === null ? 'folder' : part);
-      warn(`The log is not kept in ${fromRoot(place.folder, '.ralph/logs')}: ${messageOf(error)}.`);
+      warn(`The log is not kept in ${fromRoot(place.folder, logs.join('/'))}: ${messageOf(error)}.`);
     }
   }
 
@@ -74,6 +82,7 @@ export function createLogFiles(
       const stamp = logInstant(now()).replace(' ', '_').replaceAll(':', '-');
       iteration = { name: `iteration_${stamp}_${String(count % 1000).padStart(3, '0')}.log`, isFull: false };
       attempt('iteration', deleteOldIterationFiles);
+      attempt('iteration', deleteOldLaneFolders);
     },
     iterationEnds: () => {
       iteration = null;
@@ -88,6 +97,15 @@ function deleteOldIterationFiles({ path }: OwnFolder): void {
     return found?.isFile() === true ? [{ name, bytes: found.size }] : [];
   });
   for (const name of filesToDelete(files, { ...KEPT, most: KEPT.most - 1 })) rmSync(join(path, name), { force: true });
+}
+
+/** Deletes the folders of lanes that were worked on beside another one longest ago. */
+function deleteOldLaneFolders({ path }: OwnFolder): void {
+  const folders = readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && isLaneId(entry.name))
+    .map(({ name }) => ({ folder: join(path, name), at: lstatSync(join(path, name)).mtimeMs }))
+    .toSorted((one, other) => other.at - one.at);
+  for (const { folder } of folders.slice(MAX_LANE_FOLDERS)) rmSync(folder, { recursive: true, force: true });
 }
 
 /** Creates a log for a person's terminal, without workflow commands and without characters that control a terminal. */

@@ -17,6 +17,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Folder } from '../core/folder.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { NamedTexts } from '../ports/state.ts';
@@ -34,6 +35,22 @@ type Place = 'free' | 'file' | 'other';
 export interface WorkedFolder {
   readonly top: string;
   readonly folder: Folder;
+}
+
+/** The folders of a run's files, by the parts of their paths below the folder that the run works for. */
+export interface RunFilePlaces {
+  readonly status: readonly string[];
+  readonly logs: readonly string[];
+}
+
+const LOGS = ['.ralph', 'logs'];
+
+/** The folders that the monitor and other programs watch. */
+export const RUN_FILES: RunFilePlaces = { status: ['.ralph'], logs: LOGS };
+
+/** Returns the folders of a lane that is worked on beside the one that `RUN_FILES` shows. */
+export function runFilesBeside(lane: LaneId): RunFilePlaces {
+  return { status: [...LOGS, lane], logs: [...LOGS, lane] };
 }
 
 /** A folder of the checkout for Ralph's files, in which nothing is ever written through a link. */
@@ -140,14 +157,18 @@ function lookAtPlace(path: string): Place {
  */
 export function openJournalFolder(
   worked: WorkedFolder,
-  { instead, warn }: { readonly instead: string; readonly warn: (text: string) => void },
+  {
+    logs,
+    instead,
+    warn,
+  }: { readonly logs: readonly string[]; readonly instead: string; readonly warn: (text: string) => void },
 ): string {
   try {
-    const folder = openOwnFolder(worked, ['.ralph', 'logs'], { hides: true });
+    const folder = openOwnFolder(worked, logs, { hides: true });
     folder.begin('journal.jsonl');
     return folder.path;
   } catch (error) {
-    warn(`The journal cannot be kept in .ralph/logs and is lost when this run ends: ${messageOf(error)}.`);
+    warn(`The journal cannot be kept in ${logs.join('/')} and is lost when this run ends: ${messageOf(error)}.`);
     return instead;
   }
 }

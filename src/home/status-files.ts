@@ -51,7 +51,11 @@ const BEAT_MS = 2_000;
  */
 export function createStatusFiles(
   place: WorkedFolder,
-  { now, warn }: { readonly now: () => number; readonly warn: (text: string) => void },
+  {
+    status,
+    now,
+    warn,
+  }: { readonly status: readonly string[]; readonly now: () => number; readonly warn: (text: string) => void },
 ): StatusFiles {
   const unusable = new Set<string>();
   let folder: OwnFolder | null = null;
@@ -62,12 +66,12 @@ export function createStatusFiles(
   function write(name: string, document: object): void {
     if (unusable.has(name)) return;
     try {
-      folder ??= openOwnFolder(place, ['.ralph'], { hides: false });
+      folder ??= openOwnFolder(place, status, { hides: status.length > 1 });
       folder.replace(name, `${JSON.stringify(document, null, 2)}\n`);
     } catch (error) {
       unusable.add(name);
       warn(
-        `${fromRoot(place.folder, `.ralph/${name}`)} cannot be written, so other programs cannot watch this run: ${messageOf(error)}.`,
+        `${fromRoot(place.folder, [...status, name].join('/'))} cannot be written, so other programs cannot watch this run: ${messageOf(error)}.`,
       );
     }
   }

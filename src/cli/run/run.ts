@@ -9,14 +9,16 @@ import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } f
 
 const count = z.number().int().nonnegative();
 
-/** The output of `ralph run --json`. A change that breaks readers needs a new major version. */
-export const runSchema = z.object({
+const laneSchema = z.object({
   outcome: z.enum(outcomeKinds as readonly [string, ...string[]]).describe('Why the run ended.'),
   reason: z.string().describe('The outcome in detail, as in the output `reason` of the action.'),
   iterations: count.describe('Iterations of this run.'),
   tasksDone: count.describe('Done tasks of the branch.'),
   tasks: count.describe('Tasks of the branch.'),
-  branch: z.string().nullable().describe('The branch in this checkout; null when the run did not get so far.'),
+  branch: z
+    .string()
+    .nullable()
+    .describe('The branch in this checkout; null when the run did not get so far, or worked on several.'),
   head: z.string().nullable().describe('Its newest commit; null when there is none.'),
   costUsd: z.number().nonnegative().nullable().describe('Cost of this run in US dollars; null: not known.'),
   tokens: count.describe('Tokens of this run.'),
@@ -27,8 +29,20 @@ export const runSchema = z.object({
   pushed: z.boolean().nullable().describe('Whether the branch was pushed; null without --push.'),
 });
 
+/** The output of `ralph run --json`. A change that breaks readers needs a new major version. */
+export const runSchema = laneSchema.extend({
+  lanes: z
+    .array(laneSchema)
+    .describe(
+      'The same for each branch that the run worked on at once, trouble first. The other fields are their sums, and the worst outcome.',
+    ),
+});
+
+/** The end of one lane of a run. */
+export type EndedLane = Readonly<z.infer<typeof laneSchema>>;
+
 /** The end of a run. */
-export type EndedRun = Readonly<z.infer<typeof runSchema>>;
+export type EndedRun = EndedLane & { readonly lanes: readonly EndedLane[] };
 
 /** The options of a local run. */
 export interface AskedRun {
@@ -55,7 +69,7 @@ export interface LocalRunResult {
 export type RunHere = (asked: AskedRun, terminal: Terminal) => Promise<LocalRunResult>;
 
 const HELP = `Usage: ralph run [--once] [--max-iterations N] [--task TASK] [--model MODEL]
-                 [--json] [OPTIONS]
+                 [--parallel N] [--json] [OPTIONS]
 
 Works on the tasks of this checkout on this machine: the loop of the action,
 with the same gate, isolation, evidence and limits. It works in a copy of the
@@ -70,6 +84,10 @@ of the run.
                       pipeline one round of its steps
   --task TASK         this task alone, by its id or its name in "ralph tasks"
                       (US-003, .ralph/fix_plan.md:4, "#12")
+  --parallel N        works on up to N branches at once, with an agent each: on
+                      labelled issues that do not depend on each other and
+                      probably touch different files; the limits of the run are
+                      divided among them
   --model MODEL       the model that the agent uses
   --dry-run           shows the task, the prompt and the command line; makes no
                       call and changes nothing
@@ -113,7 +131,7 @@ export function createRunCommand(run: RunHere): CliCommand {
 }
 
 /** Options that have the names of inputs of the action. */
-const INPUT_OPTIONS = ['max-iterations', 'model', 'on-limit', 'isolation', 'agent-path'] as const;
+const INPUT_OPTIONS = ['max-iterations', 'parallel', 'model', 'on-limit', 'isolation', 'agent-path'] as const;
 
 async function runLocally(run: RunHere, args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
   const asked = readAsked(
@@ -123,6 +141,7 @@ async function runLocally(run: RunHere, args: readonly string[], terminal: Termi
         once: 'flag',
         'max-iterations': 'value',
         task: 'value',
+        parallel: 'value',
         model: 'value',
         'dry-run': 'flag',
         'on-limit': 'value',
@@ -170,6 +189,8 @@ function readAsked(given: ParsedArguments): AskedRun {
   const task = one('task');
   if (task !== null && (task.trim() === '' || task.length > MAX_TASK_NAME_CHARS))
     problems.push(`--task ${JSON.stringify(cutText(task, 80))}: is not the name of a task. "ralph tasks" lists them.`);
+  if (task !== null && Object.hasOwn(inputs, 'parallel'))
+    problems.push('--task works on one branch: leave out --parallel.');
   if (given.has('dry-run') && given.has('push')) problems.push('--dry-run pushes nothing: leave out --push.');
   if (given.has('dry-run') && given.has('json')) problems.push('--dry-run prints text: leave out --json.');
   if (problems.length > 0) throw new UsageError(problems);

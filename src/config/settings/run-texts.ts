@@ -108,7 +108,7 @@ export function textsWithFound({ inputs, named }: GivenTexts, before: readonly F
   const own = new Set(named.found.map(({ input }) => input));
   const found = [...named.found, ...before.filter(({ input }) => !own.has(input))];
   const { texts, counting } = fillInputs(inputs, found);
-  return { texts, counting, settings: { ...NO_SETTINGS, found }, problems: named.problems };
+  return { texts, counting, settings: { ...NO_SETTINGS, found }, problems: named.problems, where: 'job' };
 }
 
 /** Puts settings in place of inputs that are not given. An input with its default's text counts as not given. */

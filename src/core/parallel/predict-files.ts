@@ -12,10 +12,12 @@ export type PredictedFiles = ReadonlySet<string> | null;
 /** A repository's history, indexed for predictions. */
 export interface FileIndex {
   readonly paths: ReadonlySet<string>;
-  readonly below: ReadonlyMap<string, readonly string[]>;
+  /** All paths in the order of their characters, in which those of a folder follow one another. */
+  readonly sorted: readonly string[];
   readonly byName: ReadonlyMap<string, readonly string[]>;
   readonly byStem: ReadonlyMap<string, readonly string[]>;
-  readonly commitsOf: ReadonlyMap<string, readonly (readonly string[])[]>;
+  /** The commits that change each file, each with all of its files. */
+  readonly commitsOf: ReadonlyMap<string, readonly { readonly paths: readonly string[] }[]>;
 }
 
 /** A name that more files share is not taken for one of them, such as `index.ts`. */
@@ -34,16 +36,15 @@ const MAX_FOREIGN_FOLDERS = 12;
 /** Indexes a history. */
 export function indexHistory({ files, commits }: FileHistory): FileIndex {
   const known = new Set(files);
-  const placed = files.flatMap((path) => foldersAbove(path).map((folder) => [folder, path] as const));
   const changed = commits
     .filter((paths) => paths.length <= MAX_FILES_OF_COMMIT)
-    .flatMap((paths) => paths.filter((path) => known.has(path)).map((path) => [path, paths] as const));
+    .flatMap((paths) => paths.filter((path) => known.has(path)).map((path) => ({ path, paths })));
   return {
     paths: known,
-    below: valuesByKey(placed),
+    sorted: files.toSorted((one, other) => (one < other ? -1 : 1)),
     byName: groupByKey(files, nameOfPath),
     byStem: groupByKey(files, (path) => normalizedStem(nameOfPath(path))),
-    commitsOf: valuesByKey(changed),
+    commitsOf: groupByKey(changed, ({ path }) => path),
   };
 }
 
@@ -85,14 +86,14 @@ function isNameLike(word: string): boolean {
   return /[/_]|\p{L}\.\p{L}|\p{Ll}\p{Lu}|\p{L}-\p{L}|^\p{Lu}{4,}$/u.test(word);
 }
 
-function filesNamed({ paths, below, byName, byStem }: FileIndex, word: string): readonly string[] {
+function filesNamed({ paths, sorted, byName, byStem }: FileIndex, word: string): readonly string[] {
   const parts = word.split('/');
   if (parts.length > 1) {
     for (let at = 0; at < Math.min(parts.length - 1, MAX_FOREIGN_FOLDERS); at += 1) {
       const path = parts.slice(at).join('/');
       if (paths.has(path)) return [path];
-      const inFolder = below.get(path);
-      if (inFolder !== undefined) return inFolder;
+      const inFolder = filesBelow(sorted, `${path}/`);
+      if (inFolder.length > 0) return inFolder;
     }
     return few((byName.get(nameOfPath(word)) ?? []).filter((path) => path.endsWith(`/${word}`)));
   }
@@ -108,7 +109,7 @@ function few(found: readonly string[]): readonly string[] {
 function companionsOf({ paths, commitsOf }: FileIndex, path: string): readonly string[] {
   const commits = commitsOf.get(path) ?? [];
   const common = new Map<string, number>();
-  for (const other of commits.flat()) common.set(other, (common.get(other) ?? 0) + 1);
+  for (const other of commits.flatMap(({ paths: all }) => all)) common.set(other, (common.get(other) ?? 0) + 1);
   const least = Math.max(MIN_COMMON_COMMITS, commits.length * MIN_CONFIDENCE);
   return [...common].flatMap(([other, count]) => (count >= least && paths.has(other) ? [other] : []));
 }
@@ -122,13 +123,15 @@ function normalizedStem(name: string): string {
   return name.replace(/^\./, '').split('.', 1)[0]?.replace(/[-_]/g, '').toLowerCase() ?? '';
 }
 
-/** Returns the folders of a file below the root, without the root itself. */
-function foldersAbove(path: string): readonly string[] {
-  const parts = path.split('/').slice(0, -1);
-  return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
-}
-
-function valuesByKey<T>(pairs: readonly (readonly [string, T])[]): ReadonlyMap<string, readonly T[]> {
-  const grouped = groupByKey(pairs, ([key]) => key);
-  return new Map([...grouped].map(([key, of]) => [key, of.map(([, value]) => value)]));
+/** Returns the paths that begin with a prefix, from a sorted list. */
+function filesBelow(sorted: readonly string[], prefix: string): readonly string[] {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((sorted[middle] ?? '') < prefix) from = middle + 1;
+    else to = middle;
+  }
+  let end = from;
+  while (sorted[end]?.startsWith(prefix) === true) end += 1;
+  return sorted.slice(from, end);
 }

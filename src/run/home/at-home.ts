@@ -1,13 +1,14 @@
 import { releaseLane, renewReservation } from '../../gate/lane/claim.ts';
 import type { GateDeps } from '../../gate/deps.ts';
 import { FOR_TASKS } from '../../gate/tasks/sources.ts';
-import { detectOtherRalphs, workQueue } from '../../gate/work.ts';
+import { detectOtherRalphs, workQueueOnLanes } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { policyOfShare } from '../../core/parallel/shares.ts';
 import { referenceTo, findTaskByName } from '../../core/people/named-task.ts';
 import { withPipelineOf } from '../../core/policy.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { endIntake, type Intake, type Work, type WorkIntake } from '../../handover/intake.ts';
+import { endIntake, type GateResult, type Intake, type Work, type WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { LoopAgent, LoopDeps, OpenedAgent } from '../../loop/deps.ts';
@@ -18,6 +19,7 @@ import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
 import { createLoopAgents, openedExporters, openFirst, createSessionExport } from '../agents.ts';
 import { reportWithoutWork } from '../reports.ts';
 import { hashText } from '../packed-journal.ts';
+import { UserError } from '../../errors.ts';
 import { failureOf } from '../failure.ts';
 import type { ActionDeps } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
@@ -48,6 +50,10 @@ export interface HomeDeps extends ActionDeps, Pick<GateDeps, 'forge' | 'findStar
   readonly runName: string;
   /** The one task that is asked for, by its id or name; null = all tasks. */
   readonly task: string | null;
+  /** The lane that another process of this run has claimed for this one; null = the gate decides. */
+  readonly handed: WorkIntake | null;
+  /** Starts a process for each lane that is worked on beside the one of this process. */
+  readonly startBeside: (lanes: GateResult['beside']) => void;
   readonly signal: AbortSignal;
   readonly ending: AbortSignal;
   readonly show: (shown: Shown) => void;
@@ -71,10 +77,8 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   // The prompt is read before anything else, from the copy as it was made, before any agent ran.
   const prompt = await deps.machine.readPrompt();
   const gateDeps = await gatePortsOf(deps, recording);
-  const foreign = await detectOtherRalphs(gateDeps);
-  const found = await workQueue(gateDeps, { asked: false, byHand: true, purpose: FOR_TASKS });
-  const narrow = found.kind === 'work' ? await narrowToTask(gateDeps, found, deps.task) : found;
-  const intake: Intake = { ...narrow, notes: { ...narrow.notes, found: foreign } };
+  if (deps.handed !== null) return work(deps, recording, { gateDeps, intake: deps.handed, prompt, isOpen: false });
+  const { intake, runTag, beside } = await enter(deps, gateDeps);
   for (const warning of intake.notes.warnings) log.warning(warning);
   if (intake.kind === 'end') {
     const { lane, tasks, state } = intake;
@@ -83,7 +87,23 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
     const frame = { config, context, redact, now: clock.now() };
     return reportOfEnd(frame, intake, deps.startedAt);
   }
-  return work(deps, recording, { gateDeps, intake, prompt });
+  if (beside.length === 0) return work(deps, recording, { gateDeps, intake, prompt, isOpen: true });
+  deps.startBeside(beside);
+  const policy = policyOfShare(config.policy, { at: 0, of: beside.length + 1 });
+  const own = { config: { ...config, policy }, runTag };
+  return work({ ...deps, ...own }, recording, { gateDeps: { ...gateDeps, ...own }, intake, prompt, isOpen: false });
+}
+
+/** Returns the gate's decision about the queue. */
+async function enter(deps: HomeDeps, gateDeps: GateDeps): Promise<GateResult> {
+  const foreign = await detectOtherRalphs(gateDeps);
+  const { intake: found, ...lanes } = await workQueueOnLanes(gateDeps, {
+    asked: false,
+    byHand: true,
+    purpose: FOR_TASKS,
+  });
+  const intake = found.kind === 'work' ? await narrowToTask(gateDeps, found, deps.task) : found;
+  return { ...lanes, intake: { ...intake, notes: { ...intake.notes, found: foreign } } };
 }
 
 async function work(
@@ -93,7 +113,14 @@ async function work(
     gateDeps,
     intake,
     prompt,
-  }: { readonly gateDeps: GateDeps; readonly intake: WorkIntake; readonly prompt: UserPrompt },
+    isOpen,
+  }: {
+    readonly gateDeps: GateDeps;
+    readonly intake: WorkIntake;
+    readonly prompt: UserPrompt;
+    /** False if this process's copy of the repository is not at the lane yet, or is at another one. */
+    readonly isOpen: boolean;
+  },
 ): Promise<RunReport> {
   const {
     connect,
@@ -132,6 +159,7 @@ async function work(
     return reportOfWork({ config, context, redact, now: clock.now() }, last, { pullRequest: null, headSha, saved });
   };
   try {
+    if (!isOpen) await openAgain(gateDeps, intake);
     const agents = createLoopAgents(connect, intake, ({ name, version }) => {
       log.info(`agent: ${version === '' ? name : `${version} (${name})`}`);
     });
@@ -174,6 +202,16 @@ async function work(
     }
     return finish({ ...unfinished, outcome, endedAt: clock.now() });
   }
+}
+
+/** Opens the lane in this process's copy as the gate found it. */
+async function openAgain({ repository }: Pick<GateDeps, 'repository'>, { lane, opened }: WorkIntake): Promise<void> {
+  const { head } = await repository.openLane(lane, opened.base);
+  if (head !== opened.head)
+    throw new UserError(
+      'infrastructure',
+      `The branch ${lane.branch} is at ${head}, but was at ${opened.head} when this run claimed it. Start the run again.`,
+    );
 }
 
 /** Shows the agents of a pipeline at work, since other steps run before and after their calls. */

@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { copyLimits, copyLimitWords } from '../../core/local/ignored-copies.ts';
 import { namesOf } from '../../core/text/phrase.ts';
@@ -35,7 +34,7 @@ export async function prepareCopy(
   },
   log: Pick<Log, 'info' | 'warning'>,
 ): Promise<void> {
-  await removeTree(join(place.base, 'work'));
+  await removeTree(place.work);
   await removeTree(place.temp);
   mkdirSync(place.temp, { recursive: true, mode: 0o700 });
   log.info(`Copying ${config.baseBranch ?? ''} to ${place.clone} …`);

@@ -64,7 +64,8 @@ export async function showWhatWouldRun(
   const folder = makeTemporaryFolder('ralph-dry-run-');
   const base = folder.path;
   const name = setting.place.clone.split('/').at(-1) ?? 'checkout';
-  const place: RunFolders = { ...setting.place, base, clone: join(base, 'work', name), temp: join(base, 'temp') };
+  const work = join(base, 'work');
+  const place: RunFolders = { ...setting.place, base, work, clone: join(work, name), temp: join(base, 'temp') };
   const { log } = setting;
   try {
     // Without a claim there is nothing to release, so Ctrl-C may simply end the process.
@@ -205,6 +206,7 @@ function ended(
 const NOTHING = {
   ...{ iterations: 0, tasksDone: 0, tasks: 0, branch: null, head: null, costUsd: 0, tokens: 0 },
   ...{ resumeAt: null, pushed: null },
+  lanes: [],
 } as const;
 
 function printable(line: string): string {

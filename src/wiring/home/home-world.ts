@@ -73,8 +73,8 @@ export function createHomeWorld(setting: HomeSetting): World {
     runKey: Buffer.from(sealingKey(place), 'hex'),
     runTag: setting.runTag,
     remoteUrl: top,
-    // The agent must not read files of the checkout that were not copied.
-    hidden: [top],
+    // The agent must not read files of the checkout that were not copied, nor those of other lanes.
+    hidden: [top, place.base],
     agentFolder: setting.agentFolder,
   };
 }

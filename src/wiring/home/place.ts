@@ -2,11 +2,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
+import type { LaneId } from '../../core/tasks/ids.ts';
 
 /** The folders of a run, in the person's cache and outside of their checkout, so that their tools do not read them. */
 export interface RunFolders {
   /** The folder of this checkout. */
   readonly base: string;
+  /** The folder around the copy, which ends with the run. */
+  readonly work: string;
   /** The copy that the agent works in. */
   readonly clone: string;
   /** The equivalent of a job's temporary folder. */
@@ -20,7 +23,27 @@ export function placeOfHome(top: string, environment: NodeJS.ProcessEnv): RunFol
   const caches = join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'ralph-action');
   const name = basename(top).replaceAll(/[^\w.-]/g, '_') || 'checkout';
   const base = join(caches, 'home', `${name}-${createHash('sha256').update(top).digest('hex').slice(0, 12)}`);
-  return { base, clone: join(base, 'work', name), temp: join(base, 'temp'), tools: join(caches, 'tools') };
+  return { base, ...foldersIn(base, name), tools: join(caches, 'tools') };
+}
+
+function foldersIn(folder: string, name: string): Pick<RunFolders, 'work' | 'clone' | 'temp'> {
+  const work = join(folder, 'work');
+  return { work, clone: join(work, name), temp: join(folder, 'temp') };
+}
+
+/** Returns the folder that contains those of lanes that are worked on beside another one. */
+export function folderOfLanes({ base }: Pick<RunFolders, 'base'>): string {
+  return join(base, 'lanes');
+}
+
+/** Returns the folders of a process that works on a lane beside those of the process that started it. */
+export function placeOfLane(place: RunFolders, lane: LaneId): RunFolders {
+  return { ...place, ...foldersIn(join(folderOfLanes(place), lane), basename(place.clone)) };
+}
+
+/** Returns the private folder of the run with this number. */
+export function runFolderOf({ temp }: Pick<RunFolders, 'temp'>, number: number): string {
+  return join(temp, `run-${String(number)}`);
 }
 
 /** Returns the key that encrypts this person's transcripts, from a file that only they can read. */

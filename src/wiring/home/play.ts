@@ -27,6 +27,8 @@ interface Play {
   /** The files for watchers, or null for a run that writes none. */
   readonly status: StatusFiles | null;
   readonly task: string | null;
+  readonly handed: HomeDeps['handed'];
+  readonly startBeside: HomeDeps['startBeside'];
   /** The countdown, or null without a terminal to draw it on. */
   readonly countdown: Pick<CountdownLine, 'begin' | 'end'> | null;
   readonly runName: string;
@@ -81,6 +83,8 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
       leave: () => undefined,
       runName: play.runName,
       task: play.task,
+      handed: play.handed,
+      startBeside: play.startBeside,
       signal: play.interruption.signal,
       ending: play.interruption.ending,
       show,

@@ -2,13 +2,14 @@ import { verifyEnvironment, withheldVariables } from '../../config/agent-environ
 import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { readCheckoutFile, type Terminal, UsageError } from '../../cli/command.ts';
-import type { AskedRun, EndedRun, LocalRunResult, RunHere } from '../../cli/run/run.ts';
+import type { AskedRun, EndedLane, LocalRunResult, RunHere } from '../../cli/run/run.ts';
+import { combineLanes, renderLanes } from '../../cli/run/side-by-side.ts';
 import type { ConfiguredAgent, Config } from '../../config/config.ts';
 import { fromRoot } from '../../core/folder.ts';
 import { parseFoundStatus, type RunStatus } from '../../core/local/status-document.ts';
 import { conclusionOf } from '../../core/outcome.ts';
+import { policyOfShare } from '../../core/parallel/shares.ts';
 import { UserError } from '../../errors.ts';
 import { ignoreLocally, isPartOf, readPersonCheckout, type PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
@@ -20,25 +21,31 @@ import {
   readNextRunNumber,
   openJournalFolder,
   releaseRun,
+  RUN_FILES,
+  type RunClaim,
+  runFilesBeside,
   type WorkedFolder,
 } from '../../home/own-folder.ts';
 import { createStatusFiles, listenForInterruption } from '../../home/status-files.ts';
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
 import { costOrNull } from '../../report/sentences/spend.ts';
+import { takeWork, type TakenWork } from '../../processes/same-program.ts';
 import { passedOverProgram, trustedProgram } from '../../processes/trusted-programs.ts';
 import { withNamedWait } from '../../ports/waits.ts';
+import type { GenerationFiles } from '../../state/generation-files.ts';
 import { endAgent } from '../agent.ts';
+import { type LaneOfRun, workBeside } from './processes/beside.ts';
 import { checkoutFiles } from './checkout-state.ts';
-import { cleanUpAfter } from './killed-run.ts';
+import { cleanUpAfter } from './processes/killed-run.ts';
 import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
 import { hasColours } from '../../cli/terminal-text.ts';
 import { countdownOn } from './countdown.ts';
 import { connectHomeForge, createAbsentForge } from './forge.ts';
-import { createHomeWorld, type HomeSetting } from './home-world.ts';
+import { createHomeWorld, openHomeStore, type HomeSetting } from './home-world.ts';
 import { loginAtHome } from './login.ts';
-import { placeOfHome, type RunFolders } from './place.ts';
+import { folderOfLanes, placeOfHome, placeOfLane, type RunFolders, runFolderOf } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, pushBranch } from './push.ts';
@@ -54,8 +61,12 @@ const END_WITHIN_MS = 15_000;
 
 /** Creates the function that runs `ralph run`. `packageRoot` is the folder of action.yml, templates/ and dist/. */
 export function createRunHere(packageRoot: URL): RunHere {
-  return async (asked, terminal) => {
+  return async (given, terminal) => {
     const environment = process.env;
+    const handed = await takeWork(environment);
+    // Only a run of this program hands work over.
+    const taken = handed === null ? null : { ...(handed.work as LaneOfRun), obey: handed.obey };
+    const asked = taken?.asked ?? given;
     if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE)
       throw new UsageError(
         [`a run needs Node ${String(OLDEST_NODE)} or newer, but this is ${process.version}.`],
@@ -65,11 +76,13 @@ export function createRunHere(packageRoot: URL): RunHere {
       const checkout = await readPersonCheckout(asked.folder, environment);
       checkStatePath(checkout.top);
       if (asked.push) await checkRemote(checkout);
-      const place = placeOfHome(checkout.top, environment);
+      const home = placeOfHome(checkout.top, environment);
+      const place = taken === null ? home : placeOfLane(home, taken.intake.lane.id);
       const shared = await readWorkflowInputs(checkout.top, asked.inputs);
-      const given = { ...shared.inputs, ...asked.inputs };
-      const config = await settingsOf(given, { checkout, place, environment });
-      return await begin({ asked, terminal, packageRoot, environment, checkout, place, config, shared });
+      const config = await settingsOf({ ...shared.inputs, ...asked.inputs }, { checkout, place, environment });
+      const result = await begin({ asked, terminal, packageRoot, environment, checkout, place, config, shared, taken });
+      await handed?.end(result);
+      return result;
     } catch (error) {
       // Nothing has begun, so the error is only printed, like wrong arguments.
       if (error instanceof UserError) throw new UsageError(error.message.split('\n'), 'none');
@@ -77,6 +90,9 @@ export function createRunHere(packageRoot: URL): RunHere {
     }
   };
 }
+
+/** A lane that this process works on for another one; `obey` makes that one's orders signals of this process. */
+type TakenLane = LaneOfRun & Pick<TakenWork, 'obey'>;
 
 interface Beginning {
   readonly asked: AskedRun;
@@ -87,6 +103,8 @@ interface Beginning {
   readonly place: RunFolders;
   readonly config: Config;
   readonly shared: WorkflowInputs;
+  /** The lane that another process of the run has handed to this one; null if a person started it. */
+  readonly taken: TakenLane | null;
 }
 
 /** Returns the settings, completed from this checkout; throws a UserError for impossible ones. */
@@ -103,10 +121,13 @@ async function settingsOf(
       `HEAD is detached in ${checkout.top}, so there is no branch to work from. Switch to one, or name it with --input base-branch=NAME.`,
     );
   const lane = `${config.branchPrefix}queue`;
-  if (baseBranch.startsWith(config.branchPrefix) || checkout.checkedOut.includes(lane))
+  const isWritten = (branch: string): boolean =>
+    branch === lane || (config.parallel > 1 && branch.startsWith(config.branchPrefix));
+  const written = checkout.checkedOut.find(isWritten);
+  if (baseBranch.startsWith(config.branchPrefix) || written !== undefined)
     throw new UserError(
       'configuration',
-      `${lane} is checked out in ${checkout.top} or in one of its work trees, and the run writes to that branch. Switch to the branch that the work is for, such as "git switch main".`,
+      `${written ?? lane} is checked out in ${checkout.top} or in one of its work trees, and the run writes to that branch. Switch to the branch that the work is for, such as "git switch main".`,
     );
   const [first, ...others] = config.agent.order;
   const order = [
@@ -134,7 +155,7 @@ function describePassedOver({ name, path }: ConfiguredAgent, environment: NodeJS
 }
 
 async function begin(begun: Beginning): Promise<LocalRunResult> {
-  const { asked, terminal, environment, checkout, place } = begun;
+  const { asked, terminal, environment, checkout, place, taken } = begun;
   const { top } = checkout;
   const write = (text: string): void => {
     if (asked.json) terminal.error(text);
@@ -153,8 +174,16 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
       })
     : null;
   const forge = found?.kind === 'forge' ? found : null;
+  if (forge === null && Number(asked.inputs.parallel ?? '1') > 1)
+    throw new UserError(
+      'configuration',
+      `--parallel works on labelled issues at once, but they are not read: ${found?.kind === 'none' ? found.why : '`task-sources` does not name them'}.`,
+    );
+  const { policy } = begun.config;
   const config: Config = {
     ...begun.config,
+    policy: taken === null ? policy : policyOfShare(policy, taken.share),
+    parallel: forge === null || asked.task !== null ? 1 : begun.config.parallel,
     isolation: login.isolation,
     // A local run publishes nothing, so it answers no pull request either.
     answers: { ...begun.config.answers, reviews: false, checks: false },
@@ -162,7 +191,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
       forge === null ? begun.config.taskSources.filter((source) => source !== 'issues') : begun.config.taskSources,
   };
   const startedAt = systemClock.now();
-  const runTag = randomUUID();
+  const runTag = taken?.runTag ?? randomUUID();
   const setting = (log: HomeSetting['log'], number: number): HomeSetting => ({
     ...{ config, packageRoot: begun.packageRoot, environment, top, place, runTag, number, secrets, log },
     runFolder: runFolderOf(place, number),
@@ -181,8 +210,9 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     );
 
   const worked: WorkedFolder = { top, folder: config.workingDirectory };
-  const files = asked.dryRun ? null : createLogFiles(worked, { now: systemClock.now, warn });
-  const status = asked.dryRun ? null : createStatusFiles(worked, { now: systemClock.now, warn });
+  const places = taken === null ? RUN_FILES : runFilesBeside(taken.intake.lane.id);
+  const files = asked.dryRun ? null : createLogFiles(worked, { ...places, now: systemClock.now, warn });
+  const status = asked.dryRun ? null : createStatusFiles(worked, { ...places, now: systemClock.now, warn });
   const log = createTerminalLog({
     ...{ redact: secrets.redact, print, colours: !asked.json && hasColours(environment) },
     files: files ?? { line: () => undefined, iterationBegins: () => undefined, iterationEnds: () => undefined },
@@ -208,48 +238,65 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
   }
 
   const kept = checkoutFiles(top);
-  const { claim, killed } = await claimRun(kept, {
+  const { number, killed, release } = await holdCheckout(kept, taken, {
     ...{ runTag, startedAt, folder: config.workingDirectory },
-    runFolderOf: (number) => runFolderOf(place, number),
+    runFolderOf: (next) => runFolderOf(place, next),
   });
   const interruption = listenForInterruption({
     say: (text) => {
-      log.warning(text);
+      // The process that started this one says it for all.
+      if (taken === null) log.warning(text);
     },
     giveUp: () => {
       void endAgent(runTag).finally(() => process.exit(1));
     },
     withinMs: END_WITHIN_MS,
   });
+  const beside: Promise<LocalRunResult>[] = [];
   try {
-    sayFirst();
+    taken?.obey();
+    if (taken === null) sayFirst();
     if (killed !== null) await cleanUpAfter(killed, { place, environment, log });
     const shown = ['status.json', 'progress.json', 'logs'].map((name) => fromRoot(worked.folder, `.ralph/${name}`));
     await ignoreLocally(checkout, ['.ralph/state', ...shown]);
     const signal = AbortSignal.any([interruption.ending, interruption.signal]);
     await withNamedWait('the copy of your checkout', () => prepareCopy({ ...begun, config, leaveOut, signal }, log));
-    mkdirSync(runFolderOf(place, claim.number), { recursive: true, mode: 0o700 });
-    const world = createHomeWorld(setting(log, claim.number));
+    mkdirSync(runFolderOf(place, number), { recursive: true, mode: 0o700 });
+    const world = createHomeWorld(setting(log, number));
     const report = await playAtHome(world, {
       ...{ top, place, kept, gate, interruption, startedAt, status, countdown },
       task: asked.task,
-      runName: `local-${String(claim.number)}`,
-      journalFolder: () => openJournalFolder(worked, { instead: runFolderOf(place, claim.number), warn: log.warning }),
-      before: await lastStatus(worked),
+      handed: taken?.intake ?? null,
+      startBeside: (lanes) => {
+        const of = lanes.length + 1;
+        for (const [index, lane] of lanes.entries()) {
+          const handed = { ...lane, asked, number, share: { at: index + 1, of } };
+          beside.push(workBeside(handed, { world, place, store: () => openHomeStore(kept, top), interruption, print }));
+        }
+      },
+      runName: `local-${String(number)}`,
+      journalFolder: () =>
+        openJournalFolder(worked, { ...places, instead: runFolderOf(place, number), warn: log.warning }),
+      before: await lastStatus(worked, places.status),
     });
+    if (beside.length > 0) log.info('Waiting for the other branches of this run to end.');
+    const others = await Promise.all(beside);
     print('\n');
     const isFailure = conclusionOf(report.outcome, config.failOn) === 'failure';
     const [title = '', ...rest] = renderEndAtHome(report).split('\n');
     log.info(title, isFailure ? 'bad' : report.outcome.kind === 'complete' ? 'good' : 'heading');
     log.info(rest.join('\n'));
     const pushed = asked.push ? await pushBranch(checkout, report, log) : null;
-    const failed = isFailure || pushed === false;
-    return { ended: endedRun(report, pushed), failed };
+    const ended = combineLanes([endedLane(report, pushed), ...others.flatMap((other) => other.ended.lanes)]);
+    if (others.length > 0) log.info(`The branches of this run:\n${renderLanes(ended)}`);
+    return { ended, failed: isFailure || pushed === false || others.some((other) => other.failed) };
   } finally {
+    await Promise.allSettled(beside);
     await endAgent(runTag).catch(() => undefined);
-    await removeTree(place.temp).catch(() => undefined);
-    await removeTree(join(place.base, 'work')).catch(() => undefined);
-    await releaseRun(kept, claim);
+    const own = [place.temp, place.work];
+    for (const folder of taken === null ? [...own, folderOfLanes(place)] : own)
+      await removeTree(folder).catch(() => undefined);
+    await release();
     // The interruption is stopped last, so that the claim is released however the run ends.
     interruption.stop();
     // The broker still listens and a socket may hang; neither may keep the process alive.
@@ -257,15 +304,24 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
   }
 }
 
-/** Returns the last status of the previous run; null if it was written by another Ralph or a newer version. */
-async function lastStatus({ top, folder }: WorkedFolder): Promise<RunStatus | null> {
-  const file = await readCheckoutFile(top, fromRoot(folder, '.ralph/status.json'));
-  const found = file.kind === 'text' ? parseFoundStatus(file.text) : null;
-  return found?.kind === 'ours' ? found.run : null;
+/**
+ * Claims the checkout. A process that works on a lane for another one has the same number, and leaves the claim to it.
+ */
+async function holdCheckout(
+  kept: GenerationFiles,
+  taken: TakenLane | null,
+  of: Parameters<typeof claimRun>[1],
+): Promise<{ readonly number: number; readonly killed: RunClaim | null; readonly release: () => Promise<void> }> {
+  if (taken !== null) return { number: taken.number, killed: null, release: () => Promise.resolve() };
+  const { claim, killed } = await claimRun(kept, of);
+  return { number: claim.number, killed, release: () => releaseRun(kept, claim) };
 }
 
-function runFolderOf({ temp }: RunFolders, number: number): string {
-  return join(temp, `run-${String(number)}`);
+/** Returns the last status of the previous run; null if it was written by another Ralph or a newer version. */
+async function lastStatus({ top, folder }: WorkedFolder, own: readonly string[]): Promise<RunStatus | null> {
+  const file = await readCheckoutFile(top, fromRoot(folder, [...own, 'status.json'].join('/')));
+  const found = file.kind === 'text' ? parseFoundStatus(file.text) : null;
+  return found?.kind === 'ours' ? found.run : null;
 }
 
 /** Finds the start of the lane's branch: the base again once all of the branch is part of it. */
@@ -282,7 +338,7 @@ function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof play
   };
 }
 
-function endedRun(report: RunReport, pushed: boolean | null): EndedRun {
+function endedLane(report: RunReport, pushed: boolean | null): EndedLane {
   const work = workOf(report);
   const lane = laneOf(report);
   const resumeAt = resumeInstant(report.outcome);

@@ -36,7 +36,7 @@ export async function readHomeSettings({
   const texts = { ...given, 'github-token': NO_TOKEN, 'handoff-path': temp };
   const base = await readSettingsFiles(texts, { folder: top, baseBranch: branch, env: environment });
   const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
-  const config = buildConfig(textsWith({ inputs: texts, named: NO_NAMED_SETTINGS }, settings));
+  const config = buildConfig({ ...textsWith({ inputs: texts, named: NO_NAMED_SETTINGS }, settings), where: 'home' });
   if (config.handoff.phase !== 'all')
     throw new UserError('configuration', '`phase` is for jobs on GitHub: a local run has no phases.');
   return {

@@ -41,9 +41,21 @@ describe('what the history tells about files', () => {
     expect(read?.changed).toEqual({ 'ralph/issue-7': ['src/c.js', 'src/ä b.js'] });
   });
 
+  test('and its branches are opened one after the other', async () => {
+    const { repository } = scene;
+    const [{ branch, head }] = branches as [RemoteBranch];
+    const queue = await repository.openLane({ branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' } });
+    const start = { kind: 'continue', remoteHead: head } as const;
+    const lane = await repository.openLane({ branch, baseBranch: 'main', start }, queue.base);
+    expect(queue).toMatchObject({ head: queue.base, fork: queue.base, ahead: 0 });
+    expect(lane).toMatchObject({ head, base: queue.base, ahead: 1 });
+    expect(lane.fork).not.toBe(queue.fork);
+  });
+
   test.each<[string, readonly RemoteBranch[]]>([
     ['a branch that is gone', [{ branch: 'ralph/issue-9', head: 'a'.repeat(40) }]],
-    ['a name that is not a branch', [{ branch: 'x:y', head: 'a'.repeat(40) }]],
+    ['a branch that moved', [{ branch: 'ralph/issue-7', head: 'a'.repeat(40) }]],
+    ['a name that git does not allow', [{ branch: 'x:y', head: 'a'.repeat(40) }]],
   ])('are unknown with %s', async (_, asked) => {
     expect(await scene.reopen().history(asked)).toBeNull();
   });

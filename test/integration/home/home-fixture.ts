@@ -35,26 +35,36 @@ export async function personsCheckout(parent = tmpdir()) {
     folder,
     checkout,
     git,
-    start: (args: readonly string[], environment: Readonly<Record<string, string>> = {}): HomeRun =>
-      startRun({ folder, checkout }, args, environment),
+    /** Starts a run; `around` is the command of the machine that it runs on, empty for this one. */
+    start: (
+      args: readonly string[],
+      environment: Readonly<Record<string, string>> = {},
+      around: readonly string[] = [],
+    ): HomeRun => startRun({ folder, checkout, around }, args, environment),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
 
 function startRun(
-  { folder, checkout }: { readonly folder: string; readonly checkout: string },
+  {
+    folder,
+    checkout,
+    around,
+  }: { readonly folder: string; readonly checkout: string; readonly around: readonly string[] },
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): HomeRun {
   const programs = inject('programs');
   const agent = join(programs, 'scripted-agent.mjs');
-  const asked = [join(programs, 'ralph.mjs'), 'run', '--isolation', 'none', '--agent-path', agent, ...args];
+  const isolation = args.includes('--isolation') ? [] : ['--isolation', 'none'];
+  const asked = [join(programs, 'ralph.mjs'), 'run', ...isolation, '--agent-path', agent, ...args];
+  const [program, ...before] = [...around, process.execPath];
   const env = {
     ...{ PATH: process.env.PATH ?? '', HOME: join(folder, 'home'), TMPDIR: folder },
     ...{ ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key', RALPH_PAUSE_MS: '10' },
     ...environment,
   };
-  const child = spawn(process.execPath, asked, { cwd: checkout, env, detached: true });
+  const child = spawn(program, [...before, ...asked], { cwd: checkout, env, detached: true });
   let out = '';
   const listeners = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr])

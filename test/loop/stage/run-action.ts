@@ -404,6 +404,8 @@ async function runHere(
     findStart: (lane) => findStart({ forge: withWishes(forge), ...lane }),
     runName: deps.context.runId,
     task: null,
+    handed: null,
+    startBeside: () => undefined,
     signal: signal ?? new AbortController().signal,
     ending: ending ?? new AbortController().signal,
     show: () => undefined,

@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { lookAtKinds } from '../../../src/core/review/manifest.ts';
 import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../testbed/runner.ts';
-import { buildConfigFromInputs, parseReach, withoutUnknownInputs } from '../../../src/config/inputs.ts';
+import {
+  buildConfig,
+  buildConfigFromInputs,
+  NO_SETTINGS,
+  parseReach,
+  withoutUnknownInputs,
+} from '../../../src/config/inputs.ts';
 import { UserError } from '../../../src/errors.ts';
 import { MINUTE, policy } from '../core/core-fixtures.ts';
 import { actionYml, configOf } from '../../loop/stage/run-action.ts';
@@ -22,6 +28,12 @@ describe('several pull requests at once', () => {
     [{ phase: 'gate', parallel: '21' }, /parallel: "21"/],
   ])('are refused with %j', (change, why) => {
     expect(() => buildConfigFromInputs({ ...texts, ...change })).toThrow(why);
+  });
+
+  test('need neither jobs nor a place for the state on a machine of a person', () => {
+    const given = { texts: { ...texts, 'state-store': 'cache' }, counting: [], settings: NO_SETTINGS, problems: [] };
+    expect(buildConfig({ ...given, where: 'home' }).parallel).toBe(3);
+    expect(() => buildConfig({ ...given, where: 'job' })).toThrow(/parallel: "3" needs the reusable workflow/);
   });
 });
 

@@ -7,12 +7,14 @@ import {
   rmSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLogFiles } from '../../../src/home/log-files.ts';
+import { RUN_FILES } from '../../../src/home/own-folder.ts';
 import { noon } from '../core/core-fixtures.ts';
 
 let top = '';
@@ -29,7 +31,10 @@ afterEach(() => {
 /** Writes a line before an iteration and two in it; returns the warnings. */
 function write(): readonly string[] {
   const warnings: string[] = [];
-  const files = createLogFiles({ top, folder: '' }, { now: () => noon, warn: (text) => warnings.push(text) });
+  const files = createLogFiles(
+    { top, folder: '' },
+    { logs: RUN_FILES.logs, now: () => noon, warn: (text) => warnings.push(text) },
+  );
   files.line('INFO', 'before');
   files.iterationBegins();
   files.line('LOOP', 'in it');
@@ -93,4 +98,20 @@ test('logs that is a file is named once', () => {
   rmSync(logs, { recursive: true });
   writeFileSync(logs, 'mine');
   expect(write()).toEqual([expect.stringContaining('.ralph/logs is not a folder')]);
+});
+
+test('the folders of other branches that were worked on longest ago are deleted, and nothing else', () => {
+  for (let issue = 1; issue <= 22; issue += 1) {
+    mkdirSync(join(logs, `issue-${String(issue)}`));
+    writeFileSync(join(logs, `issue-${String(issue)}`, 'ralph.log'), 'line\n');
+    utimesSync(join(logs, `issue-${String(issue)}`), issue, issue);
+  }
+  mkdirSync(join(logs, 'mine'));
+  utimesSync(join(logs, 'mine'), 0, 0);
+  expect(write()).toEqual([]);
+  const left = readdirSync(logs, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(left.map(({ name }) => name).filter((name) => /^(?:mine|issue-[123])$/.test(name))).toEqual([
+    'issue-3',
+    'mine',
+  ]);
 });

@@ -1,0 +1,82 @@
+import type { AskedRun, LocalRunResult } from '../../../cli/run/run.ts';
+import { combineLanes } from '../../../cli/run/side-by-side.ts';
+import { remainsSentence } from '../../../core/isolation/sandbox-record.ts';
+import { conclusionOf, type Outcome } from '../../../core/outcome.ts';
+import type { Share } from '../../../core/parallel/shares.ts';
+import { issueOfId, nameOfLane } from '../../../core/tasks/ids.ts';
+import { releaseLane } from '../../../gate/lane/claim.ts';
+import type { WorkIntake } from '../../../handover/intake.ts';
+import type { Interruption } from '../../../home/status-files.ts';
+import type { StateStore } from '../../../ports/state.ts';
+import { runSameProgram } from '../../../processes/same-program.ts';
+import { endAgent, removeSandboxesOf } from '../../agent.ts';
+import type { World } from '../../world.ts';
+import { placeOfLane, runFolderOf, type RunFolders } from '../place.ts';
+
+/** A lane that a run gives to a process of its own, which works on it instead of asking the gate. */
+export interface LaneOfRun {
+  readonly asked: AskedRun;
+  /** The number of the run in the checkout. */
+  readonly number: number;
+  /** The tag under which the lane is claimed. */
+  readonly runTag: string;
+  /** The lane's part of what the run may use. */
+  readonly share: Share;
+  readonly intake: WorkIntake;
+}
+
+/** The run that starts other processes. `place` are its own folders. */
+interface Starter {
+  readonly world: World;
+  readonly place: RunFolders;
+  readonly store: () => Promise<StateStore>;
+  readonly interruption: Interruption;
+  readonly print: (text: string) => void;
+}
+
+/** Returns the tag of the processes that a run starts for its other lanes, by which the next run can end them. */
+export function tagBeside(runTag: string): string {
+  return `${runTag}:beside`;
+}
+
+/**
+ * Works on a lane in a process of its own, whose lines are printed with the issue's number in front. If the process is
+ * killed, releases the lane; its reservation counts as used.
+ */
+export async function workBeside(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
+  const { world, interruption, print } = starter;
+  const { id, branch } = lane.intake.lane;
+  const prefix = `#${String(issueOfId(id) ?? '')} │ `;
+  const ended = await runSameProgram({
+    ...{ work: lane, command: 'run', environment: world.environment, tag: tagBeside(world.runTag) },
+    orders: { SIGINT: interruption.ending, SIGTERM: interruption.signal },
+    line: (text) => {
+      print(`${prefix}${text}\n`);
+    },
+  });
+  // Only a run of this program says how it ended.
+  if (ended !== null) return ended.result as LocalRunResult;
+  world.log.warning(`The process for ${nameOfLane(id)} was killed. Its finished iterations are kept on ${branch}.`);
+  await cleanUp(lane, starter);
+  const outcome: Outcome = interruption.signal.aborted
+    ? { kind: 'cancelled', reason: 'signal' }
+    : { kind: 'failed', reason: 'infrastructure', message: 'its process was killed' };
+  const nothing = { iterations: 0, tasksDone: 0, tasks: lane.intake.tasks.length, costUsd: null, tokens: 0 };
+  const end = { ...nothing, outcome: outcome.kind, reason: outcome.reason, branch, head: null };
+  return {
+    ended: combineLanes([{ ...end, resumeAt: null, pushed: null }]),
+    failed: conclusionOf(outcome, world.config.failOn) === 'failure',
+  };
+}
+
+/** Removes what a killed process left, and releases its lane. */
+async function cleanUp(
+  { runTag, number, intake: { lane } }: LaneOfRun,
+  { world, place, store }: Starter,
+): Promise<void> {
+  await endAgent(runTag);
+  const runFolder = runFolderOf(placeOfLane(place, lane.id), number);
+  const sentence = remainsSentence(await removeSandboxesOf({ runFolder }, world.environment));
+  if (sentence !== null) world.log.warning(sentence);
+  await releaseLane({ ...world, runTag, store: await store() }, lane.id, false);
+}

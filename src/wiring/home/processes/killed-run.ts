@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { remainsSentence } from '../../../core/isolation/sandbox-record.ts';
+import { runTagOfLane } from '../../../core/sharing/lease.ts';
+import { isLaneId } from '../../../core/tasks/ids.ts';
+import { namesOf } from '../../../core/text/phrase.ts';
+import { UserError } from '../../../errors.ts';
+import { removeTree } from '../../../git/remove-tree.ts';
+import type { RunClaim } from '../../../home/own-folder.ts';
+import type { Log } from '../../../ports/machine.ts';
+import { endAgent, removeSandboxesOf } from '../../agent.ts';
+import { tagBeside } from './beside.ts';
+import { folderOfLanes, placeOfLane, type RunFolders, runFolderOf } from '../place.ts';
+
+/** Cleans up after a killed run: ends its processes and removes its sandbox. */
+export async function cleanUpAfter(
+  killed: RunClaim,
+  {
+    place,
+    environment,
+    log,
+  }: { readonly place: RunFolders; readonly environment: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
+): Promise<void> {
+  log.warning(
+    `The previous run (process ${String(killed.pid)}) was killed. Its finished iterations are kept; an unfinished one is lost.`,
+  );
+  const lanes = (await readdir(folderOfLanes(place)).catch(() => [])).filter(isLaneId);
+  // The processes that it started end by themselves, but that may take a while.
+  const tags = [killed.runTag, tagBeside(killed.runTag), ...lanes.map((lane) => runTagOfLane(killed.runTag, lane))];
+  for (const tag of tags) await endAgent(tag);
+  const folders = lanes.map((lane) => runFolderOf(placeOfLane(place, lane), killed.number));
+  // Anyone may have written the claim, a file of the checkout, so nothing outside of this checkout's place is
+  // removed.
+  if (dirname(resolve(killed.runFolder)) === resolve(place.temp)) folders.unshift(killed.runFolder);
+  else if (existsSync(killed.runFolder))
+    log.warning(
+      `The folder of that run, ${killed.runFolder}, does not belong to this checkout, so nothing in it is removed.`,
+    );
+  for (const runFolder of folders) {
+    const remains = await removeSandboxesOf({ runFolder }, environment);
+    if (remains.processes.length > 0)
+      throw new UserError(
+        'infrastructure',
+        `Processes of that run cannot be ended: ${namesOf(remains.processes)}. Restart this machine, or end them as root.`,
+      );
+    const sentence = remainsSentence(remains);
+    if (sentence !== null) log.warning(sentence);
+  }
+  await removeTree(folderOfLanes(place));
+}
