@@ -38,7 +38,7 @@ const command = { mayBeOtherLane: true, by: 'ann', counts: 'with-permission', to
 const review = { lanes: ['issue-7'], by: 'ann', thread: 9, counts: 'with-permission', todo: 'answer' } as const;
 const check = { lanes: ['issue-7'], by: null, counts: 'always', todo: 'answer' } as const;
 const box: Box = { kind: 'pause', subject: 'queue' };
-const tickedPage = `${DASHBOARD_MARKER}\n\n${renderBox(box).replace('[ ]', '[x]')}`;
+const TICKED_PAGE = `${DASHBOARD_MARKER}\n\n${renderBox(box).replace('[ ]', '[x]')}`;
 const slash = { 'comment.body': '/ralph run', ...sender };
 
 /** The contract of spec §2: the condition under which an event of each type concerns Ralph, and its meaning. */
@@ -79,7 +79,7 @@ const CONTRACT: readonly (readonly [string, string | null, Payload, Expected])[]
   [
     'issues',
     'edited',
-    { ...issue, 'issue.body': tickedPage },
+    { ...issue, 'issue.body': TICKED_PAGE },
     { ...queue, mayBeOtherLane: true, by: null, counts: 'never', todo: 'dashboard' },
   ],
   // One command, on the issue or on Ralph's own pull request
