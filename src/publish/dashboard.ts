@@ -3,15 +3,18 @@ import { initialState } from '../core/lane/state/state.ts';
 import { usageAt } from '../core/lane/windows.ts';
 import { windowsFor } from '../core/sharing/budget.ts';
 import {
+  addToQueue,
   changeDashboard,
   dashboardIn,
   type DashboardRecord,
   rememberQueue,
+  toQueuedEntry,
 } from '../core/snapshot/dashboard-record.ts';
 import { judgeRecord } from '../core/snapshot/judged.ts';
 import { budgetIn, laneIn, lanesIn, type Snapshot } from '../core/snapshot/snapshot.ts';
 import { runsIn } from '../core/snapshot/stored-run.ts';
 import { issueOfId, QUEUE } from '../core/tasks/ids.ts';
+import type { Task } from '../core/tasks/task.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import type { Train } from '../core/train/train.ts';
@@ -22,7 +25,7 @@ import { buildOverview, type FoundLane } from '../report/overview/build-overview
 import { DASHBOARD_TITLE, renderDashboard } from '../report/pages/dashboard.ts';
 import type { PublishDeps } from './deps.ts';
 
-type KnownNotes = Pick<Notes, 'dashboard' | 'queue' | 'train'>;
+type KnownNotes = Pick<Notes, 'dashboard' | 'queue' | 'train'> & { readonly tasks: readonly Task[] };
 
 /** The place whose state the page shows. */
 const PLACE = 'ref';
@@ -50,9 +53,11 @@ async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train)
     return [`The dashboard is not kept: ${completeSentence(why)}`];
   }
   const listed = notes.queue ?? null;
-  const kept = await remember(deps, read.snapshot, (record) =>
-    listed === null ? record : { ...record, queue: rememberQueue(record.queue, listed) },
-  );
+  const kept = await remember(deps, read.snapshot, (record) => ({
+    ...record,
+    queue:
+      listed === null ? addToQueue(record.queue, notes.tasks.map(toQueuedEntry)) : rememberQueue(record.queue, listed),
+  }));
   const { issue } = kept.record;
   const page = { train, answers: notes.dashboard?.answers ?? [] };
   if (issue === null) return openPage(deps, kept, page);

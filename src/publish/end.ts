@@ -92,7 +92,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   const { train } = intake.notes;
   // The page of a pull request that is alone names no order, unless it has named one before the others were merged.
   const shown = train === null ? null : await publishTrain(deps, train, intake.over === null ? 1 : 0);
-  const unkept = await publishDashboard(deps, { ...intake.notes, train: shown });
+  const unkept = await publishDashboard(deps, { ...intake.notes, tasks: intake.tasks, train: shown });
   return {
     ...intake,
     notes: {

@@ -89,7 +89,7 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
   const isOvertaken = (worked.state.feedback.overtaken?.approvedBy.length ?? 0) > 0;
   const train = trainAfter(notified, { pull: pull.pullRequest, isOvertaken, now: deps.clock.now() });
   const shown = train === null ? null : await publishTrain(deps, train, 1);
-  const unkept = await publishDashboard(deps, { ...notified.notes, train: shown });
+  const unkept = await publishDashboard(deps, { ...notified.notes, tasks: notified.tasks, train: shown });
   return { report: { ...report, train: shown, warnings: [...report.warnings, ...failures, ...unkept] }, lane };
 }
 

@@ -75,6 +75,12 @@ export function toQueuedEntry(task: Task): QueuedEntry {
   };
 }
 
+/** Returns the remembered queue with the issues of a run that has not listed it. */
+export function addToQueue(known: readonly QueuedEntry[], tasks: readonly QueuedEntry[]): readonly QueuedEntry[] {
+  const added = tasks.filter(({ id }) => isIssueTask(id) && known.every((one) => one.id !== id));
+  return added.length === 0 ? known : [...known, ...added].slice(0, MAX_LISTED);
+}
+
 /** The queue as a run has listed it; `isWhole` is false if entries of files and what tasks wait for are missing. */
 export interface ListedQueue {
   readonly tasks: readonly QueuedEntry[];

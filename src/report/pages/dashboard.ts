@@ -191,9 +191,11 @@ function laneNeeds(lane: LaneId, { kind, task, on, until }: LaneWait, { now }: D
   if (kind !== 'circuit') return [];
   const isDue = until !== null && Date.parse(until) <= now;
   const probe = isDue ? 'The next run tries one iteration' : `One iteration is tried from ${instantOf(until)} on`;
-  const where = lane === QUEUE ? "the queue's pull request" : `#${lane.replace(/\D+/, '')}`;
+  const isOwn = isIssueTask(lane);
+  const then = isOwn ? 'tick:' : "comment `/ralph retry` on the queue's pull request.";
+  const box = isOwn ? `\n  ${renderBox({ kind: 'retry', subject: lane })}` : '';
   return [
-    `- The circuit of ${nameOfLane(lane)} is open (${wordOf(on)}). ${probe}; fix the cause, then comment \`/ralph retry\` on ${where} to continue at once.`,
+    `- The circuit of ${nameOfLane(lane)} is open (${wordOf(on)}). ${probe}; to continue at once, fix the cause and ${then}${box}`,
   ];
 }
 

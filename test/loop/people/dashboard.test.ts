@@ -4,7 +4,7 @@ import { dashboardIn } from '../../../src/core/snapshot/dashboard-record.ts';
 import { UserError } from '../../../src/errors.ts';
 import type { Account } from '../../../src/ports/forge.ts';
 import { next, worker } from '../feedback/reviewing.ts';
-import { stuck } from '../stage/behaviours.ts';
+import { claimsBlocked, stuck } from '../stage/behaviours.ts';
 import { withVersion } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import {
@@ -169,6 +169,16 @@ describe('the dashboard', () => {
     await next(project, labeled(9));
     expect(dashboardOf(project).body).toContain('waits for #');
   });
+});
+
+test('shows the question of an issue that a label started, though no run has listed the queue since', async () => {
+  const project = createProject({ issues: [], agent: [claimsBlocked], inputs: ON });
+  await runOnce(project);
+  addIssue(project.forge, 4);
+  await next(project, labeled(4));
+  const { body } = dashboardOf(project);
+  expect(body).toMatch(/- #4 Title 4: the agent .*Answer on #4/);
+  expect(body).toContain(renderBox({ kind: 'retry', subject: 'issue-4' }));
 });
 
 describe('a ticked box', () => {

@@ -151,6 +151,12 @@ describe('an order', () => {
     expect(orderRecord(once, { ...given, at: noon + HOUR })).toEqual(once);
   });
 
+  test('of a run that has given one on another subject is given as well', () => {
+    const given: OrderGiven = { ...pause, run: '77', at: noon + 5 };
+    const both = orderRecord(orderRecord(free, given), { ...given, kind: 'retry', task: 'issue-1' });
+    expect(both.orders.slice(-2).map(({ kind }) => kind)).toEqual(['pause', 'retry']);
+  });
+
   test('that repeats the newest one in all is not given twice', () => {
     expect(orderRecord(free, pause)).toBe(free);
     expect(orderRecord(emptyRecord('queue'), pause).orders).toHaveLength(1);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import {
+  addToQueue,
   changeDashboard,
   dashboardIn,
   type QueuedEntry,
@@ -50,6 +51,12 @@ test('a list of issues alone keeps entries of files and what tasks wait for', ()
     ['plan-0a', []],
   ]);
   expect(rememberQueue(known, { tasks: listed, isWhole: true })).toEqual(listed);
+});
+
+test('a run that has not listed the queue adds its own issue', () => {
+  const known = [task('issue-1'), task('plan-0a')];
+  expect(addToQueue(known, [task('issue-1', ['issue-9']), task('plan-0b')])).toBe(known);
+  expect(addToQueue(known, [task('issue-2')]).map(({ id }) => id)).toEqual(['issue-1', 'plan-0a', 'issue-2']);
 });
 
 test('texts that are too long are cut, so that the file stays readable', () => {
