@@ -32,9 +32,10 @@ export async function printChanges(
  * Returns true if there is nothing more to follow. A run of another Ralph is over when it gives a reason; if nothing
  * has run yet, the first run is still to come.
  */
-function isOver({ run, state, output }: LocalPicture): boolean {
+function isOver({ run, beside, state, output }: LocalPicture): boolean {
   if (run.kind === 'none' && state === null && output === null) return false;
-  return run.kind === 'other' ? run.status.exitReason !== null : !isGoingOn(run);
+  if (run.kind === 'other') return run.status.exitReason !== null;
+  return ![run, ...beside.map((one) => ({ kind: 'ours', ...one }) as const)].some(isGoingOn);
 }
 
 /** Returns texts by name, none of which changes just because time passes. */

@@ -30,6 +30,9 @@ const run = z.discriminatedUnion('kind', [
 const local = z.object({
   folder: z.string().describe('The folder that holds `.ralph/`.'),
   run,
+  beside: z
+    .array(z.object({ status: runStatusSchema, isAlive: z.boolean() }))
+    .describe('The other branches that the same run works on at once; empty: there are none.'),
   agent: agentProgressSchema.nullable().describe('`.ralph/progress.json`; null: it says nothing.'),
   output: z
     .object({ file: z.string(), at: instant.describe('When it was written last.'), lines: z.array(z.string()) })

@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { runSchema } from '../../../src/cli/run/run.ts';
 import { runStatusSchema } from '../../../src/core/local/status-document.ts';
 import { budgetIn, parseSnapshot, recordIn, type Snapshot } from '../../../src/core/snapshot/snapshot.ts';
@@ -151,6 +152,13 @@ test('Ctrl-C ends each branch after its iteration', async () => {
   const { meet, environment } = await scripted(scene, 'until [ -e $meet/go ]; do sleep 0.1; done', null);
   const run = scene.start(['--parallel', '2'], environment);
   await bothWork(run);
+  const watch = [join(inject('programs'), 'ralph.mjs'), 'monitor', '--json', '--dir', scene.checkout];
+  expect(JSON.parse(execFileSync(process.execPath, watch, { encoding: 'utf8' }))).toMatchObject({
+    local: {
+      run: { status: { lane: 'queue', doing: 'agent' }, isAlive: true },
+      beside: [{ status: { lane: 'issue-2', maxIterations: 5, task: { title: 'Extend src/till.ts' } }, isAlive: true }],
+    },
+  });
   run.kill('SIGINT');
   await run.says('Press Ctrl-C again to end now');
   await writeFile(join(meet, 'go'), '');

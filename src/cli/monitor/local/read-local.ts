@@ -2,7 +2,13 @@ import { constants } from 'node:fs';
 import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { parseFoundStatus, parseOtherCircuit, parseProgress } from '../../../core/local/status-document.ts';
+import {
+  parseFoundStatus,
+  parseOtherCircuit,
+  parseProgress,
+  type RunStatus,
+} from '../../../core/local/status-document.ts';
+import { isLaneId, issueOfId } from '../../../core/tasks/ids.ts';
 import { cutText } from '../../../core/text/phrase.ts';
 import { createRedactor, mapTexts } from '../../../core/text/redact.ts';
 import { plainLine } from '../../arguments.ts';
@@ -73,6 +79,7 @@ export async function readLocal({ where, last, place, isAlive }: LocalWorld, now
   const picture: LocalPicture = {
     folder,
     run,
+    beside: run.kind === 'ours' ? await readBeside(where, run.status, isAlive) : [],
     agent: progress.kind === 'text' ? parseProgress(progress.text) : null,
     output: null,
     state,
@@ -120,6 +127,24 @@ async function readRun({ folder, prefix }: LocalFolder, isAlive: LocalWorld['isA
     case 'unreadable':
       return { kind: 'unreadable', why: `\`${name}\` ${found.why}.` };
   }
+}
+
+/** Returns the status of each lane that a process of the same run works on, in the order of the issues. */
+async function readBeside(
+  { folder, prefix }: LocalFolder,
+  { startedAt }: RunStatus,
+  isAlive: LocalWorld['isAlive'],
+): Promise<LocalPicture['beside']> {
+  const logs = await folderInside(folder, `${prefix}logs`);
+  const names = logs === null ? [] : (await readdir(logs).catch(() => [])).filter(isLaneId);
+  const found = await Promise.all(names.map((name) => readCheckoutFile(folder, `${prefix}logs/${name}/status.json`)));
+  return found
+    .flatMap((file) => {
+      const status = file.kind === 'text' ? parseFoundStatus(file.text) : null;
+      if (status?.kind !== 'ours' || Date.parse(status.run.startedAt) < Date.parse(startedAt)) return [];
+      return [{ status: status.run, isAlive: isAlive(status.run.pid) }];
+    })
+    .toSorted((one, other) => (issueOfId(one.status.lane) ?? 0) - (issueOfId(other.status.lane) ?? 0));
 }
 
 /**

@@ -34,7 +34,7 @@ export function localFacts(local: LocalPicture, now: number): readonly Fact[] {
   const lane = knownLane(local);
   switch (local.run.kind) {
     case 'ours':
-      return [...ourFacts(local.run, local, now), ...laneFacts(lane, local.run, now)];
+      return [...ourFacts(local.run, local, now), ...local.beside.map(besideFact), ...laneFacts(lane, local.run, now)];
     case 'other':
       return [...otherFacts(local.run, local), ...laneFacts(lane, local.run, now)];
     case 'unreadable':
@@ -119,6 +119,18 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly F
     ),
     circuitFact(status.circuit),
   ];
+}
+
+/** Returns the fact about another branch that the run works on at once. */
+function besideFact(beside: LocalPicture['beside'][number]): Fact {
+  const { lane, iteration, maxIterations, task } = beside.status;
+  return fact(
+    nameOfTaskId(lane),
+    3,
+    stateOf({ kind: 'ours', ...beside }),
+    [createPiece(`iteration ${iteration} of ${maxIterations}`)],
+    ...(task === null ? [] : [[createPiece(task.title)]]),
+  );
 }
 
 function stateOf({ status, isAlive }: OurRun): Line {

@@ -3,7 +3,7 @@ import { combineLanes } from '../../../cli/run/side-by-side.ts';
 import { remainsSentence } from '../../../core/isolation/sandbox-record.ts';
 import { conclusionOf, type Outcome } from '../../../core/outcome.ts';
 import type { Share } from '../../../core/parallel/shares.ts';
-import { issueOfId, nameOfLane } from '../../../core/tasks/ids.ts';
+import { nameOfLane, nameOfTaskId } from '../../../core/tasks/ids.ts';
 import { releaseLane } from '../../../gate/lane/claim.ts';
 import type { WorkIntake } from '../../../handover/intake.ts';
 import type { Interruption } from '../../../home/status-files.ts';
@@ -46,7 +46,7 @@ export function tagBeside(runTag: string): string {
 export async function workBeside(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
   const { world, interruption, print } = starter;
   const { id, branch } = lane.intake.lane;
-  const prefix = `#${String(issueOfId(id) ?? '')} │ `;
+  const prefix = `${nameOfTaskId(id)} │ `;
   const ended = await runSameProgram({
     ...{ work: lane, command: 'run', environment: world.environment, tag: tagBeside(world.runTag) },
     orders: { SIGINT: interruption.ending, SIGTERM: interruption.signal },

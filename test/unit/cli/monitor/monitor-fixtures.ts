@@ -60,6 +60,7 @@ export const stateOf = (change: Partial<ReportedLane> = {}): LaneStatusReport =>
 export const localRun: LocalPicture = {
   folder: '/home/ann/shop',
   run: { kind: 'ours', status: runStatus, isAlive: true },
+  beside: [],
   agent: { status: 'executing', elapsedSeconds: 40, lastOutput: 'Reading' },
   output: {
     file: 'iteration_2026-11-21_12-04-35_003.log',

@@ -16,7 +16,7 @@ import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { noon } from '../../core/core-fixtures.ts';
 import { ralph, type CliRun } from '../fixture.ts';
 import { at, createPlace, placeWith, richState, type Place } from '../state-fixture.ts';
-import { runStatus, textOf } from './monitor-fixtures.ts';
+import { iso, runStatus, textOf } from './monitor-fixtures.ts';
 
 let folder = '';
 beforeEach(async () => {
@@ -307,6 +307,30 @@ test('--once prints one picture as text', async () => {
 });
 
 describe('without a terminal', () => {
+  test('of several branches, until all are over; those of an earlier run are not shown', async () => {
+    const ended = { doing: 'ended', outcome: { kind: 'complete', reason: 'plan_complete' } } as const;
+    const beside = (lane: string, change: object): Promise<void> =>
+      put(`.ralph/logs/${lane}/status.json`, { run: { ...runStatus, lane, ...change } });
+    await put('.ralph/status.json', { run: { ...runStatus, ...ended } });
+    await beside('issue-12', { task: null });
+    await beside('issue-7', ended);
+    await beside('issue-8', { startedAt: iso(Date.parse(runStatus.startedAt) - 1) });
+    let now = noon;
+    const pause = async (ms: number): Promise<void> => {
+      now += ms;
+      await beside('issue-12', { ...ended, task: null });
+    };
+    const { out } = await ralph(['monitor', '--dir', folder], '', undefined, {
+      monitor: { ...noTerminal, pause },
+      now: () => now,
+    });
+    expect(out.split('\n').filter((line) => line.includes('#') && !line.includes('task:'))).toEqual([
+      '12:00:00  #7: ended: complete (plan_complete)  iteration 3 of 10  Fix the login form',
+      '12:00:00  #12: the agent works  iteration 3 of 10',
+      '12:00:02  #12: ended: complete (plan_complete)  iteration 3 of 10',
+    ]);
+  });
+
   test('a line for each change, until the run is over', async () => {
     await put('.ralph/status.json', { run: runStatus });
     let now = noon;

@@ -128,9 +128,19 @@ const other = (change: object): LocalPicture => ({
   },
 });
 
+const beside = {
+  ...runStatus,
+  ...{ lane: 'issue-7', iteration: 2, maxIterations: 5, task: { id: 'issue-7', title: 'Fix the cart' } },
+};
+
 describe('every state of a local run', () => {
   test.each<[string, LocalPicture, readonly string[]]>([
     ['it starts', withRun({ doing: 'starting' }), ['run      starting  iteration 3 of 10']],
+    [
+      'another branch of it',
+      { ...localRun, beside: [{ status: beside, isAlive: true }] },
+      ['#7       the agent works  iteration 2 of 5  Fix the cart'],
+    ],
     ['its steps', withRun({ doing: 'steps' }), ['run      the steps run  iteration 3 of 10']],
     ['verify', withRun({ doing: 'verify' }), ['run      verify runs  iteration 3 of 10']],
     [
