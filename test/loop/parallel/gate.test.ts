@@ -116,6 +116,17 @@ describe('a run of the queue works side by side', () => {
     ]);
   });
 
+  test('with the files that define what the text of a task names', async () => {
+    const project = createProject({
+      issues: [],
+      files: { 'src/a.ts': '', 'src/cart.ts': 'function totalOf(cart) {}' },
+      inputs: { parallel: '3', 'max-open-prs': '0' },
+    });
+    addIssue(project.forge, 1, { body: 'Change src/a.ts' });
+    addIssue(project.forge, 2, { body: 'totalOf is wrong' });
+    expect((await gateOnce(project)).log.join()).toContain('issue #2 (src/cart.ts)');
+  });
+
   test('while a task with a dependency waits for it on the queue', async () => {
     const run = await gateOnce(shop({}, (number) => (number === 3 ? { body: 'Depends on #2. Change src/c.ts' } : {})));
     expect(lanesOf(run)).toEqual([
