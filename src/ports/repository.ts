@@ -58,9 +58,9 @@ export interface Repository {
    */
   compareOpen(open: OpenPulls): Promise<readonly Compared[] | null>;
   /**
-   * Returns what the checkout and its history, as the job made them, tell about files and these symbols, and for each of
-   * these branches the files that it has changed since it left the base branch. Takes one fetch if there are branches.
-   * Returns null if git cannot tell.
+   * Returns what the checkout and its history, as the job made them, tell about files and these symbols. For each of
+   * these branches, it returns the files that were changed since the branch left the base branch. Takes one fetch if
+   * there are branches. Returns null if git cannot tell.
    */
   history(asked: {
     readonly branches: readonly RemoteBranch[];

@@ -107,7 +107,18 @@ export async function planLanes(
     ...chosen.continued,
     ...chosen.begun,
   ];
-  return lanes.length < 2 ? alone : { lanes, files, waiting: chosen.waiting };
+  if (lanes.length > 1) return { lanes, files, waiting: chosen.waiting };
+  deps.log.info(
+    `One branch in this run: ${whyAlone(chosen)}. Name files in a task to have it worked on beside others.`,
+  );
+  return alone;
+}
+
+function whyAlone({ own }: ChosenLanes): string {
+  if (own === null) return 'the queue waits for the pull request that comes first';
+  return own.files === null
+    ? 'nobody knows which files the next tasks of the queue touch'
+    : 'the other tasks touch the same files or unknown ones, or a limit allows no more';
 }
 
 /** Returns true if no run ever worked on this lane, and nobody asked anything of it. */
