@@ -1,16 +1,21 @@
 import { groupByKey } from '../grouped.ts';
+import { type Definitions, symbolsIn } from './definitions.ts';
 
-/** The files of a repository, and those that each of its newest commits changed. Paths are relative to its root. */
+/**
+ * The files of a repository, those that each of its newest commits changed, and where symbols are defined. Paths are
+ * relative to its root.
+ */
 export interface FileHistory {
   readonly files: readonly string[];
   readonly commits: readonly (readonly string[])[];
+  readonly definitions: Definitions;
 }
 
 /** The files that a task probably touches; null if nothing is known about that. */
 export type PredictedFiles = ReadonlySet<string> | null;
 
 /** A repository's history, indexed for predictions. */
-export interface FileIndex {
+export interface FileIndex extends Pick<FileHistory, 'definitions'> {
   readonly paths: ReadonlySet<string>;
   /** All paths in the order of their characters, in which those of a folder follow one another. */
   readonly sorted: readonly string[];
@@ -23,6 +28,9 @@ export interface FileIndex {
 /** A name that more files share is not taken for one of them, such as `index.ts`. */
 const MAX_NAMESAKES = 5;
 
+/** A symbol that more files define does not tell which of them is meant. */
+const MAX_DEFINITIONS = 3;
+
 /** A commit that changes more files says nothing about which of them belong together. */
 const MAX_FILES_OF_COMMIT = 50;
 
@@ -34,12 +42,13 @@ const MIN_CONFIDENCE = 0.5;
 const MAX_FOREIGN_FOLDERS = 12;
 
 /** Indexes a history. */
-export function indexHistory({ files, commits }: FileHistory): FileIndex {
+export function indexHistory({ files, commits, definitions }: FileHistory): FileIndex {
   const known = new Set(files);
   const changed = commits
     .filter((paths) => paths.length <= MAX_FILES_OF_COMMIT)
     .flatMap((paths) => paths.filter((path) => known.has(path)).map((path) => ({ path, paths })));
   return {
+    definitions,
     paths: known,
     sorted: files.toSorted((one, other) => (one < other ? -1 : 1)),
     byName: groupByKey(files, nameOfPath),
@@ -57,7 +66,8 @@ export function predictFiles(
   { text, touched }: { readonly text: string; readonly touched: readonly string[] },
 ): PredictedFiles {
   const named = [...new Set(mentionedNames(text))].flatMap((name) => filesNamed(index, name));
-  const seeds = new Set([...named, ...touched]);
+  const defined = symbolsIn(text).flatMap((symbol) => few(index.definitions.get(symbol) ?? [], MAX_DEFINITIONS));
+  const seeds = new Set([...named, ...defined, ...touched]);
   if (seeds.size === 0) return null;
   return new Set([...seeds, ...[...seeds].flatMap((path) => companionsOf(index, path))]);
 }
@@ -95,14 +105,17 @@ function filesNamed({ paths, sorted, byName, byStem }: FileIndex, word: string):
       const inFolder = filesBelow(sorted, `${path}/`);
       if (inFolder.length > 0) return inFolder;
     }
-    return few((byName.get(nameOfPath(word)) ?? []).filter((path) => path.endsWith(`/${word}`)));
+    return few(
+      (byName.get(nameOfPath(word)) ?? []).filter((path) => path.endsWith(`/${word}`)),
+      MAX_NAMESAKES,
+    );
   }
   // A dotted word that names no file is a property or a host.
-  return few(byName.get(word) ?? (word.includes('.') ? [] : (byStem.get(normalizedStem(word)) ?? [])));
+  return few(byName.get(word) ?? (word.includes('.') ? [] : (byStem.get(normalizedStem(word)) ?? [])), MAX_NAMESAKES);
 }
 
-function few(found: readonly string[]): readonly string[] {
-  return found.length <= MAX_NAMESAKES ? found : [];
+function few(found: readonly string[], most: number): readonly string[] {
+  return found.length <= most ? found : [];
 }
 
 /** Returns the files that most commits of a file changed as well. */
