@@ -165,11 +165,7 @@ async function loopOn(
     keepPatch: () => undefined,
     journalHash: () => null,
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => {
-      writeRunRecord(
-        runFolder,
-        { version: 1, stage: 'work', startedAt, steeringDigest: null, claimed: null, work },
-        key,
-      );
+      writeRunRecord(runFolder, { version: 2, stage: 'work', startedAt, steeringDigest: null, claimed: [], work }, key);
     },
   };
   return () =>

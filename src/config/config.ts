@@ -57,6 +57,8 @@ export interface Config {
   readonly baseBranch: string | null;
   /** Maximum number of open pull requests of all lanes; at this number the queue opens no more. 0 = no limit. */
   readonly maxOpenPrs: number;
+  /** Maximum number of lanes on which a run of the queue works at once. */
+  readonly parallel: number;
   readonly draft: boolean;
   /** *Look at first* kinds that keep auto-merge from being armed; null if it is never armed. */
   readonly autoMerge: readonly LookAtKind[] | null;

@@ -136,6 +136,7 @@ export const inputTable: InputTable<Settings> = {
     ),
   ),
   maxOpenPrs: createInput('max-open-prs', wholeNumberField({ min: 0, max: 1000 })),
+  parallel: createInput('parallel', wholeNumberField({ min: 1, max: 20 })),
   draft: createInput('draft', flagField()),
   prLabels: createInput(
     'pr-labels',

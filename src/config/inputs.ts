@@ -118,13 +118,25 @@ export function parseHandoff(texts: Readonly<Record<string, string | undefined>>
 }
 
 /** Returns the problems of inputs that one phase needs and another does not use. */
-function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): readonly InputProblem[] {
+function missingFor({
+  githubToken,
+  handoff,
+  policy,
+  parallel = 1,
+  stateStore,
+}: GivenSettings<Settings>): readonly InputProblem[] {
   const phase = handoff?.phase ?? 'all';
   const needsDigest = phase === 'loop' || phase === 'publish';
   return [
     // The job of the loop cannot ask what other runs have used in the meantime.
     ...(phase !== 'all' && policy?.onLimit === 'wait'
       ? [{ name: 'on-limit', why: 'works in one job only: with three jobs, use `park`' }]
+      : []),
+    ...(phase === 'all' && parallel > 1
+      ? [{ name: 'parallel', why: 'needs the reusable workflow, which runs a job for each: one job works on 1' }]
+      : []),
+    ...(parallel > 1 && (stateStore === 'cache' || stateStore === 'none')
+      ? [{ name: 'parallel', why: `needs \`state-store: auto\` or \`ref\`, which keep runs apart` }]
       : []),
     ...(githubToken === '' && phase !== 'loop'
       ? [{ name: 'github-token', why: 'is empty: give a token, for example ${{ github.token }}' }]

@@ -122,6 +122,11 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
         'Changed lines, not counting generated and lock files, after which a pull request of the queue takes no more tasks; 0 = no limit.',
       ],
       [
+        'parallel',
+        '1',
+        'Number of pull requests, 1 to 20, on which a run of the queue may work at once; more than 1 needs the [reusable workflow](security.md#three-jobs).',
+      ],
+      [
         'pr-labels',
         '',
         'Labels that the pull request gets when it is opened or updated, comma-separated or one per line; those that do not exist are created.',

@@ -85,11 +85,11 @@ export async function runMain(): Promise<void> {
     writeRunRecord(
       runFolder,
       {
-        version: 1,
+        version: 2,
         stage: 'gate',
         startedAt,
         steeringDigest: steeringDigest(environment, key),
-        claimed: null,
+        claimed: [],
         settings: config.settings.found,
         work: null,
       },

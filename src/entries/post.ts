@@ -40,7 +40,7 @@ const TIMEOUTS: ServerTimeouts = {
 };
 
 /** The record of a run whose own record is missing. */
-const UNKNOWN = { version: 1, startedAt: 0, steeringDigest: null, claimed: null, work: null } as const;
+const UNKNOWN = { version: 2, startedAt: 0, steeringDigest: null, claimed: [], work: null } as const;
 
 type Environment = World['environment'];
 

@@ -1,6 +1,6 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { LeftCircuit } from '../core/others/left-circuit.ts';
-import type { LaneId } from '../core/tasks/ids.ts';
+import type { Claim } from '../core/sharing/lease.ts';
 import type { ExamineRun } from '../ports/examiner.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { FoundStart } from './lane/start.ts';
@@ -41,6 +41,6 @@ export interface GateDeps {
   readonly variables: Readonly<Record<string, string>>;
   /** The UUID of this run's process tree. */
   readonly runTag: string;
-  /** Called before a lane is claimed: from then on, every end of this run must release it. */
-  readonly claiming: (lane: LaneId) => void;
+  /** Called before lanes are claimed: from then on, every end of this run must release them. */
+  readonly claiming: (claims: readonly Claim[]) => void;
 }

@@ -3,7 +3,7 @@ import type { GateDeps } from './deps.ts';
 import { ensureAnswer } from './command/answering.ts';
 import { obeyCommand, obeyDispatch } from './command/commands.ts';
 import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
-import { endIntake, type Intake } from '../handover/intake.ts';
+import { endIntake, type Intake, type WorkIntake } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
 import { examineTrain } from './lane/train.ts';
@@ -12,16 +12,33 @@ import { isTrustedAccount } from './people/trust.ts';
 import { FOR_TASKS } from './tasks/sources.ts';
 import { detectOtherRalphs, workIssue, workQueue } from './work.ts';
 
+/** One lane of a run that works on several, and the tag under which it is claimed. */
+interface LaneIntake {
+  readonly intake: WorkIntake;
+  readonly runTag: string;
+}
+
+/**
+ * The gate's decision about an event. `runTag` is the tag under which the lane of `intake` is claimed; `beside` are the
+ * other lanes of the run, empty unless `intake` is work.
+ */
+export interface GateResult {
+  readonly intake: Intake;
+  readonly runTag: string;
+  readonly beside: readonly LaneIntake[];
+}
+
 /**
  * Returns the intake for an event, with the findings about other Ralphs if somebody asks for work or an answer. Makes
  * no agent call.
  */
-export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<Intake> {
+export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<GateResult> {
   const otherRalphs = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
   const intake = await follow(deps, intent);
   const isShown = intake.kind === 'work' || intake.answer?.text.kind === 'status';
   const train = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
-  return { ...intake, notes: { ...intake.notes, found: otherRalphs, train } };
+  const noted = { ...intake, notes: { ...intake.notes, found: otherRalphs, train } };
+  return { intake: noted, runTag: deps.runTag, beside: [] };
 }
 
 /** Decides which tasks are eligible, whether this run may work, and on which branch. */

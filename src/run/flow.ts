@@ -1,5 +1,5 @@
 import { meaningOfRun } from '../gate/event/event-table.ts';
-import { runGate } from '../gate/gate.ts';
+import { type GateResult, runGate } from '../gate/gate.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import { renewReservation } from '../gate/lane/claim.ts';
 import { acknowledgeIssue } from '../gate/people/trust.ts';
@@ -15,7 +15,6 @@ import { withinLimit } from '../publish/answers.ts';
 import {
   createLoopAgents,
   connectStages,
-  giveBackLane,
   logRefusedWishes,
   openedExporters,
   openFirst,
@@ -28,7 +27,7 @@ import { loopJob } from './jobs/loop-job.ts';
 import { gateJob, publishJob } from './jobs/publish-job.ts';
 import { runLoop } from './run-loop.ts';
 import type { Recording } from './recording.ts';
-import { giveUp, publishRecorded, salvageRun } from './salvage.ts';
+import { giveBackClaims, giveUp, publishRecorded, salvageRun } from './salvage.ts';
 
 /** Maximum time for finding the address of the log, in ms; the run can do without that link. */
 const LOG_WITHIN_MS = 10_000;
@@ -116,7 +115,7 @@ const neverAborts = new AbortController().signal;
 /** The gate's decision about the event, with what the loop needs to begin. */
 type Entered =
   | { readonly kind: 'ended'; readonly report: RunReport }
-  | { readonly kind: 'work'; readonly stages: Stages; readonly intake: WorkIntake };
+  | ({ readonly kind: 'work'; readonly stages: Stages; readonly intake: WorkIntake } & Omit<GateResult, 'intake'>);
 
 async function enter(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<Entered> {
   const { connect } = deps;
@@ -126,13 +125,13 @@ async function enter(deps: ActionDeps, recording: Recording, signal: AbortSignal
   const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
   const examine: GateDeps['examine'] = (known) => connect.examine(known, { ...connect, signal });
   const { readLeftCircuit } = deps.machine;
-  const intake = await runGate(
+  const { intake, ...lanes } = await runGate(
     { ...stages, repository, examine, readLeftCircuit, claiming: recording.claiming },
     meaning,
   );
   return intake.kind === 'end'
     ? { kind: 'ended', report: await endInGate(deps, recording, { publishing: stages, intake }) }
-    : { kind: 'work', stages, intake };
+    : { kind: 'work', stages, intake, ...lanes };
 }
 
 /** Finds the address of the step's log. If that fails, the run's own page serves instead. */
@@ -152,9 +151,8 @@ async function endInGate(
   recording: Recording,
   { publishing, intake }: { readonly publishing: PublishDeps; readonly intake: EndIntake },
 ): Promise<RunReport> {
-  const lane = recording.claimed();
   // The gate has tried to give back what it had claimed; this is the second attempt, and post makes the third.
-  if (lane !== null && (await giveBackLane(deps, lane, 'claim')).kind === 'free') recording.released();
+  await giveBackClaims(deps, recording, 'claim');
   const end = await publishEnd(publishing, intake);
   recording.tryToRecord('ended');
   const { config, context, redact, clock, startedAt } = deps;

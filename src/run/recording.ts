@@ -1,3 +1,4 @@
+import type { Claim } from '../core/sharing/lease.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import { messageOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
@@ -8,15 +9,15 @@ import type { ActionDeps } from './deps.ts';
 export interface Recording {
   /** Returns the newest work; null until the loop begins. */
   readonly work: () => Work | null;
-  /** Returns the lane that this run may have claimed and has not certainly given back; null when there is none. */
-  readonly claimed: () => LaneId | null;
+  /** Returns the claims that this run may have made and has not certainly given back. */
+  readonly claimed: () => readonly Claim[];
   /**
-   * Records a lane on disk before it is claimed, so that post gives it back if the run is killed right after its claim.
-   * Throws a UserError when it cannot.
+   * Records claims on disk before they are made, in place of earlier ones, so that post gives them back if the run is
+   * killed right after. Throws a UserError when it cannot.
    */
-  readonly claiming: (lane: LaneId) => void;
-  /** Records that the lane is given back. */
-  readonly released: () => void;
+  readonly claiming: (claims: readonly Claim[]) => void;
+  /** Records that a lane is given back, or that another job must give it back. */
+  readonly released: (lane: LaneId) => void;
   /** Writes the work to disk; throws a UserError when it cannot. */
   readonly keep: (work: Work) => void;
   /**
@@ -30,7 +31,7 @@ export interface Recording {
 /** Creates the recording. Before the first claim, the disk has only what the entry wrote. */
 export function createRecording({ machine, log }: Pick<ActionDeps, 'machine' | 'log'>): Recording {
   let work: Work | null = null;
-  let claimed: LaneId | null = null;
+  let claimed: readonly Claim[] = [];
   let hasWarned = false;
   const record = (stage: RunRecord['stage']): void => {
     machine.record({ stage, claimed, work });
@@ -46,12 +47,12 @@ export function createRecording({ machine, log }: Pick<ActionDeps, 'machine' | '
   return {
     work: () => work,
     claimed: () => claimed,
-    claiming: (lane) => {
-      claimed = lane;
+    claiming: (claims) => {
+      claimed = claims;
       record('gate');
     },
-    released: () => {
-      claimed = null;
+    released: (lane) => {
+      claimed = claimed.filter((one) => one.lane !== lane);
     },
     keep: (latest) => {
       work = latest;

@@ -1,4 +1,5 @@
 import { unstoredTasks } from '../core/sharing/trusted-state.ts';
+import type { Claim } from '../core/sharing/lease.ts';
 import { isLaneId, nameOfLane, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
@@ -10,6 +11,7 @@ import { publishWork } from '../publish/publish.ts';
 import { withinLimit } from '../publish/answers.ts';
 import { trustedPartOf, type Known } from './trusted-part.ts';
 import type { RunRecord } from './run-record.ts';
+import { claimsOfRun } from '../core/snapshot/changes.ts';
 import type { RunDeps } from './deps.ts';
 import { takeIntake } from './jobs/parcels.ts';
 import {
@@ -60,25 +62,30 @@ export async function rescueRun(deps: RescueDeps): Promise<RunReport | null> {
     unusable(deps, `The record of this run in ${deps.folder} cannot be used: ${messageOf(error)}`),
   );
   if (record === null) {
-    for (const claimable of lanesOf(deps)) await giveBackInTime(deps, claimable, 'claim');
+    for (const claim of await claimable(deps)) await giveBackInTime(deps, claim, 'claim');
     return report;
   }
   const { work } = record;
-  const claimed = await claimedLane(deps, record);
-  if (claimed !== null && isLaneId(claimed) && lane.kind === 'claimed')
-    await giveBackInTime(deps, claimed, work === null ? 'claim-and-reservation' : 'claim');
+  for (const claim of await recordedClaims(deps, record)) {
+    const isOfWork = claim.lane === work?.lane.id;
+    if (!isLaneId(claim.lane) || (isOfWork && lane.kind === 'free')) continue;
+    await giveBackInTime(deps, claim, isOfWork ? 'claim' : 'claim-and-reservation');
+  }
   return report;
 }
 
-/** Returns the lane of this run; in the job that publishes, it was claimed before main began. */
-async function claimedLane({ config, connect, debug }: RescueDeps, record: RunRecord): Promise<LaneId | null> {
-  if (record.claimed !== null || record.stage !== 'gate' || config.handoff.phase !== 'publish') return record.claimed;
+/** Returns the claims of this run; in the job that publishes, its lane was claimed before main began. */
+async function recordedClaims(
+  { config, connect, runTag, debug }: RescueDeps,
+  record: RunRecord,
+): Promise<readonly Claim[]> {
+  if (record.claimed.length > 0 || record.stage !== 'gate' || config.handoff.phase !== 'publish') return record.claimed;
   try {
     const { handed } = await takeIntake(await connect.handoff(), config.handoff);
-    return handed.intake.lane.id;
+    return [{ lane: handed.intake.lane.id, runTag }];
   } catch (error) {
     debug(messageOf(error));
-    return null;
+    return [];
   }
 }
 
@@ -87,8 +94,23 @@ async function claimedLane({ config, connect, debug }: RescueDeps, record: RunRe
  * claimed by this run, since then there is nothing to rescue.
  */
 export async function rescueLost(deps: RescueDeps): Promise<RunReport | null> {
-  for (const lane of lanesOf(deps)) if (await isOurs(deps, lane)) return rescueRun(deps);
+  for (const { lane, runTag } of await claimable(deps))
+    if (await isOurs({ ...deps, runTag }, lane)) return rescueRun(deps);
   return null;
+}
+
+/** Returns what this run can have claimed if it left no record: the lanes of its event, and those it holds. */
+async function claimable(deps: RescueDeps): Promise<readonly Claim[]> {
+  const { connect, limits, runTag, debug } = deps;
+  const named = lanesOf(deps).map((lane) => ({ lane, runTag }));
+  try {
+    const read = await withinLimit(limits.stepMs, (await connect.store()).read());
+    const held = read.kind === 'snapshot' ? claimsOfRun(read.snapshot, runTag) : [];
+    return [...named.filter(({ lane }) => held.every((claim) => claim.lane !== lane)), ...held];
+  } catch (error) {
+    debug(messageOf(error));
+    return named;
+  }
 }
 
 /** Returns the lanes that the event names. Lanes claimed by another run cannot be given back by this one. */
@@ -181,12 +203,12 @@ function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['
  */
 async function giveBackUnused(
   deps: RescueDeps,
-  lane: LaneId,
+  { lane, runTag }: Claim,
   what: Parameters<typeof giveBackLane>[2],
 ): Promise<Released> {
   const restored = what === 'claim' ? null : await storedLane(deps, lane);
-  const hasPushed = restored !== null && 'savedBy' in restored && restored.savedBy === deps.runTag;
-  return giveBackLane(deps, lane, hasPushed ? 'claim' : what);
+  const hasPushed = restored !== null && 'savedBy' in restored && restored.savedBy === runTag;
+  return giveBackLane({ ...deps, runTag }, lane, hasPushed ? 'claim' : what);
 }
 
 /** Returns the lane according to the store; null when the store keeps nothing, or does not answer. */
@@ -200,16 +222,16 @@ async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: 
   }
 }
 
-async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBackLane>[2]): Promise<void> {
+async function giveBackInTime(deps: RescueDeps, claim: Claim, what: Parameters<typeof giveBackLane>[2]): Promise<void> {
   const { limits, log } = deps;
   const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
-  const released = await withinLimit(limitMs, giveBackUnused(deps, lane, what)).catch((error: unknown): Released => ({
+  const released = await withinLimit(limitMs, giveBackUnused(deps, claim, what)).catch((error: unknown): Released => ({
     kind: 'claimed',
     why: messageOf(error),
   }));
   if (released.kind === 'claimed')
     log.warning(
-      `The claim on ${nameOfLane(lane)} could not be released: ${completeSentence(released.why)} It expires when this run's time limit is over.`,
+      `The claim on ${nameOfLane(claim.lane)} could not be released: ${completeSentence(released.why)} It expires when this run's time limit is over.`,
     );
 }
 

@@ -2,17 +2,17 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FoundSetting } from '../core/settings/effective.ts';
-import type { LaneId } from '../core/tasks/ids.ts';
+import type { Claim } from '../core/sharing/lease.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 
 /**
- * The record that main leaves on disk for post. `ended`: main did everything itself, except perhaps giving back a lane
- * that is still `claimed`.
+ * The record that main leaves on disk for post. `ended`: main did everything itself, except perhaps giving back lanes
+ * that are still `claimed`.
  */
 export interface RunRecord {
-  readonly version: 1;
+  readonly version: 2;
   readonly stage: 'gate' | 'work' | 'ended';
   readonly startedAt: number;
   /**
@@ -20,11 +20,8 @@ export interface RunRecord {
    * set.
    */
   readonly steeringDigest: string | null;
-  /**
-   * The lane that this run may have claimed, because it was about to and has not certainly given it back; null when
-   * there is none.
-   */
-  readonly claimed: LaneId | null;
+  /** The claims that this run may have made, because it was about to and has not certainly given them back. */
+  readonly claimed: readonly Claim[];
   /** Settings in place of inputs, with which post publishes as main would; absent in records of an earlier version. */
   readonly settings?: readonly FoundSetting[];
   /** The work; null until the loop begins. */
@@ -69,7 +66,7 @@ export function readRunRecord(folder: string, key: Buffer): RunRecord | null {
     const [found, made] = [Buffer.from(content.slice(0, Math.max(0, end))), Buffer.from(sealOf(text, key))];
     if (found.length !== made.length || !timingSafeEqual(found, made)) return null;
     const record = JSON.parse(text) as Partial<RunRecord> | null;
-    return record?.version === 1 && typeof record.stage === 'string' ? (record as RunRecord) : null;
+    return record?.version === 2 && typeof record.stage === 'string' ? (record as RunRecord) : null;
   } catch {
     return null;
   }

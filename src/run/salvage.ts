@@ -17,10 +17,8 @@ export async function salvageRun(deps: ActionDeps, recording: Recording, error: 
   const outcome = whatFailed(deps, error);
   const work = recording.work();
   if (work === null) {
-    const lane = recording.claimed();
-    if (lane !== null && (await giveBackLane(deps, lane, 'claim-and-reservation')).kind === 'free')
-      recording.released();
-    // If the lane is still claimed, post gives it back.
+    await giveBackClaims(deps, recording, 'claim-and-reservation');
+    // If a lane is still claimed, post gives it back.
     recording.tryToRecord('ended');
     const report = reportWithoutWork(deps, outcome, deps.startedAt);
     if (outcome.reason === 'configuration') await tryToNotify(deps, outcome, report);
@@ -36,6 +34,16 @@ export async function salvageRun(deps: ActionDeps, recording: Recording, error: 
     // Post tries again.
     return reportUnpublished(deps, { ...unfinished, outcome: failureOf(second, deps.debug) });
   }
+}
+
+/** Gives back the lanes that this run may still hold, each under its own tag. */
+export async function giveBackClaims(
+  deps: ActionDeps,
+  recording: Recording,
+  what: Parameters<typeof giveBackLane>[2],
+): Promise<void> {
+  for (const { lane, runTag } of recording.claimed())
+    if ((await giveBackLane({ ...deps, runTag }, lane, what)).kind === 'free') recording.released(lane);
 }
 
 /** Notifies people of the failure, because nobody reads the log of a scheduled run that fails. */
@@ -54,14 +62,14 @@ async function tryToNotify(deps: ActionDeps, outcome: FailedOutcome, report: Run
 /** Publishes work, and records whether post still has to publish or give back anything. */
 export async function publishRecorded(deps: PublishDeps, recording: Recording, work: Work): Promise<RunReport> {
   const { report, lane } = await publishWork(deps, work);
-  if (lane.kind === 'free') recording.released();
+  if (lane.kind === 'free') recording.released(work.lane.id);
   else
     deps.log.warning(
       `The claim on ${nameOfLane(work.lane.id)} is not released yet: ${completeSentence(lane.why)} The post step tries again.`,
     );
   // Commits that are only on this machine, or a lane that is still claimed, are not given up before post has tried as
   // well.
-  recording.tryToRecord(recording.claimed() === null && isOnRemote(work, report) ? 'ended' : 'work');
+  recording.tryToRecord(recording.claimed().length === 0 && isOnRemote(work, report) ? 'ended' : 'work');
   return report;
 }
 

@@ -52,7 +52,7 @@ export function createMachine(
     },
     record: (record) => {
       const settings = config.settings.found;
-      writeRunRecord(runFolder, { version: 1, startedAt, steeringDigest: steering, settings, ...record }, runKey);
+      writeRunRecord(runFolder, { version: 2, startedAt, steeringDigest: steering, settings, ...record }, runKey);
     },
     loss: () =>
       existsSync(runFolder)

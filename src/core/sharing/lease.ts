@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DAY_MS, MINUTE_MS } from '../countdown.ts';
 import { type Immutable, instantSchema } from '../policy.ts';
+import type { LaneId } from '../tasks/ids.ts';
 
 /** Maximum duration of a lease: a self-hosted job may take five days, which is GitHub's longest. */
 export const MAX_LEASE_MS = 5 * DAY_MS;
@@ -24,6 +25,19 @@ export type Lease = Immutable<z.infer<typeof leaseSchema>>;
 
 /** The run that asks whether a lease keeps it out. */
 export type LeaseHolder = Pick<Lease, 'runTag' | 'runId' | 'runAttempt'>;
+
+/** A run's claim of a lane, and the tag under which it holds the lane and its reservation. */
+export interface Claim {
+  readonly lane: LaneId;
+  readonly runTag: string;
+}
+
+/**
+ * Returns the tag of one lane of a run that claims several, so that each gives back, reserves and settles only its own.
+ */
+export function runTagOfLane(runTag: string, lane: LaneId): string {
+  return `${runTag}:${lane}`;
+}
 
 /** Time in ms that a run may need beyond `max-minutes`: a last verification, publishing, and post. */
 const PUBLISH_MS = 10 * MINUTE_MS;

@@ -9,7 +9,7 @@ import {
   finishRecord,
   type LaneRecord,
 } from '../sharing/lane-record.ts';
-import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../sharing/lease.ts';
+import { type Claim, expiryOf, keepsOut, type Lease, type LeaseHolder, runTagOfLane } from '../sharing/lease.ts';
 import type { OrderGiven } from '../sharing/orders.ts';
 import { nameOfLane, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { oneLine } from '../text/phrase.ts';
@@ -265,6 +265,14 @@ export function releaseInSnapshot(
 }
 
 const NOTHING = { calls: 0, tokens: 0, costUsd: 0 };
+
+/** Returns the lanes that a run still holds, under its own tag or under those of its lanes. */
+export function claimsOfRun(snapshot: Snapshot, runTag: string): readonly Claim[] {
+  return lanesIn(snapshot).flatMap((lane) => {
+    const held = recordIn(snapshot, lane)?.lease?.runTag;
+    return held === runTag || held === runTagOfLane(runTag, lane) ? [{ lane, runTag: held }] : [];
+  });
+}
 
 /** Returns the snapshot without any lease, as it is when no run is in progress. */
 export function withoutLeases(snapshot: Snapshot): Snapshot {

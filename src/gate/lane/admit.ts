@@ -42,7 +42,7 @@ export async function admitWork(deps: GateDeps, request: Request): Promise<Intak
     // Nothing is claimed yet, so a mistake in the settings costs nothing.
     read ??= await readSettings(deps, request);
     const { policy } = read;
-    deps.claiming(request.id);
+    deps.claiming([{ lane: request.id, runTag: deps.runTag }]);
     const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
       tasksWithinReach(
         // Feedback on this pull request is never another lane's work.

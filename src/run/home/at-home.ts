@@ -132,7 +132,7 @@ async function work(
   let exportSessions: (state: LaneState) => Promise<SealedTranscript | null> = () => Promise.resolve(null);
   const finish = async (ended: Work): Promise<RunReport> => {
     const { work: last, headSha, saved } = await outlet.end(ended, exportSessions);
-    recording.released();
+    recording.released(intake.lane.id);
     recording.tryToKeep(last);
     return reportOfWork({ config, context, redact, now: clock.now() }, last, { pullRequest: null, headSha, saved });
   };

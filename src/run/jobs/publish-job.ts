@@ -35,7 +35,7 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
   const taken = await takeIntake(folder, config.handoff);
   const { handed, of } = taken;
   // If the run is killed from here on, post gives its lane back.
-  recording.claiming(handed.intake.lane.id);
+  recording.claiming([{ lane: handed.intake.lane.id, runTag: deps.runTag }]);
   const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
   const text = await folder.read('loop/work.json');
   const received = receiveWork(text === null ? null : Buffer.from(text).toString(), { handed, of, now: clock.now() });
@@ -158,7 +158,7 @@ export async function gateJob(
     settings: deps.config.settings.found,
   });
   // The next job must give the lane back from here on.
-  recording.released();
+  recording.released(begun.lane.id);
   recording.tryToRecord('ended');
   log.info(
     `Handed over to the job of the loop: ${nameOfLane(begun.lane.id)}, ${String(begun.tasks.length)} ${begun.tasks.length === 1 ? 'task' : 'tasks'}.`,

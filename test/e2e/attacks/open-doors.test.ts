@@ -203,7 +203,7 @@ const job = digest(
 );
 const key = digest(job, 'key ' + folder.split('ralph-run-')[1]);
 const [, record] = readFileSync(folder + '/run.json', 'utf8').split('\\n');
-const text = JSON.stringify({ ...JSON.parse(record), stage: 'ended', claimed: null });
+const text = JSON.stringify({ ...JSON.parse(record), stage: 'ended', claimed: [] });
 writeFileSync(folder + '/run.json', digest(key, 'run record\\n' + text).toString('hex') + '\\n' + text);`;
 
 repel<Aftermath>('A record that was sealed with the token', {

@@ -24,11 +24,11 @@ const job = (change: Record<string, string> = {}): Record<string, string> => ({
   ...change,
 });
 const record: RunRecord = {
-  version: 1,
+  version: 2,
   stage: 'gate',
   startedAt: 1,
   steeringDigest: null,
-  claimed: 'queue',
+  claimed: [{ lane: 'queue', runTag: 'a' }],
   work: null,
 };
 

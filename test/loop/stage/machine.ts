@@ -62,11 +62,11 @@ export function createMachine(
   };
   const clock: Clock = { now: () => project.clock.now() + skewMs };
   const record: RunRecord = {
-    version: 1,
+    version: 2,
     stage: 'gate',
     startedAt: clock.now(),
     steeringDigest: null,
-    claimed: null,
+    claimed: [],
     work: null,
   };
   return {

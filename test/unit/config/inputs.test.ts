@@ -7,6 +7,24 @@ import { UserError } from '../../../src/errors.ts';
 import { MINUTE, policy } from '../core/core-fixtures.ts';
 import { actionYml, configOf } from '../../loop/stage/run-action.ts';
 
+describe('several pull requests at once', () => {
+  const texts = { 'github-token': 'abc', parallel: '3', 'handoff-path': '/tmp/parcels' };
+
+  test('are for the job of the gate', () => {
+    expect(buildConfigFromInputs({ ...texts, phase: 'gate' }).parallel).toBe(3);
+    expect(buildConfigFromInputs({ ...texts, parallel: '1' }).parallel).toBe(1);
+  });
+
+  test.each([
+    [{}, /parallel: "3" needs the reusable workflow/],
+    [{ phase: 'gate', 'state-store': 'cache' }, /parallel: "3" needs `state-store: auto` or `ref`/],
+    [{ phase: 'gate', 'state-store': 'none' }, /parallel: "3" needs `state-store: auto` or `ref`/],
+    [{ phase: 'gate', parallel: '21' }, /parallel: "21"/],
+  ])('are refused with %j', (change, why) => {
+    expect(() => buildConfigFromInputs({ ...texts, ...change })).toThrow(why);
+  });
+});
+
 describe('what each input accepts', () => {
   test.each<[string, string, (config: ReturnType<typeof configOf>) => unknown, unknown]>([
     ['github-token', 'abc', (config) => config.githubToken, 'abc'],

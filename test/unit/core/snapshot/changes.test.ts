@@ -5,6 +5,7 @@ import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import {
   amendInSnapshot,
+  claimsOfRun,
   changeUsage,
   orderInSnapshot,
   releaseInSnapshot,
@@ -16,6 +17,7 @@ import { withUnanswered } from '../../../../src/core/snapshot/going-on.ts';
 import { HOUR, noon } from '../core-fixtures.ts';
 import { claimOf } from './claim-fixture.ts';
 import { leaseOf } from '../sharing/lease-fixtures.ts';
+import { runTagOfLane } from '../../../../src/core/sharing/lease.ts';
 
 const LANE = 'issue-7';
 const a = leaseOf('a', { runId: '42' });
@@ -132,6 +134,23 @@ test('counters of a newer version are not changed', () => {
   const newer = new Map([['usage.json', '{"version":2}']]);
   const change = changeUsage(() => emptyBudget, { message: '', now: noon });
   expect(change(newer)).toMatchObject({ snapshot: newer, answer: expect.stringContaining('newer version') });
+});
+
+test('a run holds what it claimed under its own tag, and under the tags of its lanes', () => {
+  const asked = [
+    ['queue', 'a'],
+    ['issue-7', runTagOfLane('a', 'issue-7')],
+    ['issue-8', runTagOfLane('a', 'issue-7')],
+    ['issue-9', 'ab'],
+  ] as const;
+  const held = asked.reduce(
+    (next, [lane, runTag]) => withRecord(next, { ...emptyRecord(lane), lease: leaseOf(runTag) }),
+    emptySnapshot,
+  );
+  expect(claimsOfRun(held, 'a')).toEqual([
+    { lane: 'queue', runTag: 'a' },
+    { lane: 'issue-7', runTag: 'a:issue-7' },
+  ]);
 });
 
 test('once all runs are over no lane is claimed', () => {
