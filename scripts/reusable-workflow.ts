@@ -95,7 +95,7 @@ export function renderReusableWorkflow(): string {
   const ofRun = flowLines(
     outputEntries(
       (name) =>
-        `{ value: "\${{ !contains(jobs.gate.outputs.lanes, ',') && (jobs.branch.outputs.${name} || jobs.gate.outputs.${name}) || jobs.finish.outputs.${name} }}" }`,
+        `{ value: "\${{ !contains(jobs.gate.outputs.handoff-branches, ',') && (jobs.branch.outputs.${name} || jobs.gate.outputs.${name}) || jobs.finish.outputs.${name} }}" }`,
     ),
     { indent: 6, perLine: 1 },
   );
@@ -156,7 +156,7 @@ jobs:
       actions: read # read the log of a failed job
     outputs: {
       handed-over: '\${{ steps.ralph.outputs.handed-over }}', handoff-digest: '\${{ steps.ralph.outputs.handoff-digest }}',
-      handoff-digests: '\${{ steps.ralph.outputs.handoff-digests }}', lanes: '\${{ steps.ralph.outputs.lanes }}',
+      handoff-digests: '\${{ steps.ralph.outputs.handoff-digests }}', handoff-branches: '\${{ steps.ralph.outputs.handoff-branches }}',
 ${OF_STEP} }
 ${APP_ENV}
     steps:
@@ -168,10 +168,11 @@ ${APP_STEPS}
         uses: $/${JOB_FOLDER}
         with:
           phase: gate
-          lane: each
+          handoff-branch: each
           github-token: \${{ ${TOKEN} }}
           settings: \${{ toJSON(inputs) }} # all other jobs take them from what the gate hands over
-      - if: steps.ralph.outputs.handed-over == 'true'
+      # Also if one of several branches failed here: the others continue.
+      - if: always() && steps.ralph.outputs.handed-over == 'true'
         uses: ${UPLOAD}
         with: { name: ralph-gate, path: '${HANDOFF}', if-no-files-found: error, retention-days: 1, overwrite: true }
 
@@ -180,11 +181,11 @@ ${APP_STEPS}
     needs: gate
     # Also when the run was cancelled: what the gate claimed is given back.
     if: always() && needs.gate.outputs.handed-over == 'true'
-    strategy: { fail-fast: false, matrix: { lane: '\${{ fromJSON(needs.gate.outputs.lanes) }}' } }
+    strategy: { fail-fast: false, matrix: { branch: '\${{ fromJSON(needs.gate.outputs.handoff-branches) }}' } }
     permissions: { contents: write, issues: write, pull-requests: write } # what its job \`publish\` needs
     uses: $/${BRANCH_WORKFLOW}
     with: {
-      lane: '\${{ matrix.lane }}', digest: '\${{ fromJSON(needs.gate.outputs.handoff-digests)[matrix.lane] }}',
+      branch: '\${{ matrix.branch }}', digest: '\${{ fromJSON(needs.gate.outputs.handoff-digests)[matrix.branch] }}',
       runs-on: '\${{ inputs.runs-on }}', timeout-minutes: '\${{ inputs.timeout-minutes }}' }
     secrets: {
 ${passed} }
@@ -192,7 +193,7 @@ ${passed} }
   # Only for several branches: one summary, the outputs of all, and what a job that died still holds is given back.
   finish:
     needs: [gate, branch]
-    if: always() && contains(needs.gate.outputs.lanes, ',')
+    if: always() && contains(needs.gate.outputs.handoff-branches, ',')
     runs-on: ${RUNS_ON}
     timeout-minutes: 15
     permissions:
@@ -207,7 +208,7 @@ ${APP_STEPS}
       - id: ralph
         uses: $/${JOB_FOLDER}
         with: {
-          phase: finish, lane: '\${{ fromJSON(needs.gate.outputs.lanes)[0] }}',
+          phase: finish, handoff-branch: '\${{ fromJSON(needs.gate.outputs.handoff-branches)[0] }}',
           github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ needs.gate.outputs.handoff-digest }}' }
 `;
 }
@@ -226,7 +227,7 @@ name: ralph (one branch)
 on:
   workflow_call:
     inputs: {
-      lane: { type: string, required: true, description: 'queue or issue-N' },
+      branch: { type: string, required: true, description: 'queue or issue-N' },
       digest: { type: string, required: true, description: 'SHA-256 of what the gate handed over for it' },
       runs-on: { type: string, required: true }, timeout-minutes: { type: string, required: true } }
     secrets: {
@@ -256,16 +257,16 @@ ${ENV_STEP}
       - id: ralph
         uses: $/${JOB_FOLDER}
         with: {
-          phase: loop, lane: '\${{ inputs.lane }}', github-token: '', handoff-digest: '\${{ inputs.digest }}',
+          phase: loop, handoff-branch: '\${{ inputs.branch }}', github-token: '', handoff-digest: '\${{ inputs.digest }}',
 ${TO_STEP} }
       # Also of a run that was cancelled or failed: what it finished is published.
       - if: always()
         uses: ${UPLOAD}
-        with: { name: 'ralph-loop-\${{ inputs.lane }}', path: '${HANDOFF}/\${{ inputs.lane }}/loop', if-no-files-found: warn, retention-days: 1, overwrite: true }
+        with: { name: 'ralph-loop-\${{ inputs.branch }}', path: '${HANDOFF}/\${{ inputs.branch }}/loop', if-no-files-found: warn, retention-days: 1, overwrite: true }
       # For people: the journal, which \`ralph replay\` reads, and the log of the agent, without the conversation.
       - if: always() && steps.ralph.outputs.journal-path
         uses: ${UPLOAD}
-        with: { name: 'ralph-journal-\${{ inputs.lane }}', path: '\${{ steps.ralph.outputs.journal-path }}*', retention-days: 14, overwrite: true }
+        with: { name: 'ralph-journal-\${{ inputs.branch }}', path: '\${{ steps.ralph.outputs.journal-path }}*', retention-days: 14, overwrite: true }
 
   publish:
     needs: loop
@@ -287,12 +288,12 @@ ${ENV_STEP}
       # Absent if the loop's job never started; the run is published without it.
       - continue-on-error: true
         uses: ${DOWNLOAD}
-        with: { name: 'ralph-loop-\${{ inputs.lane }}', path: '${HANDOFF}/\${{ inputs.lane }}/loop' }
+        with: { name: 'ralph-loop-\${{ inputs.branch }}', path: '${HANDOFF}/\${{ inputs.branch }}/loop' }
       - id: ralph
         uses: $/${JOB_FOLDER}
         # The keys are searched for in what is published; no agent runs here.
         with: {
-          phase: publish, lane: '\${{ inputs.lane }}', github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ inputs.digest }}',
+          phase: publish, handoff-branch: '\${{ inputs.branch }}', github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ inputs.digest }}',
 ${TO_STEP} }
 `;
 }

@@ -126,13 +126,13 @@ function missingFor({
   stateStore,
 }: GivenSettings<Settings>): readonly InputProblem[] {
   const phase = handoff?.phase ?? 'all';
-  const needsDigest = phase === 'loop' || phase === 'publish';
+  const isBehindGate = phase !== 'all' && phase !== 'gate';
   return [
     // The job of the loop cannot ask what other runs have used in the meantime.
     ...(phase !== 'all' && policy?.onLimit === 'wait'
       ? [{ name: 'on-limit', why: 'works in one job only: with three jobs, use `park`' }]
       : []),
-    ...(phase === 'all' && parallel > 1
+    ...((phase === 'all' || (phase === 'gate' && handoff?.lane !== 'each')) && parallel > 1
       ? [{ name: 'parallel', why: 'needs the reusable workflow, which runs a job for each: one job works on 1' }]
       : []),
     ...(parallel > 1 && (stateStore === 'cache' || stateStore === 'none')
@@ -144,7 +144,15 @@ function missingFor({
     ...(phase !== 'all' && handoff?.path === ''
       ? [{ name: 'handoff-path', why: 'is empty: give the folder through which the jobs hand over' }]
       : []),
-    ...(needsDigest && handoff?.digest === ''
+    ...(handoff !== undefined && (handoff.lane === 'each') !== (phase === 'gate') && handoff.lane !== ''
+      ? [
+          {
+            name: 'handoff-branch',
+            why: 'is `each` or empty with `phase: gate`, and `queue`, `issue-N` or empty in other jobs',
+          },
+        ]
+      : []),
+    ...(isBehindGate && handoff?.digest === ''
       ? [
           {
             name: 'handoff-digest',

@@ -200,7 +200,7 @@ async function playCalled(
   return { jobs: played, outputs: evaluated(called.on.called?.outputs ?? {}, { ...contexts, inputs, jobs: needs }) };
 }
 
-/** Plays the workflow of a job for each leg of its matrix, one after another. The last leg that sets an output sets it. */
+/** Plays the workflow of a job for each leg of its matrix, in order. An output is that of the last leg that sets it. */
 async function playLegs(
   stage: Stage,
   job: Job,

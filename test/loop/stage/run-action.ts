@@ -221,7 +221,7 @@ export interface Run {
   readonly journal: string;
   readonly machine: Machine;
   /** The data for the next job of a split run, or null if there is none. */
-  readonly handedOver: RunEnd['handedOver'];
+  readonly handedOver: Extract<RunEnd, { kind: 'handed-over' }> | null;
 }
 
 /** A job of a split run: its phase and the gate's hand-over, applied over the inputs of the project. */
@@ -345,8 +345,8 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   if (journal !== '') expectReplays(journal);
   for (const { journal: kept } of storedRuns(project)) if (kept !== null) expectReplays(kept);
   return {
-    ...runOf({ report: end?.report ?? null, machine, records, log, journal }),
-    handedOver: end?.handedOver ?? null,
+    ...runOf({ report: end === null || end.kind === 'summed-up' ? null : end.report, machine, records, log, journal }),
+    handedOver: end?.kind === 'handed-over' ? end : null,
   };
 }
 
@@ -367,7 +367,7 @@ async function runHere(
     show: () => undefined,
     sayLeft: deps.log.info,
   });
-  return { report, handedOver: null };
+  return { kind: 'ended', report, beside: [] };
 }
 
 /** Returns the checkout's prompt for the agent, as main reads it from the disk. */

@@ -26,7 +26,7 @@ export async function runSplit(project: Project, setting: SplitSetting = {}): Pr
   project.origin.bundles.clear();
   const event = setting.event === undefined ? {} : { event: setting.event };
   const gate = await runOnce(project, { ...event, hasProviderKey: false, job: { phase: 'gate', digest: '', run } });
-  const digest = gate.handedOver?.digest;
+  const digest = gate.handedOver?.lanes[0].digest;
   if (digest === undefined) return { gate, loop: null, publish: null };
   const loop =
     setting.withoutLoop === true
