@@ -10,7 +10,7 @@ import { workingFolderOf } from '../../../src/config/fields.ts';
 import { parseRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
 import { NO_NAMED_SETTINGS } from '../../../src/config/settings/settings-input.ts';
 import { findStart } from '../../../src/gate/lane/start.ts';
-import { parseHandedIntake, type Work } from '../../../src/handover/intake.ts';
+import { type HandedIntake, parseHandedIntake, type Work } from '../../../src/handover/intake.ts';
 import { fromRoot } from '../../../src/core/folder.ts';
 import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
@@ -57,7 +57,9 @@ import {
 } from './in-memory.ts';
 import { createKept, forget } from './in-memory-state.ts';
 import { placedFiles } from './placed.ts';
-import type { Project } from './project.ts';
+import { handedFilesOf, type Project } from './project.ts';
+import type { Together } from '../../../src/handover/together.ts';
+import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
 import { open, tapped, type Tap } from './tap.ts';
 
@@ -79,13 +81,18 @@ export function configOf(inputs: Readonly<Record<string, string>> = {}): Config 
 function configIn(project: Project, job: Job | null, inputs: Readonly<Record<string, string>>): Config {
   const given = { ...defaults, ...inputs };
   if (job !== null && job.phase !== 'gate') {
-    const handed = parseHandedIntake(Buffer.from(project.handoff.get('gate/intake.json') ?? '').toString());
-    return buildConfig(textsWithFound({ inputs: given, named: NO_NAMED_SETTINGS }, handed?.settings ?? []));
+    const found = handedTo(project, job)?.settings ?? [];
+    return buildConfig(textsWithFound({ inputs: given, named: NO_NAMED_SETTINGS }, found));
   }
   const { commits, branches } = project.origin;
   const texts = commits.get(branches.get('main') ?? '')?.tree ?? {};
   const settings = parseRunSettings(project.environment, { texts, unread: {} }, workingFolderOf(given));
   return buildConfig(textsWith({ inputs: given, named: NO_NAMED_SETTINGS }, settings));
+}
+
+/** Returns what the gate handed over for the job; null if that is missing. */
+function handedTo(project: Project, { lane = '' }: Job): HandedIntake | null {
+  return parseHandedIntake(Buffer.from(handedFilesOf(project, lane).get('gate/intake.json') ?? '').toString());
 }
 
 export const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
@@ -130,6 +137,7 @@ export function createProject(
     command: () => ({ end: { kind: 'exited', code: 0 }, tail: '' }),
     findings: [],
     handoff: new Map(),
+    handoffs: new Map(),
     runs: 0,
   };
 }
@@ -222,12 +230,16 @@ export interface Run {
   readonly machine: Machine;
   /** The data for the next job of a split run, or null if there is none. */
   readonly handedOver: Extract<RunEnd, { kind: 'handed-over' }> | null;
+  /** The ends of all lanes, from the last job of a run of several; null for any other. */
+  readonly together: Together | null;
 }
 
 /** A job of a split run: its phase and the gate's hand-over, applied over the inputs of the project. */
-interface Job {
-  readonly phase: 'gate' | 'loop' | 'publish';
+export interface Job {
+  readonly phase: 'gate' | 'loop' | 'publish' | 'finish';
   readonly digest: string;
+  /** The input `handoff-branch`; absent in a run that makes one hand-over. */
+  readonly lane?: LaneId;
   /** Number of the run that the three jobs share. */
   readonly run: number;
 }
@@ -270,6 +282,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
           phase: job.phase,
           'handoff-path': '/runner/temp/ralph-handoff',
           'handoff-digest': job.digest,
+          'handoff-branch': job.lane ?? '',
           ...(job.phase === 'loop' ? { 'github-token': '' } : {}),
         }),
   });
@@ -281,7 +294,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
       ...contextOf(setting.event ?? schedule, setting.hasProviderKey, setting.againOf ?? number),
       runAttempt: setting.againOf === undefined ? 1 : 2,
     },
-    runTag: `run-${String(number)}`,
+    runTag: tagOf(project, job, number),
     skewMs: setting.skewMs ?? 0,
   });
   setting.prepare?.(machine.checkout, machine);
@@ -347,7 +360,14 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   return {
     ...runOf({ report: end === null || end.kind === 'summed-up' ? null : end.report, machine, records, log, journal }),
     handedOver: end?.kind === 'handed-over' ? end : null,
+    together: end?.kind === 'summed-up' ? end.together : null,
   };
+}
+
+/** Returns the run's tag; the jobs that end what the gate began use the gate's. */
+function tagOf(project: Project, job: Job | undefined, number: number): string {
+  const isEnding = job?.phase === 'publish' || job?.phase === 'finish';
+  return (isEnding ? handedTo(project, job)?.runTag : undefined) ?? `run-${String(number)}`;
 }
 
 /** Plays the run on a person's machine, over the same ports. */
@@ -453,6 +473,7 @@ function runOf({
     journal,
     machine,
     handedOver: null,
+    together: null,
   };
 }
 
