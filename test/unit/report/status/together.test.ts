@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { StoredRun } from '../../../src/core/snapshot/stored-run.ts';
-import type { Together } from '../../../src/handover/together.ts';
-import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../../../src/report/pages/together.ts';
+import type { StoredRun } from '../../../../src/core/snapshot/stored-run.ts';
+import type { Together } from '../../../../src/handover/together.ts';
+import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../../../../src/report/pages/together.ts';
 
 const run: StoredRun = {
   version: 1,
