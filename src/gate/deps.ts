@@ -15,7 +15,7 @@ export interface GateDeps {
   readonly forge: Forge;
   readonly repository: Pick<
     Repository,
-    'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'openLane' | 'compareOpen'
+    'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'openLane' | 'compareOpen' | 'history'
   >;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
   /**

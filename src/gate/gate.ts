@@ -3,30 +3,14 @@ import type { GateDeps } from './deps.ts';
 import { ensureAnswer } from './command/answering.ts';
 import { obeyCommand, obeyDispatch } from './command/commands.ts';
 import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
-import { endIntake, type Intake, type WorkIntake } from '../handover/intake.ts';
+import { endIntake, type GateResult, type Intake } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
 import { examineTrain } from './lane/train.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { isTrustedAccount } from './people/trust.ts';
 import { FOR_TASKS } from './tasks/sources.ts';
-import { detectOtherRalphs, workIssue, workQueue } from './work.ts';
-
-/** One lane of a run that works on several, and the tag under which it is claimed. */
-interface LaneIntake {
-  readonly intake: WorkIntake;
-  readonly runTag: string;
-}
-
-/**
- * The gate's decision about an event. `runTag` is the tag under which the lane of `intake` is claimed; `beside` are the
- * other lanes of the run, empty unless `intake` is work.
- */
-export interface GateResult {
-  readonly intake: Intake;
-  readonly runTag: string;
-  readonly beside: readonly LaneIntake[];
-}
+import { detectOtherRalphs, workIssue, workQueueOnLanes } from './work.ts';
 
 /**
  * Returns the intake for an event, with the findings about other Ralphs if somebody asks for work or an answer. Makes
@@ -34,18 +18,22 @@ export interface GateResult {
  */
 export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): Promise<GateResult> {
   const otherRalphs = asker.kind === 'nobody' ? [] : await detectOtherRalphs(deps);
-  const intake = await follow(deps, intent);
+  const { intake, runTag, beside } =
+    intent.kind === 'work-queue'
+      ? await workQueueOnLanes(deps, { asked: false, byHand: intent.actor !== null, purpose: FOR_TASKS })
+      : { intake: await follow(deps, intent), runTag: deps.runTag, beside: [] };
   const isShown = intake.kind === 'work' || intake.answer?.text.kind === 'status';
   const train = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
-  const noted = { ...intake, notes: { ...intake.notes, found: otherRalphs, train } };
-  return { intake: noted, runTag: deps.runTag, beside: [] };
+  return {
+    intake: { ...intake, notes: { ...intake.notes, found: otherRalphs, train } },
+    runTag,
+    beside: beside.map((lane) => ({ ...lane, intake: { ...lane.intake, notes: { ...lane.intake.notes, train } } })),
+  };
 }
 
 /** Decides which tasks are eligible, whether this run may work, and on which branch. */
-async function follow(deps: GateDeps, intent: Intent): Promise<Intake> {
+async function follow(deps: GateDeps, intent: Exclude<Intent, { kind: 'work-queue' }>): Promise<Intake> {
   switch (intent.kind) {
-    case 'work-queue':
-      return workQueue(deps, { asked: false, byHand: intent.actor !== null, purpose: FOR_TASKS });
     case 'work-issue':
       return workLabeledIssue(deps, intent);
     case 'withdraw':

@@ -15,11 +15,12 @@ import { issueLane, QUEUE } from '../core/tasks/ids.ts';
 import type { IssueText } from '../core/tasks/issue-task.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
 import { ISSUES_SWITCHED_OFF, textOf, UserError } from '../errors.ts';
-import { endIntake, type Intake } from '../handover/intake.ts';
+import { endIntake, type GateResult, type Intake } from '../handover/intake.ts';
 import type { Issue } from '../ports/forge.ts';
 import { refuseCommand } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import { admitWork, previewLane, type Preview } from './lane/admit.ts';
+import { admitQueue } from './lane/side-by-side.ts';
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
 import { FOR_TASKS, type RunPurpose, type Request } from './tasks/sources.ts';
@@ -39,21 +40,33 @@ interface AskedIssue {
  * Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run.
  */
 export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byHand' | 'purpose'>): Promise<Intake> {
+  return (await workQueueOnLanes({ ...deps, config: { ...deps.config, parallel: 1 } }, by)).intake;
+}
+
+/** Works on the queue like `workQueue`, and on up to `parallel` lanes at once. */
+export async function workQueueOnLanes(
+  deps: GateDeps,
+  by: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
+): Promise<GateResult> {
+  const alone = (intake: Intake): GateResult => ({ intake, runTag: deps.runTag, beside: [] });
   const listed = await listIssues(deps);
   const request = await queueRequest(deps, by, listed);
   const waiting = await examineWaitingFirst(deps, by, { listed, request });
-  if (waiting.work !== null) return waiting.work;
-  const own =
+  if (waiting.work !== null) return alone(waiting.work);
+  const admitted =
     request === null
-      ? await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' }))
-      : await admitWork(deps, { ...request, update: waiting.updatesQueue });
+      ? alone(
+          await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' })),
+        )
+      : await admitQueue(deps, { ...request, update: waiting.updatesQueue });
   const { train } = waiting;
+  const own = admitted.intake;
   const notes = { ...own.notes, train, warnings: [...own.notes.warnings, ...waiting.warnings] };
-  if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...own, notes };
+  if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...admitted, intake: { ...own, notes } };
   if (waiting.problem !== null) throw waiting.problem;
   return waiting.unnotified === null
-    ? { ...own, notes }
-    : { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train } };
+    ? alone({ ...own, notes })
+    : alone({ ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train } });
 }
 
 /** Examines waiting pull requests, which come before new tasks, unless a person asks for the queue by name. */

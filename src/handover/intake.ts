@@ -144,6 +144,22 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
 
 export type WorkIntake = Extract<Intake, { readonly kind: 'work' }>;
 
+/** One lane of a run that works on several, and the tag under which it is claimed. */
+export interface LaneIntake {
+  readonly intake: WorkIntake;
+  readonly runTag: string;
+}
+
+/**
+ * The gate's decision about an event. `runTag` is the tag under which the lane of `intake` is claimed; `beside` are the
+ * other lanes of the run, empty unless `intake` is work.
+ */
+export interface GateResult {
+  readonly intake: Intake;
+  readonly runTag: string;
+  readonly beside: readonly LaneIntake[];
+}
+
 /**
  * The hand-over of the gate's job to the jobs of the loop and of publishing. The receiver knows its hash from the gate
  * itself.

@@ -4,6 +4,7 @@ import type { ObjectId, TreeSnapshot } from '../core/evidence.ts';
 import type { LockResult } from '../core/feedback/conflict/lock-tools.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import type { StateUpdate, Written } from './state.ts';
+import type { FileHistory } from '../core/parallel/predict-files.ts';
 import type { Refusal } from '../core/refusals/refusal.ts';
 import type { Compared } from '../core/train/train.ts';
 
@@ -56,6 +57,12 @@ export interface Repository {
    * Returns null if git cannot tell.
    */
   compareOpen(open: OpenPulls): Promise<readonly Compared[] | null>;
+  /**
+   * Returns what the checkout's history, as the job made it, tells about files, and for each of these branches the
+   * files that it has changed since it left the base branch. Takes one fetch if there are branches. Returns null if git
+   * cannot tell.
+   */
+  history(branches: readonly RemoteBranch[]): Promise<(FileHistory & { readonly changed: FilesByBranch }) | null>;
   /** Like `namesOf`, but always relative to the repository root. */
   namesAtRoot(names: readonly string[]): Promise<readonly string[]>;
   /** Records the content of the work tree now; what was withheld before counts as unchanged. */
@@ -122,10 +129,19 @@ export interface Repository {
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
 }
 
+/** A branch of the server, and its tip there. */
+export interface RemoteBranch {
+  readonly branch: string;
+  readonly head: ObjectId;
+}
+
+/** Paths of files by the name of the branch. */
+export type FilesByBranch = Readonly<Record<string, readonly string[]>>;
+
 /** Open pull requests into one base branch, the oldest first. */
 export interface OpenPulls {
   readonly base: { readonly branch: string; readonly tip: ObjectId };
-  readonly pulls: readonly { readonly number: number; readonly branch: string; readonly head: ObjectId }[];
+  readonly pulls: readonly (RemoteBranch & { readonly number: number })[];
 }
 
 /** Text files of the work tree as the agent leaves them; no link is followed. */

@@ -1,10 +1,10 @@
 import { meaningOfRun } from '../gate/event/event-table.ts';
-import { type GateResult, runGate } from '../gate/gate.ts';
+import { runGate } from '../gate/gate.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import { renewReservation } from '../gate/lane/claim.ts';
 import { acknowledgeIssue } from '../gate/people/trust.ts';
 import { withPipelineOf } from '../core/policy.ts';
-import type { Intake, Work, WorkIntake } from '../handover/intake.ts';
+import type { GateResult, Intake, Work, WorkIntake } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
 import { textOf } from '../errors.ts';
 import type { PublishDeps } from '../publish/deps.ts';

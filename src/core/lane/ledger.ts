@@ -38,6 +38,12 @@ export const ledgerDaySchema = z.object({
 /** The usage of a lane on one day. */
 export type LedgerDay = Immutable<z.infer<typeof ledgerDaySchema>>;
 
+/** Returns the average cost of the ledger's calls in US dollars; 0 if there are none. */
+export function averageCostUsd(ledger: readonly LedgerDay[]): number {
+  const calls = ledger.reduce((sum, day) => sum + day.calls, 0);
+  return calls === 0 ? 0 : ledger.reduce((sum, day) => sum + day.costUsd, 0) / calls;
+}
+
 /** Returns the ledger with one more call on the day of `now`. `agent` is null if there is only one. */
 export function bookCall(ledger: readonly LedgerDay[], now: number, agent: AgentName | null): readonly LedgerDay[] {
   return booked(ledger, now, (day) => ({

@@ -4,31 +4,35 @@ import { isFeedback } from '../../core/feedback/subject.ts';
 import { initialState, type LaneState } from '../../core/lane/state/state.ts';
 import { serializeState } from '../../core/lane/state/serialize-state.ts';
 import { stricterWindows } from '../../core/lane/windows.ts';
+import { averageCostUsd } from '../../core/lane/ledger.ts';
 import { stopBeforeWork } from '../../core/loop/next-action.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
 import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
+import type { Policy } from '../../core/policy.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
 import { outcomeIfWorkedElsewhere } from '../../core/sharing/elsewhere.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
 import { amendInSnapshot } from '../../core/snapshot/changes.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
-import { reopenTasksDueInRun, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
+import { reopenTasksDueInRun, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { isEligible, tasksWithinReach } from '../../core/tasks/queue.ts';
+import type { ObjectId } from '../../core/evidence.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { withOvertaken } from '../../handover/clear-head.ts';
 import { endIntake, type Intake, type IntakeLane, type Notes } from '../../handover/intake.ts';
+import type { OpenedLane } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Request } from '../tasks/sources.ts';
-import { claimLane, type LaneClaim, releaseLane } from './claim.ts';
+import { claimLane, type LaneClaim, releaseLane, type Wanted } from './claim.ts';
 import { type Admissible, decideOnLane, type Ended, namedBy } from './decide.ts';
 import { continueIssueLane } from './waiting-pulls.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
 import type { KeptLane } from './restore.ts';
 
 /** Maximum number of attempts to claim a lane that changes in the meantime. */
-const MAX_TRIES = 3;
+export const MAX_TRIES = 3;
 
 /** Admits work or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
 export async function admitWork(deps: GateDeps, request: Request): Promise<Intake> {
@@ -43,35 +47,43 @@ export async function admitWork(deps: GateDeps, request: Request): Promise<Intak
     read ??= await readSettings(deps, request);
     const { policy } = read;
     deps.claiming([{ lane: request.id, runTag: deps.runTag }]);
-    const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
-      tasksWithinReach(
-        // Feedback on this pull request is never another lane's work.
-        decided.tasks.filter(({ id }) => !elsewhere.has(id) && !isFeedback(id)),
-        reopenTasksDueInRun(decided.state.tasks, policy, deps.clock.now()),
-        policy.maxIterations,
-      );
     const claim = await claimLane(
       { ...deps, config: { ...deps.config, policy } },
-      {
-        ...{ lane: request.id, seen: decided.snapshot, sequence: decided.state.sequence },
-        ...{ windows: decided.ownWindows, named: namedBy(request), tasks: reach },
-        purpose: request.purpose.kind,
-      },
+      wantedFor({ ...deps, policy }, request, decided),
     );
     if (claim.kind === 'refused') return { ...decided.end(claim.outcome), notes: decided.notes };
     // Somebody changed the lane after it was read: the decision may no longer hold.
-    if (claim.kind === 'changed') continue;
-    try {
-      return await open(deps, decided, { claim, read });
-    } catch (error) {
-      await releaseLane(deps, request.id);
-      throw error;
-    }
+    if (claim.kind === 'claimed') return openOrRelease(deps, decided, { claim, read, beside: null });
   }
+  return endChangedTooOften(deps, request);
+}
+
+/** Returns what a run wants of the lane that it decided on, under the tag of `deps`. */
+export function wantedFor(
+  { clock, runTag, policy }: Pick<GateDeps, 'clock' | 'runTag'> & { readonly policy: Policy },
+  request: Request,
+  decided: Admissible,
+): Wanted {
+  const { snapshot, ownWindows, state } = decided;
+  return {
+    ...{ lane: request.id, runTag, seen: snapshot, sequence: state.sequence, windows: ownWindows },
+    ...{ named: namedBy(request), purpose: request.purpose.kind, costOfCallUsd: averageCostUsd(state.ledger) },
+    tasks: (elsewhere) =>
+      tasksWithinReach(
+        // Feedback on this pull request is never another lane's work.
+        decided.tasks.filter(({ id }) => !elsewhere.has(id) && !isFeedback(id)),
+        reopenTasksDueInRun(state.tasks, policy, clock.now()),
+        policy.maxIterations,
+      ),
+  };
+}
+
+/** Ends a run whose lane other runs changed each time when it tried to claim it. */
+export function endChangedTooOften({ clock, config }: Pick<GateDeps, 'clock' | 'config'>, { id }: Request): Intake {
   return endIntake({
     kind: 'refused',
     reason: 'another_run',
-    message: `The state of ${nameOfLane(request.id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(deps.clock.now() + leaseMs(deps.config.policy.maxRunMs, jobsOf(deps.config)))} at the latest.`,
+    message: `The state of ${nameOfLane(id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(clock.now() + leaseMs(config.policy.maxRunMs, jobsOf(config)))} at the latest.`,
   });
 }
 
@@ -89,21 +101,41 @@ export async function previewLane(deps: GateDeps, request: Request): Promise<Pre
 }
 
 /** The settings of a run from the checkout, with warnings for people. */
-type ReadSettings = ReadPipeline & { readonly mcpServers: readonly McpServer[] };
+export type ReadSettings = ReadPipeline & { readonly mcpServers: readonly McpServer[] };
 
-async function readSettings(deps: GateDeps, { id }: Request): Promise<ReadSettings> {
+/** Reads the settings of a run on this lane from the checkout. */
+export async function readSettings(deps: GateDeps, { id }: Request): Promise<ReadSettings> {
   const pipeline = await readPipeline(deps);
   const unheard = await missingReviewEvent(deps, id);
   const warnings = unheard === null ? pipeline.warnings : [...pipeline.warnings, unheard];
   return { ...pipeline, warnings, mcpServers: await readMcpServers(deps) };
 }
 
-/** Opens the lane that this run has claimed. */
-async function open(
-  deps: GateDeps,
-  decided: Admissible,
-  { claim, read }: { readonly claim: Extract<LaneClaim, { kind: 'claimed' }>; readonly read: ReadSettings },
-): Promise<Intake> {
+/** Opens the lane that this run has claimed, and gives it back if that fails. */
+export async function openOrRelease(deps: GateDeps, decided: Admissible, claimed: Claimed): Promise<Intake> {
+  try {
+    return await open(deps, decided, claimed);
+  } catch (error) {
+    await releaseLane(deps, decided.lane.id);
+    throw error;
+  }
+}
+
+/** A claim of this run, and the settings with which it works. */
+export interface Claimed {
+  readonly claim: Extract<LaneClaim, { kind: 'claimed' }>;
+  readonly read: ReadSettings;
+  /** A lane that this run has opened before, so that what holds for both is not asked again; null if it is the first. */
+  readonly beside: OpenedBeside | null;
+}
+
+/** `base` is the tip of the base branch; `fresh` a lane that began there, which any other such lane equals. */
+export interface OpenedBeside {
+  readonly base: ObjectId;
+  readonly fresh: OpenedLane | null;
+}
+
+async function open(deps: GateDeps, decided: Admissible, { claim, read, beside }: Claimed): Promise<Intake> {
   // A person and the schedule may ask for the same issue at the same moment; only one run works on it.
   const tasks = decided.tasks.filter(({ id }) => !claim.elsewhere.has(id));
   const state: LaneState = {
@@ -124,9 +156,12 @@ async function open(
     return { ...decided.end(stopped), state, notes };
   }
   const lane = await leaveMergedBranch(deps, decided.lane);
-  const opened = await deps.repository.openLane(lane);
-  if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
-  else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
+  const known = lane.start.kind === 'fresh' ? (beside?.fresh ?? null) : null;
+  const opened = known ?? (await deps.repository.openLane(lane, beside?.base));
+  if (beside === null) {
+    if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
+    else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
+  }
   const freed = await freeForWork(deps, { ...decided, lane }, { tasks, state, notes });
   if (freed.kind === 'held') {
     await releaseLane(deps, lane.id);
@@ -224,7 +259,7 @@ async function leaveMergedBranch(
  * Stores the open circuit of another Ralph that ended this run in the lane's state, so that status reports show it. If
  * the store cannot keep two runs apart, or another run has the lane, the next run reads the file again.
  */
-async function keepLeftCircuit(
+export async function keepLeftCircuit(
   { store, clock, ...run }: Pick<GateDeps, 'store' | 'clock' | 'config' | 'context' | 'runTag'>,
   { lane, outcome }: Pick<Extract<Intake, { kind: 'end' }>, 'lane' | 'outcome'>,
   kept: KeptLane,

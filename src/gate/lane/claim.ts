@@ -3,10 +3,12 @@ import { formatInstant } from '../../core/countdown.ts';
 import { openWindows, type Windows } from '../../core/lane/windows.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
+import { claimLanesInSnapshot, type SideClaimAnswer } from '../../core/parallel/claim-lanes.ts';
+import { affordableLanes, policyOfShare, reservationOfShare, type Share } from '../../core/parallel/shares.ts';
 import {
   boundPolicy,
   type Budget,
-  reservationFor,
+  emptyBudget,
   reserveUsage,
   seedBudget,
   spentBetween,
@@ -15,7 +17,7 @@ import {
 } from '../../core/sharing/budget.ts';
 import { expiryOf, type Lease, leaseMs } from '../../core/sharing/lease.ts';
 import { planRenewal, type Renewal } from '../../core/sharing/renewal.ts';
-import { changeUsage, claimInSnapshot, mayHold, releaseInSnapshot } from '../../core/snapshot/changes.ts';
+import { changeUsage, mayHold, releaseInSnapshot } from '../../core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { type LaneId, nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
@@ -32,7 +34,9 @@ export type LaneClaim =
   /** `sequence` is what a new copy must exceed, `at` the instant from which the lease and the run's time count. */
   | (Granted & { readonly kind: 'claimed'; readonly sequence: number; readonly at: number })
   | { readonly kind: 'changed' }
-  | { readonly kind: 'refused'; readonly outcome: Outcome };
+  | { readonly kind: 'refused'; readonly outcome: Outcome }
+  /** It is not the first of the wanted lanes, and that one is not claimed, or nothing is left for more. */
+  | { readonly kind: 'dropped' };
 
 /**
  * The budget of a run: the repository's windows as the run must see them (null if unknown), and its policy, bounded by
@@ -47,8 +51,10 @@ interface Granted {
 }
 
 /** A lane, its known usage, and its tasks that a run can get to when tasks in progress elsewhere are left out. */
-interface Wanted {
+export interface Wanted {
   readonly lane: LaneId;
+  /** The tag under which the lane is claimed: the run's own, unless it wants several. */
+  readonly runTag: string;
   readonly windows: Windows;
   /** The snapshot of this run's decision; null if nothing keeps runs apart. */
   readonly seen: Snapshot | null;
@@ -57,6 +63,8 @@ interface Wanted {
   /** See `Claiming`. */
   readonly named: readonly TaskId[];
   readonly purpose: 'tasks' | 'answers';
+  /** The cost of a call of this lane on average; 0 if it is unknown. */
+  readonly costOfCallUsd: number;
   readonly tasks: (elsewhere: ReadonlyMap<TaskId, number>) => readonly TaskId[];
 }
 
@@ -69,31 +77,51 @@ const NOT_ELSEWHERE: ReadonlyMap<TaskId, number> = new Map();
  * does not answer, since other runs and the budget are then unknown.
  */
 export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneClaim> {
-  const { lane, seen, named, purpose } = wanted;
+  const [claim] = await claimLanes(deps, [wanted]);
+  return claim;
+}
+
+/**
+ * Claims several lanes with one update, the first of which matters most, and divides among them what the run may use.
+ * If nothing keeps runs apart, only the first is claimed. Throws like `claimLane`.
+ */
+export async function claimLanes(
+  deps: ClaimDeps,
+  wanted: readonly [Wanted, ...Wanted[]],
+): Promise<readonly [LaneClaim, ...LaneClaim[]]> {
+  const [first, ...others] = wanted;
+  const { lane } = first;
   const { config, store } = deps;
   const at = deps.clock.now();
   const { policy } = config;
   const unguarded = { kind: 'claimed', at, sequence: 0, windows: null, policy, elsewhere: NOT_ELSEWHERE } as const;
-  if (config.stateStore === 'none') return { ...unguarded, warnings: [] };
+  const alone = (claim: LaneClaim): readonly [LaneClaim, ...LaneClaim[]] => [
+    claim,
+    ...others.map(() => ({ kind: 'dropped' }) as const),
+  ];
+  if (config.stateStore === 'none') return alone({ ...unguarded, warnings: [] });
   const updated = await store.update(
-    claimInSnapshot({
-      ...{ lane, seen: seen ?? emptySnapshot, lease: leaseOf(deps, at), now: at, named, purpose },
-      reserve: (budget) => reservedFor(deps, wanted, { budget, now: at }),
+    claimLanesInSnapshot({
+      now: at,
+      claims: wanted.map((one) => ({
+        ...{ lane: one.lane, seen: one.seen ?? emptySnapshot, lease: leaseOf({ ...deps, runTag: one.runTag }, at) },
+        ...{ now: at, named: one.named, purpose: one.purpose },
+      })),
+      reserve: (budget, claims) => {
+        const free = wanted.filter((one) => claims.some((claim) => claim.lane === one.lane));
+        return reservedFor(deps, free, { budget, now: at });
+      },
     }),
   );
   switch (updated.kind) {
     case 'updated': {
       const { answer, snapshot } = updated;
-      if (answer.kind === 'leased') return { kind: 'refused', outcome: anotherRun(lane, answer.lease) };
-      if (answer.kind === 'changed') return answer;
-      const { sequence, problem } = answer;
-      return {
-        kind: 'claimed',
-        at,
-        sequence,
-        warnings: problem === null ? [] : [problem],
-        ...grantedTo(deps, lane, { snapshot, now: at }),
+      const taken = wanted.filter((_, place) => answer[place]?.kind === 'claimed');
+      const claimOf = (one: Wanted, place: number): LaneClaim => {
+        const share = { at: taken.indexOf(one), of: taken.length };
+        return claimFrom(deps, one, { answer: answer[place] ?? { kind: 'dropped' }, snapshot, at, share });
       };
+      return [claimOf(first, 0), ...others.map((one, place) => claimOf(one, place + 1))];
     }
     case 'unavailable':
       throw new UserError(
@@ -102,16 +130,38 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
       );
     case 'unguarded':
       // With the cache alone, the limitation is reported where the cache is chosen.
-      if (config.stateStore === 'cache') return { ...unguarded, warnings: [] };
+      if (config.stateStore === 'cache') return alone({ ...unguarded, warnings: [] });
       // Only now is it known that a copy may be where this lane's runs save.
-      if (await hasNewerState(deps, wanted)) return { kind: 'changed' };
-      return {
+      if (await hasNewerState(deps, first)) return alone({ kind: 'changed' });
+      return alone({
         ...unguarded,
         warnings: [
           `Nothing keeps a second run from working on ${nameOfLane(lane)} at the same time, and limits are counted for ${nameOfLane(lane)} only: ${completeSentence(updated.why)} Let this token write refs/ralph/v2/, or set \`state-store: cache\`.`,
         ],
-      };
+      });
   }
+}
+
+function claimFrom(
+  deps: ClaimDeps,
+  { lane, runTag }: Wanted,
+  {
+    answer,
+    snapshot,
+    at,
+    share,
+  }: { readonly answer: SideClaimAnswer; readonly snapshot: Snapshot; readonly at: number; readonly share: Share },
+): LaneClaim {
+  if (answer.kind === 'leased') return { kind: 'refused', outcome: anotherRun(lane, answer.lease) };
+  if (answer.kind !== 'claimed') return answer;
+  const { sequence, problem } = answer;
+  return {
+    kind: 'claimed',
+    at,
+    sequence,
+    warnings: problem === null ? [] : [problem],
+    ...grantedTo({ ...deps, runTag }, lane, { snapshot, now: at, share }),
+  };
 }
 
 /** True if a copy of the lane is newer than the state of this run's decision. */
@@ -145,25 +195,42 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
   };
 }
 
-/** Returns the counters with this run's reservation, in place of an earlier one of its own. */
+/**
+ * Returns the counters with this run's reservations, in place of earlier ones of its own, and for how many of the lanes
+ * something is left.
+ */
 function reservedFor(
-  { config, context: { runUrl, runId, runAttempt }, runTag }: ClaimDeps,
-  { lane, windows, tasks }: Wanted,
+  { config: { policy, ...config }, context: { runUrl, runId, runAttempt } }: ClaimDeps,
+  wanted: readonly Wanted[],
   { budget, now }: { readonly budget: Budget; readonly now: number },
-): Budget {
-  const { policy } = config;
-  const newest = seedBudget(budget, windows);
-  const holder = { runTag, lane, runUrl, runId, runAttempt };
+): { readonly budget: Budget; readonly count: number } {
+  const newest = seedBudget(budget, wanted[0]?.windows ?? emptyBudget.windows);
+  const tags = wanted.map(({ runTag }) => runTag);
+  const others: Budget = {
+    ...newest,
+    reservations: newest.reservations.filter(({ runTag }) => !tags.includes(runTag)),
+  };
+  const windows = windowsFor(others, '', now);
+  const costOfCallUsd = Math.max(...wanted.map((one) => one.costOfCallUsd));
+  const count = affordableLanes(wanted.length, { windows, policy, costOfCallUsd });
   const expiresAt = now + leaseMs(policy.maxRunMs, jobsOf(config));
-  const run = { ...holder, expiresAt, tasks: tasks(tasksElsewhere(newest, lane, now)) };
-  return reserveUsage(newest, reservationFor(run, windowsFor(newest, runTag, now), policy), now);
+  const reserve = (known: Budget, { lane, runTag, tasks }: Wanted, share: Share): Budget => {
+    const holder = { runTag, lane, runUrl, runId, runAttempt, expiresAt };
+    const run = { ...holder, tasks: tasks(tasksElsewhere(known, lane, now)) };
+    return reserveUsage(known, reservationOfShare(run, { windows, policy, share }), now);
+  };
+  // The first lane comes last: it leaves to the others what they have reserved.
+  const shared = wanted.slice(0, count).map((one, at) => ({ one, share: { at, of: count } }));
+  const reserved = shared.toReversed().reduce<Budget>((known, { one, share }) => reserve(known, one, share), others);
+  return { budget: reserved, count };
 }
 
 function grantedTo(
-  { config: { policy }, runTag }: ClaimDeps,
+  { config, runTag }: ClaimDeps,
   lane: LaneId,
-  { snapshot, now }: { readonly snapshot: Snapshot; readonly now: number },
+  { snapshot, now, share }: { readonly snapshot: Snapshot; readonly now: number; readonly share: Share },
 ): Pick<Granted, 'windows' | 'policy' | 'elsewhere'> {
+  const policy = policyOfShare(config.policy, share);
   const counted = budgetIn(snapshot, now);
   if (counted.kind === 'newer') return { windows: null, policy, elsewhere: NOT_ELSEWHERE };
   const { budget } = counted;

@@ -55,6 +55,7 @@ export interface Admissible {
   readonly tasks: readonly Task[];
   readonly state: LaneState;
   readonly ownWindows: Windows;
+  readonly look: Pick<LaneLookup, 'branches' | 'remoteHead' | 'continuable'>;
   /** The snapshot of this decision; null if nothing keeps runs apart. */
   readonly snapshot: Snapshot | null;
   /** True if answers of an earlier run are still unposted. */
@@ -312,7 +313,8 @@ async function withBase(deps: GateDeps, { asked }: Request, place: Place): Promi
   return reconsidered === state ? place : { ...place, state: reconsidered, end: place.endIn(reconsidered) };
 }
 
-function endOn(
+/** Returns the function that ends a run on this lane. */
+export function endOn(
   lane: IntakeLane,
   { tasks, state, notes }: Pick<Admissible, 'tasks' | 'state' | 'notes'>,
 ): Admissible['end'] {
@@ -378,6 +380,7 @@ async function admissible(
     lane,
     ...eligible,
     ownWindows,
+    look,
     snapshot,
     hasUnpostedAnswers,
     standing,

@@ -18,7 +18,7 @@ import { examineTrain, type ExaminedTrain } from './train.ts';
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** Maximum number of lanes examined in one run: each takes a few requests. */
-const MAX_LANES = 3;
+export const MAX_EXAMINED = 3;
 
 /** The result of examining the open pull requests that wait for people. */
 export interface ExaminedWaiting {
@@ -62,7 +62,7 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
   const inNeed = deps.config.answers.checks ? await lanesToExamine(deps, examined) : [];
   let unnotified: EndIntake | null = null;
   let problem: UserError | null = null;
-  for (const one of inNeed.slice(0, MAX_LANES)) {
+  for (const one of inNeed.slice(0, MAX_EXAMINED)) {
     const request = await requestFor(deps, one, queue);
     if (request === null) continue;
     try {
@@ -140,22 +140,28 @@ export async function continueIssueLane(
 ): Promise<Intake | null> {
   let unnotified: Intake | null = null;
   const resting: LaneId[] = [];
-  for (const issue of mayServeOtherLanes(intake.outcome) ? continuable.slice(0, MAX_LANES) : []) {
+  for (const issue of mayServeOtherLanes(intake.outcome) ? continuable.slice(0, MAX_EXAMINED) : []) {
     const own = await admit(deps, requestByItself(issue, FOR_TASKS));
     if (own.kind === 'work') return own;
     if (unnotified === null && needsUnnotifiedPerson(deps, own)) unnotified = own;
     else if (own.outcome.reason === 'all_done') resting.push(issueLane(issue.number));
   }
-  // Their records say so, and runs leave them alone until somebody asks something of them.
-  if (resting.length > 0) {
-    const message = `${resting.map(nameOfLane).join(', ')}: nothing to do, says run ${deps.context.runId}`;
-    await deps.store.update((newest) => ({ snapshot: withNothingToDo(newest, resting), message, answer: null }));
-  }
+  await rememberResting(deps, resting);
   return unnotified;
 }
 
+/** Records that lanes have nothing to do: runs leave them alone until somebody asks something of them. */
+export async function rememberResting(
+  { store, context }: Pick<GateDeps, 'store' | 'context'>,
+  resting: readonly LaneId[],
+): Promise<void> {
+  if (resting.length === 0) return;
+  const message = `${resting.map(nameOfLane).join(', ')}: nothing to do, says run ${context.runId}`;
+  await store.update((newest) => ({ snapshot: withNothingToDo(newest, resting), message, answer: null }));
+}
+
 /** Returns true if the lane needs a person who was not notified. */
-function needsUnnotifiedPerson(
+export function needsUnnotifiedPerson(
   { config, clock }: GateDeps,
   { lane, state, tasks, outcome, notes }: Ended['intake'],
 ): boolean {

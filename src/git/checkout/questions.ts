@@ -7,6 +7,7 @@ import type { FileTexts, Repository } from '../../ports/repository.ts';
 import { authorizationVariables, createGit, type Git, versionProblem } from '../git.ts';
 import { placeOf, shownName } from '../names.ts';
 import { changesBetween } from '../objects.ts';
+import { readHistory } from './history.ts';
 import { compareOpenPulls } from './merge/open-pulls.ts';
 import { checkWorkingDirectory, namesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
 import { fetchLane, notAWorkTree, type OpenedCheckout, type OpenOptions } from './lane.ts';
@@ -26,7 +27,7 @@ interface Asked {
 export function createQuestions(
   options: OpenOptions,
   { opened, needOpened }: Asked,
-): Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'compareOpen'> {
+): Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'compareOpen' | 'history'> {
   const { folder, env, remote, workingDirectory } = options;
   const namesAtRoot = async (names: readonly string[]): Promise<readonly string[]> => {
     const { repository, startHead } = await needOpened();
@@ -40,6 +41,11 @@ export function createQuestions(
     async compareOpen(asked) {
       const found = await opened();
       return 'why' in found || found.stillShallow !== null ? null : compareOpenPulls(options, found, asked);
+    },
+
+    async history(branches) {
+      const found = await opened();
+      return 'why' in found || found.stillShallow !== null ? null : readHistory(options, found, branches);
     },
 
     async missing() {

@@ -3,9 +3,9 @@ import { nameOfLane, type LaneId } from '../../core/tasks/ids.ts';
 import { nextTask } from '../../core/tasks/queue.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { UserError } from '../../errors.ts';
-import type { GateResult } from '../../gate/gate.ts';
+
 import { acknowledgeIssue } from '../../gate/people/trust.ts';
-import type { HandedFile, HandedIntake, Work, WorkIntake } from '../../handover/intake.ts';
+import type { GateResult, HandedFile, HandedIntake, Work, WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { beginWork } from '../../loop/loop.ts';
 import { openBranch } from '../../loop/pushing.ts';

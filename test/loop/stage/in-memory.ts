@@ -199,6 +199,21 @@ export function createCheckout(origin: Origin): Checkout {
           changedInBase: Object.keys(own).filter((path) => path in ofBase),
         }));
       }),
+    history: (asked) =>
+      guarded(faults, 'history', () => {
+        const differing = (before: Files, after: Files): string[] =>
+          [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((path) => before[path] !== after[path]);
+        const onMain = history(commits, branches.get('main') ?? '');
+        const changed = asked.map(({ branch, head: tip }) => {
+          const fork = history(commits, tip).find((commit) => onMain.includes(commit)) ?? '';
+          return [branch, differing(treeOf(fork), treeOf(tip))] as const;
+        });
+        return {
+          files: Object.keys(treeOf(onMain[0] ?? '')),
+          commits: onMain.slice(0, -1).map((commit, at) => differing(treeOf(onMain[at + 1] ?? ''), treeOf(commit))),
+          changed: Object.fromEntries(changed),
+        };
+      }),
     namesOf: namesAtRoot,
     namesAtRoot,
     openLane: ({ baseBranch, start }) =>

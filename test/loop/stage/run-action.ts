@@ -10,7 +10,10 @@ import { workingFolderOf } from '../../../src/config/fields.ts';
 import { parseRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
 import { NO_NAMED_SETTINGS } from '../../../src/config/settings/settings-input.ts';
 import { findStart } from '../../../src/gate/lane/start.ts';
-import { type HandedIntake, parseHandedIntake, type Work } from '../../../src/handover/intake.ts';
+import { type GateResult, type HandedIntake, parseHandedIntake, type Work } from '../../../src/handover/intake.ts';
+import type { Claim } from '../../../src/core/sharing/lease.ts';
+import { meaningOfRun } from '../../../src/gate/event/event-table.ts';
+import { runGate } from '../../../src/gate/gate.ts';
 import { fromRoot } from '../../../src/core/folder.ts';
 import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
@@ -368,6 +371,47 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
 function tagOf(project: Project, job: Job | undefined, number: number): string {
   const isEnding = job?.phase === 'publish' || job?.phase === 'finish';
   return (isEnding ? handedTo(project, job)?.runTag : undefined) ?? `run-${String(number)}`;
+}
+
+/** The gate's decision, with what it recorded before its claims, and its log. */
+export interface GateRun extends GateResult {
+  readonly claims: readonly Claim[];
+  readonly log: readonly string[];
+}
+
+/** Plays only the gate of a run of three jobs on a new machine: nothing is handed over or given back. */
+export async function gateOnce(project: Project, setting: Pick<RunSetting, 'event' | 'tap'> = {}): Promise<GateRun> {
+  const number = (project.runs += 1);
+  const inputs = {
+    ...project.inputs,
+    phase: 'gate',
+    'handoff-path': '/runner/temp/ralph-handoff',
+    'handoff-branch': 'each',
+  };
+  const machine = createMachine(project, {
+    config: configIn(project, null, inputs),
+    context: contextOf(setting.event ?? schedule, false, number),
+    runTag: `run-${String(number)}`,
+    skewMs: 0,
+  });
+  const log = createLog();
+  const deps = depsOf(project, machine, { tap: setting.tap ?? open, log, redact: String });
+  const meaning = meaningOfRun(deps);
+  if (meaning.kind !== 'for-us') throw new Error(`The event is ${meaning.kind}.`);
+  let claims: readonly Claim[] = [];
+  const result = await runGate(
+    {
+      ...(await connectStages(deps, { exporters: null, stepWithinMs: null })),
+      repository: await deps.connect.repository(),
+      examine: () => Promise.resolve([]),
+      readLeftCircuit: () => Promise.resolve(null),
+      claiming: (asked) => {
+        claims = asked;
+      },
+    },
+    meaning,
+  );
+  return { ...result, claims, log: log.lines };
 }
 
 /** Plays the run on a person's machine, over the same ports. */

@@ -1,0 +1,102 @@
+import { isIssueTask, type LaneId, QUEUE, type TaskId } from '../tasks/ids.ts';
+import { isEligible, nextTask, progressOf, tasksWithinReach } from '../tasks/queue.ts';
+import { isBegun, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
+import { type PredictedFiles, sharedFile } from './predict-files.ts';
+
+/** A lane that works beside the queue in this run, or in another one, with the files that it probably touches. */
+export interface LaneFiles {
+  readonly lane: LaneId;
+  readonly files: PredictedFiles;
+}
+
+/** The queue's lane and everything that decides which of its tasks get a lane of their own. */
+export interface QueueNow {
+  readonly tasks: readonly QueuedTask[];
+  readonly progress: Readonly<Record<TaskId, TaskProgress>>;
+  readonly currentTask: TaskId | null;
+  readonly maxIterations: number;
+  /** Files that the queue's branch has changed already. */
+  readonly changed: readonly string[];
+  readonly filesOf: (id: TaskId) => PredictedFiles;
+  /** True if the task may get a lane of its own, as far as the state of that lane is concerned. */
+  readonly mayLeave: (id: TaskId) => boolean;
+  /** Lanes that other runs work on now. */
+  readonly busy: readonly LaneFiles[];
+  /** Unfinished lanes that this run can continue, in the order of the queue. */
+  readonly continuable: readonly LaneFiles[];
+  /** Maximum number of lanes beside the queue, and how many of them may be new. */
+  readonly maxBeside: number;
+  readonly maxNew: number;
+}
+
+/** A task that is not worked on in this run. `path` is the file that both touch; null if the task's files are unknown. */
+export interface WaitingTask {
+  readonly task: TaskId;
+  readonly lane: LaneId;
+  readonly path: string | null;
+}
+
+/** The queue's own lane, the lanes beside it, continued or new, and the tasks that wait for those. */
+export interface ChosenLanes {
+  readonly own: LaneFiles;
+  readonly continued: readonly LaneFiles[];
+  readonly begun: readonly LaneFiles[];
+  readonly waiting: readonly WaitingTask[];
+}
+
+/**
+ * Chooses the lanes that work side by side, greedily in the order of the queue. The first task, what was begun on the
+ * queue, and everything but issues stay on the queue's lane: another lane must touch none of their files, nor those of
+ * any other lane. Lanes whose files are not both known never work side by side. A task with a dependency on the list
+ * gets no lane of its own, because what it depends on is not in the base branch yet.
+ */
+export function chooseLanes(queue: QueueNow): ChosenLanes {
+  const { tasks, progress, filesOf, changed, busy } = queue;
+  const listed = new Map(tasks.map((task) => [task.id, task]));
+  const open = tasksWithinReach(tasks, progress, queue.maxIterations).flatMap((id) => listed.get(id) ?? []);
+  const first = nextTask(tasks, progress, queue.currentTask);
+  const stays = ({ id }: QueuedTask): boolean =>
+    id === first?.id || !isIssueTask(id) || isBegun(progressOf(progress, id));
+  const mayLeave = (task: QueuedTask): boolean =>
+    isEligible(task, progress) && task.dependsOn.every((id) => !listed.has(id)) && queue.mayLeave(task.id);
+
+  const own = { lane: QUEUE, files: unionOf([changed, ...open.filter(stays).map(({ id }) => filesOf(id))]) };
+  const continued: LaneFiles[] = [];
+  const begun: LaneFiles[] = [];
+  const isFree = (one: LaneFiles): boolean =>
+    [own, ...busy, ...continued, ...begun].every((other) => conflictOf(one, other) === null);
+  for (const one of queue.continuable) if (continued.length < queue.maxBeside && isFree(one)) continued.push(one);
+  const left = open.filter((task) => !stays(task));
+  for (const task of left.filter(mayLeave)) {
+    const one = laneOf(queue, task);
+    const hasRoom = begun.length < Math.min(queue.maxNew, queue.maxBeside - continued.length);
+    if (hasRoom && isFree(one)) begun.push(one);
+  }
+  const waiting = left
+    .filter(({ id }) => begun.every(({ lane }) => lane !== id))
+    .flatMap((task) =>
+      [...continued, ...begun].flatMap((other) => conflictOf(laneOf(queue, task), other) ?? []).slice(0, 1),
+    );
+  return { own, continued, begun, waiting };
+}
+
+/** Returns the lane that the task of an issue would have, which has the same id. */
+function laneOf({ filesOf }: QueueNow, { id }: QueuedTask): LaneFiles {
+  return { lane: id, files: filesOf(id) };
+}
+
+/** Returns why two lanes must not work side by side; null if they may. */
+function conflictOf(one: LaneFiles, other: LaneFiles): WaitingTask | null {
+  const { lane: task } = one;
+  const { lane } = other;
+  // A lane without work touches nothing.
+  if (one.files?.size === 0 || other.files?.size === 0) return null;
+  if (one.files === null || other.files === null) return { task, lane, path: null };
+  const path = sharedFile(one.files, other.files);
+  return path === null ? null : { task, lane, path };
+}
+
+/** Returns all files; null if some are unknown. */
+function unionOf(all: readonly (PredictedFiles | readonly string[])[]): PredictedFiles {
+  return all.some((files) => files === null) ? null : new Set(all.flatMap((files) => [...(files ?? [])]));
+}

@@ -1,0 +1,56 @@
+import type { Budget } from '../sharing/budget.ts';
+import { claimInSnapshot, type ClaimAnswer, type Claiming } from '../snapshot/changes.ts';
+import { budgetIn, type SnapshotChange, withBudget } from '../snapshot/snapshot.ts';
+import { nameOfLane } from '../tasks/ids.ts';
+
+/** The answer to the claim of one of several lanes. `dropped`: the first lane could not be claimed, or nothing is left. */
+export type SideClaimAnswer = ClaimAnswer | { readonly kind: 'dropped' };
+
+/** The claims of one run, the most important lane first. */
+export interface ClaimingLanes {
+  readonly claims: readonly Omit<Claiming, 'reserve'>[];
+  readonly now: number;
+  /**
+   * Reserves for these claims in place of earlier reservations of the run, and returns for how many of them, from the
+   * first on, something is left.
+   */
+  readonly reserve: (
+    budget: Budget,
+    claims: readonly Omit<Claiming, 'reserve'>[],
+  ) => { readonly budget: Budget; readonly count: number };
+}
+
+/**
+ * Claims the lanes of a run in one change, and reserves what each may use. A lane that another run has is left out; if
+ * it is the first, none is claimed. Counters of a newer version allow one lane only, since they cannot be divided.
+ */
+export function claimLanesInSnapshot({
+  claims,
+  now,
+  reserve,
+}: ClaimingLanes): SnapshotChange<readonly SideClaimAnswer[]> {
+  return (snapshot) => {
+    const tried = claims.map((claim) => ({ claim, ...claimInSnapshot({ ...claim, reserve: keep })(snapshot) }));
+    const free = tried.filter(({ answer }) => answer.kind === 'claimed').map(({ claim }) => claim);
+    const answersFor = (taken: readonly unknown[]): readonly SideClaimAnswer[] =>
+      tried.map(({ claim, answer }) =>
+        answer.kind === 'claimed' && !taken.includes(claim) ? { kind: 'dropped' } : answer,
+      );
+    if (tried[0]?.answer.kind !== 'claimed') return { snapshot, message: '', answer: answersFor([]) };
+    const known = budgetIn(snapshot, now);
+    const reserved = known.kind === 'newer' ? { budget: null, count: 1 } : reserve(known.budget, free);
+    const taken = free.slice(0, reserved.count);
+    const leased = taken.reduce((next, claim) => claimInSnapshot({ ...claim, reserve: keep })(next).snapshot, snapshot);
+    const message = tried.find(({ claim }) => claim === taken.at(-1))?.message ?? '';
+    const before = taken.slice(0, -1).map(({ lane }) => `${nameOfLane(lane)}, `);
+    return {
+      snapshot: reserved.budget === null ? leased : withBudget(leased, reserved.budget, now),
+      message: `${before.join('')}${message}`,
+      answer: answersFor(taken),
+    };
+  };
+}
+
+function keep(budget: Budget): Budget {
+  return budget;
+}

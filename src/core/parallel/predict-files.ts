@@ -1,0 +1,134 @@
+import { groupByKey } from '../grouped.ts';
+
+/** The files of a repository, and those that each of its newest commits changed. Paths are relative to its root. */
+export interface FileHistory {
+  readonly files: readonly string[];
+  readonly commits: readonly (readonly string[])[];
+}
+
+/** The files that a task probably touches; null if nothing is known about that. */
+export type PredictedFiles = ReadonlySet<string> | null;
+
+/** A repository's history, indexed for predictions. */
+export interface FileIndex {
+  readonly paths: ReadonlySet<string>;
+  readonly below: ReadonlyMap<string, readonly string[]>;
+  readonly byName: ReadonlyMap<string, readonly string[]>;
+  readonly byStem: ReadonlyMap<string, readonly string[]>;
+  readonly commitsOf: ReadonlyMap<string, readonly (readonly string[])[]>;
+}
+
+/** A name that more files share is not taken for one of them, such as `index.ts`. */
+const MAX_NAMESAKES = 5;
+
+/** A commit that changes more files says nothing about which of them belong together. */
+const MAX_FILES_OF_COMMIT = 50;
+
+/** Minimum number of common commits of two files, and minimum part of one file's commits, for the other to follow it. */
+const MIN_COMMON_COMMITS = 3;
+const MIN_CONFIDENCE = 0.5;
+
+/** Maximum number of leading folders of a named path that the repository may lack: those of a machine or of a URL. */
+const MAX_FOREIGN_FOLDERS = 12;
+
+/** Indexes a history. */
+export function indexHistory({ files, commits }: FileHistory): FileIndex {
+  const known = new Set(files);
+  const placed = files.flatMap((path) => foldersOf(path).map((folder) => [folder, path] as const));
+  const changed = commits
+    .filter((paths) => paths.length <= MAX_FILES_OF_COMMIT)
+    .flatMap((paths) => paths.filter((path) => known.has(path)).map((path) => [path, paths] as const));
+  return {
+    paths: known,
+    below: valuesByKey(placed),
+    byName: groupByKey(files, nameOfPath),
+    byStem: groupByKey(files, (path) => normalizedStem(nameOfPath(path))),
+    commitsOf: valuesByKey(changed),
+  };
+}
+
+/**
+ * Predicts the files of a task without a model: those that its text names by path, folder, file name or symbol, those
+ * that were `touched` for it before, and those that often change together with these.
+ */
+export function predictFiles(
+  index: FileIndex,
+  { text, touched }: { readonly text: string; readonly touched: readonly string[] },
+): PredictedFiles {
+  const named = [...new Set(mentionedNames(text))].flatMap((name) => filesNamed(index, name));
+  const seeds = new Set([...named, ...touched]);
+  if (seeds.size === 0) return null;
+  return new Set([...seeds, ...[...seeds].flatMap((path) => companionsOf(index, path))]);
+}
+
+/** Returns a file that both touch; null if there is none. */
+export function sharedFile(one: ReadonlySet<string>, other: ReadonlySet<string>): string | null {
+  const [few, many] = one.size < other.size ? [one, other] : [other, one];
+  for (const path of few) if (many.has(path)) return path;
+  return null;
+}
+
+/** Returns the words of a text that look like names of files or symbols. */
+function mentionedNames(text: string): readonly string[] {
+  const inCode = [...text.matchAll(/`([^`\n]{1,300})`/g)].flatMap(([, code = '']) => splitWords(code));
+  return [...inCode, ...splitWords(text).filter(isNameLike)];
+}
+
+function splitWords(text: string): readonly string[] {
+  return [...text.matchAll(/[\p{L}\p{N}_$@./-]+/gu)]
+    .map(([word]) => word.replace(/^[./]+|[./-]+$/g, ''))
+    .filter((word) => word.length > 2 && word.length < 300);
+}
+
+/** Returns true for words that prose does not have: paths, names with an extension, and identifiers of several words. */
+function isNameLike(word: string): boolean {
+  return /[/_]|\p{L}\.\p{L}|\p{Ll}\p{Lu}|\p{L}-\p{L}|^\p{Lu}{4,}$/u.test(word);
+}
+
+function filesNamed({ paths, below, byName, byStem }: FileIndex, word: string): readonly string[] {
+  const parts = word.split('/');
+  if (parts.length > 1) {
+    for (let at = 0; at < Math.min(parts.length - 1, MAX_FOREIGN_FOLDERS); at += 1) {
+      const path = parts.slice(at).join('/');
+      if (paths.has(path)) return [path];
+      const inFolder = below.get(path);
+      if (inFolder !== undefined) return inFolder;
+    }
+    return few((byName.get(nameOfPath(word)) ?? []).filter((path) => path.endsWith(`/${word}`)));
+  }
+  // A dotted word that names no file is a property or a host.
+  return few(byName.get(word) ?? (word.includes('.') ? [] : (byStem.get(normalizedStem(word)) ?? [])));
+}
+
+function few(found: readonly string[]): readonly string[] {
+  return found.length <= MAX_NAMESAKES ? found : [];
+}
+
+/** Returns the files that most commits of a file changed as well. */
+function companionsOf({ paths, commitsOf }: FileIndex, path: string): readonly string[] {
+  const commits = commitsOf.get(path) ?? [];
+  const common = new Map<string, number>();
+  for (const other of commits.flat()) common.set(other, (common.get(other) ?? 0) + 1);
+  const least = Math.max(MIN_COMMON_COMMITS, commits.length * MIN_CONFIDENCE);
+  return [...common].flatMap(([other, count]) => (count >= least && paths.has(other) ? [other] : []));
+}
+
+function nameOfPath(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** Returns the name up to its first dot, in one spelling: `waiting-pulls.test.ts` and `WaitingPulls` are alike. */
+function normalizedStem(name: string): string {
+  return name.replace(/^\./, '').split('.', 1)[0]?.replace(/[-_]/g, '').toLowerCase() ?? '';
+}
+
+/** Returns the folders of a file below the root, without the root itself. */
+function foldersOf(path: string): readonly string[] {
+  const parts = path.split('/').slice(0, -1);
+  return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
+}
+
+function valuesByKey<T>(pairs: readonly (readonly [string, T])[]): ReadonlyMap<string, readonly T[]> {
+  const grouped = groupByKey(pairs, ([key]) => key);
+  return new Map([...grouped].map(([key, of]) => [key, of.map(([, value]) => value)]));
+}

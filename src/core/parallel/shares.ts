@@ -1,0 +1,69 @@
+import { allowedCalls, type Policy } from '../policy.ts';
+import { reservationFor, type Reservation, type RunUsage } from '../sharing/budget.ts';
+import type { Windows } from '../lane/windows.ts';
+
+/** One lane's part of what a run may use: the lane at this place, from 0, of so many. */
+export interface Share {
+  readonly at: number;
+  readonly of: number;
+}
+
+/** Returns the policy of one lane: the run's iterations and money are divided among the lanes. */
+export function policyOfShare(policy: Policy, share: Share): Policy {
+  return share.of === 1
+    ? policy
+    : { ...policy, maxIterations: partOf(policy.maxIterations, share), maxCostUsd: policy.maxCostUsd / share.of };
+}
+
+/**
+ * Returns the reservation of one lane: its part of what the run would reserve if it had one lane. `windows` are those
+ * that limit the whole run.
+ */
+export function reservationOfShare(
+  run: Omit<Reservation, keyof RunUsage>,
+  { windows, policy, share }: { readonly windows: Windows; readonly policy: Policy; readonly share: Share },
+): Reservation {
+  const { calls, tokens, costUsd, ...whole } = reservationFor(run, windows, policy);
+  return {
+    ...whole,
+    calls: Math.min(allowedCalls(policyOfShare(policy, share)), partOf(calls, share)),
+    tokens: partOf(tokens, share),
+    costUsd: costUsd / share.of,
+  };
+}
+
+/**
+ * Returns on how many of the wanted lanes a run can work with what is free: each needs an iteration, and the tokens and
+ * money of a call as far as they are limited. `costOfCallUsd` is what a call probably costs; 0 if that is unknown.
+ */
+export function affordableLanes(
+  wanted: number,
+  {
+    windows,
+    policy,
+    costOfCallUsd,
+  }: { readonly windows: Windows; readonly policy: Policy; readonly costOfCallUsd: number },
+): number {
+  const free = reservationFor({ ...NOBODY, tasks: [] }, windows, policy);
+  const bounds = [
+    wanted,
+    policy.maxIterations,
+    free.calls / policy.callsPerIteration,
+    policy.maxTokensPerHour > 0 ? free.tokens : wanted,
+    ...(policy.maxCostUsd > 0 ? [lanesFor(policy.maxCostUsd, costOfCallUsd)] : []),
+    ...(policy.maxCostUsdPerDay > 0 ? [lanesFor(free.costUsd, costOfCallUsd)] : []),
+  ];
+  return Math.max(1, Math.floor(Math.min(...bounds)));
+}
+
+function lanesFor(freeUsd: number, costOfCallUsd: number): number {
+  if (freeUsd <= 0) return 0;
+  return costOfCallUsd > 0 ? freeUsd / costOfCallUsd : Infinity;
+}
+
+/** Returns a whole part of a number; the remainder goes to the first lanes. */
+function partOf(whole: number, { at, of }: Share): number {
+  return Math.floor(whole / of) + (at < whole % of ? 1 : 0);
+}
+
+const NOBODY = { runTag: '', lane: '', runUrl: '', runId: '', runAttempt: 1, expiresAt: 0 };

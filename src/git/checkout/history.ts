@@ -1,0 +1,87 @@
+import type { FileHistory } from '../../core/parallel/predict-files.ts';
+import { isBranchName } from '../../core/refusals/refusal.ts';
+import type { FilesByBranch, RemoteBranch, Repository } from '../../ports/repository.ts';
+import { authorizationVariables, type Git } from '../git.ts';
+import { decodeNames } from '../names.ts';
+import type { OpenedCheckout, OpenOptions } from './lane.ts';
+
+/** Maximum number of the newest commits that are read. */
+const MAX_COMMITS = 500;
+
+/** Maximum time of one command, in ms: the run can do without the answer. */
+const WITHIN_MS = 20_000;
+
+/** Stands before the files of a commit: no path begins with it. */
+const MARK = '\u{1}';
+
+/** Reads what the checkout's history tells about files; null if git cannot tell. Leaves objects of branches behind. */
+export async function readHistory(
+  { remote }: Pick<OpenOptions, 'remote'>,
+  { repository, startHead }: OpenedCheckout,
+  branches: readonly RemoteBranch[],
+): ReturnType<Repository['history']> {
+  if (startHead === null) return null;
+  await repository.seal();
+  const { git } = repository;
+  const [files, commits, changed] = await Promise.all([
+    listNames(git, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', startHead]),
+    listCommits(git, startHead),
+    listChanged(git, { remote, startHead, branches }),
+  ]);
+  return files === null || commits === null || changed === null ? null : { files, commits, changed };
+}
+
+async function listCommits(git: Git, head: string): Promise<FileHistory['commits'] | null> {
+  const names = await listNames(git, [
+    ...['log', '-z', '--name-only', '--no-renames', '--no-merges', `--max-count=${String(MAX_COMMITS)}`],
+    ...[`--format=%x01`, head],
+  ]);
+  if (names === null) return null;
+  const commits: string[][] = [];
+  for (const name of names) {
+    // git ends a commit's format with a line feed, in front of its first file.
+    const path = name.replace(/^\n/, '');
+    if (path === MARK) commits.push([]);
+    else if (path !== '') commits.at(-1)?.push(path);
+  }
+  return commits;
+}
+
+/** Fetches branches at once, and lists the files that each has changed since it left the base branch. */
+async function listChanged(
+  git: Git,
+  {
+    remote,
+    startHead,
+    branches,
+  }: Pick<OpenOptions, 'remote'> & { readonly startHead: string; readonly branches: readonly RemoteBranch[] },
+): Promise<FilesByBranch | null> {
+  if (branches.length === 0) return {};
+  if (!branches.every(({ branch }) => isBranchName(branch))) return null;
+  const fetched = await git.answer(
+    [
+      ...['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', remote.url],
+      ...branches.map(({ branch }, at) => `+refs/heads/${branch}:refs/ralph/beside/${String(at)}`),
+    ],
+    { variables: authorizationVariables(remote.url, remote.token), timeoutMs: WITHIN_MS },
+  );
+  if (fetched.exitCode !== 0) return null;
+  const lists = await Promise.all(
+    branches.map(({ head }) =>
+      listNames(git, ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', `${startHead}...${head}`, '--']),
+    ),
+  );
+  const pairs = branches.map(({ branch }, at) => [branch, lists[at] ?? null] as const);
+  return pairs.every((pair): pair is [string, readonly string[]] => pair[1] !== null)
+    ? Object.fromEntries(pairs)
+    : null;
+}
+
+async function listNames(git: Git, args: readonly string[]): Promise<readonly string[] | null> {
+  const { exitCode, stdout } = await git.answer(args, { timeoutMs: WITHIN_MS });
+  return exitCode === 0
+    ? decodeNames(stdout)
+        .split('\0')
+        .filter((name) => name !== '')
+    : null;
+}
