@@ -58,6 +58,7 @@ export interface LanesRun {
 
 /** The events of a run of several lanes. */
 export interface LanesSetting extends Pick<RunSetting, 'event'> {
+  readonly gate?: Omit<RunSetting, 'event' | 'job'>;
   /** The setting of a lane's loop, or `never` if its machine never begins. */
   readonly loop?: (lane: LaneId) => Omit<RunSetting, 'event' | 'job'> | 'never';
   readonly publish?: (lane: LaneId) => Omit<RunSetting, 'event' | 'job'> | 'never';
@@ -73,6 +74,7 @@ export async function runLanes(project: Project, setting: LanesSetting = {}): Pr
     how === 'never' ? Promise.resolve(null) : runOnce(project, { ...event, ...how, job: { ...job, run } });
   const gate = await runOnce(project, {
     ...event,
+    ...setting.gate,
     hasProviderKey: false,
     job: { phase: 'gate', digest: '', lane: 'each', run },
   });
