@@ -56,8 +56,8 @@ export function claimLanesInSnapshot({
 }
 
 /**
- * Returns the record of an issue's lane that counts as unfinished until its work is published: its branch takes the issue
- * from the queue, so a run that is killed before would leave it to nobody.
+ * Returns the record of an issue's lane as unfinished until its work is published. Its branch takes the issue from the
+ * queue, so a run that is killed before would leave it to nobody.
  */
 function leftUntilPublished(record: LaneRecord): LaneRecord {
   return record.goesOn === null && isIssueTask(record.lane) ? { ...record, goesOn: 'unfinished' } : record;

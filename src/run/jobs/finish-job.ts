@@ -10,7 +10,7 @@ import { takeIntake } from './parcels.ts';
 
 /**
  * Runs the last job of a run of several lanes, whose jobs are over: sums up their ends, and gives back the lanes that a
- * dead job still holds. What they reserved stays reserved until it expires, since nobody knows how much of it was used.
+ * dead job still holds. Their reservations stay until they expire, since nobody knows how much of them was used.
  */
 export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
   const { config, connect, context, log } = deps;

@@ -72,6 +72,8 @@ describe('a lane that fails takes nothing from the others', () => {
     expect(endsOf(run)).toMatchObject({ queue: 'complete (plan_complete)', 'issue-3': 'complete (plan_complete)' });
     expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'cancelled', 'issue-3': 'complete' });
     expect(heldIn(project)).toEqual(FREE);
+    // Nothing of the issue was begun, so it is the queue's again.
+    expect(endsOf(await runLanes(project))).toEqual({ queue: 'complete (plan_complete)' });
   });
 
   test('whose machine begins after its claim ended makes no call', async () => {
