@@ -20,7 +20,7 @@ import type { Issue } from '../ports/forge.ts';
 import { refuseCommand } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import { admitWork, previewLane, type Preview } from './lane/admit.ts';
-import { admitQueue } from './lane/side-by-side.ts';
+import { admitQueue, admitUrgent } from './lane/side-by-side.ts';
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
 import { FOR_TASKS, type RunPurpose, type Request } from './tasks/sources.ts';
@@ -51,8 +51,14 @@ export async function workQueueOnLanes(
   const alone = (intake: Intake): GateResult => ({ intake, runTag: deps.runTag, beside: [] });
   const listed = await listIssues(deps);
   const request = await queueRequest(deps, by, listed);
-  const waiting = await examineWaitingFirst(deps, by, { listed, request });
-  if (waiting.work !== null) return alone(waiting.work);
+  const examined: GateResult[] = [];
+  const admit = async (own: GateDeps, asked: Request): Promise<Intake> => {
+    const result = await admitUrgent(own, asked, request);
+    examined.push(result);
+    return result.intake;
+  };
+  const waiting = await examineWaitingFirst(deps, by, { listed, request, admit });
+  if (waiting.work !== null) return { ...(examined.at(-1) ?? alone(waiting.work)), intake: waiting.work };
   const admitted =
     request === null
       ? alone(
@@ -73,7 +79,14 @@ export async function workQueueOnLanes(
 async function examineWaitingFirst(
   deps: GateDeps,
   { asked, purpose, byHand }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
-  { listed, request }: { readonly listed: ListedIssues; readonly request: Request | null },
+  {
+    listed,
+    request,
+    admit,
+  }: Pick<Parameters<typeof examineWaiting>[1], 'admit'> & {
+    readonly listed: ListedIssues;
+    readonly request: Request | null;
+  },
 ): Promise<ExaminedWaiting> {
   if (asked || purpose.kind !== 'tasks') return nothingExamined;
   const answers: RunPurpose = { kind: 'answers', failedOn: null, of: 'waiting' };
@@ -81,7 +94,7 @@ async function examineWaitingFirst(
   const none = { issues: [], files: null, prompt: null };
   const queue = request === null ? requestWith(deps, { asked, byHand, purpose: answers }, none) : null;
   const issues = listed.kind === 'listed' ? listed.issues : [];
-  return examineWaiting(deps, { issues, request: queue, admit: admitWork });
+  return examineWaiting(deps, { issues, request: queue, admit });
 }
 
 /** Returns the end of a run in a repository without the task label, or null if the label exists or that is unknown. */

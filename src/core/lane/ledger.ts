@@ -38,10 +38,10 @@ export const ledgerDaySchema = z.object({
 /** The usage of a lane on one day. */
 export type LedgerDay = Immutable<z.infer<typeof ledgerDaySchema>>;
 
-/** Returns the average cost of the ledger's calls in US dollars; 0 if there are none. */
-export function averageCostUsd(ledger: readonly LedgerDay[]): number {
+/** Returns the average cost of the ledger's calls in US dollars; null if there are none. */
+export function averageCostUsd(ledger: readonly LedgerDay[]): number | null {
   const calls = ledger.reduce((sum, day) => sum + day.calls, 0);
-  return calls === 0 ? 0 : ledger.reduce((sum, day) => sum + day.costUsd, 0) / calls;
+  return calls === 0 ? null : ledger.reduce((sum, day) => sum + day.costUsd, 0) / calls;
 }
 
 /** Returns the ledger with one more call on the day of `now`. `agent` is null if there is only one. */

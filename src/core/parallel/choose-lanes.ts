@@ -22,6 +22,8 @@ export interface QueueNow {
   readonly mayLeave: (id: TaskId) => boolean;
   /** Lanes that other runs work on now. */
   readonly busy: readonly LaneFiles[];
+  /** Lanes whose pull requests this run works on first. */
+  readonly urgent: readonly LaneFiles[];
   /** Unfinished lanes that this run can continue, in the order of the queue. */
   readonly continuable: readonly LaneFiles[];
   /** Maximum number of lanes beside the queue, and how many of them may be new. */
@@ -29,16 +31,19 @@ export interface QueueNow {
   readonly maxNew: number;
 }
 
-/** A task that is not worked on in this run. `path` is the file that both touch; null if the task's files are unknown. */
+/** A task that waits for a lane. `path` is the file that both touch; null if the files of one of them are unknown. */
 export interface WaitingTask {
   readonly task: TaskId;
   readonly lane: LaneId;
   readonly path: string | null;
 }
 
-/** The queue's own lane, the lanes beside it, continued or new, and the tasks that wait for those. */
+/**
+ * The queue's own lane, the lanes beside it, continued or new, and the tasks that wait for those. `own` is null if the
+ * whole queue waits for an urgent lane.
+ */
 export interface ChosenLanes {
-  readonly own: LaneFiles;
+  readonly own: LaneFiles | null;
   readonly continued: readonly LaneFiles[];
   readonly begun: readonly LaneFiles[];
   readonly waiting: readonly WaitingTask[];
@@ -51,7 +56,7 @@ export interface ChosenLanes {
  * gets no lane of its own, because what it depends on is not in the base branch yet.
  */
 export function chooseLanes(queue: QueueNow): ChosenLanes {
-  const { tasks, progress, filesOf, changed, busy } = queue;
+  const { tasks, progress, filesOf, changed, busy, urgent } = queue;
   const listed = new Map(tasks.map((task) => [task.id, task]));
   const open = tasksWithinReach(tasks, progress, queue.maxIterations).flatMap((id) => listed.get(id) ?? []);
   const first = nextTask(tasks, progress, queue.currentTask);
@@ -60,28 +65,33 @@ export function chooseLanes(queue: QueueNow): ChosenLanes {
   const mayLeave = (task: QueuedTask): boolean =>
     isEligible(task, progress) && task.dependsOn.every((id) => !listed.has(id)) && queue.mayLeave(task.id);
 
-  const own = { lane: QUEUE, files: unionOf([changed, ...open.filter(stays).map(({ id }) => filesOf(id))]) };
+  const wanted = { lane: QUEUE, files: unionOf([changed, ...open.filter(stays).map(({ id }) => filesOf(id))]) };
+  const own = urgent.every((one) => conflictOf(wanted, one) === null) ? wanted : null;
   const continued: LaneFiles[] = [];
   const begun: LaneFiles[] = [];
   const isFree = (one: LaneFiles): boolean =>
-    [own, ...busy, ...continued, ...begun].every((other) => conflictOf(one, other) === null);
+    [...(own === null ? [] : [own]), ...urgent, ...busy, ...continued, ...begun].every(
+      (other) => conflictOf(one, other) === null,
+    );
   for (const one of queue.continuable) if (continued.length < queue.maxBeside && isFree(one)) continued.push(one);
-  const left = open.filter((task) => !stays(task));
+  const left = own === null ? [] : open.filter((task) => !stays(task));
   for (const task of left.filter(mayLeave)) {
-    const one = laneOf(queue, task);
+    const one = ownLaneOf(queue, task);
     const hasRoom = begun.length < Math.min(queue.maxNew, queue.maxBeside - continued.length);
     if (hasRoom && isFree(one)) begun.push(one);
   }
   const waiting = left
     .filter(({ id }) => begun.every(({ lane }) => lane !== id))
     .flatMap((task) =>
-      [...continued, ...begun].flatMap((other) => conflictOf(laneOf(queue, task), other) ?? []).slice(0, 1),
+      [...urgent, ...continued, ...begun]
+        .flatMap((other) => conflictOf(ownLaneOf(queue, task), other) ?? [])
+        .slice(0, 1),
     );
   return { own, continued, begun, waiting };
 }
 
 /** Returns the lane that the task of an issue would have, which has the same id. */
-function laneOf({ filesOf }: QueueNow, { id }: QueuedTask): LaneFiles {
+function ownLaneOf({ filesOf }: QueueNow, { id }: QueuedTask): LaneFiles {
   return { lane: id, files: filesOf(id) };
 }
 

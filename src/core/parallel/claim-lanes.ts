@@ -4,7 +4,7 @@ import type { LaneRecord } from '../sharing/lane-record.ts';
 import { budgetIn, type SnapshotChange, withBudget, withLane } from '../snapshot/snapshot.ts';
 import { isIssueTask, nameOfLane } from '../tasks/ids.ts';
 
-/** The answer to the claim of one of several lanes. `dropped`: the first lane could not be claimed, or nothing is left. */
+/** The answer to one of several claims. `dropped`: the first lane could not be claimed, or nothing is left for it. */
 export type SideClaimAnswer = ClaimAnswer | { readonly kind: 'dropped' };
 
 /** The claims of one run, the most important lane first. */

@@ -24,7 +24,7 @@ const MAX_NAMESAKES = 5;
 /** A commit that changes more files says nothing about which of them belong together. */
 const MAX_FILES_OF_COMMIT = 50;
 
-/** Minimum number of common commits of two files, and minimum part of one file's commits, for the other to follow it. */
+/** Minimum number of commits that change two files, and minimum part of one file's commits, for them to go together. */
 const MIN_COMMON_COMMITS = 3;
 const MIN_CONFIDENCE = 0.5;
 
@@ -34,7 +34,7 @@ const MAX_FOREIGN_FOLDERS = 12;
 /** Indexes a history. */
 export function indexHistory({ files, commits }: FileHistory): FileIndex {
   const known = new Set(files);
-  const placed = files.flatMap((path) => foldersOf(path).map((folder) => [folder, path] as const));
+  const placed = files.flatMap((path) => foldersAbove(path).map((folder) => [folder, path] as const));
   const changed = commits
     .filter((paths) => paths.length <= MAX_FILES_OF_COMMIT)
     .flatMap((paths) => paths.filter((path) => known.has(path)).map((path) => [path, paths] as const));
@@ -80,7 +80,7 @@ function splitWords(text: string): readonly string[] {
     .filter((word) => word.length > 2 && word.length < 300);
 }
 
-/** Returns true for words that prose does not have: paths, names with an extension, and identifiers of several words. */
+/** Returns true for words that prose lacks: paths, names with an extension, and identifiers of several words. */
 function isNameLike(word: string): boolean {
   return /[/_]|\p{L}\.\p{L}|\p{Ll}\p{Lu}|\p{L}-\p{L}|^\p{Lu}{4,}$/u.test(word);
 }
@@ -123,7 +123,7 @@ function normalizedStem(name: string): string {
 }
 
 /** Returns the folders of a file below the root, without the root itself. */
-function foldersOf(path: string): readonly string[] {
+function foldersAbove(path: string): readonly string[] {
   const parts = path.split('/').slice(0, -1);
   return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
 }

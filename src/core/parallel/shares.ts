@@ -2,6 +2,9 @@ import { allowedCalls, type Policy } from '../policy.ts';
 import { reservationFor, type Reservation, type RunUsage } from '../sharing/budget.ts';
 import type { Windows } from '../lane/windows.ts';
 
+/** Cost of a call in US dollars that is assumed before the first one of a repository. */
+const ASSUMED_COST_USD = 0.5;
+
 /** One lane's part of what a run may use: the lane at this place, from 0, of so many. */
 export interface Share {
   readonly at: number;
@@ -34,7 +37,7 @@ export function reservationOfShare(
 
 /**
  * Returns on how many of the wanted lanes a run can work with what is free: each needs an iteration, and the tokens and
- * money of a call as far as they are limited. `costOfCallUsd` is what a call probably costs; 0 if that is unknown.
+ * money of a call as far as they are limited. `costOfCallUsd` is what a call probably costs; null if that is unknown.
  */
 export function affordableLanes(
   wanted: number,
@@ -42,7 +45,7 @@ export function affordableLanes(
     windows,
     policy,
     costOfCallUsd,
-  }: { readonly windows: Windows; readonly policy: Policy; readonly costOfCallUsd: number },
+  }: { readonly windows: Windows; readonly policy: Policy; readonly costOfCallUsd: number | null },
 ): number {
   const free = reservationFor({ ...NOBODY, tasks: [] }, windows, policy);
   const bounds = [
@@ -56,9 +59,10 @@ export function affordableLanes(
   return Math.max(1, Math.floor(Math.min(...bounds)));
 }
 
-function lanesFor(freeUsd: number, costOfCallUsd: number): number {
+function lanesFor(freeUsd: number, costOfCallUsd: number | null): number {
+  const cost = costOfCallUsd ?? ASSUMED_COST_USD;
   if (freeUsd <= 0) return 0;
-  return costOfCallUsd > 0 ? freeUsd / costOfCallUsd : Infinity;
+  return cost > 0 ? freeUsd / cost : Infinity;
 }
 
 /** Returns a whole part of a number; the remainder goes to the first lanes. */

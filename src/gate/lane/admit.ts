@@ -25,7 +25,7 @@ import { endIntake, type Intake, type IntakeLane, type Notes } from '../../hando
 import type { OpenedLane } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Request } from '../tasks/sources.ts';
-import { claimLane, type LaneClaim, releaseLane, type Wanted } from './claim.ts';
+import { claimLane, type LaneClaim, releaseLane, type WantedClaim } from './claim.ts';
 import { type Admissible, decideOnLane, type Ended, namedBy } from './decide.ts';
 import { continueIssueLane } from './waiting-pulls.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
@@ -36,7 +36,7 @@ export const MAX_TRIES = 3;
 
 /** Admits work or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
 export async function admitWork(deps: GateDeps, request: Request): Promise<Intake> {
-  let read: ReadSettings | null = null;
+  let read: SettingsInCheckout | null = null;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const decided = await decideOnLane(deps, request);
     if (decided.kind === 'end') {
@@ -63,7 +63,7 @@ export function wantedFor(
   { clock, runTag, policy }: Pick<GateDeps, 'clock' | 'runTag'> & { readonly policy: Policy },
   request: Request,
   decided: Admissible,
-): Wanted {
+): WantedClaim {
   const { snapshot, ownWindows, state } = decided;
   return {
     ...{ lane: request.id, runTag, seen: snapshot, sequence: state.sequence, windows: ownWindows },
@@ -101,10 +101,10 @@ export async function previewLane(deps: GateDeps, request: Request): Promise<Pre
 }
 
 /** The settings of a run from the checkout, with warnings for people. */
-export type ReadSettings = ReadPipeline & { readonly mcpServers: readonly McpServer[] };
+export type SettingsInCheckout = ReadPipeline & { readonly mcpServers: readonly McpServer[] };
 
 /** Reads the settings of a run on this lane from the checkout. */
-export async function readSettings(deps: GateDeps, { id }: Request): Promise<ReadSettings> {
+export async function readSettings(deps: GateDeps, { id }: Request): Promise<SettingsInCheckout> {
   const pipeline = await readPipeline(deps);
   const unheard = await missingReviewEvent(deps, id);
   const warnings = unheard === null ? pipeline.warnings : [...pipeline.warnings, unheard];
@@ -124,8 +124,8 @@ export async function openOrRelease(deps: GateDeps, decided: Admissible, claimed
 /** A claim of this run, and the settings with which it works. */
 export interface Claimed {
   readonly claim: Extract<LaneClaim, { kind: 'claimed' }>;
-  readonly read: ReadSettings;
-  /** A lane that this run has opened before, so that what holds for both is not asked again; null if it is the first. */
+  readonly read: SettingsInCheckout;
+  /** A lane that this run has opened, so that what holds for both is not asked again; null if this is the first. */
   readonly beside: OpenedBeside | null;
 }
 

@@ -51,7 +51,7 @@ interface Granted {
 }
 
 /** A lane, its known usage, and its tasks that a run can get to when tasks in progress elsewhere are left out. */
-export interface Wanted {
+export interface WantedClaim {
   readonly lane: LaneId;
   /** The tag under which the lane is claimed: the run's own, unless it wants several. */
   readonly runTag: string;
@@ -63,8 +63,8 @@ export interface Wanted {
   /** See `Claiming`. */
   readonly named: readonly TaskId[];
   readonly purpose: 'tasks' | 'answers';
-  /** The cost of a call of this lane on average; 0 if it is unknown. */
-  readonly costOfCallUsd: number;
+  /** The cost of a call of this lane on average; null if it is unknown. */
+  readonly costOfCallUsd: number | null;
   readonly tasks: (elsewhere: ReadonlyMap<TaskId, number>) => readonly TaskId[];
 }
 
@@ -76,7 +76,7 @@ const NOT_ELSEWHERE: ReadonlyMap<TaskId, number> = new Map();
  * Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError if the store
  * does not answer, since other runs and the budget are then unknown.
  */
-export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneClaim> {
+export async function claimLane(deps: ClaimDeps, wanted: WantedClaim): Promise<LaneClaim> {
   const [claim] = await claimLanes(deps, [wanted]);
   return claim;
 }
@@ -87,7 +87,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
  */
 export async function claimLanes(
   deps: ClaimDeps,
-  wanted: readonly [Wanted, ...Wanted[]],
+  wanted: readonly [WantedClaim, ...WantedClaim[]],
 ): Promise<readonly [LaneClaim, ...LaneClaim[]]> {
   const [first, ...others] = wanted;
   const { lane } = first;
@@ -117,7 +117,7 @@ export async function claimLanes(
     case 'updated': {
       const { answer, snapshot } = updated;
       const taken = wanted.filter((_, place) => answer[place]?.kind === 'claimed');
-      const claimOf = (one: Wanted, place: number): LaneClaim => {
+      const claimOf = (one: WantedClaim, place: number): LaneClaim => {
         const share = { at: taken.indexOf(one), of: taken.length };
         return claimFrom(deps, one, { answer: answer[place] ?? { kind: 'dropped' }, snapshot, at, share });
       };
@@ -144,7 +144,7 @@ export async function claimLanes(
 
 function claimFrom(
   deps: ClaimDeps,
-  { lane, runTag }: Wanted,
+  { lane, runTag }: WantedClaim,
   {
     answer,
     snapshot,
@@ -165,7 +165,7 @@ function claimFrom(
 }
 
 /** True if a copy of the lane is newer than the state of this run's decision. */
-async function hasNewerState({ store }: ClaimDeps, { lane, sequence }: Wanted): Promise<boolean> {
+async function hasNewerState({ store }: ClaimDeps, { lane, sequence }: WantedClaim): Promise<boolean> {
   const { lane: restored } = await store.restore(lane);
   return restored.kind === 'found' && restored.state.sequence > sequence;
 }
@@ -201,7 +201,7 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
  */
 function reservedFor(
   { config: { policy, ...config }, context: { runUrl, runId, runAttempt } }: ClaimDeps,
-  wanted: readonly Wanted[],
+  wanted: readonly WantedClaim[],
   { budget, now }: { readonly budget: Budget; readonly now: number },
 ): { readonly budget: Budget; readonly count: number } {
   const newest = seedBudget(budget, wanted[0]?.windows ?? emptyBudget.windows);
@@ -211,10 +211,11 @@ function reservedFor(
     reservations: newest.reservations.filter(({ runTag }) => !tags.includes(runTag)),
   };
   const windows = windowsFor(others, '', now);
-  const costOfCallUsd = Math.max(...wanted.map((one) => one.costOfCallUsd));
+  const costs = wanted.flatMap((one) => one.costOfCallUsd ?? []);
+  const costOfCallUsd = costs.length === 0 ? null : Math.max(...costs);
   const count = affordableLanes(wanted.length, { windows, policy, costOfCallUsd });
   const expiresAt = now + leaseMs(policy.maxRunMs, jobsOf(config));
-  const reserve = (known: Budget, { lane, runTag, tasks }: Wanted, share: Share): Budget => {
+  const reserve = (known: Budget, { lane, runTag, tasks }: WantedClaim, share: Share): Budget => {
     const holder = { runTag, lane, runUrl, runId, runAttempt, expiresAt };
     const run = { ...holder, tasks: tasks(tasksElsewhere(known, lane, now)) };
     return reserveUsage(known, reservationOfShare(run, { windows, policy, share }), now);

@@ -28,64 +28,82 @@ export interface LanePlan extends Pick<ChosenLanes, 'waiting'> {
   readonly files: readonly LaneFiles[];
 }
 
+/** The lanes of a run before it is known which of them can be worked on at once. */
+export interface LaneCandidates {
+  /** The lane whose pull request comes first; null if there is none. */
+  readonly urgent: PlannedLane | null;
+  /** The queue's own lane, if it has work; else null. */
+  readonly queue: PlannedLane | null;
+  /** Unfinished lanes of the queue's issues. */
+  readonly unfinished: readonly PlannedLane[];
+}
+
 /**
- * Plans the lanes of a run: the queue if it has work (else null), those of its unfinished issues, and new ones for its
- * tasks. Makes at most two requests.
+ * Plans the lanes of a run: an urgent one, the queue, those of its unfinished issues, and new ones for its tasks.
+ * `issues` are those of the queue. Makes at most two requests.
  */
 export async function planLanes(
   deps: GateDeps,
-  request: Request,
-  { queue, unfinished }: { readonly queue: Admissible | null; readonly unfinished: readonly PlannedLane[] },
+  issues: readonly Issue[],
+  { urgent, queue, unfinished }: LaneCandidates,
 ): Promise<LanePlan> {
-  const own = queue === null ? [] : [{ request, decided: queue }];
-  const alone = { lanes: [...own, ...unfinished].slice(0, 1), files: [], waiting: [] };
-  const { snapshot = null, look } = queue ?? unfinished[0]?.decided ?? {};
+  const { config, clock } = deps;
+  const first = urgent ?? queue ?? unfinished[0] ?? null;
+  const alone = { lanes: first === null ? [] : [first], files: [], waiting: [] };
+  const { snapshot = null, look } = first?.decided ?? {};
   if (snapshot === null || look === undefined) return alone;
-  const tasks = queue?.tasks ?? [];
-  const progress = queue === null ? {} : reopenTasksDueInRun(queue.state.tasks, deps.config.policy, deps.clock.now());
+  const { tasks, state } = queue?.decided ?? { tasks: [], state: null };
+  const progress = state === null ? {} : reopenTasksDueInRun(state.tasks, config.policy, clock.now());
   const mayLeave = (id: TaskId): boolean =>
-    hasNothingStored(snapshot, id) &&
-    branchInTheWay(deps.config.branchPrefix + id, Object.keys(look.branches)) === null;
+    hasNothingStored(snapshot, id) && branchInTheWay(config.branchPrefix + id, Object.keys(look.branches)) === null;
   const eligible = tasks.filter((task) => isEligible(task, progress));
-  const isAlone = eligible.length < 2 || !eligible.some(({ id }) => mayLeave(id));
-  if (unfinished.length < (queue === null ? 2 : 1) && isAlone) return alone;
+  const isWhole = eligible.length < 2 || !eligible.some(({ id }) => mayLeave(id));
+  const known = [urgent, queue].filter((one) => one !== null);
+  if (known.length + unfinished.length < 2 && isWhole) return alone;
 
-  const busy = busyIssues(deps, request, snapshot);
-  const read = await readFiles(deps, {
-    ...look,
-    lanes: [...busy.map(({ number }) => issueLane(number)), ...lanesOf(unfinished)],
-    queue,
-  });
-  if (read === null) return alone;
-  const { filesOf, changedBy } = read;
-  const ofIssue = ({ number, title, body }: Issue): LaneFiles => {
-    const lane = issueLane(number);
-    return { lane, files: filesOf(`${title}\n${body}`, changedBy(lane)) };
-  };
-  const ofPlanned = ({ decided }: PlannedLane): LaneFiles => {
+  const busy = busyIssues(deps, issues, snapshot);
+  const predictions = await readPredictions(deps, look, [
+    ...[...known, ...unfinished].flatMap(({ decided: { lane } }) => (lane.start.kind === 'continue' ? [lane.id] : [])),
+    ...busy.map(({ number }) => issueLane(number)),
+  ]);
+  if (predictions === null) return alone;
+  const { filesOf, changedBy } = predictions;
+  const filesOfLane = ({ decided }: PlannedLane): LaneFiles => {
     const lane = decided.lane.id;
     return { lane, files: filesOf(decided.tasks.map(wordsOfTask).join('\n'), changedBy(lane)) };
   };
   const texts = new Map(tasks.map((task) => [task.id, wordsOfTask(task)]));
   const chosen = chooseLanes({
-    ...{ tasks, progress, currentTask: queue?.state.currentTask ?? null, mayLeave },
-    maxIterations: deps.config.policy.maxIterations,
-    changed: queue === null ? [] : changedBy(queue.lane.id),
+    ...{ tasks, progress, mayLeave, currentTask: state?.currentTask ?? null },
+    maxIterations: config.policy.maxIterations,
+    changed: queue === null ? [] : changedBy(queue.decided.lane.id),
     filesOf: (id) => filesOf(texts.get(id) ?? '', []),
-    busy: busy.map(ofIssue),
-    continuable: unfinished.map(ofPlanned),
-    maxBeside: deps.config.parallel - own.length,
-    maxNew: queue === null ? 0 : await roomForNew(deps, queue),
+    busy: busy.map(({ number, title, body }) => {
+      const lane = issueLane(number);
+      return { lane, files: filesOf(`${title}\n${body}`, changedBy(lane)) };
+    }),
+    urgent: urgent === null ? [] : [filesOfLane(urgent)],
+    continuable: unfinished.map(filesOfLane),
+    maxBeside: config.parallel - known.length,
+    maxNew: queue === null ? 0 : await roomForNew(deps, queue.decided),
   });
-  const continued = unfinished.filter(({ decided }) => chosen.continued.some(({ lane }) => lane === decided.lane.id));
   const begun = chosen.begun.flatMap(({ lane }) => {
     const task = tasks.find(({ id }) => id === lane);
-    const issue = request.issues.find(({ number }) => issueLane(number) === lane);
+    const issue = issues.find(({ number }) => issueLane(number) === lane);
     if (task === undefined || issue === undefined || queue === null) return [];
-    return [{ request: requestByItself(issue, FOR_TASKS), decided: newLane(deps, queue, task) }];
+    return [{ request: requestByItself(issue, FOR_TASKS), decided: newLane(deps, queue.decided, task) }];
   });
-  const lanes = [...own, ...continued, ...begun];
-  const files = [chosen.own, ...chosen.continued, ...chosen.begun];
+  const lanes = [
+    ...known.filter((one) => one === urgent || chosen.own !== null),
+    ...unfinished.filter(({ decided }) => chosen.continued.some(({ lane }) => lane === decided.lane.id)),
+    ...begun,
+  ];
+  const files = [
+    ...(urgent === null ? [] : [filesOfLane(urgent)]),
+    ...(chosen.own === null || queue === null ? [] : [chosen.own]),
+    ...chosen.continued,
+    ...chosen.begun,
+  ];
   return lanes.length < 2 ? alone : { lanes, files, waiting: chosen.waiting };
 }
 
@@ -98,33 +116,29 @@ function hasNothingStored(snapshot: Snapshot, lane: LaneId): boolean {
 }
 
 /** Returns the issues whose own lanes another run works on now. */
-function busyIssues({ runTag, context, clock }: GateDeps, { issues }: Request, snapshot: Snapshot): readonly Issue[] {
+function busyIssues(
+  { runTag, context, clock }: GateDeps,
+  issues: readonly Issue[],
+  snapshot: Snapshot,
+): readonly Issue[] {
   return issues.filter(({ number }) => {
     const lease = recordIn(snapshot, issueLane(number))?.lease ?? null;
     return lease !== null && keepsOut(lease, { runTag, ...context }, clock.now());
   });
 }
 
-function lanesOf(planned: readonly PlannedLane[]): readonly LaneId[] {
-  return planned.map(({ decided }) => decided.lane.id);
-}
-
-interface ReadFiles {
+interface Predictions {
   readonly filesOf: (text: string, touched: readonly string[]) => LaneFiles['files'];
   readonly changedBy: (lane: LaneId) => readonly string[];
 }
 
-/** Reads what predictions need; null, with a line in the log, if git cannot tell. */
-async function readFiles(
+/** Reads what predictions need, also about the branches of these lanes; null, with a line in the log, if git cannot. */
+async function readPredictions(
   { config, repository, log }: GateDeps,
-  {
-    branches,
-    lanes,
-    queue,
-  }: Pick<Admissible['look'], 'branches'> & { readonly lanes: readonly LaneId[]; readonly queue: Admissible | null },
-): Promise<ReadFiles | null> {
-  const wanted = [...lanes, ...(queue?.lane.start.kind === 'continue' ? [queue.lane.id] : [])];
-  const heads = wanted.flatMap((lane): readonly RemoteBranch[] => {
+  { branches }: Pick<Admissible['look'], 'branches'>,
+  lanes: readonly LaneId[],
+): Promise<Predictions | null> {
+  const heads = lanes.flatMap((lane): readonly RemoteBranch[] => {
     const branch = config.branchPrefix + lane;
     const head = branches[branch];
     return head === undefined ? [] : [{ branch, head }];
@@ -137,7 +151,7 @@ async function readFiles(
   return indexed(read, config.branchPrefix);
 }
 
-function indexed(read: FileHistory & { readonly changed: FilesByBranch }, prefix: string): ReadFiles {
+function indexed(read: FileHistory & { readonly changed: FilesByBranch }, prefix: string): Predictions {
   const index = indexHistory(read);
   return {
     filesOf: (text, touched) => predictFiles(index, { text, touched }),

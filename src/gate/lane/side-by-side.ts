@@ -17,12 +17,12 @@ import {
   type OpenedBeside,
   openOrRelease,
   readSettings,
-  type ReadSettings,
+  type SettingsInCheckout,
   wantedFor,
 } from './admit.ts';
 import { claimLanes, releaseLane } from './claim.ts';
-import { type Admissible, decideOnLane } from './decide.ts';
-import { type LanePlan, type PlannedLane, planLanes } from './plan-lanes.ts';
+import { type Admissible, decideOnLane, type Ended } from './decide.ts';
+import { type LaneCandidates, type LanePlan, type PlannedLane, planLanes } from './plan-lanes.ts';
 import { MAX_EXAMINED, needsUnnotifiedPerson, rememberResting } from './waiting-pulls.ts';
 
 /** A planned lane, and the tag under which this run claims it. */
@@ -32,40 +32,76 @@ interface TaggedLane extends PlannedLane {
 
 /** Admits the queue's work, on several lanes at once if `parallel` asks for that and the tasks allow it. */
 export async function admitQueue(deps: GateDeps, request: Request): Promise<GateResult> {
-  if (deps.config.parallel === 1 || request.purpose.kind !== 'tasks')
-    return { intake: await admitWork(deps, request), runTag: deps.runTag, beside: [] };
-  const settings = new Map<boolean, ReadSettings>();
+  return deps.config.parallel === 1 || request.purpose.kind !== 'tasks'
+    ? admitAlone(deps, request)
+    : admitLanes(deps, request, () => planForQueue(deps, request));
+}
+
+/**
+ * Admits work on a pull request that needs it, and beside it the queue's work (null if it has none) as far as both
+ * allow that.
+ */
+export async function admitUrgent(deps: GateDeps, request: Request, queue: Request | null): Promise<GateResult> {
+  return deps.config.parallel === 1 || queue === null || isOnQueue({ request })
+    ? admitAlone(deps, request)
+    : admitLanes(deps, request, () => planBeside(deps, request, queue));
+}
+
+async function admitAlone(deps: GateDeps, request: Request): Promise<GateResult> {
+  return { intake: await admitWork(deps, request), runTag: deps.runTag, beside: [] };
+}
+
+type Planned = (LanePlan & { readonly kind: 'lanes' }) | { readonly kind: 'end'; readonly intake: Intake };
+
+async function admitLanes(deps: GateDeps, request: Request, plan: () => Promise<Planned>): Promise<GateResult> {
+  const settings = new Map<boolean, SettingsInCheckout>();
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
-    const planned = await plan(deps, request);
+    const planned = await plan();
     if (planned.kind === 'end') return { intake: planned.intake, runTag: deps.runTag, beside: [] };
     // Nothing is claimed yet, so a mistake in the settings costs nothing.
     for (const lane of planned.lanes)
-      if (!settings.has(isQueue(lane))) settings.set(isQueue(lane), await readSettings(deps, lane.request));
-    const admitted = await claimAndOpen(deps, planned, (lane) => settings.get(isQueue(lane)) ?? null);
+      if (!settings.has(isOnQueue(lane))) settings.set(isOnQueue(lane), await readSettings(deps, lane.request));
+    const admitted = await claimAndOpen(deps, planned, (lane) => settings.get(isOnQueue(lane)) ?? null);
     if (admitted !== 'changed') return admitted;
   }
   return { intake: endChangedTooOften(deps, request), runTag: deps.runTag, beside: [] };
 }
 
-function isQueue({ request }: PlannedLane): boolean {
+function isOnQueue({ request }: Pick<PlannedLane, 'request'>): boolean {
   return request.id === QUEUE;
 }
 
-type Planned = (LanePlan & { readonly kind: 'lanes' }) | { readonly kind: 'end'; readonly intake: Intake };
-
-async function plan(deps: GateDeps, request: Request): Promise<Planned> {
+async function planForQueue(deps: GateDeps, request: Request): Promise<Planned> {
   const decided = await decideOnLane(deps, request);
-  if (decided.kind === 'end') {
-    await keepLeftCircuit(deps, decided.intake, decided.kept);
-    if (!mayServeOtherLanes(decided.intake.outcome)) return { kind: 'end', intake: decided.intake };
-  }
-  const queue = decided.kind === 'end' ? null : decided;
-  const continuable = decided.kind === 'end' ? decided.continuable : decided.look.continuable;
-  const { unfinished, unnotified } = await decideOnUnfinished(deps, continuable);
-  const planned = await planLanes(deps, request, { queue, unfinished });
+  if (decided.kind === 'end') await keepLeftCircuit(deps, decided.intake, decided.kept);
+  const { queue, unfinished, unnotified } = await candidatesOf(deps, request, decided);
+  const planned = await planLanes(deps, request.issues, { urgent: null, queue, unfinished });
   if (planned.lanes.length > 0) return { ...planned, kind: 'lanes' };
-  if (decided.kind === 'end') return { kind: 'end', intake: unnotified ?? decided.intake };
-  throw new Error('a queue with work has a lane');
+  if (decided.kind !== 'end') throw new Error('a queue with work has a lane');
+  return { kind: 'end', intake: unnotified ?? decided.intake };
+}
+
+async function planBeside(deps: GateDeps, request: Request, queue: Request): Promise<Planned> {
+  const urgent = await decideOnLane(deps, request);
+  if (urgent.kind === 'end') return { kind: 'end', intake: urgent.intake };
+  const others = await candidatesOf(deps, queue, await decideOnLane(deps, queue));
+  // Its own lane is the urgent one.
+  const unfinished = others.unfinished.filter((one) => one.request.id !== request.id);
+  const known = { urgent: { request, decided: urgent }, queue: others.queue, unfinished };
+  return { ...(await planLanes(deps, queue.issues, known)), kind: 'lanes' };
+}
+
+/** Returns the queue's lane, if it has work, and what else may be worked on. */
+async function candidatesOf(
+  deps: GateDeps,
+  request: Request,
+  decided: Admissible | Ended,
+): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: Intake | null }> {
+  if (decided.kind === 'end') {
+    const mayContinue = mayServeOtherLanes(decided.intake.outcome);
+    return { queue: null, ...(await decideOnUnfinished(deps, mayContinue ? decided.continuable : [])) };
+  }
+  return { queue: { request, decided }, ...(await decideOnUnfinished(deps, decided.look.continuable)) };
 }
 
 /** Decides on the queue's issues whose own lanes have unfinished work. */
@@ -87,11 +123,11 @@ async function decideOnUnfinished(
   return { unfinished, unnotified };
 }
 
-/** Claims the planned lanes with one update and opens those that it got; `changed` if the first must be decided again. */
+/** Claims the planned lanes with one update, and opens what it got; `changed` if the first must be decided again. */
 async function claimAndOpen(
   deps: GateDeps,
   { lanes, files, waiting }: LanePlan,
-  settingsOf: (lane: PlannedLane) => ReadSettings | null,
+  settingsOf: (lane: PlannedLane) => SettingsInCheckout | null,
 ): Promise<GateResult | 'changed'> {
   const tagged = lanes.map((lane): TaggedLane => ({
     ...lane,
@@ -125,7 +161,7 @@ async function claimAndOpen(
     lane === first.request.id || taken.some((one) => one.lane.request.id === lane);
   const held = waiting.filter(isTaken);
   if (taken.length > 0) for (const line of linesFor(files.filter(isTaken), held)) deps.log.info(line);
-  const intake = await openOrRelease({ ...deps, runTag: first.runTag }, withoutWaiting(first.decided, held), {
+  const intake = await openOrRelease({ ...deps, runTag: first.runTag }, withoutWaiting(first, held), {
     claim,
     read,
     beside: null,
@@ -137,21 +173,28 @@ async function claimAndOpen(
   let known: OpenedBeside = { base: intake.opened.base, fresh: freshOf(intake) };
   const beside: LaneIntake[] = [];
   for (const { lane, claimed } of taken) {
-    const opened = await openBeside({ ...deps, runTag: lane.runTag }, lane.decided, { ...claimed, beside: known });
+    const opened = await openBeside({ ...deps, runTag: lane.runTag }, withoutWaiting(lane, held), {
+      ...claimed,
+      beside: known,
+    });
     if (opened === null) continue;
     beside.push({ intake: opened, runTag: lane.runTag });
     known = { ...known, fresh: known.fresh ?? freshOf(opened) };
   }
-  const warnings = [...intake.notes.warnings, ...held.map(sentenceOnWaiting)];
-  return { intake: { ...intake, notes: { ...intake.notes, warnings } }, runTag: first.runTag, beside };
+  return { intake, runTag: first.runTag, beside };
 }
 
 function alone(intake: Intake, { runTag }: TaggedLane): GateResult {
   return { intake, runTag, beside: [] };
 }
 
-function withoutWaiting(decided: Admissible, waiting: readonly WaitingTask[]): Admissible {
-  return { ...decided, tasks: decided.tasks.filter(({ id }) => waiting.every(({ task }) => task !== id)) };
+/** Returns the lane without the tasks that wait, which its warnings name, if it is the queue's. */
+function withoutWaiting(lane: PlannedLane, waiting: readonly WaitingTask[]): Admissible {
+  const { decided } = lane;
+  if (!isOnQueue(lane)) return decided;
+  const tasks = decided.tasks.filter(({ id }) => waiting.every(({ task }) => task !== id));
+  const warnings = [...decided.notes.warnings, ...waiting.map(sentenceOnWaiting)];
+  return { ...decided, tasks, notes: { ...decided.notes, warnings } };
 }
 
 function freshOf({ lane, opened }: LaneIntake['intake']): OpenedBeside['fresh'] {

@@ -136,7 +136,7 @@ describe('a run of the queue works side by side', () => {
         },
       };
       const run = await gateOnce(
-        shop({ parallel, 'max-iterations': '40' }, () => ({}), 25),
+        shop({ parallel, 'max-iterations': '40', 'max-cost-usd': '0' }, () => ({}), 25),
         { tap },
       );
       expect(run.beside).toHaveLength(Number(parallel) - 1);
@@ -151,6 +151,8 @@ describe('a run of the queue works on one branch', () => {
     ['without the setting', { parallel: '1' }, () => ({})],
     ['if nobody knows which files the first task touches', {}, (number) => (number === 1 ? { body: 'Better' } : {})],
     ['if its iterations are enough for one only', { 'max-iterations': '1' }, () => ({})],
+    ['if its calls are enough for one only', { 'max-calls-per-hour': '1' }, () => ({})],
+    ['if its money is enough for one only', { 'max-cost-usd': '0.6' }, () => ({})],
     ['if people take no more pull requests', { 'max-open-prs': '1' }, () => ({})],
   ])('%s', async (_, inputs, change) => {
     const project = shop(inputs, change);

@@ -380,10 +380,14 @@ export interface GateRun extends GateResult {
 }
 
 /** Plays only the gate of a run of three jobs on a new machine: nothing is handed over or given back. */
-export async function gateOnce(project: Project, setting: Pick<RunSetting, 'event' | 'tap'> = {}): Promise<GateRun> {
+export async function gateOnce(
+  project: Project,
+  setting: Pick<RunSetting, 'event' | 'tap'> & { readonly inputs?: Readonly<Record<string, string>> } = {},
+): Promise<GateRun> {
   const number = (project.runs += 1);
   const inputs = {
     ...project.inputs,
+    ...setting.inputs,
     phase: 'gate',
     'handoff-path': '/runner/temp/ralph-handoff',
     'handoff-branch': 'each',

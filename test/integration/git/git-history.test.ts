@@ -1,0 +1,54 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RemoteBranch } from '../../../src/ports/repository.ts';
+import { runGit, setScene, type Scene } from './git-fixture.ts';
+
+/** Commits these files in the checkout, and returns the commit. */
+async function commit({ checkout }: Scene, files: Readonly<Record<string, string>>): Promise<string> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(checkout, path)), { recursive: true });
+    await writeFile(join(checkout, path), text);
+  }
+  await runGit(checkout, ['add', '--all']);
+  await runGit(checkout, ['commit', '--quiet', '-m', 'Change\n\nsrc/of-the-message.js']);
+  return runGit(checkout, ['rev-parse', 'HEAD']);
+}
+
+describe('what the history tells about files', () => {
+  let scene: Scene;
+  let branches: readonly RemoteBranch[];
+
+  beforeAll(async () => {
+    scene = await setScene();
+    const { checkout, server } = scene;
+    await commit(scene, { 'src/a.js': '1', 'src/ä b.js': '1' });
+    await commit(scene, { 'src/a.js': '2' });
+    await runGit(checkout, ['checkout', '--quiet', '-b', 'ralph/issue-7', 'HEAD~1']);
+    const head = await commit(scene, { 'src/c.js': '1', 'src/ä b.js': '2' });
+    await runGit(checkout, ['push', '--quiet', server.repositoryFolder, 'main', 'ralph/issue-7']);
+    await runGit(checkout, ['checkout', '--quiet', 'main']);
+    await runGit(checkout, ['branch', '--quiet', '-D', 'ralph/issue-7']);
+    branches = [{ branch: 'ralph/issue-7', head }];
+  });
+  afterAll(() => scene[Symbol.asyncDispose]());
+
+  test('the files of the commit, those of each of its commits, and those that branches changed', async () => {
+    const read = await scene.repository.history(branches);
+    const tracked = (await runGit(scene.checkout, ['ls-files', '-z'])).split('\0').filter((path) => path !== '');
+    expect(read?.files).toEqual(tracked);
+    expect(read?.commits.slice(0, 2)).toEqual([['src/a.js'], ['src/a.js', 'src/ä b.js']]);
+    expect(read?.changed).toEqual({ 'ralph/issue-7': ['src/c.js', 'src/ä b.js'] });
+  });
+
+  test.each<[string, readonly RemoteBranch[]]>([
+    ['a branch that is gone', [{ branch: 'ralph/issue-9', head: 'a'.repeat(40) }]],
+    ['a name that is no branch', [{ branch: 'x:y', head: 'a'.repeat(40) }]],
+  ])('are unknown with %s', async (_, asked) => {
+    expect(await scene.reopen().history(asked)).toBeNull();
+  });
+
+  test('are unknown without a checkout', async () => {
+    expect(await scene.reopenIn(scene.workFolder).history([])).toBeNull();
+  });
+});
