@@ -46,6 +46,8 @@ interface Act {
   readonly event: TestbedJob['event'];
   /** The workflow's `with:`, in addition to the key and `verify`. */
   readonly inputs?: Readonly<Record<string, string>>;
+  /** Lines below `settings:` in addition to the agent's. */
+  readonly settings?: readonly string[];
 }
 
 const TEMPLATE = join(ACTION_FOLDER, 'templates', 'workflows', 'ralph.yml');
@@ -202,6 +204,21 @@ async function playWith(agent: CastAgent, temp: string): Promise<void> {
     }),
   );
 
+  const beside = ['README.md', 'src/sum.js', 'src/greet.js'].map((path) =>
+    testbed.openIssue({
+      title: `Explain ${path}`,
+      body: `Somebody who reads ${path} for the first time has questions.`,
+    }),
+  );
+  results.push(
+    await performSplit({
+      title: `Run 13: three more issues, each about another file, and "parallel: 3". The schedule fires, and ${beside.map(({ number }) => `#${String(number)}`).join(', ')} are worked on at once, each in jobs of its own`,
+      expected: 'complete',
+      event: events.schedule('17 * * * *'),
+      settings: ['parallel: 3', 'max-open-prs: 0'],
+    }),
+  );
+
   await keepGitHub(testbed, output);
   await keepBranches(testbed, output);
   const problems = [
@@ -225,11 +242,15 @@ function performer(
   testbed: Testbed,
   { agent, template }: { readonly agent: CastAgent; readonly template: string },
 ): (act: Act) => Promise<string | null> {
-  return async ({ title, expected, event, inputs = {} }) => {
+  return async ({ title, expected, event, inputs = {}, settings = [] }) => {
     print(`\n${title}`);
     const requestsBefore = testbed.github.requests.length;
     const played = await playWorkflow(testbed, {
-      workflow: workflowFor(template, agent.workflow, { verify: 'npm test', ...inputs }),
+      workflow: workflowFor(template, agent.workflow, {
+        verify: 'npm test',
+        ...inputs,
+        ...settingsFor(agent, settings),
+      }),
       event,
       secrets: agent.secrets,
       standIn: agent,
@@ -249,6 +270,12 @@ function performer(
   };
 }
 
+/** Returns the input `settings` with these lines after those of the agent; without any, the agent's own counts. */
+function settingsFor({ workflow }: CastAgent, lines: readonly string[]): Readonly<Record<string, string>> {
+  const own = (workflow.inputs['settings'] ?? '').replace(/^'(.*)'$/, '$1');
+  return lines.length === 0 ? {} : { settings: JSON.stringify([own, ...lines].filter(Boolean).join('\n')) };
+}
+
 /** Returns a function that prints the lines of a log that tell the story. */
 function narrator(): (text: string) => void {
   let rest = '';
@@ -261,7 +288,7 @@ function narrator(): (text: string) => void {
     rest = lines.pop() ?? '';
     for (const line of lines)
       if (
-        /^(job \w+ \(|Handed over|\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|answers: |applied the |merging |`npm` made |order: |Paused|Resumed)/.test(
+        /^(job [^:]+ \([^()]*\)$|Works on \d|Handed over|\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|answers: |applied the |merging |`npm` made |order: |Paused|Resumed)/.test(
           line,
         ) &&
         isNews(line)
