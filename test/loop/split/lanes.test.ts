@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { IS_DEEP } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher } from '../stage/behaviours.ts';
+import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import type { Project } from '../stage/project.ts';
 import {
   addIssue,
@@ -76,6 +78,14 @@ describe('a lane that fails takes nothing from the others', () => {
     expect(endsOf(await runLanes(project))).toEqual({ queue: 'complete (plan_complete)' });
   });
 
+  test('cancelled in its loop', async () => {
+    const project = createShop();
+    const signal = AbortSignal.abort();
+    const run = await runLanes(project, { loop: (lane) => (lane === 'issue-2' ? { signal } : {}) });
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'cancelled', 'issue-3': 'complete' });
+    expect(heldIn(project)).toEqual(FREE);
+  });
+
   test('whose machine begins after its claim ended makes no call', async () => {
     const project = createShop();
     const run = await runLanes(project, { loop: (lane) => (lane === 'issue-3' ? { skewMs: 61 * MINUTE } : {}) });
@@ -114,6 +124,25 @@ describe('a lane that fails takes nothing from the others', () => {
     expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'failed', 'issue-3': 'complete' });
     expect(heldIn(project)).toEqual(FREE);
   });
+});
+
+describe('the publishing job of a lane, killed at any moment', () => {
+  test.each<When>(['before', 'after'])(
+    '%s an effect: nothing stays claimed, and the others are complete',
+    async (when) => {
+      const publishWith = (tap: KillingTap) => (lane: LaneId) => (lane === 'issue-2' ? { tap } : {});
+      const whole = killAt(() => false, when);
+      await runLanes(createShop(), { publish: publishWith(whole) });
+      expect(whole.calls.length).toBeGreaterThan(20);
+      for (let stop = 1; stop <= whole.calls.length; stop += 1) {
+        const project = createShop();
+        const tap = killAt((_name, number) => number === stop, when);
+        const run = await runLanes(project, { publish: publishWith(tap) });
+        expect(summedUp(run), tap.deathPoint()).toMatchObject({ queue: 'complete', 'issue-3': 'complete' });
+        expect(heldIn(project).held, tap.deathPoint()).toEqual([]);
+      }
+    },
+  );
 });
 
 /** Plays only the gate, and post if it was killed. */
