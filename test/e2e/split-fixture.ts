@@ -88,7 +88,7 @@ export async function runSplitAsOne(
 }
 
 /** The jobs of one branch; null for a job that did not run. */
-export type BranchJobs = Pick<SplitRun, 'loop' | 'publish'>;
+type BranchJobs = Pick<SplitRun, 'loop' | 'publish'>;
 
 /** A run of several branches, each with jobs on machines of its own; `finish` is null where one branch is left. */
 export interface BranchesRun {

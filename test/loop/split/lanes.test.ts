@@ -134,7 +134,7 @@ describe('the publishing job of a lane, killed at any moment', () => {
       const whole = killAt(() => false, when);
       await runLanes(createShop(), { publish: publishWith(whole) });
       expect(whole.calls.length).toBeGreaterThan(20);
-      for (let stop = 1; stop <= whole.calls.length; stop += 1) {
+      for (let stop = 1; stop <= whole.calls.length; stop += IS_DEEP ? 1 : 9) {
         const project = createShop();
         const tap = killAt((_name, number) => number === stop, when);
         const run = await runLanes(project, { publish: publishWith(tap) });

@@ -44,7 +44,7 @@ export async function runSplit(project: Project, setting: SplitSetting = {}): Pr
 }
 
 /** The jobs of one lane; null for a job that never began. */
-export interface LaneJobs {
+interface LaneJobs {
   readonly loop: Run | null;
   readonly publish: Run | null;
 }
