@@ -19,6 +19,7 @@ import { measurePublishing } from './publishing.ts';
 import { measureRefState } from './ref-state.ts';
 import { compareManyPulls } from './counted/open-pulls.ts';
 import { countGitProcesses } from './counted/git-processes.ts';
+import { measurePredictions } from './counted/predictions.ts';
 import { countRequests } from './counted/requests.ts';
 import { measureSeal } from './seal.ts';
 import { measureTree } from './work-tree/tree.ts';
@@ -32,6 +33,7 @@ const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>
   requests: countRequests,
   'git-processes': countGitProcesses,
   'open-pulls': compareManyPulls,
+  predictions: measurePredictions,
   orchestration: measureOrchestration,
   transcript: measureTranscript,
   'ci-log': measureCiLog,

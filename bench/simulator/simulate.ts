@@ -3,6 +3,7 @@ import { agentNames, createCase, queueNames, type CaseName } from './cases.ts';
 import type { Findings } from './findings.ts';
 import { renderFleets } from '../fleet/fleet.ts';
 import { playHistory } from './history.ts';
+import { renderLanes } from './lanes.ts';
 import { configOf, policies, type PolicyName } from './policies.ts';
 import { renderGoals, renderHistory, renderPolicies, renderSpecCosts } from './report.ts';
 import { goalsOf, sweep } from './sweep.ts';
@@ -13,13 +14,13 @@ const policyNames = Object.keys(policies) as PolicyName[];
 const judged: readonly PolicyName[] = ['default', 'default + verify'];
 
 const USAGE = `npm run simulate -- [--count N] [--seed N] [--policy NAME] [--case NAME]
-       npm run simulate -- --fleet [--seed N]
+       npm run simulate -- --fleet|--lanes [--seed N]
 
 Plays seeded agents and queues with known truth through the real loop, over several scheduled runs each, and reports what each
 policy stopped too early, spent after the work was done, and spent on agents that were stuck. Exits with 1 when a goal
 is missed that no rule of the specification stands against. With --case and --seed: plays that one history and
 prints its iterations. With --fleet: plays a week of 1 to 1,000 repositories against the limits of
-GitHub, and prints the tables of docs/scale.md.
+GitHub, and prints the tables of docs/scale.md. With --lanes: plays queues on one branch and on several at once.
 
 policies:   ${policyNames.join(', ')}
 agents:     ${agentNames.join(', ')}
@@ -28,6 +29,8 @@ queues:     ${queueNames.join(', ')}`;
 const args = readArgs();
 if (args.fleet) {
   console.log(await renderFleets(args.seed ?? 1));
+} else if (args.lanes) {
+  console.log(await renderLanes(args.seed ?? 1));
 } else if (args.name !== null && args.seed !== null && args.count === null) {
   console.log(
     renderHistory(await playHistory(createCase(args.seed, args.name), configOf(policies[args.policy ?? 'default']))),
@@ -64,6 +67,7 @@ function readArgs(): {
   readonly policy: PolicyName | null;
   readonly name: CaseName | null;
   readonly fleet: boolean;
+  readonly lanes: boolean;
 } {
   const options = {
     count: { type: 'string' },
@@ -71,10 +75,11 @@ function readArgs(): {
     policy: { type: 'string' },
     case: { type: 'string' },
     fleet: { type: 'boolean' },
+    lanes: { type: 'boolean' },
     help: { type: 'boolean' },
   } as const;
   try {
-    const { count, seed, policy, case: name, help, fleet } = parseArgs({ options }).values;
+    const { count, seed, policy, case: name, help, fleet, lanes } = parseArgs({ options }).values;
     if (help === true) {
       console.log(USAGE);
       process.exit(0);
@@ -85,6 +90,7 @@ function readArgs(): {
       policy: nameOf(policy, policyNames),
       name: nameOf(name, caseNames),
       fleet: fleet === true,
+      lanes: lanes === true,
     };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);

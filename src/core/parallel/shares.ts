@@ -5,7 +5,7 @@ import type { Windows } from '../lane/windows.ts';
 /** Cost of a call in US dollars that is assumed before the first one of a repository. */
 const ASSUMED_COST_USD = 0.5;
 
-/** One lane's part of what a run may use: the lane at this place, from 0, of so many. */
+/** One lane's part of what a run may use: the lane at place `at`, from 0, of `of` lanes. */
 export interface Share {
   readonly at: number;
   readonly of: number;

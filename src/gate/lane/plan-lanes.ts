@@ -181,7 +181,7 @@ function newLane({ config, clock }: GateDeps, queue: Admissible, task: Task): Ad
   const lane = { ...queue.lane, id, branch, start: { kind: 'fresh' } as const, pullRequest: null };
   const unread = { warnings: [], notices: [], claimedBy: null, checks: null, held: null };
   const notes = { ...queue.notes, ...unread, restored: 'none yet (first run)' };
-  // What it depends on is done and merged, which the state of a new lane does not know.
+  // Its dependencies are done and merged, which the state of a new lane does not know.
   const tasks = [{ ...task, dependsOn: [] }];
   return {
     ...{ kind: 'admissible', lane, tasks, state, notes, ownWindows: fresh.windows, look: queue.look },

@@ -25,6 +25,9 @@ import { type Admissible, decideOnLane, type Ended } from './decide.ts';
 import { type LaneCandidates, type LanePlan, type PlannedLane, planLanes } from './plan-lanes.ts';
 import { MAX_EXAMINED, needsUnnotifiedPerson, rememberResting } from './waiting-pulls.ts';
 
+/** Maximum number of unfinished lanes beside a queue with work: each takes about five requests. */
+const MAX_BESIDE_QUEUE = 2;
+
 /** A planned lane, and the tag under which this run claims it. */
 interface TaggedLane extends PlannedLane {
   readonly runTag: string;
@@ -71,17 +74,19 @@ function isOnQueue({ request }: Pick<PlannedLane, 'request'>): boolean {
   return request.id === QUEUE;
 }
 
-async function planForQueue(deps: GateDeps, request: Request): Promise<Planned> {
+async function planForQueue(each: GateDeps, request: Request): Promise<Planned> {
+  const deps = withSharedAnswers(each);
   const decided = await decideOnLane(deps, request);
   if (decided.kind === 'end') await keepLeftCircuit(deps, decided.intake, decided.kept);
   const { queue, unfinished, unnotified } = await candidatesOf(deps, request, decided);
   const planned = await planLanes(deps, request.issues, { urgent: null, queue, unfinished });
   if (planned.lanes.length > 0) return { ...planned, kind: 'lanes' };
-  if (decided.kind !== 'end') throw new Error('a queue with work has a lane');
+  if (decided.kind !== 'end') throw new Error('nothing was planned for a queue with work');
   return { kind: 'end', intake: unnotified ?? decided.intake };
 }
 
-async function planBeside(deps: GateDeps, request: Request, queue: Request): Promise<Planned> {
+async function planBeside(each: GateDeps, request: Request, queue: Request): Promise<Planned> {
+  const deps = withSharedAnswers(each);
   const urgent = await decideOnLane(deps, request);
   if (urgent.kind === 'end') return { kind: 'end', intake: urgent.intake };
   const others = await candidatesOf(deps, queue, await decideOnLane(deps, queue));
@@ -89,6 +94,26 @@ async function planBeside(deps: GateDeps, request: Request, queue: Request): Pro
   const unfinished = others.unfinished.filter((one) => one.request.id !== request.id);
   const known = { urgent: { request, decided: urgent }, queue: others.queue, unfinished };
   return { ...(await planLanes(deps, queue.issues, known)), kind: 'lanes' };
+}
+
+/** Returns the ports of one plan: what holds for all lanes is asked once. */
+function withSharedAnswers(deps: GateDeps): GateDeps {
+  const { remote } = deps;
+  const branches = new Map<string, ReturnType<typeof remote.branches>>();
+  let obstacle: ReturnType<typeof remote.pushObstacle> | null = null;
+  return {
+    ...deps,
+    remote: {
+      branches: (prefix) => {
+        const known = branches.get(prefix) ?? remote.branches(prefix);
+        branches.set(prefix, known);
+        return known;
+      },
+      pushObstacle: (branch) =>
+        branch === null ? (obstacle ??= remote.pushObstacle(null)) : remote.pushObstacle(branch),
+      deleteBranch: (branch) => remote.deleteBranch(branch),
+    },
+  };
 }
 
 /** Returns the queue's lane, if it has work, and what else may be worked on. */
@@ -99,9 +124,12 @@ async function candidatesOf(
 ): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: Intake | null }> {
   if (decided.kind === 'end') {
     const mayContinue = mayServeOtherLanes(decided.intake.outcome);
-    return { queue: null, ...(await decideOnUnfinished(deps, mayContinue ? decided.continuable : [])) };
+    // Without work of its own, the run can ask for more.
+    const continuable = mayContinue ? decided.continuable.slice(0, Math.max(deps.config.parallel, MAX_EXAMINED)) : [];
+    return { queue: null, ...(await decideOnUnfinished(deps, continuable)) };
   }
-  return { queue: { request, decided }, ...(await decideOnUnfinished(deps, decided.look.continuable)) };
+  const continuable = decided.look.continuable.slice(0, MAX_BESIDE_QUEUE);
+  return { queue: { request, decided }, ...(await decideOnUnfinished(deps, continuable)) };
 }
 
 /** Decides on the queue's issues whose own lanes have unfinished work. */
@@ -112,7 +140,7 @@ async function decideOnUnfinished(
   const unfinished: PlannedLane[] = [];
   const resting: LaneId[] = [];
   let unnotified: Intake | null = null;
-  for (const issue of continuable.slice(0, MAX_EXAMINED)) {
+  for (const issue of continuable) {
     const request = requestByItself(issue, FOR_TASKS);
     const decided = await decideOnLane(deps, request);
     if (decided.kind === 'admissible') unfinished.push({ request, decided });
@@ -135,7 +163,7 @@ async function claimAndOpen(
   }));
   const [first, ...others] = tagged;
   const read = first === undefined ? null : settingsOf(first);
-  if (first === undefined || read === null) throw new Error('a plan has lanes, and each its settings');
+  if (first === undefined || read === null) throw new Error('nothing was planned, or the settings were not read');
   const claiming = (some: readonly TaggedLane[]): void => {
     deps.claiming(some.map(({ request, runTag }) => ({ lane: request.id, runTag })));
   };

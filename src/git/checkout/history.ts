@@ -61,11 +61,14 @@ async function listChanged(
   const fetched = await git.answer(
     [
       ...['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', remote.url],
-      ...branches.map(({ branch }, at) => `+refs/heads/${branch}:refs/ralph/beside/${String(at)}`),
+      ...branches.map(({ branch }, at) => `+refs/heads/${branch}:${refAt(at)}`),
     ],
     { variables: authorizationVariables(remote.url, remote.token), timeoutMs: WITHIN_MS },
   );
-  if (fetched.exitCode !== 0) return null;
+  const tips =
+    fetched.exitCode === 0 ? await listNames(git, ['rev-parse', ...branches.map((_, at) => refAt(at))]) : null;
+  // A branch that moved in the meantime belongs to a run that has just ended.
+  if (tips?.join('').trim() !== branches.map(({ head }) => head).join('\n')) return null;
   const lists = await Promise.all(
     branches.map(({ head }) =>
       listNames(git, ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', `${startHead}...${head}`, '--']),
@@ -75,6 +78,10 @@ async function listChanged(
   return pairs.every((pair): pair is [string, readonly string[]] => pair[1] !== null)
     ? Object.fromEntries(pairs)
     : null;
+}
+
+function refAt(place: number): string {
+  return `refs/ralph/beside/${String(place)}`;
 }
 
 async function listNames(git: Git, args: readonly string[]): Promise<readonly string[] | null> {

@@ -66,7 +66,7 @@ describe('while other runs work', () => {
     expect(reserved(project)).toEqual(usage);
   });
 
-  test('a lane that another run takes in the meantime is left out; the others stay', async () => {
+  test('a branch that another run claims meanwhile is left out; the others stay', async () => {
     const project = shop();
     const tap = before('refs.write', () => gateOnce(project, { event: labeled(2) }));
     const run = await gateOnce(project, { inputs, tap });
@@ -78,7 +78,7 @@ describe('while other runs work', () => {
     expect(run.claims.map(({ lane }) => lane)).toEqual(['queue', 'issue-3']);
   });
 
-  test('a queue that another run takes in the meantime ends the run, with nothing claimed', async () => {
+  test('a queue that another run claims meanwhile ends the run, with nothing claimed', async () => {
     const project = shop();
     const tap = before('refs.write', () => gateOnce(project));
     const run = await gateOnce(project, { inputs, tap });
@@ -137,7 +137,32 @@ describe('unfinished branches of issues', () => {
     expect([run.runTag, ...run.beside.map(({ runTag }) => runTag)]).toEqual(['run-3:issue-2', 'run-3:issue-3']);
   });
 
-  test('that cannot be opened are given back, and the others go on', async () => {
+  test('cost at most 15 requests more', async () => {
+    const project = shop(['a.ts', 'b.ts', 'c.ts', 'd.ts'], [steadyWorker]);
+    project.inputs = { 'max-iterations': '1' };
+    for (const issue of [2, 3, 4]) await runOnce(project, { event: labeled(issue) });
+    project.inputs = {};
+    const counts: number[] = [];
+    for (const parallel of ['1', '20']) {
+      const asked: string[] = [];
+      const tap: Tap = {
+        ...open,
+        call: (name, call) => {
+          // Opening a branch fetches nothing again that the predictions needed.
+          if (/^(?:forge|remote|refs|repository.history)/.test(name)) asked.push(name);
+          return open.call(name, call);
+        },
+      };
+      const copy = structuredClone(project.kept.refs.shared);
+      const { beside } = await gateOnce(project, { inputs: { ...inputs, parallel }, tap });
+      expect(beside).toHaveLength(parallel === '1' ? 0 : 2);
+      Object.assign(project.kept.refs.shared, copy);
+      counts.push(asked.filter((name) => name !== 'forge.defaultBranch').length);
+    }
+    expect((counts[1] ?? 0) - (counts[0] ?? 0)).toBeLessThanOrEqual(15);
+  });
+
+  test('that cannot be opened are given back, and the others continue', async () => {
     const project = await unfinished();
     let opened = 0;
     const tap: Tap = {

@@ -100,7 +100,7 @@ describe('a run of the queue works side by side', () => {
     ]);
   });
 
-  test('while a task of which nobody knows the files waits', async () => {
+  test('while a task whose files are unknown waits', async () => {
     const run = await gateOnce(shop({}, (number) => (number === 2 ? { body: 'Make it better' } : {})));
     expect(lanesOf(run).map(([lane]) => lane)).toEqual(['queue', 'issue-3']);
     expect(run.intake.notes.warnings).toEqual([

@@ -51,7 +51,7 @@ test.each<[string, string, string, readonly (readonly string[])[], readonly stri
     [],
   ],
 ])(
-  'a pull request that conflicts comes first, and other work goes on %s',
+  'a pull request that conflicts comes first, and other work continues %s',
   async (_, second, third, lanes, warnings) => {
     const project = await conflicting(second, third);
     const { intake, beside } = await gateOnce(project, { inputs });

@@ -185,7 +185,7 @@ test('no two lanes ever share a file, depend on each other, or have unknown file
         for (const { id, dependsOn } of of.tasks) {
           if (ids.includes(id)) expect(dependsOn).toEqual([]);
           if (waiting.some((one) => one.task === id)) expect(ids).not.toContain(id);
-          // What stays can be worked on while the lanes beside are.
+          // Tasks that stay can be worked on while the lanes beside are.
           const isLeft = !ids.includes(id) && waiting.every((one) => one.task !== id);
           const files = of.filesOf(id);
           const isOpen = dependsOn.every((other) => of.tasks.some((one) => one.id === other));

@@ -1,0 +1,300 @@
+import type { Config } from '../../src/config/config.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/core/countdown.ts';
+import { bookCall, bookUsage } from '../../src/core/lane/ledger.ts';
+import { serializeState } from '../../src/core/lane/state/serialize-state.ts';
+import { initialState, type LaneState } from '../../src/core/lane/state/state.ts';
+import { chooseLanes, type LaneFiles } from '../../src/core/parallel/choose-lanes.ts';
+import { sharedFile } from '../../src/core/parallel/predict-files.ts';
+import { windowsFor } from '../../src/core/sharing/budget.ts';
+import { keepsOut, type Lease, runTagOfLane } from '../../src/core/sharing/lease.ts';
+import { finishInSnapshot } from '../../src/core/snapshot/changes.ts';
+import { budgetIn, emptySnapshot, recordIn, type Snapshot } from '../../src/core/snapshot/snapshot.ts';
+import { type LaneId, QUEUE, type TaskId, taskIdOfIssue } from '../../src/core/tasks/ids.ts';
+import { untouchedProgress } from '../../src/core/tasks/queue.ts';
+import type { QueuedTask } from '../../src/core/tasks/task.ts';
+import { claimLanes, type LaneClaim, releaseLane, type WantedClaim } from '../../src/gate/lane/claim.ts';
+import type { SnapshotPlace } from '../../src/ports/state.ts';
+import { createSnapshotStore } from '../../src/state/snapshot-store.ts';
+import { configOf } from './policies.ts';
+import { createRandom } from './random.ts';
+
+/** A queue, and what happens to its runs. */
+export interface LanesSetting {
+  readonly seed: number;
+  readonly parallel: number;
+  /** Number of tasks, and the calls that each takes. */
+  readonly tasks: number;
+  readonly callsOfTask: number;
+  /** `apart`: each task has a file of its own; `mixed`: tasks share files, and the files of some are unknown. */
+  readonly files: 'apart' | 'mixed';
+  /** Probability that a lane's job is killed; half of these give the lane back. */
+  readonly killed: number;
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+/** The result: minutes until all tasks are done, and each rule that was broken, as a sentence. */
+export interface PlayedLanes {
+  readonly minutes: number;
+  readonly calls: number;
+  readonly problems: readonly string[];
+}
+
+const CALL_MS = 4 * MINUTE_MS;
+
+/** Time in ms of the gate, and of a lane's own jobs before and after its calls. */
+const GATE_MS = MINUTE_MS;
+const JOBS_MS = 2 * MINUTE_MS;
+/** Schedules fire often, so that the time is that of the work. */
+const SCHEDULE_MS = 5 * MINUTE_MS;
+const HORIZON_MS = 22 * HOUR_MS;
+const MIDNIGHT = Date.parse('2026-11-21T00:00:00Z');
+
+interface SimulatedTask extends QueuedTask {
+  readonly files: ReadonlySet<string> | null;
+  callsLeft: number;
+  callsMade: number;
+  /** The lane that has begun it; null if none has. */
+  lane: LaneId | null;
+}
+
+interface Call {
+  readonly task: SimulatedTask;
+  readonly lane: LaneId;
+  readonly from: number;
+}
+
+interface Event {
+  readonly at: number;
+  readonly act: () => Promise<void>;
+}
+
+/** Plays the queue until all is done, with the real choice, claims, shares and settlements. */
+export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
+  const random = createRandom(setting.seed);
+  const config = configOf({
+    ...{ phase: 'gate', 'handoff-path': '/handoff', 'max-cost-usd-per-day': '10000', 'max-cost-usd': '40' },
+    ...setting.inputs,
+    parallel: String(setting.parallel),
+  });
+  const tasks = createTasks(setting, random);
+  const states = new Map<LaneId, LaneState>();
+  const calls: Call[] = [];
+  const problems: string[] = [];
+  const events: Event[] = [];
+  let now = MIDNIGHT;
+  let runs = 0;
+  let settledUsd = 0;
+  let snapshot: Snapshot = emptySnapshot;
+  const store = createSnapshotStore({
+    place: placeOf(
+      () => snapshot,
+      (next) => (snapshot = next),
+    ),
+    copies: null,
+    conversations: null,
+    now: () => now,
+    pace: { random: () => 0, sleep: () => Promise.resolve() },
+  });
+
+  const leaseOn = (lane: LaneId): Lease | null => recordIn(snapshot, lane)?.lease ?? null;
+
+  async function run(): Promise<void> {
+    runs += 1;
+    const context = { runId: String(runs), runAttempt: 1, runUrl: '' };
+    const runTag = `run-${context.runId}`;
+    const isHeld = (lane: LaneId): boolean => {
+      const lease = leaseOn(lane);
+      return lease !== null && keepsOut(lease, { runTag, ...context }, now);
+    };
+    const open = tasks.filter(({ callsLeft }) => callsLeft > 0);
+    if (open.length === 0 || isHeld(QUEUE)) return;
+    const ofQueue = open.filter(({ id, lane }) => lane !== id);
+    const own = (of: readonly SimulatedTask[]): readonly LaneFiles[] =>
+      of.filter(({ id, lane }) => lane === id).map(({ id, files }) => ({ lane: id, files }));
+    const chosen = chooseLanes({
+      tasks: ofQueue,
+      progress: Object.fromEntries(
+        ofQueue.map(({ id, callsMade }) => [id, { ...untouchedProgress, attempts: callsMade }]),
+      ),
+      ...{ currentTask: null, maxIterations: config.policy.maxIterations, changed: [] },
+      filesOf: (id) => tasks.find((task) => task.id === id)?.files ?? null,
+      mayLeave: () => true,
+      busy: own(tasks).filter(({ lane }) => isHeld(lane)),
+      ...{ urgent: [], continuable: own(open).filter(({ lane }) => !isHeld(lane)) },
+      ...{ maxBeside: config.parallel - (ofQueue.length > 0 ? 1 : 0), maxNew: config.parallel },
+    });
+    const lanes = [
+      ...(ofQueue.length > 0 ? [QUEUE] : []),
+      ...[...chosen.continued, ...chosen.begun].map(({ lane }) => lane),
+    ];
+    checkFiles([...chosen.continued, ...chosen.begun]);
+    const tasksOf = (lane: LaneId): readonly SimulatedTask[] =>
+      lane === QUEUE ? ofQueue : tasks.filter(({ id }) => id === lane);
+    const wanted = lanes.map((lane): WantedClaim => ({
+      ...{ lane, runTag: runTagOfLane(runTag, lane), seen: snapshot, sequence: 0, windows: { hour: null, day: null } },
+      ...{ named: [], purpose: 'tasks', costOfCallUsd: 1 },
+      tasks: (elsewhere) => tasksOf(lane).flatMap(({ id }) => (elsewhere.has(id) ? [] : [id])),
+    }));
+    const [first, ...others] = wanted;
+    if (first === undefined) return;
+    const deps = { config, context: { ...NO_CONTEXT, ...context }, store, clock: { now: () => now } };
+    const claims = await claimLanes({ ...deps, runTag }, [first, ...others]);
+    checkLimits(config);
+    const taken = lanes.filter((_, at) => claims[at]?.kind === 'claimed');
+    const waiting = chosen.waiting.filter(({ lane }) => taken.includes(lane)).map(({ task }) => task);
+    for (const [at, lane] of lanes.entries()) {
+      const claim = claims[at];
+      if (claim?.kind !== 'claimed') continue;
+      const list = tasksOf(lane).filter(
+        ({ id }) => !claim.elsewhere.has(id) && !(lane === QUEUE && waiting.includes(id)),
+      );
+      // The gate ends a run without a call and gives back what it has claimed.
+      if (claim.policy.maxIterations === 0) await releaseLane({ ...deps, runTag: runTagOfLane(runTag, lane) }, lane);
+      else work(lane, list, { claim, deps: { ...deps, runTag: runTagOfLane(runTag, lane) } });
+    }
+  }
+
+  /** Makes the calls of a lane, and settles it at its end, unless its job is killed. */
+  function work(
+    lane: LaneId,
+    list: readonly SimulatedTask[],
+    {
+      claim,
+      deps,
+    }: { readonly claim: Extract<LaneClaim, { kind: 'claimed' }>; readonly deps: Parameters<typeof releaseLane>[0] },
+  ): void {
+    const before = states.get(lane) ?? initialState(lane, now);
+    const isKilled = random() < setting.killed;
+    const most = isKilled ? Math.floor(random() * claim.policy.maxIterations) : claim.policy.maxIterations;
+    let at = now + GATE_MS + JOBS_MS;
+    let ledger = before.ledger;
+    let made = 0;
+    for (const task of list)
+      while (task.callsLeft > 0 && made < most && at + CALL_MS < now + config.policy.maxRunMs) {
+        calls.push({ task, lane, from: at });
+        task.lane = lane;
+        task.callsLeft -= 1;
+        task.callsMade += 1;
+        ledger = bookUsage(bookCall(ledger, at, null), { tokens: 0, costUsd: 1, durationMs: CALL_MS }, at);
+        made += 1;
+        at += CALL_MS;
+      }
+    const lease = leaseOn(lane);
+    const end = at + JOBS_MS;
+    if (lease === null) return;
+    if (isKilled) {
+      if (random() < 0.5) events.push({ at: end, act: async () => void (await releaseLane(deps, lane, false)) });
+      return;
+    }
+    const after: LaneState = { ...before, ledger, sequence: before.sequence + 1 };
+    events.push({
+      at: end,
+      act: async () => {
+        states.set(lane, after);
+        settledUsd += made;
+        const document = serializeState(after);
+        const saving = { lane, sequence: after.sequence, document, saver: lease, now, stored: null };
+        await store.update(finishInSnapshot({ ...saving, run: { before, after, isPublished: true } }));
+      },
+    });
+  }
+
+  function checkFiles(beside: readonly LaneFiles[]): void {
+    for (const [at, one] of beside.entries())
+      for (const other of beside.slice(at + 1))
+        if (one.files === null || other.files === null || sharedFile(one.files, other.files) !== null)
+          problems.push(`${one.lane} and ${other.lane} may touch the same file.`);
+  }
+
+  function checkLimits({ policy }: Config): void {
+    const parsed = budgetIn(snapshot, now);
+    const used = parsed.kind === 'budget' ? (windowsFor(parsed.budget, '', now).hour?.calls ?? 0) : Infinity;
+    if (used > policy.maxCallsPerHour) problems.push(`${String(used)} calls are reserved for one hour.`);
+  }
+
+  for (let at = MIDNIGHT; at < MIDNIGHT + HORIZON_MS; at += SCHEDULE_MS) events.push({ at, act: run });
+  for (;;) {
+    const next = events.toSorted((one, other) => one.at - other.at)[0];
+    if (next === undefined) break;
+    events.splice(events.indexOf(next), 1);
+    now = next.at;
+    await next.act();
+  }
+  const left = tasks.filter(({ callsLeft }) => callsLeft > 0);
+  if (left.length > 0) problems.push(`${left.map(({ id }) => id).join(', ')}: not done at the end.`);
+  problems.push(...workedTwice(calls));
+  const counted = budgetIn(snapshot, now);
+  const day = counted.kind === 'budget' ? (counted.budget.windows.day?.costUsd ?? 0) : Infinity;
+  if (day !== settledUsd) problems.push(`$${String(day)} are counted, but $${String(settledUsd)} were settled.`);
+  const last = Math.max(...calls.map(({ from }) => from)) + CALL_MS + JOBS_MS;
+  return { minutes: (last - MIDNIGHT) / MINUTE_MS, calls: calls.length, problems };
+}
+
+function createTasks({ tasks, callsOfTask, files }: LanesSetting, random: () => number): readonly SimulatedTask[] {
+  return Array.from({ length: tasks }, (_, at): SimulatedTask => {
+    const id: TaskId = taskIdOfIssue(at + 1);
+    const shared = random() < 0.3 ? null : new Set([`f${String(Math.floor(random() * tasks))}`]);
+    const of = files === 'apart' ? new Set([id]) : shared;
+    const listed = { id, priority: 3, dependsOn: [], optional: false, obstacle: null };
+    return { ...listed, files: of, callsLeft: callsOfTask, callsMade: 0, lane: null };
+  });
+}
+
+/** Returns a sentence for each two calls on one task at the same time, and for each task that two lanes began. */
+function workedTwice(calls: readonly Call[]): readonly string[] {
+  return calls.flatMap((one, at) =>
+    calls.slice(at + 1).flatMap((other) => {
+      if (one.task !== other.task) return [];
+      if (Math.abs(one.from - other.from) < CALL_MS) return [`${one.task.id} is worked on twice at the same time.`];
+      return one.lane === other.lane ? [] : [`${one.task.id} is worked on by ${one.lane} and ${other.lane}.`];
+    }),
+  );
+}
+
+/** Creates the place of a snapshot that every write reaches at once. */
+function placeOf(read: () => Snapshot, write: (next: Snapshot) => void): SnapshotPlace {
+  let head = 0;
+  return {
+    name: 'ref',
+    read: () => Promise.resolve({ kind: 'snapshot', head: head === 0 ? null : String(head), snapshot: read() }),
+    write: ({ snapshot }) => {
+      head += 1;
+      write(snapshot);
+      return Promise.resolve({ kind: 'written', head: String(head) });
+    },
+    carry: () => null,
+    settle: () => Promise.resolve(),
+  };
+}
+
+const NO_CONTEXT = {
+  ...{ workspace: '', temp: '', repository: { owner: '', repo: '' }, serverUrl: '', apiUrl: '', logUrl: '' },
+  ...{ runnerName: '', workflowPath: null, event: { name: '', payload: null }, loginProblems: [], verifyProblems: [] },
+};
+
+/** Renders the time of as many independent tasks as there are lanes, and of a longer queue, against one lane. */
+export async function renderLanes(seed: number): Promise<string> {
+  const minutesOf = async (parallel: number, tasks: number): Promise<number> => {
+    const inputs = { 'max-iterations': '80' };
+    const setting = { seed, tasks, callsOfTask: 2, files: 'apart', killed: 0, inputs } as const;
+    return (await playLanes({ ...setting, parallel })).minutes;
+  };
+  const lines: string[] = [];
+  for (const [parallel, tasks] of [
+    [2, 2],
+    [3, 3],
+    [5, 5],
+    [10, 10],
+    [20, 20],
+    [3, 12],
+    [5, 20],
+  ] as const) {
+    const [one, many] = [await minutesOf(1, tasks), await minutesOf(parallel, tasks)];
+    lines.push(
+      `| ${String(tasks)} | ${String(parallel)} | ${String(one)} | ${String(many)} | ${((100 * many) / one).toFixed(0)} % |`,
+    );
+  }
+  return ['| tasks | branches at once | minutes on one | minutes | part |', `|${' --- |'.repeat(5)}`, ...lines].join(
+    '\n',
+  );
+}
