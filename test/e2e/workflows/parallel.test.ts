@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ACTION_FOLDER, events } from '../../../testbed/testbed.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
+import { deepTest } from '../../runs.ts';
 import { runBranches, runGateOfBranches } from '../split-fixture.ts';
 
 const template = readFileSync(join(ACTION_FOLDER, 'templates/workflows/three-jobs.yml'), 'utf8');
@@ -64,7 +65,8 @@ test('a killed loop is published as far as it came, and the branches beside it a
   expect(next.branches['queue']?.publish?.outputs).toMatchObject({ outcome: 'complete', 'tasks-open': '0' });
 });
 
-test('the last job gives back what a machine that is gone still holds', async () => {
+// Also tested by loop/split/lanes.
+deepTest('the last job gives back what a machine that is gone still holds', async () => {
   await using scene = await createScene();
   openTasks(scene);
   const { finish } = await runBranches(scene, {
@@ -79,7 +81,8 @@ test('the last job gives back what a machine that is gone still holds', async ()
   expect(next.branches['issue-3']?.publish?.outputs).toMatchObject({ outcome: 'complete' });
 });
 
-test('a budget for one of three gives one branch', async () => {
+// Also tested by loop/parallel/gate.
+deepTest('a budget for one of three gives one branch', async () => {
   await using scene = await createScene();
   openTasks(scene);
   const { branches, finish } = await runBranches(scene, { inputs: { parallel: '3', 'max-iterations': '1' } });
