@@ -2,6 +2,12 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
+  definitionPattern,
+  type Definitions,
+  parseDefinitions,
+  symbolsIn,
+} from '../../src/core/parallel/definitions.ts';
+import {
   type FileIndex,
   indexHistory,
   predictFiles,
@@ -81,17 +87,35 @@ export async function measurePredictions(): Promise<readonly Row[]> {
 async function predictAll(repository: string, tasks: readonly PastTask[]): Promise<readonly Predicted[]> {
   const all: Predicted[] = [];
   for (let from = 0; from < Math.min(PREDICTED, tasks.length - KNOWN); from += STEP) {
-    const index = await indexBefore(repository, tasks.slice(from + STEP, from + STEP + KNOWN));
-    for (const { text, files } of tasks.slice(from, from + STEP))
+    const predicted = tasks.slice(from, from + STEP);
+    const before = tasks.slice(from + STEP, from + STEP + KNOWN);
+    const index = await indexBefore(
+      repository,
+      before,
+      predicted.map(({ text }) => text),
+    );
+    for (const { text, files } of predicted)
       if (files.length > 0 && files.length <= MAX_FILES)
         all.push({ predicted: predictFiles(index, { text, touched: [] }), actual: new Set(files) });
   }
   return all;
 }
 
-async function indexBefore(repository: string, before: readonly PastTask[]): Promise<FileIndex> {
+async function indexBefore(
+  repository: string,
+  before: readonly PastTask[],
+  texts: readonly string[],
+): Promise<FileIndex> {
   const listed = await git(repository, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', before[0]?.id ?? 'HEAD']);
-  return indexHistory({ files: listed.split('\0'), commits: before.map(({ files }) => files) });
+  const definitions = await definitionsIn(repository, before[0]?.id ?? 'HEAD', texts);
+  return indexHistory({ files: listed.split('\0'), commits: before.map(({ files }) => files), definitions });
+}
+
+async function definitionsIn(repository: string, commit: string, texts: readonly string[]): Promise<Definitions> {
+  const pattern = definitionPattern(symbolsIn(texts.join('\n')));
+  // git exits with 1 if it finds nothing.
+  const found = await git(repository, ['grep', '-I', '-z', '-o', '-w', '-E', '-e', pattern, commit]).catch(() => '');
+  return parseDefinitions(found);
 }
 
 /** Returns the newest commits first. */

@@ -3,7 +3,7 @@ import { agentNames, createCase, queueNames, type CaseName } from './cases.ts';
 import type { Findings } from './findings.ts';
 import { renderFleets } from '../fleet/fleet.ts';
 import { playHistory } from './history.ts';
-import { renderLanes } from './lanes.ts';
+import { renderLanes } from '../fleet/lanes.ts';
 import { configOf, policies, type PolicyName } from './policies.ts';
 import { renderGoals, renderHistory, renderPolicies, renderSpecCosts } from './report.ts';
 import { goalsOf, sweep } from './sweep.ts';

@@ -58,11 +58,14 @@ export interface Repository {
    */
   compareOpen(open: OpenPulls): Promise<readonly Compared[] | null>;
   /**
-   * Returns what the checkout's history, as the job made it, tells about files, and for each of these branches the
-   * files that it has changed since it left the base branch. Takes one fetch if there are branches. Returns null if git
-   * cannot tell.
+   * Returns what the checkout and its history, as the job made them, tell about files and these symbols. For each of
+   * these branches, it returns the files that were changed since the branch left the base branch. Takes one fetch if
+   * there are branches. Returns null if git cannot tell.
    */
-  history(branches: readonly RemoteBranch[]): Promise<(FileHistory & { readonly changed: FilesByBranch }) | null>;
+  history(asked: {
+    readonly branches: readonly RemoteBranch[];
+    readonly symbols: readonly string[];
+  }): Promise<(FileHistory & { readonly changed: FilesByBranch }) | null>;
   /** Like `namesOf`, but always relative to the repository root. */
   namesAtRoot(names: readonly string[]): Promise<readonly string[]>;
   /** Records the content of the work tree now; what was withheld before counts as unchanged. */

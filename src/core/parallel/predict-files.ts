@@ -1,25 +1,35 @@
 import { groupByKey } from '../grouped.ts';
+import { type Definitions, symbolsIn } from './definitions.ts';
 
-/** The files of a repository, and those that each of its newest commits changed. Paths are relative to its root. */
+/**
+ * The files of a repository, those that each of its newest commits changed, and where symbols are defined. Paths are
+ * relative to its root.
+ */
 export interface FileHistory {
   readonly files: readonly string[];
   readonly commits: readonly (readonly string[])[];
+  readonly definitions: Definitions;
 }
 
 /** The files that a task probably touches; null if nothing is known about that. */
 export type PredictedFiles = ReadonlySet<string> | null;
 
 /** A repository's history, indexed for predictions. */
-export interface FileIndex {
+export interface FileIndex extends Pick<FileHistory, 'definitions'> {
   readonly paths: ReadonlySet<string>;
-  readonly below: ReadonlyMap<string, readonly string[]>;
+  /** All paths in the order of their characters, in which those of a folder follow one another. */
+  readonly sorted: readonly string[];
   readonly byName: ReadonlyMap<string, readonly string[]>;
   readonly byStem: ReadonlyMap<string, readonly string[]>;
-  readonly commitsOf: ReadonlyMap<string, readonly (readonly string[])[]>;
+  /** The commits that change each file, each with all of its files. */
+  readonly commitsOf: ReadonlyMap<string, readonly { readonly paths: readonly string[] }[]>;
 }
 
 /** A name that more files share is not taken for one of them, such as `index.ts`. */
 const MAX_NAMESAKES = 5;
+
+/** A symbol that more files define does not tell which of them is meant. */
+const MAX_DEFINITIONS = 3;
 
 /** A commit that changes more files says nothing about which of them belong together. */
 const MAX_FILES_OF_COMMIT = 50;
@@ -32,18 +42,18 @@ const MIN_CONFIDENCE = 0.5;
 const MAX_FOREIGN_FOLDERS = 12;
 
 /** Indexes a history. */
-export function indexHistory({ files, commits }: FileHistory): FileIndex {
+export function indexHistory({ files, commits, definitions }: FileHistory): FileIndex {
   const known = new Set(files);
-  const placed = files.flatMap((path) => foldersAbove(path).map((folder) => [folder, path] as const));
   const changed = commits
     .filter((paths) => paths.length <= MAX_FILES_OF_COMMIT)
-    .flatMap((paths) => paths.filter((path) => known.has(path)).map((path) => [path, paths] as const));
+    .flatMap((paths) => paths.filter((path) => known.has(path)).map((path) => ({ path, paths })));
   return {
+    definitions,
     paths: known,
-    below: valuesByKey(placed),
+    sorted: files.toSorted((one, other) => (one < other ? -1 : 1)),
     byName: groupByKey(files, nameOfPath),
     byStem: groupByKey(files, (path) => normalizedStem(nameOfPath(path))),
-    commitsOf: valuesByKey(changed),
+    commitsOf: groupByKey(changed, ({ path }) => path),
   };
 }
 
@@ -56,7 +66,8 @@ export function predictFiles(
   { text, touched }: { readonly text: string; readonly touched: readonly string[] },
 ): PredictedFiles {
   const named = [...new Set(mentionedNames(text))].flatMap((name) => filesNamed(index, name));
-  const seeds = new Set([...named, ...touched]);
+  const defined = symbolsIn(text).flatMap((symbol) => few(index.definitions.get(symbol) ?? [], MAX_DEFINITIONS));
+  const seeds = new Set([...named, ...defined, ...touched]);
   if (seeds.size === 0) return null;
   return new Set([...seeds, ...[...seeds].flatMap((path) => companionsOf(index, path))]);
 }
@@ -85,30 +96,33 @@ function isNameLike(word: string): boolean {
   return /[/_]|\p{L}\.\p{L}|\p{Ll}\p{Lu}|\p{L}-\p{L}|^\p{Lu}{4,}$/u.test(word);
 }
 
-function filesNamed({ paths, below, byName, byStem }: FileIndex, word: string): readonly string[] {
+function filesNamed({ paths, sorted, byName, byStem }: FileIndex, word: string): readonly string[] {
   const parts = word.split('/');
   if (parts.length > 1) {
     for (let at = 0; at < Math.min(parts.length - 1, MAX_FOREIGN_FOLDERS); at += 1) {
       const path = parts.slice(at).join('/');
       if (paths.has(path)) return [path];
-      const inFolder = below.get(path);
-      if (inFolder !== undefined) return inFolder;
+      const inFolder = filesBelow(sorted, `${path}/`);
+      if (inFolder.length > 0) return inFolder;
     }
-    return few((byName.get(nameOfPath(word)) ?? []).filter((path) => path.endsWith(`/${word}`)));
+    return few(
+      (byName.get(nameOfPath(word)) ?? []).filter((path) => path.endsWith(`/${word}`)),
+      MAX_NAMESAKES,
+    );
   }
   // A dotted word that names no file is a property or a host.
-  return few(byName.get(word) ?? (word.includes('.') ? [] : (byStem.get(normalizedStem(word)) ?? [])));
+  return few(byName.get(word) ?? (word.includes('.') ? [] : (byStem.get(normalizedStem(word)) ?? [])), MAX_NAMESAKES);
 }
 
-function few(found: readonly string[]): readonly string[] {
-  return found.length <= MAX_NAMESAKES ? found : [];
+function few(found: readonly string[], most: number): readonly string[] {
+  return found.length <= most ? found : [];
 }
 
 /** Returns the files that most commits of a file changed as well. */
 function companionsOf({ paths, commitsOf }: FileIndex, path: string): readonly string[] {
   const commits = commitsOf.get(path) ?? [];
   const common = new Map<string, number>();
-  for (const other of commits.flat()) common.set(other, (common.get(other) ?? 0) + 1);
+  for (const other of commits.flatMap(({ paths: all }) => all)) common.set(other, (common.get(other) ?? 0) + 1);
   const least = Math.max(MIN_COMMON_COMMITS, commits.length * MIN_CONFIDENCE);
   return [...common].flatMap(([other, count]) => (count >= least && paths.has(other) ? [other] : []));
 }
@@ -122,13 +136,15 @@ function normalizedStem(name: string): string {
   return name.replace(/^\./, '').split('.', 1)[0]?.replace(/[-_]/g, '').toLowerCase() ?? '';
 }
 
-/** Returns the folders of a file below the root, without the root itself. */
-function foldersAbove(path: string): readonly string[] {
-  const parts = path.split('/').slice(0, -1);
-  return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
-}
-
-function valuesByKey<T>(pairs: readonly (readonly [string, T])[]): ReadonlyMap<string, readonly T[]> {
-  const grouped = groupByKey(pairs, ([key]) => key);
-  return new Map([...grouped].map(([key, of]) => [key, of.map(([, value]) => value)]));
+/** Returns the paths that begin with a prefix, from a sorted list. */
+function filesBelow(sorted: readonly string[], prefix: string): readonly string[] {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((sorted[middle] ?? '') < prefix) from = middle + 1;
+    else to = middle;
+  }
+  let end = from;
+  while (sorted[end]?.startsWith(prefix) === true) end += 1;
+  return sorted.slice(from, end);
 }

@@ -1,5 +1,6 @@
 import { initialState } from '../../core/lane/state/state.ts';
 import { type ChosenLanes, chooseLanes, type LaneFiles } from '../../core/parallel/choose-lanes.ts';
+import { symbolsIn } from '../../core/parallel/definitions.ts';
 import { type FileHistory, indexHistory, predictFiles } from '../../core/parallel/predict-files.ts';
 import { branchInTheWay } from '../../core/refusals/refusal.ts';
 import { keepsOut } from '../../core/sharing/lease.ts';
@@ -62,10 +63,15 @@ export async function planLanes(
   if (known.length + unfinished.length < 2 && isWhole) return alone;
 
   const busy = busyIssues(deps, issues, snapshot);
-  const predictions = await readPredictions(deps, look, [
-    ...[...known, ...unfinished].flatMap(({ decided: { lane } }) => (lane.start.kind === 'continue' ? [lane.id] : [])),
-    ...busy.map(({ number }) => issueLane(number)),
-  ]);
+  const planned = [...known, ...unfinished];
+  const ofBusy = new Map(busy.map(({ number, title, body }) => [issueLane(number), `${title}\n${body}`]));
+  const predictions = await readPredictions(deps, look, {
+    lanes: [
+      ...planned.flatMap(({ decided: { lane } }) => (lane.start.kind === 'continue' ? [lane.id] : [])),
+      ...ofBusy.keys(),
+    ],
+    texts: [...ofBusy.values(), ...planned.flatMap(({ decided }) => decided.tasks.map(wordsOfTask))],
+  });
   if (predictions === null) return alone;
   const { filesOf, changedBy } = predictions;
   const filesOfLane = ({ decided }: PlannedLane): LaneFiles => {
@@ -78,10 +84,7 @@ export async function planLanes(
     maxIterations: config.policy.maxIterations,
     changed: queue === null ? [] : changedBy(queue.decided.lane.id),
     filesOf: (id) => filesOf(texts.get(id) ?? '', []),
-    busy: busy.map(({ number, title, body }) => {
-      const lane = issueLane(number);
-      return { lane, files: filesOf(`${title}\n${body}`, changedBy(lane)) };
-    }),
+    busy: [...ofBusy].map(([lane, text]) => ({ lane, files: filesOf(text, changedBy(lane)) })),
     urgent: urgent === null ? [] : [filesOfLane(urgent)],
     continuable: unfinished.map(filesOfLane),
     maxBeside: config.parallel - known.length,
@@ -104,7 +107,18 @@ export async function planLanes(
     ...chosen.continued,
     ...chosen.begun,
   ];
-  return lanes.length < 2 ? alone : { lanes, files, waiting: chosen.waiting };
+  if (lanes.length > 1) return { lanes, files, waiting: chosen.waiting };
+  deps.log.info(
+    `One branch in this run: ${whyAlone(chosen)}. Name files in a task to have it worked on beside others.`,
+  );
+  return alone;
+}
+
+function whyAlone({ own }: ChosenLanes): string {
+  if (own === null) return 'the queue waits for the pull request that comes first';
+  return own.files === null
+    ? 'nobody knows which files the next tasks of the queue touch'
+    : 'the other tasks touch the same files or unknown ones, or a limit allows no more';
 }
 
 /** Returns true if no run ever worked on this lane, and nobody asked anything of it. */
@@ -136,14 +150,15 @@ interface Predictions {
 async function readPredictions(
   { config, repository, log }: GateDeps,
   { branches }: Pick<Admissible['look'], 'branches'>,
-  lanes: readonly LaneId[],
+  { lanes, texts }: { readonly lanes: readonly LaneId[]; readonly texts: readonly string[] },
 ): Promise<Predictions | null> {
   const heads = lanes.flatMap((lane): readonly RemoteBranch[] => {
     const branch = config.branchPrefix + lane;
     const head = branches[branch];
     return head === undefined ? [] : [{ branch, head }];
   });
-  const read = await repository.history(heads).catch((error: unknown) => textOf(error));
+  const asked = { branches: heads, symbols: symbolsIn(texts.join('\n')) };
+  const read = await repository.history(asked).catch((error: unknown) => textOf(error));
   if (read === null || typeof read === 'string') {
     log.info(`One branch in this run: the history cannot be read. ${read === null ? '' : completeSentence(read)}`);
     return null;

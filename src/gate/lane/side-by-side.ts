@@ -188,6 +188,11 @@ async function claimAndOpen(
   const isTaken = ({ lane }: { readonly lane: LaneId }): boolean =>
     lane === first.request.id || taken.some((one) => one.lane.request.id === lane);
   const held = waiting.filter(isTaken);
+  const isShort = claim.windows !== null && claims.some(({ kind }) => kind === 'dropped');
+  if (isShort)
+    deps.log.info(
+      `The limits of this run are enough for ${String(taken.length + 1)} of ${String(lanes.length)} branches.`,
+    );
   if (taken.length > 0) for (const line of linesFor(files.filter(isTaken), held)) deps.log.info(line);
   const intake = await openOrRelease({ ...deps, runTag: first.runTag }, withoutWaiting(first, held), {
     claim,

@@ -1,3 +1,4 @@
+import { definitionPattern, type Definitions, parseDefinitions } from '../../core/parallel/definitions.ts';
 import type { FileHistory } from '../../core/parallel/predict-files.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
 import type { FilesByBranch, RemoteBranch, Repository } from '../../ports/repository.ts';
@@ -18,17 +19,18 @@ const MARK = '\u{1}';
 export async function readHistory(
   { remote }: Pick<OpenOptions, 'remote'>,
   { repository, startHead }: OpenedCheckout,
-  branches: readonly RemoteBranch[],
+  { branches, symbols }: Parameters<Repository['history']>[0],
 ): ReturnType<Repository['history']> {
   if (startHead === null) return null;
   await repository.seal();
   const { git } = repository;
-  const [files, commits, changed] = await Promise.all([
+  const [files, commits, definitions, changed] = await Promise.all([
     listNames(git, ['ls-tree', '-r', '-z', '--name-only', '--full-tree', startHead]),
     listCommits(git, startHead),
+    findDefinitions(git, startHead, symbols),
     listChanged(git, { remote, startHead, branches }),
   ]);
-  return files === null || commits === null || changed === null ? null : { files, commits, changed };
+  return files === null || commits === null || changed === null ? null : { files, commits, definitions, changed };
 }
 
 async function listCommits(git: Git, head: string): Promise<FileHistory['commits'] | null> {
@@ -45,6 +47,16 @@ async function listCommits(git: Git, head: string): Promise<FileHistory['commits
     else if (path !== '') commits.at(-1)?.push(path);
   }
   return commits;
+}
+
+/** Searches a commit for definitions; none if git cannot, because without them less is predicted. */
+async function findDefinitions(git: Git, head: string, symbols: readonly string[]): Promise<Definitions> {
+  if (symbols.length === 0) return new Map();
+  const pattern = definitionPattern(symbols);
+  const found = await git.answer(['grep', '-I', '-z', '-o', '-w', '-E', '--full-name', '-e', pattern, head], {
+    timeoutMs: WITHIN_MS,
+  });
+  return found.exitCode === 0 ? parseDefinitions(decodeNames(found.stdout)) : new Map();
 }
 
 /** Fetches branches at once, and lists the files that each has changed since it left the base branch. */

@@ -43,9 +43,9 @@ export function createQuestions(
       return 'why' in found || found.stillShallow !== null ? null : compareOpenPulls(options, found, asked);
     },
 
-    async history(branches) {
+    async history(asked) {
       const found = await opened();
-      return 'why' in found || found.stillShallow !== null ? null : readHistory(options, found, branches);
+      return 'why' in found || found.stillShallow !== null ? null : readHistory(options, found, asked);
     },
 
     async missing() {

@@ -22,8 +22,8 @@ describe('what the history tells about files', () => {
   beforeAll(async () => {
     scene = await setScene();
     const { checkout, server } = scene;
-    await commit(scene, { 'src/a.js': '1', 'src/ä b.js': '1' });
-    await commit(scene, { 'src/a.js': '2' });
+    await commit(scene, { 'src/a.js': '1', 'src/ä b.js': 'export class Cart {}\nfunction  totalOf(cart) {}' });
+    await commit(scene, { 'src/a.js': 'new Cart(); totalOfAll(); function totalOf() {}' });
     await runGit(checkout, ['checkout', '--quiet', '-b', 'ralph/issue-7', 'HEAD~1']);
     const head = await commit(scene, { 'src/c.js': '1', 'src/ä b.js': '2' });
     await runGit(checkout, ['push', '--quiet', server.repositoryFolder, 'main', 'ralph/issue-7']);
@@ -34,21 +34,37 @@ describe('what the history tells about files', () => {
   afterAll(() => scene[Symbol.asyncDispose]());
 
   test('the files of the commit, those of each of its commits, and those that branches changed', async () => {
-    const read = await scene.repository.history(branches);
+    const read = await scene.repository.history({ branches, symbols: ['totalOf', 'Cart', '$unknown'] });
     const tracked = (await runGit(scene.checkout, ['ls-files', '-z'])).split('\0').filter((path) => path !== '');
     expect(read?.files).toEqual(tracked);
     expect(read?.commits.slice(0, 2)).toEqual([['src/a.js'], ['src/a.js', 'src/ä b.js']]);
+    expect([...(read?.definitions ?? [])]).toEqual([
+      ['totalOf', ['src/a.js', 'src/ä b.js']],
+      ['Cart', ['src/ä b.js']],
+    ]);
     expect(read?.changed).toEqual({ 'ralph/issue-7': ['src/c.js', 'src/ä b.js'] });
+  });
+
+  test('and its branches are opened one after the other', async () => {
+    const { repository } = scene;
+    const [{ branch, head }] = branches as [RemoteBranch];
+    const queue = await repository.openLane({ branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' } });
+    const start = { kind: 'continue', remoteHead: head } as const;
+    const lane = await repository.openLane({ branch, baseBranch: 'main', start }, queue.base);
+    expect(queue).toMatchObject({ head: queue.base, fork: queue.base, ahead: 0 });
+    expect(lane).toMatchObject({ head, base: queue.base, ahead: 1 });
+    expect(lane.fork).not.toBe(queue.fork);
   });
 
   test.each<[string, readonly RemoteBranch[]]>([
     ['a branch that is gone', [{ branch: 'ralph/issue-9', head: 'a'.repeat(40) }]],
-    ['a name that is no branch', [{ branch: 'x:y', head: 'a'.repeat(40) }]],
+    ['a branch that moved', [{ branch: 'ralph/issue-7', head: 'a'.repeat(40) }]],
+    ['a name that git does not allow', [{ branch: 'x:y', head: 'a'.repeat(40) }]],
   ])('are unknown with %s', async (_, asked) => {
-    expect(await scene.reopen().history(asked)).toBeNull();
+    expect(await scene.reopen().history({ branches: asked, symbols: [] })).toBeNull();
   });
 
   test('are unknown without a checkout', async () => {
-    expect(await scene.reopenIn(scene.workFolder).history([])).toBeNull();
+    expect(await scene.reopenIn(scene.workFolder).history({ branches: [], symbols: [] })).toBeNull();
   });
 });

@@ -116,6 +116,17 @@ describe('a run of the queue works side by side', () => {
     ]);
   });
 
+  test('with the files that define what the text of a task names', async () => {
+    const project = createProject({
+      issues: [],
+      files: { 'src/a.ts': '', 'src/cart.ts': 'function totalOf(cart) {}' },
+      inputs: { parallel: '3', 'max-open-prs': '0' },
+    });
+    addIssue(project.forge, 1, { body: 'Change src/a.ts' });
+    addIssue(project.forge, 2, { body: 'totalOf is wrong' });
+    expect((await gateOnce(project)).log.join()).toContain('issue #2 (src/cart.ts)');
+  });
+
   test('while a task with a dependency waits for it on the queue', async () => {
     const run = await gateOnce(shop({}, (number) => (number === 3 ? { body: 'Depends on #2. Change src/c.ts' } : {})));
     expect(lanesOf(run)).toEqual([
@@ -147,19 +158,35 @@ describe('a run of the queue works side by side', () => {
 });
 
 describe('a run of the queue works on one branch', () => {
-  test.each<[string, Readonly<Record<string, string>>, (number: number) => Partial<Issue>]>([
-    ['without the setting', { parallel: '1' }, () => ({})],
-    ['if nobody knows which files the first task touches', {}, (number) => (number === 1 ? { body: 'Better' } : {})],
-    ['if its iterations are enough for one only', { 'max-iterations': '1' }, () => ({})],
-    ['if its calls are enough for one only', { 'max-calls-per-hour': '1' }, () => ({})],
-    ['if its money is enough for one only', { 'max-cost-usd': '0.6' }, () => ({})],
-    ['if people take no more pull requests', { 'max-open-prs': '1' }, () => ({})],
-  ])('%s', async (_, inputs, change) => {
+  const same = (): Partial<Issue> => ({});
+  const LIMITS = 'The limits of this run are enough for 1 of 3 branches.';
+
+  test.each<[string, Readonly<Record<string, string>>, (number: number) => Partial<Issue>, string | null]>([
+    ['without the setting', { parallel: '1' }, same, null],
+    [
+      'if nobody knows which files the first task touches',
+      {},
+      (number) => (number === 1 ? { body: 'Better' } : {}),
+      'One branch in this run: nobody knows which files the next tasks of the queue touch.',
+    ],
+    [
+      'if all tasks touch the same file',
+      {},
+      () => ({ body: 'Change src/a.ts' }),
+      'One branch in this run: the other tasks touch the same files or unknown ones',
+    ],
+    ['if its iterations are enough for one only', { 'max-iterations': '1' }, same, 'or a limit allows no more'],
+    ['if its calls are enough for one only', { 'max-calls-per-hour': '1' }, same, LIMITS],
+    ['if its money is enough for one only', { 'max-cost-usd': '0.6' }, same, LIMITS],
+    ['if people take no more pull requests', { 'max-open-prs': '1' }, same, 'or a limit allows no more'],
+  ])('%s', async (_, inputs, change, line) => {
     const project = shop(inputs, change);
     const run = await gateOnce(project);
     expect(lanesOf(run)).toEqual([['queue', ['issue-1', 'issue-2', 'issue-3']]]);
     expect(run.runTag).toMatch(/^run-1(:queue)?$/);
     expect(lanesHeld(project)).toEqual(['queue']);
     expect(storedBudget(project).reservations.map(({ runTag }) => runTag)).toEqual([run.runTag]);
+    const said = run.log.filter((one) => /branch/.test(one));
+    expect(said).toEqual(line === null ? [] : [expect.stringContaining(line)]);
   });
 });

@@ -199,7 +199,7 @@ export function createCheckout(origin: Origin): Checkout {
           changedInBase: Object.keys(own).filter((path) => path in ofBase),
         }));
       }),
-    history: (asked) =>
+    history: ({ branches: asked, symbols }) =>
       guarded(faults, 'history', () => {
         const differing = (before: Files, after: Files): string[] =>
           [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((path) => before[path] !== after[path]);
@@ -211,6 +211,17 @@ export function createCheckout(origin: Origin): Checkout {
         return {
           files: Object.keys(treeOf(onMain[0] ?? '')),
           commits: onMain.slice(0, -1).map((commit, at) => differing(treeOf(onMain[at + 1] ?? ''), treeOf(commit))),
+          definitions: new Map(
+            symbols.map((symbol) => {
+              const isDefined = ([, text]: [string, string]): boolean => text.includes(`function ${symbol}(`);
+              return [
+                symbol,
+                Object.entries(treeOf(onMain[0] ?? ''))
+                  .filter(isDefined)
+                  .map(([path]) => path),
+              ];
+            }),
+          ),
           changed: Object.fromEntries(changed),
         };
       }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type LanesSetting, playLanes, renderLanes } from '../../../bench/simulator/lanes.ts';
+import { type LanesSetting, playLanes, renderLanes } from '../../../bench/fleet/lanes.ts';
 import { runs } from '../../runs.ts';
 
 const quiet = { seed: 1, callsOfTask: 2, files: 'apart', killed: 0, inputs: { 'max-iterations': '80' } } as const;
@@ -22,7 +22,7 @@ test('several branches never take longer than one, also for queues that are long
   for (const row of rows) expect(Number(/(\d+) % \|$/.exec(row)?.[1])).toBeLessThan(100);
 });
 
-test('no task is worked on twice, no reservation is lost, and nothing waits for ever, whatever is killed', async () => {
+test('no task is worked on twice, no reservation is lost, and nothing waits forever, whatever is killed', async () => {
   for (let seed = 1; seed <= runs(300); seed += 1) {
     const setting: LanesSetting = {
       ...{ seed, parallel: 1 + (seed % 7), tasks: 3 + (seed % 11), callsOfTask: 1 + (seed % 3) },

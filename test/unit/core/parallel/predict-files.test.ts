@@ -20,7 +20,11 @@ const twice = [
   ['src/cart/waiting-pulls.ts', 'Dockerfile'],
 ];
 const commits = [...twice, ['src/cart/waiting-pulls.ts', 'Dockerfile'], ['Dockerfile'], ['src/cart/waiting-pulls.ts']];
-const index = indexHistory({ files, commits });
+const definitions = new Map([
+  ['sumOf', ['src/cart/total.ts']],
+  ['render', ['src/index.ts', 'src/user/index.ts', 'lib/a/index.ts', 'lib/b/index.ts']],
+]);
+const index = indexHistory({ files, commits, definitions });
 const predicted = (text: string, touched: readonly string[] = []): readonly string[] | null => {
   const found = predictFiles(index, { text, touched });
   return found === null ? null : [...found];
@@ -37,6 +41,7 @@ describe('a prediction has the files that a text names', () => {
     ['by name', 'total.ts is wrong', ['src/cart/total.ts', 'src/user/total.ts']],
     ['by a symbol of the same name', 'waitingPulls fails', ['src/cart/waiting-pulls.ts', 'Dockerfile']],
     ['by a word in code', 'Run `total` again', ['src/cart/total.ts', 'src/user/total.ts', 'test/cart/total.test.ts']],
+    ['by a symbol that it defines', 'sumOf(cart) is wrong', ['src/cart/total.ts']],
     ['by a name in capitals', 'Explain it in the README', ['README.md']],
   ])('%s', (_, text, expected) => {
     expect(predicted(text)).toEqual(expected);
@@ -45,6 +50,7 @@ describe('a prediction has the files that a text names', () => {
   test.each([
     ['a word of prose', 'The total is wrong'],
     ['a name that many files have', 'index.ts is wrong'],
+    ['a symbol that many files define', 'Call `render` again'],
     ['a host', 'See total.example'],
     ['a path that does not exist', 'Create src/cart/new.ts'],
     ['nothing', ''],
@@ -60,7 +66,7 @@ describe('a prediction has the files that often change together', () => {
 
   test('not those that seldom do, or in a large commit', () => {
     const large = ['README.md', ...Array.from({ length: 60 }, (_, at) => `f${String(at)}`), 'src/index.ts'];
-    const few = indexHistory({ files, commits: [...twice, large, large, large] });
+    const few = indexHistory({ files, commits: [...twice, large, large, large], definitions });
     expect(predictFiles(few, { text: '', touched: ['src/cart/waiting-pulls.ts', 'README.md'] })).toEqual(
       new Set(['src/cart/waiting-pulls.ts', 'README.md']),
     );

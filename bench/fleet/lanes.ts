@@ -15,8 +15,8 @@ import type { QueuedTask } from '../../src/core/tasks/task.ts';
 import { claimLanes, type LaneClaim, releaseLane, type WantedClaim } from '../../src/gate/lane/claim.ts';
 import type { SnapshotPlace } from '../../src/ports/state.ts';
 import { createSnapshotStore } from '../../src/state/snapshot-store.ts';
-import { configOf } from './policies.ts';
-import { createRandom } from './random.ts';
+import { configOf } from '../simulator/policies.ts';
+import { createRandom } from '../simulator/random.ts';
 
 /** A queue, and what happens to its runs. */
 export interface LanesSetting {
@@ -71,11 +71,8 @@ interface Event {
 /** Plays the queue until all is done, with the real choice, claims, shares and settlements. */
 export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
   const random = createRandom(setting.seed);
-  const config = configOf({
-    ...{ phase: 'gate', 'handoff-path': '/handoff', 'max-cost-usd-per-day': '10000', 'max-cost-usd': '40' },
-    ...setting.inputs,
-    parallel: String(setting.parallel),
-  });
+  const money = { 'max-cost-usd-per-day': '10000', 'max-cost-usd': '40' };
+  const config = { ...configOf({ ...money, ...setting.inputs }), parallel: setting.parallel };
   const tasks = createTasks(setting, random);
   const states = new Map<LaneId, LaneState>();
   const calls: Call[] = [];

@@ -1,0 +1,40 @@
+/** The files that define each symbol, as far as a search for usual keywords finds them. */
+export type Definitions = ReadonlyMap<string, readonly string[]>;
+
+/** Maximum number of symbols that are searched for. */
+const MAX_SYMBOLS = 300;
+
+/** Words in front of a name that is defined, in the languages that have them. */
+const KEYWORDS =
+  'class|const|def|defmodule|enum|fn|fun|func|function|impl|interface|let|module|object|struct|trait|type|var';
+
+/** Returns the identifiers of a text, as opposed to words of its prose, each once. */
+export function symbolsIn(text: string): readonly string[] {
+  const inCode = [...text.matchAll(/`([^`\n]{1,300})`/g)].flatMap(([, code = '']) => identifiersIn(code));
+  const inProse = identifiersIn(text).filter((word) => /_|[a-z][A-Z]/.test(word));
+  return [...new Set([...inCode, ...inProse])].slice(0, MAX_SYMBOLS);
+}
+
+/** Returns the extended regular expression that matches the definitions of these symbols. */
+export function definitionPattern(symbols: readonly string[]): string {
+  // Of all characters of a symbol, only the dollar sign means something in a pattern.
+  return `(${KEYWORDS})[*]? +(${symbols.map((symbol) => symbol.replaceAll('$', '[$]')).join('|')})`;
+}
+
+/** Parses what `git grep -z -o` found in a tree: lines of the tree's name, a colon, the path, NUL, and the match. */
+export function parseDefinitions(found: string): Definitions {
+  const definitions = new Map<string, string[]>();
+  for (const line of found.split('\n')) {
+    const [place = '', match = ''] = line.split('\0');
+    const symbol = /\S+$/.exec(match)?.[0];
+    if (symbol === undefined) continue;
+    const path = place.slice(place.indexOf(':') + 1);
+    const known = definitions.get(symbol) ?? [];
+    if (!known.includes(path)) definitions.set(symbol, [...known, path]);
+  }
+  return definitions;
+}
+
+function identifiersIn(text: string): readonly string[] {
+  return text.split(/[^\w$]+/).filter((word) => /^[A-Za-z_$][\w$]{3,60}$/.test(word));
+}
