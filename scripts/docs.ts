@@ -4,7 +4,14 @@ import { AGENT_NAMES, CAPABILITIES } from '../src/core/agent-names.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
 import { SETTING_ROWS, type SettingGroup } from '../src/config/setting-rows.ts';
 import { outputsIn, withInputs } from './action-yml.ts';
-import { JOB_ACTION, renderJobAction, renderReusableWorkflow, REUSABLE_WORKFLOW } from './reusable-workflow.ts';
+import {
+  BRANCH_WORKFLOW,
+  JOB_ACTION,
+  renderBranchWorkflow,
+  renderJobAction,
+  renderReusableWorkflow,
+  REUSABLE_WORKFLOW,
+} from './reusable-workflow.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -150,6 +157,7 @@ if (import.meta.main) {
   write('action.yml', withInputs(read('action.yml'), INPUT_ROWS));
   write(INPUTS_PAGE, renderInputsPage(read('action.yml')));
   write(REUSABLE_WORKFLOW, renderReusableWorkflow());
+  write(BRANCH_WORKFLOW, renderBranchWorkflow());
   write(JOB_ACTION, renderJobAction(read('action.yml')));
 }
 

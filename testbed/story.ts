@@ -46,6 +46,10 @@ interface Act {
   readonly event: TestbedJob['event'];
   /** The workflow's `with:`, in addition to the key and `verify`. */
   readonly inputs?: Readonly<Record<string, string>>;
+  /** Lines below `settings:` in addition to the agent's. */
+  readonly settings?: readonly string[];
+  /** The words that the summary must have; by default none. */
+  readonly shows?: string;
 }
 
 const TEMPLATE = join(ACTION_FOLDER, 'templates', 'workflows', 'ralph.yml');
@@ -202,6 +206,31 @@ async function playWith(agent: CastAgent, temp: string): Promise<void> {
     }),
   );
 
+  const beside = ['README.md', 'src/sum.js', 'src/greet.js'].map((path) =>
+    testbed.openIssue({
+      title: `Explain ${path}`,
+      body: `Somebody who reads ${path} for the first time has questions.`,
+    }),
+  );
+  results.push(
+    await performSplit({
+      title: `Run 13: three more issues, each about another file, and "parallel: 3". The schedule fires, and ${beside.map(({ number }) => `#${String(number)}`).join(', ')} are worked on at once, each in jobs of its own`,
+      expected: 'complete',
+      event: events.schedule('17 * * * *'),
+      settings: ['parallel: 3', 'max-open-prs: 0'],
+    }),
+  );
+  for (const { number } of beside.slice(1)) await changeReadme(testbed, `ralph/issue-${String(number)}`);
+  results.push(
+    await perform({
+      title:
+        'Run 14: somebody changes the same lines in two of these pull requests, and comments "/ralph status" to read in which order to merge',
+      expected: 'idle',
+      event: comment('/ralph status'),
+      shows: 'which comes first',
+    }),
+  );
+
   await keepGitHub(testbed, output);
   await keepBranches(testbed, output);
   const problems = [
@@ -225,11 +254,15 @@ function performer(
   testbed: Testbed,
   { agent, template }: { readonly agent: CastAgent; readonly template: string },
 ): (act: Act) => Promise<string | null> {
-  return async ({ title, expected, event, inputs = {} }) => {
+  return async ({ title, expected, event, inputs = {}, settings = [], shows = '' }) => {
     print(`\n${title}`);
     const requestsBefore = testbed.github.requests.length;
     const played = await playWorkflow(testbed, {
-      workflow: workflowFor(template, agent.workflow, { verify: 'npm test', ...inputs }),
+      workflow: workflowFor(template, agent.workflow, {
+        verify: 'npm test',
+        ...inputs,
+        ...settingsFor(agent, settings),
+      }),
       event,
       secrets: agent.secrets,
       standIn: agent,
@@ -243,10 +276,31 @@ function performer(
     print(
       `  → ${outcome} (${reason}), exit code ${String(result.main.exitCode)}, requests to the API: ${String(testbed.github.requests.length - requestsBefore)}, ${(result.main.durationMs / 1000).toFixed(1)} s`,
     );
+    for (const line of shows === '' ? [] : mergeOrderIn(result.summary)) print(`  ${line}`);
+    if (!result.summary.includes(shows)) return `${title}: the summary does not say "${shows}"`;
     return outcome === expected && result.main.exitCode === 0
       ? null
       : `${title}: expected ${expected}, got ${outcome} with exit code ${String(result.main.exitCode)}`;
   };
+}
+
+/** Returns the lines of a summary on the order in which to merge. */
+function mergeOrderIn(summary: string): readonly string[] {
+  const [, lines = ''] = /^### Merge order\n((?:- .*\n?)+)/m.exec(summary) ?? [];
+  return lines.split('\n').filter(Boolean);
+}
+
+/** Pushes a commit of a person to a branch, about the same lines on each. */
+async function changeReadme({ remote, github }: Testbed, branch: string): Promise<void> {
+  const headSha = await remote.commitByHand(branch, { 'README.md': `# Sample\n\nSee ${branch}.\n` });
+  const pull = github.state.pulls.find(({ head }) => head === branch);
+  if (pull !== undefined) Object.assign(pull, { headSha });
+}
+
+/** Returns the input `settings` with these lines after those of the agent; without any, the agent's own counts. */
+function settingsFor({ workflow }: CastAgent, lines: readonly string[]): Readonly<Record<string, string>> {
+  const own = (workflow.inputs['settings'] ?? '').replace(/^'(.*)'$/, '$1');
+  return lines.length === 0 ? {} : { settings: JSON.stringify([own, ...lines].filter(Boolean).join('\n')) };
 }
 
 /** Returns a function that prints the lines of a log that tell the story. */
@@ -261,7 +315,7 @@ function narrator(): (text: string) => void {
     rest = lines.pop() ?? '';
     for (const line of lines)
       if (
-        /^(job \w+ \(|Handed over|\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|answers: |applied the |merging |`npm` made |order: |Paused|Resumed)/.test(
+        /^(job [^:]+ \([^()]*\)$|Works on \d|Handed over|\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|answers: |applied the |merging |`npm` made |order: |Paused|Resumed)/.test(
           line,
         ) &&
         isNews(line)

@@ -15,7 +15,7 @@ import type { FoundSetting } from '../core/settings/effective.ts';
 /**
  * The parts of a run that a job can do: all of it, or one of three parts that hand over to each other through files.
  */
-export const jobPhases = ['all', 'gate', 'loop', 'publish'] as const;
+export const jobPhases = ['all', 'gate', 'loop', 'publish', 'finish'] as const;
 
 export const stateStores = ['auto', 'cache', 'ref', 'none'] as const;
 
@@ -108,6 +108,11 @@ interface HandoffConfig {
   readonly path: string;
   /** SHA-256 of what the gate handed over, in hex digits; empty in the job of the gate. */
   readonly digest: string;
+  /**
+   * The lane whose hand-over the job takes, in a folder of that name; `each` in a gate that makes such folders. Empty:
+   * there is one hand-over, without such a folder.
+   */
+  readonly lane: string;
 }
 
 interface IsolationConfig {

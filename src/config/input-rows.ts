@@ -214,7 +214,7 @@ export const JOB_ROWS: readonly SettingGroup[] = [
       [
         'phase',
         'all',
-        "Which part of a run this job does: `all`, or one of `gate`, `loop` and `publish` in three jobs, so that the agent's job holds no token that can write. The reusable workflow does that.",
+        "Which part of a run this job does: `all`, or one of `gate`, `loop` and `publish` in three jobs, so that the agent's job holds no token that can write. `finish` sums up a run of several branches. The reusable workflow does that.",
       ],
       [
         'handoff-path',
@@ -224,7 +224,12 @@ export const JOB_ROWS: readonly SettingGroup[] = [
       [
         'handoff-digest',
         '',
-        'Output `handoff-digest` of the job with `phase: gate`; required with `phase: loop` and `phase: publish`, which take nothing else from the gate.',
+        'Output `handoff-digest` of the job with `phase: gate`; required in the jobs after it, which take nothing else from the gate.',
+      ],
+      [
+        'handoff-branch',
+        '',
+        'With `phase: gate`, `each` makes a hand-over for each branch, in folders `queue` and `issue-N`, as `parallel` needs; the jobs after it name the one that they take. Empty: one hand-over, without such a folder.',
       ],
     ],
   },

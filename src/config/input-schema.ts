@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../core/countdown.ts';
 import { wantedIsolations } from '../core/isolation/probe.ts';
 import { outcomeKinds } from '../core/outcome.ts';
 import { lifecycleLabels } from '../core/people/labels.ts';
-import { taskSourceNames } from '../core/tasks/ids.ts';
+import { isLaneId, taskSourceNames } from '../core/tasks/ids.ts';
 import {
   agentInputs,
   type AgentTexts,
@@ -60,6 +60,12 @@ export const inputTable: InputTable<Settings> = {
     digest: createInput(
       'handoff-digest',
       z.string().regex(/^([0-9a-f]{64})?$/, 'must be the output `handoff-digest` of the job with `phase: gate`'),
+    ),
+    lane: createInput(
+      'handoff-branch',
+      z
+        .string()
+        .refine((lane) => lane === '' || lane === 'each' || isLaneId(lane), 'must be `each`, `queue` or `issue-N`'),
     ),
   },
   isolation: {

@@ -123,7 +123,7 @@ export function parseHandoff(texts: Readonly<Record<string, string | undefined>>
 /** Returns the problems of inputs that one phase needs and another does not use. */
 function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): readonly InputProblem[] {
   const phase = handoff?.phase ?? 'all';
-  const needsDigest = phase === 'loop' || phase === 'publish';
+  const isBehindGate = phase !== 'all' && phase !== 'gate';
   return [
     // The job of the loop cannot ask what other runs have used in the meantime.
     ...(phase !== 'all' && policy?.onLimit === 'wait'
@@ -135,7 +135,15 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
     ...(phase !== 'all' && handoff?.path === ''
       ? [{ name: 'handoff-path', why: 'is empty: give the folder through which the jobs hand over' }]
       : []),
-    ...(needsDigest && handoff?.digest === ''
+    ...(handoff !== undefined && (handoff.lane === 'each') !== (phase === 'gate') && handoff.lane !== ''
+      ? [
+          {
+            name: 'handoff-branch',
+            why: 'is `each` or empty with `phase: gate`, and `queue`, `issue-N` or empty in other jobs',
+          },
+        ]
+      : []),
+    ...(isBehindGate && handoff?.digest === ''
       ? [
           {
             name: 'handoff-digest',
@@ -149,8 +157,9 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
 /** Returns why the runs of a job cannot work on several branches at once; empty if they can. */
 function parallelProblems({ handoff, parallel = 1, stateStore }: GivenSettings<Settings>): readonly InputProblem[] {
   if (parallel === 1) return [];
+  const phase = handoff?.phase ?? 'all';
   return [
-    ...((handoff?.phase ?? 'all') === 'all'
+    ...(phase === 'all' || (phase === 'gate' && handoff?.lane !== 'each')
       ? [{ name: 'parallel', why: 'needs the reusable workflow, which runs a job for each: one job works on 1' }]
       : []),
     ...(stateStore === 'cache' || stateStore === 'none'

@@ -19,6 +19,8 @@ import { renderClosingBlock } from '../report/pages/progress.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import { laneOf } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
+import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../report/pages/together.ts';
+import type { Together } from '../handover/together.ts';
 import { type FailedOutcome, failureOf } from '../run/failure.ts';
 import { removeLeftSettings } from '../git/regular-files.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
@@ -72,9 +74,8 @@ export async function runMain(): Promise<void> {
     finish(endedReport(read.failure, startedAt), 'failure');
   } else
     await run(read)
-      .then(({ report, handedOver }) => {
-        if (handedOver !== null) leaveTo(handedOver, report);
-        else if (report !== null) finish(report, conclusionOf(report.outcome, read.config.failOn));
+      .then((end) => {
+        endRun(end, read.config);
       }, giveUp)
       .catch(giveUp);
 
@@ -127,7 +128,7 @@ export async function runMain(): Promise<void> {
           keepPatch: journal.keepPatch,
           journalHash: journal.hash,
           leave: (report) => {
-            resolve({ report, handedOver: null });
+            resolve({ kind: 'ended', report, beside: [] });
           },
         }),
         left,
@@ -164,16 +165,63 @@ export async function runMain(): Promise<void> {
     finish(endedReport(failureOf(error, debugRedacted), startedAt), 'failure');
   }
 
-  /** Leaves the run to another job, which continues it and shows people how it ended. */
-  function leaveTo({ digest, branch }: NonNullable<RunEnd['handedOver']>, report: RunReport | null): void {
+  function endRun(end: RunEnd, config: Config): void {
+    switch (end.kind) {
+      case 'ended': {
+        const others = end.beside.map((report) => showBeside(report, config));
+        const conclusion = conclusionOf(end.report.outcome, config.failOn);
+        finish(end.report, others.includes('failure') ? 'failure' : conclusion);
+        break;
+      }
+      case 'handed-over':
+        leaveTo(end, config);
+        break;
+      case 'summed-up':
+        sumUp(end.together);
+        break;
+    }
+  }
+
+  /** Leaves the run to other jobs, which continue it and show people how it ended. */
+  function leaveTo(
+    { lanes, report, beside }: Extract<RunEnd, { kind: 'handed-over' }>,
+    config: Pick<Config, 'failOn' | 'handoff'>,
+  ): void {
+    const [{ branch, digest }] = lanes;
     const known = report === null ? { branch } : outputsOf(report);
+    const each = {
+      'handoff-branches': JSON.stringify(lanes.map(({ lane }) => lane)),
+      'handoff-digests': JSON.stringify(Object.fromEntries(lanes.map((one) => [one.lane, one.digest]))),
+    };
+    const handed = { 'handed-over': 'true', 'handoff-digest': digest, ...(config.handoff.lane === 'each' ? each : {}) };
     const unwritten = failureIn(() => {
       runnerFiles.write(() => {
-        setOutputs(mapValues({ ...known, 'handed-over': 'true', 'handoff-digest': digest }, redact));
+        setOutputs(mapValues({ ...known, ...handed }, redact));
       });
     });
     if (report !== null) log.info(renderClosingBlock(report, 'by-another-job'));
+    const conclusions = beside.map((ended) => showBeside(ended, config));
     // Without the outputs of this job, no other job can continue the run.
+    if (unwritten !== null) failStep(redact(unwritten.message));
+    process.exit(unwritten === null && !conclusions.includes('failure') ? 0 : 1);
+  }
+
+  /** Shows the end of another branch of the run, which ended in this job. */
+  function showBeside(report: RunReport, { failOn }: Pick<Config, 'failOn'>): Conclusion {
+    showSummary(renderSummary(report));
+    log.info(renderClosingBlock(report));
+    return conclusionOf(report.outcome, failOn);
+  }
+
+  /** Shows how all branches of the run ended; each one's own job has failed where it had to. */
+  function sumUp(together: Together): void {
+    const unwritten = failureIn(() => {
+      runnerFiles.write(() => {
+        setOutputs(mapValues(buildTogetherOutputs(together), redact));
+      });
+    });
+    showSummary(renderTogether(together));
+    log.info(renderTogetherLog(together));
     if (unwritten !== null) failStep(redact(unwritten.message));
     process.exit(unwritten === null ? 0 : 1);
   }
@@ -191,12 +239,7 @@ export async function runMain(): Promise<void> {
     // A run whose outputs cannot be written has failed; a run that failed before reports that itself.
     const end = unwritten === null || report.outcome.kind === 'failed' ? report : { ...report, outcome: unwritten };
     const failed = conclusion === 'failure' || unwritten !== null;
-    if (!isLeftToPost(report))
-      failureIn(() => {
-        runnerFiles.write(() => {
-          addSummary(redact(renderSummary(end)), environment.GITHUB_STEP_SUMMARY);
-        });
-      });
+    if (!isLeftToPost(report)) showSummary(renderSummary(end));
     log.info(renderClosingBlock(end));
     const { what } = describeOutcome(end);
     if (failed)
@@ -205,6 +248,14 @@ export async function runMain(): Promise<void> {
       );
     // Sockets of a service that hangs must not keep the job alive.
     process.exit(failed ? 1 : 0);
+  }
+
+  function showSummary(markdown: string): void {
+    failureIn(() => {
+      runnerFiles.write(() => {
+        addSummary(redact(markdown), environment.GITHUB_STEP_SUMMARY);
+      });
+    });
   }
 
   /**

@@ -118,8 +118,10 @@ async function finish({
     if (hasFolder) throw error;
     return null;
   });
-  // The job of the loop has published nothing and claimed nothing.
-  if (read === null || read.config.handoff.phase === 'loop') return;
+  if (read === null) return;
+  const { phase } = read.config.handoff;
+  // The job of the loop has published nothing and claimed nothing, and the last one has nothing of its own.
+  if (phase === 'loop' || phase === 'finish') return;
   const secrets = secretsOf(environment, read.config.agent.envNames);
   const world = createWorld({
     environment,

@@ -188,6 +188,8 @@ export interface HandedIntake {
   readonly kind: 'intake';
   /** The run tag under which the lane is claimed and usage reserved. */
   readonly runTag: string;
+  /** The lanes that the run works on at once, this one among them. */
+  readonly lanes: readonly LaneId[];
   readonly intake: WorkIntake;
   /** Tip of the lane's branch, which the gate has created if it did not exist; null when there is none yet. */
   readonly remoteHead: ObjectId | null;
@@ -211,6 +213,7 @@ const headSchema = z.object({
   version: z.number(),
   kind: z.literal('intake'),
   runTag: z.string(),
+  lanes: z.array(z.string()),
   intake: z.object({}),
   settings: z.array(foundSettingSchema).default([]),
 });

@@ -1,6 +1,8 @@
 import type { AgentName } from '../core/agent-names.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import type { RunReport } from '../handover/report.ts';
+import type { Together } from '../handover/together.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
@@ -72,8 +74,11 @@ export interface Connections {
   readonly commands: () => Promise<CommandRunner>;
   /** Returns the measured isolation of everything that runs the lane's code; null while nothing is measured. */
   readonly isolation: () => IsolationFacts | null;
-  /** Connects the folder through which the jobs of a split run hand over. */
-  readonly handoff: () => Promise<HandoffFolder>;
+  /**
+   * Opens the folder through which the jobs of a split run hand over: in the gate that of the lane, and in other jobs
+   * the one that their inputs name.
+   */
+  readonly handoff: (lane: LaneId | null) => Promise<HandoffFolder>;
   /** Checks the set-up with the run's own connections. */
   readonly examine: (known: KnownLane, by: Examination) => Promise<readonly Finding[]>;
 }
@@ -114,9 +119,25 @@ export interface Machine
   readonly exit: (code: number) => void;
 }
 
-/** The end of a run in this job. `report` is what is known about the run; null when the gate has only begun it. */
-export interface RunEnd {
-  readonly report: RunReport | null;
-  /** Set when another job continues the run, which verifies what it receives by `digest`; null when the run is over. */
-  readonly handedOver: { readonly digest: string; readonly branch: string } | null;
+/** The end of a run in this job. */
+export type RunEnd =
+  | { readonly kind: 'ended'; readonly report: RunReport; readonly beside: Beside }
+  /** Other jobs continue the run. `report` is what this job did; null when the gate has only begun it. */
+  | {
+      readonly kind: 'handed-over';
+      readonly lanes: readonly [HandedLane, ...(readonly HandedLane[])];
+      readonly report: RunReport | null;
+      readonly beside: Beside;
+    }
+  /** The jobs of all lanes are over. */
+  | { readonly kind: 'summed-up'; readonly together: Together };
+
+/** The reports of the run's other lanes that ended in the same job, which only the gate's can have. */
+type Beside = readonly RunReport[];
+
+/** The gate's hand-over of a lane; the job that takes it verifies it by `digest`. */
+export interface HandedLane {
+  readonly lane: LaneId;
+  readonly branch: string;
+  readonly digest: string;
 }

@@ -17,7 +17,9 @@ import { connectStages, type Stages } from './stages.ts';
 import { logRefusedWishes, reportUnpublished, withGitHubFacts } from './reports.ts';
 import type { ActionDeps, RunEnd } from './deps.ts';
 import { loopJob } from './jobs/loop-job.ts';
-import { gateJob, publishJob } from './jobs/publish-job.ts';
+import { finishJob } from './jobs/finish-job.ts';
+import { gateJob } from './jobs/gate-job.ts';
+import { publishJob } from './jobs/publish-job.ts';
 import { runLoop } from './run-loop.ts';
 import type { Recording } from './recording.ts';
 import { giveBackClaims, giveUpRun, publishRecorded, salvageRun } from './salvage.ts';
@@ -35,9 +37,16 @@ export async function runStages(deps: ActionDeps, recording: Recording): Promise
   const signal = deps.machine.onCancel((why) => giveUpRun(deps, recording, why));
   try {
     const end = await flow(deps, recording, signal);
-    return { ...end, report: end.report === null ? null : withGitHubFacts(deps, end.report) };
+    switch (end.kind) {
+      case 'ended':
+        return { ...end, report: withGitHubFacts(deps, end.report) };
+      case 'handed-over':
+        return { ...end, report: end.report === null ? null : withGitHubFacts(deps, end.report) };
+      case 'summed-up':
+        return end;
+    }
   } catch (error) {
-    return { handedOver: null, report: withGitHubFacts(deps, await salvageRun(deps, recording, error)) };
+    return ended(withGitHubFacts(deps, await salvageRun(deps, recording, error)));
   } finally {
     logRefusedWishes(deps);
   }
@@ -46,18 +55,22 @@ export async function runStages(deps: ActionDeps, recording: Recording): Promise
 async function flow(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
   switch (deps.config.handoff.phase) {
     case 'all':
-      return { handedOver: null, report: await inOneJob(deps, recording, signal) };
+      return ended(await inOneJob(deps, recording, signal));
     case 'gate': {
       const entered = await enter(deps, recording, signal);
-      return entered.kind === 'ended'
-        ? { handedOver: null, report: entered.report }
-        : gateJob(deps, recording, entered);
+      return entered.kind === 'ended' ? ended(entered.report) : gateJob(deps, recording, entered);
     }
     case 'loop':
       return loopJob(deps, recording, signal);
     case 'publish':
-      return { handedOver: null, report: await publishJob(deps, recording) };
+      return ended(await publishJob(deps, recording));
+    case 'finish':
+      return finishJob(deps);
   }
+}
+
+function ended(report: RunReport): RunEnd {
+  return { kind: 'ended', report, beside: [] };
 }
 
 async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunReport> {

@@ -50,8 +50,11 @@ const untried: Released = { kind: 'claimed', why: 'it was not tried' };
  * Does what main could not: pushes commits, writes the pull request, saves the state and gives the lane back. Null when
  * main did everything, except perhaps giving back its lane. Safe to repeat.
  */
-export async function rescueRun(deps: RescueDeps): Promise<RunReport | null> {
-  const { record } = deps;
+export async function rescueRun(run: RescueDeps): Promise<RunReport | null> {
+  const { record } = run;
+  // A lane of several is claimed under a tag of its own.
+  const claim = record?.claimed.find(({ lane }) => lane === record.work?.lane.id);
+  const deps = claim === undefined ? run : { ...run, runTag: claim.runTag };
   const { report, lane } = await rescue(deps).catch((error: unknown) =>
     unusable(deps, `The record of this run in ${deps.folder} cannot be used: ${messageOf(error)}`),
   );
@@ -75,7 +78,7 @@ async function recordedClaims(
 ): Promise<readonly Claim[]> {
   if (record.claimed.length > 0 || record.stage !== 'gate' || config.handoff.phase !== 'publish') return record.claimed;
   try {
-    const { handed } = await takeIntake(await connect.handoff(), config.handoff);
+    const { handed } = await takeIntake(await connect.handoff(null), config.handoff);
     return [{ lane: handed.intake.lane.id, runTag }];
   } catch (error) {
     debug(messageOf(error));

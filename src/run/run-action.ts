@@ -9,7 +9,7 @@ import { createRecording } from './recording.ts';
 export async function runAction(deps: ActionDeps): Promise<RunEnd> {
   const recording = createRecording(deps);
   const report = reportOfDismissed(deps, recording);
-  if (report !== null) return { report, handedOver: null };
+  if (report !== null) return { kind: 'ended', report, beside: [] };
   const { runStages } = await import('./flow.ts');
   return runStages(deps, recording);
 }

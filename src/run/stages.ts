@@ -35,7 +35,7 @@ export async function connectStages(
   // The job that publishes has no journal of its own.
   const journal =
     config.handoff.phase === 'publish'
-      ? async () => decodeText(await (await connect.handoff()).read('loop/journal.jsonl'))
+      ? async () => decodeText(await (await connect.handoff(null)).read('loop/journal.jsonl'))
       : () => Promise.resolve(readJournal());
   const begins: GateDeps['findStart'] = (lane) => findStart({ forge, ...lane });
   return {

@@ -60,7 +60,7 @@ export function connectPorts(
     verifier: once(async () => (await wiring()).createVerifyCommands(world, await isolated.open())),
     commands: once(async () => (await wiring()).loadStepCommands(world, await isolated.open())),
     isolation: isolated.facts,
-    handoff: once(async () => (await import('./handoff.ts')).openHandoff(world.config)),
+    handoff: async (lane) => (await import('./handoff.ts')).openHandoff(world.config, lane),
     examine: async (known, by) => (await import('./doctor/examine-run.ts')).examineRun(world, known, by),
   };
 }

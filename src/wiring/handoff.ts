@@ -1,20 +1,26 @@
+import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 
-/** Opens the folder of the handoff input. */
-export async function openHandoff({ handoff }: Pick<Config, 'handoff'>): Promise<HandoffFolder> {
+/**
+ * Opens the folder of a hand-over: that of the lane which the job's inputs name, or of `lane` in a gate that makes one
+ * for each.
+ */
+export async function openHandoff({ handoff }: Pick<Config, 'handoff'>, lane: LaneId | null): Promise<HandoffFolder> {
   const { createHandoffFolder } = await import('../runner/handoff-folder.ts');
-  return createHandoffFolder(handoff.path);
+  return createHandoffFolder(join(handoff.path, handoff.lane === 'each' ? (lane ?? '') : handoff.lane));
 }
 
 /**
- * Returns the identity of this run for others: in the publishing job it is the gate's, whose claim and reservation it
- * ends. Throws a UserError if that is unknown.
+ * Returns the identity of this run for others: in the jobs that end what the gate began it is the gate's, with whose
+ * tag lanes are claimed and calls reserved. Throws a UserError if that is unknown.
  */
 export async function readIdentity(config: Config, identity: RunIdentity): Promise<RunIdentity> {
-  if (config.handoff.phase !== 'publish') return identity;
+  const { phase } = config.handoff;
+  if (phase !== 'publish' && phase !== 'finish') return identity;
   const { takeIntake } = await import('../run/jobs/parcels.ts');
-  const { handed } = await takeIntake(await openHandoff(config), config.handoff);
+  const { handed } = await takeIntake(await openHandoff(config, null), config.handoff);
   return { ...identity, runTag: handed.runTag };
 }

@@ -86,3 +86,66 @@ export async function runSplitAsOne(
     },
   };
 }
+
+/** The jobs of one branch; null for a job that did not run. */
+type BranchJobs = Pick<SplitRun, 'loop' | 'publish'>;
+
+/** A run of several branches, each with jobs on machines of its own; `finish` is null where one branch is left. */
+export interface BranchesRun {
+  readonly gate: Run;
+  readonly branches: Readonly<Record<string, BranchJobs>>;
+  readonly finish: Run | null;
+}
+
+/** The behaviour of such a run. A branch is called as in the input `handoff-branch`. */
+export interface BranchesJob extends Pick<SceneJob, 'event' | 'inputs'> {
+  /** The options of a branch's loop; `never` if its machine is gone. */
+  readonly loop?: (branch: string) => Omit<SceneJob, 'event' | 'inputs'> | 'never';
+  /** The branches whose publishing job never runs. */
+  readonly unpublished?: readonly string[];
+}
+
+/** Runs the gate of the reusable workflow. */
+export function runGateOfBranches(
+  scene: Scene,
+  { event = events.schedule(), inputs }: BranchesJob,
+  runId: string,
+): Promise<Run> {
+  return scene.run({
+    event,
+    inputs: { ...inputs, phase: 'gate', 'handoff-branch': 'each' },
+    env: { GITHUB_RUN_ID: runId, GITHUB_JOB: 'gate', ANTHROPIC_API_KEY: '' },
+  });
+}
+
+/** Runs the jobs of the reusable workflow, those of its branches side by side. */
+export async function runBranches(scene: Scene, job: BranchesJob = {}): Promise<BranchesRun> {
+  const { event = events.schedule() } = job;
+  const runId = String(5000 + scene.testbed.github.requests.length);
+  const gate = await runGateOfBranches(scene, job, runId);
+  const named =
+    gate.outputs['handed-over'] === 'true' ? (JSON.parse(gate.outputs['handoff-branches'] ?? '') as string[]) : [];
+  const digests = JSON.parse(gate.outputs['handoff-digests'] || '{}') as Record<string, string>;
+  const handed = join(gate.machine, 'temp', FOLDER);
+  const play = async (phase: string, branch: string, setting: Omit<SceneJob, 'event' | 'inputs'>): Promise<Run> =>
+    scene.run({
+      event,
+      ...setting,
+      inputs: {
+        ...job.inputs,
+        ...{ phase, 'handoff-branch': branch, 'handoff-digest': digests[branch] ?? '', 'handoff-path': handed },
+        ...(phase === 'loop' ? { 'github-token': '' } : {}),
+      },
+      env: { ANTHROPIC_API_KEY: phase === 'loop' ? KEY : '', ...setting.env, GITHUB_RUN_ID: runId, GITHUB_JOB: phase },
+    });
+  const jobs = await Promise.all(
+    named.map(async (branch): Promise<[string, BranchJobs]> => {
+      const how = job.loop?.(branch) ?? {};
+      const loop = how === 'never' ? null : await play('loop', branch, { persistCredentials: false, ...how });
+      const isPublished = job.unpublished?.includes(branch) !== true;
+      return [branch, { loop, publish: isPublished ? await play('publish', branch, { checkout: 'none' }) : null }];
+    }),
+  );
+  const finish = named.length < 2 ? null : await play('finish', named[0] ?? '', { checkout: 'none' });
+  return { gate, branches: Object.fromEntries(jobs), finish };
+}

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { holds, interpolate } from '../../testbed/workflow/expressions.ts';
+import { within } from '../../testbed/workflow/permissions.ts';
 import { parseWorkflow } from '../../testbed/workflow/workflow.ts';
 import { DASHBOARD_MARKER as page } from '../../src/core/dashboard/boxes.ts';
 import { answerMarker } from '../../src/core/people/command.ts';
@@ -7,6 +8,7 @@ import { read } from './documents/pages.ts';
 
 const single = parseWorkflow(read('templates/workflows/ralph.yml'));
 const called = parseWorkflow(read('.github/workflows/ralph.yml'));
+const branch = parseWorkflow(read('.github/workflows/ralph-branch.yml'));
 const template = single.jobs['ralph'];
 const gate = called.jobs['gate'];
 
@@ -74,7 +76,7 @@ test.each([
   ['a review', { repository, pull_request: pull('ralph/queue') }, 'trunk'],
   ['a dispatch on a branch', { repository, inputs: null }, ''],
 ])("for %s every job checks out what is not Ralph's", (_what, event, ref) => {
-  const checkouts = [template, ...Object.values(called.jobs)].flatMap((job) =>
+  const checkouts = [template, ...Object.values(called.jobs), ...Object.values(branch.jobs)].flatMap((job) =>
     (job?.steps ?? []).filter(({ uses }) => uses?.startsWith('actions/checkout@') === true),
   );
   expect(checkouts).toHaveLength(3);
@@ -92,4 +94,13 @@ test('the workflow that calls grants every permission that the called one asks f
   for (const { permissions } of Object.values(called.jobs))
     for (const [area, level] of Object.entries(permissions as Readonly<Record<string, string>>))
       expect([level, 'write'], area).toContain(given[area]);
+});
+
+test('the workflow of one branch has no permission that its caller does not grant, and gets every secret', () => {
+  const { permissions, uses, secrets = {}, with: given = {} } = called.jobs['branch'] ?? {};
+  expect(uses).toBe('$/.github/workflows/ralph-branch.yml');
+  for (const job of Object.values(branch.jobs)) expect(() => within(job.permissions, permissions)).not.toThrow();
+  expect(Object.keys(given).sort()).toEqual(Object.keys(branch.on.called?.inputs ?? {}).sort());
+  const used = [...read('.github/workflows/ralph-branch.yml').matchAll(/secrets\.([\w-]+)/g)].map(([, name]) => name);
+  expect([...new Set(used)].sort()).toEqual(Object.keys(secrets).sort());
 });

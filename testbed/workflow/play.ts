@@ -14,12 +14,17 @@ export type Played =
   /** The job's `if` did not hold. */
   | { readonly kind: 'skipped'; readonly runName: string }
   | (PlayedJob['end'] & { readonly runName: string })
-  /** The job called a workflow of several jobs; jobs whose `if` did not hold are skipped. */
-  | {
-      readonly kind: 'called';
-      readonly runName: string;
-      readonly jobs: Readonly<Record<string, PlayedJob | 'skipped'>>;
-    };
+  /** The job called a workflow of several jobs. */
+  | (PlayedJobs & { readonly kind: 'called'; readonly runName: string });
+
+/**
+ * The jobs of a called workflow, by the names that GitHub shows: `gate`, `branch (queue) / loop`. Jobs whose `if` did
+ * not hold are skipped. `outputs` are those of the workflow.
+ */
+interface PlayedJobs {
+  readonly jobs: Readonly<Record<string, PlayedJob | 'skipped'>>;
+  readonly outputs: Readonly<Record<string, string>>;
+}
 
 /** The reusable workflow of this repository, with any owner, name and version. */
 const OUR_WORKFLOW = /^(?:[^/]+\/[^/]+|\.)\/\.github\/workflows\/ralph\.yml(?:@|$)/;
@@ -61,10 +66,11 @@ export async function playWorkflow(testbed: Testbed, performance: Performance): 
     env: { ...variablesOf(github), ...(happening.mayWriteToCache ? {} : { ACTIONS_CACHE_MODE: 'read' }) },
     github,
     secrets: isFork ? {} : secrets,
+    artifacts: join(testbed.folder, 'artifacts'),
   };
   const asked = job.permissions ?? workflow.permissions;
   if (job.uses !== undefined)
-    return { kind: 'called', runName, jobs: await playCalled(stage, job, { contexts, asked }) };
+    return { kind: 'called', runName, ...(await playReusable(stage, job, { contexts, asked })) };
   const played = await playJob(stage, job, { contexts, asked, env: workflow.env ?? {} });
   return { ...played.end, runName };
 }
@@ -91,19 +97,20 @@ interface Stage {
   readonly secrets: Readonly<Record<string, string>>;
   /** The variables that the runner sets for each step. */
   readonly env: Readonly<Record<string, string>>;
+  /** The folder of the run's artifacts. */
+  readonly artifacts: string;
 }
 
 async function playJob(
-  { testbed, performance, isFork, github, secrets, env: ofRun }: Stage,
+  { testbed, performance, isFork, github, secrets, env: ofRun, artifacts }: Stage,
   job: Job,
   given: {
     readonly contexts: Contexts;
     readonly asked: Permissions | undefined;
     readonly env: Readonly<Record<string, string>>;
-    readonly artifacts?: string;
   },
 ): Promise<PlayedJob> {
-  const { contexts, asked, artifacts = join(testbed.folder, 'artifacts') } = given;
+  const { contexts, asked } = given;
   const { event, onOutput } = performance;
   const on = await testbed.machine({ event, ...(onOutput === undefined ? {} : { onOutput }) });
   const env = { ...ofRun, ...evaluated({ ...given.env, ...job.env }, { ...contexts, secrets }) };
@@ -126,15 +133,38 @@ function rightsIn({ permissions = {} }: Job): string {
 
 let calls = 0;
 
+/** The contexts of a job that calls a workflow, and the rights that the workflow's jobs may have at most. */
+interface Calling {
+  readonly contexts: Contexts;
+  readonly asked: Permissions | undefined;
+}
+
 /** Plays our reusable workflow as the job calls it: each job on its own machine, with the rights that it requests. */
+async function playReusable(stage: Stage, job: Job, calling: Calling): Promise<PlayedJobs> {
+  const { uses = '' } = job;
+  if (!OUR_WORKFLOW.test(uses)) throw new Error(`The sandbox does not know the workflow ${uses}.`);
+  // The jobs belong to one run, and share its artifacts and its lease.
+  const runId = String(9000 + (calls += 1));
+  const { standIn } = stage.performance;
+  // Each job uses the token that the workflow gives it, or none.
+  const agentAlone = Object.fromEntries(Object.entries(standIn.inputs).filter(([name]) => name !== 'github-token'));
+  const ofRun: Stage = {
+    ...stage,
+    artifacts: join(stage.testbed.folder, `artifacts-${runId}`),
+    env: { ...stage.env, GITHUB_RUN_ID: runId },
+    performance: { ...stage.performance, standIn: { ...standIn, inputs: agentAlone } },
+  };
+  return playCalled(ofRun, job, { ...calling, file: '.github/workflows/ralph.yml', name: '' });
+}
+
+/** Plays a workflow of this repository; `name` is what GitHub shows before the names of its jobs. */
 async function playCalled(
   stage: Stage,
   { uses = '', with: given = {}, secrets: passed = {} }: Job,
-  { contexts, asked }: { readonly contexts: Contexts; readonly asked: Permissions | undefined },
-): Promise<Readonly<Record<string, PlayedJob | 'skipped'>>> {
-  if (!OUR_WORKFLOW.test(uses)) throw new Error(`The sandbox does not know the workflow ${uses}.`);
-  const called = parseWorkflow(await readFile(join(ACTION_FOLDER, '.github', 'workflows', 'ralph.yml'), 'utf8'));
-  const declared = called.on.called ?? {};
+  { contexts, asked, file, name: caller }: Calling & { readonly file: string; readonly name: string },
+): Promise<PlayedJobs> {
+  const called = parseWorkflow(await readFile(join(ACTION_FOLDER, file), 'utf8'));
+  const declared = called.on.called?.inputs ?? {};
   const values = evaluated(given, contexts);
   const unknown = Object.keys(values).filter((name) => declared[name] === undefined);
   if (unknown.length > 0) throw new Error(`Invalid input, ${unknown.join(', ')} is not defined in ${uses}.`);
@@ -142,46 +172,75 @@ async function playCalled(
     Object.entries(declared).map(([name, { default: usual }]) => [name, values[name] ?? usual]),
   );
   const secrets = evaluated(passed, { ...contexts, secrets: stage.secrets });
-  // The jobs belong to one run, and share its artifacts and its lease.
-  const runId = String(9000 + (calls += 1));
-  const artifacts = join(stage.testbed.folder, `artifacts-${runId}`);
-  const { standIn } = stage.performance;
-  // Each job uses the token that the workflow gives it, or none.
-  const agentAlone = Object.fromEntries(Object.entries(standIn.inputs).filter(([name]) => name !== 'github-token'));
-  const needs: Record<string, unknown> = {};
+  const needs: Record<string, { readonly result: JobStatus | 'skipped'; readonly outputs: object }> = {};
   const played: Record<string, PlayedJob | 'skipped'> = {};
-  for (const [name, job] of Object.entries(called.jobs)) {
-    const github = { ...stage.github, job: name };
-    const open = { ...contexts, inputs, needs, github: { ...(contexts['github'] as object), job: name } };
-    const before: JobStatus = (job.needs ?? []).every(
-      (one) => played[one] !== 'skipped' && played[one]?.status === 'success',
-    )
-      ? 'success'
-      : 'failure';
+  for (const [id, job] of Object.entries(called.jobs)) {
+    const github = { ...stage.github, job: id };
+    const open = { ...contexts, inputs, needs, github: { ...(contexts['github'] as object), job: id } };
+    const before = (job.needs ?? []).every((one) => needs[one]?.result === 'success') ? 'success' : 'failure';
     if (!holds(job.if ?? '', open, { status: before })) {
-      played[name] = 'skipped';
-      needs[name] = { result: 'skipped', outputs: {} };
+      played[caller + id] = 'skipped';
+      needs[id] = { result: 'skipped', outputs: {} };
       continue;
     }
-    stage.performance.onOutput?.(`job ${name} (${rightsIn(job)})\n`);
-    const own: Stage = {
-      ...stage,
-      github,
-      secrets,
-      env: { ...stage.env, ...variablesOf(github), GITHUB_RUN_ID: runId },
-      performance: { ...stage.performance, standIn: { ...standIn, inputs: agentAlone } },
-    };
-    const done = await playJob(own, job, {
-      contexts: open,
-      asked: within(job.permissions ?? called.permissions, asked),
-      env: called.env ?? {},
-      artifacts,
-    });
-    played[name] = done;
+    const own: Stage = { ...stage, github, secrets, env: { ...stage.env, ...variablesOf(github) } };
+    const granted = within(job.permissions ?? called.permissions, asked);
+    if (job.uses !== undefined) {
+      const legs = await playLegs(own, job, { contexts: open, asked: granted, name: caller + id });
+      Object.assign(played, legs.jobs);
+      needs[id] = { result: statusOf(legs.jobs), outputs: legs.outputs };
+      continue;
+    }
+    stage.performance.onOutput?.(`job ${caller}${id} (${rightsIn(job)})\n`);
+    const done = await playJob(own, job, { contexts: open, asked: granted, env: called.env ?? {} });
+    played[caller + id] = done;
     const outputs = evaluated(job.outputs ?? {}, { ...open, steps: done.stepOutputs });
-    needs[name] = { result: done.status, outputs };
+    needs[id] = { result: done.status, outputs };
   }
-  return played;
+  return { jobs: played, outputs: evaluated(called.on.called?.outputs ?? {}, { ...contexts, inputs, jobs: needs }) };
+}
+
+/** Plays the workflow of a job for each leg of its matrix, in order. An output is that of the last leg that sets it. */
+async function playLegs(
+  stage: Stage,
+  job: Job,
+  { contexts, asked, name }: Calling & { readonly name: string },
+): Promise<PlayedJobs> {
+  const { uses = '', strategy } = job;
+  if (!uses.startsWith('$/')) throw new Error(`The sandbox does not know the workflow ${uses}.`);
+  let all: PlayedJobs = { jobs: {}, outputs: {} };
+  for (const matrix of legsOf(strategy?.matrix ?? {}, contexts)) {
+    const values = Object.values(matrix).join(', ');
+    const leg = await playCalled(stage, job, {
+      contexts: { ...contexts, matrix },
+      asked,
+      file: uses.slice(2),
+      name: `${name}${values === '' ? '' : ` (${values})`} / `,
+    });
+    const set = Object.fromEntries(Object.entries(leg.outputs).filter(([, value]) => value !== ''));
+    all = { jobs: { ...all.jobs, ...leg.jobs }, outputs: { ...all.outputs, ...set } };
+  }
+  return all;
+}
+
+/** Returns the combinations of a matrix whose values are expressions of lists. */
+function legsOf(
+  matrix: Readonly<Record<string, string>>,
+  contexts: Contexts,
+): readonly Readonly<Record<string, string>>[] {
+  return Object.entries(matrix).reduce<readonly Readonly<Record<string, string>>[]>(
+    (legs, [name, list]) => {
+      const [, expression = ''] = /^\$\{\{(.*)\}\}$/.exec(list) ?? [];
+      const values = JSON.parse(interpolate(`\${{ toJSON(${expression}) }}`, contexts)) as readonly string[];
+      if (values.length === 0) throw new Error(`Matrix vector '${name}' does not contain any values`);
+      return legs.flatMap((leg) => values.map((value) => ({ ...leg, [name]: value })));
+    },
+    [{}],
+  );
+}
+
+function statusOf(jobs: PlayedJobs['jobs']): JobStatus {
+  return Object.values(jobs).some((job) => job !== 'skipped' && job.status === 'failure') ? 'failure' : 'success';
 }
 
 function onlyJob({ jobs }: Workflow): [string, Workflow['jobs'][string]] {

@@ -46,11 +46,16 @@ const job = z
     uses: z.string(),
     with: texts,
     secrets: texts,
+    strategy: z.strictObject({ 'fail-fast': z.literal(false), matrix: z.record(z.string(), z.string()) }),
   })
   .partial()
   .extend({ steps: z.array(step).default([]) })
   .refine(({ uses, steps }) => (uses === undefined) === steps.length > 0, {
     message: 'A job has steps, or it uses a workflow',
+  })
+  .refine(({ uses, strategy }) => strategy === undefined || uses !== undefined, {
+    path: ['strategy'],
+    message: 'The sandbox plays a matrix only for a job that uses a workflow',
   });
 
 const composite = z.looseObject({ runs: z.looseObject({ using: z.literal('composite'), steps: z.array(step) }) });
@@ -71,6 +76,12 @@ const filters = z
 
 const calledSchema = z.looseObject({
   inputs: z.record(z.string(), z.looseObject({ default: text.default('') })).default({}),
+  outputs: z
+    .record(
+      z.string(),
+      z.strictObject({ value: text }).transform(({ value }) => value),
+    )
+    .default({}),
 });
 
 const on = z
@@ -79,8 +90,8 @@ const on = z
     z.record(z.string(), z.unknown()),
   ])
   .transform(({ schedule, workflow_call: called, ...events }) => ({
-    /** The inputs by name with their defaults, or null if other workflows cannot call this one. */
-    called: called === undefined ? null : calledSchema.parse(called).inputs,
+    /** The inputs with their defaults and the outputs, by name; null if other workflows cannot call this one. */
+    called: called === undefined ? null : calledSchema.parse(called),
     schedule: z.array(z.strictObject({ cron: z.string() })).parse(schedule ?? []),
     events: z
       .record(

@@ -206,6 +206,7 @@ const NOT_HERE: ReadonlySet<string> = new Set([
   'phase',
   'handoff-path',
   'handoff-digest',
+  'handoff-branch',
   'command',
   'state-store',
   'anthropic-api-key',

@@ -1,7 +1,8 @@
 import type { Budget } from '../sharing/budget.ts';
 import { claimInSnapshot, type ClaimAnswer, type Claiming } from '../snapshot/changes.ts';
-import { budgetIn, type SnapshotChange, withBudget } from '../snapshot/snapshot.ts';
-import { nameOfLane } from '../tasks/ids.ts';
+import type { LaneRecord } from '../sharing/lane-record.ts';
+import { budgetIn, type SnapshotChange, withBudget, withLane } from '../snapshot/snapshot.ts';
+import { isIssueTask, nameOfLane } from '../tasks/ids.ts';
 
 /** The answer to one of several claims. `dropped`: the first lane could not be claimed, or nothing is left for it. */
 export type SideClaimAnswer = ClaimAnswer | { readonly kind: 'dropped' };
@@ -40,7 +41,10 @@ export function claimLanesInSnapshot({
     const known = budgetIn(snapshot, now);
     const reserved = known.kind === 'newer' ? { budget: null, count: 1 } : reserve(known.budget, free);
     const taken = free.slice(0, reserved.count);
-    const leased = taken.reduce((next, claim) => claimInSnapshot({ ...claim, reserve: keep })(next).snapshot, snapshot);
+    const leased = taken.reduce((next, claim) => {
+      const claimed = claimInSnapshot({ ...claim, reserve: keep })(next).snapshot;
+      return taken.length > 1 ? withLane(claimed, claim.lane, leftUntilPublished) : claimed;
+    }, snapshot);
     const message = tried.find(({ claim }) => claim === taken.at(-1))?.message ?? '';
     const before = taken.slice(0, -1).map(({ lane }) => `${nameOfLane(lane)}, `);
     return {
@@ -49,6 +53,14 @@ export function claimLanesInSnapshot({
       answer: answersFor(taken),
     };
   };
+}
+
+/**
+ * Returns the record of an issue's lane as unfinished until its work is published. Its branch takes the issue from the
+ * queue, so a run that is killed before would leave it to nobody.
+ */
+function leftUntilPublished(record: LaneRecord): LaneRecord {
+  return record.goesOn === null && isIssueTask(record.lane) ? { ...record, goesOn: 'unfinished' } : record;
 }
 
 function keep(budget: Budget): Budget {

@@ -39,6 +39,12 @@ export function runTagOfLane(runTag: string, lane: LaneId): string {
   return `${runTag}:${lane}`;
 }
 
+/** Returns the run's own tag from that of one of its lanes; a run that claims one lane has no other. */
+export function runTagFromLane(runTag: string, lane: LaneId): string {
+  const ending = runTagOfLane('', lane);
+  return runTag.endsWith(ending) ? runTag.slice(0, -ending.length) : runTag;
+}
+
 /** Time in ms that a run may need beyond `max-minutes`: a last verification, publishing, and post. */
 const PUBLISH_MS = 10 * MINUTE_MS;
 

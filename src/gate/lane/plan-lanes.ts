@@ -126,7 +126,7 @@ function hasNothingStored(snapshot: Snapshot, lane: LaneId): boolean {
   const record = recordIn(snapshot, lane);
   if (record === null) return false;
   const { sequence, document, lease, orders, goesOn } = record;
-  return sequence === 0 && document === null && lease === null && orders.length === 0 && goesOn === null;
+  return sequence === 0 && document === null && lease === null && orders.length === 0 && goesOn !== 'unanswered';
 }
 
 /** Returns the issues whose own lanes another run works on now. */

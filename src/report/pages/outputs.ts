@@ -26,6 +26,8 @@ type OutputName =
   | 'journal-hash'
   | 'handed-over'
   | 'handoff-digest'
+  | 'handoff-digests'
+  | 'handoff-branches'
   | 'status-json';
 
 /** Builds the values of all outputs; an output that is not known or does not exist is an empty string. */
@@ -57,6 +59,8 @@ export function buildOutputs(
     'journal-hash': journal.hash ?? '',
     'handed-over': 'false',
     'handoff-digest': '',
+    'handoff-digests': '',
+    'handoff-branches': '',
     'status-json': renderStatusJson(report),
   };
 }

@@ -3,6 +3,7 @@ import type { Task } from '../../core/tasks/task.ts';
 import { MAX_WAIT_FOR_JOBS_MS } from '../../core/sharing/lease.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
+import type { RunReport } from '../../handover/report.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import type { HandoffFolder } from '../../ports/handoff.ts';
 import { createLoopAgents, openedExporters, openFirst, createSessionExport } from '../agents.ts';
@@ -21,7 +22,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
   const { config, connect, machine, redact, log } = deps;
   // The prompt is read before anything else, from the checkout as the job made it, before any agent ran.
   const prompt = await machine.readPrompt();
-  const folder = await connect.handoff();
+  const folder = await connect.handoff(null);
   const taken = await takeIntake(folder, config.handoff);
   const giving: Giving = {
     ...taken,
@@ -67,7 +68,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
     };
     await giveWork(giving, work, createSessionExport(exported));
     recording.tryToRecord('ended');
-    return { handedOver: { digest: taken.of, branch: work.lane.branch }, report: reportUnpublished(deps, work) };
+    return passedOn(taken, reportUnpublished(deps, work));
   } catch (error) {
     return handOverFailure(deps, recording, { giving, error });
   }
@@ -96,9 +97,14 @@ async function handOverFailure(
   if (ended === null) await giveFailure(giving, outcome);
   else await giveWork(giving, ended, null);
   recording.tryToRecord('ended');
-  const handedOver = { digest: giving.of, branch: giving.handed.intake.lane.branch };
   const report = ended === null ? reportWithoutWork(deps, outcome, deps.startedAt) : reportUnpublished(deps, ended);
-  return { handedOver, report };
+  return passedOn(giving, report);
+}
+
+/** Returns the end of this job, after which another one publishes. */
+function passedOn({ of, handed }: TakenIntake, report: RunReport): RunEnd {
+  const { id, branch } = handed.intake.lane;
+  return { kind: 'handed-over', lanes: [{ lane: id, branch, digest: of }], report, beside: [] };
 }
 
 /** Opens the lane as the gate found it, from this job's own checkout as far as possible. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Config } from '../../config/config.ts';
 import { documentOf, type HandedFile, type HandedIntake, parseHandedIntake, type Work } from '../../handover/intake.ts';
 import { serializeFailure, serializeWork } from '../../handover/work-parcel.ts';
 import { changeFactTexts } from '../../core/isolation/texts.ts';
@@ -22,10 +23,10 @@ export interface TakenIntake {
  */
 export async function takeIntake(
   folder: Pick<HandoffFolder, 'read'>,
-  { digest, path }: { readonly digest: string; readonly path: string },
+  { digest, path, lane }: Pick<Config['handoff'], 'digest' | 'path' | 'lane'>,
 ): Promise<TakenIntake> {
-  const name = 'gate/intake.json';
-  const content = await folder.read(name);
+  const content = await folder.read('gate/intake.json');
+  const name = `${lane === '' ? '' : `${lane}/`}gate/intake.json`;
   if (content === null)
     throw new UserError(
       'configuration',

@@ -62,7 +62,7 @@ export async function readGiven(inputs: Texts): Promise<GivenTexts> {
 /** Returns the hand-over of a job that takes its settings from the gate's, or null for any other. */
 function handoffBehindGate(texts: Texts): Config['handoff'] | null {
   const handoff = parseHandoff(texts);
-  return handoff?.phase === 'loop' || handoff?.phase === 'publish' ? handoff : null;
+  return handoff === null || handoff.phase === 'all' || handoff.phase === 'gate' ? null : handoff;
 }
 
 /**
@@ -72,7 +72,7 @@ function handoffBehindGate(texts: Texts): Config['handoff'] | null {
 async function handedSettings(handoff: Config['handoff']): Promise<readonly FoundSetting[]> {
   try {
     const { takeIntake } = await import('../../run/jobs/parcels.ts');
-    const { handed } = await takeIntake(await openHandoff({ handoff }), handoff);
+    const { handed } = await takeIntake(await openHandoff({ handoff }, null), handoff);
     return handed.settings;
   } catch (error) {
     if (error instanceof UserError) return [];

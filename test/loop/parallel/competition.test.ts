@@ -17,7 +17,7 @@ import {
 import { killAt, open, type Tap } from '../stage/tap.ts';
 
 const inputs = { parallel: '3', 'max-open-prs': '0' };
-const gateJob = { phase: 'gate', digest: '', run: 1 } as const;
+const gateJob = { phase: 'gate', digest: '', lane: 'each', run: 1 } as const;
 const MANY = ['queue', ...Array.from({ length: 9 }, (_, at) => `issue-${String(at + 1)}`)];
 
 /** Creates a project whose issue N names the N-th of these files. */

@@ -13,7 +13,8 @@ import { createAgent, type AgentScript } from './behaviours.ts';
 import { sealWith } from './in-memory-state.ts';
 import { createCheckout, type Checkout } from './in-memory.ts';
 import { placedCheckout } from './placed.ts';
-import type { Project } from './project.ts';
+import { handedFilesOf, type Project } from './project.ts';
+import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import { tapped, type Tap } from './tap.ts';
 
 /** The machine of one job: post finds the files that main leaves there. */
@@ -123,15 +124,21 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
         tapped('commands', { run: (call: CommandCall) => Promise.resolve(project.command(call, machine)) }, tap),
       ),
     isolation: () => null,
-    handoff: () => Promise.resolve(tapped('handoff', handoffOf(project), tap)),
+    handoff: (lane) => {
+      const of = config.handoff.lane === 'each' ? (lane ?? '') : config.handoff.lane;
+      return Promise.resolve(tapped('handoff', handoffOf(project, of), tap));
+    },
     examine: () => Promise.resolve(project.findings),
   };
 }
 
 /** Returns the folder through which jobs hand over; a bundle in it is identified by its newest commit. */
-function handoffOf({ handoff, origin }: Project): HandoffFolder {
+function handoffOf(project: Project, lane: LaneId): HandoffFolder {
+  const { origin } = project;
+  const handoff = handedFilesOf(project, lane);
+  const pathOf = (name: HandoffName): string => (lane === '' ? name : `${lane}/${name}`);
   const contentOf = (name: HandoffName): Uint8Array | null => {
-    const bundled = origin.bundles.get(name);
+    const bundled = origin.bundles.get(pathOf(name));
     return handoff.get(name) ?? (bundled === undefined ? null : Buffer.from(bundled));
   };
   return {
@@ -146,16 +153,16 @@ function handoffOf({ handoff, origin }: Project): HandoffFolder {
       handoff.set(name, Buffer.from(content));
       return Promise.resolve();
     },
-    pathOf: (name) => Promise.resolve(name),
+    pathOf: (name) => Promise.resolve(pathOf(name)),
     move: (from, to) => {
-      const bundled = origin.bundles.get(from);
-      if (bundled !== undefined) origin.bundles.set(to, bundled);
-      origin.bundles.delete(from);
+      const bundled = origin.bundles.get(pathOf(from));
+      if (bundled !== undefined) origin.bundles.set(pathOf(to), bundled);
+      origin.bundles.delete(pathOf(from));
       return Promise.resolve();
     },
     remove: (name) => {
       handoff.delete(name);
-      origin.bundles.delete(name);
+      origin.bundles.delete(pathOf(name));
       return Promise.resolve();
     },
   };

@@ -10,7 +10,7 @@ import { workingFolderOf } from '../../../src/config/fields.ts';
 import { parseRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
 import { NO_NAMED_SETTINGS } from '../../../src/config/settings/settings-input.ts';
 import { findStart } from '../../../src/gate/lane/start.ts';
-import { type GateResult, parseHandedIntake, type Work } from '../../../src/handover/intake.ts';
+import { type GateResult, type HandedIntake, parseHandedIntake, type Work } from '../../../src/handover/intake.ts';
 import type { Claim } from '../../../src/core/sharing/lease.ts';
 import { meaningOfRun } from '../../../src/gate/event/event-table.ts';
 import { runGate } from '../../../src/gate/gate.ts';
@@ -60,7 +60,9 @@ import {
 } from './in-memory.ts';
 import { createKept, forget } from './in-memory-state.ts';
 import { placedFiles } from './placed.ts';
-import type { Project } from './project.ts';
+import { handedFilesOf, type Project } from './project.ts';
+import type { Together } from '../../../src/handover/together.ts';
+import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
 import { open, tapped, type Tap } from './tap.ts';
 
@@ -82,13 +84,18 @@ export function configOf(inputs: Readonly<Record<string, string>> = {}): Config 
 function configIn(project: Project, job: Job | null, inputs: Readonly<Record<string, string>>): Config {
   const given = { ...defaults, ...inputs };
   if (job !== null && job.phase !== 'gate') {
-    const handed = parseHandedIntake(Buffer.from(project.handoff.get('gate/intake.json') ?? '').toString());
-    return buildConfig(textsWithFound({ inputs: given, named: NO_NAMED_SETTINGS }, handed?.settings ?? []));
+    const found = handedTo(project, job)?.settings ?? [];
+    return buildConfig(textsWithFound({ inputs: given, named: NO_NAMED_SETTINGS }, found));
   }
   const { commits, branches } = project.origin;
   const texts = commits.get(branches.get('main') ?? '')?.tree ?? {};
   const settings = parseRunSettings(project.environment, { texts, unread: {} }, workingFolderOf(given));
   return buildConfig(textsWith({ inputs: given, named: NO_NAMED_SETTINGS }, settings));
+}
+
+/** Returns what the gate handed over for the job; null if that is missing. */
+function handedTo(project: Project, { lane = '' }: Job): HandedIntake | null {
+  return parseHandedIntake(Buffer.from(handedFilesOf(project, lane).get('gate/intake.json') ?? '').toString());
 }
 
 export const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
@@ -133,6 +140,7 @@ export function createProject(
     command: () => ({ end: { kind: 'exited', code: 0 }, tail: '' }),
     findings: [],
     handoff: new Map(),
+    handoffs: new Map(),
     runs: 0,
   };
 }
@@ -224,13 +232,17 @@ export interface Run {
   readonly journal: string;
   readonly machine: Machine;
   /** The data for the next job of a split run, or null if there is none. */
-  readonly handedOver: RunEnd['handedOver'];
+  readonly handedOver: Extract<RunEnd, { kind: 'handed-over' }> | null;
+  /** The ends of all lanes, from the last job of a run of several; null for any other. */
+  readonly together: Together | null;
 }
 
 /** A job of a split run: its phase and the gate's hand-over, applied over the inputs of the project. */
-interface Job {
-  readonly phase: 'gate' | 'loop' | 'publish';
+export interface Job {
+  readonly phase: 'gate' | 'loop' | 'publish' | 'finish';
   readonly digest: string;
+  /** The input `handoff-branch`; absent in a run that makes one hand-over. */
+  readonly lane?: LaneId;
   /** Number of the run that the three jobs share. */
   readonly run: number;
 }
@@ -273,6 +285,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
           phase: job.phase,
           'handoff-path': '/runner/temp/ralph-handoff',
           'handoff-digest': job.digest,
+          'handoff-branch': job.lane ?? '',
           ...(job.phase === 'loop' ? { 'github-token': '' } : {}),
         }),
   });
@@ -284,7 +297,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
       ...contextOf(setting.event ?? schedule, setting.hasProviderKey, setting.againOf ?? number),
       runAttempt: setting.againOf === undefined ? 1 : 2,
     },
-    runTag: `run-${String(number)}`,
+    runTag: tagOf(project, job, number),
     skewMs: setting.skewMs ?? 0,
   });
   setting.prepare?.(machine.checkout, machine);
@@ -348,9 +361,16 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   if (journal !== '') expectReplays(journal);
   for (const { journal: kept } of storedRuns(project)) if (kept !== null) expectReplays(kept);
   return {
-    ...runOf({ report: end?.report ?? null, machine, records, log, journal }),
-    handedOver: end?.handedOver ?? null,
+    ...runOf({ report: end === null || end.kind === 'summed-up' ? null : end.report, machine, records, log, journal }),
+    handedOver: end?.kind === 'handed-over' ? end : null,
+    together: end?.kind === 'summed-up' ? end.together : null,
   };
+}
+
+/** Returns the run's tag; the jobs that end what the gate began use the gate's. */
+function tagOf(project: Project, job: Job | undefined, number: number): string {
+  const isEnding = job?.phase === 'publish' || job?.phase === 'finish';
+  return (isEnding ? handedTo(project, job)?.runTag : undefined) ?? `run-${String(number)}`;
 }
 
 /** The gate's decision, with what it recorded before its claims, and its log. */
@@ -365,7 +385,13 @@ export async function gateOnce(
   setting: Pick<RunSetting, 'event' | 'tap'> & { readonly inputs?: Readonly<Record<string, string>> } = {},
 ): Promise<GateRun> {
   const number = (project.runs += 1);
-  const inputs = { ...project.inputs, ...setting.inputs, phase: 'gate', 'handoff-path': '/runner/temp/ralph-handoff' };
+  const inputs = {
+    ...project.inputs,
+    ...setting.inputs,
+    phase: 'gate',
+    'handoff-path': '/runner/temp/ralph-handoff',
+    'handoff-branch': 'each',
+  };
   const machine = createMachine(project, {
     config: configIn(project, null, inputs),
     context: contextOf(setting.event ?? schedule, false, number),
@@ -411,7 +437,7 @@ async function runHere(
     show: () => undefined,
     sayLeft: deps.log.info,
   });
-  return { report, handedOver: null };
+  return { kind: 'ended', report, beside: [] };
 }
 
 /** Returns the checkout's prompt for the agent, as main reads it from the disk. */
@@ -497,6 +523,7 @@ function runOf({
     journal,
     machine,
     handedOver: null,
+    together: null,
   };
 }
 

@@ -17,12 +17,13 @@ describe('several pull requests at once', () => {
   const texts = { 'github-token': 'abc', parallel: '3', 'handoff-path': '/tmp/parcels' };
 
   test('are for the job of the gate', () => {
-    expect(buildConfigFromInputs({ ...texts, phase: 'gate' }).parallel).toBe(3);
+    expect(buildConfigFromInputs({ ...texts, phase: 'gate', 'handoff-branch': 'each' }).parallel).toBe(3);
     expect(buildConfigFromInputs({ ...texts, parallel: '1' }).parallel).toBe(1);
   });
 
   test.each([
     [{}, /parallel: "3" needs the reusable workflow/],
+    [{ phase: 'gate' }, /parallel: "3" needs the reusable workflow/],
     [{ phase: 'gate', 'state-store': 'cache' }, /parallel: "3" needs `state-store: auto` or `ref`/],
     [{ phase: 'gate', 'state-store': 'none' }, /parallel: "3" needs `state-store: auto` or `ref`/],
     [{ phase: 'gate', parallel: '21' }, /parallel: "21"/],

@@ -13,6 +13,8 @@ import {
 } from '../../../scripts/docs.ts';
 import {
   JOB_ACTION,
+  BRANCH_WORKFLOW,
+  renderBranchWorkflow,
   renderJobAction,
   renderReusableWorkflow,
   REUSABLE_WORKFLOW,
@@ -200,13 +202,20 @@ describe('generated parts are fresh: npm run docs', () => {
       existsSync(join(root, dirname(JOB_ACTION), path)),
     );
     expect(programs).toEqual([true, true]);
-    const used = [...read(REUSABLE_WORKFLOW).matchAll(/uses: (\$.*)$/gm)].map(([, use]) => use);
-    expect(used).toEqual(Array(3).fill(`$/${dirname(JOB_ACTION)}`));
+    const used = [REUSABLE_WORKFLOW, BRANCH_WORKFLOW].flatMap((path) =>
+      [...read(path).matchAll(/uses: \$\/(.*)$/gm)].map(([, use]) => use),
+    );
+    const job = dirname(JOB_ACTION);
+    expect(used).toEqual([job, BRANCH_WORKFLOW, job, job, job]);
   });
 
   test(REUSABLE_WORKFLOW, () => {
     expect(read(REUSABLE_WORKFLOW)).toBe(renderReusableWorkflow());
     expect(read(REUSABLE_WORKFLOW).trimEnd().split('\n').length).toBeLessThanOrEqual(160);
+  });
+
+  test(BRANCH_WORKFLOW, () => {
+    expect(read(BRANCH_WORKFLOW)).toBe(renderBranchWorkflow());
   });
 });
 

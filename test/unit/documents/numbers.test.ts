@@ -137,7 +137,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
       `ports from ${of('core/isolation/hosts', 'FIRST_LOCAL_PORT')}, at most #`,
       of('core/isolation/hosts', 'MAX_LOCAL_PORTS'),
     ],
-    ['for # days', of('../scripts/reusable-workflow', /ralph-journal, .*retention-days: (\d+)/)],
+    ['for # days', of('../scripts/reusable-workflow', /ralph-journal-.*retention-days: (\d+)/)],
     [
       'up to # files and # GiB',
       of('core/local/ignored-copies', /copyLimits.* files: (\w+)/),

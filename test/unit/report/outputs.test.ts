@@ -30,6 +30,8 @@ test('every output of a run that worked', () => {
     'journal-hash': 'ab12',
     'handed-over': 'false',
     'handoff-digest': '',
+    'handoff-digests': '',
+    'handoff-branches': '',
   });
   expect(JSON.parse(status)).toMatchObject({ version: 1, outcome: 'parked', resumeAt: '2026-11-21T16:18:00.000Z' });
 });

@@ -67,7 +67,7 @@ describe('inputs of a dispatch', () => {
 
 test.each([
   ['two jobs', `on: push\n${JOB}${JOB.replace('jobs:\n', '').replace('one', 'two')}`, 'one job'],
-  ['a matrix', `on: push\n${JOB}    strategy: {}\n`, 'strategy'],
+  ['a matrix of steps', `on: push\n${JOB}    strategy: { fail-fast: false, matrix: { a: b } }\n`, 'uses a workflow'],
   ['paths', `on: { push: { paths: [a] } }\n${JOB}`, 'paths'],
 ])('a feature that the testbed cannot play is reported: %s', (_what, source, message) => {
   expect(() => parseWorkflow(source)).toThrow(message);

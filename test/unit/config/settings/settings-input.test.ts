@@ -147,7 +147,7 @@ describe('what `settings` refuses', () => {
 });
 
 describe('a setting in the wrong place under `with`', () => {
-  const job = { phase: 'gate', 'handoff-path': '/x', 'handoff-digest': '' };
+  const job = { phase: 'gate', 'handoff-path': '/x', 'handoff-digest': '', 'handoff-branch': '' };
   test.each<[string, Readonly<Record<string, string>>, readonly RegExp[]]>([
     ['nothing', { verify: 'make', settings: '', 'something-else': '1' }, []],
     [

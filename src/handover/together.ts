@@ -1,0 +1,17 @@
+import type { StoredRun } from '../core/snapshot/stored-run.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
+
+/** The end of a run that worked on several lanes at once. */
+export interface Together {
+  readonly lanes: readonly EndOfLane[];
+  /** `https://github.com/owner/repo`, for links. */
+  readonly repositoryUrl: string;
+}
+
+/** The end of one lane of the run. */
+export interface EndOfLane {
+  readonly lane: LaneId;
+  readonly branch: string;
+  /** The repository's memory of the run on this lane; null when none of its jobs published anything. */
+  readonly run: StoredRun | null;
+}

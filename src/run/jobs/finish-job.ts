@@ -1,0 +1,40 @@
+import { runTagFromLane } from '../../core/sharing/lease.ts';
+import { claimsOfRun } from '../../core/snapshot/changes.ts';
+import { runsIn } from '../../core/snapshot/stored-run.ts';
+import { nameOfLane } from '../../core/tasks/ids.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
+import { UserError } from '../../errors.ts';
+import { giveBackLane } from '../stages.ts';
+import type { ActionDeps, RunEnd } from '../deps.ts';
+import { takeIntake } from './parcels.ts';
+
+/**
+ * Runs the last job of a run of several lanes, whose jobs are over: sums up their ends, and gives back the lanes that a
+ * dead job still holds. Their reservations stay until they expire, since nobody knows how much of them was used.
+ */
+export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
+  const { config, connect, context, log } = deps;
+  const { handed } = await takeIntake(await connect.handoff(null), config.handoff);
+  const read = await (await connect.store()).read();
+  if (read.kind !== 'snapshot')
+    throw new UserError(
+      'infrastructure',
+      `How the branches of this run ended is not known, because the state could not be read: ${completeSentence(read.kind === 'none' ? 'there is none' : read.why)} Their jobs have published everything themselves.`,
+    );
+  const { snapshot } = read;
+  for (const { lane, runTag } of claimsOfRun(snapshot, runTagFromLane(handed.runTag, handed.intake.lane.id))) {
+    const released = await giveBackLane({ ...deps, runTag }, lane, 'claim');
+    if (released.kind === 'claimed')
+      log.warning(`The claim on ${nameOfLane(lane)} could not be released: ${completeSentence(released.why)}`);
+    else log.info(`The claim on ${nameOfLane(lane)} is released: the jobs that held it are over.`);
+  }
+  // In another attempt of the workflow run, jobs that succeeded before do not run again.
+  const runs = runsIn(snapshot).filter(({ runId }) => runId === context.runId);
+  const { owner, repo } = context.repository;
+  const lanes = handed.lanes.map((lane) => ({
+    lane,
+    branch: config.branchPrefix + lane,
+    run: runs.find((run) => run.lane === lane) ?? null,
+  }));
+  return { kind: 'summed-up', together: { lanes, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` } };
+}

@@ -1,0 +1,131 @@
+import { hasAnySession } from '../../core/lane/session.ts';
+import { nameOfLane, type LaneId } from '../../core/tasks/ids.ts';
+import { nextTask } from '../../core/tasks/queue.ts';
+import { mapTexts } from '../../core/text/redact.ts';
+import { UserError } from '../../errors.ts';
+
+import { acknowledgeIssue } from '../../gate/people/trust.ts';
+import type { GateResult, HandedFile, HandedIntake, Work, WorkIntake } from '../../handover/intake.ts';
+import type { RunReport } from '../../handover/report.ts';
+import { beginWork } from '../../loop/loop.ts';
+import { openBranch } from '../../loop/pushing.ts';
+import { createLiveStatus } from '../../publish/end.ts';
+import type { Stages } from '../stages.ts';
+import type { ActionDeps, HandedLane, RunEnd } from '../deps.ts';
+import type { Recording } from '../recording.ts';
+import { publishRecorded, salvageRun } from '../salvage.ts';
+
+/** The lanes that the gate has claimed and opened, with the stages of the first. */
+interface EnteredLanes extends Omit<GateResult, 'intake'> {
+  readonly stages: Stages;
+  readonly intake: WorkIntake;
+}
+
+/**
+ * Runs the gate's job once there is work: creates the branches, shows people that the run is at work, and hands over
+ * each lane to its own jobs. A lane that fails here ends here, and the others continue.
+ */
+export async function gateJob(
+  deps: ActionDeps,
+  recording: Recording,
+  { stages, intake, runTag, beside }: EnteredLanes,
+): Promise<RunEnd> {
+  const entered = [{ intake, runTag }, ...beside];
+  const lanes = entered.map((one) => one.intake.lane.id);
+  const handed: HandedLane[] = [];
+  const ended: RunReport[] = [];
+  for (const one of entered) {
+    const ofLane = { ...deps, runTag: one.runTag };
+    const given = { stages: { ...stages, runTag: one.runTag }, intake: one.intake, lanes };
+    try {
+      const end = await handOverLane(ofLane, recording, given);
+      if (end.kind === 'handed') handed.push(end.lane);
+      else ended.push(end.report);
+    } catch (error) {
+      if (beside.length === 0) throw error;
+      ended.push(await salvageRun(ofLane, recording, error));
+    }
+  }
+  const [first, ...others] = handed;
+  const [report, ...reports] = ended;
+  if (first !== undefined) {
+    // The next jobs must give the lanes back from here on. Until now no other job could have known of them.
+    for (const { lane } of handed) recording.released(lane);
+    recording.tryToRecord('ended');
+    return { kind: 'handed-over', lanes: [first, ...others], report: null, beside: ended };
+  }
+  if (report === undefined) throw new Error('a run with work hands over or ends');
+  return { kind: 'ended', report, beside: reports };
+}
+
+type Opened =
+  | { readonly kind: 'handed'; readonly lane: HandedLane }
+  | { readonly kind: 'ended'; readonly report: RunReport };
+
+async function handOverLane(
+  deps: ActionDeps,
+  recording: Recording,
+  { stages, intake, lanes }: Pick<EnteredLanes, 'stages' | 'intake'> & { readonly lanes: readonly LaneId[] },
+): Promise<Opened> {
+  const { clock, log, debug } = deps;
+  const beginIn = (begun: WorkIntake): Work =>
+    beginWork(begun, { state: begun.state, agent: { name: '', version: '' }, now: clock.now() });
+  // The record must not name the lane before, whatever fails from here on.
+  if (lanes.length > 1) recording.keep(beginIn(intake));
+  const begun = await acknowledgeIssue(stages.forge, intake);
+  const outlet = { kind: 'push', remote: stages.remote, forge: stages.forge } as const;
+  const opening = { outlet, clock, log, redact: deps.redact, appendJournal: null };
+  const unbegun = beginIn(begun);
+  recording.keep(unbegun);
+  const { work, end } = await openBranch(opening, unbegun, begun.opened.base);
+  if (end !== null) {
+    const ended = { ...work, outcome: end, endedAt: clock.now() };
+    recording.keep(ended);
+    return { kind: 'ended', report: await publishRecorded(stages, recording, ended) };
+  }
+  const task = nextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
+  const { showLive } = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug });
+  if (task !== null) await showLive(work, { task, iteration: 1, orders: [] });
+  const digest = await giveIntake(deps, stages, {
+    version: 1,
+    kind: 'intake',
+    runTag: deps.runTag,
+    lanes,
+    intake: { ...begun, state: { ...begun.state, refusedPush: work.state.refusedPush, tasks: work.state.tasks } },
+    remoteHead: work.remoteHead,
+    shown: task?.id ?? null,
+    session: await giveSession(deps, stages, begun),
+    settings: deps.config.settings.found,
+  });
+  const { id, branch } = begun.lane;
+  log.info(
+    `Handed over to the job of the loop: ${nameOfLane(id)}, ${String(begun.tasks.length)} ${begun.tasks.length === 1 ? 'task' : 'tasks'}.`,
+  );
+  return { kind: 'handed', lane: { lane: id, branch, digest } };
+}
+
+async function giveIntake({ connect, redact }: ActionDeps, { sha256 }: Stages, handed: HandedIntake): Promise<string> {
+  const folder = await connect.handoff(handed.intake.lane.id);
+  const text = JSON.stringify(mapTexts(handed, redact));
+  await folder.write('gate/intake.json', text);
+  // The file is read back, because the next jobs must receive what the output says.
+  const digest = sha256(text);
+  if ((await folder.fingerprint('gate/intake.json'))?.sha256 !== digest)
+    throw new UserError('infrastructure', 'The hand-over of the gate was changed on disk while it was being written.');
+  return digest;
+}
+
+/** Hands over the session's transcript, encrypted as it is stored: only the next job has the agent's key. */
+async function giveSession(
+  { connect }: ActionDeps,
+  { store }: Stages,
+  { lane, state }: WorkIntake,
+): Promise<HandedFile | null> {
+  const { transcript } = state;
+  if (!hasAnySession(state) || transcript === null) return null;
+  const found = await store.transcript(lane.id, transcript);
+  if (found.kind !== 'found') return null;
+  const { sha256, content } = found.transcript;
+  await (await connect.handoff(lane.id)).write('gate/session.sealed', content);
+  return { sha256, bytes: content.length };
+}

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import { IS_DEEP } from '../../runs.ts';
+import { MINUTE } from '../../unit/core/core-fixtures.ts';
+import { finisher } from '../stage/behaviours.ts';
+import type { LaneId } from '../../../src/core/tasks/ids.ts';
+import type { Project } from '../stage/project.ts';
+import {
+  addIssue,
+  createProject,
+  finishOnce,
+  labeled,
+  runOnce,
+  storedBudget,
+  storedRecord,
+  type Run,
+} from '../stage/run-action.ts';
+import { type LanesRun, runLanes, runSplit } from '../stage/split.ts';
+import { killAt, type KillingTap, open, type Tap, type When } from '../stage/tap.ts';
+
+const LANES = ['queue', 'issue-2', 'issue-3'];
+
+/** Creates a project with three issues that may be worked on side by side. */
+function createShop(inputs: Readonly<Record<string, string>> = {}): Project {
+  const files = { 'src/a.ts': '', 'src/b.ts': '', 'src/c.ts': '' };
+  const project = createProject({ issues: [], files, agent: [finisher], inputs: { parallel: '3', ...inputs } });
+  for (const [at, path] of Object.keys(files).entries()) addIssue(project.forge, at + 1, { body: `Change ${path}` });
+  return project;
+}
+
+/** Returns the lanes that a run still holds, and the number of reservations. */
+function heldIn(project: Project): { readonly held: readonly string[]; readonly reserved: number } {
+  return {
+    held: LANES.filter((lane) => storedRecord(project, lane).lease !== null),
+    reserved: storedBudget(project).reservations.length,
+  };
+}
+
+const FREE = { held: [], reserved: 0 };
+
+function endsOf({ lanes }: LanesRun): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries([...lanes].map(([lane, { publish }]) => [lane, publish?.end]));
+}
+
+function summedUp({ finish }: LanesRun): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries((finish?.together?.lanes ?? []).map(({ lane, run }) => [lane, run?.outcome.kind]));
+}
+
+test('a run of one lane hands over in a folder of that name, and needs no summing up', async () => {
+  const [plain, named] = [createProject({ agent: [finisher] }), createProject({ agent: [finisher] })];
+  const { publish } = await runSplit(plain, { event: labeled(1) });
+  const run = await runLanes(named, { event: labeled(1) });
+  expect([...named.handoff.keys(), ...named.handoffs.keys()]).toEqual(['issue-1']);
+  expect(endsOf(run)).toEqual({ 'issue-1': publish?.end });
+  expect(named.origin.branches).toEqual(plain.origin.branches);
+  expect(run.finish).toBeNull();
+});
+
+test('three lanes: each is published by itself, and the last job sums them up and holds nothing', async () => {
+  const project = createShop();
+  const run = await runLanes(project);
+  const complete = 'complete (plan_complete)';
+  expect(endsOf(run)).toEqual({ queue: complete, 'issue-2': complete, 'issue-3': complete });
+  expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'complete', 'issue-3': 'complete' });
+  expect(project.forge.pulls.map(({ branch }) => branch).sort()).toEqual(LANES.map((lane) => `ralph/${lane}`).sort());
+  expect(heldIn(project)).toEqual(FREE);
+  expect(project.script.calls).toHaveLength(3);
+});
+
+describe('a lane that fails takes nothing from the others', () => {
+  test('killed in its loop', async () => {
+    const project = createShop();
+    const tap = killAt((name) => name === 'agent.call', 'before');
+    const run = await runLanes(project, { loop: (lane) => (lane === 'issue-2' ? { tap } : {}) });
+    expect(endsOf(run)).toMatchObject({ queue: 'complete (plan_complete)', 'issue-3': 'complete (plan_complete)' });
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'cancelled', 'issue-3': 'complete' });
+    expect(heldIn(project)).toEqual(FREE);
+    // Nothing of the issue was begun, so it is the queue's again.
+    expect(endsOf(await runLanes(project))).toEqual({ queue: 'complete (plan_complete)' });
+  });
+
+  test('cancelled in its loop', async () => {
+    const project = createShop();
+    const signal = AbortSignal.abort();
+    const run = await runLanes(project, { loop: (lane) => (lane === 'issue-2' ? { signal } : {}) });
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'cancelled', 'issue-3': 'complete' });
+    expect(heldIn(project)).toEqual(FREE);
+  });
+
+  test('whose machine begins after its claim ended makes no call', async () => {
+    const project = createShop();
+    const run = await runLanes(project, { loop: (lane) => (lane === 'issue-3' ? { skewMs: 61 * MINUTE } : {}) });
+    expect(run.lanes.get('issue-3')?.loop?.calls).toBe(0);
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'complete', 'issue-3': 'failed' });
+    expect(heldIn(project)).toEqual(FREE);
+  });
+
+  test('whose jobs are gone: the last job gives it back, and the next run continues with it', async () => {
+    const project = createShop();
+    const run = await runLanes(project, {
+      loop: (lane) => (lane === 'issue-3' ? 'never' : {}),
+      publish: (lane) => (lane === 'issue-3' ? 'never' : {}),
+    });
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'complete', 'issue-3': undefined });
+    expect(heldIn(project).held).toEqual([]);
+    const next = await runLanes(project);
+    expect(endsOf(next)).toEqual({ 'issue-3': 'complete (plan_complete)' });
+    // Nobody knows how much of its share the lost run has used, so that stays reserved.
+    expect(heldIn(project)).toEqual({ held: [], reserved: 1 });
+  });
+
+  test('whose branch the server refuses ends in the gate', async () => {
+    const project = createShop();
+    let pushes = 0;
+    const tap: Tap = {
+      ...open,
+      call: (name, call) => {
+        if (name === 'remote.pushOn') project.remote.refusal = (pushes += 1) === 2 ? 'declined' : null;
+        return call();
+      },
+    };
+    const run = await runLanes(project, { gate: { tap } });
+    expect([...run.lanes.keys()]).toEqual(['queue', 'issue-3']);
+    expect(run.gate.handedOver?.beside.map(({ outcome }) => outcome.kind)).toEqual(['failed']);
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'failed', 'issue-3': 'complete' });
+    expect(heldIn(project)).toEqual(FREE);
+  });
+});
+
+describe('the publishing job of a lane, killed at any moment', () => {
+  test.each<When>(['before', 'after'])(
+    '%s an effect: nothing stays claimed, and the others are complete',
+    async (when) => {
+      const publishWith = (tap: KillingTap) => (lane: LaneId) => (lane === 'issue-2' ? { tap } : {});
+      const whole = killAt(() => false, when);
+      await runLanes(createShop(), { publish: publishWith(whole) });
+      expect(whole.calls.length).toBeGreaterThan(20);
+      for (let stop = 1; stop <= whole.calls.length; stop += IS_DEEP ? 1 : 9) {
+        const project = createShop();
+        const tap = killAt((_name, number) => number === stop, when);
+        const run = await runLanes(project, { publish: publishWith(tap) });
+        expect(summedUp(run), tap.deathPoint()).toMatchObject({ queue: 'complete', 'issue-3': 'complete' });
+        expect(heldIn(project).held, tap.deathPoint()).toEqual([]);
+      }
+    },
+  );
+});
+
+/** Plays only the gate, and post if it was killed. */
+async function playGate(project: Project, tap: KillingTap): Promise<Run> {
+  const job = { phase: 'gate', digest: '', lane: 'each', run: 1 } as const;
+  const gate = await runOnce(project, { tap, hasProviderKey: false, job });
+  if (gate.report === null && gate.handedOver === null) await finishOnce(project, gate);
+  return gate;
+}
+
+describe('the job of the gate, killed at any moment, leaves nothing claimed', () => {
+  test.each<When>(['before', 'after'])('%s an effect', async (when) => {
+    const whole = killAt(() => false, when);
+    const { handedOver } = await playGate(createShop(), whole);
+    expect(handedOver?.lanes.map(({ lane }) => lane)).toEqual(LANES);
+    // The last effect is the record that says that other jobs have the lanes.
+    expect(whole.calls.at(-1)).toBe('place.record ended');
+    for (let stop = 1; stop < whole.calls.length; stop += 1) {
+      const project = createShop();
+      const tap = killAt((_name, number) => number === stop, when);
+      const gate = await playGate(project, tap);
+      if (gate.handedOver !== null) continue;
+      expect(heldIn(project), tap.deathPoint()).toEqual(FREE);
+    }
+  });
+});

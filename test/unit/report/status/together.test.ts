@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import type { StoredRun } from '../../../../src/core/snapshot/stored-run.ts';
+import type { Together } from '../../../../src/handover/together.ts';
+import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../../../../src/report/pages/together.ts';
+
+const run: StoredRun = {
+  version: 1,
+  lane: 'queue',
+  runId: '7',
+  runAttempt: 1,
+  runUrl: 'https://github.com/acme/shop/actions/runs/7',
+  requestedBy: null,
+  startedAt: 0,
+  endedAt: 60_000,
+  outcome: { kind: 'complete', reason: 'plan_complete' },
+  agent: { name: 'claude', version: '1' },
+  base: 'b'.repeat(40),
+  head: 'a'.repeat(40),
+  pullRequest: 12,
+  baseVerification: null,
+  headVerification: null,
+  tasks: [{ id: 'issue-3', title: 'Greet | <b>', state: 'done' }],
+  iterations: 2,
+  calls: 2,
+  tokens: 100,
+  costUsd: 0.25,
+  journal: null,
+};
+
+/** Returns the ends of lanes, each with these facts of its run; null for a lane whose jobs published nothing. */
+function togetherOf(...runs: readonly (Partial<StoredRun> | null)[]): Together {
+  return {
+    lanes: runs.map((change, at) => {
+      const lane = at === 0 ? 'queue' : `issue-${String(at)}`;
+      return { lane, branch: `ralph/${lane}`, run: change === null ? null : { ...run, lane, ...change } };
+    }),
+    repositoryUrl: 'https://github.com/acme/shop',
+  };
+}
+
+test('a table with a line for each branch, trouble first', () => {
+  const together = togetherOf(
+    {},
+    { outcome: { kind: 'limit', reason: 'iterations' }, pullRequest: null, tasks: [], iterations: 1 },
+    null,
+  );
+  expect(renderTogether(together)).toBe(
+    `## Ralph: 3 branches at once
+
+| branch | end | tasks | pull request | iterations | cost |
+| --- | --- | --- | --- | --- | --- |
+| \`ralph/issue-2\` | failed (infrastructure) |  |  | 0 | $0.00 |
+| \`ralph/issue-1\` | limit (iterations) |  |  | 1 | $0.25 |
+| \`ralph/queue\` | complete (plan_complete) | ✅ Greet \\| &lt;b> | [#12](https://github.com/acme/shop/pull/12) | 2 | $0.25 |
+
+- Issue #2: its jobs published nothing, so their logs say what happened. The next run continues from what was saved before.`,
+  );
+  expect(renderTogetherLog(together).split('\n')[0]).toBe(
+    'ralph/issue-2: failed (infrastructure), 0 iterations, $0.00',
+  );
+});
+
+test('outputs: the worst outcome, sums, and a pull request only where there is one', () => {
+  const one = buildTogetherOutputs(
+    togetherOf({}, { outcome: { kind: 'halted', reason: 'safety' }, pullRequest: null }),
+  );
+  expect(one).toMatchObject({
+    ...{ outcome: 'halted', reason: 'safety', iterations: '4', 'tasks-done': '2', 'cost-usd': '0.5000', tokens: '200' },
+    ...{ branch: 'ralph/queue', 'head-sha': run.head, 'pr-number': '12' },
+    'pr-url': 'https://github.com/acme/shop/pull/12',
+  });
+  expect(buildTogetherOutputs(togetherOf({}, {}))).toMatchObject({ outcome: 'complete', branch: '', 'pr-number': '' });
+  expect(JSON.parse(buildTogetherOutputs(togetherOf({}, null))['status-json'] ?? '')).toMatchObject([
+    { branch: 'ralph/queue', outcome: 'complete', pr_number: 12 },
+    { branch: 'ralph/issue-1', outcome: 'failed', pr_number: null },
+  ]);
+});
