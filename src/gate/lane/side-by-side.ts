@@ -194,13 +194,18 @@ async function claimAndOpen(
       `The limits of this run are enough for ${String(taken.length + 1)} of ${String(lanes.length)} branches.`,
     );
   if (taken.length > 0) for (const line of linesFor(files.filter(isTaken), held)) deps.log.info(line);
-  const intake = await openOrRelease({ ...deps, runTag: first.runTag }, withoutWaiting(first, held), {
-    claim,
-    read,
-    beside: null,
-  });
-  if (intake.kind === 'end') {
+  const release = async (): Promise<void> => {
     for (const { lane } of taken) await releaseLane({ ...deps, runTag: lane.runTag }, lane.request.id);
+  };
+  const own = { ...deps, runTag: first.runTag };
+  const intake = await openOrRelease(own, withoutWaiting(first, held), { claim, read, beside: null }).catch(
+    async (error: unknown) => {
+      await release();
+      throw error;
+    },
+  );
+  if (intake.kind === 'end') {
+    await release();
     return alone(intake, first);
   }
   let known: OpenedBeside = { base: intake.opened.base, fresh: freshOf(intake) };

@@ -1,8 +1,18 @@
 import { expect, test } from 'vitest';
+import { UserError } from '../../../src/errors.ts';
 import { finisher } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { addIssue, createProject, gateOnce, labeled, runOnce, storedRecord } from '../stage/run-action.ts';
+import {
+  addIssue,
+  createProject,
+  gateOnce,
+  labeled,
+  runOnce,
+  storedBudget,
+  storedRecord,
+} from '../stage/run-action.ts';
+import { open, type Tap } from '../stage/tap.ts';
 import { worker } from '../feedback/reviewing.ts';
 
 const inputs = { parallel: '3', 'max-open-prs': '0' };
@@ -65,3 +75,24 @@ test.each<[string, string, string, readonly (readonly string[])[], readonly stri
     expect(storedRecord(project, 'issue-1').looked).not.toBeNull();
   },
 );
+
+test('one that cannot be opened gives back what was claimed beside it, and the run continues with the queue', async () => {
+  const project = await conflicting('src/b.ts', 'src/c.ts');
+  let isFirst = true;
+  const tap: Tap = {
+    ...open,
+    call: (name, call) => {
+      if (name !== 'repository.openLane' || !isFirst) return open.call(name, call);
+      isFirst = false;
+      throw new UserError('infrastructure', 'The branch moved.');
+    },
+  };
+  const run = await gateOnce(project, { inputs, tap });
+  const lanes = [run.intake, ...run.beside.map(({ intake }) => intake)].map(({ lane }) => lane?.id ?? '');
+  // The pull request still has unfinished work, so it is tried again beside the queue.
+  expect(lanes).toEqual(['queue', 'issue-1', 'issue-3']);
+  const held = ['queue', 'issue-1', 'issue-2', 'issue-3'].filter((lane) => storedRecord(project, lane).lease !== null);
+  expect(held).toEqual(lanes);
+  expect(run.claims.map(({ lane }) => lane)).toEqual(lanes);
+  expect(storedBudget(project).reservations).toHaveLength(3);
+});
