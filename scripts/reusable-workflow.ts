@@ -132,9 +132,9 @@ permissions: {}
 
 jobs:
   gate:
-    # What starts a runner: a comment that is a command; an issue or a label about a task; a ticked box of the dashboard; a review,
-    # a reply or a failed check on one of Ralph's branches. Not the single comments of a review, which come with it, nor Ralph's own answers; if a GitHub
-    # App opened the pull request, such an answer arrives as a review without text.
+    # What starts a runner: a comment that is a command; an issue or a label about a task; a ticked box of the dashboard;
+    # a review, a reply or a failed check on one of Ralph's branches. Not the single comments of a review, which come with
+    # it, nor Ralph's own answers; if a GitHub App opened the pull request, such an answer arrives as a review without text.
     if: >-
       startsWith(github.event.comment.body, '/ralph') || github.event.label.name == inputs.task-label || (
       github.event.issue && !github.event.comment && !github.event.label && (contains(github.event.issue.labels.*.name, inputs.task-label) ||
@@ -199,6 +199,7 @@ ${passed} }
     timeout-minutes: 15
     permissions:
       contents: write # keep the state on refs/ralph/v2/
+      issues: write # keep the dashboard
     outputs: {
 ${OF_STEP} }
 ${APP_ENV}

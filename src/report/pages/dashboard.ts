@@ -19,6 +19,7 @@ import { formatCost, formatCount, formatTokens } from '../format.ts';
 import { renderCode, renderLink, renderProse, renderTable, renderText } from '../markdown.ts';
 import type { FoundLane } from '../overview/build-overview.ts';
 import type { LaneWait, Overview, OverviewLane } from '../overview/lane-waits.ts';
+import { nameOutcome } from '../sentences/ends/outcome-name.ts';
 import { spendSummary } from '../sentences/spend.ts';
 import { nextToMerge } from '../sentences/train.ts';
 
@@ -199,7 +200,7 @@ function laneNeeds(lane: LaneId, { kind, task, on, until }: LaneWait, { now }: D
   ];
 }
 
-/** Renders the word of an outcome or of its reason for people. */
+/** Renders the code of a reason as words. */
 function wordOf(word: string): string {
   return renderText(word.replaceAll('_', ' '), 80);
 }
@@ -299,7 +300,7 @@ function runTable({ overview }: DashboardFacts): string {
   const rows = overview.runs.map(({ lane, url, endedAt, outcome, reason, tasksDone, iterations, costUsd }) => [
     renderLink(instantOf(endedAt), url ?? ''),
     renderText(nameOfLane(lane), 60),
-    `${wordOf(outcome)} (${wordOf(reason)})`,
+    renderText(nameOutcome({ kind: outcome, reason }), 80),
     String(tasksDone),
     String(iterations),
     formatCost(costUsd),

@@ -3,8 +3,12 @@ import { claimsOfRun } from '../../core/snapshot/changes.ts';
 import { runsIn } from '../../core/snapshot/stored-run.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
+import { withPublished } from '../../core/train/train.ts';
 import { UserError } from '../../errors.ts';
-import { giveBackLane } from '../stages.ts';
+import type { HandedIntake } from '../../handover/intake.ts';
+import type { EndOfLane } from '../../handover/together.ts';
+import { publishDashboard } from '../../publish/dashboard.ts';
+import { connectStages, giveBackLane } from '../stages.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
 import { takeIntake } from './parcels.ts';
 
@@ -36,5 +40,29 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
     branch: config.branchPrefix + lane,
     run: runs.find((run) => run.lane === lane) ?? null,
   }));
+  await keepDashboard(deps, handed.intake, lanes);
   return { kind: 'summed-up', together: { lanes, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` } };
+}
+
+/** Brings the dashboard up to date once for all lanes, whose own jobs leave it alone. */
+async function keepDashboard(
+  deps: ActionDeps,
+  { notes, tasks }: HandedIntake['intake'],
+  lanes: readonly EndOfLane[],
+): Promise<void> {
+  if (!deps.config.dashboard || notes.train === null) return;
+  const now = deps.clock.now();
+  const train = lanes.reduce(
+    (known, { branch, run }) =>
+      run === null || run.head === null || run.pullRequest === null
+        ? known
+        : withPublished(known, {
+            ...{ number: run.pullRequest, branch, head: run.head, now },
+            isDraft: run.outcome.kind !== 'complete',
+            isOvertaken: false,
+          }),
+    notes.train,
+  );
+  const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
+  for (const warning of await publishDashboard(stages, { ...notes, tasks, train })) deps.log.warning(warning);
 }

@@ -29,7 +29,12 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
   const { handed, of } = taken;
   // If the run is killed from here on, post gives its lane back.
   recording.claiming([{ lane: handed.intake.lane.id, runTag: deps.runTag }]);
-  const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
+  // The last job of a run of several lanes keeps the dashboard for all of them.
+  const dashboard = config.dashboard && handed.lanes.length === 1;
+  const stages = await connectStages(
+    { ...deps, config: { ...config, dashboard } },
+    { exporters: null, stepWithinMs: null },
+  );
   const text = await folder.read('loop/work.json');
   const received = receiveWork(text === null ? null : Buffer.from(text).toString(), { handed, of, now: clock.now() });
   const whole = received.kind === 'work' ? await withCommits(deps, taken, received) : received;

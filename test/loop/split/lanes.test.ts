@@ -66,6 +66,14 @@ test('three lanes: each is published by itself, and the last job sums them up an
   expect(project.script.calls).toHaveLength(3);
 });
 
+test('the dashboard is made once, by the last job, with the pull requests of all lanes', async () => {
+  const project = createShop({ dashboard: 'true' });
+  await runLanes(project);
+  expect(project.forge.writes.filter((line) => line.includes('dashboard'))).toHaveLength(1);
+  const [page] = [...project.forge.dashboards.values()];
+  for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
+});
+
 describe('a lane that fails takes nothing from the others', () => {
   test('killed in its loop', async () => {
     const project = createShop();
