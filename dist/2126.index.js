@@ -1,1 +1,1 @@
-const l=2126,D=[2126],M={92126:((a,o,n)=>{n.r(o),n.d(o,{lastRunIn:()=>E});var t=n(76760),_=n(69652),s=n(80797);function E(d){return(0,_.KT)((0,s.E)({folder:(0,t.join)(d,".ralph","state"),now:()=>Date.now()}))}})};export{l as id,D as ids,M as modules};
+const D=2126,f=[2126],l={92126:((a,o,n)=>{n.r(o),n.d(o,{findLastRun:()=>d});var t=n(76760),_=n(69652),s=n(80797);function d(E){return(0,_.GJ)((0,s.E)({folder:(0,t.join)(E,".ralph","state"),now:()=>Date.now()}))}})};export{D as id,f as ids,l as modules};

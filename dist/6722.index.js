@@ -1,1 +1,1 @@
-import{modules as o}from"./72229.shared.js";import{modules as s}from"./98579.shared.js";import{modules as r}from"./4341.shared.js";const t=6722,a=[6722,4341],p={...o,...s,...r};export{t as id,a as ids,p as modules};
+import{modules as o}from"./4341.shared.js";const t=6722,e=[6722,4341],r={...o};export{t as id,e as ids,r as modules};

@@ -49,14 +49,14 @@ test('a table with a line for each branch, trouble first', () => {
 
 | branch | end | tasks | pull request | iterations | cost |
 | --- | --- | --- | --- | --- | --- |
-| \`ralph/issue-2\` | failed (infrastructure) |  |  | 0 | $0.00 |
-| \`ralph/issue-1\` | limit (iterations) |  |  | 1 | $0.25 |
-| \`ralph/queue\` | complete (plan_complete) | ✅ Greet \\| &lt;b> | [#12](https://github.com/acme/shop/pull/12) | 2 | $0.25 |
+| \`ralph/issue-2\` | failed: infrastructure |  |  | 0 | $0.00 |
+| \`ralph/issue-1\` | iteration limit |  |  | 1 | $0.25 |
+| \`ralph/queue\` | complete | ✅ Greet \\| &lt;b> | [#12](https://github.com/acme/shop/pull/12) | 2 | $0.25 |
 
 - Issue #2: its jobs published nothing, so their logs say what happened. The next run continues from what was saved before.`,
   );
   expect(renderTogetherLog(together).split('\n')[0]).toBe(
-    'ralph/issue-2: failed (infrastructure), 0 iterations, $0.00',
+    'ralph/issue-2: failed: infrastructure, 0 iterations, $0.00',
   );
 });
 
