@@ -44,14 +44,14 @@ const EVERYDAY = `${E2E}/everyday`;
 
 /**
  * The tests that take too long for `npm test` and that `.ci/run` always plays: git, the sandboxes of agents, the
- * command line, long waits.
+ * command line, long waits. Each has a worker of its own, because starting git from a large one takes longer.
  */
 const SLOW_INTEGRATION = [
-  'test/integration/{cli,isolation}/**/*.test.ts',
+  'test/integration/cli/**/*.test.ts',
+  'test/integration/isolation/*{sandbox,probe}*.test.ts',
   'test/integration/git/{,work-tree/}*.test.ts',
   'test/integration/state/state-{cache-store,poisoned-entry}.test.ts',
   'test/integration/agents/{agent-session-files,scripted-agent}.test.ts',
-  'test/integration/github/github-refusals.test.ts',
 ];
 /**
  * Tests of the Claude Code CLI (downloaded first), `ralph` at home, work trees that change hands, merges, and twenty

@@ -34,7 +34,11 @@ export async function layPackages(root: string, built: string): Promise<void> {
       // The bundler reads the nearest manifest, which does not repeat `sideEffects` of the package's own.
       if (sideEffects === false) await declarePure(join(copy, 'dist', 'esm'));
     }
-  await writeFile(join(await lay('undici'), 'index.js'), UNDICI);
+  const undici = await lay('undici');
+  await writeFile(join(undici, 'index.js'), UNDICI);
+  // The second build of the HTTP parser is for processors on which Node 24 has no SIMD; no runner has one.
+  const parser = join(undici, 'lib', 'llhttp');
+  await writeFile(join(parser, 'llhttp-wasm.js'), "module.exports = require('./llhttp_simd-wasm.js')\n");
   await lay('@octokit/rest');
   const endpoints = join(await lay('@octokit/plugin-rest-endpoint-methods'), 'dist-src', 'generated', 'endpoints.js');
   const words = await wordsIn(join(built, 'src', 'github'));

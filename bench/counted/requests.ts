@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { editIssue } from '../../testbed/github/people.ts';
 import { events, startTestbed, type Testbed, type TestbedJob } from '../../testbed/testbed.ts';
 import type { Behaviour } from '../../testbed/scripted-agent.ts';
@@ -180,8 +180,9 @@ async function requestsOf(
   let before = requestsSoFar(testbed);
   const { outputs, main } = await testbed.run({
     event,
-    inputs: { 'agent-env': 'RALPH_SCRIPT', ...inputs },
-    env: { RALPH_SCRIPT: script },
+    inputs: { 'agent-env': 'RALPH_SCRIPT, NODE_COMPILE_CACHE', ...inputs },
+    // Only requests are counted, so programs need not be compiled in each run.
+    env: { RALPH_SCRIPT: script, NODE_COMPILE_CACHE: join(dirname(at), 'compiled') },
     // Requests of the checkout step do not count.
     prepare: () => {
       before = requestsSoFar(testbed);
