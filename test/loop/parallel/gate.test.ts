@@ -159,7 +159,7 @@ describe('a run of the queue works side by side', () => {
 
 describe('a run of the queue works on one branch', () => {
   const same = (): Partial<Issue> => ({});
-  const LIMITS = 'The limits of this run are enough for 1 of 3 branches.';
+  const limitLine = 'The limits of this run are enough for 1 of 3 branches.';
 
   test.each<[string, Readonly<Record<string, string>>, (number: number) => Partial<Issue>, string | null]>([
     ['without the setting', { parallel: '1' }, same, null],
@@ -176,8 +176,8 @@ describe('a run of the queue works on one branch', () => {
       'One branch in this run: the other tasks touch the same files or unknown ones',
     ],
     ['if its iterations are enough for one only', { 'max-iterations': '1' }, same, 'or a limit allows no more'],
-    ['if its calls are enough for one only', { 'max-calls-per-hour': '1' }, same, LIMITS],
-    ['if its money is enough for one only', { 'max-cost-usd': '0.6' }, same, LIMITS],
+    ['if its calls are enough for one only', { 'max-calls-per-hour': '1' }, same, limitLine],
+    ['if its money is enough for one only', { 'max-cost-usd': '0.6' }, same, limitLine],
     ['if people take no more pull requests', { 'max-open-prs': '1' }, same, 'or a limit allows no more'],
   ])('%s', async (_, inputs, change, line) => {
     const project = shop(inputs, change);
