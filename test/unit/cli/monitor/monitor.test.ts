@@ -325,9 +325,9 @@ describe('without a terminal', () => {
       now: () => now,
     });
     expect(out.split('\n').filter((line) => line.includes('#') && !line.includes('task:'))).toEqual([
-      '12:00:00  #7: ended: complete (plan_complete)  iteration 3 of 10  Fix the login form',
+      '12:00:00  #7: ended: complete  iteration 3 of 10  Fix the login form',
       '12:00:00  #12: the agent works  iteration 3 of 10',
-      '12:00:02  #12: ended: complete (plan_complete)  iteration 3 of 10',
+      '12:00:02  #12: ended: complete  iteration 3 of 10',
     ]);
   });
 

@@ -55,9 +55,7 @@ test('a table with a line for each branch, trouble first', () => {
 
 - Issue #2: its jobs published nothing, so their logs say what happened. The next run continues from what was saved before.`,
   );
-  expect(renderTogetherLog(together).split('\n')[0]).toBe(
-    'ralph/issue-2: failed: infrastructure, 0 iterations, $0.00',
-  );
+  expect(renderTogetherLog(together).split('\n')[0]).toBe('ralph/issue-2: failed: infrastructure, 0 iterations, $0.00');
 });
 
 test('outputs: the worst outcome, sums, and a pull request only where there is one', () => {
