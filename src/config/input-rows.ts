@@ -214,7 +214,7 @@ export const JOB_ROWS: readonly SettingGroup[] = [
       [
         'phase',
         'all',
-        "Which part of a run this job does: `all`, or one of `gate`, `loop` and `publish` in three jobs, so that the agent's job holds no token that can write. `finish` sums up a run of several branches. The reusable workflow does that.",
+        "Which part of a run this job does: `all`, or one of `gate`, `loop` and `publish` in three jobs, so that the agent's job holds no token that can write. The reusable workflow does that; its `finish` sums up several branches.",
       ],
       [
         'handoff-path',
