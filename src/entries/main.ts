@@ -5,10 +5,8 @@ import { createGuard, guardConnections } from '../wiring/guard.ts';
 import { removeDeadSandboxes } from '../wiring/isolation/remove-dead.ts';
 import { createRunIsolation } from '../wiring/isolation/isolated.ts';
 import { readIdentity } from '../wiring/handoff.ts';
-import { readConfigTexts, readSettledTexts } from '../wiring/settings/run-settings.ts';
-import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
-import type { Config, RunContext } from '../config/config.ts';
-import { buildConfig, parseReach, type Reach } from '../config/inputs.ts';
+import { createWorld, secretsOf, systemClock } from '../wiring/world.ts';
+import type { Config } from '../config/config.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
 import { conclusionOf, type Conclusion, type Outcome } from '../core/outcome.ts';
 import { nextSteps } from '../report/next/for-run.ts';
@@ -30,18 +28,16 @@ import {
   createLog,
   logDebug,
   failStep,
-  inputTexts,
   maskValues,
   setOutputs,
 } from '../runner/results.ts';
-import { verifyEnvironment, withheldVariables } from '../config/agent-environment.ts';
-import { ALL_PROVIDERS, loginProblemsOf } from '../wiring/agents/providers.ts';
-import { readRunContext, takeIdentity } from '../runner/run-context.ts';
+import { takeIdentity } from '../runner/run-context.ts';
 import { createRunnerFiles } from '../runner/workspace-files.ts';
 import { steeringDigest } from '../runner/steering.ts';
 import type { RunEnd } from '../run/deps.ts';
 import { runAction } from '../run/run-action.ts';
 import { closeInTime } from './close-in-time.ts';
+import { readRunSetUp, type RunSetUp } from './run-set-up.ts';
 import { writeRunRecord } from '../run/run-record.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
@@ -52,12 +48,12 @@ import { completeSentence } from '../core/text/phrase.ts';
 export async function runMain(): Promise<void> {
   const environment = withKeyInputs(process.env);
   const startedAt = systemClock.now();
-  const read = await readRun(environment);
+  const read = await readRunSetUp(environment);
   const secrets = secretsOf(environment, read.kind === 'ready' ? read.config.agent.envNames : []);
   const { redact } = secrets;
   maskValues(secrets.values());
   let journal: JournalFile | null = null;
-  // Beside the journal, the log is an artifact that people can take along.
+  // The log is kept beside the journal, in the artifact that people get.
   const log = createLog(redact, (text) => journal?.keepLog(text));
   const debugRedacted = (text: string): void => {
     logDebug(redact(text));
@@ -79,7 +75,7 @@ export async function runMain(): Promise<void> {
       }, giveUp)
       .catch(giveUp);
 
-  async function run({ config, context }: Extract<ReadRun, { kind: 'ready' }>): Promise<RunEnd> {
+  async function run({ config, context }: Extract<RunSetUp, { kind: 'ready' }>): Promise<RunEnd> {
     checkOutputFile(environment);
     const identity = takeIdentity(environment);
     const { runFolder, key } = identity;
@@ -144,7 +140,7 @@ export async function runMain(): Promise<void> {
     }
   }
 
-  async function notifyOf({ failure, reach, context }: Extract<ReadRun, { kind: 'unusable' }>): Promise<void> {
+  async function notifyOf({ failure, reach, context }: Extract<RunSetUp, { kind: 'unusable' }>): Promise<void> {
     if (reach === null || context === null || failure.reason !== 'configuration') return;
     const connecting = { environment, context, log, debug: debugRedacted };
     const { notifyOfInputs } = await import('../run/unusable.ts');
@@ -272,58 +268,6 @@ export async function runMain(): Promise<void> {
       return failure;
     }
   }
-}
-
-type ReadRun =
-  | { readonly kind: 'ready'; readonly config: Config; readonly context: RunContext }
-  /** `reach` is the part of the inputs that can be used to notify people, or null if nobody can be reached. */
-  | {
-      readonly kind: 'unusable';
-      readonly failure: FailedOutcome;
-      readonly reach: Reach | null;
-      readonly context: RunContext | null;
-    };
-
-/** Reads the inputs and the environment, and returns the problems of both at once. */
-async function readRun(environment: World['environment']): Promise<ReadRun> {
-  const ofContext: FailedOutcome[] = [];
-  const ofInputs: FailedOutcome[] = [];
-  const attempt = async <T>(problems: FailedOutcome[], read: () => T | Promise<T>): Promise<T | null> => {
-    try {
-      return await read();
-    } catch (error) {
-      problems.push(
-        failureOf(error, (stack) => {
-          logDebug(secretsOf(environment, []).redact(stack));
-        }),
-      );
-      return null;
-    }
-  };
-  const given = inputTexts(environment);
-  const context = await attempt(ofContext, () => readRunContext(environment));
-  const settled = await attempt(ofInputs, () =>
-    context === null ? readSettledTexts(given, []) : readConfigTexts(given, { environment, context }),
-  );
-  const config = settled === null ? null : await attempt(ofInputs, () => buildConfig(settled));
-  if (config !== null && context !== null) {
-    const loginProblems = loginProblemsOf(environment, config.agent.order);
-    const given = verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS);
-    const verifyProblems = withheldVariables(config.verify, { job: environment, given });
-    return { kind: 'ready', config, context: { ...context, loginProblems, verifyProblems } };
-  }
-  const problems = [...ofInputs, ...ofContext];
-  const ours = problems.some(({ reason }) => reason === 'infrastructure');
-  return {
-    kind: 'unusable',
-    reach: parseReach(settled?.texts ?? given),
-    context: context === null ? null : { ...context, loginProblems: [], verifyProblems: [] },
-    failure: {
-      kind: 'failed',
-      reason: ours ? 'infrastructure' : 'configuration',
-      message: problems.map(({ message }) => message).join('\n'),
-    },
-  };
 }
 
 /** Returns true if the summary is left to post, which publishes a cancelled run's work and knows more then. */

@@ -1,4 +1,3 @@
-import { describeIgnoredChecks } from '../../core/feedback/checks/checks.ts';
 import { hasAnswersToPost } from '../../core/feedback/memory.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
@@ -18,15 +17,22 @@ import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts'
 import { reopenEditedTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
-import { namesOf, completeSentence } from '../../core/text/phrase.ts';
-import { UserError } from '../../errors.ts';
-import { type Answer, endIntake, type Intake, type IntakeLane, type Notes } from '../../handover/intake.ts';
+import { type Answer, endIntake, type IntakeLane, type Notes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { type PullRequestStanding, readFeedback, type ReadFeedback } from '../feedback/read.ts';
 import { hashOfText } from '../people/trust.ts';
-import { findTasks, issuesOfLane, listTasks, prepareOpenTasks, type Request } from '../tasks/sources.ts';
+import { findTasks, issuesOfLane, prepareOpenTasks, type Request } from '../tasks/sources.ts';
 import { anotherRun } from './claim.ts';
+import {
+  endNothingAsked,
+  endOfEarlierCommit,
+  endPaused,
+  endWorkedElsewhere,
+  type EndIntake,
+  throwIfUnread,
+  withWarning,
+} from './idle-ends.ts';
 import {
   type LaneLookup,
   readKeptLane,
@@ -37,8 +43,6 @@ import {
 } from './kept-lane.ts';
 import { baseBranch, checkBeforeSpending, type KeptLane, dropStaleProgress, tooManyOpen } from './restore.ts';
 import type { FoundStart } from './start.ts';
-
-type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** The end of a run that makes no call on its lane, with the issues whose own lanes could be continued instead. */
 export interface Ended {
@@ -143,60 +147,9 @@ function isWorkedElsewhere({ config }: GateDeps, request: Request, { branches }:
   );
 }
 
-/** Ends the run because every issue of the queue has its own lane. */
-function endWorkedElsewhere({ issues }: Request): EndIntake {
-  const named = namesOf(issues.map(({ number }) => `#${String(number)}`));
-  return withWarning(
-    endIntake({ kind: 'idle', reason: 'no_tasks' }),
-    `These issues have branches of their own, so the queue does not work on them: ${named}. To continue with one that is not done, comment \`/ralph run\` on it.`,
-  );
-}
-
 /** Returns true if a check failed on an earlier commit: it runs again on the newest one, whose result counts. */
 function isOfEarlierCommit({ purpose }: Request, { remoteHead }: LaneLookup): boolean {
   return purpose.kind === 'answers' && purpose.failedOn !== null && purpose.failedOn !== remoteHead;
-}
-
-function endOfEarlierCommit({ log }: GateDeps, { branch }: LaneLookup): EndIntake {
-  log.info(`Nothing to do: the check did not run on the newest commit of ${branch}.`);
-  return endIntake({ kind: 'idle', reason: 'not_for_us' });
-}
-
-async function endPaused(
-  deps: GateDeps,
-  request: Request,
-  { look, restored, by }: LaneRestoration & { readonly by: string },
-): Promise<EndIntake> {
-  return {
-    ...endIntake({ kind: 'paused', reason: 'by_person', by }),
-    ...(await listTasks(deps, request, { branches: look.branches, state: restored.state })),
-    notes: notesOf(restored, unreadFeedback),
-  };
-}
-
-/**
- * Ends a run that has nothing to answer. Our own replies cause such runs if the token is not the job's, and they must
- * not start a task early.
- */
-function endNothingAsked(
-  { purpose }: Request,
-  branch: string,
-  { said: { checks }, notes }: { readonly said: ReadFeedback; readonly notes: Notes },
-): EndIntake {
-  const isOfChecks = purpose.kind === 'answers' && purpose.failedOn !== null;
-  const left = isOfChecks && checks !== null ? describeIgnoredChecks(checks) : '';
-  const message = left === '' ? `Nothing on the pull request of ${branch} asks for an answer now.` : left;
-  return { ...endIntake({ kind: 'idle', reason: 'updated', message }), notes };
-}
-
-/** Throws if a check failed but the checks could not be read: the event gets no answer. */
-function throwIfUnread({ purpose }: Request, branch: string, { checks }: ReadFeedback): void {
-  if (purpose.kind !== 'answers' || purpose.of !== 'event' || purpose.failedOn === null) return;
-  if (checks?.isTemporary !== true || checks.unreadable === null) return;
-  throw new UserError(
-    'infrastructure',
-    `The checks of the pull request of ${branch} could not be read, so the one that failed is not worked on. ${completeSentence(checks.unreadable)} A later run reads them again.`,
-  );
 }
 
 /**
@@ -342,10 +295,6 @@ async function endStopped(
   if (asked(known) !== known) await store.update((newest) => ({ snapshot: asked(newest), message, answer: null }));
   const waits = waitForOthers(intake.outcome, reservedByOthers(budget.budget, runTag, now));
   return waits === null ? intake : { ...withWarning(intake, waits.why), outcome: waits.outcome };
-}
-
-function withWarning(intake: EndIntake, warning: string): EndIntake {
-  return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, warning] } };
 }
 
 async function admissible(

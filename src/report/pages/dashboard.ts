@@ -1,4 +1,3 @@
-import { CAPABILITIES, AGENT_NAMES } from '../../core/agent-names.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import {
   type AnsweredTick,
@@ -20,6 +19,7 @@ import { renderCode, renderLink, renderProse, renderTable, renderText } from '..
 import type { FoundLane } from '../overview/build-overview.ts';
 import type { LaneWait, Overview, OverviewLane } from '../overview/lane-waits.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
+import { healthLines, wordsOfReason } from '../sentences/health.ts';
 import { spendSummary } from '../sentences/spend.ts';
 import { nextToMerge } from '../sentences/train.ts';
 
@@ -47,7 +47,7 @@ export interface DashboardFacts {
 const MAX_CHARS = 60_000;
 const MAX_TITLE_CHARS = 100;
 const SHOWN_FIRST = 25;
-/** Numbers of lines of a long list to try, until the page is short enough. */
+/** Maximum numbers of further lines in a list: the first that makes the page short enough is used. */
 const SHOWN_IN_ALL = [120, 40, 5] as const;
 const MAX_BOXES = 20;
 
@@ -63,11 +63,11 @@ function renderPage(facts: DashboardFacts, shown: number): string {
     DASHBOARD_MARKER,
     ...listed(answerLines(facts), shown),
     section('What needs you', needs(facts), { shown, none: 'Nothing.' }),
-    section('At work', working(facts), { shown, none: 'No run works now.' }),
+    section('At work', working(facts), { shown, none: 'No run is in progress.' }),
     queueSection(facts, shown),
     section('Cost and calls', money(facts), { shown, none: '' }),
     `### Last runs\n\n${runTable(facts) || 'No run has called an agent yet.'}`,
-    section('Health', health(facts), { shown, none: 'All is well.' }),
+    section('Health', healthLines(facts), { shown, none: 'All is well.' }),
     'A ticked box is an order if whoever ticked it has write permission; the next run of the queue obeys it. Everything else in this text is overwritten, so write in a comment.',
     `<sub>Updated ${formatInstant(now)} by ${renderLink('a run', runUrl)}.</sub> ${TIME_MARKER}`,
   ]
@@ -83,7 +83,7 @@ function section(
   return [`### ${heading}`, ...(lines.length === 0 ? [none] : listed(lines, shown))].join('\n\n');
 }
 
-/** Returns the first lines, and the others of those that are shown in a part that is closed at first. */
+/** Returns the first lines, and the rest, up to `shown`, in a folded part. */
 function listed(lines: readonly string[], shown: number): readonly string[] {
   const [first, others] = [lines.slice(0, SHOWN_FIRST), lines.slice(SHOWN_FIRST)];
   const folded = [...others.slice(0, shown), ...moreLine(others.length - shown).map((line) => `- ${line}`)];
@@ -116,7 +116,7 @@ function answerLines({ answers, pending }: DashboardFacts): readonly string[] {
 }
 
 function nameOf(by: Tick['by']): string {
-  return by === null ? 'somebody whom GitHub does not name' : renderCode(by.login, 100);
+  return by === null ? 'somebody GitHub does not name' : renderCode(by.login, 100);
 }
 
 function lanesOf({ overview }: DashboardFacts): readonly OverviewLane[] {
@@ -196,13 +196,8 @@ function laneNeeds(lane: LaneId, { kind, task, on, until }: LaneWait, { now }: D
   const then = isOwn ? 'tick:' : "comment `/ralph retry` on the queue's pull request.";
   const box = isOwn ? `\n  ${renderBox({ kind: 'retry', subject: lane })}` : '';
   return [
-    `- The circuit of ${nameOfLane(lane)} is open (${wordOf(on)}). ${probe}; to continue at once, fix the cause and ${then}${box}`,
+    `- The circuit of ${nameOfLane(lane)} is open (${wordsOfReason(on)}). ${probe}; to continue at once, fix the cause and ${then}${box}`,
   ];
-}
-
-/** Renders the code of a reason as words. */
-function wordOf(word: string): string {
-  return renderText(word.replaceAll('_', ' '), 80);
 }
 
 function instantOf(iso: string | null): string {
@@ -248,7 +243,7 @@ function queueSection(facts: DashboardFacts, shown: number): string {
       : [
           waits
             .flatMap(({ kind, on, until }) => {
-              if (kind === 'park') return [`- It waits until ${instantOf(until)} (${wordOf(on)}).`];
+              if (kind === 'park') return [`- It waits until ${instantOf(until)} (${wordsOfReason(on)}).`];
               return kind === 'order' ? [`- The next run obeys: ${renderText(on, 200)}.`] : [];
             })
             .join('\n'),
@@ -306,34 +301,4 @@ function runTable({ overview }: DashboardFacts): string {
     formatCost(costUsd),
   ]);
   return renderTable(['Ended', 'Work', 'Result', 'Tasks done', 'Iterations', 'Cost'], rows);
-}
-
-const TROUBLES = {
-  limit: 'is at its usage limit',
-  billing: 'has no credit',
-  auth: 'refuses the key',
-  failing: 'fails',
-} as const;
-
-function health({ lanes, overview, now }: DashboardFacts): readonly string[] {
-  const states = lanes.flatMap(({ lane, stored }) => (stored.kind === 'found' ? [{ lane, state: stored.state }] : []));
-  const circuits = states.flatMap(({ lane, state: { circuit } }) =>
-    circuit.kind === 'open' ? [`- The circuit of ${nameOfLane(lane)} is open (${wordOf(circuit.reason)}).`] : [],
-  );
-  const providers = AGENT_NAMES.flatMap((name) => {
-    const worst = states
-      .flatMap(({ state }) => state.providers[name] ?? [])
-      .flatMap((one) => (one.kind === 'open' && now < one.until ? [one] : []))
-      .toSorted((one, other) => other.until - one.until)[0];
-    return worst === undefined
-      ? []
-      : [`- The provider of ${CAPABILITIES[name].title} ${TROUBLES[worst.why]}, until ${formatInstant(worst.until)}.`];
-  });
-  const red = states.flatMap(({ state: { redBase } }) =>
-    redBase === null || redBase.stage === 'repaired'
-      ? []
-      : [`- ${renderCode(redBase.command, 120)} fails on the base branch: ${renderText(redBase.words, 200)}`],
-  );
-  const unread = overview.lanes.flatMap((lane) => (lane.kind === 'lane' ? [] : [`- ${renderProse(lane.why, 300)}`]));
-  return [...circuits, ...providers, ...new Set(red), ...unread];
 }

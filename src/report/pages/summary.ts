@@ -1,8 +1,6 @@
 import { isIssueTask, type TaskId } from '../../core/tasks/ids.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { resultWords } from '../../core/pipeline/step-record.ts';
-import { firstLines, oneLine } from '../../core/text/phrase.ts';
-import type { Denial } from '../../core/analysis/analysis.ts';
+import { firstLines } from '../../core/text/phrase.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
@@ -18,9 +16,8 @@ import {
 } from '../facts.ts';
 import { apiUsageLine, formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { renderCode, renderLink, linkPages, renderProse, proseLines, renderText, taskLink } from '../markdown.ts';
-import { quotedFailure } from '../agent-failures.ts';
-import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
-import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
+import { isolationLine } from '../sentences/isolation.ts';
+import { denialLines, iterationProblemLines } from '../sentences/iteration-problems.ts';
 import { calledAgents, handOverLines, renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
 import { explainUnknownCost, costWord } from '../sentences/spend.ts';
@@ -29,7 +26,7 @@ import { findOnlyTrouble } from '../sentences/waiting.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { trainSection } from '../sentences/train.ts';
 import { feedbackLine } from './feedback-section.ts';
-import { claimWords, groupedLines, iterationResult } from './progress.ts';
+import { iterationResult } from './progress.ts';
 import {
   verificationSection,
   commitLink,
@@ -75,7 +72,7 @@ export function renderSummary(report: RunReport): string {
       { name: 'iterations', rank: 1, markdown: iterationSection(report) },
       { name: 'hand-overs', rank: 3, markdown: renderList('Agents', handOverLines(iterationsOf(report))) },
       { name: 'timeline', rank: 7, markdown: timeline(report) },
-      { name: 'problems', rank: 3, markdown: renderList('Problems', renderIterationProblems(report)) },
+      { name: 'problems', rank: 3, markdown: renderList('Problems', iterationProblemLines(report)) },
       { name: 'denied tools', rank: 4, markdown: renderList('Denied tools', denialLines(report)) },
       { name: 'left out', rank: 3, markdown: withheldSection(report) },
       { name: 'warnings', rank: 3, markdown: warningSection(report, 'Warnings') },
@@ -253,84 +250,6 @@ function timeline(report: RunReport): string {
 /** Names a task in the chart, whose language knows few characters. */
 function sectionName(taskId: TaskId, title: string): string {
   return (isIssueTask(taskId) ? taskId : title).replaceAll(/[^\w .-]/g, '').slice(0, 40) || 'task';
-}
-
-/** Lists what went wrong, each problem once with its iterations. */
-function renderIterationProblems(report: RunReport): readonly string[] {
-  const remarks = iterationsOf(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
-    [
-      ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
-      ...errorLine({ analysis, evidence, verdict, ...entry }),
-      ...(evidence.failedServers ?? []).map((name) =>
-        renderProse(`The agent could not use the tools of the MCP server ${oneLine(name, 100)}.`, 300),
-      ),
-      ...stepProblems(evidence.steps),
-    ].map((line) => ({ iteration: entry.iteration, text: line })),
-  );
-  const isolation = workOf(report)?.isolation ?? null;
-  return [
-    ...(isolation === null ? [] : isolationProblems(isolation).map((line) => renderProse(line, 2000))),
-    ...groupedLines(remarks).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
-    ...testOnlyLine(report),
-  ];
-}
-
-/** Quotes how the agent failed, in its own words. */
-function errorLine(entry: JournalEntry): readonly string[] {
-  const { analysis, evidence, verdict, madeAgain } = entry;
-  const { agentError } = analysis;
-  const quoted = (foreign: string): string => renderCode(oneLine(foreign, 300), 300);
-  const again =
-    madeAgain === null
-      ? []
-      : [`A conversation could not be continued, so a new one was started: ${quoted(madeAgain.why)}`];
-  if (verdict.agentFailed) return [...again, renderProse(quotedFailure(entry), 400)];
-  if (agentError === null) return again;
-  const words = quoted(agentError.text);
-  // No other line says that the call was ended, and after how long.
-  return evidence.end.kind === 'stalled'
-    ? [...again, `The agent's call was ended: ${words}`]
-    : [...again, `The agent ended with an error (${agentError.kind}): ${words}`];
-}
-
-/** Points out a run that mostly tests existing code, because it may have nothing left to do. */
-function testOnlyLine(report: RunReport): readonly string[] {
-  const iterations = iterationsOf(report);
-  const testing = iterations.filter(({ verdict }) => verdict.testOnly && !verdict.taskDone).length;
-  const percent = settingOf(report)?.testOnlyPercent ?? 100;
-  return testing === 0 || testing * 100 < percent * iterations.length
-    ? []
-    : [
-        `${testing} of ${formatCount(iterations.length, 'iteration')} changed only tests (\`test-only-percent\`: ${percent}).`,
-      ];
-}
-
-/** Lists the pipeline steps that failed or were skipped. */
-function stepProblems(steps: JournalEntry['evidence']['steps']): readonly string[] {
-  return steps
-    .filter(({ result }) => result.kind !== 'passed' && !(result.kind === 'skipped' && result.why === 'done-once'))
-    .map(({ name, result }) => `Step "${oneLine(name, 60)}" ${oneLine(resultWords(result), 200)}.`);
-}
-
-/** Lists what the agent was denied, with the rule that would allow it. */
-function denialLines(report: RunReport): readonly string[] {
-  const allowed = settingOf(report)?.policy.allowedTools ?? [];
-  const denials = iterationsOf(report).flatMap(({ iteration, analysis, verdict }) => [
-    ...analysis.denials.map((denial) => ({ iteration, text: denialWords(denial, allowed) })),
-    ...verdict.advice.map((advice) => ({ iteration, text: advice })),
-  ]);
-  return groupedLines(denials).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`);
-}
-
-function denialWords(denial: Denial, allowed: readonly string[]): string {
-  const rules = rulesToAllow(denial, allowed);
-  const what = `\`${(denial.command ?? denial.tool).slice(0, 150).replaceAll('`', "'")}\``;
-  return rules.length === 0
-    ? `${what} was denied.`
-    : `${what} was denied. This allows it: \`allowed-tools: ${rules
-        .map((rule) => `+${rule}`)
-        .join(',')
-        .replaceAll('`', "'")}\``;
 }
 
 function machine(report: RunReport): string {

@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { readCheckoutFile, type Terminal, UsageError } from '../../cli/command.ts';
 import type { AskedRun, EndedLane, LocalRunResult, RunHere } from '../../cli/run/run.ts';
 import { combineLanes, renderLanes } from '../../cli/run/side-by-side.ts';
-import type { ConfiguredAgent, Config } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { fromRoot } from '../../core/folder.ts';
 import { parseFoundStatus, type RunStatus } from '../../core/local/status-document.ts';
 import { conclusionOf } from '../../core/outcome.ts';
@@ -31,12 +31,12 @@ import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
 import { costOrNull } from '../../report/sentences/spend.ts';
 import { takeWork, type TakenWork } from '../../processes/same-program.ts';
-import { passedOverProgram, trustedProgram } from '../../processes/trusted-programs.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
 import { endAgent } from '../agent.ts';
 import { type LaneOfRun, workBeside } from './processes/beside.ts';
 import { checkoutFiles } from './checkout-state.ts';
+import { completeHomeSettings, describePassedOver } from './completed-settings.ts';
 import { cleanUpAfter } from './processes/killed-run.ts';
 import { secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
@@ -49,7 +49,7 @@ import { folderOfLanes, placeOfHome, placeOfLane, type RunFolders, runFolderOf }
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, pushBranch } from './push.ts';
-import { readHomeSettings, readWorkflowInputs, type WorkflowInputs } from './settings.ts';
+import { readWorkflowInputs, type WorkflowInputs } from './settings.ts';
 import { findIgnoredFiles, uncommittedWords } from './uncommitted.ts';
 
 /** The oldest supported major version of Node; on GitHub the action's code runs on Node 24. */
@@ -64,7 +64,7 @@ export function createRunHere(packageRoot: URL): RunHere {
   return async (given, terminal) => {
     const environment = process.env;
     const handed = await takeWork(environment);
-    // Only a run of this program hands work over.
+    // The work was written by this same program, so it has this type.
     const taken = handed === null ? null : { ...(handed.work as LaneOfRun), obey: handed.obey };
     const asked = taken?.asked ?? given;
     if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE)
@@ -79,7 +79,10 @@ export function createRunHere(packageRoot: URL): RunHere {
       const home = placeOfHome(checkout.top, environment);
       const place = taken === null ? home : placeOfLane(home, taken.intake.lane.id);
       const shared = await readWorkflowInputs(checkout.top, asked.inputs);
-      const config = await settingsOf({ ...shared.inputs, ...asked.inputs }, { checkout, place, environment });
+      const config = await completeHomeSettings(
+        { ...shared.inputs, ...asked.inputs },
+        { checkout, place, environment },
+      );
       const result = await begin({ asked, terminal, packageRoot, environment, checkout, place, config, shared, taken });
       await handed?.end(result);
       return result;
@@ -105,53 +108,6 @@ interface Beginning {
   readonly shared: WorkflowInputs;
   /** The lane that another process of the run has handed to this one; null if a person started it. */
   readonly taken: TakenLane | null;
-}
-
-/** Returns the settings, completed from this checkout; throws a UserError for impossible ones. */
-async function settingsOf(
-  given: AskedRun['inputs'],
-  { checkout, place, environment }: Pick<Beginning, 'checkout' | 'place' | 'environment'>,
-): Promise<Config> {
-  const { top, branch } = checkout;
-  const config = await readHomeSettings({ given, temp: place.temp, environment, top, branch });
-  const baseBranch = config.baseBranch ?? checkout.branch;
-  if (baseBranch === null)
-    throw new UserError(
-      'configuration',
-      `HEAD is detached in ${checkout.top}, so there is no branch to work from. Switch to one, or name it with --input base-branch=NAME.`,
-    );
-  const lane = `${config.branchPrefix}queue`;
-  const isWritten = (branch: string): boolean =>
-    branch === lane || (config.parallel > 1 && branch.startsWith(config.branchPrefix));
-  const written = checkout.checkedOut.find(isWritten);
-  if (baseBranch.startsWith(config.branchPrefix) || written !== undefined)
-    throw new UserError(
-      'configuration',
-      `${written ?? lane} is checked out in ${checkout.top} or in one of its work trees, and the run writes to that branch. Switch to the branch that the work is for, such as "git switch main".`,
-    );
-  const [first, ...others] = config.agent.order;
-  const order = [
-    withInstalledProgram(first, environment),
-    ...others.map((one) => withInstalledProgram(one, environment)),
-  ] as const;
-  return { ...config, baseBranch, agent: { ...config.agent, order } };
-}
-
-/** Returns the agent with the path of the person's own program, if there is one. */
-function withInstalledProgram(chosen: ConfiguredAgent, environment: NodeJS.ProcessEnv): ConfiguredAgent {
-  const { name, path } = chosen;
-  return { ...chosen, path: path ?? (name === 'command' ? null : trustedProgram(name, environment)) };
-}
-
-/** Names an agent's program that the person's shell would start, if the run does not start it. */
-function describePassedOver({ name, path }: ConfiguredAgent, environment: NodeJS.ProcessEnv): readonly string[] {
-  const over =
-    name === 'command' || path !== trustedProgram(name, environment) ? null : passedOverProgram(name, environment);
-  if (over === null) return [];
-  const instead = path === null ? 'the run installs its own' : `the run uses ${path}`;
-  return [
-    `${over.path} is not used, because ${over.why}: ${instead}. To use it anyway, pass --input agent-path=${over.path}.`,
-  ];
 }
 
 async function begin(begun: Beginning): Promise<LocalRunResult> {

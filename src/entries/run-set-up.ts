@@ -1,0 +1,62 @@
+import { verifyEnvironment, withheldVariables } from '../config/agent-environment.ts';
+import type { Config, RunContext } from '../config/config.ts';
+import { buildConfig, parseReach, type Reach } from '../config/inputs.ts';
+import { type FailedOutcome, failureOf } from '../run/failure.ts';
+import { inputTexts, logDebug } from '../runner/results.ts';
+import { readRunContext } from '../runner/run-context.ts';
+import { ALL_PROVIDERS, loginProblemsOf } from '../wiring/agents/providers.ts';
+import { readConfigTexts, readSettledTexts } from '../wiring/settings/run-settings.ts';
+import { secretsOf, type World } from '../wiring/world.ts';
+
+/** The inputs and the environment of a run, as far as they can be used. */
+export type RunSetUp =
+  | { readonly kind: 'ready'; readonly config: Config; readonly context: RunContext }
+  /** `reach` is the part of the inputs that can be used to notify people, or null if nobody can be reached. */
+  | {
+      readonly kind: 'unusable';
+      readonly failure: FailedOutcome;
+      readonly reach: Reach | null;
+      readonly context: RunContext | null;
+    };
+
+/** Reads the inputs and the environment, and returns the problems of both at once. */
+export async function readRunSetUp(environment: World['environment']): Promise<RunSetUp> {
+  const ofContext: FailedOutcome[] = [];
+  const ofInputs: FailedOutcome[] = [];
+  const attempt = async <T>(problems: FailedOutcome[], read: () => T | Promise<T>): Promise<T | null> => {
+    try {
+      return await read();
+    } catch (error) {
+      problems.push(
+        failureOf(error, (stack) => {
+          logDebug(secretsOf(environment, []).redact(stack));
+        }),
+      );
+      return null;
+    }
+  };
+  const given = inputTexts(environment);
+  const context = await attempt(ofContext, () => readRunContext(environment));
+  const settled = await attempt(ofInputs, () =>
+    context === null ? readSettledTexts(given, []) : readConfigTexts(given, { environment, context }),
+  );
+  const config = settled === null ? null : await attempt(ofInputs, () => buildConfig(settled));
+  if (config !== null && context !== null) {
+    const loginProblems = loginProblemsOf(environment, config.agent.order);
+    const given = verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS);
+    const verifyProblems = withheldVariables(config.verify, { job: environment, given });
+    return { kind: 'ready', config, context: { ...context, loginProblems, verifyProblems } };
+  }
+  const problems = [...ofInputs, ...ofContext];
+  const ours = problems.some(({ reason }) => reason === 'infrastructure');
+  return {
+    kind: 'unusable',
+    reach: parseReach(settled?.texts ?? given),
+    context: context === null ? null : { ...context, loginProblems: [], verifyProblems: [] },
+    failure: {
+      kind: 'failed',
+      reason: ours ? 'infrastructure' : 'configuration',
+      message: problems.map(({ message }) => message).join('\n'),
+    },
+  };
+}

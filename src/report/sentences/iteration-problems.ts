@@ -1,0 +1,90 @@
+import type { Denial } from '../../core/analysis/analysis.ts';
+import type { JournalEntry } from '../../core/journal/journal.ts';
+import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
+import { resultWords } from '../../core/pipeline/step-record.ts';
+import { oneLine } from '../../core/text/phrase.ts';
+import type { RunReport } from '../../handover/report.ts';
+import { quotedFailure } from '../agent-failures.ts';
+import { iterationsOf, settingOf, workOf } from '../facts.ts';
+import { formatCount } from '../format.ts';
+import { renderCode, renderProse } from '../markdown.ts';
+import { claimWords, groupedLines } from '../pages/progress.ts';
+import { isolationProblems } from './isolation.ts';
+
+/** Returns a line for each problem of a run, with its iterations. */
+export function iterationProblemLines(report: RunReport): readonly string[] {
+  const remarks = iterationsOf(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
+    [
+      ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
+      ...errorLine({ analysis, evidence, verdict, ...entry }),
+      ...(evidence.failedServers ?? []).map((name) =>
+        renderProse(`The agent could not use the tools of the MCP server ${oneLine(name, 100)}.`, 300),
+      ),
+      ...stepProblems(evidence.steps),
+    ].map((line) => ({ iteration: entry.iteration, text: line })),
+  );
+  const isolation = workOf(report)?.isolation ?? null;
+  return [
+    ...(isolation === null ? [] : isolationProblems(isolation).map((line) => renderProse(line, 2000))),
+    ...groupedLines(remarks).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
+    ...testOnlyLine(report),
+  ];
+}
+
+/** Quotes how the agent failed, in its own words. */
+function errorLine(entry: JournalEntry): readonly string[] {
+  const { analysis, evidence, verdict, madeAgain } = entry;
+  const { agentError } = analysis;
+  const quoted = (foreign: string): string => renderCode(oneLine(foreign, 300), 300);
+  const again =
+    madeAgain === null
+      ? []
+      : [`A conversation could not be continued, so a new one was started: ${quoted(madeAgain.why)}`];
+  if (verdict.agentFailed) return [...again, renderProse(quotedFailure(entry), 400)];
+  if (agentError === null) return again;
+  const words = quoted(agentError.text);
+  // No other line says that the call was ended, and after how long.
+  return evidence.end.kind === 'stalled'
+    ? [...again, `The agent's call was ended: ${words}`]
+    : [...again, `The agent ended with an error (${agentError.kind}): ${words}`];
+}
+
+/** Points out a run that mostly tests existing code, because it may have nothing left to do. */
+function testOnlyLine(report: RunReport): readonly string[] {
+  const iterations = iterationsOf(report);
+  const testing = iterations.filter(({ verdict }) => verdict.testOnly && !verdict.taskDone).length;
+  const percent = settingOf(report)?.testOnlyPercent ?? 100;
+  return testing === 0 || testing * 100 < percent * iterations.length
+    ? []
+    : [
+        `${testing} of ${formatCount(iterations.length, 'iteration')} changed only tests (\`test-only-percent\`: ${percent}).`,
+      ];
+}
+
+/** Lists the pipeline steps that failed or were skipped. */
+function stepProblems(steps: JournalEntry['evidence']['steps']): readonly string[] {
+  return steps
+    .filter(({ result }) => result.kind !== 'passed' && !(result.kind === 'skipped' && result.why === 'done-once'))
+    .map(({ name, result }) => `Step "${oneLine(name, 60)}" ${oneLine(resultWords(result), 200)}.`);
+}
+
+/** Returns a line for each denied tool of a run, with the rule that would allow it. */
+export function denialLines(report: RunReport): readonly string[] {
+  const allowed = settingOf(report)?.policy.allowedTools ?? [];
+  const denials = iterationsOf(report).flatMap(({ iteration, analysis, verdict }) => [
+    ...analysis.denials.map((denial) => ({ iteration, text: denialWords(denial, allowed) })),
+    ...verdict.advice.map((advice) => ({ iteration, text: advice })),
+  ]);
+  return groupedLines(denials).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`);
+}
+
+function denialWords(denial: Denial, allowed: readonly string[]): string {
+  const rules = rulesToAllow(denial, allowed);
+  const what = `\`${(denial.command ?? denial.tool).slice(0, 150).replaceAll('`', "'")}\``;
+  return rules.length === 0
+    ? `${what} was denied.`
+    : `${what} was denied. This allows it: \`allowed-tools: ${rules
+        .map((rule) => `+${rule}`)
+        .join(',')
+        .replaceAll('`', "'")}\``;
+}
