@@ -12,6 +12,6 @@ export interface Together {
 export interface EndOfLane {
   readonly lane: LaneId;
   readonly branch: string;
-  /** The repository's memory of the run on this lane; null when none of its jobs published anything. */
+  /** The run on this lane as the state keeps it; null if none of its jobs published anything. */
   readonly run: StoredRun | null;
 }

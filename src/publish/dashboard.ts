@@ -31,9 +31,8 @@ type KnownNotes = Pick<Notes, 'dashboard' | 'queue' | 'train'> & { readonly task
 const PLACE = 'ref';
 
 /**
- * Brings the dashboard up to date: makes it if there is none, and leaves it alone while people have it closed. A run
- * that has not looked at the open pull requests leaves it as it is. Takes at most two requests as a rule, with the one
- * that the gate has sent. Returns warnings.
+ * Updates the dashboard: opens one if there is none, and leaves it alone while it is closed. A run that did not read
+ * the open pull requests changes nothing. Usually takes at most two requests, including the gate's. Returns warnings.
  */
 export async function publishDashboard(deps: PublishDeps, notes: KnownNotes): Promise<readonly string[]> {
   const { train } = notes;
@@ -41,8 +40,8 @@ export async function publishDashboard(deps: PublishDeps, notes: KnownNotes): Pr
   try {
     return await keepDashboard(deps, notes, train);
   } catch (error) {
-    // No page is worth the end of a run.
-    return [`The dashboard is not kept: ${completeSentence(textOf(error))}`];
+    // A failure of the page must not end the run.
+    return [`The dashboard was not updated: ${completeSentence(textOf(error))}`];
   }
 }
 
@@ -50,7 +49,7 @@ async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train)
   const read = await deps.store.read();
   if (read.kind !== 'snapshot') {
     const why = read.kind === 'none' ? 'it needs a state in the repository: set `state-store: auto`' : read.why;
-    return [`The dashboard is not kept: ${completeSentence(why)}`];
+    return [`The dashboard was not updated: ${completeSentence(why)}`];
   }
   const listed = notes.queue ?? null;
   const kept = await remember(deps, read.snapshot, (record) => ({
@@ -65,7 +64,7 @@ async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train)
   if (seen === 'unknown') return [];
   if (seen === null) return openPage(deps, kept, page);
   if (!seen.isOpen) return [];
-  // The gate has obeyed what it has seen; the next run of the queue judges what nobody has.
+  // The gate has judged the ticks that it read; the next run of the queue judges the others.
   const unjudged = (notes.dashboard ?? null) === null ? await rememberTicks(deps, kept, seen.ticks) : kept;
   return writePage(deps, { kept: unjudged, seen, page });
 }
@@ -81,7 +80,7 @@ interface Page {
   readonly answers: SeenDashboard['answers'];
 }
 
-/** Writes the page, and takes over ticks that people made while the run was busy with it. */
+/** Writes the page, and remembers the ticks that people made since it was read. */
 async function writePage(
   deps: PublishDeps,
   { kept, seen, page }: { readonly kept: Kept; readonly seen: SeenDashboard; readonly page: Page },
@@ -98,7 +97,7 @@ async function writePage(
   return [];
 }
 
-/** Returns what was ticked between a reading of the page and our writing, whose version is the last one. */
+/** Returns the ticks made between reading the page and writing it; this run wrote the last version. */
 function ticksBetween(seen: SeenDashboard, { revisions, edits }: DashboardIssue): readonly Tick[] {
   const count = edits - seen.edits - 1;
   const between = count <= 0 ? [] : revisions.slice(0, -1).slice(-count);
@@ -134,17 +133,17 @@ function rememberTicks(deps: PublishDeps, { snapshot }: Kept, ticks: readonly Ti
   return remember(deps, snapshot, (record) => ({ ...record, ticks: [...record.ticks, ...ticks].slice(0, MAX_TICKS) }));
 }
 
-/** Changes what is remembered, with a write only if anything differs. */
+/** Changes the dashboard's record in the state; writes only if it differs. */
 async function remember(
   { store, log }: PublishDeps,
   snapshot: Snapshot,
   change: (record: DashboardRecord) => DashboardRecord,
 ): Promise<Kept> {
-  const changed = changeDashboard(change, 'dashboard: what it shows of the queue, and its ticks');
+  const changed = changeDashboard(change, 'dashboard: its queue and ticks');
   if (changed(snapshot).snapshot === snapshot) return { snapshot, record: dashboardIn(snapshot) };
   const updated = await store.update(changed);
   if (updated.kind === 'updated') return { snapshot: updated.snapshot, record: updated.answer };
-  log.warning(`What the dashboard shows could not be remembered: ${completeSentence(updated.why)}`);
+  log.warning(`The record of the dashboard could not be saved: ${completeSentence(updated.why)}`);
   return { snapshot, record: changed(snapshot).answer };
 }
 

@@ -80,8 +80,8 @@ it when you are satisfied. Nothing is pushed. Uncommitted changes are not part
 of the run.
 
   --once              the same as --max-iterations 1
-  --max-iterations N  iterations of this run: one agent call each, with a
-                      pipeline one round of its steps
+  --max-iterations N  iterations of this run: one agent call each, or with a
+                      pipeline each of its steps once
   --task TASK         this task alone, by its id or its name in "ralph tasks"
                       (US-003, .ralph/fix_plan.md:4, "#12")
   --parallel N        works on up to N branches at once, with an agent each: on

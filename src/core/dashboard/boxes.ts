@@ -6,7 +6,7 @@ import { hashId, issueOfId, nameOfLane, nameOfTaskId, parseTaskName, QUEUE } fro
 /** The beginning of the dashboard's text, by which it is recognized. */
 export const DASHBOARD_MARKER = `${OWN_COMMENT_MARKER}dashboard -->`;
 
-/** The end of the only line that changes with the time alone. */
+/** The end of the time line, the only one that changes in every run. */
 export const TIME_MARKER = `${OWN_COMMENT_MARKER}time -->`;
 
 /** The kinds of requests that a box makes. */
@@ -14,7 +14,7 @@ export const boxKinds = ['run', 'pause', 'resume', 'retry', 'skip'] as const;
 
 const boxSchema = z.object({ kind: z.enum(boxKinds), subject: z.string().max(80) });
 
-/** A box: what it asks for, and the lane (`pause`, `resume`) or task (`retry`, `skip`) that it is about. */
+/** A box: its request, and the lane (`run`, `pause`, `resume`) or task (`retry`, `skip`) that it is about. */
 export type Box = Immutable<z.infer<typeof boxSchema>>;
 
 export const tickSchema = z.object({
@@ -35,12 +35,12 @@ export interface Revision {
 /** Maximum number of ticks that are read at once. */
 export const MAX_TICKS = 30;
 
-/** Renders the line of a box. Its words say what it does, and only the box decides them. */
+/** Renders the line of a box, whose words depend on the box alone. */
 export function renderBox(box: Box): string {
   return `- [ ] ${wordsOfBox(box)} ${OWN_COMMENT_MARKER}${box.kind} ${box.subject} -->`;
 }
 
-/** Returns what a box asks for, in words. */
+/** Returns the request of a box in words. */
 export function wordsOfBox({ kind, subject }: Box): string {
   switch (kind) {
     case 'run':
@@ -55,20 +55,20 @@ export function wordsOfBox({ kind, subject }: Box): string {
   }
 }
 
-/** Returns true if a text is the dashboard's, as far as the text says; the issue of the dashboard is never a task. */
+/** Returns true if a text begins as the dashboard's does. The issue of the dashboard is never a task. */
 export function isDashboardText(body: string): boolean {
   return body.trimStart().startsWith(DASHBOARD_MARKER);
 }
 
-/** Returns a short hash of a text without the line of the time and with the line ends that we write. */
+/** Returns a short hash of a text, whatever its time line and its line ends are. */
 export function contentHash(body: string): string {
   const lines = body.replaceAll('\r\n', '\n').trim().split('\n');
   return hashId(lines.filter((line) => !line.endsWith(TIME_MARKER)).join('\n'));
 }
 
 /**
- * Returns the boxes that are ticked in a text. A line counts only if it is wholly what `renderBox` writes, so that no
- * box does something else than its words say.
+ * Returns the boxes that are ticked in a text. A line counts only if it is exactly what `renderBox` writes, so that
+ * each box does what its words say.
  */
 export function tickedBoxes(text: string): readonly Box[] {
   const boxes = text.split(/\r?\n/).flatMap((line) => {
@@ -97,9 +97,9 @@ function isSubject({ kind, subject }: Box): boolean {
 }
 
 /**
- * Returns the boxes that were ticked in these versions, oldest first, and still are at their end, each with the account
- * whose version ticked it. `before` are the ticks of the version before them, which are not returned again; null if
- * that version is unknown. Nobody is known for a tick that another account may have made.
+ * Returns the boxes that were ticked in these versions (oldest first) and still are in the last one, each with the
+ * account whose version ticked it. `before` holds the ticks of the preceding version, which are not returned again;
+ * null if that version is unknown. `by` is null for a tick that another account may have made.
  */
 export function ticksIn(revisions: readonly Revision[], before: readonly Tick[] | null): readonly Tick[] {
   let ticks = before ?? [];
@@ -114,7 +114,7 @@ export function ticksIn(revisions: readonly Revision[], before: readonly Tick[] 
   return ticks.filter((tick) => before?.includes(tick) !== true);
 }
 
-/** Returns true if two boxes ask for the same. */
+/** Returns true if two boxes make the same request. */
 export function isSameBox(one: Box, other: Box): boolean {
   return one.kind === other.kind && one.subject === other.subject;
 }

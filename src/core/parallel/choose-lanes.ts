@@ -50,10 +50,10 @@ export interface ChosenLanes {
 }
 
 /**
- * Chooses the lanes that work side by side, greedily in the order of the queue. The first task, what was begun on the
- * queue, and everything but issues stay on the queue's lane: another lane must touch none of their files, nor those of
- * any other lane. Lanes whose files are not both known never work side by side. A task with a dependency on the list
- * gets no lane of its own, because what it depends on is not in the base branch yet.
+ * Chooses the lanes that work side by side, greedily in the order of the queue. The first task, tasks that the queue
+ * has begun, and all that are not issues stay on the queue's lane. Two lanes work side by side only if the files of
+ * both are known and have none in common. A task with a dependency on the list gets no lane of its own, because that
+ * dependency is not in the base branch yet.
  */
 export function chooseLanes(queue: QueueNow): ChosenLanes {
   const { tasks, progress, filesOf, changed, busy, urgent } = queue;

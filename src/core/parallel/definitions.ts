@@ -1,4 +1,4 @@
-/** The files that define each symbol, as far as a search for usual keywords finds them. */
+/** The files that define each symbol, found by a search for the usual keywords. */
 export type Definitions = ReadonlyMap<string, readonly string[]>;
 
 /** Maximum number of symbols that are searched for. */

@@ -25,10 +25,10 @@ export interface FileIndex extends Pick<FileHistory, 'definitions'> {
   readonly commitsOf: ReadonlyMap<string, readonly { readonly paths: readonly string[] }[]>;
 }
 
-/** A name that more files share is not taken for one of them, such as `index.ts`. */
+/** A name that more files share, such as `index.ts`, names none of them. */
 const MAX_NAMESAKES = 5;
 
-/** A symbol that more files define does not tell which of them is meant. */
+/** A symbol that more files define names none of them. */
 const MAX_DEFINITIONS = 3;
 
 /** A commit that changes more files says nothing about which of them belong together. */
@@ -72,7 +72,7 @@ export function predictFiles(
   return new Set([...seeds, ...[...seeds].flatMap((path) => companionsOf(index, path))]);
 }
 
-/** Returns a file that both touch; null if there is none. */
+/** Returns a file that is in both sets; null if there is none. */
 export function sharedFile(one: ReadonlySet<string>, other: ReadonlySet<string>): string | null {
   const [few, many] = one.size < other.size ? [one, other] : [other, one];
   for (const path of few) if (many.has(path)) return path;

@@ -51,10 +51,10 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   const judged: JudgedTick[] = [];
   for (const tick of [...earlier, ...ticks]) judged.push(await judgeTick(deps, tick));
   if (record.ticks.length > 0)
-    await store.update(changeDashboard((newest) => ({ ...newest, ticks: [] }), 'dashboard: its ticks were taken up'));
+    await store.update(changeDashboard((newest) => ({ ...newest, ticks: [] }), 'dashboard: its ticks were judged'));
   for (const { answer } of judged)
     deps.log.info(
-      `dashboard: ${wordsOfBox(answer.box)}, ticked by ${answer.by?.login ?? 'nobody known'}: ${answer.result}`,
+      `dashboard: ${wordsOfBox(answer.box)}, ticked by ${answer.by?.login ?? 'an unknown account'}: ${answer.result}`,
     );
   return {
     seen: {
@@ -116,7 +116,7 @@ async function obeyTick(deps: GateDeps, { box: { kind, subject } }: Tick, { logi
   }
 }
 
-/** Takes an issue out of the queue, as a person does who removes its label. */
+/** Removes an issue from the queue by removing its task label. */
 async function takeLabelOff(deps: GateDeps, number: number): Promise<void> {
   const { forge, config } = deps;
   const issue = await forge.issue(number);

@@ -16,20 +16,20 @@ import type { GateDeps } from '../deps.ts';
 import { FOR_TASKS, requestByItself, type Request } from '../tasks/sources.ts';
 import { type Admissible, endOn } from './decide.ts';
 
-/** A lane on which this run may work, as far as is known without claiming it. */
+/** A lane that this run may work on, unless another run claims it first. */
 export interface PlannedLane {
   readonly request: Request;
   readonly decided: Admissible;
 }
 
-/** The lanes of a run, the first of which matters most, and what was chosen for them. */
+/** The lanes of a run, the most important first, and the tasks that wait for them. */
 export interface LanePlan extends Pick<ChosenLanes, 'waiting'> {
   readonly lanes: readonly PlannedLane[];
   /** The files that each lane probably touches, for people. */
   readonly files: readonly LaneFiles[];
 }
 
-/** The lanes of a run before it is known which of them can be worked on at once. */
+/** The lanes that a run could work on, before it chooses those that it works on at once. */
 export interface LaneCandidates {
   /** The lane whose pull request comes first; null if there is none. */
   readonly urgent: PlannedLane | null;
@@ -117,11 +117,11 @@ export async function planLanes(
 function whyAlone({ own }: ChosenLanes): string {
   if (own === null) return 'the queue waits for the pull request that comes first';
   return own.files === null
-    ? 'nobody knows which files the next tasks of the queue touch'
+    ? 'the files that the next tasks of the queue touch are unknown'
     : 'the other tasks touch the same files or unknown ones, or a limit allows no more';
 }
 
-/** Returns true if no run ever worked on this lane, and nobody asked anything of it. */
+/** Returns true if no run ever worked on this lane, and no order or request waits for it. */
 function hasNothingStored(snapshot: Snapshot, lane: LaneId): boolean {
   const record = recordIn(snapshot, lane);
   if (record === null) return false;
@@ -146,7 +146,7 @@ interface Predictions {
   readonly changedBy: (lane: LaneId) => readonly string[];
 }
 
-/** Reads what predictions need, also about the branches of these lanes; null, with a line in the log, if git cannot. */
+/** Reads the history, and the changes on these lanes' branches; null, with a line in the log, if git fails. */
 async function readPredictions(
   { config, repository, log }: GateDeps,
   { branches }: Pick<Admissible['look'], 'branches'>,
@@ -178,7 +178,7 @@ function wordsOfTask({ title, body, comments }: Task): string {
   return [title, body, ...comments.map(({ text }) => text)].join('\n');
 }
 
-/** Returns how many more pull requests people allow beside the queue's own. */
+/** Returns the number of pull requests that `max-open-prs` allows beside the queue's own. */
 async function roomForNew({ config, forge }: GateDeps, { lane, look }: Admissible): Promise<number> {
   const { maxOpenPrs, branchPrefix, parallel } = config;
   const own = lane.pullRequest === null ? 1 : 0;

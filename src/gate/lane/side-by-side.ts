@@ -2,7 +2,7 @@ import type { LaneFiles, WaitingTask } from '../../core/parallel/choose-lanes.ts
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
 import { runTagOfLane } from '../../core/sharing/lease.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
-import { completeSentence, firstNames } from '../../core/text/phrase.ts';
+import { completeSentence, firstNames, upperFirst } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { GateResult, Intake, LaneIntake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
@@ -40,10 +40,7 @@ export async function admitQueue(deps: GateDeps, request: Request): Promise<Gate
     : admitLanes(deps, request, () => planForQueue(deps, request));
 }
 
-/**
- * Admits work on a pull request that needs it, and beside it the queue's work (null if it has none) as far as both
- * allow that.
- */
+/** Admits work on a pull request that needs it, and beside it the queue's work if both can be worked on at once. */
 export async function admitUrgent(deps: GateDeps, request: Request, queue: Request | null): Promise<GateResult> {
   return deps.config.parallel === 1 || queue === null || isOnQueue({ request })
     ? admitAlone(deps, request)
@@ -90,13 +87,13 @@ async function planBeside(each: GateDeps, request: Request, queue: Request): Pro
   const urgent = await decideOnLane(deps, request);
   if (urgent.kind === 'end') return { kind: 'end', intake: urgent.intake };
   const others = await candidatesOf(deps, queue, await decideOnLane(deps, queue));
-  // Its own lane is the urgent one.
+  // The lane of this request is the urgent one.
   const unfinished = others.unfinished.filter((one) => one.request.id !== request.id);
   const known = { urgent: { request, decided: urgent }, queue: others.queue, unfinished };
   return { ...(await planLanes(deps, queue.issues, known)), kind: 'lanes' };
 }
 
-/** Returns the ports of one plan: what holds for all lanes is asked once. */
+/** Returns the ports of one plan, which send each request that is the same for all lanes only once. */
 function withSharedAnswers(deps: GateDeps): GateDeps {
   const { remote } = deps;
   const branches = new Map<string, ReturnType<typeof remote.branches>>();
@@ -116,7 +113,7 @@ function withSharedAnswers(deps: GateDeps): GateDeps {
   };
 }
 
-/** Returns the queue's lane, if it has work, and what else may be worked on. */
+/** Returns the queue's lane, if it has work, and the unfinished lanes of its issues. */
 async function candidatesOf(
   deps: GateDeps,
   request: Request,
@@ -151,7 +148,7 @@ async function decideOnUnfinished(
   return { unfinished, unnotified };
 }
 
-/** Claims the planned lanes with one update, and opens what it got; `changed` if the first must be decided again. */
+/** Claims the planned lanes with one update, and opens those; `changed` if the first must be decided again. */
 async function claimAndOpen(
   deps: GateDeps,
   { lanes, files, waiting }: LanePlan,
@@ -261,6 +258,8 @@ function linesFor(files: readonly LaneFiles[], waiting: readonly WaitingTask[]):
 }
 
 function sentenceOnWaiting({ task, lane, path }: WaitingTask): string {
-  const why = path === null ? 'nobody knows which files it touches' : `it probably touches ${path}`;
-  return `${nameOfLane(task)} waits for a later run: ${why}, ${path === null ? 'and' : 'on which'} ${nameOfLane(lane)} is worked on now.`;
+  const [name, other] = [upperFirst(nameOfLane(task)), nameOfLane(lane)];
+  return path === null
+    ? `${name} waits for a later run: ${other} is worked on now, and the files of one of them are unknown.`
+    : `${name} waits for a later run: it probably touches ${path}, on which ${other} is worked on now.`;
 }

@@ -37,7 +37,7 @@ export function renderTogether(together: Together): string {
   ].join('\n\n');
 }
 
-/** Renders the same for the log, a line for each branch. */
+/** Renders the end of such a run for the log: a line for each branch, trouble first. */
 export function renderTogetherLog(together: Together): string {
   return troubleFirst(together)
     .map(

@@ -23,7 +23,7 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
   if (read.kind !== 'snapshot')
     throw new UserError(
       'infrastructure',
-      `How the branches of this run ended is not known, because the state could not be read: ${completeSentence(read.kind === 'none' ? 'there is none' : read.why)} Their jobs have published everything themselves.`,
+      `The ends of this run's branches are unknown, because the state could not be read: ${completeSentence(read.kind === 'none' ? 'there is none' : read.why)} The jobs of each branch have published its work themselves.`,
     );
   const { snapshot } = read;
   for (const { lane, runTag } of claimsOfRun(snapshot, runTagFromLane(handed.runTag, handed.intake.lane.id))) {
@@ -44,7 +44,7 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
   return { kind: 'summed-up', together: { lanes, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` } };
 }
 
-/** Brings the dashboard up to date once for all lanes, whose own jobs leave it alone. */
+/** Updates the dashboard once for all lanes, whose own jobs leave it alone. */
 async function keepDashboard(
   deps: ActionDeps,
   { notes, tasks }: HandedIntake['intake'],

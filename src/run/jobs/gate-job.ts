@@ -70,7 +70,7 @@ async function handOverLane(
   const { clock, log, debug } = deps;
   const beginIn = (begun: WorkIntake): Work =>
     beginWork(begun, { state: begun.state, agent: { name: '', version: '' }, now: clock.now() });
-  // The record must not name the lane before, whatever fails from here on.
+  // The record must not name the previous lane, even if this one fails from here on.
   if (lanes.length > 1) recording.keep(beginIn(intake));
   const begun = await acknowledgeIssue(stages.forge, intake);
   const outlet = { kind: 'push', remote: stages.remote, forge: stages.forge } as const;

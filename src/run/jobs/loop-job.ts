@@ -142,7 +142,7 @@ async function giveUnfinished({ log }: ActionDeps, giving: Giving, work: Work): 
 }
 
 /** Maximum size of all patches together, in characters. */
-const MOST_PATCHES_CHARS = 4 * 1024 * 1024;
+const MAX_PATCHES_CHARS = 4 * 1024 * 1024;
 
 /**
  * Keeps what the agent left beside the work tree for people, after this job's machine is gone: as one file of the
@@ -157,7 +157,7 @@ function handOverPatches(
   return {
     keep: (name, patch) => {
       keepPatch(name, patch);
-      if (all.length + patch.length > MOST_PATCHES_CHARS) return;
+      if (all.length + patch.length > MAX_PATCHES_CHARS) return;
       all += `# ${oneLine(name, 200)}\n${patch}\n`;
       const text = all;
       written = written

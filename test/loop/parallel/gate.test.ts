@@ -96,7 +96,7 @@ describe('a run of the queue works side by side', () => {
       ['issue-2', ['issue-2']],
     ]);
     expect(run.intake.notes.warnings).toEqual([
-      'issue #3 waits for a later run: it probably touches src/b.ts, on which issue #2 is worked on now.',
+      'Issue #3 waits for a later run: it probably touches src/b.ts, on which issue #2 is worked on now.',
     ]);
   });
 
@@ -104,7 +104,7 @@ describe('a run of the queue works side by side', () => {
     const run = await gateOnce(shop({}, (number) => (number === 2 ? { body: 'Make it better' } : {})));
     expect(lanesOf(run).map(([lane]) => lane)).toEqual(['queue', 'issue-3']);
     expect(run.intake.notes.warnings).toEqual([
-      'issue #2 waits for a later run: nobody knows which files it touches, and issue #3 is worked on now.',
+      'Issue #2 waits for a later run: issue #3 is worked on now, and the files of one of them are unknown.',
     ]);
   });
 
@@ -167,7 +167,7 @@ describe('a run of the queue works on one branch', () => {
       'if nobody knows which files the first task touches',
       {},
       (number) => (number === 1 ? { body: 'Better' } : {}),
-      'One branch in this run: nobody knows which files the next tasks of the queue touch.',
+      'One branch in this run: the files that the next tasks of the queue touch are unknown.',
     ],
     [
       'if all tasks touch the same file',

@@ -200,7 +200,7 @@ describe('a ticked box', () => {
   test.each([
     { who: 'a stranger', by: person('eve'), name: '`eve`' },
     { who: 'a bot that is not allowed', by: { login: 'x[bot]', id: 1, kind: 'bot' as const }, name: '`x[bot]`' },
-    { who: 'nobody known', by: null, name: 'somebody whom GitHub does not name' },
+    { who: 'nobody known', by: null, name: 'somebody GitHub does not name' },
   ])('by $who is undone with a word', async ({ by, name }) => {
     const project = createProject({ agent: [worker], inputs: ON });
     await runOnce(project);

@@ -54,7 +54,7 @@ export async function workBeside(lane: LaneOfRun, starter: Starter): Promise<Loc
       print(`${prefix}${text}\n`);
     },
   });
-  // Only a run of this program says how it ended.
+  // The result was written by this same program, so it has this type.
   if (ended !== null) return ended.result as LocalRunResult;
   world.log.warning(`The process for ${nameOfLane(id)} was killed. Its finished iterations are kept on ${branch}.`);
   await cleanUp(lane, starter);
