@@ -22,7 +22,7 @@ const WRITE = `mutation ($id: ID!, $body: String!) {
 }
 ${FRAGMENTS}`;
 
-/** Number of the newest changed issues among which an earlier dashboard is looked for. */
+/** Number of recently changed issues that are searched for an earlier dashboard. */
 const LOOKED_AT = 50;
 
 const FIND = `query ($owner: String!, $repo: String!) {
@@ -65,7 +65,7 @@ interface FindAnswer {
 
 const NEEDS = ['issues: write'];
 
-/** Creates methods that read, write and make the dashboard. */
+/** Creates the methods that read, write and open the dashboard. */
 export function createDashboardMethods(client: Client): DashboardMethods {
   return {
     async readDashboard(number) {
@@ -93,12 +93,12 @@ export function createDashboardMethods(client: Client): DashboardMethods {
     openDashboard: ({ title, body }) =>
       client.ask({ doing: 'make the dashboard', needs: NEEDS }, async (octokit, at) => {
         const { repository } = await octokit.graphql<FindAnswer>(FIND, { ...at });
-        // Anybody can open an issue that begins like ours.
+        // Anybody can open an issue whose text begins as the dashboard's does.
         const known = repository.issues.nodes.find((one) => one?.viewerDidAuthor === true && isDashboardText(one.body));
         if (known != null) return { isNew: false, issue: { number: known.number, id: known.id } };
         const { createIssue } = await octokit.graphql<{
           readonly createIssue: { readonly issue: { readonly id: string; readonly number: number } };
-          // After a failure GitHub may have made it already, and a later run finds it.
+          // GitHub may have created it in spite of a failure; a later run then finds it.
         }>(MAKE, { repository: repository.id, title, body: fitBody(body), request: { retries: 0 } });
         const { id, number } = createIssue.issue;
         return { isNew: true, issue: { number, id } };

@@ -60,7 +60,7 @@ export async function runSameProgram({
   const isOver = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).catch(() => undefined);
   const isClosed = once(child, 'close').catch(() => undefined);
   const send = (message: Message): void => {
-    // The end of the process is noticed in any case.
+    // A failure to send means that the process has ended, which is noticed anyway.
     child.send(message, () => undefined);
   };
   send({ kind: 'work', work });
@@ -79,9 +79,9 @@ export async function runSameProgram({
 /** The work of a process that `runSameProgram` started. */
 export interface TakenWork {
   readonly work: unknown;
-  /** From now on, orders are signals of this process; those that came before are the first. */
+  /** Turns orders into signals of this process, from the earliest order on. */
   readonly obey: () => void;
-  /** Tells the other process the result. */
+  /** Sends the result to the other process. */
   readonly end: (result: unknown) => Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export async function takeWork(environment: NodeJS.ProcessEnv): Promise<TakenWor
   Reflect.deleteProperty(environment, TAKES_WORK);
   const early: Order[] = [];
   let receive = (signal: Order): unknown => early.push(signal);
-  // Nobody sees what this process does without the one that started it.
+  // Without the process that started it, this one has nobody to report to.
   process.once('disconnect', () => receive('SIGTERM'));
   const obey = (): void => {
     receive = (signal) => process.emit(signal, signal);

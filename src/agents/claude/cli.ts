@@ -141,7 +141,9 @@ function describe(event: StreamEvent): string {
     case 'retry':
       return `the API answered ${event.status ?? 'with an error'}: try ${event.attempt} of ${event.maxRetries}`;
     case 'result':
-      return event.failed ? `agent failed: ${event.text}` : `agent done after ${event.turns ?? '?'} turns`;
+      return event.failed
+        ? `agent failed: ${event.text}`
+        : `agent done${event.turns === null ? '' : ` after ${event.turns} ${event.turns === 1 ? 'turn' : 'turns'}`}`;
   }
 }
 

@@ -33,7 +33,7 @@ const recordSchema = z.object({
     .max(MAX_LISTED),
 });
 
-/** The repository's memory of its dashboard. */
+/** The state that the repository keeps about its dashboard. */
 export type DashboardRecord = Immutable<z.infer<typeof recordSchema>>;
 
 /** A task in a list of the queue; `name` is what people call it. */
@@ -47,7 +47,7 @@ export function dashboardIn(snapshot: Snapshot): DashboardRecord {
   return parsed.success ? parsed.data : EMPTY;
 }
 
-/** Returns a change of the dashboard's record, which answers the record afterwards. A newer version's stays. */
+/** Returns a change of the dashboard's record whose answer is the new record. A record of a newer version stays. */
 export function changeDashboard(
   change: (record: DashboardRecord) => DashboardRecord,
   message: string,
@@ -75,19 +75,19 @@ export function toQueuedEntry(task: Task): QueuedEntry {
   };
 }
 
-/** Returns the remembered queue with the issues of a run that has not listed it. */
+/** Returns the known queue with the issues of a run that did not list it. */
 export function addToQueue(known: readonly QueuedEntry[], tasks: readonly QueuedEntry[]): readonly QueuedEntry[] {
   const added = tasks.filter(({ id }) => isIssueTask(id) && known.every((one) => one.id !== id));
   return added.length === 0 ? known : [...known, ...added].slice(0, MAX_LISTED);
 }
 
-/** The queue as a run has listed it; `isWhole` is false if entries of files and what tasks wait for are missing. */
+/** A run's list of the queue; `isWhole` is false if it lacks the tasks of files, and dependencies. */
 export interface ListedQueue {
   readonly tasks: readonly QueuedEntry[];
   readonly isWhole: boolean;
 }
 
-/** Returns the queue as it is remembered after a run has listed it; everything that the run did not read stays. */
+/** Returns the known queue, replaced by a run's list of it as far as the run has read it. */
 export function rememberQueue(known: readonly QueuedEntry[], { tasks, isWhole }: ListedQueue): readonly QueuedEntry[] {
   if (isWhole) return tasks.slice(0, MAX_LISTED);
   const before = new Map(known.map((task) => [task.id, task]));

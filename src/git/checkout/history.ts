@@ -9,13 +9,13 @@ import type { OpenedCheckout, OpenOptions } from './lane.ts';
 /** Maximum number of the newest commits that are read. */
 const MAX_COMMITS = 500;
 
-/** Maximum time of one command, in ms: the run can do without the answer. */
+/** Maximum time of one command, in ms. It is short, because the run can work without the answer. */
 const WITHIN_MS = 20_000;
 
-/** Stands before the files of a commit: no path begins with it. */
+/** Marks the beginning of a commit's files; no path begins with it. */
 const MARK = '\u{1}';
 
-/** Reads what the checkout's history tells about files; null if git cannot tell. Leaves objects of branches behind. */
+/** Reads the files and commits of the checkout; null if git fails. Objects of fetched branches stay in it. */
 export async function readHistory(
   { remote }: Pick<OpenOptions, 'remote'>,
   { repository, startHead }: OpenedCheckout,
@@ -49,7 +49,7 @@ async function listCommits(git: Git, head: string): Promise<FileHistory['commits
   return commits;
 }
 
-/** Searches a commit for definitions; none if git cannot, because without them less is predicted. */
+/** Searches a commit for definitions. Returns none if git fails: predictions work without them, but predict less. */
 async function findDefinitions(git: Git, head: string, symbols: readonly string[]): Promise<Definitions> {
   if (symbols.length === 0) return new Map();
   const pattern = definitionPattern(symbols);

@@ -20,6 +20,8 @@ test.each<{ event: StreamEvent; line: string }>([
   { event: { ...RETRY, status: 529, error: 'overloaded' }, line: 'the API answered 529: try 1 of 3' },
   { event: RETRY, line: 'the API answered with an error: try 1 of 3' },
   { event: { kind: 'result', failed: false, text: 'Done.', turns: 3 }, line: 'agent done after 3 turns' },
+  { event: { kind: 'result', failed: false, text: 'Done.', turns: 1 }, line: 'agent done after 1 turn' },
+  { event: { kind: 'result', failed: false, text: 'Done.', turns: null }, line: 'agent done' },
   { event: { kind: 'result', failed: true, text: 'Invalid API key', turns: 1 }, line: 'agent failed: Invalid API key' },
 ])('$event is shown as "$line"', ({ event, line }) => {
   expect(callEventOf(event).line).toBe(line);
