@@ -92,7 +92,8 @@ const { values: options } = parseArgs({
   },
 });
 
-if (options.version === true) console.log("the testbed's scripted agent 1.0 (not a model)");
+if (options.version === true)
+  console.log("the sandbox's scripted agent (no model; the sandbox plays without isolation)");
 else process.exitCode = await run(heard(readFileSync(0, 'utf8')), nextBehaviour());
 
 function heard(prompt: string): string {

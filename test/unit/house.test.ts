@@ -160,3 +160,14 @@ test.each(['src', 'testbed', 'bench', 'scripts'])(
     expect(long).toEqual([]);
   },
 );
+
+test('no file of src/ has more than 300 lines of code', () => {
+  const long = [...textsIn('src')].flatMap(([file, text]) => {
+    const code = text
+      .replaceAll(/^\s*\/\*\*?[^]*?\*\/\s*$/gm, '')
+      .split('\n')
+      .filter((line) => !/^\s*(?:\/\/.*)?$/.test(line));
+    return code.length > 300 ? [`${file}: ${String(code.length)}`] : [];
+  });
+  expect(long).toEqual([]);
+});

@@ -17,7 +17,10 @@ const LAST_PROMPT = `- Tasks: 1 done, 1 open (this one included).\n\n${PROMPT}`;
 
 test('it says that it is not a model', async () => {
   await using scene = await createScene([]);
-  expect(await scene.agent.prepare()).toEqual({ name: "the testbed's scripted agent 1.0 (not a model)", version: '' });
+  expect(await scene.agent.prepare()).toEqual({
+    name: "the sandbox's scripted agent (no model; the sandbox plays without isolation)",
+    version: '',
+  });
 });
 
 test('it takes every option that a call may have', async () => {
