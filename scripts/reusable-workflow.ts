@@ -47,7 +47,8 @@ const TOKEN = 'steps.app.outputs.token || secrets.token || github.token';
  * A step that gives the variables of the secret `env` to the steps after it. A mask of fewer characters would hide the
  * log.
  */
-const ENV_STEP = `      - env: { VARIABLES: '\${{ secrets.env }}' }
+const ENV_STEP = `      - name: Set the variables of the secret env
+        env: { VARIABLES: '\${{ secrets.env }}' }
         shell: bash
         run: while IFS= read -r line; do value="\${line#*=}"; [ "\${#value}" -lt 8 ] || echo "::add-mask::$value"; [ -z "$line" ] || echo "$line" >> "$GITHUB_ENV"; done <<< "$VARIABLES"`;
 

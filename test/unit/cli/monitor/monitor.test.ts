@@ -219,7 +219,7 @@ describe('the screen', () => {
     const { code, out, error } = await monitor(['--once']);
     expect([code, out]).toEqual([2, '']);
     expect(error).toContain('There is nothing to show');
-    expect(error).toContain('there is no checkout.');
+    expect(error).toContain('There is no checkout.');
   });
 
   test('a folder that does not exist ends with 2, also where a run further up could be shown', async () => {
