@@ -1,4 +1,5 @@
 import { formatInstant, MINUTE_MS } from '../core/countdown.ts';
+import type { TaskState } from '../core/tasks/task.ts';
 
 /** Renders `2026-11-21 17:00 UTC (in 42 min)`, without the parentheses once the instant has passed. */
 export function formatInstantFrom(instant: number, now: number): string {
@@ -59,4 +60,20 @@ function grouped(number: number): string {
 /** Renders `1 file` or `2 files`. */
 export function formatCount(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** Renders a task's state for people, such as `in progress`. */
+export function formatTaskState(state: TaskState): string {
+  switch (state) {
+    case 'todo':
+      return 'to do';
+    case 'in-progress':
+      return 'in progress';
+    case 'stuck':
+      return 'set aside';
+    case 'done':
+    case 'failed':
+    case 'blocked':
+      return state;
+  }
 }

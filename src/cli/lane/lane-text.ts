@@ -7,7 +7,7 @@ import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { andMore, cutText } from '../../core/text/phrase.ts';
 import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
-import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
+import { formatCount, formatCost, formatInstantFrom, formatTaskState, formatTokens } from '../../report/format.ts';
 import { renderContinuation } from '../../report/next/step.ts';
 import { progressBar } from '../../report/pages/progress-bar.ts';
 import { nameOutcome } from '../../report/sentences/ends/outcome-name.ts';
@@ -255,7 +255,7 @@ function describeTasks({ tasks, currentTask }: ReportedLane, files: readonly Che
   const open = known.filter(({ state }) => state !== 'done');
   const shown = open.slice(0, MAX_TASKS).map(({ id, name, title, state, attempts }) => {
     const worked = attempts === 0 ? '' : `, ${formatCount(attempts, 'iteration')}`;
-    return `  ${name}  ${title === null ? '' : `${plainLine(title)}: `}${state}${worked}${id === currentTask ? ' (current)' : ''}`;
+    return `  ${name}  ${title === null ? '' : `${plainLine(title)}: `}${formatTaskState(state)}${worked}${id === currentTask ? ' (current)' : ''}`;
   });
   const done = known.length - open.length;
   return [

@@ -1,6 +1,6 @@
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { moreLine } from '../../core/text/phrase.ts';
-import { formatCount, formatInstantFrom } from '../format.ts';
+import { formatCount, formatInstantFrom, formatTaskState } from '../format.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
 import { spendBars, spendSummary } from '../sentences/spend.ts';
 import { formatInstant } from '../../core/countdown.ts';
@@ -169,7 +169,7 @@ export function renderOpenTask(
   const what = title === null ? name : `${name} ${title}`;
   if (wait === undefined) {
     const word = attempts === 0 && !current ? 'to do' : `in progress, ${formatCount(attempts, 'iteration')}`;
-    return `${what}: ${state === 'todo' || state === 'in-progress' ? word : state}`;
+    return `${what}: ${state === 'todo' || state === 'in-progress' ? word : formatTaskState(state)}`;
   }
   if (wait.kind === 'dependency') return `${what}: waits for ${wait.on}`;
   return `${what}: ${wait.kind === 'approval' ? 'waits for approval, ' : 'needs a person, '}${wait.on}${wait.command === null ? '' : `; ${wait.command}`}`;

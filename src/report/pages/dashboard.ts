@@ -14,7 +14,7 @@ import { isIssueTask, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/id
 import { moreLine, upperFirst } from '../../core/text/phrase.ts';
 import { findNextPull, type Train } from '../../core/train/train.ts';
 import type { LaneView } from '../../handover/report.ts';
-import { formatCost, formatCount, formatTokens } from '../format.ts';
+import { formatCost, formatCount, formatTaskState, formatTokens } from '../format.ts';
 import { renderCode, renderLink, renderProse, renderTable, renderText } from '../markdown.ts';
 import type { FoundLane } from '../overview/build-overview.ts';
 import type { LaneWait, Overview, OverviewLane } from '../overview/lane-waits.ts';
@@ -271,7 +271,7 @@ function standing({ state, attempts, current }: ShownTask, wait: LaneWait | unde
   if (wait?.kind === 'dependency') return `waits for ${renderText(wait.on, 200)}`;
   if (wait?.kind === 'approval') return 'waits for approval';
   if (wait !== undefined) return 'needs a person, see above';
-  if (state !== 'todo' && state !== 'in-progress') return state;
+  if (state !== 'todo' && state !== 'in-progress') return formatTaskState(state);
   return attempts === 0 && !current ? 'to do' : `in progress, ${formatCount(attempts, 'iteration')}`;
 }
 

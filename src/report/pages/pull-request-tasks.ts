@@ -3,7 +3,7 @@ import { isStuck } from '../../core/tasks/task.ts';
 import { firstLines, namesOf, upperFirst } from '../../core/text/phrase.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { iterationsOn, startedTasks } from '../facts.ts';
-import { formatCount, formatCost } from '../format.ts';
+import { formatCount, formatCost, formatTaskState } from '../format.ts';
 import { renderLink, taskLink, renderText } from '../markdown.ts';
 import type { TestState } from '../sentences/alarms.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
@@ -56,7 +56,7 @@ function taskLine(one: TaskReport, report: WorkedReport, tests: TestState): stri
   const { task, progress, share } = one;
   const commit = share.commits.at(-1) ?? progress.doneCommit;
   const facts = [
-    ...(progress.state === 'done' ? [] : [stateWords(progress.state)]),
+    ...(progress.state === 'done' ? [] : [formatTaskState(progress.state)]),
     ...sizeWords(share, one, report),
     ...(commit === null ? [] : [commitLink(commit, report)]),
     ...verificationWords(one, tests),
@@ -79,16 +79,12 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
   ].join(' · ');
   const words = ownWords(one, report, tests);
   return [
-    `- ${stateGlyph(progress.state)} **${renderText(task.title, 120)}** (${taskLink(task)})${progress.state === 'done' ? '' : `: ${stateWords(progress.state)}`}`,
+    `- ${stateGlyph(progress.state)} **${renderText(task.title, 120)}** (${taskLink(task)})${progress.state === 'done' ? '' : `: ${formatTaskState(progress.state)}`}`,
     ...words.map((line) => `  ${line}`),
     ...(words.length > 0 && facts !== '' ? [''] : []),
     ...(facts === '' ? [] : [`  ${facts}`]),
     ...(progress.unmarked ? [`\n  ${upperFirst(UNMARKED)}.`] : []),
   ].join('\n');
-}
-
-function stateWords(state: TaskReport['progress']['state']): string {
-  return state === 'in-progress' ? 'in progress' : state === 'stuck' ? 'set aside' : state;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Verification } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { issueOfId, type TaskId } from '../../core/tasks/ids.ts';
 import type { TaskState } from '../../core/tasks/task.ts';
-import { formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
+import { formatCount, formatCost, formatDuration, formatTaskState, formatTokens } from '../format.ts';
 import {
   renderCode,
   codeElement,
@@ -83,7 +83,7 @@ export function stateGlyph(state: TaskState): string {
 
 /** Renders a task's state for people, such as `✅ done`. */
 export function stateWord(state: TaskState): string {
-  return `${STATE_GLYPH[state]} ${state === 'in-progress' ? 'in progress' : state}`;
+  return `${STATE_GLYPH[state]} ${formatTaskState(state)}`;
 }
 
 const STATE_GLYPH = { todo: '⬜', 'in-progress': '🚧', done: '✅', failed: '❌', blocked: '⛔', stuck: '⛔' } as const;

@@ -24,7 +24,7 @@ describe('ralph status', () => {
     expect(out.split('\n')).toEqual([
       'queue (ref)',
       '  [███░░░] 1 of 2 tasks done',
-      '    #13  in-progress, 2 iterations (current)',
+      '    #13  in progress, 2 iterations (current)',
       '  state:        restored #41 (ref), saved 2026-11-21 11:00 UTC',
       '  works now:    https://github.com/acme/shop/actions/runs/98, until 2026-11-21 12:50 UTC (in 50 min) at the latest',
       '  pause:        by octo [2Jcat, since 2026-11-21 11:55 UTC; to continue: ralph resume',
@@ -125,7 +125,7 @@ describe('ralph status', () => {
     const open: OpenPlaces = async (checkout) => ({ ...(await at(createPlace('ref'))(checkout)), folder });
     const { out } = await ralph(['status'], '', open);
     await rm(folder, { recursive: true });
-    expect(out).toContain('queue (ref)\n  [███░░░] 1 of 2 tasks done\n    @fix_plan.md:2  Add a receipt: todo\n');
+    expect(out).toContain('queue (ref)\n  [███░░░] 1 of 2 tasks done\n    @fix_plan.md:2  Add a receipt: to do\n');
   });
 
   test('and what waits for a person on another branch', async () => {
