@@ -74,6 +74,20 @@ test('the dashboard is made once, by the last job, with the pull requests of all
   for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
 });
 
+/** Makes the server refuse the second branch that the gate pushes. */
+function refuseSecondPush({ remote }: Project): Tap {
+  let pushes = 0;
+  return {
+    ...open,
+    call: async (name, call) => {
+      if (name === 'remote.pushOn') remote.refusal = (pushes += 1) === 2 ? 'declined' : null;
+      const done = await call();
+      if (name === 'remote.pushOn') remote.refusal = null;
+      return done;
+    },
+  };
+}
+
 describe('a lane that fails takes nothing from the others', () => {
   test('killed in its loop', async () => {
     const project = createShop();
@@ -118,21 +132,25 @@ describe('a lane that fails takes nothing from the others', () => {
 
   test('whose branch the server refuses ends in the gate', async () => {
     const project = createShop();
-    let pushes = 0;
-    const tap: Tap = {
-      ...open,
-      call: (name, call) => {
-        if (name === 'remote.pushOn') project.remote.refusal = (pushes += 1) === 2 ? 'declined' : null;
-        return call();
-      },
-    };
-    const run = await runLanes(project, { gate: { tap } });
+    const run = await runLanes(project, { gate: { tap: refuseSecondPush(project) } });
     expect([...run.lanes.keys()]).toEqual(['queue', 'issue-3']);
     expect(run.gate.handedOver?.beside.map(({ outcome }) => outcome.kind)).toEqual(['failed']);
     expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'failed', 'issue-3': 'complete' });
     expect(heldIn(project)).toEqual(FREE);
   });
 });
+
+test('the only lane that the gate can open is published like a run of one lane, with the dashboard', async () => {
+  const project = createShop({ dashboard: 'true', parallel: '2' });
+  project.forge.issues.delete(3);
+  const run = await runLanes(project, { gate: { tap: refuseSecondPush(project) } });
+  expect(endsOf(run)).toEqual({ queue: 'complete (plan_complete)' });
+  expect(run.finish).toBeNull();
+  const [page] = [...project.forge.dashboards.values()];
+  for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
+  expect(project.forge.pulls).toHaveLength(1);
+});
+
 
 describe('the publishing job of a lane, killed at any moment', () => {
   test.each<When>(['before', 'after'])(
