@@ -14,6 +14,7 @@ import {
   storedBudget,
   storedRecord,
 } from '../stage/run-action.ts';
+import { runLanes } from '../stage/split.ts';
 import { killAt, open, type Tap } from '../stage/tap.ts';
 
 const inputs = { parallel: '3', 'max-open-prs': '0' };
@@ -135,6 +136,20 @@ describe('unfinished branches of issues', () => {
       ['issue-3', ['issue-3']],
     ]);
     expect([run.runTag, ...run.beside.map(({ runTag }) => runTag)]).toEqual(['run-3:issue-2', 'run-3:issue-3']);
+  });
+
+  test.each([
+    ['1', ['ralph/queue']],
+    ['2', ['ralph/queue', 'ralph/issue-2']],
+    ['0', ['ralph/queue', 'ralph/issue-2', 'ralph/issue-3']],
+  ])('without a pull request count as one: max-open-prs %s', async (most, branches) => {
+    const project = shop();
+    project.inputs = { ...inputs };
+    await runLanes(project, { loop: () => 'never', publish: () => 'never' });
+    expect([project.origin.branches.size, project.forge.pulls]).toEqual([4, []]);
+    project.inputs = { ...inputs, 'max-open-prs': most };
+    await runLanes(project);
+    expect(project.forge.pulls.map(({ branch }) => branch)).toEqual(branches);
   });
 
   test('cost at most 15 requests more', async () => {
