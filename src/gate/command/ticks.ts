@@ -11,13 +11,13 @@ import { changeDashboard, dashboardIn } from '../../core/snapshot/dashboard-reco
 import { issueOfId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import type { Intake, SeenDashboard } from '../../handover/intake.ts';
+import { type GateResult, onOneLane, type SeenDashboard } from '../../handover/intake.ts';
 import type { Account } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { endAsUpdated } from '../lane/end-lane.ts';
 import { isTrustedAccount } from '../people/trust.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
-import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
+import { hasTaskLabel, workIssue, workQueue, workQueueOnLanes } from '../work.ts';
 import { orderRetry } from './commands.ts';
 import { saveOrder } from './save-order.ts';
 
@@ -68,15 +68,18 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
 }
 
 /** Works on what the ticks ask for, or ends the run if they ask for no run. */
-export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: ObeyedTicks): Promise<Intake> {
+export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: ObeyedTicks): Promise<GateResult> {
   const obeyed = seen?.answers.filter(({ result }) => result === 'obeyed') ?? [];
+  const updated = (message: string): GateResult => onOneLane(deps, endAsUpdated(deps, message));
   if (obeyed.length === 0)
-    return endAsUpdated(deps, 'The issue is not the open dashboard, or nobody with write permission has ticked a box.');
+    return updated('The issue is not the open dashboard, or nobody with write permission has ticked a box.');
+  if (wantsRun) return workQueueOnLanes(deps, { asked: true, byHand: true, purpose: FOR_TASKS });
+  if (retried.includes(QUEUE))
+    return onOneLane(deps, await workQueue(deps, { asked: true, byHand: false, purpose: FOR_TASKS }));
   const number = retried.map(issueOfId).find((issue) => issue !== null);
-  if (wantsRun || retried.includes(QUEUE))
-    return workQueue(deps, { asked: true, byHand: wantsRun, purpose: FOR_TASKS });
-  if (number !== undefined) return workIssue(deps, { number, redo: false, approvedText: null });
-  return endAsUpdated(deps, `Obeyed on the dashboard: ${namesOf(obeyed.map(({ box }) => wordsOfBox(box)))}.`);
+  return number === undefined
+    ? updated(`Obeyed on the dashboard: ${namesOf(obeyed.map(({ box }) => wordsOfBox(box)))}.`)
+    : onOneLane(deps, await workIssue(deps, { number, redo: false, approvedText: null }));
 }
 
 /** `retried` is the lane of a retry; null for everything else. */

@@ -18,7 +18,7 @@ import {
   savedState,
   storedRecord,
 } from '../stage/run-action.ts';
-import { runSplit } from '../stage/split.ts';
+import { runLanes, runSplit } from '../stage/split.ts';
 import { person } from '../stage/people.ts';
 
 const ON = { dashboard: 'true' };
@@ -221,6 +221,20 @@ describe('a ticked box', () => {
     addIssue(project.forge, 2);
     expect(await next(project)).toMatchObject({ calls: 1 });
     expect(recordedOrders(project)).toEqual([]);
+    expect(dashboardOf(project).body).toContain('- Run the queue now (ticked by `ann`): done.');
+  });
+
+  test('runs the queue on several branches', async () => {
+    const files = { 'src/a.ts': '', 'src/b.ts': '' };
+    const inputs = { ...ON, parallel: '2' };
+    const project = createProject({ issues: [], files, agent: [worker], inputs });
+    await runLanes(project);
+    addIssue(project.forge, 1, { body: 'Change src/a.ts' });
+    addIssue(project.forge, 2, { body: 'Change src/b.ts' });
+    tick(project, person('ann'), [RUN]);
+    const { lanes } = await runLanes(project, { event: editedDashboard(project) });
+    expect([...lanes.keys()]).toEqual(['queue', 'issue-2']);
+    expect(tickedBoxes(dashboardOf(project).body)).toEqual([]);
     expect(dashboardOf(project).body).toContain('- Run the queue now (ticked by `ann`): done.');
   });
 

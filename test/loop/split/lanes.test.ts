@@ -6,10 +6,13 @@ import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import type { Project } from '../stage/project.ts';
 import {
   addIssue,
+  commented,
   createProject,
+  type Event,
   finishOnce,
   labeled,
   runOnce,
+  senderOf,
   storedBudget,
   storedRecord,
   type Run,
@@ -19,11 +22,15 @@ import { killAt, type KillingTap, open, type Tap, type When } from '../stage/tap
 
 const LANES = ['queue', 'issue-2', 'issue-3'];
 
+function dispatched(command: string): Event {
+  return { name: 'workflow_dispatch', payload: { inputs: { command }, sender: senderOf('ann') } };
+}
+
 /** Creates a project with three issues that may be worked on side by side. */
 function createShop(inputs: Readonly<Record<string, string>> = {}): Project {
-  const files = { 'src/a.ts': '', 'src/b.ts': '', 'src/c.ts': '' };
+  const files = { 'src/a.ts': '', 'src/b.ts': '', 'src/c.ts': '', 'src/d.ts': '', 'src/e.ts': '' };
   const project = createProject({ issues: [], files, agent: [finisher], inputs: { parallel: '3', ...inputs } });
-  for (const [at, path] of Object.keys(files).entries()) addIssue(project.forge, at + 1, { body: `Change ${path}` });
+  for (const [at, path] of Object.keys(files).slice(0, 3).entries()) addIssue(project.forge, at + 1, { body: `Change ${path}` });
   return project;
 }
 
@@ -151,6 +158,21 @@ test('the only lane that the gate can open is published like a run of one lane, 
   expect(project.forge.pulls).toHaveLength(1);
 });
 
+
+describe('a run of the queue that a person asks for by name works on several lanes', () => {
+  test.each<[string, Event]>([
+    ['a dispatched command', dispatched('run')],
+    ['a comment on the pull request of the queue', commented('/ralph run', { issue: 101, isPullRequest: true })],
+  ])('%s', async (_, event) => {
+    const project = createShop({ 'max-open-prs': '0' });
+    await runLanes(project);
+    for (const [at, name] of ['d', 'e'].entries()) addIssue(project.forge, at + 4, { body: `Change src/${name}.ts` });
+    const run = await runLanes(project, { event });
+    const complete = 'complete (plan_complete)';
+    expect(endsOf(run)).toEqual({ queue: complete, 'issue-5': complete });
+    expect(run.finish).not.toBeNull();
+  });
+});
 
 describe('the publishing job of a lane, killed at any moment', () => {
   test.each<When>(['before', 'after'])(
