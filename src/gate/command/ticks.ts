@@ -3,7 +3,7 @@ import {
   contentHash,
   isSameBox,
   type Tick,
-  ticksIn,
+  ticksOnPage,
   wordsOfBox,
 } from '../../core/dashboard/boxes.ts';
 import { labelChange } from '../../core/people/labels.ts';
@@ -30,6 +30,8 @@ export interface ObeyedTicks {
   readonly retried: readonly LaneId[];
 }
 
+const NONE_TICKED = { all: [], fresh: [] };
+
 export const NO_TICKS: ObeyedTicks = { seen: null, wantsRun: false, retried: [] };
 
 /**
@@ -46,12 +48,14 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   const issue = read.kind === 'granted' ? read.value : null;
   if (issue === null) return NO_TICKS;
   const { number, id, isOpen, body, revisions, edits } = issue;
-  const ticks = isOpen ? ticksIn(revisions, revisions.length < edits ? null : []) : [];
-  const earlier = record.ticks.filter(({ box }) => !ticks.some((one) => isSameBox(one.box, box)));
+  const { all: ticks, fresh } = isOpen ? ticksOnPage({ number, edits, revisions }, record.read) : NONE_TICKED;
+  const earlier = record.ticks.filter(({ box }) => !fresh.some((one) => isSameBox(one.box, box)));
   const judged: JudgedTick[] = [];
-  for (const tick of [...earlier, ...ticks]) judged.push(await judgeTick(deps, tick));
-  if (record.ticks.length > 0)
-    await store.update(changeDashboard((newest) => ({ ...newest, ticks: [] }), 'dashboard: its ticks were taken up'));
+  for (const tick of [...earlier, ...fresh]) judged.push(await judgeTick(deps, tick));
+  if (judged.length > 0) {
+    const taken = { ticks: [], read: { number, edits, ticks: [...ticks] } };
+    await store.update(changeDashboard((newest) => ({ ...newest, ...taken }), 'dashboard: its ticks were taken up'));
+  }
   for (const { answer } of judged)
     deps.log.info(
       `dashboard: ${wordsOfBox(answer.box)}, ticked by ${answer.by?.login ?? 'nobody known'}: ${answer.result}`,

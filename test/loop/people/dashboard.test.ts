@@ -11,6 +11,7 @@ import {
   addIssue,
   commented,
   createProject,
+  gateOnce,
   labeled,
   loseState,
   type Event,
@@ -60,6 +61,7 @@ function editedDashboard(project: Project): Event {
 }
 
 const PAUSE: Box = { kind: 'pause', subject: 'queue' };
+const RESUME: Box = { kind: 'resume', subject: 'queue' };
 const RUN: Box = { kind: 'run', subject: 'queue' };
 const RETRY: Box = { kind: 'retry', subject: 'issue-1' };
 const SKIP: Box = { kind: 'skip', subject: 'issue-2' };
@@ -282,6 +284,23 @@ describe('a ticked box', () => {
     expect([recordOf(project).ticks.length, recordedOrders(project).length]).toEqual([1, 0]);
     await next(project);
     expect(recordedOrders(project)).toMatchObject([{ kind: 'pause' }]);
+  });
+
+  test.each(['schedule', 'label'])('is not obeyed again by a run of the %s while the first one works', async (what) => {
+    const project = createProject({ agent: [worker], inputs: ON });
+    await runOnce(project);
+    tick(project, person('ann'), [PAUSE]);
+    await next(project, editedDashboard(project));
+    tick(project, person('ann'), [RESUME]);
+    addIssue(project.forge, 2);
+    // It works for a while, and only its end writes the page again.
+    await gateOnce(project);
+    const pull = project.forge.pulls[0]?.number ?? expect.fail();
+    await next(project, commented('/ralph pause', { issue: pull, isPullRequest: true }));
+    addIssue(project.forge, 3);
+    await (what === 'label' ? next(project, labeled(3)) : gateOnce(project));
+    await gateOnce(project);
+    expect(recordedOrders(project).map(({ kind }) => kind)).toEqual(['pause', 'resume', 'pause']);
   });
 
   test('in a text like ours on another issue asks for nothing', async () => {
