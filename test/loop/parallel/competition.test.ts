@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
+import { IS_DEEP } from '../../runs.ts';
 import { nameOfLane } from '../../../src/core/tasks/ids.ts';
 import { finisher, steadyWorker } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
@@ -14,6 +15,7 @@ import {
   storedBudget,
   storedRecord,
 } from '../stage/run-action.ts';
+import { byChance, sideBySide } from '../stage/side-by-side.ts';
 import { runLanes } from '../stage/split.ts';
 import { killAt, open, type Tap } from '../stage/tap.ts';
 
@@ -99,6 +101,26 @@ describe('while other runs work', () => {
       ['issue-4', ['issue-4']],
     ]);
   });
+});
+
+test('runs of the queue and of labels at once, in any order, share no branch and no task', async () => {
+  for (let seed = 1; seed <= (IS_DEEP ? 400 : 20); seed += 1) {
+    const project = shop();
+    const events = [null, labeled(2), null, labeled(3)];
+    const runs = events.map(
+      (event) => (tap: Tap) => gateOnce(project, event === null ? { tap, inputs } : { tap, event }),
+    );
+    const done = await sideBySide(runs, byChance(seed));
+    const works = done.flatMap(({ intake, beside }) =>
+      [intake, ...beside.map((one) => one.intake)].filter(({ kind }) => kind === 'work'),
+    );
+    const lanes = works.map(({ lane }) => lane?.id);
+    const tasks = works.flatMap((one) => one.tasks.map(({ id }) => id));
+    expect([lanes.toSorted(), tasks.toSorted()], String(seed)).toEqual([
+      ['issue-2', 'issue-3', 'queue'],
+      ['issue-1', 'issue-2', 'issue-3'],
+    ]);
+  }
 });
 
 describe('unfinished branches of issues', () => {
