@@ -81,7 +81,7 @@ export async function workQueueOnLanes(
   if (waiting.problem !== null) throw waiting.problem;
   return waiting.unnotified === null
     ? onOneLane(deps, { ...own, notes })
-      : onOneLane(deps, { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train, queue } });
+    : onOneLane(deps, { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train, queue } });
 }
 
 /** Examines waiting pull requests, which come before new tasks, unless a person asks for the queue by name. */

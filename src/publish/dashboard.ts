@@ -121,9 +121,9 @@ async function look(
   const read = await forge.readDashboard(number);
   if (read.kind === 'refused') return 'unknown';
   if (read.value === null) return null;
-  const { body, revisions, ...issue } = read.value;
+  const { id, isOpen, body, edits } = read.value;
   const { all, fresh } = ticksOnPage(read.value, record.read);
-  return { seen: { ...issue, content: contentHash(body), ticks: all, answers: [] }, fresh };
+  return { seen: { number, id, isOpen, content: contentHash(body), edits, ticks: all, answers: [] }, fresh };
 }
 
 async function openPage(deps: PublishDeps, kept: Kept, page: Page): Promise<readonly string[]> {

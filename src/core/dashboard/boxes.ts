@@ -119,22 +119,22 @@ function standingTicks(revisions: readonly Revision[], before: readonly Tick[] |
   return ticks;
 }
 
-export const readPageSchema = z.object({
+export const obeyedPageSchema = z.object({
   number: z.number().int().positive(),
   edits: z.number().int().min(0),
   ticks: z.array(tickSchema).max(MAX_TICKS),
 });
 
 /** A reading of the dashboard whose ticks were obeyed: the number of its versions, and its ticked boxes. */
-export type ReadPage = Immutable<z.infer<typeof readPageSchema>>;
+export type ObeyedPage = Immutable<z.infer<typeof obeyedPageSchema>>;
 
 /**
  * Returns the ticked boxes of a page, and those of them that the reading before has not obeyed: a box stays ticked
  * until the run that obeys it writes the page at its end. `read` is null if there was no reading.
  */
 export function ticksOnPage(
-  { number, edits, revisions }: Pick<ReadPage, 'number' | 'edits'> & { readonly revisions: readonly Revision[] },
-  read: ReadPage | null,
+  { number, edits, revisions }: Pick<ObeyedPage, 'number' | 'edits'> & { readonly revisions: readonly Revision[] },
+  read: ObeyedPage | null,
 ): { readonly all: readonly Tick[]; readonly fresh: readonly Tick[] } {
   const known = read !== null && read.number === number && read.edits <= edits ? read : { edits: 0, ticks: [] };
   const count = edits - known.edits;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_TICKS, readPageSchema, tickSchema } from '../dashboard/boxes.ts';
+import { MAX_TICKS, obeyedPageSchema, tickSchema } from '../dashboard/boxes.ts';
 import type { Immutable } from '../policy.ts';
 import { isIssueTask } from '../tasks/ids.ts';
 import { nameOfTask, type Task, taskObstacles } from '../tasks/task.ts';
@@ -20,7 +20,7 @@ const recordSchema = z.object({
   /** Boxes that were ticked while a run wrote the page; the next run of the queue judges them. */
   ticks: z.array(tickSchema).max(MAX_TICKS),
   /** The page as a run has obeyed it last; null if no box was ever ticked. */
-  read: readPageSchema.nullable().default(null),
+  read: obeyedPageSchema.nullable().default(null),
   /** The queue in its order, as a run listed it last. */
   queue: z
     .array(

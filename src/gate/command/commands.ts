@@ -64,9 +64,7 @@ export async function obeyCommand(
     case 'retry': {
       const { topic, task } = retryTarget(threadTopic, command.task);
       const lane = await laneToRetry(deps, topic, task);
-      return lane.kind === 'none'
-        ? refused(lane.why)
-        : one(await retry(deps, lane.id, { kind: 'retry', task, ...by }));
+      return lane.kind === 'none' ? refused(lane.why) : one(await retry(deps, lane.id, { kind: 'retry', task, ...by }));
     }
     case 'doctor':
       return one(await reportSetUp(deps, await laneAt(deps, threadTopic), thread.number));

@@ -36,11 +36,11 @@ export async function gateJob(
     if (beside.length === 0) throw error;
     ended.push(await salvageRun(ofLane, recording, error));
   };
-  const opened: OpenedLane[] = [];
+  const opened: BegunLane[] = [];
   for (const one of entered) {
     const lane = { deps: { ...deps, runTag: one.runTag }, stages: { ...stages, runTag: one.runTag } };
     try {
-      const end = await openLane(lane, recording, { intake: one.intake, isAlone: beside.length === 0 });
+      const end = await beginLane(lane, recording, { intake: one.intake, isAlone: beside.length === 0 });
       if (end.kind === 'opened') opened.push({ ...lane, ...end });
       else ended.push(end.report);
     } catch (error) {
@@ -79,17 +79,17 @@ interface OfLane {
 }
 
 /** A lane whose branch exists on the server. */
-interface OpenedLane extends OfLane {
+interface BegunLane extends OfLane {
   readonly begun: WorkIntake;
   readonly work: Work;
 }
 
-async function openLane(
+async function beginLane(
   { deps, stages }: OfLane,
   recording: Recording,
   { intake, isAlone }: { readonly intake: WorkIntake; readonly isAlone: boolean },
 ): Promise<
-  | ({ readonly kind: 'opened' } & Pick<OpenedLane, 'begun' | 'work'>)
+  | ({ readonly kind: 'opened' } & Pick<BegunLane, 'begun' | 'work'>)
   | { readonly kind: 'ended'; readonly report: RunReport }
 > {
   const { clock, log } = deps;
@@ -110,10 +110,7 @@ async function openLane(
 }
 
 /** Hands over a lane to its own jobs. `lanes` are those that the last job sums up. */
-async function handOverLane(
-  { deps, stages, begun, work }: OpenedLane,
-  lanes: readonly LaneId[],
-): Promise<HandedLane> {
+async function handOverLane({ deps, stages, begun, work }: BegunLane, lanes: readonly LaneId[]): Promise<HandedLane> {
   const { debug, log } = deps;
   const task = nextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
   const { showLive } = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug });

@@ -30,7 +30,8 @@ function dispatched(command: string): Event {
 function createShop(inputs: Readonly<Record<string, string>> = {}): Project {
   const files = { 'src/a.ts': '', 'src/b.ts': '', 'src/c.ts': '', 'src/d.ts': '', 'src/e.ts': '' };
   const project = createProject({ issues: [], files, agent: [finisher], inputs: { parallel: '3', ...inputs } });
-  for (const [at, path] of Object.keys(files).slice(0, 3).entries()) addIssue(project.forge, at + 1, { body: `Change ${path}` });
+  for (const [at, path] of Object.keys(files).slice(0, 3).entries())
+    addIssue(project.forge, at + 1, { body: `Change ${path}` });
   return project;
 }
 
@@ -157,7 +158,6 @@ test('the only lane that the gate can open is published like a run of one lane, 
   for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
   expect(project.forge.pulls).toHaveLength(1);
 });
-
 
 describe('a run of the queue that a person asks for by name works on several lanes', () => {
   test.each<[string, Event]>([
