@@ -82,13 +82,13 @@ test('the dashboard is made once, by the last job, with the pull requests of all
   for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
 });
 
-/** Makes the server refuse the second branch that the gate pushes. */
-function refuseSecondPush({ remote }: Project): Tap {
+/** Makes the server refuse one of the branches that the gate pushes. */
+function refusePush({ remote }: Project, refused: number): Tap {
   let pushes = 0;
   return {
     ...open,
     call: async (name, call) => {
-      if (name === 'remote.pushOn') remote.refusal = (pushes += 1) === 2 ? 'declined' : null;
+      if (name === 'remote.pushOn') remote.refusal = (pushes += 1) === refused ? 'declined' : null;
       const done = await call();
       if (name === 'remote.pushOn') remote.refusal = null;
       return done;
@@ -140,7 +140,7 @@ describe('a lane that fails takes nothing from the others', () => {
 
   test('whose branch the server refuses ends in the gate', async () => {
     const project = createShop();
-    const run = await runLanes(project, { gate: { tap: refuseSecondPush(project) } });
+    const run = await runLanes(project, { gate: { tap: refusePush(project, 2) } });
     expect([...run.lanes.keys()]).toEqual(['queue', 'issue-3']);
     expect(run.gate.handedOver?.beside.map(({ outcome }) => outcome.kind)).toEqual(['failed']);
     expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'failed', 'issue-3': 'complete' });
@@ -151,12 +151,23 @@ describe('a lane that fails takes nothing from the others', () => {
 test('the only lane that the gate can open is published like a run of one lane, with the dashboard', async () => {
   const project = createShop({ dashboard: 'true', parallel: '2' });
   project.forge.issues.delete(3);
-  const run = await runLanes(project, { gate: { tap: refuseSecondPush(project) } });
+  const run = await runLanes(project, { gate: { tap: refusePush(project, 2) } });
   expect(endsOf(run)).toEqual({ queue: 'complete (plan_complete)' });
   expect(run.finish).toBeNull();
   const [page] = [...project.forge.dashboards.values()];
   for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
   expect(project.forge.pulls).toHaveLength(1);
+});
+
+test('if the gate cannot open the first lane, the others are summed up with it', async () => {
+  const project = createShop({ dashboard: 'true' });
+  const run = await runLanes(project, { gate: { tap: refusePush(project, 1) } });
+  expect([...run.lanes.keys()]).toEqual(['issue-2', 'issue-3']);
+  expect(summedUp(run)).toEqual({ queue: 'failed', 'issue-2': 'complete', 'issue-3': 'complete' });
+  expect(heldIn(project)).toEqual(FREE);
+  const [page] = [...project.forge.dashboards.values()];
+  for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
+  expect(project.forge.pulls).toHaveLength(2);
 });
 
 describe('a run of the queue that a person asks for by name works on several lanes', () => {
