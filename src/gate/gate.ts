@@ -4,7 +4,7 @@ import { ensureAnswer } from './command/answering.ts';
 import { obeyCommand, obeyDispatch } from './command/commands.ts';
 import { followTicks, NO_TICKS, type ObeyedTicks, obeyTicks } from './command/ticks.ts';
 import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
-import { endIntake, type GateResult, type Intake } from '../handover/intake.ts';
+import { endIntake, type GateResult, onOneLane } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
 import { examineTrain } from './lane/train.ts';
@@ -25,7 +25,7 @@ export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): 
   const { intake, runTag, beside } =
     intent.kind === 'work-queue'
       ? await workQueueOnLanes(deps, { asked: wantsRun, byHand: wantsRun || intent.actor !== null, purpose: FOR_TASKS })
-      : { intake: await follow(deps, intent, ticked), runTag: deps.runTag, beside: [] };
+      : await follow(deps, intent, ticked);
   const isAnswered = (ticked.seen?.answers.length ?? 0) > 0;
   const isShown = isAnswered || intake.kind === 'work' || intake.answer?.text.kind === 'status';
   const train = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
@@ -41,22 +41,22 @@ async function follow(
   deps: GateDeps,
   intent: Exclude<Intent, { kind: 'work-queue' }>,
   ticked: ObeyedTicks,
-): Promise<Intake> {
+): Promise<GateResult> {
   switch (intent.kind) {
     case 'dashboard':
       return followTicks(deps, ticked);
     case 'work-issue':
       return workLabeledIssue(deps, intent);
     case 'withdraw':
-      return withdrawIssue(deps, intent);
+      return onOneLane(deps, await withdrawIssue(deps, intent));
     case 'take-back':
-      return takeBack(deps, intent);
+      return onOneLane(deps, await takeBack(deps, intent));
     case 'recheck':
-      return recheckApproval(deps, intent.issue);
+      return onOneLane(deps, await recheckApproval(deps, intent.issue));
     case 'end-lane':
-      return endLane(deps, intent);
+      return onOneLane(deps, await endLane(deps, intent));
     case 'answer':
-      return answerFeedback(deps, intent);
+      return onOneLane(deps, await answerFeedback(deps, intent));
     case 'command':
       return obeyIfAllowed(deps, intent);
     case 'dispatched-command':
@@ -67,19 +67,21 @@ async function follow(
 async function workLabeledIssue(
   deps: GateDeps,
   { actor, issue, approvedText }: Extract<Intent, { kind: 'work-issue' }>,
-): Promise<Intake> {
+): Promise<GateResult> {
   if (!(await isTrustedAccount(deps, actor)))
-    return endIntake(notAllowed(actor.login, `label an issue "${deps.config.taskLabel}" for Ralph`));
-  return ensureAnswer(issue, () => workIssue(deps, { number: issue, redo: true, approvedText }));
+    return onOneLane(deps, endIntake(notAllowed(actor.login, `label an issue "${deps.config.taskLabel}" for Ralph`)));
+  return ensureAnswer(deps, issue, async () =>
+    onOneLane(deps, await workIssue(deps, { number: issue, redo: true, approvedText })),
+  );
 }
 
 /** Acknowledges every command by a reaction at once: eyes for a person who may command, thumbs down for others. */
-async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
+async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<GateResult> {
   const isAllowed = await isTrustedAccount(deps, intent.actor);
   if (intent.reactTo !== null) await deps.forge.react(intent.reactTo, isAllowed ? 'eyes' : '-1');
   return isAllowed
-    ? ensureAnswer(intent.thread.number, () => obeyCommand(deps, intent))
-    : endIntake(notAllowed(intent.actor.login, 'command Ralph'));
+    ? ensureAnswer(deps, intent.thread.number, () => obeyCommand(deps, intent))
+    : onOneLane(deps, endIntake(notAllowed(intent.actor.login, 'command Ralph')));
 }
 
 function notAllowed(login: string, what: string): Outcome {

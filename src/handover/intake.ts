@@ -179,6 +179,11 @@ export interface GateResult {
   readonly beside: readonly LaneIntake[];
 }
 
+/** Returns the result of a gate that works on one lane, or on none. */
+export function onOneLane({ runTag }: { readonly runTag: string }, intake: Intake): GateResult {
+  return { intake, runTag, beside: [] };
+}
+
 /**
  * The hand-over of the gate's job to the jobs of the loop and of publishing. The receiver knows its hash from the gate
  * itself.

@@ -1,4 +1,4 @@
-import { contentHash, MAX_TICKS, type Tick, ticksIn } from '../core/dashboard/boxes.ts';
+import { contentHash, MAX_TICKS, type Tick, ticksIn, ticksOnPage } from '../core/dashboard/boxes.ts';
 import { initialState } from '../core/lane/state/state.ts';
 import { usageAt } from '../core/lane/windows.ts';
 import { windowsFor } from '../core/sharing/budget.ts';
@@ -60,12 +60,14 @@ async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train)
   const { issue } = kept.record;
   const page = { train, answers: notes.dashboard?.answers ?? [] };
   if (issue === null) return openPage(deps, kept, page);
-  const seen = notes.dashboard ?? (await look(deps, issue.number));
-  if (seen === 'unknown') return [];
-  if (seen === null) return openPage(deps, kept, page);
+  const known = notes.dashboard ?? null;
+  const looked = known === null ? await look(deps, kept.record, issue.number) : { seen: known, fresh: [] };
+  if (looked === 'unknown') return [];
+  if (looked === null) return openPage(deps, kept, page);
+  const { seen, fresh } = looked;
   if (!seen.isOpen) return [];
   // The gate has judged the ticks that it read; the next run of the queue judges the others.
-  const unjudged = (notes.dashboard ?? null) === null ? await rememberTicks(deps, kept, seen.ticks) : kept;
+  const unjudged = await rememberTicks(deps, kept, fresh);
   return writePage(deps, { kept: unjudged, seen, page });
 }
 
@@ -104,13 +106,23 @@ function ticksBetween(seen: SeenDashboard, { revisions, edits }: DashboardIssue)
   return ticksIn(between, between.length < count ? null : seen.ticks);
 }
 
-async function look({ forge }: PublishDeps, number: number): Promise<SeenDashboard | null | 'unknown'> {
+/** A reading of the dashboard, with the ticks that no run has obeyed. */
+interface Looked {
+  readonly seen: SeenDashboard;
+  readonly fresh: readonly Tick[];
+}
+
+async function look(
+  { forge }: PublishDeps,
+  record: DashboardRecord,
+  number: number,
+): Promise<Looked | null | 'unknown'> {
   const read = await forge.readDashboard(number);
   if (read.kind === 'refused') return 'unknown';
   if (read.value === null) return null;
-  const { body, revisions, ...issue } = read.value;
-  const ticks = issue.isOpen ? ticksIn(revisions, revisions.length < issue.edits ? null : []) : [];
-  return { ...issue, content: contentHash(body), ticks, answers: [] };
+  const { id, isOpen, body, edits } = read.value;
+  const { all, fresh } = ticksOnPage(read.value, record.read);
+  return { seen: { number, id, isOpen, content: contentHash(body), edits, ticks: all, answers: [] }, fresh };
 }
 
 async function openPage(deps: PublishDeps, kept: Kept, page: Page): Promise<readonly string[]> {

@@ -7,7 +7,8 @@ export const ORGANISATION_FILE = '.github/ralph-settings.yml';
 
 /**
  * Settings that one repository may set for others: limits, models, and what becomes of pull requests. A setting
- * that widens the reach of an agent, or depends on the repository or its workflow, is left to the repository itself.
+ * that widens the reach of an agent, or depends on the repository or its workflow, is left to the repository itself:
+ * `parallel`, for one, would end each run of a repository whose workflow is one job.
  */
 const SETTABLE: readonly string[] = [
   ...['agent', 'model', 'agent-version', 'agent-timeout-minutes', 'agent-stall-minutes', 'prices', 'co-author'],
@@ -17,6 +18,7 @@ const SETTABLE: readonly string[] = [
   ...['circuit-output-decline', 'circuit-cooldown-minutes', 'completion-signals', 'test-only-iterations'],
   ...['test-only-percent', 'max-tasks-per-pr', 'max-lines-per-pr', 'max-open-prs', 'draft', 'pr-labels', 'notify'],
   ...['answer-reviews', 'answer-checks', 'max-feedback-rounds', 'max-patch-files', 'max-patch-kib', 'fail-on'],
+  'dashboard',
 ];
 
 /**

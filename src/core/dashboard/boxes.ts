@@ -102,6 +102,11 @@ function isSubject({ kind, subject }: Box): boolean {
  * null if that version is unknown. `by` is null for a tick that another account may have made.
  */
 export function ticksIn(revisions: readonly Revision[], before: readonly Tick[] | null): readonly Tick[] {
+  return standingTicks(revisions, before).filter((tick) => before?.includes(tick) !== true);
+}
+
+/** Returns the ticks at the end of these versions, those of `before` included. */
+function standingTicks(revisions: readonly Revision[], before: readonly Tick[] | null): readonly Tick[] {
   let ticks = before ?? [];
   let isKnown = before !== null;
   for (const { by, text } of revisions) {
@@ -111,7 +116,31 @@ export function ticksIn(revisions: readonly Revision[], before: readonly Tick[] 
     }
     isKnown = text !== null;
   }
-  return ticks.filter((tick) => before?.includes(tick) !== true);
+  return ticks;
+}
+
+export const obeyedPageSchema = z.object({
+  number: z.number().int().positive(),
+  edits: z.number().int().min(0),
+  ticks: z.array(tickSchema).max(MAX_TICKS),
+});
+
+/** A reading of the dashboard whose ticks were obeyed: the number of its versions, and its ticked boxes. */
+export type ObeyedPage = Immutable<z.infer<typeof obeyedPageSchema>>;
+
+/**
+ * Returns the ticked boxes of a page, and those of them that the reading before has not obeyed: a box stays ticked
+ * until the run that obeys it writes the page at its end. `read` is null if there was no reading.
+ */
+export function ticksOnPage(
+  { number, edits, revisions }: Pick<ObeyedPage, 'number' | 'edits'> & { readonly revisions: readonly Revision[] },
+  read: ObeyedPage | null,
+): { readonly all: readonly Tick[]; readonly fresh: readonly Tick[] } {
+  const known = read !== null && read.number === number && read.edits <= edits ? read : { edits: 0, ticks: [] };
+  const count = edits - known.edits;
+  const since = count === 0 ? [] : revisions.slice(-count);
+  const before = since.length < count ? null : known.ticks;
+  return { all: standingTicks(since, before), fresh: ticksIn(since, before) };
 }
 
 /** Returns true if two boxes make the same request. */

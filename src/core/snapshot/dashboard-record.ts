@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_TICKS, tickSchema } from '../dashboard/boxes.ts';
+import { MAX_TICKS, obeyedPageSchema, tickSchema } from '../dashboard/boxes.ts';
 import type { Immutable } from '../policy.ts';
 import { isIssueTask } from '../tasks/ids.ts';
 import { nameOfTask, type Task, taskObstacles } from '../tasks/task.ts';
@@ -19,6 +19,8 @@ const recordSchema = z.object({
   issue: z.object({ number: z.number().int().positive(), id: z.string().min(1).max(200) }).nullable(),
   /** Boxes that were ticked while a run wrote the page; the next run of the queue judges them. */
   ticks: z.array(tickSchema).max(MAX_TICKS),
+  /** The page as a run has obeyed it last; null if no box was ever ticked. */
+  read: obeyedPageSchema.nullable().default(null),
   /** The queue in its order, as a run listed it last. */
   queue: z
     .array(
@@ -39,7 +41,7 @@ export type DashboardRecord = Immutable<z.infer<typeof recordSchema>>;
 /** A task in a list of the queue; `name` is what people call it. */
 export type QueuedEntry = DashboardRecord['queue'][number];
 
-const EMPTY: DashboardRecord = { version: 1, issue: null, ticks: [], queue: [] };
+const EMPTY: DashboardRecord = { version: 1, issue: null, ticks: [], read: null, queue: [] };
 
 /** Returns the record of the dashboard; an empty one if there is none that can be read. */
 export function dashboardIn(snapshot: Snapshot): DashboardRecord {

@@ -1,20 +1,25 @@
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
-import { endIntake, type Intake } from '../../handover/intake.ts';
+import { endIntake, type GateResult, type Intake, onOneLane } from '../../handover/intake.ts';
 
 /** Makes sure that the person who asked in the thread gets an answer, also when `ask` fails. */
-export async function ensureAnswer(thread: number, ask: () => Promise<Intake>): Promise<Intake> {
+export async function ensureAnswer(
+  deps: Pick<GateDeps, 'runTag'>,
+  thread: number,
+  ask: () => Promise<GateResult>,
+): Promise<GateResult> {
   try {
-    const intake = await ask();
+    const result = await ask();
+    const { intake } = result;
     return intake.kind === 'end' && intake.answer === null
-      ? { ...intake, answer: { thread, text: { kind: 'status', receipt: null } } }
-      : intake;
+      ? { ...result, intake: { ...intake, answer: { thread, text: { kind: 'status', receipt: null } } } }
+      : result;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return {
+    return onOneLane(deps, {
       ...endIntake({ kind: 'failed', reason: error.kind, message: error.message }),
       answer: { thread, text: { kind: 'refusal', why: error.message } },
-    };
+    });
   }
 }
 

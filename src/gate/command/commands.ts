@@ -17,13 +17,13 @@ import {
 } from '../../core/tasks/ids.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type Answer, endIntake, type Intake } from '../../handover/intake.ts';
+import { type Answer, endIntake, type GateResult, type Intake, onOneLane } from '../../handover/intake.ts';
 import type { KnownLane } from '../../ports/examiner.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent, Thread } from '../event/intent.ts';
 import { baseBranch, judgeLane } from '../lane/restore.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
-import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
+import { hasTaskLabel, workIssue, workQueue, workQueueOnLanes } from '../work.ts';
 import { refuseCommand } from './answering.ts';
 import { readKnownTaskIds, reportStatus, saveOrder } from './save-order.ts';
 
@@ -39,42 +39,44 @@ interface LaneStatus {
 export async function obeyCommand(
   deps: GateDeps,
   { command, thread, actor }: Extract<Intent, { kind: 'command' }>,
-): Promise<Intake> {
+): Promise<GateResult> {
   const threadTopic = await topicOfThread(deps, thread);
-  const refused = (why: string): Intake => refuseCommand(deps, thread.number, why);
+  const one = (intake: Intake): GateResult => onOneLane(deps, intake);
+  const refused = (why: string): GateResult => one(refuseCommand(deps, thread.number, why));
   if (threadTopic.kind === 'none') return refused(threadTopic.why);
   const by: OrderSource = { by: actor.login, from: 'comment', thread: thread.number };
   switch (command.kind) {
     case 'run':
-      return threadTopic.kind === 'queue'
-        ? workQueue(deps, { asked: true, byHand: true, purpose: FOR_TASKS })
-        : answeredIn(
-            thread,
-            // A person who commands on a pull request means its open work. To repeat finished work, they ask on the
-            // issue.
-            await workIssue(deps, {
-              number: threadTopic.issue,
-              redo: threadTopic.kind === 'issue',
-              approvedText: null,
-            }),
-          );
+      if (threadTopic.kind === 'queue') return workQueueOnLanes(deps, QUEUE_NOW);
+      // A person who commands on a pull request means its open work. To repeat finished work, they ask on the issue.
+      return one(
+        answeredIn(
+          thread,
+          await workIssue(deps, { number: threadTopic.issue, redo: threadTopic.kind === 'issue', approvedText: null }),
+        ),
+      );
     case 'order': {
       const lane = await laneToOrder(deps, threadTopic);
       return lane.kind === 'none'
         ? refused(lane.why)
-        : order(deps, lane.id, { kind: command.order, task: null, ...by });
+        : one(await order(deps, lane.id, { kind: command.order, task: null, ...by }));
     }
     case 'retry': {
       const { topic, task } = retryTarget(threadTopic, command.task);
       const lane = await laneToRetry(deps, topic, task);
-      return lane.kind === 'none' ? refused(lane.why) : retry(deps, lane.id, { kind: 'retry', task, ...by });
+      return lane.kind === 'none' ? refused(lane.why) : one(await retry(deps, lane.id, { kind: 'retry', task, ...by }));
     }
     case 'doctor':
-      return reportSetUp(deps, await laneAt(deps, threadTopic), thread.number);
-    default:
-      return reportStatus(deps, await laneAt(deps, threadTopic), { thread: thread.number, text: answerTo(command) });
+      return one(await reportSetUp(deps, await laneAt(deps, threadTopic), thread.number));
+    default: {
+      const answer = { thread: thread.number, text: answerTo(command) };
+      return one(await reportStatus(deps, await laneAt(deps, threadTopic), answer));
+    }
   }
 }
+
+/** A person asks for a run of the queue by name. */
+const QUEUE_NOW = { asked: true, byHand: true, purpose: FOR_TASKS } as const;
 
 /** Returns the intake with its answer addressed to the thread of the command. */
 function answeredIn({ number }: Thread, intake: Intake): Intake {
@@ -86,12 +88,19 @@ function answeredIn({ number }: Thread, intake: Intake): Intake {
 /** Obeys a command that a dispatch gives to the queue. Everyone who may dispatch may command. */
 export async function obeyDispatch(
   deps: GateDeps,
+  intent: Extract<Intent, { kind: 'dispatched-command' }>,
+): Promise<GateResult> {
+  return intent.command.kind === 'run'
+    ? workQueueOnLanes(deps, QUEUE_NOW)
+    : onOneLane(deps, await obeyOnQueue(deps, intent));
+}
+
+async function obeyOnQueue(
+  deps: GateDeps,
   { command, actor }: Extract<Intent, { kind: 'dispatched-command' }>,
 ): Promise<Intake> {
   const by: OrderSource = { by: actor ?? 'someone', from: 'dispatch', thread: null };
   switch (command.kind) {
-    case 'run':
-      return workQueue(deps, { asked: true, byHand: true, purpose: FOR_TASKS });
     case 'order':
       return order(deps, QUEUE, { kind: command.order, task: null, ...by });
     case 'retry': {

@@ -3,7 +3,7 @@ import {
   contentHash,
   isSameBox,
   type Tick,
-  ticksIn,
+  ticksOnPage,
   wordsOfBox,
 } from '../../core/dashboard/boxes.ts';
 import { labelChange } from '../../core/people/labels.ts';
@@ -11,13 +11,13 @@ import { changeDashboard, dashboardIn } from '../../core/snapshot/dashboard-reco
 import { issueOfId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import type { Intake, SeenDashboard } from '../../handover/intake.ts';
+import { type GateResult, onOneLane, type SeenDashboard } from '../../handover/intake.ts';
 import type { Account } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { endAsUpdated } from '../lane/end-lane.ts';
 import { isTrustedAccount } from '../people/trust.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
-import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
+import { hasTaskLabel, workIssue, workQueue, workQueueOnLanes } from '../work.ts';
 import { orderRetry } from './commands.ts';
 import { saveOrder } from './save-order.ts';
 
@@ -29,6 +29,8 @@ export interface ObeyedTicks {
   /** The lanes with a retry. */
   readonly retried: readonly LaneId[];
 }
+
+const NONE_TICKED = { all: [], fresh: [] };
 
 export const NO_TICKS: ObeyedTicks = { seen: null, wantsRun: false, retried: [] };
 
@@ -46,12 +48,14 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   const issue = read.kind === 'granted' ? read.value : null;
   if (issue === null) return NO_TICKS;
   const { number, id, isOpen, body, revisions, edits } = issue;
-  const ticks = isOpen ? ticksIn(revisions, revisions.length < edits ? null : []) : [];
-  const earlier = record.ticks.filter(({ box }) => !ticks.some((one) => isSameBox(one.box, box)));
+  const { all: ticks, fresh } = isOpen ? ticksOnPage({ number, edits, revisions }, record.read) : NONE_TICKED;
+  const earlier = record.ticks.filter(({ box }) => !fresh.some((one) => isSameBox(one.box, box)));
   const judged: JudgedTick[] = [];
-  for (const tick of [...earlier, ...ticks]) judged.push(await judgeTick(deps, tick));
-  if (record.ticks.length > 0)
-    await store.update(changeDashboard((newest) => ({ ...newest, ticks: [] }), 'dashboard: its ticks were judged'));
+  for (const tick of [...earlier, ...fresh]) judged.push(await judgeTick(deps, tick));
+  if (judged.length > 0) {
+    const taken = { ticks: [], read: { number, edits, ticks: [...ticks] } };
+    await store.update(changeDashboard((newest) => ({ ...newest, ...taken }), 'dashboard: its ticks were judged'));
+  }
   for (const { answer } of judged)
     deps.log.info(
       `dashboard: ${wordsOfBox(answer.box)}, ticked by ${answer.by?.login ?? 'an unknown account'}: ${answer.result}`,
@@ -68,15 +72,18 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
 }
 
 /** Works on what the ticks ask for, or ends the run if they ask for no run. */
-export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: ObeyedTicks): Promise<Intake> {
+export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: ObeyedTicks): Promise<GateResult> {
   const obeyed = seen?.answers.filter(({ result }) => result === 'obeyed') ?? [];
+  const updated = (message: string): GateResult => onOneLane(deps, endAsUpdated(deps, message));
   if (obeyed.length === 0)
-    return endAsUpdated(deps, 'The issue is not the open dashboard, or nobody with write permission has ticked a box.');
+    return updated('The issue is not the open dashboard, or nobody with write permission has ticked a box.');
+  if (wantsRun) return workQueueOnLanes(deps, { asked: true, byHand: true, purpose: FOR_TASKS });
+  if (retried.includes(QUEUE))
+    return onOneLane(deps, await workQueue(deps, { asked: true, byHand: false, purpose: FOR_TASKS }));
   const number = retried.map(issueOfId).find((issue) => issue !== null);
-  if (wantsRun || retried.includes(QUEUE))
-    return workQueue(deps, { asked: true, byHand: wantsRun, purpose: FOR_TASKS });
-  if (number !== undefined) return workIssue(deps, { number, redo: false, approvedText: null });
-  return endAsUpdated(deps, `Obeyed on the dashboard: ${namesOf(obeyed.map(({ box }) => wordsOfBox(box)))}.`);
+  return number === undefined
+    ? updated(`Obeyed on the dashboard: ${namesOf(obeyed.map(({ box }) => wordsOfBox(box)))}.`)
+    : onOneLane(deps, await workIssue(deps, { number, redo: false, approvedText: null }));
 }
 
 /** `retried` is the lane of a retry; null for everything else. */

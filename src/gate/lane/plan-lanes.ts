@@ -46,13 +46,13 @@ export interface LaneCandidates {
 export async function planLanes(
   deps: GateDeps,
   issues: readonly Issue[],
-  { urgent, queue, unfinished }: LaneCandidates,
+  { urgent, queue, unfinished: left }: LaneCandidates,
 ): Promise<LanePlan> {
   const { config, clock } = deps;
-  const first = urgent ?? queue ?? unfinished[0] ?? null;
+  const first = urgent ?? queue ?? left[0] ?? null;
   const alone = { lanes: first === null ? [] : [first], files: [], waiting: [] };
   const { snapshot = null, look } = first?.decided ?? {};
-  if (snapshot === null || look === undefined) return alone;
+  if (first === null || snapshot === null || look === undefined) return alone;
   const { tasks, state } = queue?.decided ?? { tasks: [], state: null };
   const progress = state === null ? {} : reopenTasksDueInRun(state.tasks, config.policy, clock.now());
   const mayLeave = (id: TaskId): boolean =>
@@ -60,8 +60,11 @@ export async function planLanes(
   const eligible = tasks.filter((task) => isEligible(task, progress));
   const isWhole = eligible.length < 2 || !eligible.some(({ id }) => mayLeave(id));
   const known = [urgent, queue].filter((one) => one !== null);
-  if (known.length + unfinished.length < 2 && isWhole) return alone;
+  if (known.length + left.length < 2 && isWhole) return alone;
 
+  const room = await roomForNew(deps, look, known.length > 0 ? known : [first]);
+  const unpublished = left.filter((one) => one !== first && !hasPullRequest(one)).slice(0, room);
+  const unfinished = left.filter((one) => one === first || hasPullRequest(one) || unpublished.includes(one));
   const busy = busyIssues(deps, issues, snapshot);
   const planned = [...known, ...unfinished];
   const ofBusy = new Map(busy.map(({ number, title, body }) => [issueLane(number), `${title}\n${body}`]));
@@ -88,7 +91,7 @@ export async function planLanes(
     urgent: urgent === null ? [] : [filesOfLane(urgent)],
     continuable: unfinished.map(filesOfLane),
     maxBeside: config.parallel - known.length,
-    maxNew: queue === null ? 0 : await roomForNew(deps, queue.decided),
+    maxNew: queue === null ? 0 : room - unpublished.length,
   });
   const begun = chosen.begun.flatMap(({ lane }) => {
     const task = tasks.find(({ id }) => id === lane);
@@ -178,13 +181,21 @@ function wordsOfTask({ title, body, comments }: Task): string {
   return [title, body, ...comments.map(({ text }) => text)].join('\n');
 }
 
-/** Returns the number of pull requests that `max-open-prs` allows beside the queue's own. */
-async function roomForNew({ config, forge }: GateDeps, { lane, look }: Admissible): Promise<number> {
+/** Returns the number of pull requests that `max-open-prs` allows beside those of the first lanes. */
+async function roomForNew(
+  { config, forge }: GateDeps,
+  { branches }: Pick<Admissible['look'], 'branches'>,
+  firstLanes: readonly PlannedLane[],
+): Promise<number> {
   const { maxOpenPrs, branchPrefix, parallel } = config;
-  const own = lane.pullRequest === null ? 1 : 0;
   // There are never more pull requests than branches.
-  if (maxOpenPrs === 0 || Object.keys(look.branches).length + parallel <= maxOpenPrs) return parallel;
+  if (maxOpenPrs === 0 || Object.keys(branches).length + parallel <= maxOpenPrs) return parallel;
+  const own = firstLanes.filter((one) => !hasPullRequest(one)).length;
   return Math.max(0, maxOpenPrs - own - (await forge.openPullRequests(branchPrefix)).length);
+}
+
+function hasPullRequest({ decided: { lane } }: PlannedLane): boolean {
+  return lane.pullRequest !== null;
 }
 
 /** Returns the lane of a task that the queue has admitted and nothing has begun. */

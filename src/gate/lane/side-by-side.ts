@@ -4,7 +4,7 @@ import { runTagOfLane } from '../../core/sharing/lease.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { completeSentence, firstNames, upperFirst } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import type { GateResult, Intake, LaneIntake } from '../../handover/intake.ts';
+import { type GateResult, type Intake, type LaneIntake, onOneLane } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { FOR_TASKS, requestByItself, type Request } from '../tasks/sources.ts';
@@ -48,7 +48,7 @@ export async function admitUrgent(deps: GateDeps, request: Request, queue: Reque
 }
 
 async function admitAlone(deps: GateDeps, request: Request): Promise<GateResult> {
-  return { intake: await admitWork(deps, request), runTag: deps.runTag, beside: [] };
+  return onOneLane(deps, await admitWork(deps, request));
 }
 
 type Planned = (LanePlan & { readonly kind: 'lanes' }) | { readonly kind: 'end'; readonly intake: Intake };
@@ -57,14 +57,14 @@ async function admitLanes(deps: GateDeps, request: Request, plan: () => Promise<
   const settings = new Map<boolean, SettingsInCheckout>();
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const planned = await plan();
-    if (planned.kind === 'end') return { intake: planned.intake, runTag: deps.runTag, beside: [] };
+    if (planned.kind === 'end') return onOneLane(deps, planned.intake);
     // Nothing is claimed yet, so a mistake in the settings costs nothing.
     for (const lane of planned.lanes)
       if (!settings.has(isOnQueue(lane))) settings.set(isOnQueue(lane), await readSettings(deps, lane.request));
     const admitted = await claimAndOpen(deps, planned, (lane) => settings.get(isOnQueue(lane)) ?? null);
     if (admitted !== 'changed') return admitted;
   }
-  return { intake: endChangedTooOften(deps, request), runTag: deps.runTag, beside: [] };
+  return onOneLane(deps, endChangedTooOften(deps, request));
 }
 
 function isOnQueue({ request }: Pick<PlannedLane, 'request'>): boolean {
@@ -174,7 +174,7 @@ async function claimAndOpen(
   // Nothing is claimed, so nothing has to be given back.
   if (claim.kind !== 'claimed') claiming([]);
   if (claim.kind === 'refused')
-    return alone({ ...first.decided.end(claim.outcome), notes: first.decided.notes }, first);
+    return onOneLane(first, { ...first.decided.end(claim.outcome), notes: first.decided.notes });
   if (claim.kind !== 'claimed') return 'changed';
   const taken = others.flatMap((lane, at) => {
     const one = claims[at];
@@ -203,7 +203,7 @@ async function claimAndOpen(
   );
   if (intake.kind === 'end') {
     await release();
-    return alone(intake, first);
+    return onOneLane(first, intake);
   }
   let known: OpenedBeside = { base: intake.opened.base, fresh: freshOf(intake) };
   const beside: LaneIntake[] = [];
@@ -217,10 +217,6 @@ async function claimAndOpen(
     known = { ...known, fresh: known.fresh ?? freshOf(opened) };
   }
   return { intake, runTag: first.runTag, beside };
-}
-
-function alone(intake: Intake, { runTag }: TaggedLane): GateResult {
-  return { intake, runTag, beside: [] };
 }
 
 /** Returns the lane without the tasks that wait, which its warnings name, if it is the queue's. */

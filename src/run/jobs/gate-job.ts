@@ -31,19 +31,33 @@ export async function gateJob(
   { stages, intake, runTag, beside }: EnteredLanes,
 ): Promise<RunEnd> {
   const entered = [{ intake, runTag }, ...beside];
-  const lanes = entered.map((one) => one.intake.lane.id);
-  const handed: HandedLane[] = [];
   const ended: RunReport[] = [];
+  const goOnWithout = async (ofLane: ActionDeps, error: unknown): Promise<void> => {
+    if (beside.length === 0) throw error;
+    ended.push(await salvageRun(ofLane, recording, error));
+  };
+  const opened: BegunLane[] = [];
   for (const one of entered) {
-    const ofLane = { ...deps, runTag: one.runTag };
-    const given = { stages: { ...stages, runTag: one.runTag }, intake: one.intake, lanes };
+    const lane = { deps: { ...deps, runTag: one.runTag }, stages: { ...stages, runTag: one.runTag } };
     try {
-      const end = await handOverLane(ofLane, recording, given);
-      if (end.kind === 'handed') handed.push(end.lane);
+      const end = await beginLane(lane, recording, { intake: one.intake, isAlone: beside.length === 0 });
+      if (end.kind === 'opened') opened.push({ ...lane, ...end });
       else ended.push(end.report);
     } catch (error) {
-      if (beside.length === 0) throw error;
-      ended.push(await salvageRun(ofLane, recording, error));
+      await goOnWithout(lane.deps, error);
+    }
+  }
+  // A lane that is the only one left is not summed up by another job.
+  const lanes = (opened.length > 1 ? entered.map((one) => one.intake) : opened.map(({ begun }) => begun)).map(
+    ({ lane }) => lane.id,
+  );
+  const handed: HandedLane[] = [];
+  for (const one of opened) {
+    try {
+      recording.keep(one.work);
+      handed.push(await handOverLane(one, lanes));
+    } catch (error) {
+      await goOnWithout(one.deps, error);
     }
   }
   const [first, ...others] = handed;
@@ -58,31 +72,46 @@ export async function gateJob(
   return { kind: 'ended', report, beside: reports };
 }
 
-type Opened =
-  | { readonly kind: 'handed'; readonly lane: HandedLane }
-  | { readonly kind: 'ended'; readonly report: RunReport };
+/** The dependencies of one lane, whose run tag is its own. */
+interface OfLane {
+  readonly deps: ActionDeps;
+  readonly stages: Stages;
+}
 
-async function handOverLane(
-  deps: ActionDeps,
+/** A lane whose branch exists on the server. */
+interface BegunLane extends OfLane {
+  readonly begun: WorkIntake;
+  readonly work: Work;
+}
+
+async function beginLane(
+  { deps, stages }: OfLane,
   recording: Recording,
-  { stages, intake, lanes }: Pick<EnteredLanes, 'stages' | 'intake'> & { readonly lanes: readonly LaneId[] },
-): Promise<Opened> {
-  const { clock, log, debug } = deps;
+  { intake, isAlone }: { readonly intake: WorkIntake; readonly isAlone: boolean },
+): Promise<
+  | ({ readonly kind: 'opened' } & Pick<BegunLane, 'begun' | 'work'>)
+  | { readonly kind: 'ended'; readonly report: RunReport }
+> {
+  const { clock, log } = deps;
   const beginIn = (begun: WorkIntake): Work =>
     beginWork(begun, { state: begun.state, agent: { name: '', version: '' }, now: clock.now() });
   // The record must not name the previous lane, even if this one fails from here on.
-  if (lanes.length > 1) recording.keep(beginIn(intake));
+  if (!isAlone) recording.keep(beginIn(intake));
   const begun = await acknowledgeIssue(stages.forge, intake);
   const outlet = { kind: 'push', remote: stages.remote, forge: stages.forge } as const;
   const opening = { outlet, clock, log, redact: deps.redact, appendJournal: null };
   const unbegun = beginIn(begun);
   recording.keep(unbegun);
   const { work, end } = await openBranch(opening, unbegun, begun.opened.base);
-  if (end !== null) {
-    const ended = { ...work, outcome: end, endedAt: clock.now() };
-    recording.keep(ended);
-    return { kind: 'ended', report: await publishRecorded(stages, recording, ended) };
-  }
+  if (end === null) return { kind: 'opened', begun, work };
+  const ended = { ...work, outcome: end, endedAt: clock.now() };
+  recording.keep(ended);
+  return { kind: 'ended', report: await publishRecorded(stages, recording, ended) };
+}
+
+/** Hands over a lane to its own jobs. `lanes` are those that the last job sums up. */
+async function handOverLane({ deps, stages, begun, work }: BegunLane, lanes: readonly LaneId[]): Promise<HandedLane> {
+  const { debug, log } = deps;
   const task = nextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
   const { showLive } = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug });
   if (task !== null) await showLive(work, { task, iteration: 1, orders: [] });
@@ -101,7 +130,7 @@ async function handOverLane(
   log.info(
     `Handed over to the job of the loop: ${nameOfLane(id)}, ${String(begun.tasks.length)} ${begun.tasks.length === 1 ? 'task' : 'tasks'}.`,
   );
-  return { kind: 'handed', lane: { lane: id, branch, digest } };
+  return { lane: id, branch, digest };
 }
 
 async function giveIntake({ connect, redact }: ActionDeps, { sha256 }: Stages, handed: HandedIntake): Promise<string> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
+import { IS_DEEP } from '../../runs.ts';
 import { nameOfLane } from '../../../src/core/tasks/ids.ts';
 import { finisher, steadyWorker } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
@@ -14,6 +15,8 @@ import {
   storedBudget,
   storedRecord,
 } from '../stage/run-action.ts';
+import { byChance, sideBySide } from '../stage/side-by-side.ts';
+import { runLanes } from '../stage/split.ts';
 import { killAt, open, type Tap } from '../stage/tap.ts';
 
 const inputs = { parallel: '3', 'max-open-prs': '0' };
@@ -100,6 +103,26 @@ describe('while other runs work', () => {
   });
 });
 
+test('runs of the queue and of labels at once, in any order, share no branch and no task', async () => {
+  for (let seed = 1; seed <= (IS_DEEP ? 400 : 20); seed += 1) {
+    const project = shop();
+    const events = [null, labeled(2), null, labeled(3)];
+    const runs = events.map(
+      (event) => (tap: Tap) => gateOnce(project, event === null ? { tap, inputs } : { tap, event }),
+    );
+    const done = await sideBySide(runs, byChance(seed));
+    const works = done.flatMap(({ intake, beside }) =>
+      [intake, ...beside.map((one) => one.intake)].filter(({ kind }) => kind === 'work'),
+    );
+    const lanes = works.map(({ lane }) => lane?.id);
+    const tasks = works.flatMap((one) => one.tasks.map(({ id }) => id));
+    expect([lanes.toSorted(), tasks.toSorted()], String(seed)).toEqual([
+      ['issue-2', 'issue-3', 'queue'],
+      ['issue-1', 'issue-2', 'issue-3'],
+    ]);
+  }
+});
+
 describe('unfinished branches of issues', () => {
   async function unfinished(files?: readonly string[]): Promise<Project> {
     const project = shop(files, [steadyWorker]);
@@ -135,6 +158,20 @@ describe('unfinished branches of issues', () => {
       ['issue-3', ['issue-3']],
     ]);
     expect([run.runTag, ...run.beside.map(({ runTag }) => runTag)]).toEqual(['run-3:issue-2', 'run-3:issue-3']);
+  });
+
+  test.each([
+    ['1', ['ralph/queue']],
+    ['2', ['ralph/queue', 'ralph/issue-2']],
+    ['0', ['ralph/queue', 'ralph/issue-2', 'ralph/issue-3']],
+  ])('without a pull request count as one: max-open-prs %s', async (most, branches) => {
+    const project = shop();
+    project.inputs = { ...inputs };
+    await runLanes(project, { loop: () => 'never', publish: () => 'never' });
+    expect([project.origin.branches.size, project.forge.pulls]).toEqual([4, []]);
+    project.inputs = { ...inputs, 'max-open-prs': most };
+    await runLanes(project);
+    expect(project.forge.pulls.map(({ branch }) => branch)).toEqual(branches);
   });
 
   test('cost at most 15 requests more', async () => {

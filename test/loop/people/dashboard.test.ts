@@ -11,6 +11,7 @@ import {
   addIssue,
   commented,
   createProject,
+  gateOnce,
   labeled,
   loseState,
   type Event,
@@ -18,7 +19,7 @@ import {
   savedState,
   storedRecord,
 } from '../stage/run-action.ts';
-import { runSplit } from '../stage/split.ts';
+import { runLanes, runSplit } from '../stage/split.ts';
 import { person } from '../stage/people.ts';
 
 const ON = { dashboard: 'true' };
@@ -60,6 +61,7 @@ function editedDashboard(project: Project): Event {
 }
 
 const PAUSE: Box = { kind: 'pause', subject: 'queue' };
+const RESUME: Box = { kind: 'resume', subject: 'queue' };
 const RUN: Box = { kind: 'run', subject: 'queue' };
 const RETRY: Box = { kind: 'retry', subject: 'issue-1' };
 const SKIP: Box = { kind: 'skip', subject: 'issue-2' };
@@ -224,6 +226,20 @@ describe('a ticked box', () => {
     expect(dashboardOf(project).body).toContain('- Run the queue now (ticked by `ann`): done.');
   });
 
+  test('runs the queue on several branches', async () => {
+    const files = { 'src/a.ts': '', 'src/b.ts': '' };
+    const inputs = { ...ON, parallel: '2' };
+    const project = createProject({ issues: [], files, agent: [worker], inputs });
+    await runLanes(project);
+    addIssue(project.forge, 1, { body: 'Change src/a.ts' });
+    addIssue(project.forge, 2, { body: 'Change src/b.ts' });
+    tick(project, person('ann'), [RUN]);
+    const { lanes } = await runLanes(project, { event: editedDashboard(project) });
+    expect([...lanes.keys()]).toEqual(['queue', 'issue-2']);
+    expect(tickedBoxes(dashboardOf(project).body)).toEqual([]);
+    expect(dashboardOf(project).body).toContain('- Run the queue now (ticked by `ann`): done.');
+  });
+
   test('retries a task that is stuck, and takes another one out of the queue', async () => {
     const project = createProject({ issues: [1, 2], agent: [stuck], inputs: { ...ON, 'max-iterations': '3' } });
     await runOnce(project);
@@ -268,6 +284,23 @@ describe('a ticked box', () => {
     expect([recordOf(project).ticks.length, recordedOrders(project).length]).toEqual([1, 0]);
     await next(project);
     expect(recordedOrders(project)).toMatchObject([{ kind: 'pause' }]);
+  });
+
+  test.each(['schedule', 'label'])('is not obeyed again by a run of the %s while the first one works', async (what) => {
+    const project = createProject({ agent: [worker], inputs: ON });
+    await runOnce(project);
+    tick(project, person('ann'), [PAUSE]);
+    await next(project, editedDashboard(project));
+    tick(project, person('ann'), [RESUME]);
+    addIssue(project.forge, 2);
+    // It works for a while, and only its end writes the page again.
+    await gateOnce(project);
+    const pull = project.forge.pulls[0]?.number ?? expect.fail();
+    await next(project, commented('/ralph pause', { issue: pull, isPullRequest: true }));
+    addIssue(project.forge, 3);
+    await (what === 'label' ? next(project, labeled(3)) : gateOnce(project));
+    await gateOnce(project);
+    expect(recordedOrders(project).map(({ kind }) => kind)).toEqual(['pause', 'resume', 'pause']);
   });
 
   test('in a text like ours on another issue asks for nothing', async () => {

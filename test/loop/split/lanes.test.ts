@@ -6,10 +6,13 @@ import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import type { Project } from '../stage/project.ts';
 import {
   addIssue,
+  commented,
   createProject,
+  type Event,
   finishOnce,
   labeled,
   runOnce,
+  senderOf,
   storedBudget,
   storedRecord,
   type Run,
@@ -19,11 +22,16 @@ import { killAt, type KillingTap, open, type Tap, type When } from '../stage/tap
 
 const LANES = ['queue', 'issue-2', 'issue-3'];
 
+function dispatched(command: string): Event {
+  return { name: 'workflow_dispatch', payload: { inputs: { command }, sender: senderOf('ann') } };
+}
+
 /** Creates a project with three issues that may be worked on side by side. */
 function createShop(inputs: Readonly<Record<string, string>> = {}): Project {
-  const files = { 'src/a.ts': '', 'src/b.ts': '', 'src/c.ts': '' };
+  const files = { 'src/a.ts': '', 'src/b.ts': '', 'src/c.ts': '', 'src/d.ts': '', 'src/e.ts': '' };
   const project = createProject({ issues: [], files, agent: [finisher], inputs: { parallel: '3', ...inputs } });
-  for (const [at, path] of Object.keys(files).entries()) addIssue(project.forge, at + 1, { body: `Change ${path}` });
+  for (const [at, path] of Object.keys(files).slice(0, 3).entries())
+    addIssue(project.forge, at + 1, { body: `Change ${path}` });
   return project;
 }
 
@@ -74,6 +82,20 @@ test('the dashboard is made once, by the last job, with the pull requests of all
   for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
 });
 
+/** Makes the server refuse one of the branches that the gate pushes. */
+function refusePush({ remote }: Project, refused: number): Tap {
+  let pushes = 0;
+  return {
+    ...open,
+    call: async (name, call) => {
+      if (name === 'remote.pushOn') remote.refusal = (pushes += 1) === refused ? 'declined' : null;
+      const done = await call();
+      if (name === 'remote.pushOn') remote.refusal = null;
+      return done;
+    },
+  };
+}
+
 describe('a lane that fails takes nothing from the others', () => {
   test('killed in its loop', async () => {
     const project = createShop();
@@ -118,19 +140,48 @@ describe('a lane that fails takes nothing from the others', () => {
 
   test('whose branch the server refuses ends in the gate', async () => {
     const project = createShop();
-    let pushes = 0;
-    const tap: Tap = {
-      ...open,
-      call: (name, call) => {
-        if (name === 'remote.pushOn') project.remote.refusal = (pushes += 1) === 2 ? 'declined' : null;
-        return call();
-      },
-    };
-    const run = await runLanes(project, { gate: { tap } });
+    const run = await runLanes(project, { gate: { tap: refusePush(project, 2) } });
     expect([...run.lanes.keys()]).toEqual(['queue', 'issue-3']);
     expect(run.gate.handedOver?.beside.map(({ outcome }) => outcome.kind)).toEqual(['failed']);
     expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'failed', 'issue-3': 'complete' });
     expect(heldIn(project)).toEqual(FREE);
+  });
+});
+
+test('the only lane that the gate can open is published like a run of one lane, with the dashboard', async () => {
+  const project = createShop({ dashboard: 'true', parallel: '2' });
+  project.forge.issues.delete(3);
+  const run = await runLanes(project, { gate: { tap: refusePush(project, 2) } });
+  expect(endsOf(run)).toEqual({ queue: 'complete (plan_complete)' });
+  expect(run.finish).toBeNull();
+  const [page] = [...project.forge.dashboards.values()];
+  for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
+  expect(project.forge.pulls).toHaveLength(1);
+});
+
+test('if the gate cannot open the first lane, the others are summed up with it', async () => {
+  const project = createShop({ dashboard: 'true' });
+  const run = await runLanes(project, { gate: { tap: refusePush(project, 1) } });
+  expect([...run.lanes.keys()]).toEqual(['issue-2', 'issue-3']);
+  expect(summedUp(run)).toEqual({ queue: 'failed', 'issue-2': 'complete', 'issue-3': 'complete' });
+  expect(heldIn(project)).toEqual(FREE);
+  const [page] = [...project.forge.dashboards.values()];
+  for (const { number } of project.forge.pulls) expect(page?.body).toContain(`**#${String(number)}**`);
+  expect(project.forge.pulls).toHaveLength(2);
+});
+
+describe('a run of the queue that a person asks for by name works on several lanes', () => {
+  test.each<[string, Event]>([
+    ['a dispatched command', dispatched('run')],
+    ['a comment on the pull request of the queue', commented('/ralph run', { issue: 101, isPullRequest: true })],
+  ])('%s', async (_, event) => {
+    const project = createShop({ 'max-open-prs': '0' });
+    await runLanes(project);
+    for (const [at, name] of ['d', 'e'].entries()) addIssue(project.forge, at + 4, { body: `Change src/${name}.ts` });
+    const run = await runLanes(project, { event });
+    const complete = 'complete (plan_complete)';
+    expect(endsOf(run)).toEqual({ queue: complete, 'issue-5': complete });
+    expect(run.finish).not.toBeNull();
   });
 });
 

@@ -24,7 +24,7 @@ function settled(
 
 describe('the settings file of another repository', () => {
   test('sets what the repository itself does not: inputs, `settings` and its own settings file come first', () => {
-    const central = file('max-iterations: 3\nmodel: opus\nmax-calls-per-hour: 7\nmax-patch-kib: 99');
+    const central = file('max-iterations: 3\nmodel: opus\nmax-calls-per-hour: 7\nmax-patch-kib: 99\ndashboard: true');
     const { texts, settings } = settled(central, {
       inputs: { model: 'sonnet' },
       settings: 'max-patch-kib: 1',
@@ -35,8 +35,9 @@ describe('the settings file of another repository', () => {
       model: 'sonnet',
       'max-patch-kib': '1',
       'max-calls-per-hour': '5',
+      dashboard: 'true',
     });
-    expect(settings.lines).toContain('Settings of octo/settings: max-iterations.');
+    expect(settings.lines).toContain('Settings of octo/settings: max-iterations, dashboard.');
   });
 
   test('is reported with its place if a value is wrong', () => {
@@ -54,6 +55,8 @@ describe('the settings file of another repository', () => {
     ['allow-protected-paths: "**"'],
     ['settings-from: octo/more'],
     ['task-label: other'],
+    ['parallel: 3'],
+    ['auto-merge: true'],
   ])('may not say %s, since that is for the repository to decide', (text) => {
     const [name = ''] = text.split(':');
     expect(settled(file(text)).problems).toEqual([

@@ -9,6 +9,7 @@ import {
   type Revision,
   tickedBoxes,
   ticksIn,
+  ticksOnPage,
   TIME_MARKER,
 } from '../../../../src/core/dashboard/boxes.ts';
 
@@ -132,6 +133,32 @@ describe('who ticked a box', () => {
     },
   ])('is $what', ({ revisions, before, ticks }) => {
     expect(ticksIn(revisions, before)).toEqual(ticks);
+  });
+});
+
+describe('a page after a reading that was obeyed', () => {
+  const read = { number: 7, edits: 2, ticks: [{ box: PAUSE, by: ann }] };
+  const page = (edits: number, ...revisions: readonly Revision[]) => ({ number: 7, edits, revisions });
+  test.each([
+    { what: 'the box that is still ticked', on: page(2, by(ralph), by(ann, PAUSE)), all: [PAUSE], fresh: [] },
+    {
+      what: 'another box by another person',
+      on: page(3, by(ralph), by(ann, PAUSE), by(eve, PAUSE, RETRY)),
+      all: [PAUSE, RETRY],
+      fresh: [RETRY],
+    },
+    {
+      what: 'the same box again, after our own version',
+      on: page(4, by(ralph), by(ann, PAUSE), by(ralph), by(eve, PAUSE)),
+      all: [PAUSE],
+      fresh: [PAUSE],
+    },
+    { what: 'another issue', on: { ...page(2, by(ralph), by(ann, PAUSE)), number: 8 }, all: [PAUSE], fresh: [PAUSE] },
+    { what: 'a history that was made shorter', on: page(1, by(ann, PAUSE)), all: [PAUSE], fresh: [PAUSE] },
+    { what: 'versions that GitHub does not list', on: page(9, by(ann, PAUSE)), all: [PAUSE], fresh: [PAUSE] },
+  ])('$what', ({ on, all, fresh }) => {
+    const found = ticksOnPage(on, read);
+    expect([found.all, found.fresh].map((ticks) => ticks.map(({ box }) => box))).toEqual([all, fresh]);
   });
 });
 

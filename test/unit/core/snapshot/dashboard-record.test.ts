@@ -23,9 +23,12 @@ function task(id: string, dependsOn: readonly string[] = []): QueuedEntry {
 
 test('the record is kept in a file of its own, and older states have none', () => {
   expect(isSnapshotFile(DASHBOARD_FILE)).toBe(true);
-  expect(dashboardIn(emptySnapshot)).toEqual({ version: 1, issue: null, ticks: [], queue: [] });
+  expect(dashboardIn(emptySnapshot)).toEqual({ version: 1, issue: null, ticks: [], read: null, queue: [] });
   const { snapshot, answer } = changeDashboard((record) => ({ ...record, issue }), 'why')(emptySnapshot);
   expect([dashboardIn(snapshot), answer.issue]).toEqual([answer, issue]);
+  // Before a reading was kept.
+  const earlier = JSON.stringify({ version: 1, issue, ticks: [], queue: [] });
+  expect(dashboardIn(new Map([[DASHBOARD_FILE, earlier]]))).toEqual(answer);
 });
 
 test('a change that changes nothing returns the snapshot itself', () => {
