@@ -11,10 +11,10 @@ const startedAt = Date.now();
 const AT_ONCE = 3;
 /**
  * Jobs with `inTime` begin at the latest at the first instant and end at the latest at the second, so that the whole,
- * including the installation, takes at most ten minutes.
+ * including the installation, takes at most eight minutes.
  */
-const BEGINS_UNTIL_MS = 7 * 60_000;
-const ENDS_UNTIL_MS = 8 * 60_000;
+const BEGINS_UNTIL_MS = 6.75 * 60_000;
+const ENDS_UNTIL_MS = 7.25 * 60_000;
 
 /**
  * Folders that decide about the isolation of an agent. If a branch changes one, the attack corpus is played at

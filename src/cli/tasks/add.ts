@@ -14,6 +14,7 @@ import type { FileSource } from '../../core/tasks/ids.ts';
 import { taskStates } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
+import { formatTaskState } from '../../report/format.ts';
 import type { FindUnmergedPlans, MergingPlace } from './add-beside-branches.ts';
 import {
   type CheckoutFile,
@@ -204,7 +205,7 @@ function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTas
     .filter((part) => part !== null)
     .join(':');
   if (report.kind === 'there')
-    return `${position}: ${JSON.stringify(plainLine(title))} exists already (${report.id}, ${report.state}); nothing was written. To add another one, give it a different title.`;
+    return `${position}: ${JSON.stringify(plainLine(title))} exists already (${report.id}, ${formatTaskState(report.state)}); nothing was written. To add another one, give it a different title.`;
   return `${position}: ${completeSentence(plainLine(report.message, 600))} Nothing was written.`;
 }
 

@@ -25,6 +25,7 @@ import {
 import { nameOfTask, type Task, taskStates } from '../../core/tasks/task.ts';
 import { firstNames } from '../../core/text/phrase.ts';
 import { plainLine } from '../arguments.ts';
+import { formatTaskState } from '../../report/format.ts';
 import { readCheckoutFile } from '../command.ts';
 
 const taskRow = z.object({
@@ -239,7 +240,7 @@ function renderRows(tasks: readonly FileTask[]): readonly string[] {
       ...(waits.length === 0 ? [] : [`waits for ${firstNames(waits, MAX_NAMED)}`]),
     ];
     return [
-      state,
+      formatTaskState(state),
       String(task.priority),
       plainLine(task.id),
       plainLine(nameOfTask(task)),

@@ -366,9 +366,9 @@ describe('ralph tasks for people', () => {
         '',
         '  state  priority  id                 where                 title',
         '  done   2         plan-6f6fd217c002  .ralph/fix_plan.md:3  Set up',
-        '  todo   2         plan-54490fe4f219  .ralph/fix_plan.md:5  Lexer',
-        '  todo   2         plan-090153442c49  .ralph/fix_plan.md:4  Parser  (waits for .ralph/fix_plan.md:5)',
-        '  todo   2         plan-96e17dd2549a  .ralph/fix_plan.md:9  Colours  (optional)',
+        '  to do  2         plan-54490fe4f219  .ralph/fix_plan.md:5  Lexer',
+        '  to do  2         plan-090153442c49  .ralph/fix_plan.md:4  Parser  (waits for .ralph/fix_plan.md:5)',
+        '  to do  2         plan-96e17dd2549a  .ralph/fix_plan.md:9  Colours  (optional)',
         '',
       ].join('\n'),
     );
@@ -384,11 +384,11 @@ describe('ralph tasks for people', () => {
       'plan',
     );
     expect(out.split('\n').slice(3, 8)).toEqual([
-      '  todo   2         plan-3202d8489c2f  @fix_plan.md:5  T5: e, depends on #7  (waits for #7)',
-      '  todo   2         plan-cf97a3150664  @fix_plan.md:1  T1: a, depends on T9  (waits for t9, which does not exist)',
-      '  todo   2         plan-238188307b05  @fix_plan.md:4  T4: d, depends on T1  (waits for @fix_plan.md:1)',
-      '  todo   2         plan-e691f6784750  @fix_plan.md:2  T2: b, depends on T3  (waits for @fix_plan.md:3)',
-      '  todo   2         plan-c8a0c09f7159  @fix_plan.md:3  T3: c, depends on T2  (waits for @fix_plan.md:2)',
+      '  to do  2         plan-3202d8489c2f  @fix_plan.md:5  T5: e, depends on #7  (waits for #7)',
+      '  to do  2         plan-cf97a3150664  @fix_plan.md:1  T1: a, depends on T9  (waits for t9, which does not exist)',
+      '  to do  2         plan-238188307b05  @fix_plan.md:4  T4: d, depends on T1  (waits for @fix_plan.md:1)',
+      '  to do  2         plan-e691f6784750  @fix_plan.md:2  T2: b, depends on T3  (waits for @fix_plan.md:3)',
+      '  to do  2         plan-c8a0c09f7159  @fix_plan.md:3  T3: c, depends on T2  (waits for @fix_plan.md:2)',
     ]);
   });
 
