@@ -17,7 +17,7 @@ export function symbolsIn(text: string): readonly string[] {
 
 /** Returns the extended regular expression that matches the definitions of these symbols. */
 export function definitionPattern(symbols: readonly string[]): string {
-  // Of all characters of a symbol, only the dollar sign means something in a pattern.
+  // The dollar sign is the only character of a symbol that has a meaning in a pattern.
   return `(${KEYWORDS})[*]? +(${symbols.map((symbol) => symbol.replaceAll('$', '[$]')).join('|')})`;
 }
 

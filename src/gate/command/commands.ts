@@ -76,7 +76,7 @@ export async function obeyCommand(
 }
 
 /** A person asks for a run of the queue by name. */
-const QUEUE_NOW = { asked: true, byHand: true, purpose: FOR_TASKS } as const;
+export const QUEUE_NOW = { asked: true, byHand: true, purpose: FOR_TASKS } as const;
 
 /** Returns the intake with its answer addressed to the thread of the command. */
 function answeredIn({ number }: Thread, intake: Intake): Intake {

@@ -18,7 +18,7 @@ import { endAsUpdated } from '../lane/end-lane.ts';
 import { isTrustedAccount } from '../people/trust.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
 import { hasTaskLabel, workIssue, workQueue, workQueueOnLanes } from '../work.ts';
-import { orderRetry } from './commands.ts';
+import { orderRetry, QUEUE_NOW } from './commands.ts';
 import { saveOrder } from './save-order.ts';
 
 /** The dashboard as this run has read it, after its ticks were obeyed; `seen` null if it was not read. */
@@ -77,7 +77,7 @@ export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: O
   const updated = (message: string): GateResult => onOneLane(deps, endAsUpdated(deps, message));
   if (obeyed.length === 0)
     return updated('The issue is not the open dashboard, or nobody with write permission has ticked a box.');
-  if (wantsRun) return workQueueOnLanes(deps, { asked: true, byHand: true, purpose: FOR_TASKS });
+  if (wantsRun) return workQueueOnLanes(deps, QUEUE_NOW);
   if (retried.includes(QUEUE))
     return onOneLane(deps, await workQueue(deps, { asked: true, byHand: false, purpose: FOR_TASKS }));
   const number = retried.map(issueOfId).find((issue) => issue !== null);

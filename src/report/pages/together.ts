@@ -11,6 +11,9 @@ import { stateGlyph } from './sections.ts';
 /** Maximum number of tasks that are named for a branch. */
 const SHOWN_TASKS = 5;
 
+/** The kinds of outcomes that need a person. */
+const TROUBLE: readonly string[] = ['failed', 'halted', 'blocked'];
+
 /** The outcome of a branch whose jobs published nothing. */
 const LOST: StoredRun['outcome'] = { kind: 'failed', reason: 'infrastructure' };
 
@@ -22,8 +25,8 @@ export function renderTogether(together: Together): string {
     endWord(lane),
     taskNames(lane),
     pullRequestOf(lane, together),
-    String(lane.run?.iterations ?? 0),
-    formatCost(lane.run?.costUsd ?? 0),
+    lane.run === null ? 'unknown' : String(lane.run.iterations),
+    formatLaneCost(lane),
   ]);
   const lost = lanes.filter(({ run }) => run === null);
   const lines = lost.map(
@@ -31,7 +34,7 @@ export function renderTogether(together: Together): string {
       `- ${upperFirst(nameOfLane(lane))}: its jobs published nothing, so their logs say what happened. The next run continues from what was saved before.`,
   );
   return [
-    `## Ralph: ${String(lanes.length)} branches at once`,
+    `## Ralph: ${headlineOf(lanes)}`,
     renderTable(['branch', 'end', 'tasks', 'pull request', 'iterations', 'cost'], rows),
     ...(lines.length === 0 ? [] : [lines.join('\n')]),
   ].join('\n\n');
@@ -42,7 +45,7 @@ export function renderTogetherLog(together: Together): string {
   return troubleFirst(together)
     .map(
       (lane) =>
-        `${lane.branch}: ${endWord(lane)}, ${formatCount(lane.run?.iterations ?? 0, 'iteration')}, ${formatCost(lane.run?.costUsd ?? 0)}`,
+        `${lane.branch}: ${endWord(lane)}, ${lane.run === null ? 'iterations unknown' : formatCount(lane.run.iterations, 'iteration')}, cost ${formatLaneCost(lane)}`,
     )
     .join('\n');
 }
@@ -85,6 +88,19 @@ function troubleFirst({ lanes }: Pick<Together, 'lanes'>): readonly EndOfLane[] 
   const rank = ({ run }: EndOfLane): number =>
     outcomeKindsByTrouble.indexOf((run?.outcome ?? LOST).kind as OutcomeKind);
   return lanes.toSorted((one, other) => rank(one) - rank(other));
+}
+
+/** Returns what people should know first: how many branches need them. */
+function headlineOf(lanes: readonly EndOfLane[]): string {
+  const troubled = lanes.filter(({ run }) => TROUBLE.includes((run?.outcome ?? LOST).kind));
+  const all = `${String(lanes.length)} branches`;
+  if (troubled.length === 0) return `${all} at once`;
+  return `${String(troubled.length)} of ${all} ${troubled.length === 1 ? 'needs' : 'need'} you`;
+}
+
+/** Returns the cost of a branch; what lost jobs have spent is not known. */
+function formatLaneCost({ run }: EndOfLane): string {
+  return run === null ? 'unknown' : formatCost(run.costUsd);
 }
 
 function endWord({ run }: EndOfLane): string {

@@ -45,17 +45,19 @@ test('a table with a line for each branch, trouble first', () => {
     null,
   );
   expect(renderTogether(together)).toBe(
-    `## Ralph: 3 branches at once
+    `## Ralph: 1 of 3 branches needs you
 
 | branch | end | tasks | pull request | iterations | cost |
 | --- | --- | --- | --- | --- | --- |
-| \`ralph/issue-2\` | failed: infrastructure |  |  | 0 | $0.00 |
+| \`ralph/issue-2\` | failed: infrastructure |  |  | unknown | unknown |
 | \`ralph/issue-1\` | iteration limit |  |  | 1 | $0.25 |
 | \`ralph/queue\` | complete | ✅ Greet \\| &lt;b> | [#12](https://github.com/acme/shop/pull/12) | 2 | $0.25 |
 
 - Issue #2: its jobs published nothing, so their logs say what happened. The next run continues from what was saved before.`,
   );
-  expect(renderTogetherLog(together).split('\n')[0]).toBe('ralph/issue-2: failed: infrastructure, 0 iterations, $0.00');
+  expect(renderTogetherLog(together).split('\n')[0]).toBe(
+    'ralph/issue-2: failed: infrastructure, iterations unknown, cost unknown',
+  );
 });
 
 test('outputs: the worst outcome, sums, and a pull request only where there is one', () => {
