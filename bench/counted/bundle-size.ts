@@ -5,9 +5,9 @@ import type { Row } from '../measure.ts';
 
 /**
  * Maximum size of dist/ in MB, licences included: 3.6 before settings of several repositories, memory of runs and named
- * waits, and 0.1 for these.
+ * waits, 0.1 for these, and 0.15 for proofs, receipts, costs and plans.
  */
-const GOAL_MB = 3.7;
+const GOAL_MB = 3.85;
 
 /** Measures all files of dist/, including the licences. */
 export async function measureBundleSize(): Promise<readonly Row[]> {
