@@ -2,7 +2,7 @@ import { circuitOpenerOf } from '../../core/others/left-circuit.ts';
 import { buildSettingLines } from '../../core/settings/effective.ts';
 import { effectiveOrders } from '../../core/sharing/orders.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
-import { isLaneId, type LaneId, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
+import { isLaneId, issueOfId, type LaneId, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { andMore, cutText } from '../../core/text/phrase.ts';
@@ -28,7 +28,7 @@ export interface LaneArguments {
   readonly remote: string | null;
   /** The only argument of the command; empty if the command takes none. */
   readonly subject: string;
-  /** The options that select the same lane, to be added to another command: ` --lane issue-7`, or empty. */
+  /** The options that select the same lane, to be added to another command: ` --issue 7`, or empty. */
   readonly sameLane: string;
   readonly opened: Extract<OpenedPlaces, { kind: 'open' }>;
 }
@@ -43,8 +43,7 @@ export interface CommandArgument {
 }
 
 /** The help text of the options that `readLaneArguments` reads. */
-export const LANE_OPTIONS_HELP = `  --lane LANE    queue, or issue-N for an issue with its own branch (default:
-                 queue)
+export const LANE_OPTIONS_HELP = `  --issue N      an issue with a branch of its own (default: the queue)
   --dir FOLDER   any folder of the checkout: its state is the same for every
                  working-directory (default: the current one)
   --remote NAME  the remote that holds the state (default: origin)
@@ -289,10 +288,11 @@ export async function readLaneArguments(
   const argument = takes === 'all-lanes' ? null : takes;
   const given = parseArguments(
     args,
-    { lane: 'value', dir: 'value', remote: 'value', json: 'flag', ...(takes === 'all-lanes' ? { all: 'flag' } : {}) },
+    { issue: 'value', dir: 'value', remote: 'value', json: 'flag', ...(takes === 'all-lanes' ? { all: 'flag' } : {}) },
     { name: argument?.name ?? '', min: argument?.isRequired === true ? 1 : 0, max: argument === null ? 0 : 1 },
   );
-  const [lane = QUEUE] = given.values('lane');
+  const [issue = null] = given.values('issue');
+  const lane = issue === null ? QUEUE : `issue-${issue.replace(/^#/, '')}`;
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
   const [subject] = given.positionals;
@@ -304,14 +304,17 @@ export async function readLaneArguments(
   const problems = [
     ...given.problems,
     ...(problem === null ? [] : [problem]),
-    ...(given.has('all') && given.has('lane') ? ['--all and --lane cannot be used together.'] : []),
-    ...(isLaneId(lane)
-      ? []
-      : [`--lane: ${JSON.stringify(cutText(lane, 80))} is neither queue nor issue-N (for example issue-7).`]),
+    ...(given.has('all') && given.has('issue') ? ['--all and --issue cannot be used together.'] : []),
+    ...(isLaneId(lane) ? [] : [`--issue: ${JSON.stringify(cutText(issue ?? '', 80))} is not the number of an issue.`]),
     ...(opened?.kind === 'missing' ? [opened.why] : []),
   ];
   if (problems.length > 0 || opened?.kind !== 'open') throw new UsageError(problems);
-  const named = { lane: lane === QUEUE ? [] : [lane], dir: given.values('dir'), remote: given.values('remote') };
+  const number = issueOfId(lane);
+  const named = {
+    issue: number === null ? [] : [String(number)],
+    dir: given.values('dir'),
+    remote: given.values('remote'),
+  };
   const sameLane = Object.entries(named)
     .flatMap(([name, values]) => values.map((value) => ` --${name} ${typed(value)}`))
     .join('');

@@ -10,6 +10,7 @@ import type { Updated } from '../../ports/state.ts';
 import { plainLine } from '../arguments.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
+import { laneOption } from '../../report/overview/lane-waits.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import { wrapText } from '../terminal-text.ts';
 import {
@@ -156,7 +157,7 @@ function receipt(words: string, lane: string, places: readonly StatePlace[]): st
 
 function helpOf(usage: string, does: string): string {
   return wrapText(
-    `Usage: ralph ${usage} [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
+    `Usage: ralph ${usage} [--issue N] [--dir FOLDER] [--remote NAME] [--json]
 
 ${does}
 
@@ -177,10 +178,11 @@ arguments, no checkout, no such remote, or no such branch or task.
 /** Throws a UsageError if the order's lane does not exist. The lane may exist in a place that cannot be read. */
 async function refuseUnknownLane({ lane, opened: { places } }: LaneArguments): Promise<void> {
   const lanes = await lanesOf(places);
-  if (lane !== QUEUE && lanes !== null && !lanes.includes(lane))
-    throw new UsageError([
-      `--lane: ${nameOfTaskId(lane)} does not have a branch of its own yet, so it cannot take an order. Known: ${namesOf([QUEUE, ...lanes.filter((name) => name !== QUEUE)])}.`,
-    ]);
+  if (lane === QUEUE || lanes === null || lanes.includes(lane)) return;
+  const others = lanes.filter((name) => name !== QUEUE).map(nameOfTaskId);
+  throw new UsageError([
+    `--issue: ${nameOfTaskId(lane)} does not have a branch of its own yet, so it cannot take an order. ${others.length === 0 ? 'No issue has one.' : `These have one: ${namesOf(others)}.`}`,
+  ]);
 }
 
 /**
@@ -211,7 +213,7 @@ async function findTask({ lane, opened }: LaneArguments, name: string, now: numb
       ? `No run of ${branch} has worked on ${nameOfTaskId(id)}.`
       : `There is no task ${cutText(name, 80)} in ${branch} or in ${namesOf(fileSources.flatMap((source) => taskFilePaths[source]))}.`;
   throw new UsageError([
-    `${what} ${named.nearest}${hasBranch ? ` It has a branch of its own: add --lane ${id}.` : ''}`,
+    `${what} ${named.nearest}${hasBranch ? ` It has a branch of its own: add${laneOption(id)}.` : ''}`,
   ]);
 }
 

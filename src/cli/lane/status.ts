@@ -10,7 +10,7 @@ import type { LaneStatusReport } from './lane-schema.ts';
 import { LANE_OPTIONS_HELP, type CheckoutTask, readLaneArguments, renderLane } from './lane-text.ts';
 import { type OpenPlaces, readLane } from './read-lane.ts';
 
-const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
+const HELP = `Usage: ralph status [--issue N] [--dir FOLDER] [--remote NAME] [--json]
        ralph status --all [--dir FOLDER] [--remote NAME] [--json]
 
 Shows the status of the queue, or of an issue with its own branch: its saved

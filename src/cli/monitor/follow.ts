@@ -1,3 +1,4 @@
+import { issueOfId } from '../../core/tasks/ids.ts';
 import { createOrderCommands } from '../lane/orders.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
 import { type CliCommand, type Terminal, UsageError } from '../command.ts';
@@ -75,7 +76,13 @@ async function giveOrder(
   };
   const command = createOrderCommands(openOne).find((each) => each.name === name);
   if (command === undefined) return { kind: 'failed', text: `There is no order ${name}.` };
-  const options = ['--lane', lane, '--dir', folder, ...(remote === null ? [] : ['--remote', remote])];
+  const issue = issueOfId(lane);
+  const options = [
+    ...(issue === null ? [] : ['--issue', String(issue)]),
+    '--dir',
+    folder,
+    ...(remote === null ? [] : ['--remote', remote]),
+  ];
   return run(command, [...args, ...options], now);
 }
 

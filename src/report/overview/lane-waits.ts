@@ -4,7 +4,7 @@ import type { LaneState } from '../../core/lane/state/state.ts';
 import type { QueuedEntry } from '../../core/snapshot/dashboard-record.ts';
 import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { effectiveOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
-import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
+import { issueOfId, type LaneId, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { isSettled, isStuck, type ShownProgress, taskStates } from '../../core/tasks/task.ts';
 import { firstNames } from '../../core/text/phrase.ts';
 import { formatCount } from '../format.ts';
@@ -126,7 +126,7 @@ interface LaneFacts {
   readonly lease: Lease | null;
   readonly tasks: readonly KnownTask[];
   readonly pullRequest: OverviewLane['pullRequest'];
-  /** The options that select the lane in another command: ` --lane issue-7`, or empty. */
+  /** The options that select the lane in another command: ` --issue 7`, or empty. */
   readonly sameLane: string;
   /** The cooldown of the circuit in ms. */
   readonly cooldownMs: number;
@@ -233,9 +233,10 @@ function whyStuck({ state, attempts, reason }: ShownProgress, question: string |
     : 'the agent cannot continue without a person';
 }
 
-/** Returns the option that selects the lane in another command. */
-export function laneOption(lane: string): string {
-  return lane === QUEUE ? '' : ` --lane ${lane}`;
+/** Returns the option that selects the lane in another command: ` --issue 7`, or empty for the queue. */
+export function laneOption(lane: LaneId): string {
+  const issue = issueOfId(lane);
+  return issue === null ? '' : ` --issue ${issue}`;
 }
 
 function iso(instant: number): string {

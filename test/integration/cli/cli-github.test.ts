@@ -135,7 +135,7 @@ describe('ralph status --all', () => {
       '  #4 Greet: to do',
       '',
       'issue-5  paused        0 of 1 task done',
-      '  paused by octo; to continue: ralph resume --lane issue-5',
+      '  paused by octo; to continue: ralph resume --issue 5',
       '  #5 Own lane: in progress, 2 iterations',
       '',
       'Spending of the last 31 days: $7.00, 10 calls, 10.0k tokens, 20 min of agent time',

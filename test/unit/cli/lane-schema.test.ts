@@ -42,7 +42,7 @@ describe('the published JSON Schema accepts', () => {
     ],
     [
       'a lane that never ran, and a place that cannot be reached',
-      async () => printed(['status', '--lane', 'issue-7'], createPlace('ref'), unreachable),
+      async () => printed(['status', '--issue', '7'], createPlace('ref'), unreachable),
       {
         lane: 'issue-7',
         places: [

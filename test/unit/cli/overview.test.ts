@@ -172,10 +172,10 @@ test('lanes of the checkout are shown beside those of the remote', async () => {
   expect(out).toMatch(/: 2 branches\n\nqueue {15}[^]*\nissue-7 \(directory\) {2}ready/);
 });
 
-test('--all and --lane exclude each other', async () => {
-  expect(await ralph(['status', '--all', '--lane', 'queue'], '', at(createPlace('ref')))).toMatchObject({
+test('--all and --issue exclude each other', async () => {
+  expect(await ralph(['status', '--all', '--issue', '7'], '', at(createPlace('ref')))).toMatchObject({
     code: 2,
-    error: expect.stringContaining('--all and --lane cannot be used together') as string,
+    error: expect.stringContaining('--all and --issue cannot be used together') as string,
   });
 });
 

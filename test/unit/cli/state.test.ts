@@ -77,7 +77,7 @@ describe('ralph status', () => {
   });
 
   test('a lane that never ran', async () => {
-    const { code, out } = await ralph(['status', '--lane', 'issue-7'], '', at(createPlace('ref')));
+    const { code, out } = await ralph(['status', '--issue', '7'], '', at(createPlace('ref')));
     expect(code).toBe(0);
     expect(out).toMatch(
       /^issue-7 \(ref\)\n {2}state: +none yet\n {2}works now: +nobody\n {2}pause: +none\n {2}circuit: +closed\n/,
@@ -167,7 +167,7 @@ describe('ralph status', () => {
 
   test.each([
     [[], ''],
-    [['--lane', 'issue-7', '--remote', 'upstream'], ' --lane issue-7 --remote upstream'],
+    [['--issue', '7', '--remote', 'upstream'], ' --issue 7 --remote upstream'],
     [['--dir', "my brother's shop"], " --dir 'my brother'\\''s shop'"],
   ])('says what to type for this very lane: asked with %j', async (options, named) => {
     const issueLane = { ...richState, lane: 'issue-7' };
@@ -323,15 +323,15 @@ describe('orders', () => {
     [
       'a task with a branch of its own',
       ['retry', '7'],
-      'No run of the queue has worked on #7. Nearest: #12, #13. It has a branch of its own: add --lane issue-7.',
+      'No run of the queue has worked on #7. Nearest: #12, #13. It has a branch of its own: add --issue 7.',
     ],
     ['a name of nothing', ['retry', '../x'], 'There is no task ../x in the queue or in .ralph/fix_plan.md, '],
     ['an entry of no file', ['retry', 'prd-US-1'], 'There is no task prd-US-1 in the queue or in .ralph/fix_plan.md, '],
     ...[['pause'], ['resume'], ['stop'], ['reset', 'circuit'], ['reset', 'session'], ['retry', '99']].map(
       (args): [string, readonly string[], string] => [
         `${args.join(' ')} of an issue without a branch of its own`,
-        [...args, '--lane', 'issue-99'],
-        '--lane: #99 does not have a branch of its own yet, so it cannot take an order. Known: queue, issue-7.',
+        [...args, '--issue', '99'],
+        '--issue: #99 does not have a branch of its own yet, so it cannot take an order. These have one: #7.',
       ],
     ),
   ])('%s is an error that names what exists, and nothing is ordered', async (_, args, why) => {

@@ -126,12 +126,12 @@ describe('arguments that make no sense end with 2, all named at once', () => {
       ['there is no option --jsn', '--now needs a value'],
     ],
     [
-      'an unknown option, an unknown lane, nothing to reset, and no checkout',
-      ['reset', '--jsn', '--lane', 'main'],
+      'an unknown option, a wrong issue, nothing to reset, and no checkout',
+      ['reset', '--jsn', '--issue', 'main'],
       [
         'there is no option --jsn',
         'circuit or session is missing',
-        '"main" is neither queue nor issue-N',
+        '"main" is not the number of an issue',
         'there is no checkout.',
       ],
     ],
@@ -147,11 +147,15 @@ describe('arguments that make no sense end with 2, all named at once', () => {
       ['--now: "2026-01-01T00:00:00" is not an ISO instant', '"no-such-file" cannot be read: there is no such file'],
     ],
     [
-      'an unknown lane, and no checkout',
-      ['status', '--lane', 'issue-07'],
-      ['--lane: "issue-07" is neither queue nor issue-N', 'there is no checkout.'],
+      'a wrong issue, and no checkout',
+      ['status', '--issue', '07'],
+      ['--issue: "07" is not the number of an issue', 'there is no checkout.'],
     ],
-    ['a lane by its branch', ['pause', '--lane', 'ralph/queue'], ['"ralph/queue" is neither queue nor issue-N']],
+    [
+      'an issue by its branch',
+      ['pause', '--issue', 'ralph/issue-7'],
+      ['"ralph/issue-7" is not the number of an issue'],
+    ],
     [
       'something else to reset',
       ['reset', 'everything'],
