@@ -1,6 +1,6 @@
-import type { Train } from '../core/train/train.ts';
+import { type AutoMerge, whyNotArmed } from '../core/train/auto-merge.ts';
+import { findNextPull, type Train } from '../core/train/train.ts';
 import { trainPart, withTrainPart } from '../report/sentences/train.ts';
-import { armNextPull } from './auto-merge.ts';
 import type { PublishDeps } from './deps.ts';
 
 /**
@@ -17,4 +17,25 @@ export async function publishTrain(deps: PublishDeps, seen: Train, alone: number
       (number, body) => withTrainPart(body, redact(trainPart(train, number))),
     );
   return train;
+}
+
+/**
+ * Arms GitHub's auto-merge for the pull request that is next, where the settings and its lane allow that, unless
+ * another one is armed that can be merged. Nothing is merged here.
+ */
+async function armNextPull(deps: PublishDeps, train: Train): Promise<Train> {
+  const { autoMerge: prevents, branchPrefix } = deps.config;
+  const next = findNextPull(train);
+  if (prevents === null || next?.obstacle !== null) return train;
+  const { number, branch, head } = next;
+  const ended = (autoMerge: AutoMerge): Train => ({ ...train, autoMerge });
+  const armedBefore = train.pulls.find(({ isArmed, obstacle }) => isArmed && obstacle === null);
+  if (armedBefore !== undefined) return ended({ number: armedBefore.number, kind: 'armed', detail: '' });
+  const restored = (await deps.store.restore(branch.slice(branchPrefix.length))).lane;
+  const prevented = whyNotArmed(restored.kind === 'found' ? restored.state : null, next, prevents);
+  if (prevented !== null) return ended(prevented);
+  const armed = await deps.forge.armAutoMerge(branch, head);
+  if (armed.kind === 'refused') return ended({ number, kind: 'refused', detail: armed.why });
+  deps.log.info(`Auto-merge of pull request #${String(number)}: ${armed.value.kind}`);
+  return ended({ number, ...armed.value });
 }

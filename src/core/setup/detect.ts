@@ -2,7 +2,7 @@ import { SETUP_PATHS } from './files.ts';
 import { cmakeLanguage, detectedLanguages, makeLanguage } from './languages.ts';
 import { parsedManifest } from './manifests.ts';
 import { hasServices, parsePresentWorkflow } from './by-hand.ts';
-import { pullRequestWorkflowNames } from './ci.ts';
+import { pullRequestWorkflowNames } from './ci/events.ts';
 import { parseCheckingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
 import { proposeFromCi, unreadTests } from './ci/propose.ts';
 import { hasMark } from './ownership.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { readCheckoutFile } from '../../cli/command.ts';
 import type { OtherWorkflow, WorkflowFile } from '../../core/doctor/facts.ts';
 import { parseWorkflow } from '../../core/doctor/workflow.ts';
-import { pullRequestWorkflowNames } from '../../core/setup/ci.ts';
+import { pullRequestWorkflowNames } from '../../core/setup/ci/events.ts';
 import { parseYaml } from '../../yaml/parse.ts';
 
 const WORKFLOWS = '.github/workflows';

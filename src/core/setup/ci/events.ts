@@ -1,4 +1,4 @@
-import { isRecord, type YamlMap } from './yaml-data.ts';
+import { isRecord, parseYamlMap, type YamlMap } from './yaml-data.ts';
 
 /** The event of a workflow whose runs check changes; null if they check none. */
 export type CheckingEvent = 'pull_request' | 'push';
@@ -28,4 +28,17 @@ function eventsOf({ on }: YamlMap): ReadonlyMap<string, unknown> {
   if (typeof on === 'string') return new Map([[on, null]]);
   if (Array.isArray(on)) return new Map(on.map((event) => [String(event), null]));
   return new Map(isRecord(on) ? Object.entries(on) : []);
+}
+
+/**
+ * Returns the name of a workflow that checks pull requests, by which `workflow_run` refers to it; empty for any other
+ * workflow.
+ */
+export function pullRequestWorkflowNames(path: string, text: string): readonly string[] {
+  const workflow = parseYamlMap(text);
+  if (workflow === null || !checksPullRequests(workflow)) return [];
+  const { name } = workflow;
+  if (name === undefined || name === null || name === '') return [path];
+  // A name with several lines or an expression cannot be copied into a list.
+  return typeof name === 'string' && !/\p{Cc}|\$\{\{/u.test(name) ? [name.trim()] : [];
 }
