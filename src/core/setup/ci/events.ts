@@ -13,7 +13,7 @@ export function checkingEvent(workflow: YamlMap): CheckingEvent | null {
 }
 
 /** True if a workflow runs for pull requests, or for pushes to every branch. */
-export function checksPullRequests(workflow: YamlMap): boolean {
+function checksPullRequests(workflow: YamlMap): boolean {
   const events = eventsOf(workflow);
   const push = events.get('push');
   const isEverywhere = events.has('push') && !(isRecord(push) && Object.keys(push).some((key) => FILTER.test(key)));
