@@ -1,3 +1,4 @@
+import type { AgentName } from '../core/agent-names.ts';
 import type { VerificationRecord } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { hasLabel, lifecycleLabels } from '../core/people/labels.ts';
@@ -6,12 +7,12 @@ import { MAX_LABEL_CHARS, MAX_LABELS_OF_TASK, MAX_TASKS_OF_RUN, type StoredRun }
 import { progressOf } from '../core/tasks/queue.ts';
 import { shownProgress, type Task } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/phrase.ts';
-import type { Config } from '../config/config.ts';
 import type { Work } from './intake.ts';
 
 /** Facts about a run's end that its work lacks. */
 interface RunEnding {
-  readonly config: Pick<Config, 'agent'>;
+  /** The configured agents in their order, each with its model. */
+  readonly agents: readonly { readonly name: AgentName; readonly model: string | null }[];
   readonly context: Pick<StoredRun, 'runId' | 'runAttempt' | 'runUrl'>;
   readonly outcome: Outcome;
   readonly requestedBy: string | null;
@@ -25,12 +26,12 @@ interface RunEnding {
 
 /** Returns what the repository remembers of a run. Texts of people and agents are redacted and cut. */
 export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
-  const { config, context, outcome, requestedBy, headSha, pullRequest, requests, journal, redact } = ending;
+  const { agents, context, outcome, requestedBy, headSha, pullRequest, requests, journal, redact } = ending;
   const { state, stateBefore, lane } = work;
   const words = (text: string, max: number): string => oneLine(redact(text), max);
   const worked = new Set(work.journal.map(({ taskId }) => taskId));
   const called = work.journal.at(-1)?.agent ?? null;
-  const { model } = config.agent.order.find(({ name }) => name === called) ?? config.agent.order[0];
+  const model = (agents.find(({ name }) => name === called) ?? agents[0])?.model ?? null;
   const { costUsd, ...used } = spentBetween(stateBefore, state);
   return {
     version: 2,

@@ -79,7 +79,7 @@ Exit codes: 0 good, 1 bad, 2 no receipt, or wrong arguments, 3 nothing is wrong,
 but only a part could be checked; the output says which.
 `;
 
-/** What a clone has of the runs of its repository, without asking a server. */
+/** The runs and branches that a clone has, read without asking a server. */
 interface OpenedClone {
   /** Newest first; null if the clone lacks the state. */
   readonly runs: readonly StoredRun[] | null;
@@ -89,7 +89,7 @@ interface OpenedClone {
 /** Opens the clone that a folder is in; throws a UserError if there is none. */
 type OpenClone = (clone: { readonly folder: string; readonly remote: string }) => Promise<OpenedClone>;
 
-/** Creates `ralph receipt` and `ralph verify`. `loadKinds` loads the rules by which agents' refused calls are judged. */
+/** Creates `ralph receipt` and `ralph verify`. `loadKinds` loads the agents' rules for refused calls. */
 export function createReceiptCommands(open: OpenClone, loadKinds: () => Promise<KindsOfDenial>): readonly CliCommand[] {
   return [
     { ...LISTED.receipt, help: RECEIPT_HELP, run: (args, terminal) => printReceipts(args, terminal, open) },
@@ -158,9 +158,12 @@ async function readReceipts(args: readonly string[], open: OpenClone) {
     throw new UsageError([`This clone does not have the state of Ralph's runs. Fetch it: ${FETCH}`], 'none');
   const [first, ...others] = selectReceipts(all, named);
   if (first === undefined) {
-    const where = files.length > 0 ? 'In these files' : 'In the state of this clone';
-    const fetch = files.length > 0 ? '' : ` If it is newer than the clone, fetch it again: ${FETCH}`;
-    throw new UsageError([`${where} is no receipt of ${JSON.stringify(plainLine(name))}.${fetch}`], 'none');
+    const what = `contains no receipt of ${JSON.stringify(plainLine(name))}.`;
+    const why =
+      files.length > 0
+        ? `None of these files ${what}`
+        : `The state in this clone ${what} If that is newer than the clone, fetch the state again: ${FETCH}`;
+    throw new UsageError([why], 'none');
   }
   return { all, receipts: [first, ...others] as const, json: given.has('json'), clone, files };
 }
@@ -182,7 +185,7 @@ async function readReceiptFile(file: string): Promise<readonly RunReceipt[]> {
   throw new UsageError([`--receipt ${JSON.stringify(plainLine(file))} is not a receipt.`], 'none');
 }
 
-/** Unpacks gzip; returns an empty text, which is no journal and no receipt, for anything else. */
+/** Unpacks gzip; returns an empty text, which cannot be a journal or a receipt, for anything else. */
 function unpacked(bytes: Uint8Array): string {
   try {
     return gunzipSync(bytes, { maxOutputLength: 2 * MAX_JOURNAL_TEXT_CHARS }).toString();

@@ -40,7 +40,7 @@ const ROUNDING_USD = 1e-4;
 /** Checks a receipt against its own journal: the chain, every decision, the texts that people agreed to, the limits. */
 export function checkJournal(receipt: RunReceipt, { sha256, kindsOf }: ReceiptTools): CheckedJournal {
   const { journal: text, journalHash } = receipt;
-  const finding = findingsOf(receipt.run.id);
+  const finding = createFindings(receipt.run.id);
   if (text === null) {
     const compare = journalHash === null ? '' : ` \`ralph replay\` of a copy must print the hash ${journalHash}.`;
     const why = `Its journal is not kept, so neither its decisions nor its limits and texts are checked.${compare}`;
@@ -85,23 +85,23 @@ export function checkJournal(receipt: RunReceipt, { sha256, kindsOf }: ReceiptTo
 }
 
 /** Creates a function that makes findings about a run. */
-export function findingsOf(
+export function createFindings(
   run: string | null,
 ): (part: ReceiptFinding['part'], kind: ReceiptFinding['kind'], text: string) => ReceiptFinding {
   return (part, kind, text) => ({ part, kind, run, text });
 }
 
-function broken(finding: ReturnType<typeof findingsOf>, text: string): CheckedJournal {
+function broken(finding: ReturnType<typeof createFindings>, text: string): CheckedJournal {
   return { journal: null, findings: [finding('journal', 'bad', text)] };
 }
 
 /** Compares what the record says of the run with what its journal says. */
 function recordFindings({ run, branch, used, verifications }: RunReceipt, journal: Journal): readonly ReceiptFinding[] {
   const { start, entries, end } = journal;
-  const finding = findingsOf(run.id);
+  const finding = createFindings(run.id);
   const bad = (text: string): ReceiptFinding => finding('record', 'bad', text);
   const sum = (of: (entry: JournalEntry) => number): number => entries.reduce((total, entry) => total + of(entry), 0);
-  const cost = sum(costOf);
+  const cost = sum(priceOfEntry);
   const { head } = verifications;
   const newest = journal.verifications.findLast(({ verification }) => verification.check.commit === head?.commit);
   return [
@@ -126,7 +126,7 @@ function recordFindings({ run, branch, used, verifications }: RunReceipt, journa
 
 /** Compares who agreed to which text, as recorded, with what the run knew before its first call. */
 function textFindings({ run, tasks }: RunReceipt, { start }: Journal): readonly ReceiptFinding[] {
-  const finding = findingsOf(run.id);
+  const finding = createFindings(run.id);
   return tasks.flatMap(({ id, askedBy, textHash }) => {
     const known = progressOf(start.state.tasks, id).approval ?? null;
     if (textHash === null && known === null) return [];
@@ -139,7 +139,7 @@ function textFindings({ run, tasks }: RunReceipt, { start }: Journal): readonly 
 
 /** Checks that the run stayed within the limits that it began with. The journal's decisions are replayed elsewhere. */
 function limitFindings({ run, used }: RunReceipt, { start, entries, waits }: Journal): readonly ReceiptFinding[] {
-  const finding = findingsOf(run.id);
+  const finding = createFindings(run.id);
   const policies: readonly Policy[] = [start.policy, ...waits.map(({ wait }) => ({ ...start.policy, ...wait }))];
   const most = Math.max(...policies.map(({ maxIterations }) => maxIterations));
   const calls = Math.max(...policies.map(allowedCalls));
@@ -147,20 +147,20 @@ function limitFindings({ run, used }: RunReceipt, { start, entries, waits }: Jou
   const limit = policies.some(({ maxCostUsd }) => maxCostUsd === 0)
     ? Infinity
     : Math.max(...policies.map(({ maxCostUsd }) => maxCostUsd));
-  const before = entries.slice(0, -1).reduce((total, entry) => total + costOf(entry), 0);
+  const before = entries.slice(0, -1).reduce((total, entry) => total + priceOfEntry(entry), 0);
   return [
     ...(entries.length > most ? [finding('limits', 'bad', `It made more than the ${most} iterations allowed.`)] : []),
     ...(used.calls > calls + repeated
       ? [finding('limits', 'bad', `It made ${used.calls} calls, and ${calls} were allowed.`)]
       : []),
     ...(before >= limit + ROUNDING_USD
-      ? [finding('limits', 'bad', `It went on after its limit of $${limit} was reached.`)]
+      ? [finding('limits', 'bad', `It continued after its limit of $${limit} was reached.`)]
       : used.costUsd > limit + ROUNDING_USD
         ? [finding('limits', 'note', `Its last call took it to $${used.costUsd}, over its limit of $${limit}.`)]
         : []),
   ];
 }
 
-function costOf({ analysis }: JournalEntry): number {
+function priceOfEntry({ analysis }: JournalEntry): number {
   return analysis.costUsd ?? 0;
 }

@@ -77,7 +77,7 @@ const receiptsSchema = z.object({
   receipts: z.array(runReceiptSchema).max(MAX_RECEIPTS).describe('One for each run, oldest first.'),
 });
 
-/** What is recorded of one run: who asked for what, what it began from and published, how, and what it used. */
+/** The record of one run: who asked for what, its base and head, its agent and isolation, and what it used. */
 export type RunReceipt = Immutable<z.infer<typeof runReceiptSchema>>;
 
 /** Returns the published JSON Schema of `ralph receipt --json`. */
@@ -124,7 +124,7 @@ export interface NamedRun {
   readonly id: string;
 }
 
-/** Parses `12`, `#12`, or the URL of a pull request or a run; null if it is none of these. */
+/** Parses `12`, `#12`, or the URL of a pull request or a run; null for any other text. */
 export function parseNamedRun(text: string): NamedRun | null {
   const [, kind = '', id = ''] = /\/(pull|runs)\/([1-9]\d{0,19})(?:[/?#]|$)/.exec(text) ?? [];
   if (id !== '') return { kind: kind === 'pull' ? 'pull-request' : 'run', id };

@@ -3,7 +3,7 @@ import type { JournalEntry } from '../journal/journal.ts';
 import type { Journal } from '../journal/parse-journal.ts';
 import type { Immutable } from '../policy.ts';
 import { namesOf } from '../text/phrase.ts';
-import { checkJournal, findingsOf, type ReceiptFinding, receiptParts, type ReceiptTools } from './check-journal.ts';
+import { checkJournal, createFindings, type ReceiptFinding, receiptParts, type ReceiptTools } from './check-journal.ts';
 import type { RunReceipt } from './receipt.ts';
 
 const runId = z.string();
@@ -121,7 +121,7 @@ export interface CloneCommit {
   readonly paths: readonly string[] | null;
 }
 
-/** What a clone has of a branch. */
+/** A branch in a clone. */
 export interface CloneBranch {
   /** Newest commit of the branch in the clone; null if it has no such branch. */
   readonly tip: string | null;
@@ -142,7 +142,7 @@ interface ReadReceipt {
   readonly journal: Journal | null;
 }
 
-/** Who made a commit of the branch: one of the runs, or somebody else. */
+/** The origin of a commit of the branch: one of the runs, or somebody else. */
 interface CommitOrigin {
   readonly id: string;
   /** The run; null if no run made it. */
@@ -156,7 +156,7 @@ interface CheckedCommits {
   readonly findings: readonly ReceiptFinding[];
 }
 
-const finding = findingsOf(null);
+const finding = createFindings(null);
 
 /** Checks the commits of a branch against the receipts of the runs on it, oldest first. */
 function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): CheckedCommits {
@@ -168,7 +168,7 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
   if (line === null) return { commits: [], findings: [absent(published.at(-1)?.receipt ?? first.receipt)] };
   const spans = spansOn(line, published);
   const isOutdated = tip !== null && isKnownHead(runs, tip) && !spans.every(({ span }) => span !== null);
-  const origins = line.map((commit, index) => originOf({ commit, index, spans, isOutdated }));
+  const origins = line.map((commit, index) => judgeOrigin({ commit, index, spans, isOutdated }));
   const commits = origins.map(({ origin }) => origin);
   const others = commits.filter(({ run }) => run === null);
   return {
@@ -230,12 +230,12 @@ function isKnownHead(runs: readonly ReadReceipt[], tip: string): boolean {
 function lostFinding({ run, branch }: RunReceipt, isOutdated: boolean): ReceiptFinding {
   const what = `${short(branch.base)}..${short(branch.head ?? '')}`;
   return isOutdated
-    ? findingsOf(run.id)(
+    ? createFindings(run.id)(
         'commits',
         'unchecked',
         'The branch in this clone ends before its commits: fetch it. If it still does, the branch was set back.',
       )
-    : findingsOf(run.id)(
+    : createFindings(run.id)(
         'commits',
         'bad',
         `The branch does not have its commits ${what}: they were rebased, amended or removed.`,
@@ -243,7 +243,7 @@ function lostFinding({ run, branch }: RunReceipt, isOutdated: boolean): ReceiptF
 }
 
 /** Judges a commit by its place on the line and by the run that its trailer names. */
-function originOf(at: {
+function judgeOrigin(at: {
   readonly commit: CloneCommit;
   readonly index: number;
   readonly spans: readonly RunSpan[];
@@ -317,7 +317,7 @@ function contentFindings({ receipt, journal }: ReadReceipt, own: readonly CloneC
     const named = `${short(entry.commit ?? '')} of iteration ${entry.iteration}`;
     if (last === null)
       return [
-        findingsOf(run.id)(
+        createFindings(run.id)(
           'content',
           mayLack ? 'unchecked' : 'bad',
           `Its journal names the commit ${named}, which is not among its commits.`,
@@ -325,7 +325,7 @@ function contentFindings({ receipt, journal }: ReadReceipt, own: readonly CloneC
       ];
     return hasContent(entry, last, commits)
       ? []
-      : [findingsOf(run.id)('content', 'bad', `The commit ${named} does not change what its journal says.`)];
+      : [createFindings(run.id)('content', 'bad', `The commit ${named} does not change what its journal says.`)];
   });
 }
 
@@ -336,8 +336,8 @@ function signedAgain(commits: readonly CloneCommit[], { evidence }: JournalEntry
 }
 
 /**
- * True if a commit has the tree of the journal. That tree lacks files of the loop itself, so otherwise the changed paths
- * are compared.
+ * True if a commit has the tree of the journal. That tree lacks files of the loop itself, so otherwise the changed
+ * paths are compared.
  */
 function hasContent({ evidence }: JournalEntry, last: CloneCommit, commits: readonly CloneCommit[]): boolean {
   const { after, files, fileCount, withheld } = evidence;

@@ -9,7 +9,7 @@ import { findCheckout, readFirstLine } from './person-checkout.ts';
 /** Maximum size of a run's file, in bytes; every file that a run writes is smaller. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/** What a clone has of the runs of its repository. Nothing here asks a server. */
+/** The runs and branches that a clone has. Nothing here asks a server. */
 interface ReceiptClone {
   /** The remembered runs, newest first; null if the state was never fetched. */
   readonly runs: readonly StoredRun[] | null;

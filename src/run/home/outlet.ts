@@ -97,7 +97,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const copy = { lane, sequence: next, document };
       const run = { before: work.stateBefore, after: state, isPublished: isThere };
       const ending = {
-        config,
+        agents: config.agent.order,
         context: deps.context,
         outcome,
         requestedBy: null,
