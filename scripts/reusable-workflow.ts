@@ -298,5 +298,9 @@ ${ENV_STEP}
         with: {
           phase: publish, handoff-branch: '\${{ inputs.branch }}', github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ inputs.digest }}',
 ${TO_STEP} }
+      # With the setting \`receipts\`: a job of the caller can sign it.
+      - if: always() && steps.ralph.outputs.receipt-path
+        uses: ${UPLOAD}
+        with: { name: 'ralph-receipt-\${{ inputs.branch }}', path: '\${{ steps.ralph.outputs.receipt-path }}', overwrite: true }
 `;
 }

@@ -45,6 +45,7 @@ export const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
     'include-hidden-files',
   ],
   'actions/download-artifact': ['name', 'path', 'pattern', 'merge-multiple', 'run-id', 'digest-mismatch'],
+  'actions/attest': ['subject-path'],
   'actions/setup-node': [
     'node-version',
     'node-version-file',

@@ -39,6 +39,8 @@ export const LISTED = {
   stop: { name: 'stop', summary: 'pauses, and ends a run of one job after its current iteration', use: 'daily' },
   retry: { name: 'retry', summary: 'gives failed and blocked tasks all their attempts again', use: 'daily' },
   reset: { name: 'reset', summary: 'closes the circuit, or starts a new conversation with the agent', use: 'daily' },
+  receipt: { name: 'receipt', summary: 'prints what is recorded of a run or of a pull request', use: 'inside' },
+  verify: { name: 'verify', summary: 'checks a pull request against its receipts, offline in a clone', use: 'inside' },
   replay: { name: 'replay', summary: 'repeats the decisions of a recorded run', use: 'inside' },
   analyze: { name: 'analyze', summary: 'shows what the loop reads from one output of an agent', use: 'inside' },
   clean: { name: 'clean', summary: 'shows the text of a task as the prompt contains it', use: 'inside' },
@@ -54,9 +56,9 @@ export interface Terminal {
 
 /**
  * The end of a command: `different` means that it worked and found what it looks for, `failed` that it could not do its
- * work.
+ * work, `partly` that it could do only a part of it and found nothing there.
  */
-export type CommandEnd = 'done' | 'different' | 'failed';
+export type CommandEnd = 'done' | 'different' | 'failed' | 'partly';
 
 export interface CliCommand extends Listed {
   /** The whole text of `--help`. */

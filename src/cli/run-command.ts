@@ -1,14 +1,16 @@
 import { cutText } from '../core/text/phrase.ts';
 import { nearestName } from '../core/text/nearest.ts';
 import { UserError } from '../errors.ts';
-import { type CliCommand, LISTED, type Listed, type Terminal, UsageError } from './command.ts';
+import { type CliCommand, type CommandEnd, LISTED, type Listed, type Terminal, UsageError } from './command.ts';
 
 /** The version in package.json, which is not part of the bundle. */
 const VERSION = '1.0.0';
 
+/** The exit code for each end of a command; 2 means wrong usage. */
+const EXIT_CODES: Readonly<Record<CommandEnd, number>> = { done: 0, different: 1, failed: 1, partly: 3 };
+
 /**
- * Runs the command that the arguments name and returns the exit code: 0 done, 1 for a difference or a failure, 2 for
- * wrong usage. `load` is called only if a command is run.
+ * Runs the command that the arguments name and returns the exit code. `load` is called only if a command is run.
  */
 export async function runCommand(
   load: () => Promise<readonly CliCommand[]>,
@@ -40,7 +42,7 @@ export async function runCommand(
     return 0;
   }
   try {
-    return (await command.run(rest, terminal)) === 'done' ? 0 : 1;
+    return EXIT_CODES[await command.run(rest, terminal)];
   } catch (error) {
     if (error instanceof UserError) {
       terminal.error(`ralph ${name}: ${error.message}\n`);
@@ -69,7 +71,7 @@ Looking inside:
 ${rows('inside')}
 Help:    ralph help COMMAND, or ralph COMMAND --help
 Version: ralph --version, or -V
-Exit codes: 0 done, 1 a difference or a failure, 2 wrong arguments.
+Exit codes: 0 done, 1 a difference or a failure, 2 wrong arguments, 3 done in part.
 `;
 }
 

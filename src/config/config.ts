@@ -32,6 +32,8 @@ export interface Config {
   readonly taskLabel: string;
   /** True if an issue of the repository shows the state of everything. */
   readonly dashboard: boolean;
+  /** True if each run's receipt is kept as a file of its job. */
+  readonly receipts: boolean;
   /** The sources of tasks, in the order in which tasks of the same priority are worked on. */
   readonly taskSources: readonly TaskSourceName[];
   /** The beginnings of headings of the plan whose items are optional. */

@@ -83,6 +83,7 @@ export const inputTable: InputTable<Settings> = {
       ),
   ),
   dashboard: createInput('dashboard', flagField()),
+  receipts: createInput('receipts', flagField()),
   taskSources: createInput('task-sources', taskSources),
   settingsFrom: createInput(
     'settings-from',

@@ -146,6 +146,11 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
         'false',
         "Arms [GitHub's auto-merge](merging.md#auto-merge): `true`, or a list of kinds of files that prevent it.",
       ],
+      [
+        'receipts',
+        'false',
+        "`true` keeps each run's [receipt](proof.md#signed-receipts) as a file, which the output `receipt-path` names and the reusable workflow uploads as an artifact.",
+      ],
       ['co-author', 'true', '`true` names the agent as co-author of the commits it worked on.'],
     ],
   },

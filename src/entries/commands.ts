@@ -8,6 +8,7 @@ import { createMonitorCommand } from '../cli/monitor/monitor.ts';
 import type { MonitorWorld } from '../cli/monitor/terminal-world.ts';
 import type { LookAtGitHub, ReadEffectiveSettings } from '../cli/arguments.ts';
 import { createOrderCommands } from '../cli/lane/orders.ts';
+import { createReceiptCommands } from '../cli/receipt/receipt-commands.ts';
 import { createReplayCommand } from '../cli/inspect/replay.ts';
 import type { OpenPlaces } from '../cli/lane/read-lane.ts';
 import { createSandboxCommand } from '../cli/sandbox/sandbox.ts';
@@ -45,6 +46,8 @@ const openWorld = async (): Promise<MonitorWorld> => {
 const findUnmerged: FindUnmergedPlans = async (folder, path) =>
   (await import('../git/home/queue-plans.ts')).findQueuePlans(folder, { path, env: process.env });
 
+const loadKinds = async () => (await import('../agents/rules/shell-rules.ts')).kindOfDenialBy;
+
 /** Returns the commands of the list; `packageRoot` is the folder of action.yml and templates/. */
 export const commandsOf = (packageRoot: URL): readonly CliCommand[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
@@ -67,7 +70,11 @@ export const commandsOf = (packageRoot: URL): readonly CliCommand[] => [
   createAddCommand(findUnmerged),
   createImportCommand(loadImport, findUnmerged),
   ...createOrderCommands(open),
-  createReplayCommand(async () => (await import('../agents/rules/shell-rules.ts')).kindOfDenialBy),
+  ...createReceiptCommands(
+    async (clone) => (await import('../git/home/receipt-clone.ts')).openReceiptClone(clone, process.env),
+    loadKinds,
+  ),
+  createReplayCommand(loadKinds),
   createAnalyzeCommand(async (agent, now) =>
     (await import('../wiring/agents/output-reader.ts')).openReader(agent, now),
   ),

@@ -53,6 +53,7 @@ export async function runMain(): Promise<void> {
   const { redact } = secrets;
   maskValues(secrets.values());
   let journal: JournalFile | null = null;
+  let receipt: string | null = null;
   // The log is kept beside the journal, in the artifact that people get.
   const log = createLog(redact, (text) => journal?.keepLog(text));
   const debugRedacted = (text: string): void => {
@@ -122,6 +123,7 @@ export async function runMain(): Promise<void> {
           startedAt,
           appendJournal: journal.append,
           keepPatch: journal.keepPatch,
+          keepReceipt: (content) => (receipt = journal?.keepReceipt(content) ?? null),
           journalHash: journal.hash,
           leave: (report) => {
             resolve({ kind: 'ended', report, beside: [] });
@@ -223,7 +225,7 @@ export async function runMain(): Promise<void> {
   }
 
   function outputsOf(report: RunReport): Record<string, string> {
-    return { ...buildOutputs(report, { path: journal?.path() ?? null, hash: journal?.hash() ?? null }) };
+    return { ...buildOutputs(report, { path: journal?.path() ?? null, hash: journal?.hash() ?? null, receipt }) };
   }
 
   function finish(report: RunReport, conclusion: Conclusion): void {

@@ -1,4 +1,5 @@
 import type { Config, RunContext } from '../config/config.ts';
+import type { StoredRun } from '../core/snapshot/stored-run.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
@@ -24,6 +25,8 @@ export interface PublishDeps {
   readonly exportSessions: (state: LaneState) => Promise<SealedTranscript | null>;
   /** Returns the run's journal as it is stored, up to the line with this hash; null without it. */
   readonly packedJournal: (lastHash: string | null) => Promise<string | null>;
+  /** Keeps the receipt of a run as a file of the job, if the user wants that. */
+  readonly keepReceipt: (run: StoredRun) => Promise<void>;
   /** The reason why the state must not be saved, as a sentence part; null when it may be saved. */
   readonly unsaved: string | null;
   /** Time limit of each step whose port sets none of its own, in ms; null = no limit. */

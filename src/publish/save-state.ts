@@ -93,14 +93,25 @@ export async function saveState(
   const now = deps.clock.now();
   const run = { before: work.stateBefore, after: work.state, isPublished };
   const copy = { lane: work.lane.id, sequence, document };
-  const { context, asked, redact } = deps;
+  const { config, context, asked, redact } = deps;
   const stored = storedRunOf(work, {
-    ...{ context, redact, outcome: end.outcome, requestedBy: asked.by, headSha: end.remoteHead },
+    ...{
+      agents: config.agent.order,
+      context,
+      redact,
+      outcome: end.outcome,
+      requestedBy: asked.by,
+      headSha: end.remoteHead,
+    },
     pullRequest: end.pullRequest?.number ?? null,
+    requests: deps.forge.requests().sent,
     journal: await withinLimit(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
   });
   const change = finishInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
+  await withinLimit(deps.stepWithinMs, deps.keepReceipt(stored)).catch((error: unknown) => {
+    deps.log.warning(`The receipt could not be kept: ${completeSentence(textOf(error))}`);
+  });
   const { lane } = saved;
   if (saved.kind === 'saved') {
     deps.log.info(`state: ${work.notes.restored} … saved #${String(sequence)} (${saved.where})`);

@@ -33,6 +33,8 @@ export interface RunDeps {
   readonly variables: Readonly<Record<string, string>>;
   /** Returns the text of this job's journal; null when there is none. */
   readonly readJournal: () => string | null;
+  /** Keeps a packed receipt as a file of the job, for its next steps. */
+  readonly keepReceipt: (content: Uint8Array) => void;
   readonly connect: Connections;
 }
 

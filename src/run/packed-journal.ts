@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { StoredRun } from '../core/snapshot/stored-run.ts';
 import { linesUpTo } from '../core/journal/parse-journal.ts';
 
 /**
@@ -12,6 +13,14 @@ export function packJournal(
 ): string | null {
   const lines = text === null || lastHash === null ? null : linesUpTo(text, lastHash, hashText);
   return lines === null || redact(lines) !== lines ? null : gzipSync(lines, { level: 9 }).toString('base64');
+}
+
+/** Returns the receipt of a run as a file that can be signed: gzip of what `ralph receipt --json` prints. */
+export async function packReceipt(run: StoredRun): Promise<Uint8Array> {
+  const { receiptOf, serializeReceipts } = await import('../core/receipt/receipt.ts');
+  const journal = run.journal === null ? null : gunzipSync(Buffer.from(run.journal, 'base64')).toString();
+  const receipt = receiptOf(run, journal);
+  return gzipSync(serializeReceipts(receipt === null ? [] : [receipt]), { level: 9 });
 }
 
 /** Returns the SHA-256 of a text in hex digits, by which the journal's lines are chained. */

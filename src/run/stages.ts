@@ -6,7 +6,7 @@ import type { RunDeps } from './deps.ts';
 import { type Exporters, createSessionExport } from './agents.ts';
 import { requesterOf } from '../gate/event/intent.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
-import { hashText, packJournal } from './packed-journal.ts';
+import { hashText, packJournal, packReceipt } from './packed-journal.ts';
 import { findStart } from '../gate/lane/start.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { Released } from '../ports/state.ts';
@@ -19,7 +19,7 @@ export type Stages = PublishDeps &
 
 /** Connects the stages. `exporters` export the transcripts of conversations; null when there are none. */
 export async function connectStages(
-  { config, context, runTag, clock, log, redact, connect, variables, readJournal }: RunDeps,
+  { config, context, runTag, clock, log, redact, connect, variables, readJournal, keepReceipt }: RunDeps,
   { exporters, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly exporters: Exporters | null },
 ): Promise<Stages> {
   const [forge, remote, store, seal] = await Promise.all([
@@ -43,6 +43,11 @@ export async function connectStages(
     findStart: begins,
     exportSessions,
     packedJournal: async (lastHash) => packJournal(await journal(), { lastHash, redact }),
+    keepReceipt: config.receipts
+      ? async (run) => {
+          keepReceipt(await packReceipt(run));
+        }
+      : () => Promise.resolve(),
     stepWithinMs,
     unsaved: null,
   };

@@ -6,6 +6,7 @@ import { messageOf, UserError } from '../errors.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
 const JOURNAL = 'journal.jsonl';
+const RECEIPT = 'receipt.json.gz';
 
 /** A run's journal on disk. */
 export interface JournalFile {
@@ -25,6 +26,8 @@ export interface JournalFile {
   keepLog(text: string): void;
   /** Keeps a patch in a file whose name begins with the journal's. A patch that cannot be written is dropped. */
   keepPatch(name: string, patch: string): void;
+  /** Keeps a receipt beside the journal, and returns its path. */
+  keepReceipt(content: Uint8Array): string;
 }
 
 /** Maximum number of patches that a run keeps. */
@@ -87,6 +90,11 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       } catch {
         // The job log has the line.
       }
+    },
+    keepReceipt: (content) => {
+      const path = join(folder, RECEIPT);
+      writeFileSync(path, content, { mode: 0o600 });
+      return path;
     },
     keepPatch: (name, patch) => {
       if (patches >= MOST_PATCHES) return;

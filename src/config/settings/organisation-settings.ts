@@ -18,7 +18,7 @@ const SETTABLE: readonly string[] = [
   ...['circuit-output-decline', 'circuit-cooldown-minutes', 'completion-signals', 'test-only-iterations'],
   ...['test-only-percent', 'max-tasks-per-pr', 'max-lines-per-pr', 'max-open-prs', 'draft', 'pr-labels', 'notify'],
   ...['answer-reviews', 'answer-checks', 'max-feedback-rounds', 'max-patch-files', 'max-patch-kib', 'fail-on'],
-  'dashboard',
+  ...['dashboard', 'receipts'],
 ];
 
 /**

@@ -16,7 +16,7 @@ import { hasObject, readCommit, writeTreeCommit } from './stored-tree.ts';
  * The ref whose newest commit is the state. git allows no ref beside refs below its name, and earlier versions used
  * refs below refs/ralph/state.
  */
-const STATE_REF = 'refs/ralph/v2/state';
+export const STATE_REF = 'refs/ralph/v2/state';
 
 /** The prefix of the refs that earlier versions kept for each lane. */
 const EARLIER = 'refs/ralph/state/';

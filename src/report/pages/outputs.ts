@@ -24,6 +24,7 @@ type OutputName =
   | 'state-saved'
   | 'journal-path'
   | 'journal-hash'
+  | 'receipt-path'
   | 'handed-over'
   | 'handoff-digest'
   | 'handoff-digests'
@@ -33,7 +34,7 @@ type OutputName =
 /** Builds the values of all outputs; an output that is not known or does not exist is an empty string. */
 export function buildOutputs(
   report: RunReport,
-  journal: { readonly path: string | null; readonly hash: string | null },
+  journal: { readonly path: string | null; readonly hash: string | null; readonly receipt: string | null },
 ): Outputs {
   const lane = laneOf(report);
   const work = workOf(report);
@@ -57,6 +58,7 @@ export function buildOutputs(
     'state-saved': String(work?.saved?.kind === 'saved'),
     'journal-path': journal.path ?? '',
     'journal-hash': journal.hash ?? '',
+    'receipt-path': journal.receipt ?? '',
     'handed-over': 'false',
     'handoff-digest': '',
     'handoff-digests': '',

@@ -68,6 +68,7 @@ export function createHomeWorld(setting: HomeSetting): World {
     log,
     debug: () => undefined,
     readJournal: () => null,
+    keepReceipt: () => undefined,
     variables: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
     runFolder: setting.runFolder,
     runKey: Buffer.from(sealingKey(place), 'hex'),

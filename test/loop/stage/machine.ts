@@ -34,6 +34,8 @@ export interface Machine {
   record: string;
   /** The journal as on disk. */
   journal: string;
+  /** The packed receipt; null until one is kept. */
+  receipt: Uint8Array | null;
   /** The MCP servers given to the agent, or null if no agent ran here. */
   mcpServers: readonly McpServer[] | null;
 }
@@ -82,6 +84,7 @@ export function createMachine(
     diskProblem: null,
     record: JSON.stringify(record),
     journal: '',
+    receipt: null,
     mcpServers: null,
   };
 }

@@ -497,6 +497,7 @@ function depsOf(
     redact: redact ?? String,
     variables: { PATH: '/bin', MODEL: 'sonnet' },
     readJournal: () => machine.journal || null,
+    keepReceipt: (content) => (machine.receipt = content),
     connect: connectionsOf(project, machine, tap),
   };
 }

@@ -15,6 +15,8 @@ import type { LookAtGitHub, ReadEffectiveSettings } from '../../../src/cli/argum
 import { createOrderCommands } from '../../../src/cli/lane/orders.ts';
 import { createMonitorCommand } from '../../../src/cli/monitor/monitor.ts';
 import type { MonitorWorld } from '../../../src/cli/monitor/terminal-world.ts';
+import { createReceiptCommands } from '../../../src/cli/receipt/receipt-commands.ts';
+import { openReceiptClone } from '../../../src/git/home/receipt-clone.ts';
 import { createReplayCommand } from '../../../src/cli/inspect/replay.ts';
 import { runCommand } from '../../../src/cli/run-command.ts';
 import type { OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
@@ -85,6 +87,10 @@ function commandsAt(
     createAddCommand(findUnmerged),
     createImportCommand(() => Promise.resolve(world), findUnmerged),
     ...createOrderCommands(open),
+    ...createReceiptCommands(
+      (clone) => openReceiptClone(clone, process.env),
+      () => Promise.resolve(kindOfDenialBy),
+    ),
     createReplayCommand(() => Promise.resolve(kindOfDenialBy)),
     createAnalyzeCommand(openReader),
     cleanCommand,

@@ -3,12 +3,12 @@ import { buildOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { END, OUTCOMES, report } from './fixtures.ts';
 
-const NO_JOURNAL = { path: null, hash: null };
+const NO_JOURNAL = { path: null, hash: null, receipt: null };
 
 test('every output of a run that worked', () => {
   const { 'status-json': status, ...outputs } = buildOutputs(
     report({ kind: 'parked', reason: 'calls_per_hour', resumeAt: END }),
-    { path: '/temp/journal.jsonl', hash: 'ab12' },
+    { path: '/temp/journal.jsonl', hash: 'ab12', receipt: '/temp/receipt.json.gz' },
   );
   expect(outputs).toEqual({
     outcome: 'parked',
@@ -28,6 +28,7 @@ test('every output of a run that worked', () => {
     'state-saved': 'true',
     'journal-path': '/temp/journal.jsonl',
     'journal-hash': 'ab12',
+    'receipt-path': '/temp/receipt.json.gz',
     'handed-over': 'false',
     'handoff-digest': '',
     'handoff-digests': '',
@@ -61,6 +62,7 @@ test('a run that ended before it had a lane leaves the unknown empty', () => {
     'resume-at': '',
     'journal-path': '',
     'journal-hash': '',
+    'receipt-path': '',
     'state-saved': 'false',
   });
 });

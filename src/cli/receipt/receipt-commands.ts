@@ -1,0 +1,282 @@
+import { createHash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
+import { formatInstant } from '../../core/countdown.ts';
+import type { KindsOfDenial } from '../../core/journal/replay.ts';
+import {
+  MAX_JOURNAL_TEXT_CHARS,
+  parseNamedRun,
+  parseReceipts,
+  receiptOf,
+  receiptsByBranch,
+  type RunReceipt,
+  selectReceipts,
+  serializeReceipts,
+} from '../../core/receipt/receipt.ts';
+import { receiptParts } from '../../core/receipt/check-journal.ts';
+import {
+  type BranchQuestion,
+  branchQuestionOf,
+  type CloneBranch,
+  type ReceiptVerification,
+  type VerifiedBranch,
+  verifyReceipts,
+  worstVerdict,
+} from '../../core/receipt/verify-receipts.ts';
+import type { StoredRun } from '../../core/snapshot/stored-run.ts';
+import { namesOf } from '../../core/text/phrase.ts';
+import { mapTexts } from '../../core/text/redact.ts';
+import { formatCount, formatTokens } from '../../report/format.ts';
+import { parseArguments, plainLine } from '../arguments.ts';
+import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
+
+const FETCH = 'git fetch origin +refs/ralph/v2/state:refs/ralph/v2/state';
+
+const ARGUMENTS_HELP = `PR is the number of a pull request, or its URL; RUN is the id of a workflow run,
+or its URL. Reads the state in this clone, and asks no server. A clone has it
+after:
+  ${FETCH}`;
+
+const OPTIONS_HELP = `  --dir FOLDER    any folder of the clone (default: the current one)
+  --remote NAME   the remote whose branches are meant (default: origin)`;
+
+const RECEIPT_HELP = `Usage: ralph receipt PR|RUN [--dir FOLDER] [--remote NAME] [--json]
+
+Prints what is recorded of a run, or of every run on a pull request: who asked
+for it with which text, what it began from and published, the agent, the
+isolation with the results of its probe, verifications, cost, and the journal.
+
+${ARGUMENTS_HELP}
+
+${OPTIONS_HELP}
+  --json          prints one JSON object with the journals instead, described by
+                  schemas/ralph-receipt.schema.json
+
+Exit codes: 0 the receipt is printed, 2 there is none, or wrong arguments.
+`;
+
+const VERIFY_HELP = `Usage: ralph verify PR|RUN [--receipt FILE ...] [--dir FOLDER] [--remote NAME]
+                   [--json]
+
+Checks the receipts of every run on a pull request, or on the branches that a
+run worked on, against the commits of this clone: which commits the runs made, the journal's chain of
+hashes, every decision in it, that the commits have the content that it names,
+the texts that people agreed to, and that limits were kept.
+
+It proves that record, journal and commits agree, not who wrote them: that takes
+a signature. Commits by people are named, and are not wrong by themselves.
+
+${ARGUMENTS_HELP}
+A branch that was deleted is checked up to what the clone still has of it.
+
+  --receipt FILE  a receipt from an artifact, in place of the state's; can be
+                  repeated. The command that checks its signature is printed
+${OPTIONS_HELP}
+  --json          prints one JSON object instead, described by
+                  schemas/ralph-verify.schema.json
+
+Exit codes: 0 good, 1 bad, 2 no receipt, or wrong arguments, 3 nothing is wrong,
+but only a part could be checked; the output says which.
+`;
+
+/** The runs and branches that a clone has, read without asking a server. */
+interface OpenedClone {
+  /** Newest first; null if the clone lacks the state. */
+  readonly runs: readonly StoredRun[] | null;
+  readBranch(question: BranchQuestion): Promise<CloneBranch>;
+}
+
+/** Opens the clone that a folder is in; throws a UserError if there is none. */
+type OpenClone = (clone: { readonly folder: string; readonly remote: string }) => Promise<OpenedClone>;
+
+/** Creates `ralph receipt` and `ralph verify`. `loadKinds` loads the agents' rules for refused calls. */
+export function createReceiptCommands(open: OpenClone, loadKinds: () => Promise<KindsOfDenial>): readonly CliCommand[] {
+  return [
+    { ...LISTED.receipt, help: RECEIPT_HELP, run: (args, terminal) => printReceipts(args, terminal, open) },
+    { ...LISTED.verify, help: VERIFY_HELP, run: (args, terminal) => verify(args, terminal, { open, loadKinds }) },
+  ];
+}
+
+async function printReceipts(args: readonly string[], terminal: Terminal, open: OpenClone): Promise<CommandEnd> {
+  const { receipts, json } = await readReceipts(args, open);
+  terminal.out(json ? serializeReceipts(receipts) : receipts.map(renderReceipt).join('\n'));
+  return 'done';
+}
+
+async function verify(
+  args: readonly string[],
+  terminal: Terminal,
+  { open, loadKinds }: { readonly open: OpenClone; readonly loadKinds: () => Promise<KindsOfDenial> },
+): Promise<CommandEnd> {
+  const { all, receipts, json, clone, files } = await readReceipts(args, open);
+  const tools = { sha256, kindsOf: await loadKinds() };
+  const branches: VerifiedBranch[] = [];
+  for (const [first, ...others] of receiptsByBranch(all, receipts)) {
+    if (first === undefined) continue;
+    const question = branchQuestionOf([first, ...others]);
+    branches.push(
+      verifyReceipts([first, ...others], question === null ? null : await clone.readBranch(question), tools),
+    );
+  }
+  const [, repository = 'OWNER/REPO'] =
+    /^https?:\/\/[^/]+\/([\w.-]+\/[\w.-]+)\/actions\//.exec(receipts[0].run.url) ?? [];
+  const result: ReceiptVerification = mapTexts(
+    {
+      verdict: worstVerdict(branches),
+      branches,
+      proves: 'consistency' as const,
+      signature: files.map((file) => `gh attestation verify ${quoted(file)} --repo ${repository}`),
+    },
+    (text) => plainLine(text, 1000),
+  );
+  terminal.out(json ? `${JSON.stringify(result, null, 2)}\n` : renderVerification(result));
+  return ({ good: 'done', bad: 'different', part: 'partly' } as const)[result.verdict];
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Reads the receipts that the arguments name, oldest first; throws a UsageError if there are none. */
+async function readReceipts(args: readonly string[], open: OpenClone) {
+  const options = { dir: 'value', remote: 'value', json: 'flag', receipt: 'values' } as const;
+  const given = parseArguments(args, options, { name: 'PR or RUN', min: 1, max: 1 });
+  const [name = ''] = given.positionals;
+  const named = parseNamedRun(name);
+  const problems = [
+    ...given.problems,
+    ...(named === null && name !== ''
+      ? [`${JSON.stringify(plainLine(name))} is neither a pull request nor a run: give a number or a URL.`]
+      : []),
+  ];
+  if (problems.length > 0 || named === null) throw new UsageError(problems);
+  const files = given.values('receipt');
+  const clone = await open({ folder: given.values('dir')[0] ?? '.', remote: given.values('remote')[0] ?? 'origin' });
+  const all =
+    files.length > 0 ? (await Promise.all(files.map(readReceiptFile))).flat() : clone.runs?.flatMap(storedReceipt);
+  if (all === undefined)
+    throw new UsageError([`This clone does not have the state of Ralph's runs. Fetch it: ${FETCH}`], 'none');
+  const [first, ...others] = selectReceipts(all, named);
+  if (first === undefined) {
+    const what = `contains no receipt of ${JSON.stringify(plainLine(name))}.`;
+    const why =
+      files.length > 0
+        ? `None of these files ${what}`
+        : `The state in this clone ${what} If that is newer than the clone, fetch the state again: ${FETCH}`;
+    throw new UsageError([why], 'none');
+  }
+  return { all, receipts: [first, ...others] as const, json: given.has('json'), clone, files };
+}
+
+function storedReceipt(run: StoredRun): readonly RunReceipt[] {
+  const receipt = receiptOf(
+    run,
+    run.journal === null ? null : unpacked(Buffer.from(run.journal, 'base64'), MAX_JOURNAL_TEXT_CHARS),
+  );
+  return receipt === null ? [] : [receipt];
+}
+
+async function readReceiptFile(file: string): Promise<readonly RunReceipt[]> {
+  try {
+    if ((await stat(file)).size > MAX_JOURNAL_TEXT_CHARS) throw new Error('it is too large');
+    const bytes = await readFile(file);
+    const receipts = parseReceipts(bytes[0] === 0x1f ? unpacked(bytes, 2 * MAX_JOURNAL_TEXT_CHARS) : bytes.toString());
+    if (receipts !== null) return receipts;
+  } catch (error) {
+    throw new UsageError([`--receipt ${JSON.stringify(plainLine(file))} cannot be read: ${reasonOf(error)}.`], 'none');
+  }
+  throw new UsageError([`--receipt ${JSON.stringify(plainLine(file))} is not a receipt.`], 'none');
+}
+
+/** Unpacks gzip; returns an empty text, which cannot be a journal or a receipt, for anything else. */
+function unpacked(bytes: Uint8Array, maxOutputLength: number): string {
+  try {
+    return gunzipSync(bytes, { maxOutputLength }).toString();
+  } catch {
+    return '';
+  }
+}
+
+function quoted(file: string): string {
+  return /^[\w./-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`;
+}
+
+function renderReceipt(receipt: RunReceipt): string {
+  const { run, branch, agent, isolation, verifications, tasks, used, journal, journalHash } = mapTexts(
+    { ...receipt, journal: receipt.journal === null ? 'not kept' : 'kept' },
+    (text) => plainLine(text, 500),
+  );
+  const when = (instant: string): string => formatInstant(Date.parse(instant));
+  const range = `${branch.base.slice(0, 7)}..${branch.head?.slice(0, 7) ?? 'nothing published'}`;
+  const verified = (of: typeof verifications.head): string => (of === null ? 'not run' : of.result);
+  const rows: readonly (readonly [string, string])[] = [
+    ['asked by', run.requestedBy ?? 'nobody: a scheduled run'],
+    ...tasks.map(({ id, title, state, askedBy, askedAt, textHash }): readonly [string, string] => [
+      'task',
+      `${id}: ${title}, ${state}${askedBy === null || askedAt === null ? '' : `; asked for by ${askedBy}, ${when(askedAt)}, with the text ${String(textHash)}`}`,
+    ]),
+    [
+      'branch',
+      `${branch.name ?? branch.of}, ${range}${branch.pullRequest === null ? '' : `, pull request #${branch.pullRequest}`}`,
+    ],
+    ['agent', [agent.name, agent.version, agent.model === null ? '' : `(${agent.model})`].filter(Boolean).join(' ')],
+    ['isolation', isolation === null ? 'not measured' : isolationWords(isolation)],
+    ['verify', `base ${verified(verifications.base)}, head ${verified(verifications.head)}`],
+    [
+      'used',
+      `${formatCount(used.iterations, 'iteration')}, ${formatCount(used.calls, 'call')}, ${formatTokens(used.tokens)} tokens, $${used.costUsd}${used.requests === null ? '' : `, ${formatCount(used.requests, 'request')} to GitHub`}`,
+    ],
+    ['journal', `${journal}${journalHash === null ? '' : `; hash of its last line: ${journalHash}`}`],
+  ];
+  return [
+    `Run ${run.id}${run.attempt > 1 ? `, attempt ${run.attempt}` : ''}: ${run.outcome.kind} (${run.outcome.reason}), ${when(run.startedAt)} to ${when(run.endedAt)}`,
+    `  ${run.url}`,
+    ...rows.map(([label, text]) => `  ${label.padEnd(10)}${text}`),
+    '',
+  ].join('\n');
+}
+
+function isolationWords({ level, network, keyHidden, probe }: NonNullable<RunReceipt['isolation']>): string {
+  const probed =
+    probe === null
+      ? 'not probed'
+      : `${probe.checks - probe.failed.length} of ${probe.checks} attempts of its probe as they must be`;
+  const failed = probe === null || probe.failed.length === 0 ? '' : ` (not: ${namesOf(probe.failed)})`;
+  return `${level}, network ${network}, key ${keyHidden ? 'hidden' : 'visible'}, ${probed}${failed}`;
+}
+
+const MARKS = { bad: '✗', unchecked: '⚠', note: '·' } as const;
+
+const VERDICTS = {
+  good: 'Good: record, journal and commits agree.',
+  bad: 'Bad: something contradicts the receipts.',
+  part: 'Nothing is wrong, but only a part could be checked: see ⚠.',
+};
+
+function renderVerification({ verdict, branches, signature }: ReceiptVerification): string {
+  return [
+    ...branches.flatMap(renderBranch),
+    VERDICTS[verdict],
+    'This proves consistency, not origin: whoever can push to refs/ralph/ can write such a record.',
+    ...(signature.length === 0
+      ? []
+      : ['Where a receipt comes from, its signature says, if there is one:', ...signature.map((line) => `  ${line}`)]),
+    '',
+  ].join('\n');
+}
+
+function renderBranch({ branch, pullRequest, runs, commits, findings }: VerifiedBranch): readonly string[] {
+  const made = commits.filter(({ run }) => run !== null).length;
+  return [
+    `${branch}${pullRequest === null ? '' : `, pull request #${pullRequest}`}: ${formatCount(runs.length, 'run')} (${namesOf(runs)}), ${made} of ${formatCount(commits.length, 'commit')} made by ${runs.length === 1 ? 'it' : 'them'}`,
+    ...receiptParts.flatMap((part) => {
+      const found = findings.filter((finding) => finding.part === part);
+      const worst = (['bad', 'unchecked'] as const).find((one) => found.some(({ kind }) => kind === one));
+      return [
+        `${worst === undefined ? '✓' : MARKS[worst]} ${part}`,
+        ...found.map(({ kind, run, text }) => `    ${MARKS[kind]} ${run === null ? '' : `Run ${run}: `}${text}`),
+      ];
+    }),
+    '',
+  ];
+}

@@ -1,0 +1,366 @@
+import { z } from 'zod';
+import type { JournalEntry } from '../journal/journal.ts';
+import type { Journal } from '../journal/parse-journal.ts';
+import type { Immutable } from '../policy.ts';
+import { namesOf } from '../text/phrase.ts';
+import { checkJournal, createFindings, type ReceiptFinding, receiptParts, type ReceiptTools } from './check-journal.ts';
+import type { RunReceipt } from './receipt.ts';
+
+const runId = z.string();
+
+const verdict = z
+  .enum(['good', 'bad', 'part'])
+  .describe('`part`: nothing is wrong, and not everything could be checked.');
+
+const branchSchema = z.object({
+  branch: z.string(),
+  pullRequest: z.number().nullable(),
+  verdict,
+  runs: z.array(runId).describe('The runs whose receipts were checked, oldest first.'),
+  commits: z
+    .array(
+      z.object({
+        id: z.string(),
+        run: runId.nullable().describe('The run that made it; null: somebody else.'),
+        author: z.string(),
+      }),
+    )
+    .describe("The branch's commits since the first of these runs began, oldest first."),
+  findings: z.array(
+    z.object({
+      part: z.enum(receiptParts),
+      kind: z.enum(['bad', 'unchecked', 'note']).describe('`note`: a fact, which is neither good nor bad.'),
+      run: runId.nullable().describe('null: about the branch.'),
+      text: z.string(),
+    }),
+  ),
+});
+
+const verificationSchema = z.object({
+  verdict,
+  branches: z.array(branchSchema).describe('One for a pull request; for a run, one for each branch it worked on.'),
+  proves: z
+    .enum(['consistency'])
+    .describe('Record, journal and commits agree. Who wrote them, only a signature proves.'),
+  signature: z
+    .array(z.string())
+    .describe('Commands that check the signatures of the given files; empty without `--receipt`.'),
+});
+
+/** The result of checking the receipts of one branch. */
+export type VerifiedBranch = Immutable<z.infer<typeof branchSchema>>;
+
+/** The output of `ralph verify --json`. */
+export type ReceiptVerification = Immutable<z.infer<typeof verificationSchema>>;
+
+/** Returns the published JSON Schema of `ralph verify --json`. */
+export function verificationJsonSchema(): object {
+  return { title: 'ralph verify --json', ...z.toJSONSchema(verificationSchema) };
+}
+
+/** The part of a branch that receipts are about, for a clone to look up. */
+export interface BranchQuestion {
+  /** The branch, and the one that it merges into; null for runs of earlier versions, which do not name them. */
+  readonly branch: string | null;
+  readonly into: string | null;
+  /** The commit that the first of the runs began from, and the newest head that one of them published. */
+  readonly base: string;
+  readonly head: string;
+}
+
+/** Returns what to look up in a clone to check receipts, oldest first; null if the runs published no commit. */
+export function branchQuestionOf(receipts: readonly RunReceipt[]): BranchQuestion | null {
+  const published = receipts.filter(hasPublished);
+  const [first, last] = [published[0]?.branch, published.at(-1)?.branch];
+  return first === undefined || last?.head == null
+    ? null
+    : { branch: last.name, into: last.into, base: first.base, head: last.head };
+}
+
+function hasPublished({ branch: { base, head } }: RunReceipt): boolean {
+  return head !== null && head !== base;
+}
+
+/** Checks the receipts of the runs on one branch, oldest first, against each other and a clone. */
+export function verifyReceipts(
+  receipts: readonly [RunReceipt, ...RunReceipt[]],
+  clone: CloneBranch | null,
+  tools: ReceiptTools,
+): VerifiedBranch {
+  const read = receipts.map((receipt) => ({ receipt, ...checkJournal(receipt, tools) }));
+  const { commits, findings: ofCommits } = checkCommits(read, clone);
+  const findings = [...read.flatMap((one) => one.findings), ...ofCommits];
+  const { branch } = receipts.at(-1) ?? receipts[0];
+  return {
+    branch: branch.name ?? branch.of,
+    pullRequest: branch.pullRequest,
+    verdict: worstVerdict(findings.map(({ kind }) => ({ verdict: VERDICTS[kind] }))),
+    runs: receipts.map(({ run }) => run.id),
+    commits,
+    findings,
+  };
+}
+
+const VERDICTS = { bad: 'bad', unchecked: 'part', note: 'good' } as const;
+
+/** Returns the verdict on all of several results. */
+export function worstVerdict(of: readonly Pick<VerifiedBranch, 'verdict'>[]): VerifiedBranch['verdict'] {
+  const order = ['bad', 'part', 'good'] as const;
+  return order.find((one) => of.some(({ verdict: found }) => found === one)) ?? 'good';
+}
+
+/** A commit in a clone. `paths` are those that it changes; null for a merge. `isSigned`: it carries a signature. */
+export interface CloneCommit {
+  readonly id: string;
+  readonly tree: string;
+  readonly parents: readonly string[];
+  readonly author: string;
+  /** Values of our trailers; null without them. */
+  readonly run: string | null;
+  readonly iteration: string | null;
+  readonly paths: readonly string[] | null;
+  readonly isSigned: boolean;
+}
+
+/** A branch in a clone. */
+export interface CloneBranch {
+  /** Newest commit of the branch in the clone; null if it has no such branch. */
+  readonly tip: string | null;
+  /**
+   * The branch's own commits after the base of the first run up to `tip`, or up to the newest published head if there
+   * is no tip; oldest first. Null if the clone lacks one of the ends.
+   */
+  readonly line: readonly CloneCommit[] | null;
+  /** Commits that merges on the line brought in and that the base branch does not have. */
+  readonly strange: readonly string[];
+  /** True if the base branch has the newest published head. */
+  readonly isMerged: boolean;
+}
+
+/** A receipt with its journal, if that could be read. */
+interface ReadReceipt {
+  readonly receipt: RunReceipt;
+  readonly journal: Journal | null;
+}
+
+/** The origin of a commit of the branch: one of the runs, or somebody else. */
+interface CommitOrigin {
+  readonly id: string;
+  /** The run; null if no run made it. */
+  readonly run: string | null;
+  readonly author: string;
+}
+
+/** The commits of a branch and what is wrong with them. */
+interface CheckedCommits {
+  readonly commits: readonly CommitOrigin[];
+  readonly findings: readonly ReceiptFinding[];
+}
+
+const finding = createFindings(null);
+
+/** Checks the commits of a branch against the receipts of the runs on it, oldest first. */
+function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): CheckedCommits {
+  const published = runs.filter(({ receipt }) => hasPublished(receipt));
+  const [first] = published;
+  if (first === undefined || clone === null)
+    return { commits: [], findings: [finding('commits', 'note', 'These runs published no commit.')] };
+  const { line, tip } = clone;
+  if (line === null) return { commits: [], findings: [absent(published.at(-1)?.receipt ?? first.receipt)] };
+  const spans = spansOn(line, published);
+  const isOutdated = ({ read, span }: RunSpan): boolean =>
+    span === null && tip !== null && isKnownHead(runs, tip) && endsAfter(read, line);
+  const origins = line.map((commit, index) =>
+    judgeOrigin({ commit, index, spans, isOutdated: spans.some(isOutdated) }),
+  );
+  const commits = origins.map(({ origin }) => origin);
+  const others = commits.filter(({ run }) => run === null);
+  return {
+    commits,
+    findings: [
+      ...beginningFindings(first, line),
+      ...spans.flatMap((one) =>
+        one.span === null
+          ? [lostFinding(one.read.receipt, isOutdated(one))]
+          : contentFindings(one.read, line.slice(...one.span)),
+      ),
+      ...origins.flatMap(({ problem }) => problem ?? []),
+      ...(others.length === 0
+        ? []
+        : [
+            finding(
+              'commits',
+              'note',
+              `${others.length} of its ${commits.length} commits are not by a run: ${namesOf(others.map(({ id, author }) => `${id.slice(0, 7)} (${author})`))}.`,
+            ),
+          ]),
+      ...(clone.strange.length === 0
+        ? []
+        : [
+            finding(
+              'commits',
+              'note',
+              `Merges brought in commits that the base branch does not have: ${namesOf(clone.strange.map(short))}.`,
+            ),
+          ]),
+      ...goneFindings(first.receipt, clone),
+    ],
+  };
+}
+
+/** The place of a run's commits on the line, as arguments of `slice`; null if the line does not have them. */
+interface RunSpan {
+  readonly read: ReadReceipt;
+  readonly span: readonly [from: number, to: number] | null;
+}
+
+function spansOn(line: readonly CloneCommit[], published: readonly ReadReceipt[]): readonly RunSpan[] {
+  const indexOf = new Map(line.map(({ id }, index) => [id, index]));
+  const [root = ''] = line[0]?.parents ?? [];
+  return published.map((read) => {
+    const { base, head } = read.receipt.branch;
+    const from = base === root ? 0 : (indexOf.get(base) ?? -2) + 1;
+    const to = (indexOf.get(head ?? '') ?? -1) + 1;
+    return { read, span: from >= 0 && from < to ? ([from, to] as const) : null };
+  });
+}
+
+/** True if the clone's branch ends where a run found or left it, so that the clone may only be older than the runs. */
+function isKnownHead(runs: readonly ReadReceipt[], tip: string): boolean {
+  return runs.some(
+    ({ receipt: { branch }, journal }) =>
+      branch.base === tip || branch.head === tip || journal?.entries.some(({ commit }) => commit === tip) === true,
+  );
+}
+
+/** True if a run made commits that are not on the line, so that the line may end before them. */
+function endsAfter({ receipt, journal }: ReadReceipt, line: readonly CloneCommit[]): boolean {
+  const isThere = (id: string | null): boolean => line.some((commit) => commit.id === id);
+  if (isThere(receipt.branch.head)) return false;
+  const made = journal?.entries.map(({ commit }) => commit).filter((commit) => commit !== null);
+  return made === undefined || made.some((commit) => !isThere(commit));
+}
+
+function lostFinding({ run, branch }: RunReceipt, isOutdated: boolean): ReceiptFinding {
+  const what = `${short(branch.base)}..${short(branch.head ?? '')}`;
+  return isOutdated
+    ? createFindings(run.id)(
+        'commits',
+        'unchecked',
+        'The branch in this clone ends before its commits: fetch it. If it still does, the branch was set back.',
+      )
+    : createFindings(run.id)(
+        'commits',
+        'bad',
+        `The branch does not have its commits ${what}: they were rebased, amended or removed.`,
+      );
+}
+
+/** Judges a commit by its place on the line and by the run that its trailer names. */
+function judgeOrigin(at: {
+  readonly commit: CloneCommit;
+  readonly index: number;
+  readonly spans: readonly RunSpan[];
+  readonly isOutdated: boolean;
+}): { readonly origin: CommitOrigin; readonly problem: ReceiptFinding | null } {
+  const { id, author, run: named } = at.commit;
+  const owner = at.spans.find(({ span }) => span !== null && at.index >= span[0] && at.index < span[1]);
+  const run = owner?.read.receipt.run.id === named ? named : null;
+  const origin = { id, author, run };
+  if (named === null || run !== null) return { origin, problem: null };
+  const claimed = at.spans.filter(({ read }) => read.receipt.run.id === named);
+  const text = `${short(id)} says that run ${named} made it`;
+  // An attempt that was killed leaves commits but no record.
+  const isUnknown = claimed.length === 0 || claimed.some(({ read }) => read.receipt.run.attempt > 1) || at.isOutdated;
+  return {
+    origin,
+    problem: isUnknown
+      ? finding('commits', 'unchecked', `${text}, and there is no record of that.`)
+      : finding('commits', 'bad', `${text}, and the record of that run does not have it.`),
+  };
+}
+
+function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly CloneCommit[]): readonly ReceiptFinding[] {
+  const { base } = receipt.branch;
+  if (line[0] !== undefined && line[0].parents[0] !== base)
+    return [finding('commits', 'bad', `The branch does not build on ${short(base)}, from which its first run began.`)];
+  return journal !== null && journal.start.state.change.iterations > 0
+    ? [
+        finding(
+          'commits',
+          'unchecked',
+          `Runs before ${receipt.run.id} are no longer remembered, so commits before ${short(base)} are not checked.`,
+        ),
+      ]
+    : [];
+}
+
+function goneFindings({ branch }: RunReceipt, { tip, isMerged }: CloneBranch): readonly ReceiptFinding[] {
+  if (tip !== null) return [];
+  const into = branch.into ?? 'the base branch';
+  return isMerged
+    ? [finding('commits', 'note', `The branch is gone; ${into} has its commits.`)]
+    : [
+        finding(
+          'commits',
+          'unchecked',
+          `The branch is gone, and ${into} does not have its commits: what a squash or a rebase made of them is not checked.`,
+        ),
+      ];
+}
+
+function absent({ branch: { pullRequest, name, head } }: RunReceipt): ReceiptFinding {
+  const ref = pullRequest === null ? (name ?? '') : `refs/pull/${pullRequest}/head`;
+  return finding(
+    'commits',
+    'unchecked',
+    `This clone does not have the commits up to ${short(head ?? '')}. Fetch them: git fetch origin ${ref}`,
+  );
+}
+
+/** Checks that the commits which a journal names are there, with the content that it names. */
+function contentFindings({ receipt, journal }: ReadReceipt, own: readonly CloneCommit[]): readonly ReceiptFinding[] {
+  if (journal === null) return [];
+  const { run } = receipt;
+  const made = journal.entries.filter(({ commit }) => commit !== null);
+  // After a refusal of the server, or if the end of a run could not be pushed, commits are made again or missing.
+  const mayLack = journal.leftOut.length > 0 || run.outcome.kind === 'failed';
+  return made.flatMap((entry) => {
+    const commits = own.filter((one) => one.run === run.id && one.iteration === String(entry.iteration));
+    const last = own.find(({ id }) => id === entry.commit) ?? signedForm(commits);
+    const named = `${short(entry.commit ?? '')} of iteration ${entry.iteration}`;
+    if (last === null)
+      return [
+        createFindings(run.id)(
+          'content',
+          mayLack ? 'unchecked' : 'bad',
+          `Its journal names the commit ${named}, which is not among its commits.`,
+        ),
+      ];
+    return hasContent(entry, last, commits)
+      ? []
+      : [createFindings(run.id)('content', 'bad', `The commit ${named} does not change what its journal says.`)];
+  });
+}
+
+/** Returns the last of an iteration's commits if GitHub may have made it again, to sign it: that gives it another id. */
+function signedForm(commits: readonly CloneCommit[]): CloneCommit | null {
+  const last = commits.at(-1);
+  return last?.isSigned === true ? last : null;
+}
+
+/**
+ * True if a commit has the tree of the journal. That tree lacks files of the loop itself, so otherwise the changed
+ * paths are compared.
+ */
+function hasContent({ evidence }: JournalEntry, last: CloneCommit, commits: readonly CloneCommit[]): boolean {
+  const { after, files, fileCount, withheld } = evidence;
+  if (last.tree === after.tree) return true;
+  if (commits.some(({ paths }) => paths === null) || fileCount > files.length) return true;
+  const changed = new Set(commits.flatMap(({ paths }) => paths ?? []));
+  return files.every((path) => changed.has(path) || withheld.includes(path));
+}
+
+function short(id: string): string {
+  return id.slice(0, 7);
+}

@@ -1,0 +1,347 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHAIN_START, chainLine } from '../../src/core/journal/parse-journal.ts';
+import { parseReceipts, type RunReceipt } from '../../src/core/receipt/receipt.ts';
+import {
+  branchQuestionOf,
+  type CloneBranch,
+  type ReceiptVerification,
+  verifyReceipts,
+} from '../../src/core/receipt/verify-receipts.ts';
+import { kindOfDenialBy } from '../../src/agents/rules/shell-rules.ts';
+import { openReceiptClone } from '../../src/git/home/receipt-clone.ts';
+import { hashText } from '../../src/run/packed-journal.ts';
+import { ralph } from '../unit/cli/fixture.ts';
+import { createScene } from './e2e-fixture.ts';
+
+const STATE = 'refs/ralph/v2/state';
+const BRANCH = 'refs/remotes/origin/ralph/queue';
+const MAIN = 'refs/remotes/origin/main';
+
+const folder = mkdtempSync(join(tmpdir(), 'ralph-receipts-'));
+const original = join(folder, 'original');
+let pull = '';
+let receiptFile = '';
+/** The receipts that the clone's state has, oldest first, and their branch in it. */
+let receipts: readonly RunReceipt[] = [];
+let branch: CloneBranch | null = null;
+
+/** Runs git in a clone and returns its output without the last line feed. */
+function git(clone: string, args: readonly string[], input = ''): string {
+  const identity = { GIT_AUTHOR_NAME: 'Mallory', GIT_AUTHOR_EMAIL: 'm@example.com' };
+  const committer = { GIT_COMMITTER_NAME: 'Mallory', GIT_COMMITTER_EMAIL: 'm@example.com' };
+  const env = { PATH: process.env['PATH'], HOME: folder, ...identity, ...committer };
+  return execFileSync('git', [...args], { cwd: clone, input, encoding: 'utf8', env, stdio: 'pipe' }).trimEnd();
+}
+
+beforeAll(async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  scene.openIssue('Greet');
+  const inputs = { verify: 'true', 'max-iterations': '2', settings: 'receipts: true' };
+  await scene.run({ inputs });
+  const last = await scene.run({ inputs });
+  pull = String(scene.pullOf('ralph/queue').number);
+  receiptFile = join(folder, 'receipt.json.gz');
+  cpSync(last.outputs['receipt-path'] ?? '', receiptFile);
+  git(folder, ['clone', '--quiet', scene.testbed.remote.repositoryFolder, original]);
+  git(original, ['fetch', '--quiet', 'origin', `+${STATE}:${STATE}`]);
+  receipts = parseReceipts((await ralph(['receipt', pull, '--dir', original, '--json'])).out) ?? [];
+  const question = branchQuestionOf(receipts);
+  const clone = await openReceiptClone({ folder: original, remote: 'origin' }, process.env);
+  branch = question === null ? null : await clone.readBranch(question);
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Returns a copy of the clone that a test may change. */
+function copyClone(): string {
+  const clone = mkdtempSync(join(folder, 'clone-'));
+  cpSync(original, clone, { recursive: true });
+  return clone;
+}
+
+async function verified(
+  clone: string,
+  ...args: readonly string[]
+): Promise<{ readonly code: number; readonly result: ReceiptVerification; readonly texts: string }> {
+  const { code, out, error } = await ralph(['verify', pull, '--dir', clone, '--json', ...args]);
+  expect(error).toBe('');
+  const result = JSON.parse(out) as ReceiptVerification;
+  const texts = result.branches.flatMap(({ findings }) =>
+    findings.map(({ part, kind, text }) => `${kind} ${part}: ${text}`),
+  );
+  return { code, result, texts: texts.join('\n') };
+}
+
+function tipOf(clone: string, ref = BRANCH): string {
+  return git(clone, ['rev-parse', ref]);
+}
+
+/** Makes a commit with the tree of `of`, and returns its id. */
+function commitLike(clone: string, of: string, parents: readonly string[], message: string): string {
+  return git(
+    clone,
+    ['commit-tree', `${of}^{tree}`, ...parents.flatMap((parent) => ['-p', parent]), '-F', '-'],
+    message,
+  );
+}
+
+/** Checks the receipts in a clone, after a change of the newest. */
+function verifiedAfter(change: (receipt: RunReceipt) => RunReceipt): {
+  readonly verdict: string;
+  readonly texts: string;
+} {
+  const [first, ...others] = [...receipts.slice(0, -1), ...receipts.slice(-1).map(change)];
+  if (first === undefined) throw new Error('There is no receipt.');
+  const tools = { sha256: hashText, kindsOf: kindOfDenialBy };
+  const { verdict, findings } = verifyReceipts([first, ...others], branch, tools);
+  return { verdict, texts: findings.map(({ kind, text }) => `${kind}: ${text}`).join('\n') };
+}
+
+/** Returns the receipt with a journal of these lines, whose hashes are made again. */
+function withJournal(receipt: RunReceipt, change: (text: string) => string): RunReceipt {
+  let prev = CHAIN_START;
+  const plain = (receipt.journal ?? '').replaceAll(/^\{"prev":"[0-9a-f]*",/gm, '{').trimEnd();
+  const lines = change(plain)
+    .split('\n')
+    .map((line) => {
+      const chained = chainLine(line, prev);
+      prev = hashText(chained);
+      return chained;
+    });
+  return { ...receipt, journalHash: prev, journal: `${lines.join('\n')}\n` };
+}
+
+/** Replaces the state in a clone by one without the oldest run. */
+function forgetFirstRun(clone: string): void {
+  const [path = ''] = git(clone, ['ls-tree', '--name-only', STATE, 'runs/']).split('\n').toSorted();
+  git(clone, ['read-tree', STATE]);
+  git(clone, ['rm', '--cached', '--quiet', path]);
+  git(clone, ['update-ref', STATE, git(clone, ['commit-tree', git(clone, ['write-tree']), '-m', 'changed'])]);
+}
+
+test('the receipts of two real runs are good', async () => {
+  const { code, result, texts } = await verified(original);
+  expect([code, result.verdict, texts]).toEqual([0, 'good', '']);
+  expect(result.branches).toMatchObject([{ branch: 'ralph/queue', pullRequest: Number(pull) }]);
+  expect(result.branches[0]?.runs).toHaveLength(2);
+  expect(result.branches[0]?.commits.every(({ run }) => run !== null)).toBe(true);
+});
+
+test('a run is checked like its pull request, and for people the output says what it proves', async () => {
+  const [, last = ''] = (await verified(original)).result.branches[0]?.runs ?? [];
+  const { code, out } = await ralph(['verify', last, '--dir', original]);
+  expect(code).toBe(0);
+  expect(out).toContain(`ralph/queue, pull request #${pull}: 2 runs`);
+  expect(out).toContain('Good: record, journal and commits agree.\nThis proves consistency, not origin');
+});
+
+test('the receipt that the job kept is the one of the state', () => {
+  expect(parseReceipts(gunzipSync(readFileSync(receiptFile)).toString())).toEqual([receipts.at(-1)]);
+  expect(receipts).toMatchObject([
+    { tasks: [{ askedBy: 'octo', textHash: expect.stringMatching(/^[0-9a-f]{32}$/) as string }] },
+    {},
+  ]);
+});
+
+test('a receipt from an artifact replaces the state, and the command that checks its signature is printed', async () => {
+  const clone = copyClone();
+  git(clone, ['update-ref', '-d', STATE]);
+  const { code, result, texts } = await verified(clone, '--receipt', receiptFile);
+  // The receipt of the first run is missing.
+  expect(code).toBe(3);
+  expect(texts).toContain('are no longer remembered');
+  expect(result.signature).toEqual([`gh attestation verify ${receiptFile} --repo octo/sample`]);
+});
+
+test('a clone without the state says how to fetch it', async () => {
+  const clone = copyClone();
+  git(clone, ['update-ref', '-d', STATE]);
+  const { code, error } = await ralph(['verify', pull, '--dir', clone]);
+  expect(code).toBe(2);
+  expect(error).toContain('Fetch it: git fetch origin +refs/ralph/v2/state:refs/ralph/v2/state\n');
+});
+
+describe('commits', () => {
+  test('of a person on top are named, and are not wrong', async () => {
+    const clone = copyClone();
+    const added = commitLike(clone, MAIN, [tipOf(clone)], 'Polish');
+    git(clone, ['update-ref', BRANCH, added]);
+    const { code, result, texts } = await verified(clone);
+    expect([code, texts]).toEqual([
+      0,
+      `note commits: 1 of its ${String(result.branches[0]?.commits.length)} commits are not by a run: ${added.slice(0, 7)} (Mallory).`,
+    ]);
+  });
+
+  test.each([
+    ['a known run that did not make them are bad', 1, (run: string) => run],
+    ['an unknown run are not checked', 3, () => '424242'],
+  ])('that claim %s', async (_, expected, runOf) => {
+    const clone = copyClone();
+    const [first = ''] = (await verified(clone)).result.branches[0]?.runs ?? [];
+    const claim = `Polish\n\nRalph-Run: ${runOf(first)}\nRalph-Iteration: 1\nRalph-Task: issue-1`;
+    git(clone, ['update-ref', BRANCH, commitLike(clone, MAIN, [tipOf(clone)], claim)]);
+    const { code, texts } = await verified(clone);
+    expect(code).toBe(expected);
+    expect(texts).toContain('says that run');
+  });
+
+  test('that were amended are bad', async () => {
+    const clone = copyClone();
+    const words = git(clone, ['log', '-1', '--format=%B', BRANCH]).replace(/^/, 'Really ');
+    git(clone, ['update-ref', BRANCH, commitLike(clone, BRANCH, [tipOf(clone, `${BRANCH}~1`)], words)]);
+    const { code, texts } = await verified(clone);
+    expect(code).toBe(1);
+    expect(texts).toContain('they were rebased, amended or removed');
+  });
+
+  test.each([
+    ['a newer base', (base: string) => [base], 'they were rebased, amended or removed'],
+    ['another base', () => [], 'The branch does not build on'],
+  ])('that were rebased to %s are bad', async (_, parentsOf, words) => {
+    const clone = copyClone();
+    let parent = commitLike(clone, MAIN, parentsOf(tipOf(clone, MAIN)), 'Another base');
+    for (const id of git(clone, ['rev-list', '--reverse', `${MAIN}..${BRANCH}`]).split('\n'))
+      parent = commitLike(clone, id, [parent], git(clone, ['log', '-1', '--format=%B', id]));
+    git(clone, ['update-ref', BRANCH, parent]);
+    const { code, texts } = await verified(clone);
+    expect(code).toBe(1);
+    expect(texts).toContain(words);
+  });
+
+  test('hidden by a replacement in the clone are still seen', async () => {
+    const clone = copyClone();
+    const tip = tipOf(clone);
+    git(clone, ['replace', tip, commitLike(clone, MAIN, [tipOf(clone, `${BRANCH}~1`)], 'Other')]);
+    expect((await verified(clone)).code).toBe(0);
+  });
+
+  test('that a branch was set back from are not checked', async () => {
+    const clone = copyClone();
+    git(clone, ['update-ref', BRANCH, `${BRANCH}~1`]);
+    const { code, texts } = await verified(clone);
+    expect(code).toBe(3);
+    expect(texts).toContain('The branch in this clone ends before its commits');
+  });
+
+  test('squashed into the base, with the branch gone, are checked as far as the clone has them', async () => {
+    const clone = copyClone();
+    const squashed = commitLike(clone, BRANCH, [tipOf(clone, MAIN)], `Ralph (#${pull})`);
+    git(clone, ['update-ref', MAIN, squashed]);
+    git(clone, ['update-ref', '-d', BRANCH]);
+    const { code, texts } = await verified(clone);
+    expect(code).toBe(3);
+    expect(texts).toMatch(/^unchecked commits: The branch is gone, and main does not have its commits: [^\n]*$/);
+  });
+
+  test('squashed into the base, and absent from the clone, can be fetched', async () => {
+    const clone = mkdtempSync(join(folder, 'clone-'));
+    git(clone, ['init', '--quiet']);
+    git(clone, ['fetch', '--quiet', original, `${STATE}:${STATE}`, `${MAIN}:${MAIN}`]);
+    const { code, texts } = await verified(clone);
+    expect(code).toBe(3);
+    expect(texts).toContain(`Fetch them: git fetch origin refs/pull/${pull}/head`);
+  });
+
+  test('merged into the base, with the branch gone, are good', async () => {
+    const clone = copyClone();
+    git(clone, ['update-ref', MAIN, commitLike(clone, BRANCH, [tipOf(clone, MAIN), tipOf(clone)], 'Merge')]);
+    git(clone, ['update-ref', '-d', BRANCH]);
+    const { code, texts } = await verified(clone);
+    expect([code, texts]).toEqual([0, 'note commits: The branch is gone; main has its commits.']);
+  });
+});
+
+describe('a receipt', () => {
+  const other = 'c'.repeat(40);
+  const otherTree = (text: string): string => text.replaceAll(/("after":\{"head":"\w+","tree":")\w+/g, `$1${other}`);
+  const shift = (text: string): string => text.replaceAll(/"commit":"\w{40}"/g, `"commit":"${other}"`);
+  const first = ({ tasks }: RunReceipt, own: object): Pick<RunReceipt, 'tasks'> => ({
+    tasks: tasks.map((task) => ({ ...task, ...own })),
+  });
+
+  test.each<[string, 'bad' | 'part', string, (receipt: RunReceipt) => RunReceipt]>([
+    ['another base', 'bad', 'rebased, amended', (one) => ({ ...one, branch: { ...one.branch, base: other } })],
+    ['another head', 'bad', 'rebased, amended', (one) => ({ ...one, branch: { ...one.branch, head: other } })],
+    [
+      'less cost',
+      'bad',
+      'the iterations of its journal cost',
+      (one) => ({ ...one, used: { ...one.used, costUsd: 0 } }),
+    ],
+    ['fewer calls', 'bad', 'more calls than', (one) => ({ ...one, used: { ...one.used, calls: 0 } })],
+    ['too many calls', 'bad', 'calls, and', (one) => ({ ...one, used: { ...one.used, calls: 100 } })],
+    ['fewer iterations', 'bad', 'its journal has', (one) => ({ ...one, used: { ...one.used, iterations: 0 } })],
+    [
+      'another result of verify',
+      'bad',
+      'that it did not',
+      (one) => ({
+        ...one,
+        verifications: { ...one.verifications, head: { commit: one.branch.head ?? '', result: 'failed' } },
+      }),
+    ],
+    ['another text', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { textHash: other }) })],
+    ['another person', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { askedBy: 'eve' }) })],
+    ['no journal', 'part', 'Its journal is not kept', (one) => ({ ...one, journal: null })],
+    ['bytes in place of a journal', 'bad', 'does not end with the line', (one) => ({ ...one, journal: 'AAAA' })],
+    ['another hash of its journal', 'bad', 'does not end with the line', (one) => ({ ...one, journalHash: other })],
+    [
+      'a journal without its end',
+      'bad',
+      'does not end with the line',
+      (one) => ({ ...one, journal: (one.journal ?? '').replace(/[^\n]+\n$/, '') }),
+    ],
+    [
+      'a changed line in its journal',
+      'bad',
+      'does not carry the hash of the line before',
+      (one) => ({ ...one, journal: (one.journal ?? '').replace('"taskTitle":"', '"taskTitle":"Not ') }),
+    ],
+    [
+      'another decision in a journal with new hashes',
+      'bad',
+      'do not follow from its journal',
+      (one) => withJournal(one, (text) => text.replace('"taskDone":true', '"taskDone":false')),
+    ],
+    [
+      'another commit in a journal with new hashes',
+      'bad',
+      'which is not among its commits',
+      (one) => withJournal(one, (text) => shift(otherTree(text))),
+    ],
+    [
+      'other files in a journal with new hashes',
+      'bad',
+      'does not change what its journal says',
+      (one) => withJournal(one, (text) => otherTree(text).replaceAll(/"files":\["[^"]+"/g, '"files":["src/other.mjs"')),
+    ],
+  ])('with %s is judged as %s', (_, expected, words, change) => {
+    const { verdict, texts } = verifiedAfter(change);
+    expect(texts).toContain(words);
+    expect(verdict).toBe(expected);
+  });
+
+  test('of the first of two runs is missing: commits before the second are not checked', async () => {
+    const clone = copyClone();
+    forgetFirstRun(clone);
+    const { code, texts } = await verified(clone);
+    expect(code).toBe(3);
+    expect(texts).toContain('are no longer remembered');
+  });
+});
+
+test('a file that is not a receipt is wrong usage', async () => {
+  const file = join(folder, 'other.gz');
+  writeFileSync(file, gzipSync('{}'));
+  const { code, error } = await ralph(['verify', pull, '--dir', original, '--receipt', file]);
+  expect([code, error.includes('is not a receipt')]).toEqual([2, true]);
+});
