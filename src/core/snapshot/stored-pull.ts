@@ -4,7 +4,7 @@ import { amountSchema, countSchema, type Immutable, instantSchema } from '../pol
 import { storedTaskId } from '../tasks/ids.ts';
 import { taskStates } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
-import { type Snapshot, withFile } from './snapshot.ts';
+import { type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
 /** Maximum number of pull requests that are kept; those that were opened first are dropped first. */
 export const MAX_PULLS = 300;
@@ -105,6 +105,12 @@ export interface RevertCommit {
   readonly message: string;
 }
 
+/** What became of pull requests since they were published. */
+export interface PullNews {
+  readonly closed: readonly ClosedPull[];
+  readonly reverts: readonly RevertCommit[];
+}
+
 /** Returns the snapshot with a pull request as a run has published it. Safe to repeat. */
 export function withPublishedPull(snapshot: Snapshot, published: PublishedPull): Snapshot {
   const known = pullsIn(snapshot).find(({ number }) => number === published.number);
@@ -130,10 +136,7 @@ export function withPublishedPull(snapshot: Snapshot, published: PublishedPull):
 }
 
 /** Returns the snapshot with the ends of its pull requests and their reverts. The same object means no news. */
-export function withPullNews(
-  snapshot: Snapshot,
-  { closed, reverts }: { readonly closed: readonly ClosedPull[]; readonly reverts: readonly RevertCommit[] },
-): Snapshot {
+export function withPullNews(snapshot: Snapshot, { closed, reverts }: PullNews): Snapshot {
   if (closed.length === 0 && reverts.length === 0) return snapshot;
   const found = [...reverts, ...closed.flatMap(revertOf)];
   return pullsIn(snapshot).reduce((next, pull) => {
@@ -142,6 +145,20 @@ export function withPullNews(
     const reverted = ended.reverted ?? findRevert(ended, found);
     return ended === pull && reverted === pull.reverted ? next : withPull(next, { ...ended, reverted });
   }, snapshot);
+}
+
+/** Returns a change that also remembers the pull request that the run has published, and what became of others. */
+export function andRememberPulls<Answer>(
+  change: SnapshotChange<Answer>,
+  published: PublishedPull | null,
+  news: PullNews,
+): SnapshotChange<Answer> {
+  return (before) => {
+    const changed = change(before);
+    const { snapshot } = changed;
+    const after = withPullNews(published === null ? snapshot : withPublishedPull(snapshot, published), news);
+    return { ...changed, snapshot: after };
+  };
 }
 
 /** Returns the known pull requests, those opened last first. Unreadable files are left out. */

@@ -25,6 +25,7 @@ import type {
 import { taskInMessage } from '../../../src/core/text/commit-message.ts';
 import type { Clock, Log } from '../../../src/ports/machine.ts';
 import type { StateUpdate, Written } from '../../../src/ports/state.ts';
+import type { RevertCommit } from '../../../src/core/snapshot/stored-pull.ts';
 import type {
   CommittedIteration,
   WorkBeside,
@@ -95,6 +96,8 @@ export interface Checkout extends Repository {
   readonly broken: string[];
   /** Work beside the work tree; an agent may add or remove entries. */
   beside: WorkBeside[];
+  /** Reverts in the base branch's history. */
+  readonly reverts: RevertCommit[];
   /** The work beside the tree that was saved as patches. */
   readonly patches: WorkBeside[];
 }
@@ -158,6 +161,7 @@ export function createCheckout(origin: Origin): Checkout {
     files: { ...treeOf(head) },
     isLaid: () => isLaid,
     faults,
+    reverts: [],
     broken: [],
     beside: [],
     patches: [],
@@ -226,6 +230,7 @@ export function createCheckout(origin: Origin): Checkout {
           changed: Object.fromEntries(changed),
         };
       }),
+    revertsIn: (tip, since) => Promise.resolve(checkout.reverts.filter(({ at }) => at >= since && tip !== '')),
     namesOf: namesAtRoot,
     namesAtRoot,
     openLane: ({ baseBranch, start }) =>
@@ -608,6 +613,7 @@ export interface FakeForge extends ForgeAdapter {
     readonly branch: string;
     readonly fromFork: boolean;
     readonly base: string;
+    readonly endedAt?: number;
   })[];
   /** The action's comments by thread and marker. */
   readonly comments: Map<number, Map<string, string>>;
@@ -838,8 +844,13 @@ export function createForge({ branches }: Origin): FakeForge {
         writes.push(`freed #${String(number)}: no ${ended.join(', no ')}`);
       }),
     waitingPullRequests: (prefix) =>
-      ask('waitingPullRequests', () =>
-        pulls
+      ask('waitingPullRequests', () => ({
+        closed: pulls.flatMap(({ number, branch, state, headSha: head, endedAt: at = 0 }) =>
+          state === 'open' || !(branch.startsWith(prefix) || branch.startsWith('revert-'))
+            ? []
+            : [{ number, branch, kind: state, at, head, commit: null, commits: [{ id: head, subject: 'A commit' }] }],
+        ),
+        open: pulls
           .filter((pull) => pull.state === 'open' && pull.branch.startsWith(prefix) && !pull.fromFork)
           .map(current)
           .map(({ number, branch, headSha, base, draft }) => {
@@ -855,7 +866,7 @@ export function createForge({ branches }: Origin): FakeForge {
               checks: checks.includes('failed') ? 'failed' : 'unknown',
             } as const;
           }),
-      ),
+      })),
     checksBefore: (tip) => ask('checksBefore', () => earlierChecks.get(tip) ?? []),
     checkDetails: ({ name }) =>
       ask(
