@@ -4,7 +4,7 @@ import { taskHistoriesIn } from '../../core/history/task-history.ts';
 import { runsIn } from '../../core/snapshot/stored-run.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { mapTexts } from '../../core/text/redact.ts';
-import { renderHistoryPage } from '../../report/history/history-page.ts';
+import type { HistoryPage } from '../../report/history/history-page.ts';
 import { renderHistory } from '../../report/history/history-text.ts';
 import { parseArguments, plainLine } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
@@ -69,20 +69,20 @@ async function showHistory(args: readonly string[], terminal: Terminal, open: Op
       ? `${JSON.stringify(historyReportOf(history, { tasks, repository, problems, now }), null, 2)}\n`
       : renderHistory(history, { title: repository?.split('/').slice(-2).join('/') ?? '', now }),
   );
-  const html = page === null ? null : renderHistoryPage({ history, tasks, repository, now });
-  const unwritten = html === null || page === null ? null : await whyNotWritten(page, html);
+  const unwritten = page === null ? null : await whyNotWritten(page, { history, tasks, repository, now });
   const all = [...problems, ...(unwritten === null ? [] : [unwritten])];
   for (const problem of all) terminal.error(`ralph history: ${problem}\n`);
   return all.length === 0 ? 'done' : 'failed';
 }
 
 /** Writes the page; returns null, or why it was not written. */
-async function whyNotWritten(page: string, html: string): Promise<string | null> {
+async function whyNotWritten(file: string, page: HistoryPage): Promise<string | null> {
+  const { renderHistoryPage } = await import('../../report/history/history-page.ts');
   try {
-    await writeFile(page, html);
+    await writeFile(file, renderHistoryPage(page));
     return null;
   } catch (error) {
-    return `${JSON.stringify(page)} cannot be written: ${reasonOf(error)}.`;
+    return `${JSON.stringify(file)} cannot be written: ${reasonOf(error)}.`;
   }
 }
 

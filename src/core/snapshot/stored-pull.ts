@@ -16,6 +16,8 @@ const MAX_LABELS = 10;
 /** Time after a merge in which a revert counts. */
 export const REVERT_WITHIN_MS = 30 * DAY_MS;
 
+const FOLDER = 'pulls/';
+
 const objectId = z.string().max(64);
 
 const pullTaskSchema = z.object({
@@ -113,7 +115,7 @@ export interface PullNews {
 
 /** Returns the snapshot with a pull request as a run has published it. Safe to repeat. */
 export function withPublishedPull(snapshot: Snapshot, published: PublishedPull): Snapshot {
-  const known = pullsIn(snapshot).find(({ number }) => number === published.number);
+  const known = pullAt(snapshot, fileOf(published));
   const { tasks, reviewedAt, ...now } = published;
   const isNewPush = now.personHead !== null && now.personHead !== known?.personHead;
   const isNewRound = reviewedAt !== null && reviewedAt !== known?.reviewedAt;
@@ -139,7 +141,8 @@ export function withPublishedPull(snapshot: Snapshot, published: PublishedPull):
 export function withPullNews(snapshot: Snapshot, { closed, reverts }: PullNews): Snapshot {
   if (closed.length === 0 && reverts.length === 0) return snapshot;
   const found = [...reverts, ...closed.flatMap(revertOf)];
-  return pullsIn(snapshot).reduce((next, pull) => {
+  const named = closed.flatMap((one) => pullAt(snapshot, fileOf(one)) ?? []);
+  return (found.length === 0 ? named : pullsIn(snapshot)).reduce((next, pull) => {
     const own = closed.find(({ number }) => number === pull.number);
     const ended = own !== undefined && isNewsOf(own, pull) ? { ...pull, end: endOf(own, pull) } : pull;
     const reverted = ended.reverted ?? findRevert(ended, found);
@@ -164,15 +167,21 @@ export function andRememberPulls<Answer>(
 /** Returns the known pull requests, those opened last first. Unreadable files are left out. */
 export function pullsIn(snapshot: Snapshot): readonly StoredPull[] {
   return [...snapshot]
-    .flatMap(([path, text]) => {
-      const parsed = path.startsWith('pulls/') ? storedPullSchema.safeParse(tryJson(text)) : null;
-      return parsed?.success === true && fileOf(parsed.data) === path ? [parsed.data] : [];
-    })
+    .flatMap(([path]) => (path.startsWith(FOLDER) ? (pullAt(snapshot, path) ?? []) : []))
     .sort((one, other) => other.openedAt - one.openedAt || other.number - one.number);
+}
+
+/** Returns the pull request of a file; null without one that can be read. */
+function pullAt(snapshot: Snapshot, path: string): StoredPull | null {
+  const parsed = storedPullSchema.safeParse(tryJson(snapshot.get(path) ?? ''));
+  return parsed.success && fileOf(parsed.data) === path ? parsed.data : null;
 }
 
 function withPull(snapshot: Snapshot, pull: StoredPull): Snapshot {
   const next = withFile(snapshot, fileOf(pull), `${JSON.stringify(pull)}\n`);
+  const files = [...next].filter(([path]) => path.startsWith(FOLDER));
+  const size = files.reduce((sum, [, text]) => sum + text.length, 0);
+  if (files.length <= MAX_PULLS && size <= MAX_PULLS_CHARS) return next;
   let chars = 0;
   return pullsIn(next).reduce((kept, one, index) => {
     chars += next.get(fileOf(one))?.length ?? 0;
@@ -181,7 +190,7 @@ function withPull(snapshot: Snapshot, pull: StoredPull): Snapshot {
 }
 
 function fileOf({ number }: Pick<StoredPull, 'number'>): string {
-  return `pulls/${String(number)}.json`;
+  return `${FOLDER}${String(number)}.json`;
 }
 
 function isNewsOf({ kind, at, commits }: ClosedPull, { end }: StoredPull): boolean {

@@ -57,13 +57,7 @@ export function renderCostChart(weeks: readonly HistoryGroup[]): string {
     return (group?.merged ?? 0) > 0 ? 'cost unknown' : 'no merged task';
   });
   const top = moneyTop(Math.max(...bars.map(sumOf)));
-  return renderChart('Cost per merged task, per week', {
-    shown,
-    bars,
-    texts,
-    top,
-    format: (value) => `$${String(value)}`,
-  });
+  return renderChart('Cost per merged task, per week', { shown, bars, texts, top, format: dollarsOf });
 }
 
 /** Returns the newest weeks without gaps, at least a few. */
@@ -124,11 +118,16 @@ function wholeTop(most: number): number {
   return Math.max(2, Math.ceil(most / step) * step);
 }
 
-/** Returns the top of an axis of dollars: 1, 2 or 5 times a power of ten. */
+/** Returns the top of an axis of dollars, whose half is a round amount as well. */
 function moneyTop(most: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(0.1, most)));
-  const factor = [1, 2, 5, 10].find((one) => one * power >= most) ?? 10;
+  const factor = [1, 2, 4, 6, 8, 10].find((one) => one * power >= most) ?? 10;
   return Number((factor * power).toPrecision(2));
+}
+
+/** Renders `$2` or `$0.50`. */
+function dollarsOf(amount: number): string {
+  return `$${Number.isInteger(amount) ? String(amount) : amount.toFixed(2)}`;
 }
 
 function sumOf(parts: readonly Part[]): number {
@@ -137,7 +136,7 @@ function sumOf(parts: readonly Part[]): number {
 
 /** Renders `23 Nov` of `2026-11-23`. */
 function dayOf(monday: string): string {
-  return new Date(monday).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  return new Date(monday).toUTCString().slice(5, 11);
 }
 
 function pct(value: number): string {

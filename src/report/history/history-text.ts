@@ -5,7 +5,7 @@ import {
   type HistoryGroup,
   type HistoryTotals,
 } from '../../core/history/history-totals.ts';
-import { andMore } from '../../core/text/phrase.ts';
+import { andMore, cutText } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
 
 /** Maximum number of groups of each kind that the table shows. */
@@ -16,7 +16,7 @@ export const MEASURES = [
   'merged tasks',
   'cost per merged task',
   'merged untouched',
-  'review rounds',
+  'review rounds per task',
   'label to merge',
   'reverted',
 ] as const;
@@ -29,7 +29,7 @@ export function measuresOf(totals: HistoryTotals): Readonly<Record<(typeof MEASU
     'merged tasks': String(merged),
     'cost per merged task': merged === 0 ? '–' : cost === null ? 'unknown' : formatCost(cost),
     'merged untouched': merged === 0 ? '–' : judged === 0 ? 'unknown' : `${String(percentOf(untouched, judged))} %`,
-    'review rounds': merged === 0 ? '–' : (reviewRounds / merged).toFixed(1),
+    'review rounds per task': merged === 0 ? '–' : (reviewRounds / merged).toFixed(1),
     'label to merge': medianMs === null ? '–' : formatLong(medianMs),
     reverted: merged === 0 ? '–' : String(reverted),
   };
@@ -63,8 +63,10 @@ export function formatLong(ms: number): string {
   return hours < 72 ? `${String(hours)} h` : `${String(Math.round(hours / 24))} days`;
 }
 
+export type GroupKind = 'agent' | 'model' | 'label' | 'week';
+
 /** Returns the name of a group for people. */
-export function nameOfGroup({ name }: HistoryGroup, kind: 'agent' | 'model' | 'label' | 'week'): string {
+export function nameOfGroup({ name }: HistoryGroup, kind: GroupKind): string {
   return name ?? { agent: 'unknown agent', model: "the agent's own choice", label: 'no label', week: '' }[kind];
 }
 
@@ -89,7 +91,7 @@ export function renderHistory(
       [name],
       ...groups
         .slice(0, shown)
-        .map((group) => [`  ${nameOfGroup(group, kind).slice(0, 28)}`, ...Object.values(measuresOf(group))]),
+        .map((group) => [`  ${cutText(nameOfGroup(group, kind), 28)}`, ...Object.values(measuresOf(group))]),
       ...(groups.length > shown ? [[` ${andMore(groups.length - shown)}`]] : []),
     ]),
   ];
