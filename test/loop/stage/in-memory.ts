@@ -53,6 +53,8 @@ export interface Origin {
   readonly branches: Map<string, ObjectId>;
   /** The bundle files that jobs hand over: their newest commits by path. */
   readonly bundles: Map<string, ObjectId>;
+  /** Reverts in the base branch's history. */
+  readonly reverts: RevertCommit[];
 }
 
 /** Adds a commit to the repository and returns its id. */
@@ -65,7 +67,7 @@ export function addCommit(origin: Pick<Origin, 'commits' | 'trees'>, commit: Com
 
 /** Creates a repository whose branch `main` has one commit with `files`. */
 export function createOrigin(files: Files): Origin {
-  const origin: Origin = { commits: new Map(), trees: new Map(), branches: new Map(), bundles: new Map() };
+  const origin: Origin = { commits: new Map(), trees: new Map(), branches: new Map(), bundles: new Map(), reverts: [] };
   origin.branches.set('main', addCommit(origin, { tree: files, parent: null, message: 'Start' }));
   return origin;
 }
@@ -96,8 +98,6 @@ export interface Checkout extends Repository {
   readonly broken: string[];
   /** Work beside the work tree; an agent may add or remove entries. */
   beside: WorkBeside[];
-  /** Reverts in the base branch's history. */
-  readonly reverts: RevertCommit[];
   /** The work beside the tree that was saved as patches. */
   readonly patches: WorkBeside[];
 }
@@ -161,7 +161,6 @@ export function createCheckout(origin: Origin): Checkout {
     files: { ...treeOf(head) },
     isLaid: () => isLaid,
     faults,
-    reverts: [],
     broken: [],
     beside: [],
     patches: [],
@@ -230,7 +229,7 @@ export function createCheckout(origin: Origin): Checkout {
           changed: Object.fromEntries(changed),
         };
       }),
-    revertsIn: (tip, since) => Promise.resolve(checkout.reverts.filter(({ at }) => at >= since && tip !== '')),
+    revertsIn: (tip, since) => Promise.resolve(commits.has(tip) ? origin.reverts.filter(({ at }) => at >= since) : []),
     namesOf: namesAtRoot,
     namesAtRoot,
     openLane: ({ baseBranch, start }) =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { submitReview } from '../../../../testbed/github/feedback/reviews.ts';
 import { addCheck } from '../../../../testbed/github/feedback/checks.ts';
 import { armAutoMerge, enqueue } from '../../../../testbed/github/people.ts';
-import { newId, newIssue } from '../../../../testbed/github/state.ts';
+import { closePull, newId, newIssue } from '../../../../testbed/github/state.ts';
 import type { TokenIdentity } from '../../../../testbed/github/route.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from '../github-fixture.ts';
 
@@ -166,6 +166,30 @@ describe('the open pull requests', () => {
       { isBehind: false, mustBeCurrent: false },
     ]);
     expect(at.sent()).toHaveLength(2);
+  });
+
+  test('come with those that ended, and with those that revert any, in the same request', async () => {
+    await using at = await openPull();
+    const { state } = at.github;
+    addPull(at, { number: 2, head: 'ralph/issue-2' });
+    addPull(at, { number: 3, head: 'ralph/issue-3' });
+    addPull(at, { number: 4, head: 'revert-3-ralph/issue-3' });
+    addPull(at, { number: 5, head: 'feature/x' });
+    addPull(at, { number: 6, head: 'ralph/issue-6', fork: 'eve' });
+    closePull(state, 2, { kind: 'closed', at: now + 1000 });
+    for (const number of [3, 4, 5, 6]) closePull(state, number, { kind: 'merged', at: now + number * 1000 });
+    const { open, closed } = await at.forge.waitingPullRequests('ralph/');
+    expect(open.map(({ number }) => number)).toEqual([1]);
+    expect(closed).toEqual([
+      expect.objectContaining({ number: 4, branch: 'revert-3-ralph/issue-3', kind: 'merged' }),
+      {
+        ...{ number: 3, branch: 'ralph/issue-3', kind: 'merged', at: now + 3000, head: '3'.padStart(40, '0') },
+        ...{ commit: '3'.padStart(40, '0'), commits: [{ id: '3'.padStart(40, '0'), subject: 'A commit' }] },
+      },
+      expect.objectContaining({ number: 2, kind: 'closed', commit: null, at: now + 1000 }),
+    ]);
+    expect(at.sent()).toHaveLength(1);
+    expect(at.github.violations).toEqual([]);
   });
 
   test('of a large repository come in pages of 50', async () => {
