@@ -298,5 +298,9 @@ ${ENV_STEP}
         with: {
           phase: publish, handoff-branch: '\${{ inputs.branch }}', github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ inputs.digest }}',
 ${TO_STEP} }
+      # What merged tasks cost, once one is merged.
+      - if: always() && steps.ralph.outputs.history-path
+        uses: ${UPLOAD}
+        with: { name: 'ralph-history-\${{ inputs.branch }}', path: '\${{ steps.ralph.outputs.history-path }}', retention-days: 14, overwrite: true }
 `;
 }

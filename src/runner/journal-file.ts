@@ -25,6 +25,8 @@ export interface JournalFile {
   keepLog(text: string): void;
   /** Keeps a patch in a file whose name begins with the journal's. A patch that cannot be written is dropped. */
   keepPatch(name: string, patch: string): void;
+  /** Keeps the page about merged tasks in a file whose name begins with the journal's, and returns its path. */
+  keepHistory(page: string): string;
 }
 
 /** Maximum number of patches that a run keeps. */
@@ -87,6 +89,11 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       } catch {
         // The job log has the line.
       }
+    },
+    keepHistory: (page) => {
+      const path = `${file}.history.html`;
+      writeFileSync(path, page, { flag: 'wx', mode: 0o600 });
+      return path;
     },
     keepPatch: (name, patch) => {
       if (patches >= MOST_PATCHES) return;

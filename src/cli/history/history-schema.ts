@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { costPerMergedTask, type History, type HistoryTotals } from '../../core/history/history-totals.ts';
+import { costPerMergedTask, type HistorySummary, type HistoryTotals } from '../../core/history/history-totals.ts';
 import type { TaskHistory } from '../../core/history/task-history.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { Immutable } from '../../core/policy.ts';
@@ -81,13 +81,13 @@ export function historyJsonSchema(): object {
 
 /** Returns the history in the form of `--json`. */
 export function historyReportOf(
-  history: History,
+  history: HistorySummary,
   known: Pick<HistoryReport, 'repository' | 'problems'> & {
     readonly tasks: readonly TaskHistory[];
     readonly now: number;
   },
 ): HistoryReport {
-  const groups = (of: History['weeks']): HistoryReport['weeks'] =>
+  const groups = (of: HistorySummary['weeks']): HistoryReport['weeks'] =>
     of.map(({ name, ...rest }) => ({ name, ...toTotals(rest) }));
   return {
     at: iso(known.now),

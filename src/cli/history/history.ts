@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { historyOf } from '../../core/history/history-totals.ts';
+import { historySummaryOf } from '../../core/history/history-totals.ts';
 import { taskHistoriesIn } from '../../core/history/task-history.ts';
 import { runsIn } from '../../core/snapshot/stored-run.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
@@ -63,7 +63,7 @@ async function showHistory(args: readonly string[], terminal: Terminal, open: Op
   const tasks = mapTexts(snapshots.flatMap(taskHistoriesIn), (text) => plainLine(text, MAX_TEXT_CHARS));
   const runs = snapshots.flatMap(runsIn);
   const repository = runs.map(({ runUrl }) => repositoryOf(runUrl)).find((address) => address !== null) ?? null;
-  const [history, now] = [historyOf(tasks), terminal.now()];
+  const [history, now] = [historySummaryOf(tasks), terminal.now()];
   terminal.out(
     given.has('json')
       ? `${JSON.stringify(historyReportOf(history, { tasks, repository, problems, now }), null, 2)}\n`

@@ -2,7 +2,7 @@ import { DAY_MS } from '../countdown.ts';
 import { groupByKey } from '../grouped.ts';
 import type { TaskHistory } from './task-history.ts';
 
-/** What a group of tasks came to. Money in US dollars; what is unknown is never counted as 0. */
+/** The sums of a group of tasks. Money in US dollars; what is unknown is never counted as 0. */
 export interface HistoryTotals {
   readonly tasks: number;
   readonly merged: number;
@@ -32,7 +32,7 @@ export interface HistoryGroup extends HistoryTotals {
 }
 
 /** The totals of all tasks, and of each group; a task with several labels is in several groups. */
-export interface History {
+export interface HistorySummary {
   readonly all: HistoryTotals;
   /** Oldest first, without weeks in which no task ended. Open tasks are in the week in which they were opened. */
   readonly weeks: readonly HistoryGroup[];
@@ -43,7 +43,7 @@ export interface History {
 }
 
 /** Returns the totals of the tasks and of their groups. */
-export function historyOf(tasks: readonly TaskHistory[]): History {
+export function historySummaryOf(tasks: readonly TaskHistory[]): HistorySummary {
   return {
     all: totalsOf(tasks),
     weeks: groupsOf(tasks, (task) => [weekOf(task.endedAt ?? task.openedAt)]).toSorted(byName),

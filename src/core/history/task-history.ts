@@ -2,7 +2,7 @@ import type { Snapshot } from '../snapshot/snapshot.ts';
 import { pullsIn, type StoredPull } from '../snapshot/stored-pull.ts';
 import type { TaskState } from '../tasks/task.ts';
 
-/** What a task took, and what became of its pull request. Instants in ms, money in US dollars. */
+/** The cost of a task, and the end of its pull request. Instants in ms, money in US dollars. */
 export interface TaskHistory {
   readonly id: string;
   readonly title: string;

@@ -107,7 +107,7 @@ export interface RevertCommit {
   readonly message: string;
 }
 
-/** What became of pull requests since they were published. */
+/** The ends and reverts of pull requests since they were published. */
 export interface PullNews {
   readonly closed: readonly ClosedPull[];
   readonly reverts: readonly RevertCommit[];
@@ -194,7 +194,7 @@ function fileOf({ number }: Pick<StoredPull, 'number'>): string {
 }
 
 function isNewsOf({ kind, at, commits }: ClosedPull, { end }: StoredPull): boolean {
-  // What was reopened and closed again ended later.
+  // A pull request that was reopened and closed again ended later.
   if (end === null || at > end.at || kind !== end.kind) return true;
   return end.peopleCommits === null && commits.length > 0;
 }

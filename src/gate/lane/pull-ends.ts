@@ -10,7 +10,7 @@ import {
 } from '../../core/snapshot/stored-pull.ts';
 import type { GateDeps } from '../deps.ts';
 
-/** Stores how known pull requests ended. Writes nothing, and asks nobody, if the last known snapshot has it all. */
+/** Stores how known pull requests ended. Makes no request if the last known snapshot has it all. */
 export async function rememberEnds(
   { store, context }: Pick<GateDeps, 'store' | 'context'>,
   closed: readonly ClosedPull[],
@@ -19,7 +19,7 @@ export async function rememberEnds(
   const news = { closed, reverts: [] };
   if (seen === null || withPullNews(seen, news) === seen) return;
   const message = `pull requests: run ${context.runId} saw how they ended`;
-  // A failure is no loss: the next run sees the same.
+  // After a failure, the next run sees the same.
   await store.update(andRememberPulls((snapshot) => ({ snapshot, message, answer: null }), null, news));
 }
 

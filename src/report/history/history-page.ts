@@ -1,5 +1,5 @@
 import { formatInstant } from '../../core/countdown.ts';
-import type { History, HistoryGroup } from '../../core/history/history-totals.ts';
+import type { HistorySummary, HistoryGroup } from '../../core/history/history-totals.ts';
 import type { TaskHistory } from '../../core/history/task-history.ts';
 import { andMore } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
@@ -11,7 +11,7 @@ const SHOWN = { weeks: 26, others: 12, tasks: 40 };
 
 /** The history of a repository; every text in it is one clean line. */
 export interface HistoryPage {
-  readonly history: History;
+  readonly history: HistorySummary;
   /** Newest pull request first. */
   readonly tasks: readonly TaskHistory[];
   /** Address of the repository's page; null if it is unknown. */
@@ -42,7 +42,7 @@ ${STYLE}</style>
 <main>
 <header>
 <h1>What merged tasks cost</h1>
-<p>${[...(repository === null ? [] : [renderLink(repository, name)]), renderEnds(history.all), formatInstant(now)].join(' · ')}</p>
+<p>${[...(repository === null ? [] : [renderPageLink(repository, name)]), renderEnds(history.all), formatInstant(now)].join(' · ')}</p>
 </header>
 ${history.all.tasks === 0 ? '<p>No run has published a pull request since this is recorded.</p>' : renderContent(history, tasks, repository)}
 </main>
@@ -51,7 +51,7 @@ ${history.all.tasks === 0 ? '<p>No run has published a pull request since this i
 `;
 }
 
-function renderContent(history: History, tasks: readonly TaskHistory[], repository: string | null): string {
+function renderContent(history: HistorySummary, tasks: readonly TaskHistory[], repository: string | null): string {
   const measures = measuresOf(history.all);
   const notes = gapsOf(history.all);
   return `<dl class="cards">
@@ -72,7 +72,7 @@ ${renderGroups('By agent', 'agent', history.agents.slice(0, SHOWN.others))}
 ${renderGroups('By model', 'model', history.models.slice(0, SHOWN.others))}
 <details>
 <summary>By week</summary>
-${renderTable('week', history.weeks.toReversed().slice(0, SHOWN.weeks))}
+${renderGroupTable('week', history.weeks.toReversed().slice(0, SHOWN.weeks))}
 </details>
 <section>
 <h2>Tasks</h2>
@@ -93,11 +93,11 @@ ${tasks.length > SHOWN.tasks ? `<p class="note">${andMore(tasks.length - SHOWN.t
 function renderGroups(heading: string, kind: GroupKind, groups: readonly HistoryGroup[]): string {
   return `<section>
 <h2>${heading}</h2>
-${renderTable(kind, groups)}
+${renderGroupTable(kind, groups)}
 </section>`;
 }
 
-function renderTable(kind: GroupKind, groups: readonly HistoryGroup[]): string {
+function renderGroupTable(kind: GroupKind, groups: readonly HistoryGroup[]): string {
   const rows = groups.map((group) => {
     const measures = measuresOf(group);
     const cells = MEASURES.map((measure) => `<td class="n">${measures[measure]}</td>`);
@@ -114,11 +114,11 @@ ${rows.join('\n')}
 function renderTask(task: TaskHistory, repository: string | null): string {
   const { title, pullRequest, labels, agent, model, iterations, costUsd, labelledAt, endedAt, end } = task;
   const number = `#${String(pullRequest)}`;
-  const link = repository === null ? number : renderLink(`${repository}/pull/${String(pullRequest)}`, number);
+  const link = repository === null ? number : renderPageLink(`${repository}/pull/${String(pullRequest)}`, number);
   const names = labels.map((label) => `<span class="label">${escapeHtml(label)}</span>`).join(' ');
   const time = end !== 'merged' || labelledAt === null || endedAt === null ? null : formatLong(endedAt - labelledAt);
   const cells = [
-    `<td>${escapeHtml(describeEnd(task))}</td>`,
+    `<td>${escapeHtml(describeTaskEnd(task))}</td>`,
     `<td class="n">${costUsd === null ? `unknown${word('cost')}` : formatCost(costUsd)}</td>`,
     `<td class="n">${String(iterations)}${word(iterations === 1 ? 'iteration' : 'iterations')}</td>`,
     time === null ? '<td class="n none">–</td>' : `<td class="n">${time}${word('to merge')}</td>`,
@@ -133,7 +133,7 @@ function word(text: string): string {
 }
 
 /** Returns what became of a task: `merged 2026-11-21, untouched, reverted`. */
-function describeEnd({ end, endedAt, isUntouched, peopleCommits, reviewRounds, revertedAt }: TaskHistory): string {
+function describeTaskEnd({ end, endedAt, isUntouched, peopleCommits, reviewRounds, revertedAt }: TaskHistory): string {
   const day = endedAt === null ? '' : ` ${formatInstant(endedAt).slice(0, 10)}`;
   const words = { open: 'open', merged: 'merged', unfinished: 'not merged', closed: 'closed' }[end];
   const changed = isUntouched === false ? [formatCount(peopleCommits ?? 1, 'commit').concat(' by people')] : [];
@@ -145,7 +145,7 @@ function describeEnd({ end, endedAt, isUntouched, peopleCommits, reviewRounds, r
   ].join(', ');
 }
 
-function renderLink(address: string, text: string): string {
+function renderPageLink(address: string, text: string): string {
   return /^https?:\/\//.test(address) ? `<a href="${escapeHtml(address)}">${escapeHtml(text)}</a>` : escapeHtml(text);
 }
 
@@ -174,7 +174,7 @@ const STYLE = `:root {
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--back); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 1120px; margin: 0 auto; padding: 28px 20px 40px; }
+main { width: min(1120px, 100%); margin: 0 auto; padding: 28px 20px 40px; }
 h1 { margin: 0; font-size: 26px; line-height: 1.25; }
 h2 { margin: 0 0 10px; font-size: 17px; }
 header p, .note, footer { margin: 10px 0 0; color: var(--soft); }
@@ -223,11 +223,11 @@ td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .word { display: none; }
 .label { white-space: nowrap; padding: 0 7px; border: 1px solid var(--line); border-radius: 10px; color: var(--soft); font-size: 12px; font-weight: 400; }
 footer { margin-top: 20px; font-size: 13px; }
-@media (max-width: 900px) {
+@media (width <= 900px) {
   .cards { grid-template-columns: repeat(3, 1fr); }
   .charts { grid-template-columns: 1fr; }
 }
-@media (max-width: 640px) {
+@media (width <= 640px) {
   main { padding: 18px 12px 28px; }
   .cards { grid-template-columns: repeat(2, 1fr); gap: 8px; }
   section, details { padding: 12px; }

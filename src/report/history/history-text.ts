@@ -1,7 +1,7 @@
 import { formatInstant, HOUR_MS, MINUTE_MS } from '../../core/countdown.ts';
 import {
   costPerMergedTask,
-  type History,
+  type HistorySummary,
   type HistoryGroup,
   type HistoryTotals,
 } from '../../core/history/history-totals.ts';
@@ -72,7 +72,7 @@ export function nameOfGroup({ name }: HistoryGroup, kind: GroupKind): string {
 
 /** Renders the history as a table for a terminal. */
 export function renderHistory(
-  history: History,
+  history: HistorySummary,
   { title, now }: { readonly title: string; readonly now: number },
 ): string {
   const head = `${title === '' ? '' : `${title}, `}${formatInstant(now)}: ${renderEnds(history.all)}`;

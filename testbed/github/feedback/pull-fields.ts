@@ -65,7 +65,7 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
     __typename: 'PullRequest',
     state: stateOf(at, pull),
     closedAt: closedAt === null ? null : instant(closedAt),
-    // How people merged is not known here: the commit is that of the base branch at that time.
+    // The stand-in does not know how people merged, so it names the head.
     mergeCommit: pull.mergedAt === null ? null : commitFields(at, pull.headSha),
     id: `PR_${String(pull.id)}`,
     number: pull.number,

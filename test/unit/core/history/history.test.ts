@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../../src/core/countdown.ts';
 import {
   costPerMergedTask,
-  historyOf,
+  historySummaryOf,
   type HistoryTotals,
   weekOf,
 } from '../../../../src/core/history/history-totals.ts';
@@ -44,8 +44,8 @@ describe('the history of a task', () => {
 
 describe('the totals', () => {
   test('of nothing are unknown, not 0', () => {
-    expect(historyOf([]).all).toMatchObject({ tasks: 0, costUsd: null, lostUsd: null, medianMs: null });
-    expect(costPerMergedTask(historyOf([]).all)).toBeNull();
+    expect(historySummaryOf([]).all).toMatchObject({ tasks: 0, costUsd: null, lostUsd: null, medianMs: null });
+    expect(costPerMergedTask(historySummaryOf([]).all)).toBeNull();
   });
 
   test('leave unknown costs out of the average', () => {
@@ -54,7 +54,7 @@ describe('the totals', () => {
       ...historiesOf({ costUsd: null }, {}),
       ...historiesOf({}, { kind: 'closed' }),
     ];
-    const { all } = historyOf(tasks);
+    const { all } = historySummaryOf(tasks);
     expect(all).toMatchObject({ tasks: 3, merged: 2, priced: 1, costUsd: 1, lostUsd: 1, notMerged: 1 });
     expect(costPerMergedTask(all)).toBe(1);
   });
@@ -62,7 +62,7 @@ describe('the totals', () => {
   test('give the median time from the label to the merge', () => {
     const after = (hours: number | null) =>
       historiesOf({ tasks: [pullTask({ labelledAt: hours === null ? null : noon - hours * HOUR_MS })] }, {});
-    expect(historyOf([after(0), after(4), after(null), after(100)].flat()).all).toMatchObject({
+    expect(historySummaryOf([after(0), after(4), after(null), after(100)].flat()).all).toMatchObject({
       timed: 3,
       medianMs: 5 * HOUR_MS,
     });
@@ -73,7 +73,7 @@ describe('the totals', () => {
       ...historiesOf({ tasks: [pullTask({ labels: ['bug', 'P1', 'bug'] })] }, {}),
       ...historiesOf({ tasks: [pullTask({ model: 'opus' })] }, null),
     ];
-    const { labels, models, agents } = historyOf(tasks);
+    const { labels, models, agents } = historySummaryOf(tasks);
     expect(labels.map(({ name, tasks: count }) => [name, count])).toEqual([
       ['P1', 1],
       ['bug', 1],
@@ -125,7 +125,7 @@ describe('the totals', () => {
     };
     fc.assert(
       fc.property(fc.array(task, { maxLength: 30 }), (some) => {
-        const { all, weeks, agents } = historyOf(some.map((own) => ({ ...model, ...own })));
+        const { all, weeks, agents } = historySummaryOf(some.map((own) => ({ ...model, ...own })));
         expect(sums(weeks)).toEqual(sums([all]));
         expect(sums(agents)).toEqual(sums([all]));
         expect(all.merged + all.notMerged + all.open).toBe(all.tasks);
@@ -135,7 +135,7 @@ describe('the totals', () => {
   });
 
   test('of a whole repository', () => {
-    expect(historyOf(taskHistoriesIn(wholeHistory())).all).toMatchObject({
+    expect(historySummaryOf(taskHistoriesIn(wholeHistory())).all).toMatchObject({
       tasks: 45,
       merged: 35,
       notMerged: 7,

@@ -111,7 +111,7 @@ describe('how a pull request ended', () => {
     expect(withPullNews(known, { closed: [closedPull({ head, commits: [] })], reverts: [] })).toBe(known);
   });
 
-  test('is of no interest for a pull request that no run published', () => {
+  test('does not matter for a pull request that no run published', () => {
     expect(withPullNews(published, { closed: [closedPull({ number: 13 })], reverts: [] })).toBe(published);
   });
 });

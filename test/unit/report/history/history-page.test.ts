@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { historyOf } from '../../../../src/core/history/history-totals.ts';
+import { historySummaryOf } from '../../../../src/core/history/history-totals.ts';
 import { type TaskHistory, taskHistoriesIn } from '../../../../src/core/history/task-history.ts';
 import { emptySnapshot } from '../../../../src/core/snapshot/snapshot.ts';
 import { renderHistoryPage } from '../../../../src/report/history/history-page.ts';
@@ -8,12 +8,12 @@ import { noon } from '../../core/core-fixtures.ts';
 import { publishedPull, pullTask, wholeHistory, withEnded } from '../../core/history/history-fixture.ts';
 
 const pageOf = (tasks: readonly TaskHistory[], repository: string | null = 'https://github.com/acme/shop'): string =>
-  renderHistoryPage({ history: historyOf(tasks), tasks, repository, now: noon });
+  renderHistoryPage({ history: historySummaryOf(tasks), tasks, repository, now: noon });
 const whole = taskHistoriesIn(wholeHistory());
 
 describe('the page', () => {
   test('is the one that was looked at in a browser (vitest -u writes it)', async () => {
-    await expect(pageOf(whole)).toMatchFileSnapshot('__snapshots__/history.html');
+    await expect(pageOf(whole)).toMatchFileSnapshot('__snapshots__/history-page.txt');
   });
 
   test('loads nothing, runs nothing, and forbids both', () => {
@@ -64,11 +64,11 @@ describe('the page', () => {
 
 describe('the table for a terminal', () => {
   test('of a whole repository', () => {
-    expect(renderHistory(historyOf(whole), { title: 'acme/shop', now: noon })).toMatchSnapshot();
+    expect(renderHistory(historySummaryOf(whole), { title: 'acme/shop', now: noon })).toMatchSnapshot();
   });
 
   test('of nothing', () => {
-    expect(renderHistory(historyOf([]), { title: '', now: noon })).toMatchInlineSnapshot(`
+    expect(renderHistory(historySummaryOf([]), { title: '', now: noon })).toMatchInlineSnapshot(`
       "2026-11-21 12:00 UTC: 0 tasks: 0 merged, 0 not merged, 0 open
 
       No run has published a pull request since this is recorded.

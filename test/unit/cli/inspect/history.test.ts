@@ -4,17 +4,17 @@ import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
-import { historyJsonSchema } from '../../../src/cli/history/history-schema.ts';
-import { wholeHistory } from '../core/history/history-fixture.ts';
-import { ralph } from './fixture.ts';
-import { at, createPlace } from './state-fixture.ts';
+import { historyJsonSchema } from '../../../../src/cli/history/history-schema.ts';
+import { wholeHistory } from '../../core/history/history-fixture.ts';
+import { ralph } from '../fixture.ts';
+import { at, createPlace } from '../state-fixture.ts';
 
 const place = createPlace('ref');
 for (const [file, text] of wholeHistory()) place.write(file, text);
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
   await expect(`${JSON.stringify(historyJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
-    '../../../schemas/ralph-history.schema.json',
+    '../../../../schemas/ralph-history.schema.json',
   );
 });
 

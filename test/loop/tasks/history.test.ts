@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { type TaskHistory, taskHistoriesIn } from '../../src/core/history/task-history.ts';
-import { pullsIn } from '../../src/core/snapshot/stored-pull.ts';
-import { next, worker } from './feedback/reviewing.ts';
-import { comment, review, thread } from './feedback/said.ts';
-import { addCommit } from './stage/in-memory.ts';
-import type { Project } from './stage/project.ts';
+import { type TaskHistory, taskHistoriesIn } from '../../../src/core/history/task-history.ts';
+import { pullsIn } from '../../../src/core/snapshot/stored-pull.ts';
+import { next, worker } from '../feedback/reviewing.ts';
+import { comment, review, thread } from '../feedback/said.ts';
+import { addCommit } from '../stage/in-memory.ts';
+import type { Project } from '../stage/project.ts';
 import {
   addIssue,
   commented,
@@ -14,8 +14,8 @@ import {
   schedule,
   senderOf,
   type Event,
-} from './stage/run-action.ts';
-import { runSplit } from './stage/split.ts';
+} from '../stage/run-action.ts';
+import { runSplit } from '../stage/split.ts';
 
 const BRANCH = 'ralph/issue-1';
 const NUMBER = 101;
