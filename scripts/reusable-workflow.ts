@@ -302,5 +302,9 @@ ${TO_STEP} }
       - if: always() && steps.ralph.outputs.receipt-path
         uses: ${UPLOAD}
         with: { name: 'ralph-receipt-\${{ inputs.branch }}', path: '\${{ steps.ralph.outputs.receipt-path }}', overwrite: true }
+      # What merged tasks cost, once one is merged.
+      - if: always() && steps.ralph.outputs.history-path
+        uses: ${UPLOAD}
+        with: { name: 'ralph-history-\${{ inputs.branch }}', path: '\${{ steps.ralph.outputs.history-path }}', retention-days: 14, overwrite: true }
 `;
 }

@@ -36,6 +36,7 @@ export const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
     'clean',
     'submodules',
   ],
+  'actions/upload-pages-artifact': ['name', 'path', 'retention-days'],
   'actions/upload-artifact': [
     'name',
     'path',

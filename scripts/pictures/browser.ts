@@ -10,7 +10,12 @@ import { z } from 'zod';
 /** A browser that takes pictures of pages, each in its full height. */
 export interface Browser extends AsyncDisposable {
   /** Writes a PNG of an HTML file, rendered at a width in CSS pixels. */
-  picture(shot: { readonly html: string; readonly png: string; readonly width: number }): Promise<void>;
+  picture(shot: {
+    readonly html: string;
+    readonly png: string;
+    readonly width: number;
+    readonly scheme: 'light' | 'dark';
+  }): Promise<void>;
 }
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
@@ -91,9 +96,10 @@ const layoutSchema = z.object({ cssContentSize: z.object({ height: z.number() })
 const pictureSchema = z.object({ data: z.string() });
 const LOADED = `new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', done))`;
 
-async function takePicture(ask: Ask, { html, png, width }: Parameters<Browser['picture']>[0]): Promise<void> {
+async function takePicture(ask: Ask, { html, png, width, scheme }: Parameters<Browser['picture']>[0]): Promise<void> {
   const size = { width, height: 100, deviceScaleFactor: 1, mobile: width < 500 };
   await ask('Emulation.setDeviceMetricsOverride', size);
+  await ask('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
   await ask('Page.navigate', { url: pathToFileURL(html).href });
   await ask('Runtime.evaluate', { expression: LOADED, awaitPromise: true });
   const { height } = layoutSchema.parse(await ask('Page.getLayoutMetrics', {})).cssContentSize;

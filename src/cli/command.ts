@@ -19,6 +19,7 @@ export const LISTED = {
     summary: 'shows the state of the queue or an issue, with --all of all branches',
     use: 'daily',
   },
+  history: { name: 'history', summary: 'shows what became of pull requests, and what their tasks cost', use: 'daily' },
   monitor: { name: 'monitor', summary: 'follows the local run, or all branches, on the whole screen', use: 'daily' },
   doctor: { name: 'doctor', summary: 'lists what would stop a run, and says how to fix it', use: 'daily' },
   sandbox: {

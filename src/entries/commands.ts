@@ -4,6 +4,7 @@ import { cleanCommand, createAnalyzeCommand } from '../cli/inspect/analyze.ts';
 import { createInitCommand } from '../cli/setup/init.ts';
 import { createImportCommand, type OpenImport } from '../cli/tasks/import.ts';
 import { createDoctorCommand, type ExamineCheckout } from '../cli/doctor/doctor.ts';
+import { createHistoryCommand } from '../cli/history/history.ts';
 import { createMonitorCommand } from '../cli/monitor/monitor.ts';
 import type { MonitorWorld } from '../cli/monitor/terminal-world.ts';
 import type { LookAtGitHub, ReadEffectiveSettings } from '../cli/arguments.ts';
@@ -52,6 +53,7 @@ const loadKinds = async () => (await import('../agents/rules/shell-rules.ts')).k
 export const commandsOf = (packageRoot: URL): readonly CliCommand[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),
   createStatusCommand(open, look, readEffective),
+  createHistoryCommand(open),
   createMonitorCommand({ open, look, readEffective }, openWorld),
   createDoctorCommand(examine),
   createSandboxCommand(async (args, terminal) =>

@@ -54,6 +54,7 @@ export async function runMain(): Promise<void> {
   maskValues(secrets.values());
   let journal: JournalFile | null = null;
   let receipt: string | null = null;
+  let historyPath: string | null = null;
   // The log is kept beside the journal, in the artifact that people get.
   const log = createLog(redact, (text) => journal?.keepLog(text));
   const debugRedacted = (text: string): void => {
@@ -115,7 +116,7 @@ export async function runMain(): Promise<void> {
     const machine = createMachine(world, { startedAt, workFiles: connections.workFiles });
     let cancelled = new AbortController().signal;
     try {
-      return await Promise.race([
+      const end = await Promise.race([
         runAction({
           ...world,
           connect: guardConnections(connections, guard),
@@ -131,6 +132,11 @@ export async function runMain(): Promise<void> {
         }),
         left,
       ]);
+      if (end.kind === 'ended' && end.report.kind === 'worked') {
+        const { keepHistoryPage } = await import('../publish/history-page.ts');
+        historyPath = await keepHistoryPage({ ...world, store: connections.store }, journal.keepHistory);
+      }
+      return end;
     } finally {
       const close = async (): Promise<string | null> => {
         const left = await isolated.close();
@@ -225,7 +231,8 @@ export async function runMain(): Promise<void> {
   }
 
   function outputsOf(report: RunReport): Record<string, string> {
-    return { ...buildOutputs(report, { path: journal?.path() ?? null, hash: journal?.hash() ?? null, receipt }) };
+    const beside = { path: journal?.path() ?? null, hash: journal?.hash() ?? null, receipt, history: historyPath };
+    return { ...buildOutputs(report, beside) };
   }
 
   function finish(report: RunReport, conclusion: Conclusion): void {

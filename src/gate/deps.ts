@@ -15,7 +15,15 @@ export interface GateDeps {
   readonly forge: Forge;
   readonly repository: Pick<
     Repository,
-    'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'openLane' | 'compareOpen' | 'history'
+    | 'missing'
+    | 'problems'
+    | 'readTexts'
+    | 'namesOf'
+    | 'namesAtRoot'
+    | 'openLane'
+    | 'compareOpen'
+    | 'history'
+    | 'revertsIn'
   >;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
   /**

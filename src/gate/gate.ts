@@ -7,6 +7,7 @@ import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
 import { endIntake, type GateResult, onOneLane } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
+import { rememberEnds } from './lane/pull-ends.ts';
 import { examineTrain } from './lane/train.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { isTrustedAccount } from './people/trust.ts';
@@ -29,6 +30,8 @@ export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): 
   const isAnswered = (ticked.seen?.answers.length ?? 0) > 0;
   const isShown = isAnswered || intake.kind === 'work' || intake.answer?.text.kind === 'status';
   const train = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
+  // A run that works stores them with its state.
+  if (intake.kind === 'end') await rememberEnds(deps, train?.closed ?? []);
   return {
     intake: { ...intake, notes: { ...intake.notes, found: otherRalphs, train, dashboard: ticked.seen } },
     runTag,

@@ -19,6 +19,7 @@ import type { Policy } from '../core/policy.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import { type FoundSetting, foundSettingSchema } from '../core/settings/effective.ts';
 import type { ListedQueue } from '../core/snapshot/dashboard-record.ts';
+import type { RevertCommit } from '../core/snapshot/stored-pull.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
@@ -119,6 +120,8 @@ export interface Notes {
   readonly dashboard: SeenDashboard | null;
   /** The queue as the gate has listed it; null when it was not listed. */
   readonly queue: ListedQueue | null;
+  /** Commits of the base branch that revert others, as far as a known pull request may have been reverted lately. */
+  readonly reverts: readonly RevertCommit[];
 }
 
 /** The dashboard at one moment. `edits` is the number of its versions, and `content` a hash of the newest. */
@@ -156,7 +159,7 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     over: null,
     notes: {
       ...{ restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [] },
-      ...{ checks: null, held: null, train: null, dashboard: null, queue: null },
+      ...{ checks: null, held: null, train: null, dashboard: null, queue: null, reverts: [] },
     },
   };
 }

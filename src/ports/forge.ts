@@ -11,6 +11,7 @@ import type { RepositorySettings } from '../core/doctor/facts.ts';
 import type { RawComment } from '../core/people/comments.ts';
 import type { Need } from '../core/people/notifications.ts';
 import type { History } from '../core/people/consent.ts';
+import type { ClosedPull } from '../core/snapshot/stored-pull.ts';
 import type { IssueState } from '../core/tasks/dependencies.ts';
 
 /**
@@ -244,10 +245,13 @@ interface DecidingForge {
    */
   freeHead(number: number, standing: ReviewState): Promise<void>;
   /**
-   * Returns the open pull requests of this repository whose head begins with `prefix`, among the 200 that changed last.
-   * Takes one request as a rule.
+   * Returns the open pull requests of this repository whose head begins with `prefix`, among the 200 that changed last,
+   * and the closed ones of these heads, with those that revert any, among the 50 that changed last. Takes one request
+   * as a rule.
    */
-  waitingPullRequests(prefix: string): Promise<readonly WaitingPullRequest[]>;
+  waitingPullRequests(
+    prefix: string,
+  ): Promise<{ readonly open: readonly WaitingPullRequest[]; readonly closed: readonly ClosedPull[] }>;
   /**
    * Returns the checks of the five base branch commits before `tip`, the oldest first; empty when they cannot be read.
    * Takes one request.

@@ -2,6 +2,7 @@ import type { TaskSize } from '../core/lane/change.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { ObjectId, TreeSnapshot } from '../core/evidence.ts';
 import type { LockResult } from '../core/feedback/conflict/lock-tools.ts';
+import type { RevertCommit } from '../core/snapshot/stored-pull.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import type { StateUpdate, Written } from './state.ts';
 import type { FileHistory } from '../core/parallel/predict-files.ts';
@@ -66,6 +67,11 @@ export interface Repository {
     readonly branches: readonly RemoteBranch[];
     readonly symbols: readonly string[];
   }): Promise<(FileHistory & { readonly changed: FilesByBranch }) | null>;
+  /**
+   * Returns the commits up to `tip` that revert others, made after `since` (ms), newest first; empty if git cannot
+   * tell. Asks no server.
+   */
+  revertsIn(tip: ObjectId, since: number): Promise<readonly RevertCommit[]>;
   /** Like `namesOf`, but always relative to the repository root. */
   namesAtRoot(names: readonly string[]): Promise<readonly string[]>;
   /** Records the content of the work tree now; what was withheld before counts as unchanged. */

@@ -9,6 +9,8 @@ import type { LaneId } from '../core/tasks/ids.ts';
 export interface StateStore {
   /** Returns the present snapshot. */
   read(): Promise<ReadSnapshot>;
+  /** Returns the snapshot that this process has read or written last, without a look; null if it has not. */
+  lastSeen(): Snapshot | null;
   /**
    * Reads, applies the change, and writes the result by compare-and-swap; repeats this when another run was faster.
    * `by` is the push of a branch that carries the new state.

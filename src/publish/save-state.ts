@@ -5,11 +5,13 @@ import { recordPublished } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { advanceInSnapshot, finishInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
+import { andRememberPulls } from '../core/snapshot/stored-pull.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import { documentOf, transcriptBefore, type Work } from '../handover/intake.ts';
 import type { SavedReport } from '../handover/report.ts';
+import { publishedPullOf } from '../handover/published-pull.ts';
 import { storedRunOf } from '../handover/stored-run.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { Released, SealedTranscript } from '../ports/state.ts';
@@ -107,7 +109,17 @@ export async function saveState(
     requests: deps.forge.requests().sent,
     journal: await withinLimit(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
   });
-  const change = finishInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
+  const number = end.pullRequest?.number ?? null;
+  const published =
+    number === null || end.remoteHead === null
+      ? null
+      : publishedPullOf(work, {
+          ...{ number, head: end.remoteHead, redact },
+          ...{ taskLabel: deps.config.taskLabel, agents: deps.config.agent.order },
+        });
+  const news = { closed: work.notes.train?.closed ?? [], reverts: work.notes.reverts };
+  const finished = finishInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
+  const change = andRememberPulls(finished, published, news);
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
   await withinLimit(deps.stepWithinMs, deps.keepReceipt(stored)).catch((error: unknown) => {
     deps.log.warning(`The receipt could not be kept: ${completeSentence(textOf(error))}`);

@@ -28,6 +28,8 @@ export interface JournalFile {
   keepPatch(name: string, patch: string): void;
   /** Keeps a receipt beside the journal, and returns its path. */
   keepReceipt(content: Uint8Array): string;
+  /** Keeps the page about merged tasks in a file whose name begins with the journal's, and returns its path. */
+  keepHistory(page: string): string;
 }
 
 /** Maximum number of patches that a run keeps. */
@@ -94,6 +96,11 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
     keepReceipt: (content) => {
       const path = join(folder, RECEIPT);
       writeFileSync(path, content, { mode: 0o600 });
+      return path;
+    },
+    keepHistory: (page) => {
+      const path = `${file}.history.html`;
+      writeFileSync(path, page, { flag: 'wx', mode: 0o600 });
       return path;
     },
     keepPatch: (name, patch) => {

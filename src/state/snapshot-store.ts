@@ -79,7 +79,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
   /** The copies that this process has restored. */
   const seen = new Map<LaneId, FoundCopy>();
   const copiesPlace = copies?.place ?? 'store';
-  return { read, update, restore, save, transcript };
+  return { read, lastSeen: () => known?.snapshot ?? null, update, restore, save, transcript };
 
   async function read(): Promise<ReadSnapshot> {
     if (place === null) return { kind: 'none' };

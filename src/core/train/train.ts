@@ -1,4 +1,5 @@
 import type { WaitingPullRequest } from '../feedback/pull-request-now.ts';
+import type { ClosedPull } from '../snapshot/stored-pull.ts';
 import type { AutoMerge } from './auto-merge.ts';
 
 /** The comparison of an open pull request with the others and with its base branch, made by git. */
@@ -47,6 +48,8 @@ export interface Train {
   readonly isCompared: boolean;
   /** null if no run has looked whether to arm auto-merge. */
   readonly autoMerge: AutoMerge | null;
+  /** Pull requests of these branches that are no longer open, and those that revert any, as far as they were listed. */
+  readonly closed: readonly ClosedPull[];
 }
 
 /** Maximum number of files named for one pull request. */
@@ -62,6 +65,7 @@ export function trainOf(open: readonly WaitingPullRequest[], compared: readonly 
     pulls: open.map((pull) => toTrainPull(pull, known.get(pull.number))),
     isCompared: compared !== null,
     autoMerge: null,
+    closed: [],
   });
 }
 

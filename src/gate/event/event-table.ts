@@ -160,7 +160,13 @@ export const EVENTS: readonly EventRow[] = [
         asker: NOBODY,
         intent: {
           kind: 'end-lane',
-          pullRequest: { ...pullRequestBranchOf(pull), merged: pull.merged === true },
+          pullRequest: {
+            ...pullRequestBranchOf(pull),
+            merged: pull.merged === true,
+            closedAt: pull.closed_at == null ? null : Date.parse(pull.closed_at),
+            // GitHub names a commit of its own for one that was not merged.
+            mergeCommit: pull.merged === true ? (pull.merge_commit_sha ?? null) : null,
+          },
           actor,
         },
       },

@@ -104,6 +104,10 @@ interface ClosedPullRequest {
   /** The tip of the branch at that time. */
   readonly head: string;
   readonly merged: boolean;
+  /** Instant in ms; null if the payload does not say it. */
+  readonly closedAt: number | null;
+  /** The commit on the base branch; null if it was not merged, or the payload does not say it. */
+  readonly mergeCommit: string | null;
 }
 
 /** The pull request of an event, as far as its payload describes it. */

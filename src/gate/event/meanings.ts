@@ -104,7 +104,14 @@ export const payloadSchemas = {
     changes: z.object({ title: z.unknown().optional(), body: z.unknown().optional() }),
   }),
   commented: z.object({ comment: z.object({ id: number, body: text }), issue, sender: account }),
-  closedPull: z.object({ pull_request: pull.extend({ merged: z.boolean().nullable() }), sender: account }),
+  closedPull: z.object({
+    pull_request: pull.extend({
+      merged: z.boolean().nullable(),
+      closed_at: z.iso.datetime().nullish().catch(null),
+      merge_commit_sha: sha.nullish().catch(null),
+    }),
+    sender: account,
+  }),
   reviewed: z.object({
     action,
     review: z.object({ state: z.string().max(40), body: text }),

@@ -28,6 +28,7 @@ import type { Request } from '../tasks/sources.ts';
 import { claimLane, type LaneClaim, releaseLane, type WantedClaim } from './claim.ts';
 import { type Admissible, decideOnLane, type Ended, namedBy } from './decide.ts';
 import { continueIssueLane } from './waiting-pulls.ts';
+import { findReverts } from './pull-ends.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
 import type { KeptLane } from './restore.ts';
 
@@ -162,7 +163,8 @@ async function open(deps: GateDeps, decided: Admissible, { claim, read, beside }
     if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
     else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
   }
-  const freed = await freeForWork(deps, { ...decided, lane }, { tasks, state, notes });
+  const reverts = await findReverts(deps, decided.snapshot ?? emptySnapshot, opened.base);
+  const freed = await freeForWork(deps, { ...decided, lane }, { tasks, state, notes: { ...notes, reverts } });
   if (freed.kind === 'held') {
     await releaseLane(deps, lane.id);
     const outcome = { kind: 'idle', reason: 'waiting_for_review' } as const;

@@ -6,6 +6,7 @@ import { explainRefusal } from '../../core/refusals/refusal.ts';
 import { reservedByOthers } from '../../core/sharing/budget.ts';
 import { orderInSnapshot } from '../../core/snapshot/changes.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
+import type { ClosedPull } from '../../core/snapshot/stored-pull.ts';
 import {
   isIssueTask,
   isLaneId,
@@ -26,6 +27,7 @@ import { whyOrderNotKept } from '../command/save-order.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { hasTaskLabel } from '../work.ts';
+import { rememberEnds } from './pull-ends.ts';
 import { restoreLane } from './restore.ts';
 import { examineTrain } from './train.ts';
 
@@ -52,6 +54,7 @@ export async function endLane(
   const over: EndIntake['over'] = { thread: number, needs: needsOfPullRequest(lane), why: 'pull_request_over' };
   if (!merged) {
     const { claimedBy } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
+    await rememberEnds(deps, [closedPullOf(deps, pullRequest)]);
     const now =
       claimedBy === null
         ? ''
@@ -74,6 +77,7 @@ export async function endLane(
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
   const problem = isOver && claimedBy === null ? await endSession(deps, state, actor.login) : null;
   const train = await examineOtherPulls(deps, branch);
+  if (!train?.closed.some((one) => one.number === number)) await rememberEnds(deps, [closedPullOf(deps, pullRequest)]);
   const end = endAsUpdated(
     deps,
     `${name} was merged. ${doneSentence(state)} ${branchSentence(branch, deleted, remains)}${remains === 'unfinished' ? ` ${continuationSentence(state, deleted)}` : ''}${othersSentence(train)}`,
@@ -96,6 +100,15 @@ export async function endLane(
       ],
     },
   };
+}
+
+/** Returns the pull request of an event; its commits are not known. */
+function closedPullOf(
+  { clock }: GateDeps,
+  { number, branch, head, merged, closedAt, mergeCommit }: Extract<Intent, { kind: 'end-lane' }>['pullRequest'],
+): ClosedPull {
+  const kind = merged ? 'merged' : 'closed';
+  return { number, branch, kind, at: closedAt ?? clock.now(), head, commit: mergeCommit, commits: [] };
 }
 
 /**

@@ -22,13 +22,13 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
   try {
     const listed = await listTwice(deps);
     // A person may have a branch of the same prefix.
-    const open = listed.filter(({ branch }) => isLaneId(branch.slice(branchPrefix.length)));
+    const open = listed.open.filter(({ branch }) => isLaneId(branch.slice(branchPrefix.length)));
     const compared = await compare(deps, open);
     // Without a verification, none can be stale.
     const known = deps.config.policy.verifies
       ? compared
       : (compared?.map((one) => ({ ...one, changedInBase: [] })) ?? null);
-    return { open, train: trainOf(open, known), warnings: [] };
+    return { open, train: { ...trainOf(open, known), closed: listed.closed }, warnings: [] };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const why = `The open pull requests could not be read: ${completeSentence(error.message)}`;
@@ -37,10 +37,10 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
 }
 
 /** Lists twice, because GitHub computes whether something can be merged only on the first request. */
-async function listTwice({ forge, config }: GateDeps): Promise<readonly WaitingPullRequest[]> {
-  const open = await forge.waitingPullRequests(config.branchPrefix);
-  const isUnknown = open.some(({ mergeable }) => mergeable === 'unknown');
-  return isUnknown ? forge.waitingPullRequests(config.branchPrefix) : open;
+async function listTwice({ forge, config }: GateDeps): ReturnType<GateDeps['forge']['waitingPullRequests']> {
+  const listed = await forge.waitingPullRequests(config.branchPrefix);
+  const isUnknown = listed.open.some(({ mergeable }) => mergeable === 'unknown');
+  return isUnknown ? forge.waitingPullRequests(config.branchPrefix) : listed;
 }
 
 /**

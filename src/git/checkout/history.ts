@@ -1,6 +1,7 @@
 import { definitionPattern, type Definitions, parseDefinitions } from '../../core/parallel/definitions.ts';
 import type { FileHistory } from '../../core/parallel/predict-files.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
+import type { RevertCommit } from '../../core/snapshot/stored-pull.ts';
 import type { FilesByBranch, RemoteBranch, Repository } from '../../ports/repository.ts';
 import { authorizationVariables, type Git } from '../git.ts';
 import { decodeNames } from '../names.ts';
@@ -31,6 +32,34 @@ export async function readHistory(
     listChanged(git, { remote, startHead, branches }),
   ]);
   return files === null || commits === null || changed === null ? null : { files, commits, definitions, changed };
+}
+
+/** Maximum number of reverts that are read, and of characters of a message: git's own are short. */
+const MAX_REVERTS = 200;
+const MAX_MESSAGE_CHARS = 1_000;
+
+/** Reads the commits up to `tip` after an instant that revert others, newest first; empty if git fails. */
+export async function readReverts(
+  { repository }: OpenedCheckout,
+  { tip, since }: { readonly tip: string; readonly since: number },
+): Promise<readonly RevertCommit[]> {
+  await repository.seal();
+  const entries = await listNames(repository.git, [
+    ...[
+      'log',
+      '-z',
+      '--format=%ct %B',
+      `--max-count=${String(MAX_REVERTS)}`,
+      `--since=${new Date(since).toISOString()}`,
+    ],
+    ...['--grep=^Revert "', '--grep=^This reverts commit ', tip, '--'],
+  ]);
+  return (entries ?? []).flatMap((entry) => {
+    const [, seconds, message] = /^(\d{1,12}) ([^]*)$/.exec(entry) ?? [];
+    return seconds === undefined || message === undefined
+      ? []
+      : [{ at: Number(seconds) * 1000, message: message.slice(0, MAX_MESSAGE_CHARS) }];
+  });
 }
 
 async function listCommits(git: Git, head: string): Promise<FileHistory['commits'] | null> {

@@ -7,7 +7,7 @@ import type { FileTexts, Repository } from '../../ports/repository.ts';
 import { authorizationVariables, createGit, type Git, versionProblem } from '../git.ts';
 import { placeOf, shownName } from '../names.ts';
 import { changesBetween } from '../objects.ts';
-import { readHistory } from './history.ts';
+import { readHistory, readReverts } from './history.ts';
 import { compareOpenPulls } from './merge/open-pulls.ts';
 import { checkWorkingDirectory, findNamesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
 import { fetchLane, describeNoWorkTree, type OpenedCheckout, type OpenOptions } from './lane.ts';
@@ -27,7 +27,10 @@ interface Asked {
 export function createQuestions(
   options: OpenOptions,
   { opened, needOpened }: Asked,
-): Pick<Repository, 'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'compareOpen' | 'history'> {
+): Pick<
+  Repository,
+  'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'compareOpen' | 'history' | 'revertsIn'
+> {
   const { folder, env, remote, workingDirectory } = options;
   const namesAtRoot = async (names: readonly string[]): Promise<readonly string[]> => {
     const { repository, startHead } = await needOpened();
@@ -46,6 +49,11 @@ export function createQuestions(
     async history(asked) {
       const found = await opened();
       return 'why' in found || found.stillShallow !== null ? null : readHistory(options, found, asked);
+    },
+
+    async revertsIn(tip, since) {
+      const found = await opened();
+      return 'why' in found || found.stillShallow !== null ? [] : readReverts(found, { tip, since });
     },
 
     async missing() {

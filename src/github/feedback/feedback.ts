@@ -1,4 +1,5 @@
 import type { CheckNow, WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
+import type { ClosedPull } from '../../core/snapshot/stored-pull.ts';
 import { UserError } from '../../errors.ts';
 import type { ForgeAdapter } from '../../ports/forge.ts';
 import { fitBody } from '../pull-requests.ts';
@@ -32,6 +33,9 @@ const PAGE = 50;
 
 const SMALL_PAGE = 10;
 
+/** Number of the newest commits of each closed pull request. */
+const NEWEST_COMMITS = 5;
+
 /** Fields that an older Enterprise server may not know: whether a rule wants the branch up to date is then unknown. */
 const RULES =
   'defaultBranchRef { name rules(first: 100) { nodes { parameters { ... on RequiredStatusChecksParameters { strictRequiredStatusChecksPolicy } } } } }';
@@ -49,6 +53,12 @@ const queryWithout = (
         commits(last: 1) { nodes { commit { statusCheckRollup { state } } } }
       }
     }
+    closed: pullRequests(states: [MERGED, CLOSED], first: $first, orderBy: { field: UPDATED_AT, direction: DESC }) {
+      nodes {
+        number isCrossRepository headRefName headRefOid state closedAt mergeCommit { oid }
+        newest: commits(last: ${String(NEWEST_COMMITS)}) { nodes { commit { oid messageHeadline } } }
+      }
+    }
   }
 }`;
 
@@ -63,7 +73,19 @@ interface PageAnswer {
     readonly pullRequests: Nodes<PullAnswer> & {
       readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
     };
+    readonly closed?: Nodes<ClosedAnswer> | null;
   };
+}
+
+interface ClosedAnswer {
+  readonly number: number;
+  readonly isCrossRepository: boolean;
+  readonly headRefName: string;
+  readonly headRefOid: string;
+  readonly state: 'MERGED' | 'CLOSED';
+  readonly closedAt: string | null;
+  readonly mergeCommit: { readonly oid: string } | null;
+  readonly newest: Nodes<{ readonly commit: { readonly oid: string; readonly messageHeadline: string } }> | null;
 }
 
 interface PullAnswer {
@@ -167,12 +189,13 @@ async function checksBefore({ ask }: Client, tip: string): Promise<readonly Chec
 }
 
 /**
- * Returns the open pull requests of this repository whose branch begins with `prefix`. Sends one request if at most 50
- * pull requests are open.
+ * Returns the open pull requests of this repository whose branch begins with `prefix`, and the newest closed ones with
+ * those that revert any. Sends one request if at most 50 pull requests are open.
  */
-function waitingPullRequests({ ask }: Client, prefix: string): Promise<readonly WaitingPullRequest[]> {
+function waitingPullRequests({ ask }: Client, prefix: string): ReturnType<ForgeAdapter['waitingPullRequests']> {
   return ask({ doing: 'look at the open pull requests', needs: ['pull-requests: read'] }, async (octokit, at) => {
     const found: WaitingPullRequest[] = [];
+    const closed: ClosedPull[] = [];
     let after: string | null = null;
     let first = PAGE;
     const readPage = async (): Promise<PageAnswer> =>
@@ -192,11 +215,23 @@ function waitingPullRequests({ ask }: Client, prefix: string): Promise<readonly 
       );
       const strictBase = isStrict ? (defaultBranchRef?.name ?? null) : null;
       found.push(...shownEntries(pullRequests).flatMap((pull) => toWaiting(pull, { prefix, strictBase })));
+      if (after === null)
+        closed.push(...shownEntries(answer.repository.closed).flatMap((pull) => toClosed(pull, prefix)));
       after = pullRequests.pageInfo.endCursor;
       if (!pullRequests.pageInfo.hasNextPage || after === null) break;
     }
-    return found;
+    return { open: found, closed };
   });
+}
+
+function toClosed(pull: ClosedAnswer, prefix: string): readonly ClosedPull[] {
+  const { number, headRefName: branch, headRefOid: head, state, mergeCommit, newest, closedAt } = pull;
+  const at = Date.parse(closedAt ?? '');
+  const isOurs = branch.startsWith(prefix) || branch.startsWith('revert-');
+  if (pull.isCrossRepository || !isOurs || Number.isNaN(at)) return [];
+  const commits = shownEntries(newest).map(({ commit }) => ({ id: commit.oid, subject: commit.messageHeadline }));
+  const kind = state === 'MERGED' ? 'merged' : 'closed';
+  return [{ number, branch, kind, at, head, commit: mergeCommit?.oid ?? null, commits }];
 }
 
 function toWaiting(

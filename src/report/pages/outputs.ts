@@ -22,6 +22,7 @@ type OutputName =
   | 'tokens'
   | 'resume-at'
   | 'state-saved'
+  | 'history-path'
   | 'journal-path'
   | 'journal-hash'
   | 'receipt-path'
@@ -34,7 +35,12 @@ type OutputName =
 /** Builds the values of all outputs; an output that is not known or does not exist is an empty string. */
 export function buildOutputs(
   report: RunReport,
-  journal: { readonly path: string | null; readonly hash: string | null; readonly receipt: string | null },
+  journal: {
+    readonly path: string | null;
+    readonly hash: string | null;
+    readonly receipt: string | null;
+    readonly history: string | null;
+  },
 ): Outputs {
   const lane = laneOf(report);
   const work = workOf(report);
@@ -56,6 +62,7 @@ export function buildOutputs(
     tokens: String(work?.tokens ?? 0),
     'resume-at': resumeAt === null ? '' : new Date(resumeAt).toISOString(),
     'state-saved': String(work?.saved?.kind === 'saved'),
+    'history-path': journal.history ?? '',
     'journal-path': journal.path ?? '',
     'journal-hash': journal.hash ?? '',
     'receipt-path': journal.receipt ?? '',

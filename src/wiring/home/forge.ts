@@ -53,7 +53,7 @@ function readOnly(forge: Forge): Forge {
       if (name === 'checkMayOpenPullRequests') return () => Promise.resolve();
       // Feedback is answered only by runs that can post the answers.
       if (name === 'pullRequestNow') return () => Promise.resolve(null);
-      if (name === 'waitingPullRequests') return () => Promise.resolve([]);
+      if (name === 'waitingPullRequests') return () => Promise.resolve({ open: [], closed: [] });
       return READS.has(name) ? Reflect.get(target, name, receiver) : refuseRequest(name);
     },
   });

@@ -56,6 +56,31 @@ describe('what the history tells about files', () => {
     expect(lane.fork).not.toBe(queue.fork);
   });
 
+  test('the commits that revert others, newest first, and none from before', async () => {
+    const { checkout } = scene;
+    await runGit(checkout, ['checkout', '--quiet', '-b', 'reverting', 'HEAD~1']);
+    const body = 'x'.repeat(2_000);
+    for (const message of [
+      'Revert "a (#1)"\n\nThis reverts commit 0123.',
+      'Mentions Revert "b"',
+      `Undo\n\nThis reverts commit 4567.\n${body}`,
+    ])
+      await runGit(checkout, ['commit', '--quiet', '--allow-empty', '-m', message]);
+    const tip = await runGit(checkout, ['rev-parse', 'HEAD']);
+    const at = 1000 * Number(await runGit(checkout, ['log', '-1', '--format=%ct']));
+    await runGit(checkout, ['checkout', '--quiet', 'main']);
+    const { repository } = scene;
+    const found = await repository.revertsIn(tip, at - 60_000);
+    expect(found.map(({ message }) => message.slice(0, 40))).toEqual([
+      'Undo\n\nThis reverts commit 4567.\nxxxxxxxx',
+      'Revert "a (#1)"\n\nThis reverts commit 012',
+    ]);
+    expect(found[0]).toMatchObject({ at, message: expect.objectContaining({ length: 1_000 }) });
+    expect(await repository.revertsIn(tip, at + 60_000)).toEqual([]);
+    expect(await repository.revertsIn('a'.repeat(40), 0)).toEqual([]);
+    expect(await scene.reopenIn(scene.workFolder).revertsIn(tip, 0)).toEqual([]);
+  });
+
   test.each<[string, readonly RemoteBranch[]]>([
     ['a branch that is gone', [{ branch: 'ralph/issue-9', head: 'a'.repeat(40) }]],
     ['a branch that moved', [{ branch: 'ralph/issue-7', head: 'a'.repeat(40) }]],

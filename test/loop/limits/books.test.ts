@@ -97,7 +97,7 @@ describe('a paid call is booked, whatever fails after it:', () => {
     expect(runs.at(-1)?.end).toBe('parked (cost_per_day)');
     for (const { report } of runs.slice(0, 2)) {
       if (report === null) throw new Error('a run without a report');
-      const outputs = buildOutputs(report, { path: null, hash: null, receipt: null });
+      const outputs = buildOutputs(report, { path: null, hash: null, receipt: null, history: null });
       expect([outputs['cost-usd'], outputs['tokens']]).toEqual(['3.0000', '1000']);
       expect(renderSummary(report)).toContain('$3.00');
       expect(workOf(report)?.costUsd).toBe(COST);

@@ -25,6 +25,7 @@ import type {
 import { taskInMessage } from '../../../src/core/text/commit-message.ts';
 import type { Clock, Log } from '../../../src/ports/machine.ts';
 import type { StateUpdate, Written } from '../../../src/ports/state.ts';
+import type { RevertCommit } from '../../../src/core/snapshot/stored-pull.ts';
 import type {
   CommittedIteration,
   WorkBeside,
@@ -52,6 +53,8 @@ export interface Origin {
   readonly branches: Map<string, ObjectId>;
   /** The bundle files that jobs hand over: their newest commits by path. */
   readonly bundles: Map<string, ObjectId>;
+  /** Reverts in the base branch's history. */
+  readonly reverts: RevertCommit[];
 }
 
 /** Adds a commit to the repository and returns its id. */
@@ -64,7 +67,7 @@ export function addCommit(origin: Pick<Origin, 'commits' | 'trees'>, commit: Com
 
 /** Creates a repository whose branch `main` has one commit with `files`. */
 export function createOrigin(files: Files): Origin {
-  const origin: Origin = { commits: new Map(), trees: new Map(), branches: new Map(), bundles: new Map() };
+  const origin: Origin = { commits: new Map(), trees: new Map(), branches: new Map(), bundles: new Map(), reverts: [] };
   origin.branches.set('main', addCommit(origin, { tree: files, parent: null, message: 'Start' }));
   return origin;
 }
@@ -226,6 +229,7 @@ export function createCheckout(origin: Origin): Checkout {
           changed: Object.fromEntries(changed),
         };
       }),
+    revertsIn: (tip, since) => Promise.resolve(commits.has(tip) ? origin.reverts.filter(({ at }) => at >= since) : []),
     namesOf: namesAtRoot,
     namesAtRoot,
     openLane: ({ baseBranch, start }) =>
@@ -608,6 +612,7 @@ export interface FakeForge extends ForgeAdapter {
     readonly branch: string;
     readonly fromFork: boolean;
     readonly base: string;
+    readonly endedAt?: number;
   })[];
   /** The action's comments by thread and marker. */
   readonly comments: Map<number, Map<string, string>>;
@@ -838,8 +843,13 @@ export function createForge({ branches }: Origin): FakeForge {
         writes.push(`freed #${String(number)}: no ${ended.join(', no ')}`);
       }),
     waitingPullRequests: (prefix) =>
-      ask('waitingPullRequests', () =>
-        pulls
+      ask('waitingPullRequests', () => ({
+        closed: pulls.flatMap(({ number, branch, state, headSha: head, endedAt: at = 0 }) =>
+          state === 'open' || !(branch.startsWith(prefix) || branch.startsWith('revert-'))
+            ? []
+            : [{ number, branch, kind: state, at, head, commit: null, commits: [{ id: head, subject: 'A commit' }] }],
+        ),
+        open: pulls
           .filter((pull) => pull.state === 'open' && pull.branch.startsWith(prefix) && !pull.fromFork)
           .map(current)
           .map(({ number, branch, headSha, base, draft }) => {
@@ -855,7 +865,7 @@ export function createForge({ branches }: Origin): FakeForge {
               checks: checks.includes('failed') ? 'failed' : 'unknown',
             } as const;
           }),
-      ),
+      })),
     checksBefore: (tip) => ask('checksBefore', () => earlierChecks.get(tip) ?? []),
     checkDetails: ({ name }) =>
       ask(

@@ -13,6 +13,7 @@ import { createImportCommand, type ImportWorld } from '../../../src/cli/tasks/im
 import { createDoctorCommand, type ExamineCheckout } from '../../../src/cli/doctor/doctor.ts';
 import type { LookAtGitHub, ReadEffectiveSettings } from '../../../src/cli/arguments.ts';
 import { createOrderCommands } from '../../../src/cli/lane/orders.ts';
+import { createHistoryCommand } from '../../../src/cli/history/history.ts';
 import { createMonitorCommand } from '../../../src/cli/monitor/monitor.ts';
 import type { MonitorWorld } from '../../../src/cli/monitor/terminal-world.ts';
 import { createReceiptCommands } from '../../../src/cli/receipt/receipt-commands.ts';
@@ -75,6 +76,7 @@ function commandsAt(
   return [
     createInitCommand(() => openSetup(new URL('../../../', import.meta.url))),
     createStatusCommand(open, look, readEffective),
+    createHistoryCommand(open),
     createMonitorCommand({ open, look, readEffective }, () => Promise.resolve(monitor)),
     createDoctorCommand(examine),
     createSandboxCommand(() => Promise.resolve({ kind: 'missing', why: 'there is no sandbox.' })),

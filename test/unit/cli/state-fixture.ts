@@ -102,6 +102,8 @@ export interface Place {
   readonly at: StatePlace;
   /** Writes the file of the queue or another lane. */
   put(text: string, lane?: string): void;
+  /** Writes any file. */
+  write(path: string, text: string): void;
   damageBudget(): void;
   /** Returns the queue's record. */
   record(): LaneRecord;
@@ -129,6 +131,7 @@ export function createPlace(name: 'ref' | 'directory', budget = emptyBudget): Pl
             : { kind: 'unavailable', why: place.outage },
         ),
     },
+    write,
     put: (text, lane = 'queue') => {
       write(`lanes/${lane}.json`, text);
     },

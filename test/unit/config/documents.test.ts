@@ -13,7 +13,7 @@ import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { actionYml, configOf } from '../../loop/stage/run-action.ts';
 import { plain, read, tableUnder } from '../documents/pages.ts';
 
-const NO_JOURNAL = { path: null, hash: null, receipt: null };
+const NO_JOURNAL = { path: null, hash: null, receipt: null, history: null };
 
 const PAGE = 'docs/inputs-and-outputs.md';
 

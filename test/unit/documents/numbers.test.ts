@@ -26,6 +26,10 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['about # MB on disk', of('cli/sandbox/sandbox', /about (\d+) MB on disk/)],
     ['(# to # MB)', 100, of('../testbed/story', /\(100 to (\d+) MB/)],
   ],
+  'docs/costs-and-plans.md': [
+    ['within # days', days('core/snapshot/stored-pull', 'REVERT_WITHIN_MS')],
+    ['newest # pull requests', of('core/snapshot/stored-pull', 'MAX_PULLS')],
+  ],
   'docs/decisions/README.md': [
     [
       'up to # MiB',
@@ -149,6 +153,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['the last # changes', of('core/lane/session', 'MAX_TRANSITIONS')],
     ['# days of usage', of('core/lane/ledger', 'MAX_LEDGER_DAYS')],
     ['the last # runs', of('core/snapshot/stored-run', 'MAX_RUNS')],
+    ['the last # pull requests', of('core/snapshot/stored-pull', 'MAX_PULLS')],
     ['journals, packed, up to # KiB', kib('core/snapshot/stored-run', 'MAX_JOURNALS_CHARS')],
     [
       'more than # days or # commits',
@@ -163,6 +168,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['more than # characters are compacted', of('core/prompt/learnings', 'MAX_LEARNINGS_CHARS')],
   ],
   'ralph status': [['the last # days', of('core/lane/ledger', 'MAX_LEDGER_DAYS')]],
+  'ralph history': [['within # days', days('core/snapshot/stored-pull', 'REVERT_WITHIN_MS')]],
   'ralph monitor': [['every # seconds', seconds('cli/monitor/source', 'ALL_MS')]],
   'ralph doctor': [['at most # minutes', minutes('wiring/doctor/trials', 'VERIFY_MS')]],
 };

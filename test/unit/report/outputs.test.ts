@@ -3,12 +3,17 @@ import { buildOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { END, OUTCOMES, report } from './fixtures.ts';
 
-const NO_JOURNAL = { path: null, hash: null, receipt: null };
+const NO_JOURNAL = { path: null, hash: null, receipt: null, history: null };
 
 test('every output of a run that worked', () => {
   const { 'status-json': status, ...outputs } = buildOutputs(
     report({ kind: 'parked', reason: 'calls_per_hour', resumeAt: END }),
-    { path: '/temp/journal.jsonl', hash: 'ab12', receipt: '/temp/receipt.json.gz' },
+    {
+      path: '/temp/journal.jsonl',
+      hash: 'ab12',
+      receipt: '/temp/receipt.json.gz',
+      history: '/temp/journal.jsonl.history.html',
+    },
   );
   expect(outputs).toEqual({
     outcome: 'parked',
@@ -26,6 +31,7 @@ test('every output of a run that worked', () => {
     tokens: '12345',
     'resume-at': '2026-11-21T16:18:00.000Z',
     'state-saved': 'true',
+    'history-path': '/temp/journal.jsonl.history.html',
     'journal-path': '/temp/journal.jsonl',
     'journal-hash': 'ab12',
     'receipt-path': '/temp/receipt.json.gz',
@@ -60,6 +66,7 @@ test('a run that ended before it had a lane leaves the unknown empty', () => {
     circuit: '',
     'calls-remaining': '',
     'resume-at': '',
+    'history-path': '',
     'journal-path': '',
     'journal-hash': '',
     'receipt-path': '',

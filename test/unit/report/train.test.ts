@@ -18,7 +18,7 @@ function pull(number: number, change: Partial<TrainPull> = {}): TrainPull {
   };
 }
 
-const of = (...pulls: readonly TrainPull[]): Train => ({ pulls, isCompared: true, autoMerge: null });
+const of = (...pulls: readonly TrainPull[]): Train => ({ pulls, isCompared: true, autoMerge: null, closed: [] });
 
 describe('which to merge next is said with the reason', () => {
   test.each<[string, Train]>([

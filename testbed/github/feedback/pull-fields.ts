@@ -60,8 +60,13 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
   const { state, render } = at.call;
   const base = at.branches[pull.base];
   const head = headOf(at, pull);
+  const closedAt = state.issues.find((issue) => issue.number === pull.number)?.closedAt ?? null;
   return {
     __typename: 'PullRequest',
+    state: stateOf(at, pull),
+    closedAt: closedAt === null ? null : instant(closedAt),
+    // The stand-in does not know how people merged, so it names the head.
+    mergeCommit: pull.mergedAt === null ? null : commitFields(at, pull.headSha),
     id: `PR_${String(pull.id)}`,
     number: pull.number,
     body: state.issues.find((issue) => issue.number === pull.number)?.body ?? '',
@@ -210,6 +215,7 @@ export function commitFields(at: Surroundings, oid: string): object {
   return {
     __typename: 'Commit',
     oid,
+    messageHeadline: 'A commit',
     parents: async (slice: Slice) => {
       const parent = await at.call.parentOf(oid);
       return connection(parent === null ? [] : [commitFields(at, parent)], slice);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { submitReview } from '../../../../testbed/github/feedback/reviews.ts';
 import { addCheck } from '../../../../testbed/github/feedback/checks.ts';
 import { armAutoMerge, enqueue } from '../../../../testbed/github/people.ts';
-import { newId, newIssue } from '../../../../testbed/github/state.ts';
+import { closePull, newId, newIssue } from '../../../../testbed/github/state.ts';
 import type { TokenIdentity } from '../../../../testbed/github/route.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from '../github-fixture.ts';
 
@@ -126,7 +126,7 @@ describe('the open pull requests', () => {
     addPull(at, { number: 4, head: 'ralph/issue-4', fork: 'eve' });
     state.mergeable.set(1, 'CONFLICTING').set(2, 'UNKNOWN');
     addCheck(state, { head: HEAD, name: 'test', conclusion: 'FAILURE' }, now);
-    const found = await at.forge.waitingPullRequests('ralph/');
+    const { open: found } = await at.forge.waitingPullRequests('ralph/');
     expect(found.toSorted((one, other) => one.number - other.number)).toEqual([
       {
         ...{ number: 1, branch: BRANCH, head: HEAD, base: BASE, baseBranch: 'main', mergeable: 'conflicting' },
@@ -149,7 +149,7 @@ describe('the open pull requests', () => {
     state.settings.mustBeCurrent = true;
     state.behind.add(1);
     submitReview(state, { pull: 2, by: 'octo', state: 'CHANGES_REQUESTED' }, now);
-    const found = await at.forge.waitingPullRequests('ralph/');
+    const { open: found } = await at.forge.waitingPullRequests('ralph/');
     expect(found.toSorted((one, other) => one.number - other.number)).toMatchObject([
       { isDraft: false, decision: 'review-required', isBehind: true, mustBeCurrent: true },
       { isDraft: true, decision: 'changes-requested', isBehind: false, mustBeCurrent: true },
@@ -162,14 +162,40 @@ describe('the open pull requests', () => {
     await using at = await openPull();
     at.github.state.settings.mustBeCurrent = true;
     at.github.state.settings.unknownFields.push('rules', 'mergeStateStatus');
-    expect(await at.forge.waitingPullRequests('ralph/')).toMatchObject([{ isBehind: false, mustBeCurrent: false }]);
+    expect((await at.forge.waitingPullRequests('ralph/')).open).toMatchObject([
+      { isBehind: false, mustBeCurrent: false },
+    ]);
     expect(at.sent()).toHaveLength(2);
+  });
+
+  test('come with those that ended, and with those that revert any, in the same request', async () => {
+    await using at = await openPull();
+    const { state } = at.github;
+    addPull(at, { number: 2, head: 'ralph/issue-2' });
+    addPull(at, { number: 3, head: 'ralph/issue-3' });
+    addPull(at, { number: 4, head: 'revert-3-ralph/issue-3' });
+    addPull(at, { number: 5, head: 'feature/x' });
+    addPull(at, { number: 6, head: 'ralph/issue-6', fork: 'eve' });
+    closePull(state, 2, { kind: 'closed', at: now + 1000 });
+    for (const number of [3, 4, 5, 6]) closePull(state, number, { kind: 'merged', at: now + number * 1000 });
+    const { open, closed } = await at.forge.waitingPullRequests('ralph/');
+    expect(open.map(({ number }) => number)).toEqual([1]);
+    expect(closed).toEqual([
+      expect.objectContaining({ number: 4, branch: 'revert-3-ralph/issue-3', kind: 'merged' }),
+      {
+        ...{ number: 3, branch: 'ralph/issue-3', kind: 'merged', at: now + 3000, head: '3'.padStart(40, '0') },
+        ...{ commit: '3'.padStart(40, '0'), commits: [{ id: '3'.padStart(40, '0'), subject: 'A commit' }] },
+      },
+      expect.objectContaining({ number: 2, kind: 'closed', commit: null, at: now + 1000 }),
+    ]);
+    expect(at.sent()).toHaveLength(1);
+    expect(at.github.violations).toEqual([]);
   });
 
   test('of a large repository come in pages of 50', async () => {
     await using at = await openPull();
     for (let number = 2; number <= 120; number += 1) addPull(at, { number, head: `ralph/issue-${String(number)}` });
-    expect(await at.forge.waitingPullRequests('ralph/')).toHaveLength(120);
+    expect((await at.forge.waitingPullRequests('ralph/')).open).toHaveLength(120);
     expect(at.sent()).toHaveLength(3);
   });
 
@@ -177,7 +203,7 @@ describe('the open pull requests', () => {
     const permissions = { metadata: 'read', contents: 'read', pull_requests: 'read' } as const;
     await using at = await openPull(permissions);
     at.github.state.mergeable.set(1, 'CONFLICTING');
-    expect(await at.forge.waitingPullRequests('ralph/')).toMatchObject([
+    expect((await at.forge.waitingPullRequests('ralph/')).open).toMatchObject([
       { mergeable: 'conflicting', checks: 'unknown' },
     ]);
   });
@@ -196,7 +222,7 @@ describe('auto-merge', () => {
     at.github.state.settings.requiredApprovals = 1;
     expect(await at.forge.armAutoMerge(BRANCH, HEAD)).toEqual({ kind: 'armed', detail: '' });
     expect(at.github.state.autoMerge.has(1)).toBe(true);
-    expect(await at.forge.waitingPullRequests('ralph/')).toMatchObject([{ isArmed: true }]);
+    expect((await at.forge.waitingPullRequests('ralph/')).open).toMatchObject([{ isArmed: true }]);
     expect(at.sent()).toHaveLength(3);
     expect(at.github.violations).toEqual([]);
   });

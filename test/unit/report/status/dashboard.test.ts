@@ -40,7 +40,7 @@ function pull(number: number, change: Partial<TrainPull> = {}): TrainPull {
 }
 
 function train(...pulls: readonly TrainPull[]): Train {
-  return { pulls, isCompared: true, autoMerge: null };
+  return { pulls, isCompared: true, autoMerge: null, closed: [] };
 }
 
 /** Renders the page of some lanes and tasks. */
