@@ -1,32 +1,39 @@
 import type { VerificationRecord } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { hasLabel, lifecycleLabels } from '../core/people/labels.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
-import { MAX_TASKS_OF_RUN, type StoredRun } from '../core/snapshot/stored-run.ts';
+import { MAX_LABEL_CHARS, MAX_LABELS_OF_TASK, MAX_TASKS_OF_RUN, type StoredRun } from '../core/snapshot/stored-run.ts';
 import { progressOf } from '../core/tasks/queue.ts';
-import { shownProgress } from '../core/tasks/task.ts';
+import { shownProgress, type Task } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/phrase.ts';
+import type { Config } from '../config/config.ts';
 import type { Work } from './intake.ts';
 
 /** Facts about a run's end that its work lacks. */
 interface RunEnding {
+  readonly config: Pick<Config, 'agent'>;
   readonly context: Pick<StoredRun, 'runId' | 'runAttempt' | 'runUrl'>;
   readonly outcome: Outcome;
   readonly requestedBy: string | null;
   readonly headSha: string | null;
   readonly pullRequest: number | null;
   /** See `StoredRun`. */
+  readonly requests: number | null;
   readonly journal: string | null;
   readonly redact: (text: string) => string;
 }
 
 /** Returns what the repository remembers of a run. Texts of people and agents are redacted and cut. */
 export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
-  const { context, outcome, requestedBy, headSha, pullRequest, journal, redact } = ending;
+  const { config, context, outcome, requestedBy, headSha, pullRequest, requests, journal, redact } = ending;
   const { state, stateBefore, lane } = work;
   const words = (text: string, max: number): string => oneLine(redact(text), max);
   const worked = new Set(work.journal.map(({ taskId }) => taskId));
+  const called = work.journal.at(-1)?.agent ?? null;
+  const { model } = config.agent.order.find(({ name }) => name === called) ?? config.agent.order[0];
+  const { costUsd, ...used } = spentBetween(stateBefore, state);
   return {
-    version: 1,
+    version: 2,
     lane: lane.id,
     runId: context.runId,
     runAttempt: context.runAttempt,
@@ -44,15 +51,43 @@ export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
     tasks: work.tasks
       .filter(({ id }) => worked.has(id))
       .slice(0, MAX_TASKS_OF_RUN)
-      .map(({ id, title }) => ({
-        id: id.slice(0, 200),
-        title: words(title, 200),
-        state: shownProgress(progressOf(state.tasks, id)).state,
-      })),
+      .map((task) => {
+        const progress = progressOf(state.tasks, task.id);
+        const { approval = null } = progress;
+        return {
+          id: task.id.slice(0, 200),
+          title: words(task.title, 200),
+          state: shownProgress(progress).state,
+          labels: labelsOf(task).map((label) => words(label, MAX_LABEL_CHARS)),
+          askedBy: approval === null ? null : words(approval.by, 100),
+          askedAt: approval?.at ?? null,
+          textHash: approval?.text ?? null,
+        };
+      }),
     iterations: work.journal.length,
-    ...spentBetween(stateBefore, state),
+    ...used,
+    costUsd: Math.round(costUsd * 1e6) / 1e6,
+    branch: lane.branch.slice(0, 255),
+    baseBranch: lane.baseBranch.slice(0, 255),
+    model: model === null ? null : words(model, 100),
+    isolation: isolationOf(work, words),
+    requests,
+    journalHash: state.journalHash,
     journal,
   };
+}
+
+function isolationOf({ isolation }: Work, words: (text: string, max: number) => string): StoredRun['isolation'] {
+  if (isolation === null) return null;
+  const { level, network, keyHidden, probe } = isolation;
+  const failed = probe?.failed.map((name) => words(name, 300)) ?? [];
+  return { level, network, keyHidden, probe: probe === null ? null : { checks: probe.checks, failed } };
+}
+
+/** Returns the labels that people gave an issue; those that this program sets say nothing about it. */
+function labelsOf({ source }: Task): readonly string[] {
+  if (source.kind !== 'issue') return [];
+  return source.labels.filter((label) => !hasLabel(Object.keys(lifecycleLabels), label)).slice(0, MAX_LABELS_OF_TASK);
 }
 
 function resultOf(verification: VerificationRecord | null): StoredRun['headVerification'] {

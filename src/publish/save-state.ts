@@ -93,10 +93,11 @@ export async function saveState(
   const now = deps.clock.now();
   const run = { before: work.stateBefore, after: work.state, isPublished };
   const copy = { lane: work.lane.id, sequence, document };
-  const { context, asked, redact } = deps;
+  const { config, context, asked, redact } = deps;
   const stored = storedRunOf(work, {
-    ...{ context, redact, outcome: end.outcome, requestedBy: asked.by, headSha: end.remoteHead },
+    ...{ config, context, redact, outcome: end.outcome, requestedBy: asked.by, headSha: end.remoteHead },
     pullRequest: end.pullRequest?.number ?? null,
+    requests: deps.forge.requests().sent,
     journal: await withinLimit(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
   });
   const change = finishInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });

@@ -141,7 +141,16 @@ describe('the repository remembers a run', () => {
       lane: 'issue-1',
       requestedBy: 'ann',
       outcome: { kind: run.outcome.kind, reason: run.outcome.reason },
-      tasks: [{ id: 'issue-1', title: 'Title 1', state: 'done' }],
+      branch: 'ralph/issue-1',
+      baseBranch: 'main',
+      model: null,
+      journalHash: savedState(project, 'issue-1').journalHash,
+      tasks: [
+        {
+          ...{ id: 'issue-1', title: 'Title 1', state: 'done', labels: ['ralph'], askedBy: 'owner' },
+          textHash: createHash('sha256').update('["Title 1","Body 1"]').digest('hex').slice(0, 32),
+        },
+      ],
       iterations: 1,
       calls: 1,
       pullRequest: 101,

@@ -16,6 +16,8 @@ import {
   parseSnapshot,
   waitingIn,
 } from '../../src/core/snapshot/snapshot.ts';
+import { runsIn } from '../../src/core/snapshot/stored-run.ts';
+import { storedTask } from './core/snapshot/fixtures.ts';
 import { parseRecord, serializeRecord } from '../../src/core/sharing/lane-record.ts';
 import { readRunRecord, type RunRecord, writeRunRecord } from '../../src/run/run-record.ts';
 import { ralph } from './cli/fixture.ts';
@@ -217,6 +219,17 @@ test('snapshot-v1.json: each lane, what waits, and which lanes continue', () => 
     const { tasks } = stateIn(parsed.record.document, lane);
     expect(Object.values(tasks).map(({ approval }) => approval?.by)).toEqual(Object.keys(tasks).map(() => 'owner'));
   }
+});
+
+test('stored-run-v1.json: a run without what later versions record, and with its journal', () => {
+  const [run] = runsIn(new Map([['runs/1.1.issue-1.json', textOf('stored-run-v1.json')]]));
+  expect(run).toEqual({
+    ...(JSON.parse(textOf('stored-run-v1.json')) as object),
+    version: 2,
+    tasks: [storedTask({ title: 'Title 1' })],
+    ...{ branch: null, baseBranch: null, model: null, isolation: null, requests: null, journalHash: null },
+  });
+  expect(run?.journal).toMatch(/^H4sI/);
 });
 
 describe('what earlier versions kept in texts of their own is one snapshot', () => {

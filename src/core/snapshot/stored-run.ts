@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isolationFacts } from '../isolation/probe.ts';
 import { amountSchema, countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { taskStates } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
@@ -14,10 +15,27 @@ export const MAX_TASKS_OF_RUN = 20;
 const MAX_JOURNAL_CHARS = 48 * 1024;
 const MAX_JOURNALS_CHARS = 384 * 1024;
 
+/** Maximum number of a task's labels that are named. */
+export const MAX_LABELS_OF_TASK = 10;
+/** Maximum length of a label, which is GitHub's, in characters. */
+export const MAX_LABEL_CHARS = 50;
+
 const objectId = z.string().max(64);
 const verification = z.object({ commit: objectId, result: z.enum(['passed', 'failed']) }).nullable();
 
-const storedRunSchema = z.object({
+const firstTaskSchema = z.object({ id: z.string().max(200), title: z.string().max(200), state: z.enum(taskStates) });
+
+const taskSchema = firstTaskSchema.extend({
+  labels: z.array(z.string().max(MAX_LABEL_CHARS)).max(MAX_LABELS_OF_TASK),
+  /** Login of the person whose label is consent to the text; null if the task is not an issue. */
+  askedBy: z.string().max(100).nullable(),
+  /** The instant at which they asked for the work: added the label, or reopened the issue. */
+  askedAt: instantSchema.nullable(),
+  /** Hash of the text that they consented to: the first 32 hex digits of the SHA-256 of title and body. */
+  textHash: z.string().max(64).nullable(),
+});
+
+const firstSchema = z.object({
   version: z.literal(1),
   lane: z.string().max(120),
   runId: z.string().max(40),
@@ -37,9 +55,7 @@ const storedRunSchema = z.object({
   baseVerification: verification,
   headVerification: verification,
   /** The tasks that the run worked on, as it left them. */
-  tasks: z
-    .array(z.object({ id: z.string().max(200), title: z.string().max(200), state: z.enum(taskStates) }))
-    .max(MAX_TASKS_OF_RUN),
+  tasks: z.array(firstTaskSchema).max(MAX_TASKS_OF_RUN),
   iterations: countSchema,
   calls: countSchema,
   tokens: countSchema,
@@ -48,9 +64,35 @@ const storedRunSchema = z.object({
   journal: z.string().max(MAX_JOURNAL_CHARS).nullable(),
 });
 
+const newestSchema = firstSchema.extend({
+  version: z.literal(2),
+  tasks: z.array(taskSchema).max(MAX_TASKS_OF_RUN),
+  /** The branch that the run worked on, and the one that it merges into; null in runs of version 1. */
+  branch: z.string().max(255).nullable(),
+  baseBranch: z.string().max(255).nullable(),
+  /** The configured model of the agent; null if its CLI chose, and in runs of version 1. */
+  model: z.string().max(100).nullable(),
+  /** The measured isolation; null if nothing was measured, and in runs of version 1. */
+  isolation: isolationFacts.pick({ level: true, network: true, keyHidden: true, probe: true }).strip().nullable(),
+  /** Number of requests to GitHub that the publishing job had sent by then; null if not counted. */
+  requests: countSchema.nullable(),
+  /** SHA-256 of the journal's last line, also where the journal itself is not kept; null without one. */
+  journalHash: z.string().max(64).nullable(),
+});
+
+const storedRunSchema = z.union([
+  newestSchema,
+  firstSchema.transform((run): z.infer<typeof newestSchema> => ({
+    ...run,
+    version: 2,
+    tasks: run.tasks.map((task) => ({ ...task, labels: [], askedBy: null, askedAt: null, textHash: null })),
+    ...{ branch: null, baseBranch: null, model: null, isolation: null, requests: null, journalHash: null },
+  })),
+]);
+
 /**
  * The repository's memory of a run that worked on a lane: its end, its usage and its journal. Instants in ms, money in
- * US dollars.
+ * US dollars, rounded to a millionth.
  */
 export type StoredRun = Immutable<z.infer<typeof storedRunSchema>>;
 

@@ -96,9 +96,17 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       const document = documentOf(published, { transcript: named, redact });
       const copy = { lane, sequence: next, document };
       const run = { before: work.stateBefore, after: state, isPublished: isThere };
-      const ending = { context: deps.context, outcome, requestedBy: null, headSha: there, pullRequest: null, redact };
+      const ending = {
+        config,
+        context: deps.context,
+        outcome,
+        requestedBy: null,
+        headSha: there,
+        pullRequest: null,
+        redact,
+      };
       const journal = packJournal(deps.readJournal(), { lastHash: state.journalHash, redact });
-      const stored = storedRunOf(work, { ...ending, journal });
+      const stored = storedRunOf(work, { ...ending, requests: null, journal });
       const change = finishInSnapshot({ ...copy, saver: leaseOf(deps, clock.now()), now: clock.now(), run, stored });
       const saved = await store.save({ ...copy, transcript }, change, runTag);
       if (saved.kind !== 'saved') log.warning(`The state was not saved: ${completeSentence(saved.why)}`);

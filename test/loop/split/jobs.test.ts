@@ -35,7 +35,7 @@ function outlives(project: Project, lane: string): unknown {
     notifications: [...forge.notifications].map(([thread, texts]) => [thread, [...texts.values()]]),
     state: saved,
     budget: storedBudget(project),
-    runs: storedRuns(project).map((run) => ({ ...run, journal: run.journal !== null })),
+    runs: storedRuns(project).map((run) => ({ ...run, journal: run.journal !== null, requests: null })),
   };
   return JSON.parse(
     JSON.stringify(world, (key, value: unknown) => (['sequence', 'comment', 'journalHash'].includes(key) ? 0 : value))

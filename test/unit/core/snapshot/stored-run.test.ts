@@ -7,31 +7,10 @@ import {
 } from '../../../../src/core/snapshot/snapshot.ts';
 import { MAX_RUNS, runsIn, type StoredRun, withRun } from '../../../../src/core/snapshot/stored-run.ts';
 import { MINUTE, noon } from '../core-fixtures.ts';
+import { storedRun } from './fixtures.ts';
 
-const run = (number: number, own: Partial<StoredRun> = {}): StoredRun => ({
-  version: 1,
-  lane: 'queue',
-  runId: String(number),
-  runAttempt: 1,
-  runUrl: `https://github.com/o/r/actions/runs/${String(number)}`,
-  requestedBy: null,
-  startedAt: noon + number * MINUTE - 1,
-  endedAt: noon + number * MINUTE,
-  outcome: { kind: 'complete', reason: 'plan_complete' },
-  agent: { name: 'Claude Code', version: '2.1.0' },
-  base: 'a'.repeat(40),
-  head: null,
-  pullRequest: null,
-  baseVerification: null,
-  headVerification: { commit: 'b'.repeat(40), result: 'passed' },
-  tasks: [{ id: 'issue-1', title: 'Fix it', state: 'done' }],
-  iterations: 1,
-  calls: 1,
-  tokens: 1000,
-  costUsd: 0.25,
-  journal: null,
-  ...own,
-});
+const run = (number: number, own: Partial<StoredRun> = {}): StoredRun =>
+  storedRun({ runId: String(number), endedAt: noon + number * MINUTE, ...own });
 const all = (runs: readonly StoredRun[]) => runs.reduce(withRun, emptySnapshot);
 
 describe('the runs that a repository remembers', () => {
@@ -60,7 +39,7 @@ describe('the runs that a repository remembers', () => {
   });
 
   test.each([
-    ['another version', { version: 2 }],
+    ['another version', { version: 3 }],
     ['an invalid cost', { costUsd: -1 }],
     ['the name of another run', { runId: '99' }],
   ])('leave out a file with %s', (_, own) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { tickedBoxes } from '../../../../src/core/dashboard/boxes.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { QueuedEntry } from '../../../../src/core/snapshot/dashboard-record.ts';
-import type { StoredRun } from '../../../../src/core/snapshot/stored-run.ts';
+import { storedRun, storedTask } from '../../core/snapshot/fixtures.ts';
 import { setAside } from '../../../../src/core/tasks/ids.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import type { Train, TrainPull } from '../../../../src/core/train/train.ts';
@@ -87,29 +87,17 @@ const redBase: LaneState['redBase'] = {
   words: 'TypeError: x is not a function',
 };
 
-const run: StoredRun = {
-  version: 1,
-  lane: 'queue',
+const run = storedRun({
   runId: '9',
-  runAttempt: 1,
   runUrl: 'https://github.test/acme/shop/actions/runs/9',
-  requestedBy: null,
   startedAt: noon - HOUR,
   endedAt: noon - HOUR / 2,
-  agent: { name: 'claude', version: '2' },
   outcome: { kind: 'limit', reason: 'max_iterations' },
-  base: 'b',
-  head: 'h',
   pullRequest: 101,
-  baseVerification: null,
-  headVerification: null,
   iterations: 4,
-  calls: 4,
-  tokens: 9,
   costUsd: 0.4,
-  journal: null,
-  tasks: [{ id: 'issue-3', title: 'Third', state: 'done' }],
-};
+  tasks: [storedTask({ id: 'issue-3', title: 'Third' })],
+});
 
 const everything = (): string =>
   page(

@@ -1,31 +1,18 @@
 import { expect, test } from 'vitest';
 import type { StoredRun } from '../../../../src/core/snapshot/stored-run.ts';
 import type { Together } from '../../../../src/handover/together.ts';
+import { storedRun, storedTask } from '../../core/snapshot/fixtures.ts';
 import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../../../../src/report/pages/together.ts';
 
-const run: StoredRun = {
-  version: 1,
-  lane: 'queue',
-  runId: '7',
-  runAttempt: 1,
-  runUrl: 'https://github.com/acme/shop/actions/runs/7',
-  requestedBy: null,
+const run = storedRun({
   startedAt: 0,
   endedAt: 60_000,
-  outcome: { kind: 'complete', reason: 'plan_complete' },
   agent: { name: 'claude', version: '1' },
-  base: 'b'.repeat(40),
-  head: 'a'.repeat(40),
-  pullRequest: 12,
-  baseVerification: null,
-  headVerification: null,
-  tasks: [{ id: 'issue-3', title: 'Greet | <b>', state: 'done' }],
+  tasks: [storedTask({ id: 'issue-3', title: 'Greet | <b>' })],
   iterations: 2,
   calls: 2,
   tokens: 100,
-  costUsd: 0.25,
-  journal: null,
-};
+});
 
 /** Returns the ends of lanes, each with these facts of its run; null for a lane whose jobs published nothing. */
 function togetherOf(...runs: readonly (Partial<StoredRun> | null)[]): Together {
