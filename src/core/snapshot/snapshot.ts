@@ -13,7 +13,7 @@ import { tryJson } from '../text/try-json.ts';
 
 /**
  * The repository's data as the files of one tree: `lanes/<lane>.json`, `issues/<n>.json`, `usage.json`,
- * `dashboard.json` and `runs/<id>.json`, each with a version of its own. A file is parsed when it is needed: an
+ * `dashboard.json`, `runs/<id>.json` and `pulls/<n>.json`, each with a version of its own. A file is parsed when it is needed: an
  * unreadable one, or one of a newer version, only affects its reader, and stays as it is.
  */
 export type Snapshot = ReadonlyMap<string, string>;
@@ -54,6 +54,7 @@ const USAGE = 'usage.json';
 /** The file about the dashboard, which earlier versions do not know. */
 export const DASHBOARD_FILE = 'dashboard.json';
 const LANE = /^lanes\/([a-z0-9-]{1,100})\.json$/;
+const PULL = /^pulls\/[1-9]\d{0,14}\.json$/;
 const ISSUE = /^issues\/([1-9]\d{0,14})\.json$/;
 
 /** True if a file of the tree belongs to a snapshot; others are ignored. */
@@ -63,6 +64,7 @@ export function isSnapshotFile(path: string): boolean {
     path === DASHBOARD_FILE ||
     LANE.test(path) ||
     ISSUE.test(path) ||
+    PULL.test(path) ||
     /^runs\/[\w.-]{1,80}\.json$/.test(path)
   );
 }

@@ -1,0 +1,207 @@
+import { z } from 'zod';
+import { DAY_MS } from '../countdown.ts';
+import { amountSchema, countSchema, type Immutable, instantSchema } from '../policy.ts';
+import { storedTaskId } from '../tasks/ids.ts';
+import { taskStates } from '../tasks/task.ts';
+import { tryJson } from '../text/try-json.ts';
+import { type Snapshot, withFile } from './snapshot.ts';
+
+/** Maximum number of pull requests that are kept; those that were opened first are dropped first. */
+export const MAX_PULLS = 300;
+/** Maximum size of all together, in characters: every reading of the snapshot fetches them. */
+const MAX_PULLS_CHARS = 512 * 1024;
+/** Maximum number of tasks of a pull request that are named. */
+export const MAX_TASKS_OF_PULL = 20;
+const MAX_LABELS = 10;
+/** Time after a merge in which a revert counts. */
+export const REVERT_WITHIN_MS = 30 * DAY_MS;
+
+const objectId = z.string().max(64);
+
+const pullTaskSchema = z.object({
+  id: storedTaskId,
+  title: z.string().max(200),
+  state: z.enum(taskStates),
+  /** Labels of its issue without those of Ralph; empty for a task of a file. */
+  labels: z.array(z.string().max(60)).max(MAX_LABELS),
+  /** The instant at which a person asked for it by a label; null for a task of a file. */
+  labelledAt: instantSchema.nullable(),
+  /** The agent that worked on it last, and its model; null if unknown, or if the agent chose the model. */
+  agent: z.string().max(60).nullable(),
+  model: z.string().max(100).nullable(),
+  iterations: countSchema,
+  /** null if the cost of an iteration is unknown. */
+  costUsd: amountSchema.nullable(),
+});
+
+/** A task of a pull request: what it took since the branch began. */
+export type PullTask = Immutable<z.infer<typeof pullTaskSchema>>;
+
+const endSchema = z.object({
+  kind: z.enum(['merged', 'closed']),
+  at: instantSchema,
+  /** The commit on the base branch; null if it was not merged, or the commit is unknown. */
+  commit: objectId.nullable(),
+  /** Commits of people after the newest head that a run published; null if unknown. */
+  peopleCommits: countSchema.nullable(),
+});
+
+const storedPullSchema = z.object({
+  version: z.literal(1),
+  number: z.number().int().positive(),
+  lane: z.string().max(120),
+  baseBranch: z.string().max(300),
+  /** End of the run that published it first, and of the newest one. */
+  openedAt: instantSchema,
+  publishedAt: instantSchema,
+  /** The newest head that a run published. */
+  head: objectId,
+  /** Number of times that a run found commits of people on the branch, and the newest such head. */
+  peoplePushes: countSchema,
+  personHead: objectId.nullable(),
+  /** Number of runs that answered reviews, and the beginning of the newest one. */
+  reviewRounds: countSchema,
+  reviewedAt: instantSchema.nullable(),
+  iterations: countSchema,
+  /** Cost of the whole branch, with the answers to reviews and checks; null if a part of it is unknown. */
+  costUsd: amountSchema.nullable(),
+  tasks: z.array(pullTaskSchema).max(MAX_TASKS_OF_PULL),
+  /** null while it is open, as far as a run has seen. */
+  end: endSchema.nullable(),
+  /** The revert that was found on its base branch; null if there is none. */
+  reverted: z.object({ at: instantSchema }).nullable(),
+});
+
+/**
+ * The repository's memory of a pull request: what it took, and what became of it. Instants in ms, money in US dollars.
+ */
+export type StoredPull = Immutable<z.infer<typeof storedPullSchema>>;
+
+/** A pull request as a run has published it. */
+export type PublishedPull = Omit<
+  StoredPull,
+  'version' | 'openedAt' | 'peoplePushes' | 'reviewRounds' | 'reviewedAt' | 'end' | 'reverted'
+> & {
+  /** The beginning of the run if it answered a review; null if it did not. */
+  readonly reviewedAt: number | null;
+};
+
+/** A pull request that is no longer open, as GitHub lists it. */
+export interface ClosedPull {
+  readonly number: number;
+  readonly branch: string;
+  readonly kind: 'merged' | 'closed';
+  readonly at: number;
+  readonly head: string;
+  /** The commit on the base branch; null if it was not merged. */
+  readonly commit: string | null;
+  /** Its newest commits, oldest first, with the first line of their messages; empty if they were not read. */
+  readonly commits: readonly { readonly id: string; readonly subject: string }[];
+}
+
+/** A commit of the base branch that reverts others: `message` says which. */
+export interface RevertCommit {
+  readonly at: number;
+  readonly message: string;
+}
+
+/** Returns the snapshot with a pull request as a run has published it. Safe to repeat. */
+export function withPublishedPull(snapshot: Snapshot, published: PublishedPull): Snapshot {
+  const known = pullsIn(snapshot).find(({ number }) => number === published.number);
+  const { tasks, reviewedAt, ...now } = published;
+  const isNewPush = now.personHead !== null && now.personHead !== known?.personHead;
+  const isNewRound = reviewedAt !== null && reviewedAt !== known?.reviewedAt;
+  const named = new Set(tasks.map(({ id }) => id));
+  const pull: StoredPull = {
+    ...now,
+    version: 1,
+    openedAt: known?.openedAt ?? now.publishedAt,
+    personHead: now.personHead ?? known?.personHead ?? null,
+    peoplePushes: (known?.peoplePushes ?? 0) + (isNewPush ? 1 : 0),
+    reviewRounds: (known?.reviewRounds ?? 0) + (isNewRound ? 1 : 0),
+    reviewedAt: reviewedAt ?? known?.reviewedAt ?? null,
+    // A run does not load the tasks of earlier ones.
+    tasks: [...(known?.tasks ?? []).filter(({ id }) => !named.has(id)), ...tasks].slice(-MAX_TASKS_OF_PULL),
+    // Only an open pull request is published.
+    end: known?.end?.kind === 'merged' ? known.end : null,
+    reverted: known?.reverted ?? null,
+  };
+  return withPull(snapshot, pull);
+}
+
+/** Returns the snapshot with the ends of its pull requests and their reverts. The same object means no news. */
+export function withPullNews(
+  snapshot: Snapshot,
+  { closed, reverts }: { readonly closed: readonly ClosedPull[]; readonly reverts: readonly RevertCommit[] },
+): Snapshot {
+  if (closed.length === 0 && reverts.length === 0) return snapshot;
+  const found = [...reverts, ...closed.flatMap(revertOf)];
+  return pullsIn(snapshot).reduce((next, pull) => {
+    const own = closed.find(({ number }) => number === pull.number);
+    const ended = own !== undefined && isNewsOf(own, pull) ? { ...pull, end: endOf(own, pull) } : pull;
+    const reverted = ended.reverted ?? findRevert(ended, found);
+    return ended === pull && reverted === pull.reverted ? next : withPull(next, { ...ended, reverted });
+  }, snapshot);
+}
+
+/** Returns the known pull requests, those opened last first. Unreadable files are left out. */
+export function pullsIn(snapshot: Snapshot): readonly StoredPull[] {
+  return [...snapshot]
+    .flatMap(([path, text]) => {
+      const parsed = path.startsWith('pulls/') ? storedPullSchema.safeParse(tryJson(text)) : null;
+      return parsed?.success === true && fileOf(parsed.data) === path ? [parsed.data] : [];
+    })
+    .sort((one, other) => other.openedAt - one.openedAt || other.number - one.number);
+}
+
+function withPull(snapshot: Snapshot, pull: StoredPull): Snapshot {
+  const next = withFile(snapshot, fileOf(pull), `${JSON.stringify(pull)}\n`);
+  let chars = 0;
+  return pullsIn(next).reduce((kept, one, index) => {
+    chars += next.get(fileOf(one))?.length ?? 0;
+    return index < MAX_PULLS && chars <= MAX_PULLS_CHARS ? kept : withFile(kept, fileOf(one), null);
+  }, next);
+}
+
+function fileOf({ number }: Pick<StoredPull, 'number'>): string {
+  return `pulls/${String(number)}.json`;
+}
+
+function isNewsOf({ kind, at, commits }: ClosedPull, { end }: StoredPull): boolean {
+  // What was reopened and closed again ended later.
+  if (end === null || at > end.at || kind !== end.kind) return true;
+  return end.peopleCommits === null && commits.length > 0;
+}
+
+/** Commits that bring a branch up to date are not work of people. */
+const MERGE = /^Merge (?:remote-tracking )?branch /;
+
+function endOf({ kind, at, commit, head, commits }: ClosedPull, known: StoredPull): NonNullable<StoredPull['end']> {
+  const ours = commits.findIndex(({ id }) => id === known.head);
+  const after = commits.slice(ours + 1).filter(({ subject }) => !MERGE.test(subject)).length;
+  return { kind, at, commit, peopleCommits: head === known.head ? 0 : commits.length === 0 ? null : after };
+}
+
+/** Returns a merged pull request that GitHub's button made in order to revert another as what it says. */
+function revertOf({ kind, at, branch }: ClosedPull): readonly RevertCommit[] {
+  const number = kind === 'merged' ? /^revert-([1-9]\d{0,14})-/.exec(branch)?.[1] : undefined;
+  return number === undefined ? [] : [{ at, message: `Revert "(#${number})"` }];
+}
+
+function findRevert({ number, end }: StoredPull, reverts: readonly RevertCommit[]): StoredPull['reverted'] {
+  if (end?.kind !== 'merged') return null;
+  const found = reverts.find(
+    ({ at, message }) => at >= end.at && at <= end.at + REVERT_WITHIN_MS && revertsPull(message, number, end.commit),
+  );
+  return found === undefined ? null : { at: found.at };
+}
+
+/** True if the message says that it reverts the pull request: by its number in the quoted title, or by its commit. */
+function revertsPull(message: string, number: number, commit: string | null): boolean {
+  const [subject = ''] = message.split('\n', 1);
+  // A revert of a revert brings the change back.
+  const quoted = /^Revert "(?!Revert )(.*)"/.exec(subject)?.[1] ?? '';
+  const name = `#${String(number)}`;
+  const isByNumber = quoted.endsWith(`(${name})`) || quoted.startsWith(`Merge pull request ${name} `);
+  return isByNumber || (commit !== null && message.includes(`This reverts commit ${commit}`));
+}
