@@ -40,6 +40,7 @@ export const LISTED = {
   retry: { name: 'retry', summary: 'gives failed and blocked tasks all their attempts again', use: 'daily' },
   reset: { name: 'reset', summary: 'closes the circuit, or starts a new conversation with the agent', use: 'daily' },
   replay: { name: 'replay', summary: 'repeats the decisions of a recorded run', use: 'inside' },
+  tune: { name: 'tune', summary: 'says what other limits would have saved or lost', use: 'inside' },
   analyze: { name: 'analyze', summary: 'shows what the loop reads from one output of an agent', use: 'inside' },
   clean: { name: 'clean', summary: 'shows the text of a task as the prompt contains it', use: 'inside' },
 } as const satisfies Readonly<Record<string, Listed>>;

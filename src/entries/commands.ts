@@ -9,6 +9,8 @@ import type { MonitorWorld } from '../cli/monitor/terminal-world.ts';
 import type { LookAtGitHub, ReadEffectiveSettings } from '../cli/arguments.ts';
 import { createOrderCommands } from '../cli/lane/orders.ts';
 import { createReplayCommand } from '../cli/inspect/replay.ts';
+import { createTuneCommand } from '../cli/inspect/tune.ts';
+import type { KindsOfDenial } from '../core/journal/replay.ts';
 import type { OpenPlaces } from '../cli/lane/read-lane.ts';
 import { createSandboxCommand } from '../cli/sandbox/sandbox.ts';
 import { createRunCommand } from '../cli/run/run.ts';
@@ -33,6 +35,8 @@ const readEffective: ReadEffectiveSettings = async (folder) => {
   ]);
   return settingsInForce(await readWorkflowFiles(folder), { folder, env: process.env });
 };
+
+const loadKinds = async (): Promise<KindsOfDenial> => (await import('../agents/rules/shell-rules.ts')).kindOfDenialBy;
 
 const openWorld = async (): Promise<MonitorWorld> => {
   const [{ createTerminalWorld }, { findLastRun }] = await Promise.all([
@@ -67,7 +71,14 @@ export const commandsOf = (packageRoot: URL): readonly CliCommand[] => [
   createAddCommand(findUnmerged),
   createImportCommand(loadImport, findUnmerged),
   ...createOrderCommands(open),
-  createReplayCommand(async () => (await import('../agents/rules/shell-rules.ts')).kindOfDenialBy),
+  createReplayCommand(loadKinds),
+  createTuneCommand({
+    open,
+    readEffective,
+    loadKinds,
+    plan: async (folder, change) =>
+      (await import('../wiring/doctor/workflow-files.ts')).planWorkflow(folder, { ...change, env: process.env }),
+  }),
   createAnalyzeCommand(async (agent, now) =>
     (await import('../wiring/agents/output-reader.ts')).openReader(agent, now),
   ),

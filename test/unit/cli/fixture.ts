@@ -16,6 +16,8 @@ import { createOrderCommands } from '../../../src/cli/lane/orders.ts';
 import { createMonitorCommand } from '../../../src/cli/monitor/monitor.ts';
 import type { MonitorWorld } from '../../../src/cli/monitor/terminal-world.ts';
 import { createReplayCommand } from '../../../src/cli/inspect/replay.ts';
+import { createTuneCommand } from '../../../src/cli/inspect/tune.ts';
+import { planWorkflow } from '../../../src/wiring/doctor/workflow-files.ts';
 import { runCommand } from '../../../src/cli/run-command.ts';
 import type { OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
 import { createSandboxCommand } from '../../../src/cli/sandbox/sandbox.ts';
@@ -86,6 +88,12 @@ function commandsAt(
     createImportCommand(() => Promise.resolve(world), findUnmerged),
     ...createOrderCommands(open),
     createReplayCommand(() => Promise.resolve(kindOfDenialBy)),
+    createTuneCommand({
+      open,
+      readEffective,
+      loadKinds: () => Promise.resolve(kindOfDenialBy),
+      plan: (folder, change) => planWorkflow(folder, { ...change, env: { PATH: process.env['PATH'] } }),
+    }),
     createAnalyzeCommand(openReader),
     cleanCommand,
   ];
