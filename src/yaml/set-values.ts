@@ -143,7 +143,7 @@ function isOnlyChange(before: Document, edited: string, { path, values }: YamlCh
   return isSet && dataWithout(before, { path, values }) === dataWithout(after, { path, values });
 }
 
-/** Returns a document's data as JSON with sorted keys, without these values, and without the map if it has no others. */
+/** Returns a document's data as JSON with sorted keys, without these values, and without a map that has no others. */
 function dataWithout(document: Document, { path, values }: YamlChange): string {
   const rest = document.clone();
   for (const name of Object.keys(values)) if (rest.hasIn([...path, name])) rest.deleteIn([...path, name]);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Effect, effectSchema, type Spent, spentSchema } from '../../core/tuning/tuning.ts';
+import { type Effect, effectSchema, type SpentIterations, spentSchema } from '../../core/tuning/tuning.ts';
 import type { Immutable } from '../../core/policy.ts';
 import { firstNames } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../../report/format.ts';
@@ -44,52 +44,55 @@ export function tuneJsonSchema(): object {
 const MAX_TASKS = 5;
 
 /** Renders the result as text. `isNamed`: the person named the values. */
-export function renderTuning(result: TuneResult, isNamed: boolean): string {
-  const { runs, spent, settings, recommended, together } = result;
+export function renderTuning({ runs, spent, settings, recommended, together }: TuneResult, isNamed: boolean): string {
   const left = [
     ...(runs.withoutJournal > 0 ? [`${runs.withoutJournal} without a journal`] : []),
-    ...(runs.differing > 0 ? [`${runs.differing} decided differently by this version`] : []),
+    ...(runs.differing > 0 ? [`${runs.differing} that this version decides differently`] : []),
   ];
-  const isOfInterest = ({ tried, heldBack }: TuneResult['settings'][number]): boolean =>
-    tried.length > 0 || heldBack > 0;
-  const others = settings.filter((setting) => !isOfInterest(setting)).map(({ name }) => name);
+  const replayed = `${runs.replayed} of ${formatCount(runs.stored, 'run')} replayed${left.length === 0 ? '' : ` (left out: ${left.join(', ')})`}`;
+  if (runs.replayed === 0) return `${replayed}: there is nothing to compare yet.\n`;
+  const shown = settings.filter(({ tried, heldBack }) => tried.length + heldBack > 0);
+  const others = settings.filter((setting) => !shown.includes(setting)).map(({ name }) => name);
   const chosen = Object.entries(recommended).map(([name, value]) => `${name}: ${value}`);
   return [
-    `${formatCount(runs.replayed, 'run')} of ${runs.stored} replayed${left.length === 0 ? '' : ` (left out: ${left.join(', ')})`}: ${iterations(spent)}.`,
-    ...settings
-      .filter(isOfInterest)
-      .flatMap(({ name, now, heldBack, tried }) => [
-        '',
-        `${name}: ${now ?? 'an expression'}${heldBack === 0 ? '' : `. It held back ${formatCount(heldBack, 'run')} with work left; what a higher value had cost, no journal says.`}`,
-        ...tried.map(({ value, effect }) => `  ${value}: ${describeEffect(effect)}`),
-      ]),
-    '',
-    ...(others.length === 0 ? [] : [`No difference: ${others.join(', ')}.`]),
-    ...(isNamed || runs.replayed === 0
+    `${replayed}: ${iterations(spent)}.`,
+    ...shown.flatMap((setting) => ['', ...renderSetting(setting)]),
+    ...(others.length === 0 ? [] : ['', `No difference: ${others.join(', ')}.`]),
+    ...(isNamed ? [] : ['', `Recommended: ${chosen.length === 0 ? 'nothing' : chosen.join(', ')}.`]),
+    ...(together === null || (isNamed ? settings : chosen).length === 1
       ? []
-      : [chosen.length === 0 ? 'Recommended: nothing.' : `Recommended: ${chosen.join(', ')}.`]),
-    ...(together === null || (settings.length === 1 && isNamed) ? [] : [`Together: ${describeEffect(together)}`]),
+      : [`Together ${describeEffect(together)}.`]),
     '',
   ].join('\n');
 }
 
-/** Describes an effect as a sentence: `would have saved $3.20 (4 iterations in 2 runs) and lost one task: #12 …`. */
-function describeEffect({ runs, saved, lost, later, laterTasks, undecided }: Effect): string {
+function renderSetting({ name, now, heldBack, tried }: TuneResult['settings'][number]): readonly string[] {
+  const held =
+    heldBack === 0
+      ? ''
+      : `; it held back ${formatCount(heldBack, 'run')} with work left, and no journal says what more would have cost`;
+  return [
+    `${name}, now ${now ?? 'an expression'}${held}:`,
+    ...tried.map(({ value, effect }) => `  ${value} ${describeEffect(effect)}`),
+  ];
+}
+
+/** Describes an effect as a predicate: `would have saved $3.20 (4 iterations in 2 runs) and lost one task: #12 …`. */
+function describeEffect({ saved, lost, later, laterTasks, undecided }: Effect): string {
   const parts = [
     ...(saved.iterations > 0
-      ? [`saved ${iterations(saved)}, and lost ${lost.length === 0 ? 'nothing' : tasks(lost)}`]
+      ? [`saved ${iterations(saved)} and lost ${lost.length === 0 ? 'nothing' : tasks(lost)}`]
       : []),
     ...(later.iterations > 0
-      ? [`left ${iterations(later)}${laterTasks.length === 0 ? '' : `, with ${tasks(laterTasks)},`} to later runs`]
+      ? [`left ${iterations(later)}${laterTasks.length === 0 ? '' : ` with ${tasks(laterTasks)}`} to later runs`]
       : []),
   ];
   const open =
-    undecided === 0 ? '' : ` How ${formatCount(undecided, 'run')} would have gone on is not in the journals.`;
-  if (parts.length === 0) return undecided === 0 ? 'would have changed nothing.' : `would have saved nothing.${open}`;
-  return `in ${formatCount(runs, 'run')}, would have ${parts.join('; it would have ')}.${open}`;
+    undecided === 0 ? '' : `; the journals do not say how ${formatCount(undecided, 'run')} would have gone on`;
+  return parts.length === 0 ? `would have saved nothing${open}` : `would have ${parts.join(', and ')}${open}`;
 }
 
-function iterations({ iterations: number, costUsd, unpriced }: Spent): string {
+function iterations({ iterations: number, costUsd, unpriced }: SpentIterations): string {
   const noun = formatCount(number, 'iteration');
   if (costUsd === null) return `${noun} of unknown cost`;
   return unpriced === 0

@@ -9,7 +9,7 @@ import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { nearestName } from '../../core/text/nearest.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import {
-  effectOf,
+  effectOfLimits,
   type Limit,
   recommendValues,
   type Replays,
@@ -103,7 +103,7 @@ export interface WorkflowChange {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** What `ralph tune` reads of a checkout. */
+/** The access of `ralph tune` to a checkout. */
 export interface TuneWorld {
   readonly open: OpenPlaces;
   readonly readEffective: ReadEffectiveSettings;
@@ -195,7 +195,7 @@ function tuneRuns(
       tried: tried.map(({ value, effect }) => ({ value: String(value), effect })),
     })),
     recommended: Object.fromEntries([...recommended].map(([{ name }, value]) => [name, String(value)])),
-    together: chosen.size === 0 ? null : effectOf(runs, changesTo(chosen, named.size > 0), kindsOf),
+    together: chosen.size === 0 ? null : effectOfLimits(runs, changesTo(chosen, named.size > 0), kindsOf),
     written: null,
   };
   return { result, chosen };
@@ -231,7 +231,7 @@ function unknownName(name: string): string {
     name,
     TUNED.map((limit) => limit.name),
   );
-  return near === null ? `expected NAME=VALUE with the name of a setting.` : `did you mean ${near}=VALUE?`;
+  return near === null ? 'expected NAME=VALUE with one of the settings in the help.' : `did you mean ${near}=VALUE?`;
 }
 
 /** Maximum size of an unpacked journal, in bytes. */

@@ -16,7 +16,7 @@ export const spentSchema = z.object({
 });
 
 /** Iterations and what they cost. An unknown cost is never counted as zero. */
-export type Spent = Immutable<z.infer<typeof spentSchema>>;
+export type SpentIterations = Immutable<z.infer<typeof spentSchema>>;
 
 const taskSchema = z.object({ id: z.string(), title: z.string() });
 
@@ -50,7 +50,7 @@ export function replayableRun(journal: Journal, kindsOf: KindsOfDenial): Replaya
 }
 
 /** Returns the effect that changed limits would have had on these runs, each replayed alone from its own start. */
-export function effectOf(
+export function effectOfLimits(
   runs: readonly ReplayableRun[],
   change: (policy: Policy) => Policy,
   kindsOf: KindsOfDenial,
@@ -67,7 +67,7 @@ export function effectOf(
   };
 }
 
-/** A limit or threshold that runs can be replayed with. Lower is stricter; 0 is no limit where its input allows it. */
+/** A limit or threshold for replays. Lower is stricter; 0 means no limit where its input allows that. */
 export interface Limit {
   readonly name: string;
   readonly of: (policy: Policy) => number;
@@ -81,10 +81,10 @@ interface Tried {
   readonly effect: Effect;
 }
 
-/** What other values of a limit would have done. */
+/** The effects that other values of a limit would have had. */
 export interface TunedLimit {
   readonly limit: Limit;
-  /** Runs that it ended, or made give up a task, while work was left. What they would have done is not known. */
+  /** Number of runs that it ended, or made give up a task, while work was left. */
   readonly heldBack: number;
   readonly tried: readonly Tried[];
 }
@@ -99,7 +99,7 @@ export interface Replays {
 export function tuneLimit({ runs, kindsOf }: Replays, limit: Limit, now: number): TunedLimit {
   const tried: Tried[] = [];
   for (const value of valuesBelow(now, limit.isWhole)) {
-    const effect = effectOf(runs, stricterChange(limit, value), kindsOf);
+    const effect = effectOfLimits(runs, stricterChange(limit, value), kindsOf);
     const before = tried.at(-1);
     const isNew = before === undefined ? effect.runs > 0 : JSON.stringify(before.effect) !== JSON.stringify(effect);
     if (isNew) tried.push({ value, effect });
@@ -109,7 +109,7 @@ export function tuneLimit({ runs, kindsOf }: Replays, limit: Limit, now: number)
 
 /** Returns the effect of exactly this value. */
 export function tryValue({ runs, kindsOf }: Replays, limit: Limit, value: number): TunedLimit {
-  const effect = effectOf(runs, (policy) => limit.change(policy, value), kindsOf);
+  const effect = effectOfLimits(runs, (policy) => limit.change(policy, value), kindsOf);
   return { limit, heldBack: countHeldBack({ runs, kindsOf }, limit), tried: [{ value, effect }] };
 }
 
@@ -136,7 +136,7 @@ export function recommendValues({ runs, kindsOf }: Replays, tuned: readonly Tune
   if (runs.length < RUNS_TO_RECOMMEND) return chosen;
   for (const { limit, value } of best.toSorted((one, other) => savedBy(other) - savedBy(one))) {
     const together = new Map([...chosen, [limit, value]]);
-    if (isHarmless({ effect: effectOf(runs, stricterChanges(together), kindsOf) })) chosen.set(limit, value);
+    if (isHarmless({ effect: effectOfLimits(runs, stricterChanges(together), kindsOf) })) chosen.set(limit, value);
   }
   return chosen;
 }
@@ -169,7 +169,7 @@ function goesOn({ end }: ReplayedRun): boolean {
 }
 
 /** Returns the cost of iterations. */
-export function spentOn(entries: readonly JournalEntry[]): Spent {
+export function spentOn(entries: readonly JournalEntry[]): SpentIterations {
   const known = entries.flatMap(({ analysis: { costUsd } }) => costUsd ?? []);
   return {
     iterations: entries.length,
@@ -209,7 +209,7 @@ function effectOnRun(
     [...new Map(entries.flatMap(finishedIn).map((task) => [task.id, task])).values()].filter(({ id }) => done.has(id));
   const lost = finished(notMade).filter(({ id }) => !after.has(id));
   const last = saved.at(-1);
-  // What completes a run by claims finishes no task of its own.
+  // No iteration finishes a prompt: claims complete the run.
   const isCompletionLost =
     last !== undefined &&
     lost.length === 0 &&

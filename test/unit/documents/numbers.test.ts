@@ -26,6 +26,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['about # MB on disk', of('cli/sandbox/sandbox', /about (\d+) MB on disk/)],
     ['(# to # MB)', 100, of('../testbed/story', /\(100 to (\d+) MB/)],
   ],
+  'docs/costs-and-plans.md': [['lost nothing in # runs or more', of('core/tuning/tuning', 'RUNS_TO_RECOMMEND')]],
   'docs/decisions/README.md': [
     [
       'up to # MiB',
@@ -164,6 +165,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   ],
   'ralph status': [['the last # days', of('core/lane/ledger', 'MAX_LEDGER_DAYS')]],
   'ralph monitor': [['every # seconds', seconds('cli/monitor/source', 'ALL_MS')]],
+  'ralph tune': [['in # runs or more', of('core/tuning/tuning', 'RUNS_TO_RECOMMEND')]],
   'ralph doctor': [['at most # minutes', minutes('wiring/doctor/trials', 'VERIFY_MS')]],
 };
 

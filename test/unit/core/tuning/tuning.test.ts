@@ -5,7 +5,7 @@ import { changePolicy } from '../../../../src/config/agent-inputs.ts';
 import { type Journal, parseJournal } from '../../../../src/core/journal/parse-journal.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import {
-  effectOf,
+  effectOfLimits,
   type Limit,
   recommendValues,
   replayableRun,
@@ -70,7 +70,7 @@ describe('a stricter limit', () => {
       { runs: 1, saved: spent(1, 2), lost: [title(1)], later: nothing },
     ],
     [
-      'saves an unknown amount where the agent told no cost',
+      'saves an unknown amount where no cost is known',
       [runOf([stuck, stuck, { ...idle, output: costs(null) }])],
       noProgress,
       2,
@@ -119,7 +119,7 @@ describe('a stricter limit', () => {
       { runs: 1, saved: nothing, later: spent(1, 2) },
     ],
     [
-      'for each task saves the iterations on it, and goes on with the next task',
+      'for each task saves the iterations on it, and continues with the next task',
       [
         runOf([progress(), progress({ output: costs(1) }), progress(finishes), progress(finishes)], {
           tasks: [task(1), task(2)],
@@ -144,7 +144,7 @@ describe('a stricter limit', () => {
       { runs: 0, saved: nothing, lost: [], later: nothing, undecided: 0 },
     ],
   ])('%s', (_, runs, limit, value, expected) => {
-    expect(effectOf(runs, (now) => limit.change(now, value), kindsOf)).toMatchObject(expected);
+    expect(effectOfLimits(runs, (now) => limit.change(now, value), kindsOf)).toMatchObject(expected);
   });
 
   test('counts for a run only where it is stricter than what the run had', () => {
@@ -159,7 +159,7 @@ describe('a stricter limit', () => {
     const prompt = task(1, { id: 'prompt-0123456789ab', optional: true });
     const run = runOf([stuck, stuck, progress(claims), progress(claims)], { tasks: [prompt] });
     expect(run.journal.end?.outcome.kind).toBe('complete');
-    const { saved, lost } = effectOf([run], stricterChanges(new Map([[noProgress, 2]])), kindsOf);
+    const { saved, lost } = effectOfLimits([run], stricterChanges(new Map([[noProgress, 2]])), kindsOf);
     expect({ saved, lost }).toEqual({ saved: spent(2, 2), lost: [{ id: prompt.id, title: 'Title 1' }] });
   });
 });
@@ -221,7 +221,7 @@ test('the recorded limits save nothing and lose nothing, whatever agent and cloc
     fc.property(fc.array(anyPlay, { maxLength: 12 }), fc.boolean(), (script, verifies) => {
       const tasks = [task(1), task(2, { dependsOn: ['issue-1'] }), task(3, { optional: true })];
       const run = runOf(script, { tasks, policy: { ...policy, verifies, maxRunMs: 100 * HOUR } });
-      expect(effectOf([run], (now) => now, kindsOf)).toEqual({
+      expect(effectOfLimits([run], (now) => now, kindsOf)).toEqual({
         ...{ runs: 0, saved: nothing, lost: [], later: nothing, laterTasks: [], undecided: 0 },
       });
     }),
@@ -238,7 +238,7 @@ test('whatever is stricter, no more is saved, left and lost than there was', () 
       fc.integer({ min: 1, max: 8 }),
       (script, limit, value) => {
         const run = runOf(script, { tasks: [task(1), task(2)], policy: { ...policy, maxRunMs: 900 * MINUTE } });
-        const { saved, later, lost } = effectOf([run], stricterChanges(new Map([[limit, value]])), kindsOf);
+        const { saved, later, lost } = effectOfLimits([run], stricterChanges(new Map([[limit, value]])), kindsOf);
         expect(saved.iterations + later.iterations).toBeLessThanOrEqual(run.journal.entries.length);
         expect(lost.every(({ id }) => run.done.has(id) || run.journal.end?.outcome.kind === 'complete')).toBe(true);
       },
