@@ -1,104 +1,68 @@
-import { type Document, isMap, isScalar, type Pair, parseDocument, Scalar, type YAMLMap } from 'yaml';
+import { type Document, isMap, isScalar, type Pair, parseDocument, Scalar } from 'yaml';
 
-/** A YAML text with changed values, or why it could not be changed, as a predicate. */
-export type EditedYaml =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'refused'; readonly why: string };
+type Path = readonly (string | number)[];
 
-/** Numbers by their keys, as they are written. */
-export type Numbers = Readonly<Record<string, string>>;
-
-/** Values to set in the map at a path: numbers, and literal blocks that hold YAML themselves. */
-export interface YamlChange {
-  readonly path: readonly (string | number)[];
-  readonly values: Readonly<Record<string, string | Numbers>>;
+/** A number to set in a map of a YAML text: in the map itself, or in the YAML of the literal block at its key `block`. */
+export interface YamlValue {
+  readonly name: string;
+  readonly number: string;
+  readonly block: string | null;
 }
 
 /**
- * Sets values in a map of a YAML text; all other characters stay, comments included. A missing map is added below the
- * key `after` of its parent.
+ * Sets numbers in the map at a path; all other characters stay, comments included. A missing map is added below the key
+ * `after` of its parent. Returns null for a form that only a person can change.
  */
-export function setYamlValues(text: string, { path, values }: YamlChange, after: string): EditedYaml {
-  const document = parseDocument(text, { prettyErrors: false });
-  if (document.errors.length > 0) return { kind: 'refused', why: 'is not valid YAML' };
-  const edited = editMap(text, { document, path, values }, after);
-  return edited !== null && isOnlyChange(document, edited, { path, values })
-    ? { kind: 'text', text: edited }
-    : { kind: 'refused', why: 'is written in a form that only a person can change' };
+export function setYamlValues(text: string, path: Path, values: readonly YamlValue[], after: string): string | null {
+  const edited = values.reduce<string | null>((now, { name, number, block }) => {
+    if (now === null || block === null) return now === null ? null : setInMap(now, path, { name, text: number, after });
+    const isThere = parse(now).hasIn([...path, block]);
+    const withBlock = isThere ? now : setInMap(now, path, { name: block, text: '|', after });
+    return withBlock === null ? null : setInBlock(withBlock, [...path, block], { name, text: number, after });
+  }, text);
+  return edited === null || !isOnlyChange(text, edited, { path, values }) ? null : edited;
 }
 
-function editMap(
-  text: string,
-  { document, path, values }: YamlChange & { readonly document: Document },
-  after: string,
-): string | null {
-  const eol = text.includes('\r\n') ? '\r\n' : '\n';
-  const parent = path.length === 0 ? null : document.getIn(path.slice(0, -1), true);
-  const key = String(path.at(-1) ?? '');
-  const pair = pairOf(parent, key);
-  const map = path.length === 0 ? document.contents : pair?.value;
-  if (isMap(map)) return setInMap(text, map, { values, eol });
-  // Anything else in its place, such as an alias, is not replaced.
-  if (map !== undefined && map !== null && !(isScalar(map) && map.value === null)) return null;
-  if (path.length === 0) return `${text}${linesOf('', values, eol)}`;
-  const place = pair ?? pairOf(parent, after);
-  if (place === undefined) return null;
-  const indent = indentOf(text, place);
-  const lines = linesOf(`${indent}  `, values, eol);
-  return insertBelow(text, place, { lines: pair === undefined ? `${indent}${key}:${eol}${lines}` : lines, eol });
+interface Entry {
+  readonly name: string;
+  readonly text: string;
+  readonly after: string;
 }
 
-function setInMap(
-  text: string,
-  map: YAMLMap,
-  { values, eol }: Pick<YamlChange, 'values'> & { readonly eol: string },
-): string | null {
-  const last = map.items.at(-1);
-  if (map.flow === true || last === undefined) return null;
-  const isKnown = ([name]: readonly [string, unknown]): boolean => pairOf(map, name) !== undefined;
-  const added = Object.fromEntries(Object.entries(values).filter((entry) => !isKnown(entry)));
-  const lines = linesOf(indentOf(text, last), added, eol);
-  const places = Object.entries(values)
-    .filter(isKnown)
-    .map(([name, value]) => replacementOf(text, pairOf(map, name), value))
-    .toSorted((one, other) => (other?.from ?? 0) - (one?.from ?? 0));
-  // The last place comes first, so that those of the others stay.
-  return places.reduce<string | null>(
-    (edited, place) =>
-      edited === null || place === null
-        ? null
-        : `${edited.slice(0, place.from)}${place.value}${edited.slice(place.to)}`,
-    insertBelow(text, last, { lines, eol }),
+function setInMap(text: string, path: Path, { name, text: value, after }: Entry): string | null {
+  const document = parse(text);
+  const map = path.length === 0 ? document.contents : document.getIn(path, true);
+  const known = pairOf(map, name);
+  if (known !== undefined) {
+    const range = isScalar(known.value) && known.value.anchor === undefined ? known.value.range : null;
+    return range == null ? null : `${text.slice(0, range[0])}${value}${text.slice(range[1])}`;
+  }
+  const last = isMap(map) ? map.items.at(-1) : undefined;
+  if (last !== undefined) return insertBelow(text, last, [`${name}: ${value}`]);
+  if (path.length === 0) return `${text}${name}: ${value}\n`;
+  const parent = document.getIn(path.slice(0, -1), true);
+  const key = String(path.at(-1));
+  const own = pairOf(parent, key);
+  const place = own ?? pairOf(parent, after);
+  return (
+    place && insertBelow(text, place, own === undefined ? [`${key}:`, `  ${name}: ${value}`] : [`  ${name}: ${value}`])
   );
 }
 
-interface Replacement {
-  readonly from: number;
-  readonly to: number;
-  readonly value: string;
-}
-
-/** Returns the new text of a value in its place; null if the value has another form. */
-function replacementOf(text: string, pair: Pair | undefined, value: string | Numbers): Replacement | null {
+function setInBlock(text: string, path: Path, entry: Entry): string | null {
+  const pair = pairOf(parse(text).getIn(path.slice(0, -1), true), String(path.at(-1)));
   const node = pair?.value;
-  if (!isScalar(node) || node.range == null || node.anchor !== undefined) return null;
+  if (pair === undefined || !isScalar(node) || node.type !== Scalar.BLOCK_LITERAL || node.range == null) return null;
   const [from, to] = node.range;
-  if (typeof value !== 'string') {
-    const block = node.type === Scalar.BLOCK_LITERAL ? editedBlock(text.slice(from, to), value) : null;
-    return block === null ? null : { from, to, value: block };
-  }
-  const isBlock = node.type === Scalar.BLOCK_LITERAL || node.type === Scalar.BLOCK_FOLDED;
-  return to > from && !isBlock ? { from, to, value } : null;
+  const [header = '', ...lines] = text.slice(from, to).split('\n');
+  const indent = /^ +(?=\S)/m.exec(lines.join('\n'))?.[0] ?? `${indentOf(text, pair)}  `;
+  const inner = setInMap(lines.map((line) => line.slice(indent.length)).join('\n'), [], entry);
+  const block = inner?.split('\n').map((line) => (line.trim() === '' ? line : indent + line));
+  return block === undefined ? null : text.slice(0, from) + [header, ...block].join('\n') + text.slice(to);
 }
 
-/** Sets numbers in the YAML that a literal block holds. */
-function editedBlock(block: string, values: Numbers): string | null {
-  const [header = '', ...lines] = block.split('\n');
-  const indent = /^ */.exec(lines.find((line) => line.trim() !== '') ?? '')?.[0] ?? '';
-  const inner = setYamlValues(lines.map((line) => line.slice(indent.length)).join('\n'), { path: [], values }, '');
-  if (inner.kind === 'refused') return null;
-  const indented = inner.text.split('\n').map((line) => (line.trim() === '' ? line : `${indent}${line}`));
-  return [header, ...indented].join('\n');
+function parse(text: string): Document {
+  return parseDocument(text, { prettyErrors: false });
 }
 
 function pairOf(map: unknown, name: string): Pair | undefined {
@@ -110,47 +74,35 @@ function indentOf(text: string, { key }: Pair): string {
   return ' '.repeat(from - (text.lastIndexOf('\n', from - 1) + 1));
 }
 
-function linesOf(indent: string, values: YamlChange['values'], eol: string): string {
-  return Object.entries(values)
-    .map(([name, value]) =>
-      typeof value === 'string'
-        ? `${indent}${name}: ${value}${eol}`
-        : `${indent}${name}: |${eol}${linesOf(`${indent}  `, value, eol)}`,
-    )
-    .join('');
-}
-
-/** Inserts lines below the last line of a pair whose value is a scalar. */
-function insertBelow(
-  text: string,
-  { key, value }: Pair,
-  { lines, eol }: { readonly lines: string; readonly eol: string },
-): string | null {
-  if (lines === '') return text;
-  const node = isScalar(value) && value.value !== null ? value : key;
-  const end = isScalar(node) || isMap(node) ? node.range?.[1] : undefined;
-  if (end === undefined) return null;
+/** Inserts lines below the last line of a pair, with its indentation. */
+function insertBelow(text: string, pair: Pair, lines: readonly string[]): string {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const node = isScalar(pair.value) && pair.value.value !== null ? pair.value : pair.key;
+  const end = (isScalar(node) ? node.range?.[1] : undefined) ?? text.length;
   const lineEnd = text[end - 1] === '\n' ? end : text.indexOf('\n', end) + 1;
-  return lineEnd === 0 ? `${text}${eol}${lines}` : `${text.slice(0, lineEnd)}${lines}${text.slice(lineEnd)}`;
+  const inserted = lines.map((line) => `${indentOf(text, pair)}${line}${eol}`).join('');
+  return lineEnd === 0 ? text + eol + inserted : text.slice(0, lineEnd) + inserted + text.slice(lineEnd);
 }
 
-/** Returns true if the edited text differs from the document in these values only. */
-function isOnlyChange(before: Document, edited: string, { path, values }: YamlChange): boolean {
-  const after = parseDocument(edited, { prettyErrors: false });
-  const numbers = Object.entries(values).filter(([, value]) => typeof value === 'string');
-  const isSet =
-    after.errors.length === 0 && numbers.every(([name, value]) => String(after.getIn([...path, name])) === value);
-  return isSet && dataWithout(before, { path, values }) === dataWithout(after, { path, values });
+/** Returns true if the edited text differs in these values only: a flow map, for example, would be damaged. */
+function isOnlyChange(
+  text: string,
+  edited: string,
+  { path, values }: { readonly path: Path; readonly values: readonly YamlValue[] },
+): boolean {
+  const [before, after] = [parse(text), parse(edited)];
+  if (before.getIn(path) === null) before.deleteIn(path);
+  for (const { name, number, block } of values) {
+    const at = [...path, block ?? name];
+    const is = block === null ? after.getIn(at) : parse(String(after.getIn(at))).get(name);
+    if (is !== Number(number)) return false;
+    before.setIn(at, after.getIn(at));
+  }
+  return before.errors.length + after.errors.length === 0 && sortedJson(before) === sortedJson(after);
 }
 
-/** Returns a document's data as JSON with sorted keys, without these values, and without a map that has no others. */
-function dataWithout(document: Document, { path, values }: YamlChange): string {
-  const rest = document.clone();
-  for (const name of Object.keys(values)) if (rest.hasIn([...path, name])) rest.deleteIn([...path, name]);
-  const map = path.length === 0 ? null : rest.getIn(path, true);
-  const isEmpty = isScalar(map) ? map.value === null : isMap(map) && map.items.length === 0;
-  if (isEmpty) rest.deleteIn(path);
-  return JSON.stringify(rest.toJS(), (_, part: unknown) =>
+function sortedJson(document: Document): string {
+  return JSON.stringify(document.toJS(), (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
       ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
       : part,

@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { changePolicy, parsePolicyInputs, policyInputs } from '../../config/agent-inputs.ts';
 import { defaultOf } from '../../config/setting-table.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
-import { parseJournal } from '../../core/journal/parse-journal.ts';
+import { type Journal, parseJournal } from '../../core/journal/parse-journal.ts';
 import type { KindsOfDenial } from '../../core/journal/replay.ts';
 import type { Policy } from '../../core/policy.ts';
 import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
@@ -12,8 +12,7 @@ import {
   effectOfLimits,
   type Limit,
   recommendValues,
-  type Replays,
-  replayableRun,
+  replaysOf,
   RUNS_TO_RECOMMEND,
   spentOn,
   stricterChanges,
@@ -173,8 +172,11 @@ function tuneRuns(
   },
 ): { readonly result: TuneResult; readonly chosen: ReadonlyMap<Limit, number> } {
   const packed = stored.flatMap(({ journal }) => journal ?? []);
-  const runs = packed.flatMap((journal) => unpackRun(journal, kindsOf) ?? []);
-  const replays: Replays = { runs, kindsOf };
+  const replays = replaysOf(
+    packed.flatMap((journal) => unpackJournal(journal) ?? []),
+    kindsOf,
+  );
+  const { journals } = replays;
   const nowOf = ({ name }: Limit): string => texts.get(name) ?? defaultOf(name);
   const tuned =
     named.size > 0
@@ -184,10 +186,10 @@ function tuneRuns(
   const chosen = named.size > 0 ? named : recommended;
   const result: TuneResult = {
     runs: {
-      ...{ stored: stored.length, replayed: runs.length, withoutJournal: stored.length - packed.length },
-      differing: packed.length - runs.length,
+      ...{ stored: stored.length, replayed: journals.length, withoutJournal: stored.length - packed.length },
+      differing: packed.length - journals.length,
     },
-    spent: spentOn(runs.flatMap(({ journal }) => journal.entries)),
+    spent: spentOn(journals.flatMap(({ entries }) => entries)),
     settings: tuned.map(({ limit, heldBack, tried }) => ({
       name: limit.name,
       now: Number.isNaN(Number(nowOf(limit))) ? null : nowOf(limit),
@@ -195,7 +197,7 @@ function tuneRuns(
       tried: tried.map(({ value, effect }) => ({ value: String(value), effect })),
     })),
     recommended: Object.fromEntries([...recommended].map(([{ name }, value]) => [name, String(value)])),
-    together: chosen.size === 0 ? null : effectOfLimits(runs, changesTo(chosen, named.size > 0), kindsOf),
+    together: chosen.size === 0 ? null : effectOfLimits(replays, changesTo(chosen, named.size > 0)),
     written: null,
   };
   return { result, chosen };
@@ -237,12 +239,12 @@ function unknownName(name: string): string {
 /** Maximum size of an unpacked journal, in bytes. */
 const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
 
-/** Returns a stored journal as a run to replay; null if it is damaged, or this version would decide otherwise. */
-function unpackRun(packed: string, kindsOf: KindsOfDenial): ReturnType<typeof replayableRun> {
+/** Unpacks a stored journal; null if it is damaged. */
+function unpackJournal(packed: string): Journal | null {
   try {
     const text = gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: MAX_JOURNAL_BYTES }).toString();
     const parsed = parseJournal(text);
-    return parsed.kind === 'journal' ? replayableRun(parsed.journal, kindsOf) : null;
+    return parsed.kind === 'journal' ? parsed.journal : null;
   } catch {
     return null;
   }

@@ -5,7 +5,7 @@ import { type KindsOfDenial, replayChanged, type ReplayedRun } from '../journal/
 import type { Immutable, Policy } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
-import { isFinished } from '../tasks/task.ts';
+import { isFinished, type TaskProgress } from '../tasks/task.ts';
 
 const count = z.number().int().nonnegative();
 
@@ -23,7 +23,9 @@ const taskSchema = z.object({ id: z.string(), title: z.string() });
 export const effectSchema = z.object({
   runs: count.describe('Runs that would have gone otherwise.'),
   saved: spentSchema.describe('Iterations that no run would have made.'),
-  lost: z.array(taskSchema).describe('Tasks that these iterations finished, and no later run.'),
+  lost: z
+    .array(taskSchema)
+    .describe('Tasks that these iterations finished, and no later run, or that would have been given up instead.'),
   later: spentSchema.describe('Iterations that later runs would have made instead.'),
   laterTasks: z.array(taskSchema).describe('Tasks that would have been finished later.'),
   undecided: count.describe('Runs that would have gone on in a way that their journals do not contain.'),
@@ -32,30 +34,51 @@ export const effectSchema = z.object({
 /** The effect that other limits would have had on the recorded runs. */
 export type Effect = Immutable<z.infer<typeof effectSchema>>;
 
-/** A recorded run whose replay makes the recorded decisions. */
-export interface ReplayableRun {
-  readonly journal: Journal;
-  /** The tasks that were done when it ended. */
-  readonly done: ReadonlySet<TaskId>;
+/** Recorded runs whose replay makes the recorded decisions, and the rules by which their refused calls are judged. */
+export interface Replays {
+  readonly journals: readonly Journal[];
+  readonly kindsOf: KindsOfDenial;
+  /** How the newest run that worked on a task left it, and when that run began. */
+  readonly ends: ReadonlyMap<TaskId, TaskEnd>;
 }
 
-/** Returns the run for replays with other limits; null if this version would decide otherwise under its own limits. */
-export function replayableRun(journal: Journal, kindsOf: KindsOfDenial): ReplayableRun | null {
-  const { end, skipped, left, state } = replayChanged(journal, (policy) => policy, kindsOf);
-  const recorded = journal.end?.outcome ?? null;
-  const isSameEnd = recorded === null || ('outcome' in end && end.outcome.reason === recorded.reason);
-  if (skipped.length + left.length > 0 || !isSameEnd) return null;
-  const tasks = journal.entries.flatMap(finishedIn).map(({ id }) => id);
-  return { journal, done: new Set(tasks.filter((id) => isFinished(progressOf(state.tasks, id)))) };
+interface TaskEnd {
+  readonly kind: 'finished' | 'given-up' | 'open';
+  readonly startedAt: number;
+}
+
+/** Returns the runs that can be replayed: without those that this version would decide otherwise under their limits. */
+export function replaysOf(journals: readonly Journal[], kindsOf: KindsOfDenial): Replays {
+  const played = journals
+    .map((journal) => ({ journal, replayed: replayChanged(journal, (policy) => policy, kindsOf) }))
+    .filter(({ journal, replayed }) => isAsRecorded(journal, replayed))
+    .toSorted((one, other) => one.journal.start.startedAt - other.journal.start.startedAt);
+  const ends = new Map<TaskId, TaskEnd>();
+  for (const { journal, replayed } of played) {
+    const tasks = journal.entries.flatMap(({ taskId, verdict }) => [taskId, ...verdict.alsoDone]);
+    for (const id of tasks) {
+      const progress = progressOf(replayed.state.tasks, id);
+      const kind = isFinished(progress) ? 'finished' : isGivenUp(progress) ? 'given-up' : 'open';
+      ends.set(id, { kind, startedAt: journal.start.startedAt });
+    }
+  }
+  return { journals: played.map(({ journal }) => journal), kindsOf, ends };
+}
+
+/** Returns true if only a person can reopen the task; one that was set aside gets another turn. */
+function isGivenUp({ state }: Pick<TaskProgress, 'state'>): boolean {
+  return state === 'failed' || state === 'blocked';
+}
+
+function isAsRecorded({ end: recorded }: Journal, { end, skipped, left }: ReplayedRun): boolean {
+  const isSameEnd = recorded === null || ('outcome' in end && end.outcome.reason === recorded.outcome.reason);
+  return skipped.length + left.length === 0 && isSameEnd;
 }
 
 /** Returns the effect that changed limits would have had on these runs, each replayed alone from its own start. */
-export function effectOfLimits(
-  runs: readonly ReplayableRun[],
-  change: (policy: Policy) => Policy,
-  kindsOf: KindsOfDenial,
-): Effect {
-  const effects = runs.map((run) => effectOnRun(runs, run, replayChanged(run.journal, change, kindsOf)));
+export function effectOfLimits(replays: Replays, change: (policy: Policy) => Policy): Effect {
+  const { journals, kindsOf } = replays;
+  const effects = journals.map((journal) => effectOnRun(replays, journal, replayChanged(journal, change, kindsOf)));
   const changed = effects.filter(({ saved, later, isUndecided }) => saved.length + later.length > 0 || isUndecided);
   return {
     runs: changed.length,
@@ -89,28 +112,22 @@ export interface TunedLimit {
   readonly tried: readonly Tried[];
 }
 
-/** The remembered runs, and the rules by which their refused calls are judged. */
-export interface Replays {
-  readonly runs: readonly ReplayableRun[];
-  readonly kindsOf: KindsOfDenial;
-}
-
 /** Tries stricter values of a limit than `now`, and keeps those whose effect differs from that of the one before. */
-export function tuneLimit({ runs, kindsOf }: Replays, limit: Limit, now: number): TunedLimit {
+export function tuneLimit(replays: Replays, limit: Limit, now: number): TunedLimit {
   const tried: Tried[] = [];
   for (const value of valuesBelow(now, limit.isWhole)) {
-    const effect = effectOfLimits(runs, stricterChange(limit, value), kindsOf);
+    const effect = effectOfLimits(replays, stricterChange(limit, value));
     const before = tried.at(-1);
     const isNew = before === undefined ? effect.runs > 0 : JSON.stringify(before.effect) !== JSON.stringify(effect);
     if (isNew) tried.push({ value, effect });
   }
-  return { limit, heldBack: countHeldBack({ runs, kindsOf }, limit), tried };
+  return { limit, heldBack: countHeldBack(replays, limit), tried };
 }
 
 /** Returns the effect of exactly this value. */
-export function tryValue({ runs, kindsOf }: Replays, limit: Limit, value: number): TunedLimit {
-  const effect = effectOfLimits(runs, (policy) => limit.change(policy, value), kindsOf);
-  return { limit, heldBack: countHeldBack({ runs, kindsOf }, limit), tried: [{ value, effect }] };
+export function tryValue(replays: Replays, limit: Limit, value: number): TunedLimit {
+  const effect = effectOfLimits(replays, (policy) => limit.change(policy, value));
+  return { limit, heldBack: countHeldBack(replays, limit), tried: [{ value, effect }] };
 }
 
 /** Returns the change to several values at once, each only where it is stricter than what the run had. */
@@ -126,17 +143,17 @@ export const RUNS_TO_RECOMMEND = 5;
  * Returns the values that would have saved most without losing a task, alone and together; of equal ones the least
  * strict.
  */
-export function recommendValues({ runs, kindsOf }: Replays, tuned: readonly TunedLimit[]): ReadonlyMap<Limit, number> {
+export function recommendValues(replays: Replays, tuned: readonly TunedLimit[]): ReadonlyMap<Limit, number> {
   const savedBy = ({ effect }: Tried): number => effect.saved.costUsd ?? 0;
   const best = tuned.flatMap(({ limit, tried }) => {
     const [most] = tried.filter(isHarmless).toSorted((one, other) => savedBy(other) - savedBy(one));
     return most === undefined ? [] : [{ limit, ...most }];
   });
   const chosen = new Map<Limit, number>();
-  if (runs.length < RUNS_TO_RECOMMEND) return chosen;
+  if (replays.journals.length < RUNS_TO_RECOMMEND) return chosen;
   for (const { limit, value } of best.toSorted((one, other) => savedBy(other) - savedBy(one))) {
     const together = new Map([...chosen, [limit, value]]);
-    if (isHarmless({ effect: effectOfLimits(runs, stricterChanges(together), kindsOf) })) chosen.set(limit, value);
+    if (isHarmless({ effect: effectOfLimits(replays, stricterChanges(together)) })) chosen.set(limit, value);
   }
   return chosen;
 }
@@ -159,9 +176,9 @@ function stricterChange({ of, change }: Limit, value: number): (policy: Policy) 
   return (policy) => (of(policy) === 0 || value < of(policy) ? change(policy, value) : policy);
 }
 
-function countHeldBack({ runs, kindsOf }: Replays, { change }: Limit): number {
+function countHeldBack({ journals, kindsOf }: Replays, { change }: Limit): number {
   const loosen = (policy: Policy): Policy => change(policy, Infinity);
-  return runs.filter(({ journal }) => hasEnded(journal) && goesOn(replayChanged(journal, loosen, kindsOf))).length;
+  return journals.filter((journal) => journal.end !== null && goesOn(replayChanged(journal, loosen, kindsOf))).length;
 }
 
 function goesOn({ end }: ReplayedRun): boolean {
@@ -186,54 +203,57 @@ interface RunEffect {
   readonly isUndecided: boolean;
 }
 
-function effectOnRun(
-  runs: readonly ReplayableRun[],
-  { journal, done }: ReplayableRun,
-  replayed: ReplayedRun,
-): RunEffect {
+function effectOnRun({ ends }: Replays, journal: Journal, replayed: ReplayedRun): RunEffect {
   const { end, skipped, left } = replayed;
-  // Under looser limits nothing is left out, but the run would have gone on.
-  const isUndecided =
-    left.length > 0 ? goesOn(replayed) : goesOn(replayed) && skipped.length === 0 && hasEnded(journal);
+  const hasContinued = end.kind === 'goes-on' || end.kind === 'other-task';
+  // Where nothing is left out, the run would have continued beyond its journal.
+  const isUndecided = hasContinued && (left.length > 0 || (skipped.length === 0 && journal.end !== null));
   const isPaused = end.kind === 'waits' || ('outcome' in end && ['limit', 'parked', 'idle'].includes(end.outcome.kind));
   const notMade = [...skipped, ...(isPaused || isUndecided ? [] : left)];
-  const after = new Set(
-    runs
-      .filter((other) => other.journal.start.startedAt > journal.start.startedAt)
-      .flatMap((other) => other.journal.entries.flatMap(finishedIn).map(({ id }) => id)),
-  );
-  const postponed = notMade.filter(({ taskId }) => after.has(taskId));
-  const saved = notMade.filter(({ taskId }) => !after.has(taskId));
-  const later = [...postponed, ...(isPaused ? left : [])];
-  const finished = (entries: readonly JournalEntry[]): Effect['lost'] =>
-    [...new Map(entries.flatMap(finishedIn).map((task) => [task.id, task])).values()].filter(({ id }) => done.has(id));
-  const lost = finished(notMade).filter(({ id }) => !after.has(id));
-  const last = saved.at(-1);
+  const finished = tasksFinishedIn(notMade);
+  const isLost = (id: TaskId): boolean => {
+    const known = ends.get(id);
+    if (known?.kind === 'finished' && known.startedAt === journal.start.startedAt) return finished.has(id);
+    const hasProgress = notMade.some(({ taskId, verdict }) => taskId === id && verdict.progress);
+    // No later run works on a task that was given up.
+    const isOver = isGivenUp(progressOf(replayed.state.tasks, id)) && known?.kind !== 'given-up';
+    return isOver && (hasProgress || known?.kind === 'finished');
+  };
+  const titles = new Map([...finished, ...notMade.map(({ taskId, taskTitle }) => [taskId, taskTitle] as const)]);
+  const lost = [...titles].filter(([id]) => isLost(id)).map(([id, title]) => ({ id, title }));
+  const isLater = ({ taskId, verdict }: JournalEntry): boolean =>
+    verdict.progress && ends.get(taskId)?.kind !== 'given-up' && !isLost(taskId);
+  const saved = notMade.filter((entry) => !isLater(entry));
+  const later = [...notMade.filter(isLater), ...(isPaused ? left : [])];
+  const laterTasks = [...tasksFinishedIn(later)]
+    .filter(([id]) => ends.get(id)?.kind === 'finished')
+    .map(([id, title]) => ({ id, title }));
+  const last = notMade.at(-1);
   // No iteration finishes a prompt: claims complete the run.
   const isCompletionLost =
     last !== undefined &&
-    lost.length === 0 &&
+    ends.get(last.taskId)?.kind !== 'finished' &&
     isComplete(journal.end?.outcome) &&
     !('outcome' in end && isComplete(end.outcome));
   return {
-    saved,
+    saved: isCompletionLost ? notMade : saved,
     lost: isCompletionLost ? [{ id: last.taskId, title: last.taskTitle }] : lost,
-    later,
-    laterTasks: finished(later),
+    later: isCompletionLost ? [] : later,
+    laterTasks,
     isUndecided,
   };
-}
-
-function hasEnded({ end }: Journal): boolean {
-  return end !== null;
 }
 
 function isComplete(outcome: { readonly kind: string } | undefined): boolean {
   return outcome?.kind === 'complete';
 }
 
-/** Returns the tasks that an iteration finished; those that it finished along the way are named by their ids. */
-function finishedIn({ taskId, taskTitle, verdict }: JournalEntry): Effect['lost'] {
-  const own = verdict.taskDone ? [{ id: taskId, title: taskTitle }] : [];
-  return [...own, ...verdict.alsoDone.map((id) => ({ id, title: id }))];
+/** Returns the titles of the tasks that iterations finished; those finished along the way have their ids. */
+function tasksFinishedIn(entries: readonly JournalEntry[]): ReadonlyMap<TaskId, string> {
+  return new Map(
+    entries.flatMap(({ taskId, taskTitle, verdict }) => [
+      ...verdict.alsoDone.map((id) => [id, id] as const),
+      ...(verdict.taskDone ? [[taskId, taskTitle] as const] : []),
+    ]),
+  );
 }

@@ -9,7 +9,7 @@ import { isExpression, parseWorkflow, type RalphStep } from '../../core/doctor/w
 import { pullRequestWorkflowNames } from '../../core/setup/ci.ts';
 import { hasChanges } from '../../git/home/committed.ts';
 import { parseYaml } from '../../yaml/parse.ts';
-import { type EditedYaml, type Numbers, setYamlValues } from '../../yaml/set-values.ts';
+import { setYamlValues } from '../../yaml/set-values.ts';
 
 const WORKFLOWS = '.github/workflows';
 const MAX_WORKFLOWS = 200;
@@ -66,26 +66,21 @@ export async function planWorkflow(
     return refused(`${workflow.path} has changes that are not committed: commit them first.`);
   const file = await readCheckoutFile(top, workflow.path);
   if (file.kind !== 'text') return refused(`${workflow.path} cannot be read.`);
-  const edited = withSettings(file.text, step, values);
-  return edited.kind === 'text'
-    ? { kind: 'planned', path: workflow.path, file, after: edited.text }
-    : refused(`${workflow.path} stays as it is: it ${edited.why}.`);
+  const after = withSettings(file.text, step, values);
+  return after === null
+    ? refused(`${workflow.path} is written in a form that only a person can change: set the values by hand.`)
+    : { kind: 'planned', path: workflow.path, file, after };
 }
 
 /** Sets each value where the step has it, else among its inputs if it is one, else in its input `settings`. */
-function withSettings(text: string, { at, given }: RalphStep, values: Numbers): EditedYaml {
-  const expression = Object.keys(values).find((name) => isExpression(given[name] ?? ''));
-  if (expression !== undefined) return { kind: 'refused', why: `has an expression for ${expression}` };
-  const { settings = '' } = given;
-  const isInput = ([name]: readonly [string, string]): boolean =>
-    given[name] !== undefined || (ACTION_INPUTS.includes(name) && !new RegExp(`^ *${name} *:`, 'm').test(settings));
-  const inputs = Object.entries(values).filter(isInput);
-  const others = Object.entries(values).filter((entry) => !isInput(entry));
-  const set = {
-    ...Object.fromEntries(inputs),
-    ...(others.length === 0 ? {} : { settings: Object.fromEntries(others) }),
-  };
-  return setYamlValues(text, { path: [...at, 'with'], values: set }, 'uses');
+function withSettings(text: string, { at, given }: RalphStep, values: WorkflowChange['values']): string | null {
+  const isInSettings = (name: string): boolean => new RegExp(`^ *${name} *:`, 'm').test(given['settings'] ?? '');
+  const placed = Object.entries(values).map(([name, number]) => {
+    const isInput = given[name] !== undefined || (ACTION_INPUTS.includes(name) && !isInSettings(name));
+    return { name, number, block: isInput ? null : 'settings' };
+  });
+  const isKnown = Object.keys(values).every((name) => !isExpression(given[name] ?? ''));
+  return isKnown ? setYamlValues(text, [...at, 'with'], placed, 'uses') : null;
 }
 
 function refused(why: string): WorkflowPlan {
