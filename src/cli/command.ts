@@ -43,6 +43,7 @@ export const LISTED = {
   receipt: { name: 'receipt', summary: 'prints what is recorded of a run or of a pull request', use: 'inside' },
   verify: { name: 'verify', summary: 'checks a pull request against its receipts, offline in a clone', use: 'inside' },
   replay: { name: 'replay', summary: 'repeats the decisions of a recorded run', use: 'inside' },
+  tune: { name: 'tune', summary: 'says what other limits would have saved or lost', use: 'inside' },
   analyze: { name: 'analyze', summary: 'shows what the loop reads from one output of an agent', use: 'inside' },
   clean: { name: 'clean', summary: 'shows the text of a task as the prompt contains it', use: 'inside' },
 } as const satisfies Readonly<Record<string, Listed>>;

@@ -11,6 +11,8 @@ import type { LookAtGitHub, ReadEffectiveSettings } from '../cli/arguments.ts';
 import { createOrderCommands } from '../cli/lane/orders.ts';
 import { createReceiptCommands } from '../cli/receipt/receipt-commands.ts';
 import { createReplayCommand } from '../cli/inspect/replay.ts';
+import { createTuneCommand } from '../cli/inspect/tune.ts';
+import type { KindsOfDenial } from '../core/journal/replay.ts';
 import type { OpenPlaces } from '../cli/lane/read-lane.ts';
 import { createSandboxCommand } from '../cli/sandbox/sandbox.ts';
 import { createRunCommand } from '../cli/run/run.ts';
@@ -35,6 +37,8 @@ const readEffective: ReadEffectiveSettings = async (folder) => {
   ]);
   return settingsInForce(await readWorkflowFiles(folder), { folder, env: process.env });
 };
+
+const loadKinds = async (): Promise<KindsOfDenial> => (await import('../agents/rules/shell-rules.ts')).kindOfDenialBy;
 
 const openWorld = async (): Promise<MonitorWorld> => {
   const [{ createTerminalWorld }, { findLastRun }] = await Promise.all([
@@ -77,6 +81,13 @@ export const commandsOf = (packageRoot: URL): readonly CliCommand[] => [
     loadKinds,
   ),
   createReplayCommand(loadKinds),
+  createTuneCommand({
+    open,
+    readEffective,
+    loadKinds,
+    plan: async (folder, change) =>
+      (await import('../wiring/doctor/workflow-files.ts')).planWorkflow(folder, { ...change, env: process.env }),
+  }),
   createAnalyzeCommand(async (agent, now) =>
     (await import('../wiring/agents/output-reader.ts')).openReader(agent, now),
   ),

@@ -18,6 +18,8 @@ interface Trigger {
 /** A step with the action, and what its job gives it. */
 export interface RalphStep {
   readonly job: string;
+  /** Its place in the data of the workflow: the job that calls the reusable workflow, or a step. */
+  readonly at: readonly (string | number)[];
   /** The text after `uses:`, such as `owner/ralph-action@v1`. */
   readonly action: string;
   /** `inputs` means that the action has another name, but takes inputs that only this action has. */
@@ -83,6 +85,7 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
   return [
     {
       job,
+      at: ['jobs', job],
       action,
       knownBy: 'name',
       condition: [scalarTextOf(given.if), ITS_CONDITION].join(' ').trim(),
@@ -112,6 +115,7 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
     return [
       {
         job,
+        at: ['jobs', job, 'steps', index],
         action,
         knownBy,
         condition: [given.if, step.if].map(scalarTextOf).join(' ').trim(),

@@ -23,7 +23,8 @@ import type { LaneState } from '../lane/state/state.ts';
 import type { Verdict } from '../lane/verdict/verdict.ts';
 import { withdrawTasks } from '../people/withdrawal.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import type { QueuedTask } from '../tasks/task.ts';
+import { progressOf } from '../tasks/queue.ts';
+import { isStuck, type QueuedTask } from '../tasks/task.ts';
 
 /** A decision whose replay differs from the journal. */
 export interface Difference {
@@ -83,23 +84,81 @@ export function replayDecisions(journal: Journal, kindsOf: KindsOfDenial): reado
 
 /** Replays a recorded run under another policy, as far as the journal reaches. */
 export function replayUnderPolicy(journal: Journal, policy: Policy, kindsOf: KindsOfDenial): WhatIf {
+  return replay(journal, { policy, policyAfterWait: (allowed) => allowed, mayGiveUp: false }, kindsOf).end;
+}
+
+/** A run replayed under another policy: its end, and the recorded iterations that it would not have made. */
+export interface ReplayedRun {
+  readonly end: WhatIf;
+  /** Iterations on tasks that the run would have given up before. */
+  readonly skipped: readonly JournalEntry[];
+  /** Iterations after the end. */
+  readonly left: readonly JournalEntry[];
+  /** The lane's state where the replay ends. */
+  readonly state: LaneState;
+}
+
+/**
+ * Replays a recorded run under a changed policy. Iterations on a task that is given up earlier are skipped, and the
+ * replay continues with the recorded iterations on other tasks.
+ */
+export function replayChanged(
+  journal: Journal,
+  change: (policy: Policy) => Policy,
+  kindsOf: KindsOfDenial,
+): ReplayedRun {
+  const policyAfterWait = (allowed: Policy): Policy => {
+    const { maxIterations, maxCostUsd } = change(allowed);
+    return { ...allowed, maxIterations, maxCostUsd };
+  };
+  return replay(journal, { policy: change(journal.start.policy), policyAfterWait, mayGiveUp: true }, kindsOf);
+}
+
+interface Changed {
+  readonly policy: Policy;
+  /** Returns the policy after a wait, from that with the recorded allowance. */
+  readonly policyAfterWait: (allowed: Policy) => Policy;
+  /** True if iterations on tasks that the run would have given up are skipped. */
+  readonly mayGiveUp: boolean;
+}
+
+function replay(
+  journal: Journal,
+  { policy, policyAfterWait, mayGiveUp }: Changed,
+  kindsOf: KindsOfDenial,
+): ReplayedRun {
   const { entries, end } = journal;
+  const skipped: JournalEntry[] = [];
   let position = startPosition(journal, policy);
-  for (const [iterations, entry] of entries.entries()) {
-    position = applyEventsAfter(position, journal, iterations);
+  const passEvents = (iterations: number): void => {
+    const next = applyEventsAfter(position, journal, iterations);
+    position = next.policy === position.policy ? next : { ...next, policy: policyAfterWait(next.policy) };
+  };
+  const endAt = (whatIf: WhatIf, left: readonly JournalEntry[]): ReplayedRun => ({
+    ...{ end: whatIf, skipped, left },
+    state: position.state,
+  });
+  for (const [index, entry] of entries.entries()) {
+    passEvents(index);
+    const iterations = index - skipped.length;
     const at = { policy: position.policy, now: entry.startedAt };
     const step = decide(position, { ...at, ...fromOutside(null) });
-    if (step.kind === 'stop') return stopped(position, iterations, { ...at, outcome: step.outcome });
-    if (step.task.id !== entry.taskId) return { kind: 'other-task', iterations, taskId: step.task.id };
-    position = advance(position, entry, position.policy, kindsOf).position;
+    const left = entries.slice(index);
+    if (step.kind === 'stop') return endAt(stopped(position, iterations, { ...at, outcome: step.outcome }), left);
+    if (step.task.id === entry.taskId) position = advance(position, entry, position.policy, kindsOf).position;
+    else if (mayGiveUp && isStuck(progressOf(position.state.tasks, entry.taskId))) skipped.push(entry);
+    else return endAt({ kind: 'other-task', iterations, taskId: step.task.id }, left);
   }
-  position = applyEventsAfter(position, journal, entries.length);
+  passEvents(entries.length);
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
   const step = decide(position, { policy: position.policy, now, ...fromOutside(end) });
-  const iterations = entries.length;
-  return step.kind === 'stop'
-    ? stopped(position, iterations, { policy: position.policy, now, outcome: step.outcome })
-    : { kind: 'goes-on', iterations, taskId: step.task.id };
+  const iterations = entries.length - skipped.length;
+  return endAt(
+    step.kind === 'stop'
+      ? stopped(position, iterations, { policy: position.policy, now, outcome: step.outcome })
+      : { kind: 'goes-on', iterations, taskId: step.task.id },
+    [],
+  );
 }
 
 function stopped(

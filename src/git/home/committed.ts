@@ -27,3 +27,13 @@ export async function findUncommittedIn(
     ]),
   );
 }
+
+/** Returns true if a file of a checkout differs from the last commit, or if git cannot tell. */
+export async function hasChanges(
+  folder: string,
+  { path, env }: { readonly path: string; readonly env: NodeJS.ProcessEnv },
+): Promise<boolean> {
+  const git = createGit({ folder, env, configuration: 'own' });
+  const status = await git.answer(['--literal-pathspecs', 'status', '--porcelain', '-z', '--ignored', '--', path]);
+  return status.exitCode !== 0 || status.stdout.length > 0;
+}

@@ -2,10 +2,14 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readCheckoutFile } from '../../cli/command.ts';
+import type { WorkflowChange, WorkflowPlan } from '../../cli/inspect/tune.ts';
 import type { OtherWorkflow, WorkflowFile } from '../../core/doctor/facts.ts';
-import { parseWorkflow } from '../../core/doctor/workflow.ts';
+import { ACTION_INPUTS } from '../../config/setting-table.ts';
+import { isExpression, parseWorkflow, type RalphStep } from '../../core/doctor/workflow.ts';
 import { pullRequestWorkflowNames } from '../../core/setup/ci/events.ts';
+import { hasChanges } from '../../git/home/committed.ts';
 import { parseYaml } from '../../yaml/parse.ts';
+import { setYamlValues } from '../../yaml/set-values.ts';
 
 const WORKFLOWS = '.github/workflows';
 const MAX_WORKFLOWS = 200;
@@ -38,6 +42,49 @@ export async function readOtherWorkflows(top: string): Promise<readonly OtherWor
       },
     ];
   });
+}
+
+/**
+ * Plans a change of settings in the workflow of a checkout: in the inputs of its first step with the action, or in its
+ * input `settings`. `path` may be null if only one workflow uses the action.
+ */
+export async function planWorkflow(
+  top: string,
+  { path, values, env }: WorkflowChange & { readonly env: NodeJS.ProcessEnv },
+): Promise<WorkflowPlan> {
+  const workflows = (await readWorkflowFiles(top)).flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
+  const fitting = workflows.filter((workflow) => path === null || workflow.path === path);
+  const [workflow] = fitting;
+  const step = workflow?.uses[0];
+  const paths = workflows.map((one) => one.path).join(', ');
+  if (workflow === undefined || step === undefined)
+    return refused(
+      workflows.length === 0 ? 'No workflow uses the action.' : `The workflows with the action are ${paths}.`,
+    );
+  if (fitting.length > 1) return refused(`Several workflows use the action: name one of ${paths} with --workflow.`);
+  if (await hasChanges(top, { path: workflow.path, env }))
+    return refused(`${workflow.path} has changes that are not committed: commit them first.`);
+  const file = await readCheckoutFile(top, workflow.path);
+  if (file.kind !== 'text') return refused(`${workflow.path} cannot be read.`);
+  const after = withSettings(file.text, step, values);
+  return after === null
+    ? refused(`${workflow.path} is written in a form that only a person can change: set the values by hand.`)
+    : { kind: 'planned', path: workflow.path, file, after };
+}
+
+/** Sets each value where the step has it, else among its inputs if it is one, else in its input `settings`. */
+function withSettings(text: string, { at, given }: RalphStep, values: WorkflowChange['values']): string | null {
+  const isInSettings = (name: string): boolean => new RegExp(`^ *${name} *:`, 'm').test(given['settings'] ?? '');
+  const placed = Object.entries(values).map(([name, number]) => {
+    const isInput = given[name] !== undefined || (ACTION_INPUTS.includes(name) && !isInSettings(name));
+    return { name, number, block: isInput ? null : 'settings' };
+  });
+  const isKnown = Object.keys(values).every((name) => !isExpression(given[name] ?? ''));
+  return isKnown ? setYamlValues(text, [...at, 'with'], placed, 'uses') : null;
+}
+
+function refused(why: string): WorkflowPlan {
+  return { kind: 'refused', why };
 }
 
 type CheckoutFile = Awaited<ReturnType<typeof readCheckoutFile>>;

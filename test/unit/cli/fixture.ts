@@ -19,6 +19,8 @@ import type { MonitorWorld } from '../../../src/cli/monitor/terminal-world.ts';
 import { createReceiptCommands } from '../../../src/cli/receipt/receipt-commands.ts';
 import { openReceiptClone } from '../../../src/git/home/receipt-clone.ts';
 import { createReplayCommand } from '../../../src/cli/inspect/replay.ts';
+import { createTuneCommand } from '../../../src/cli/inspect/tune.ts';
+import { planWorkflow } from '../../../src/wiring/doctor/workflow-files.ts';
 import { runCommand } from '../../../src/cli/run-command.ts';
 import type { OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
 import { createSandboxCommand } from '../../../src/cli/sandbox/sandbox.ts';
@@ -94,6 +96,12 @@ function commandsAt(
       () => Promise.resolve(kindOfDenialBy),
     ),
     createReplayCommand(() => Promise.resolve(kindOfDenialBy)),
+    createTuneCommand({
+      open,
+      readEffective,
+      loadKinds: () => Promise.resolve(kindOfDenialBy),
+      plan: (folder, change) => planWorkflow(folder, { ...change, env: { PATH: process.env['PATH'] } }),
+    }),
     createAnalyzeCommand(openReader),
     cleanCommand,
   ];

@@ -42,7 +42,7 @@ describe('help', () => {
         'retry',
         'reset',
       ],
-      ['replay', 'analyze', 'clean'],
+      ['replay', 'tune', 'analyze', 'clean'],
     ]);
   });
 

@@ -29,6 +29,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   'docs/costs-and-plans.md': [
     ['within # days', days('core/snapshot/stored-pull', 'REVERT_WITHIN_MS')],
     ['newest # pull requests', of('core/snapshot/stored-pull', 'MAX_PULLS')],
+    ['lost nothing in # runs or more', of('core/tuning/tuning', 'RUNS_TO_RECOMMEND')],
   ],
   'docs/decisions/README.md': [
     [
@@ -170,6 +171,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   'ralph status': [['the last # days', of('core/lane/ledger', 'MAX_LEDGER_DAYS')]],
   'ralph history': [['within # days', days('core/snapshot/stored-pull', 'REVERT_WITHIN_MS')]],
   'ralph monitor': [['every # seconds', seconds('cli/monitor/source', 'ALL_MS')]],
+  'ralph tune': [['in # runs or more', of('core/tuning/tuning', 'RUNS_TO_RECOMMEND')]],
   'ralph doctor': [['at most # minutes', minutes('wiring/doctor/trials', 'VERIFY_MS')]],
 };
 

@@ -5,6 +5,7 @@ import type { EffectiveSetting } from '../../../../src/core/settings/effective.t
 const WORKFLOW = '.github/workflows/ralph.yml';
 const step = {
   job: 'ralph',
+  at: ['jobs', 'ralph', 'steps', 0],
   action: 'acme/ralph-action@v1',
   knownBy: 'name',
   condition: '',

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { addIterationToRun, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import { serializeEnd, serializeEntry, serializeStart } from '../../../../src/core/journal/journal.ts';
 import type { KindsOfDenial } from '../../../../src/core/journal/replay.ts';
@@ -5,7 +6,7 @@ import { passedOverAgents } from '../../../../src/core/agents/providers.ts';
 import { beginIteration, bookCallUsage, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
-import { evidence, MINUTE, noon, policy, analyzed, task, type Play, type Start } from '../core-fixtures.ts';
+import { evidence, HOUR, MINUTE, noon, policy, analyzed, task, type Play, type Start } from '../core-fixtures.ts';
 
 export interface Recorded {
   /** The journal as on disk. */
@@ -87,3 +88,62 @@ export function record(
     run = addIterationToRun(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
   }
 }
+
+const amount = fc.oneof(fc.constant(null), fc.double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e9 }));
+/** Anything that an agent and the clock can do in an iteration. */
+export const anyPlay = fc.record({
+  to: fc.constantFrom('a', 'b', 'c'),
+  output: fc.record({
+    completionIndicator: fc.boolean(),
+    testOnly: fc.boolean(),
+    question: fc.boolean(),
+    tokens: amount,
+    costUsd: amount,
+    agentError: fc.option(
+      fc.record({
+        kind: fc.constantFrom('server' as const, 'auth' as const, 'unknown-session' as const),
+        text: fc.string(),
+      }),
+      { freq: 8 },
+    ),
+    errors: fc.array(
+      fc.constantFrom('a', 'b').map((fingerprint) => ({ text: fingerprint, fingerprint })),
+      { maxLength: 2 },
+    ),
+    denials: fc.subarray([
+      { tool: 'Bash', command: 'docker ps' },
+      { tool: 'Bash', command: 'npm ci && npm test' },
+      { tool: 'AskUserQuestion', command: null },
+    ]),
+    usageLimit: fc.option(
+      fc.record({
+        window: fc.constant('weekly' as const),
+        resumeAt: fc.constantFrom(null, '2999-01-01T00:00:00.000Z'),
+      }),
+      { freq: 12 },
+    ),
+    sessionId: fc.constantFrom(null, 'one', 'two'),
+    signal: fc.record({
+      status: fc.constantFrom(null, 'IN_PROGRESS' as const, 'COMPLETE' as const, 'BLOCKED' as const),
+      exitSignal: fc.constantFrom(null, true, false),
+      tasksCompleted: fc.constantFrom(null, 0, 1),
+    }),
+  }),
+  end: fc.constantFrom(
+    { kind: 'exited', code: 0 } as const,
+    { kind: 'exited', code: 0 } as const,
+    { kind: 'timeout', of: 'call' } as const,
+  ),
+  verification: fc.constantFrom('passed' as const, 'failed' as const),
+  fencedBlock: fc.boolean(),
+  withheld: fc.array(fc.constantFrom('action.yml', '.github/x'), { maxLength: 2 }),
+  checklist: fc.record({
+    current: fc.constantFrom(null, 'open' as const, 'done' as const, 'gone' as const),
+    done: fc.subarray(['issue-1', 'issue-2', 'issue-4', 'unknown']),
+    finished: fc.nat(2),
+    removed: fc.constantFrom(0, 0, 1),
+    added: fc.nat(2),
+  }),
+  found: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.constant([task(4)]) }),
+  clockMs: fc.oneof(fc.integer({ min: 0, max: 5 * MINUTE }), fc.integer({ min: -2 * HOUR, max: 2 * HOUR })),
+});

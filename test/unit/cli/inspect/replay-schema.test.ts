@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { replayJsonSchema } from '../../../src/cli/inspect/replay-schema.ts';
-import { chainLine, CHAIN_START } from '../../../src/core/journal/parse-journal.ts';
-import { ralph } from './fixture.ts';
-import { initialState } from '../../../src/core/lane/state/state.ts';
-import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
-import { idle, noon, progress, task } from '../core/core-fixtures.ts';
-import { record } from '../core/journal/journal-fixtures.ts';
+import { replayJsonSchema } from '../../../../src/cli/inspect/replay-schema.ts';
+import { chainLine, CHAIN_START } from '../../../../src/core/journal/parse-journal.ts';
+import { ralph } from '../fixture.ts';
+import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
+import { idle, noon, progress, task } from '../../core/core-fixtures.ts';
+import { record } from '../../core/journal/journal-fixtures.ts';
 
 const journal = record([progress(), idle, idle, idle]).text;
 const twoTasks = record([idle, idle, idle], { tasks: [task(1), task(2)] }).text;
@@ -33,7 +33,7 @@ async function printed(text: string, ...args: readonly string[]): ReturnType<typ
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
   await expect(`${JSON.stringify(replayJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
-    '../../../schemas/ralph-replay.schema.json',
+    '../../../../schemas/ralph-replay.schema.json',
   );
 });
 

@@ -1,0 +1,251 @@
+import { gunzipSync } from 'node:zlib';
+import { changePolicy, parsePolicyInputs, policyInputs } from '../../config/agent-inputs.ts';
+import { defaultOf } from '../../config/setting-table.ts';
+import { MINUTE_MS } from '../../core/countdown.ts';
+import { type Journal, parseJournal } from '../../core/journal/parse-journal.ts';
+import type { KindsOfDenial } from '../../core/journal/replay.ts';
+import type { Policy } from '../../core/policy.ts';
+import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
+import { nearestName } from '../../core/text/nearest.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
+import {
+  effectOfLimits,
+  type Limit,
+  recommendValues,
+  replaysOf,
+  RUNS_TO_RECOMMEND,
+  spentOn,
+  stricterChanges,
+  tryValue,
+  tuneLimit,
+} from '../../core/tuning/tuning.ts';
+import { parseArguments, plainLine, type ReadEffectiveSettings } from '../arguments.ts';
+import {
+  type CheckoutFile,
+  type CliCommand,
+  type CommandEnd,
+  LISTED,
+  type Terminal,
+  UsageError,
+  writeCheckoutFile,
+} from '../command.ts';
+import type { OpenPlaces } from '../lane/read-lane.ts';
+import { previewText } from '../setup/setup-text.ts';
+import { renderTuning, type TuneResult } from './tune-text.ts';
+
+const THRESHOLDS = ['noProgress', 'sameError', 'permissionDenials', 'outputDeclinePercent'] as const;
+const LIMITS = [
+  ...(['testOnlyIterations', 'maxIterationsPerTask', 'maxIterations', 'maxRunMs'] as const),
+  ...(['maxCostUsd', 'maxCostUsdPerDay', 'maxCallsPerHour', 'maxTokensPerHour'] as const),
+];
+
+/** The limits that are tuned, in the units of their inputs. */
+const TUNED: readonly Limit[] = [
+  ...THRESHOLDS.map((field) => ({
+    name: policyInputs.circuit[field].name,
+    of: ({ circuit }: Policy) => circuit[field],
+    change: (policy: Policy, value: number) => changePolicy(policy, { circuit: { [field]: value } }),
+    isWhole: true,
+  })),
+  ...LIMITS.map((field) => {
+    const unit = field === 'maxRunMs' ? MINUTE_MS : 1;
+    return {
+      name: policyInputs[field].name,
+      of: (policy: Policy) => policy[field] / unit,
+      change: (policy: Policy, value: number) => changePolicy(policy, { [field]: value * unit }),
+      isWhole: !field.startsWith('maxCost'),
+    };
+  }),
+];
+
+const HELP = `Usage: ralph tune [NAME=VALUE ...] [--write] [--json]
+                  [--workflow FILE] [--dir FOLDER] [--remote NAME]
+
+Replays the journals of the remembered runs with stricter limits and thresholds,
+and says what each would have saved or lost. NAME=VALUE asks about these values
+alone, for example ${policyInputs.circuit.noProgress.name}=2.
+
+Each run is replayed alone, from the state that it began with, as if agent and
+clock had done the same. Iterations that it would not have made are saved, and
+the tasks that they finished are lost, except what a later run would have done
+instead: all that a limit of the run, the hour or the day leaves over, and the
+iterations on a task that a later run finished. A journal ends with its run: a
+looser limit only shows how many runs it held back.
+
+  --write          changes the workflow to the named values, or to those that
+                   saved money and lost nothing in ${String(RUNS_TO_RECOMMEND)} runs or more
+  --workflow FILE  the workflow, where several use the action
+  --dir FOLDER     any folder of the checkout (default: the current one)
+  --remote NAME    the remote that holds the state (default: origin)
+  --json           prints one JSON object instead, described by
+                   schemas/ralph-tune.schema.json
+
+Settings:
+${TUNED.map(({ name }) => `  ${name}\n`).join('')}
+Exit codes: 0 the answer is printed, 1 the state cannot be read or the workflow
+cannot be changed, 2 wrong arguments.
+`;
+
+/** A workflow with changed settings that is not yet written, or why there is none, as a sentence. */
+export type WorkflowPlan =
+  | {
+      readonly kind: 'planned';
+      readonly path: string;
+      readonly file: Extract<CheckoutFile, { kind: 'text' }>;
+      readonly after: string;
+    }
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** The workflow to change, which may be null if only one uses the action, and its new settings by name. */
+export interface WorkflowChange {
+  readonly path: string | null;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** The access of `ralph tune` to a checkout. */
+export interface TuneWorld {
+  readonly open: OpenPlaces;
+  readonly readEffective: ReadEffectiveSettings;
+  readonly loadKinds: () => Promise<KindsOfDenial>;
+  readonly plan: (folder: string, change: WorkflowChange) => Promise<WorkflowPlan>;
+}
+
+/** Creates `ralph tune`, which replays the remembered runs with other limits. */
+export function createTuneCommand(world: TuneWorld): CliCommand {
+  return { ...LISTED.tune, help: HELP, run: (args, terminal) => tune(args, terminal, world) };
+}
+
+async function tune(args: readonly string[], terminal: Terminal, world: TuneWorld): Promise<CommandEnd> {
+  const given = parseArguments(
+    args,
+    { write: 'flag', json: 'flag', workflow: 'value', dir: 'value', remote: 'value' },
+    { name: 'NAME=VALUE', min: 0, max: TUNED.length },
+  );
+  const { values: named, problems } = parseNamed(given.positionals);
+  if (given.problems.length + problems.length > 0) throw new UsageError([...given.problems, ...problems]);
+  const opened = await world.open({ folder: given.values('dir')[0] ?? '.', remote: given.values('remote')[0] ?? null });
+  if (opened.kind === 'missing') throw new UsageError([opened.why], 'none');
+  const [path = null] = given.values('workflow');
+  const [reads, effective, kindsOf] = await Promise.all([
+    Promise.all(opened.places.map(({ store }) => store.read())),
+    world.readEffective(opened.folder),
+    world.loadKinds(),
+  ]);
+  const stored = reads.flatMap((read) => (read.kind === 'snapshot' ? runsIn(read.snapshot) : []));
+  const settings = effective.find(({ workflow }) => path === null || workflow === path)?.settings ?? [];
+  const texts = new Map(settings.map(({ input, text }) => [input, text.trim()]));
+  const { result, chosen } = tuneRuns(stored, { named, texts, kindsOf });
+
+  const unread = reads.flatMap((read) => (read.kind === 'unavailable' ? [read.why] : []));
+  const isWriting = given.has('write') && unread.length === 0 && chosen.size > 0;
+  const values = Object.fromEntries([...chosen].map(([{ name }, value]) => [name, String(value)]));
+  const plan = isWriting ? await world.plan(opened.folder, { path, values }) : null;
+  const unwritten = plan?.kind === 'planned' ? await writeCheckoutFile(plan.file, plan.after) : (plan?.why ?? null);
+  const isWritten = plan?.kind === 'planned' && unwritten === null;
+  if (given.has('json'))
+    terminal.out(`${JSON.stringify({ ...result, written: isWritten ? plan.path : null }, null, 2)}\n`);
+  else {
+    terminal.out(renderTuning(result, named.size > 0));
+    if (isWritten) terminal.out(`\n${diffText(plan)}`);
+    if (given.has('write') && chosen.size === 0) terminal.out('Nothing was changed.\n');
+  }
+  const failures = [...unread, ...(unwritten === null ? [] : [unwritten])];
+  for (const failure of failures) terminal.error(`ralph tune: ${plainLine(completeSentence(failure), 600)}\n`);
+  return failures.length === 0 ? 'done' : 'failed';
+}
+
+function diffText({ path, file, after }: Extract<WorkflowPlan, { kind: 'planned' }>): string {
+  return previewText([{ kind: 'extend', path, before: file.text, after }], false);
+}
+
+/** Replays the stored runs; `texts` are the settings in force, and `named` the values that were asked about. */
+function tuneRuns(
+  stored: readonly StoredRun[],
+  {
+    named,
+    texts,
+    kindsOf,
+  }: {
+    readonly named: ReadonlyMap<Limit, number>;
+    readonly texts: ReadonlyMap<string, string>;
+    readonly kindsOf: KindsOfDenial;
+  },
+): { readonly result: TuneResult; readonly chosen: ReadonlyMap<Limit, number> } {
+  const packed = stored.flatMap(({ journal }) => journal ?? []);
+  const replays = replaysOf(
+    packed.flatMap((journal) => unpackJournal(journal) ?? []),
+    kindsOf,
+  );
+  const { journals } = replays;
+  const nowOf = ({ name }: Limit): string => texts.get(name) ?? defaultOf(name);
+  const tuned =
+    named.size > 0
+      ? [...named].map(([limit, value]) => tryValue(replays, limit, value))
+      : TUNED.map((limit) => tuneLimit(replays, limit, Number(nowOf(limit))));
+  const recommended = named.size > 0 ? new Map<Limit, number>() : recommendValues(replays, tuned);
+  const chosen = named.size > 0 ? named : recommended;
+  const result: TuneResult = {
+    runs: {
+      ...{ stored: stored.length, replayed: journals.length, withoutJournal: stored.length - packed.length },
+      differing: packed.length - journals.length,
+    },
+    spent: spentOn(journals.flatMap(({ entries }) => entries)),
+    settings: tuned.map(({ limit, heldBack, tried }) => ({
+      name: limit.name,
+      now: Number.isNaN(Number(nowOf(limit))) ? null : nowOf(limit),
+      heldBack,
+      tried: tried.map(({ value, effect }) => ({ value: String(value), effect })),
+    })),
+    recommended: Object.fromEntries([...recommended].map(([{ name }, value]) => [name, String(value)])),
+    together: chosen.size === 0 ? null : effectOfLimits(replays, changesTo(chosen, named.size > 0)),
+    written: null,
+  };
+  return { result, chosen };
+}
+
+function changesTo(values: ReadonlyMap<Limit, number>, isExact: boolean): (policy: Policy) => Policy {
+  return isExact
+    ? (policy) => [...values].reduce((next, [limit, value]) => limit.change(next, value), policy)
+    : stricterChanges(values);
+}
+
+/** Parses `NAME=VALUE` texts as the action parses its inputs. */
+function parseNamed(given: readonly string[]): {
+  readonly values: ReadonlyMap<Limit, number>;
+  readonly problems: readonly string[];
+} {
+  const problems: string[] = [];
+  const values = new Map<Limit, number>();
+  for (const text of given) {
+    const [, name = text, value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? [];
+    const limit = TUNED.find((one) => one.name === name.trim());
+    const parsed = parsePolicyInputs({ [name.trim()]: value.trim() });
+    if (limit === undefined) problems.push(`${JSON.stringify(text)}: ${unknownName(name.trim())}`);
+    else if (parsed.kind === 'problems') problems.push(...parsed.problems.map(({ why }) => `${name}: it ${why}.`));
+    else if (values.has(limit)) problems.push(`${name} is given twice.`);
+    else values.set(limit, Number(value));
+  }
+  return { values, problems };
+}
+
+function unknownName(name: string): string {
+  const near = nearestName(
+    name,
+    TUNED.map((limit) => limit.name),
+  );
+  return near === null ? 'expected NAME=VALUE with one of the settings in the help.' : `did you mean ${near}=VALUE?`;
+}
+
+/** Maximum size of an unpacked journal, in bytes. */
+const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
+
+/** Unpacks a stored journal; null if it is damaged. */
+function unpackJournal(packed: string): Journal | null {
+  try {
+    const text = gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: MAX_JOURNAL_BYTES }).toString();
+    const parsed = parseJournal(text);
+    return parsed.kind === 'journal' ? parsed.journal : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,259 @@
+import { z } from 'zod';
+import type { JournalEntry } from '../journal/journal.ts';
+import type { Journal } from '../journal/parse-journal.ts';
+import { type KindsOfDenial, replayChanged, type ReplayedRun } from '../journal/replay.ts';
+import type { Immutable, Policy } from '../policy.ts';
+import type { TaskId } from '../tasks/ids.ts';
+import { progressOf } from '../tasks/queue.ts';
+import { isFinished, type TaskProgress } from '../tasks/task.ts';
+
+const count = z.number().int().nonnegative();
+
+export const spentSchema = z.object({
+  iterations: count,
+  costUsd: z.number().nullable().describe('Known cost of these iterations in US dollars; null: no cost is known.'),
+  unpriced: count.describe('How many of these iterations have no known cost.'),
+});
+
+/** Iterations and what they cost. An unknown cost is never counted as zero. */
+export type SpentIterations = Immutable<z.infer<typeof spentSchema>>;
+
+const taskSchema = z.object({ id: z.string(), title: z.string() });
+
+export const effectSchema = z.object({
+  runs: count.describe('Runs that would have gone otherwise.'),
+  saved: spentSchema.describe('Iterations that no run would have made.'),
+  lost: z
+    .array(taskSchema)
+    .describe('Tasks that these iterations finished, and no later run, or that would have been given up instead.'),
+  later: spentSchema.describe('Iterations that later runs would have made instead.'),
+  laterTasks: z.array(taskSchema).describe('Tasks that would have been finished later.'),
+  undecided: count.describe('Runs that would have gone on in a way that their journals do not contain.'),
+});
+
+/** The effect that other limits would have had on the recorded runs. */
+export type Effect = Immutable<z.infer<typeof effectSchema>>;
+
+/** Recorded runs whose replay makes the recorded decisions, and the rules by which their refused calls are judged. */
+export interface Replays {
+  readonly journals: readonly Journal[];
+  readonly kindsOf: KindsOfDenial;
+  /** How the newest run that worked on a task left it, and when that run began. */
+  readonly ends: ReadonlyMap<TaskId, TaskEnd>;
+}
+
+interface TaskEnd {
+  readonly kind: 'finished' | 'given-up' | 'open';
+  readonly startedAt: number;
+}
+
+/** Returns the runs that can be replayed: without those that this version would decide otherwise under their limits. */
+export function replaysOf(journals: readonly Journal[], kindsOf: KindsOfDenial): Replays {
+  const played = journals
+    .map((journal) => ({ journal, replayed: replayChanged(journal, (policy) => policy, kindsOf) }))
+    .filter(({ journal, replayed }) => isAsRecorded(journal, replayed))
+    .toSorted((one, other) => one.journal.start.startedAt - other.journal.start.startedAt);
+  const ends = new Map<TaskId, TaskEnd>();
+  for (const { journal, replayed } of played) {
+    const tasks = journal.entries.flatMap(({ taskId, verdict }) => [taskId, ...verdict.alsoDone]);
+    for (const id of tasks) {
+      const progress = progressOf(replayed.state.tasks, id);
+      const kind = isFinished(progress) ? 'finished' : isGivenUp(progress) ? 'given-up' : 'open';
+      ends.set(id, { kind, startedAt: journal.start.startedAt });
+    }
+  }
+  return { journals: played.map(({ journal }) => journal), kindsOf, ends };
+}
+
+/** Returns true if only a person can reopen the task; one that was set aside gets another turn. */
+function isGivenUp({ state }: Pick<TaskProgress, 'state'>): boolean {
+  return state === 'failed' || state === 'blocked';
+}
+
+function isAsRecorded({ end: recorded }: Journal, { end, skipped, left }: ReplayedRun): boolean {
+  const isSameEnd = recorded === null || ('outcome' in end && end.outcome.reason === recorded.outcome.reason);
+  return skipped.length + left.length === 0 && isSameEnd;
+}
+
+/** Returns the effect that changed limits would have had on these runs, each replayed alone from its own start. */
+export function effectOfLimits(replays: Replays, change: (policy: Policy) => Policy): Effect {
+  const { journals, kindsOf } = replays;
+  const effects = journals.map((journal) => effectOnRun(replays, journal, replayChanged(journal, change, kindsOf)));
+  const changed = effects.filter(({ saved, later, isUndecided }) => saved.length + later.length > 0 || isUndecided);
+  return {
+    runs: changed.length,
+    saved: spentOn(effects.flatMap(({ saved }) => saved)),
+    lost: effects.flatMap(({ lost }) => lost),
+    later: spentOn(effects.flatMap(({ later }) => later)),
+    laterTasks: effects.flatMap(({ laterTasks }) => laterTasks),
+    undecided: effects.filter(({ isUndecided }) => isUndecided).length,
+  };
+}
+
+/** A limit or threshold for replays. Lower is stricter; 0 means no limit where its input allows that. */
+export interface Limit {
+  readonly name: string;
+  readonly of: (policy: Policy) => number;
+  readonly change: (policy: Policy, value: number) => Policy;
+  readonly isWhole: boolean;
+}
+
+/** A value of a limit, and what it would have done. */
+interface Tried {
+  readonly value: number;
+  readonly effect: Effect;
+}
+
+/** The effects that other values of a limit would have had. */
+export interface TunedLimit {
+  readonly limit: Limit;
+  /** Number of runs that it ended, or made give up a task, while work was left. */
+  readonly heldBack: number;
+  readonly tried: readonly Tried[];
+}
+
+/** Tries stricter values of a limit than `now`, and keeps those whose effect differs from that of the one before. */
+export function tuneLimit(replays: Replays, limit: Limit, now: number): TunedLimit {
+  const tried: Tried[] = [];
+  for (const value of valuesBelow(now, limit.isWhole)) {
+    const effect = effectOfLimits(replays, stricterChange(limit, value));
+    const before = tried.at(-1);
+    const isNew = before === undefined ? effect.runs > 0 : JSON.stringify(before.effect) !== JSON.stringify(effect);
+    if (isNew) tried.push({ value, effect });
+  }
+  return { limit, heldBack: countHeldBack(replays, limit), tried };
+}
+
+/** Returns the effect of exactly this value. */
+export function tryValue(replays: Replays, limit: Limit, value: number): TunedLimit {
+  const effect = effectOfLimits(replays, (policy) => limit.change(policy, value));
+  return { limit, heldBack: countHeldBack(replays, limit), tried: [{ value, effect }] };
+}
+
+/** Returns the change to several values at once, each only where it is stricter than what the run had. */
+export function stricterChanges(values: ReadonlyMap<Limit, number>): (policy: Policy) => Policy {
+  const changes = [...values].map(([limit, value]) => stricterChange(limit, value));
+  return (policy) => changes.reduce((next, change) => change(next), policy);
+}
+
+/** Minimum number of runs for a recommendation. */
+export const RUNS_TO_RECOMMEND = 5;
+
+/**
+ * Returns the values that would have saved most without losing a task, alone and together; of equal ones the least
+ * strict.
+ */
+export function recommendValues(replays: Replays, tuned: readonly TunedLimit[]): ReadonlyMap<Limit, number> {
+  const savedBy = ({ effect }: Tried): number => effect.saved.costUsd ?? 0;
+  const best = tuned.flatMap(({ limit, tried }) => {
+    const [most] = tried.filter(isHarmless).toSorted((one, other) => savedBy(other) - savedBy(one));
+    return most === undefined ? [] : [{ limit, ...most }];
+  });
+  const chosen = new Map<Limit, number>();
+  if (replays.journals.length < RUNS_TO_RECOMMEND) return chosen;
+  for (const { limit, value } of best.toSorted((one, other) => savedBy(other) - savedBy(one))) {
+    const together = new Map([...chosen, [limit, value]]);
+    if (isHarmless({ effect: effectOfLimits(replays, stricterChanges(together)) })) chosen.set(limit, value);
+  }
+  return chosen;
+}
+
+function isHarmless({ effect: { saved, lost, undecided } }: Pick<Tried, 'effect'>): boolean {
+  return (saved.costUsd ?? 0) > 0 && lost.length === 0 && undecided === 0;
+}
+
+const SHARES = [0.8, 0.6, 0.4, 0.2];
+const MAX_STEPS = 10;
+
+/** Returns values that are stricter than this one, the least strict first; none below no limit. */
+function valuesBelow(now: number, isWhole: boolean): readonly number[] {
+  if (isWhole && now <= MAX_STEPS) return Array.from({ length: Math.max(0, now - 1) }, (_, index) => now - 1 - index);
+  const values = SHARES.map((share) => (isWhole ? Math.round(now * share) : Math.round(now * share * 100) / 100));
+  return [...new Set(values)].filter((value) => value > 0 && value < now);
+}
+
+function stricterChange({ of, change }: Limit, value: number): (policy: Policy) => Policy {
+  return (policy) => (of(policy) === 0 || value < of(policy) ? change(policy, value) : policy);
+}
+
+function countHeldBack({ journals, kindsOf }: Replays, { change }: Limit): number {
+  const loosen = (policy: Policy): Policy => change(policy, Infinity);
+  return journals.filter((journal) => journal.end !== null && goesOn(replayChanged(journal, loosen, kindsOf))).length;
+}
+
+function goesOn({ end }: ReplayedRun): boolean {
+  return end.kind === 'goes-on' || end.kind === 'other-task';
+}
+
+/** Returns the cost of iterations. */
+export function spentOn(entries: readonly JournalEntry[]): SpentIterations {
+  const known = entries.flatMap(({ analysis: { costUsd } }) => costUsd ?? []);
+  return {
+    iterations: entries.length,
+    costUsd: entries.length > 0 && known.length === 0 ? null : known.reduce((sum, costUsd) => sum + costUsd, 0),
+    unpriced: entries.length - known.length,
+  };
+}
+
+interface RunEffect {
+  readonly saved: readonly JournalEntry[];
+  readonly lost: Effect['lost'];
+  readonly later: readonly JournalEntry[];
+  readonly laterTasks: Effect['laterTasks'];
+  readonly isUndecided: boolean;
+}
+
+function effectOnRun({ ends }: Replays, journal: Journal, replayed: ReplayedRun): RunEffect {
+  const { end, skipped, left } = replayed;
+  const hasContinued = end.kind === 'goes-on' || end.kind === 'other-task';
+  // Where nothing is left out, the run would have continued beyond its journal.
+  const isUndecided = hasContinued && (left.length > 0 || (skipped.length === 0 && journal.end !== null));
+  const isPaused = end.kind === 'waits' || ('outcome' in end && ['limit', 'parked', 'idle'].includes(end.outcome.kind));
+  const notMade = [...skipped, ...(isPaused || isUndecided ? [] : left)];
+  const finished = tasksFinishedIn(notMade);
+  const isLost = (id: TaskId): boolean => {
+    const known = ends.get(id);
+    if (known?.kind === 'finished' && known.startedAt === journal.start.startedAt) return finished.has(id);
+    const hasProgress = notMade.some(({ taskId, verdict }) => taskId === id && verdict.progress);
+    // No later run works on a task that was given up.
+    const isOver = isGivenUp(progressOf(replayed.state.tasks, id)) && known?.kind !== 'given-up';
+    return isOver && (hasProgress || known?.kind === 'finished');
+  };
+  const titles = new Map([...finished, ...notMade.map(({ taskId, taskTitle }) => [taskId, taskTitle] as const)]);
+  const lost = [...titles].filter(([id]) => isLost(id)).map(([id, title]) => ({ id, title }));
+  const isLater = ({ taskId, verdict }: JournalEntry): boolean =>
+    verdict.progress && ends.get(taskId)?.kind !== 'given-up' && !isLost(taskId);
+  const saved = notMade.filter((entry) => !isLater(entry));
+  const later = [...notMade.filter(isLater), ...(isPaused ? left : [])];
+  const laterTasks = [...tasksFinishedIn(later)]
+    .filter(([id]) => ends.get(id)?.kind === 'finished')
+    .map(([id, title]) => ({ id, title }));
+  const last = notMade.at(-1);
+  // No iteration finishes a prompt: claims complete the run.
+  const isCompletionLost =
+    last !== undefined &&
+    ends.get(last.taskId)?.kind !== 'finished' &&
+    isComplete(journal.end?.outcome) &&
+    !('outcome' in end && isComplete(end.outcome));
+  return {
+    saved: isCompletionLost ? notMade : saved,
+    lost: isCompletionLost ? [{ id: last.taskId, title: last.taskTitle }] : lost,
+    later: isCompletionLost ? [] : later,
+    laterTasks,
+    isUndecided,
+  };
+}
+
+function isComplete(outcome: { readonly kind: string } | undefined): boolean {
+  return outcome?.kind === 'complete';
+}
+
+/** Returns the titles of the tasks that iterations finished; those finished along the way have their ids. */
+function tasksFinishedIn(entries: readonly JournalEntry[]): ReadonlyMap<TaskId, string> {
+  return new Map(
+    entries.flatMap(({ taskId, taskTitle, verdict }) => [
+      ...verdict.alsoDone.map((id) => [id, id] as const),
+      ...(verdict.taskDone ? [[taskId, taskTitle] as const] : []),
+    ]),
+  );
+}
