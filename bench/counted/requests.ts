@@ -4,6 +4,7 @@ import { editIssue } from '../../testbed/github/people.ts';
 import { events, startTestbed, type Testbed, type TestbedJob } from '../../testbed/testbed.ts';
 import type { Behaviour } from '../../testbed/scripted-agent.ts';
 import type { Row } from '../measure.ts';
+import { countGateRequests } from './gate.ts';
 
 /**
  * HTTP requests of each run as of November 2026. A number may fall but not rise: a change that needs one more request
@@ -55,6 +56,7 @@ export async function countRequests(folder: string): Promise<readonly Row[]> {
     ...(await inScene(folder, 'stuck', stuck)),
     ...(await inScene(folder, 'settling', settling)),
     ...(await inScene(folder, 'dashboard', dashboard)),
+    ...(await countGateRequests(join(folder, 'gate'))),
   ];
 }
 

@@ -21,8 +21,8 @@ import { endIntake, type GateResult, type Intake, onOneLane } from '../handover/
 import type { Issue } from '../ports/forge.ts';
 import { refuseCommand } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
-import { admitWork, previewLane, type Preview } from './lane/admit.ts';
-import { admitQueue, admitUrgent } from './lane/side-by-side.ts';
+import { admitWork, type Preview } from './lane/admit.ts';
+import { admitQueue, admitUrgent, previewLanes } from './lane/side-by-side.ts';
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
 import { FOR_TASKS, type RunPurpose, type Request } from './tasks/sources.ts';
@@ -123,7 +123,7 @@ export async function previewQueue(deps: GateDeps): Promise<Preview> {
   const request = await queueRequest(deps, by, await listIssues(deps));
   return request === null
     ? { kind: 'end', intake: await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' })) }
-    : previewLane(deps, request);
+    : previewLanes(deps, request);
 }
 
 async function queueRequest(

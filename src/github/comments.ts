@@ -1,8 +1,11 @@
 import { needsIn, type Need } from '../core/people/notifications.ts';
 import type { ForgeAdapter } from '../ports/forge.ts';
+import { gatherCalls, settleCall } from '../ports/gathered-calls.ts';
 import { fitBody } from './pull-requests.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';
+import { askAboutIssues, type IssueQuestion } from './histories.ts';
+import type { KnownNodes, WriteOnIssue } from './wishes/issue-writes.ts';
 
 type CommentMethods = Pick<
   ForgeAdapter,
@@ -21,14 +24,47 @@ interface KnownComment {
   readonly writtenAt: number;
 }
 
+/** GraphQL's names of the reactions. */
+const REACTIONS = { eyes: 'EYES', '+1': 'THUMBS_UP', '-1': 'THUMBS_DOWN', confused: 'CONFUSED' } as const;
+
+/** The search for the comment of a marker. */
+interface Search extends RepositoryName {
+  readonly octokit: Octokit;
+  readonly issue_number: number;
+  readonly marker: string;
+}
+
 /**
  * Creates methods that keep comments up to date and add reactions. They remember their comments, so that a second
  * update needs no search.
  */
-export function createCommentMethods({ ask }: Client): CommentMethods {
+export function createCommentMethods(
+  client: Client,
+  { nodes, write }: { readonly nodes: KnownNodes; readonly write: WriteOnIssue },
+): CommentMethods {
+  const { ask } = client;
   const known = new Map<string, KnownComment>();
   /** Threads that were read to their end: a comment that is not in `known` does not exist there. */
   const read = new Set<number>();
+  const search = gatherCalls<Search, KnownComment | null>(async (searches) => {
+    if (searches.length > 1) await readThreads(client, searches, { known, read, nodes });
+    const found: PromiseSettledResult<KnownComment | null>[] = [];
+    for (const { octokit, ...one } of searches)
+      found.push(await settleCall(() => find(octokit, { ...one, known, read })));
+    return found;
+  });
+  const createComment = (octokit: Octokit, comment: RepositoryName & { issue_number: number; body: string }) => {
+    const { body, issue_number: number } = comment;
+    const subjectId = nodes.threads.get(number);
+    return write<KnownComment>(octokit, {
+      mutation: subjectId === undefined ? null : { name: 'addComment', input: { subjectId, body } },
+      answerOf: (data) => {
+        const { id: nodeId, fullDatabaseId: id } = (data as CreatedAnswer).commentEdge.node;
+        return { id: Number(id), nodeId, body, writtenAt: Number.POSITIVE_INFINITY };
+      },
+      alone: () => create(octokit, comment),
+    });
+  };
 
   return {
     upsertComment(number, marker, text) {
@@ -36,15 +72,15 @@ export function createCommentMethods({ ask }: Client): CommentMethods {
       return ask(
         { doing: `write the comment on #${String(number)}`, needs: ['issues: write'] },
         async (octokit, at) => {
-          const current = known.get(key) ?? (await find(octokit, { ...at, issue_number: number, marker, known, read }));
+          const current = known.get(key) ?? (await search({ octokit, ...at, issue_number: number, marker }));
           const body = withMarker(marker, typeof text === 'string' ? text : text(current?.body ?? null));
           // If a write fails with an unknown effect, the thread has to be searched again.
           const wasRead = read.delete(number);
           const isWritten = current !== null && sameText(current.body, body);
           const written = isWritten
             ? current
-            : ((await tryUpdate(octokit, at, { current, body })) ??
-              (await create(octokit, { ...at, issue_number: number, body })));
+            : ((await tryUpdate(octokit, { ...at, write }, { current, body })) ??
+              (await createComment(octokit, { ...at, issue_number: number, body })));
           known.set(key, written);
           if (wasRead) read.add(number);
           return { id: written.id };
@@ -68,7 +104,7 @@ export function createCommentMethods({ ask }: Client): CommentMethods {
             await rewrite(octokit, [{ nodeId: current.nodeId, body, closing }]);
             return;
           }
-          const updated = await tryUpdate(octokit, at, { current, body });
+          const updated = await tryUpdate(octokit, { ...at, write }, { current, body });
           if (updated !== null) known.set(key, updated);
         },
       );
@@ -109,9 +145,16 @@ export function createCommentMethods({ ask }: Client): CommentMethods {
     react(target, reaction) {
       const on = target.kind === 'issue' ? `#${String(target.number)}` : `comment ${String(target.id)}`;
       return ask({ doing: `react to ${on}`, needs: ['issues: write'] }, async (octokit, at) => {
-        if (target.kind === 'issue')
-          await octokit.rest.reactions.createForIssue({ ...at, issue_number: target.number, content: reaction });
-        else if (target.kind === 'review-comment')
+        if (target.kind === 'issue') {
+          const subjectId = nodes.threads.get(target.number);
+          const content = REACTIONS[reaction];
+          await write(octokit, {
+            mutation: subjectId === undefined ? null : { name: 'addReaction', input: { subjectId, content } },
+            answerOf: () => undefined,
+            alone: () =>
+              octokit.rest.reactions.createForIssue({ ...at, issue_number: target.number, content: reaction }),
+          });
+        } else if (target.kind === 'review-comment')
           await octokit.rest.reactions
             .createForPullRequestReviewComment({ ...at, comment_id: target.id, content: reaction })
             .catch(unlessDeleted);
@@ -214,19 +257,10 @@ function withMarker(marker: string, text: string): string {
  */
 async function find(
   octokit: Octokit,
-  {
-    marker,
-    known,
-    read,
-    ...issue
-  }: RepositoryName & {
-    readonly issue_number: number;
-    readonly marker: string;
-    readonly known: Map<string, KnownComment>;
-    readonly read: Set<number>;
-  },
+  { marker, known, read, ...issue }: Omit<Search, 'octokit'> & Threads,
 ): Promise<KnownComment | null> {
-  if (read.has(issue.issue_number)) return null;
+  const there = known.get(commentKeyOf(issue.issue_number, marker));
+  if (there !== undefined || read.has(issue.issue_number)) return there ?? null;
   for await (const ours of ourPages(octokit, issue)) {
     remember(known, issue.issue_number, ours);
     const found = known.get(commentKeyOf(issue.issue_number, marker));
@@ -235,6 +269,68 @@ async function find(
   read.add(issue.issue_number);
   return null;
 }
+
+/** What is known of threads. */
+interface Threads {
+  readonly known: Map<string, KnownComment>;
+  readonly read: Set<number>;
+}
+
+const THREAD =
+  'id comments(first: 100) { pageInfo { hasNextPage } nodes { id fullDatabaseId body updatedAt authorAssociation author { __typename } } }';
+
+/** The query for the first comments of threads. A body may have 65,536 characters, so ten are 66 MB at worst. */
+const threadQuestion: IssueQuestion = {
+  field: 'issueOrPullRequest',
+  selection: `... on Issue { ${THREAD} } ... on PullRequest { ${THREAD} }`,
+  fragments: '',
+  atOnce: 10,
+};
+
+interface ThreadAnswer {
+  readonly id: string;
+  readonly comments: {
+    readonly pageInfo: { readonly hasNextPage: boolean };
+    readonly nodes: readonly ({
+      readonly id: string;
+      readonly fullDatabaseId: string;
+      readonly body: string;
+      readonly updatedAt: string;
+      readonly authorAssociation: string;
+      readonly author: { readonly __typename: string } | null;
+    } | null)[];
+  };
+}
+
+interface CreatedAnswer {
+  readonly commentEdge: { readonly node: { readonly id: string; readonly fullDatabaseId: string } };
+}
+
+/** Reads the first comments of several threads that are not read yet, ten threads in one request. */
+async function readThreads(
+  client: Client,
+  searches: readonly Search[],
+  { known, read, nodes }: Threads & { readonly nodes: KnownNodes },
+): Promise<void> {
+  const numbers = searches.map(({ issue_number: number }) => number).filter((number) => !read.has(number));
+  const purpose = { doing: 'read the comments on issues', needs: ['issues: read'] };
+  const found = await askAboutIssues<ThreadAnswer>(client, purpose, { ...threadQuestion, numbers });
+  for (const [number, { id, comments }] of found) {
+    nodes.threads.set(number, id);
+    const listed = comments.nodes.filter((one) => one !== null).map(toListed);
+    remember(known, number, listed.filter(isOurs));
+    if (!comments.pageInfo.hasNextPage) read.add(number);
+  }
+}
+
+function toListed(comment: NonNullable<ThreadAnswer['comments']['nodes'][number]>): FoundComment & ReadComment {
+  const { id, fullDatabaseId, body, updatedAt, authorAssociation, author } = comment;
+  const user = author === null ? null : { type: author.__typename };
+  const ids = { id: Number(fullDatabaseId), node_id: id };
+  return { ...ids, body, updated_at: updatedAt, author_association: authorAssociation, user };
+}
+
+type ReadComment = Pick<ListedComment, 'id' | 'node_id' | 'body' | 'updated_at'>;
 
 type ListedComment = Awaited<ReturnType<Octokit['rest']['issues']['listComments']>>['data'][number];
 
@@ -247,7 +343,7 @@ async function* ourPages(
   for await (const { data } of pages) yield data.filter(isOurs);
 }
 
-function remember(known: Map<string, KnownComment>, number: number, comments: readonly ListedComment[]): void {
+function remember(known: Map<string, KnownComment>, number: number, comments: readonly ReadComment[]): void {
   for (const { id, node_id: nodeId, body = '', updated_at: writtenAt } of comments) {
     const key = commentKeyOf(number, firstLineOfComment(body));
     if (!known.has(key)) known.set(key, { id, nodeId, body, writtenAt: Date.parse(writtenAt) });
@@ -257,12 +353,16 @@ function remember(known: Map<string, KnownComment>, number: number, comments: re
 /** Updates a comment; returns null if there is no such comment or somebody has deleted it. */
 async function tryUpdate(
   octokit: Octokit,
-  at: RepositoryName,
+  { write, ...at }: RepositoryName & { readonly write: WriteOnIssue },
   { current, body }: { readonly current: KnownComment | null; readonly body: string },
 ): Promise<KnownComment | null> {
   if (current === null) return null;
   try {
-    await octokit.rest.issues.updateComment({ ...at, comment_id: current.id, body });
+    await write(octokit, {
+      mutation: { name: 'updateIssueComment', input: { id: current.nodeId, body } },
+      answerOf: () => undefined,
+      alone: () => octokit.rest.issues.updateComment({ ...at, comment_id: current.id, body }),
+    });
     return { ...current, body, writtenAt: Number.POSITIVE_INFINITY };
   } catch (error) {
     if (statusOf(error) === 404) return null;
@@ -282,10 +382,11 @@ async function create(
   return { id: data.id, nodeId: data.node_id, body: comment.body, writtenAt: Number.POSITIVE_INFINITY };
 }
 
-type FoundComment = Pick<
-  Awaited<ReturnType<Octokit['rest']['issues']['getComment']>>['data'],
-  'body' | 'user' | 'author_association'
->;
+interface FoundComment {
+  readonly body?: string;
+  readonly user: { readonly type: string } | null;
+  readonly author_association: string;
+}
 
 function isOurs({ body = '', user, author_association: association }: FoundComment): boolean {
   return (

@@ -219,7 +219,13 @@ function graphqlRefusal(error: GraphqlError, headers: Refusal['headers']): Refus
   const { type = '', message = '' } = error;
   const status =
     { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429, RATE_LIMIT: 429 }[type] ??
-    (/\bsecondary rate\b/i.test(message) ? 429 : isServerFailure(error) ? 502 : 422);
+    (/\bsecondary rate\b/i.test(message)
+      ? 429
+      : /\bis locked\b/i.test(message)
+        ? 403
+        : isServerFailure(error)
+          ? 502
+          : 422);
   return { status, message, details: '', headers };
 }
 

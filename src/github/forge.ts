@@ -16,15 +16,10 @@ import { createCommentMethods } from './comments.ts';
 import { isGoneError, statusOf } from './errors.ts';
 import { createFeedbackMethods } from './feedback/feedback.ts';
 import { askAboutIssues, createHistoryMethods, type IssueQuestion } from './histories.ts';
-import {
-  createIssueMethods,
-  createLabelMethods,
-  isOfRepository,
-  type KnownLabels,
-  repositoryOfIssue,
-} from './issues.ts';
+import { createIssueMethods, createLabelMethods, isOfRepository, repositoryOfIssue } from './issues.ts';
 import { createPullRequestMethods } from './pull-requests.ts';
 import { readRepositorySettings } from './settings.ts';
+import { createIssueWriter, type KnownNodes } from './wishes/issue-writes.ts';
 
 type CacheMethods = Pick<Forge, 'deleteSupersededCaches'>;
 
@@ -59,14 +54,15 @@ type Job = Awaited<ReturnType<Octokit['rest']['actions']['listJobsForWorkflowRun
 export function createForge(options: ForgeOptions): ForgeAdapter {
   const client = createClient(options);
   const { log } = options;
-  const known: KnownLabels = new Set();
+  const known: KnownNodes = { labels: new Map(), threads: new Map() };
+  const write = createIssueWriter();
   return {
     ...createIssueMethods(client, { known, log }),
     ...createAccountLookups(client),
     ...createHistoryMethods(client),
     ...createDependencies(client, log),
-    ...createLabelMethods(client, { known }),
-    ...createCommentMethods(client),
+    ...createLabelMethods(client, { known, write }),
+    ...createCommentMethods(client, { nodes: known, write }),
     ...createPullRequestMethods(client, log),
     ...createDashboardMethods(client),
     ...createCaches(client, options),

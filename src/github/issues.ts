@@ -1,16 +1,15 @@
 import { UserError } from '../errors.ts';
 import type { Forge, ForgeAdapter, Issue, LabelDefinition } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
+import { gatherCalls } from '../ports/gathered-calls.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isGoneError, isInvalid, statusOf } from './errors.ts';
+import type { KnownNodes, WriteOnIssue } from './wishes/issue-writes.ts';
 
 type LabelMethods = Pick<ForgeAdapter, 'labelNames' | 'addLabels' | 'changeLabels'>;
 
 /** Maximum number of pages of labels, with 100 labels each. */
 const MAX_LABEL_PAGES = 10;
-
-/** Labels that the repository is known to have, in lower case because GitHub compares without case. */
-export type KnownLabels = Set<string>;
 
 type IssueMethods = Pick<Forge, 'defaultBranch' | 'openIssuesWithLabel' | 'issue'>;
 
@@ -19,15 +18,18 @@ type IssueMethods = Pick<Forge, 'defaultBranch' | 'openIssuesWithLabel' | 'issue
  */
 const MOST_ISSUES = 2000;
 
-/** Creates methods that read the repository and its issues, and that add the issues' labels to `known`. */
+/** Creates methods that read the repository and its issues, and that add issues and labels to `known`. */
 export function createIssueMethods(
   { ask }: Client,
-  { known, log }: { readonly known: KnownLabels; readonly log: Log },
+  { known, log }: { readonly known: KnownNodes; readonly log: Log },
 ): IssueMethods {
   const read = (answer: IssueAnswer): Issue => {
-    const issue = toIssue(answer);
-    for (const label of issue.labels) known.add(label.toLowerCase());
-    return issue;
+    known.threads.set(answer.number, answer.node_id);
+    for (const label of answer.labels) {
+      const { name = '', node_id: id = null } = typeof label === 'string' ? { name: label } : label;
+      known.labels.set(lowerCase(name), id);
+    }
+    return toIssue(answer);
   };
 
   return {
@@ -113,7 +115,17 @@ function toIssue(answer: IssueAnswer): Issue {
  * Creates methods that read and change labels. `known` contains labels that were seen on issues, and grows with those
  * that are created.
  */
-export function createLabelMethods({ ask }: Client, { known }: { readonly known: KnownLabels }): LabelMethods {
+export function createLabelMethods(
+  { ask }: Client,
+  { known, write }: { readonly known: KnownNodes; readonly write: WriteOnIssue },
+): LabelMethods {
+  /** Several changes at once need the ids of their labels. */
+  const createMissing = gatherCalls<MissingLabels, undefined>(async (asked) => {
+    for (const { octokit, at, labels } of asked)
+      for (const label of labels) await create({ octokit, at, needsId: asked.length > 1 }, label);
+    return asked.map(() => ({ status: 'fulfilled', value: undefined }));
+  });
+
   return {
     labelNames: () =>
       ask({ doing: 'list the labels', needs: ['issues: read'] }, async (octokit, at) => {
@@ -141,12 +153,23 @@ export function createLabelMethods({ ask }: Client, { known }: { readonly known:
       const removed = remove.filter((name) => present.includes(lowerCase(name)));
       if (added.length === 0 && removed.length === 0) return;
       await ask({ doing: `change the labels of #${String(number)}`, needs: ['issues: write'] }, async (octokit, at) => {
-        for (const label of added) await create(octokit, at, label);
+        const names = added.map(({ name }) => name);
+        if (names.length > 0) await createMissing({ octokit, at, labels: added });
         const issue = { ...at, issue_number: number };
+        const change = (
+          name: 'addLabelsToLabelable' | 'removeLabelsFromLabelable',
+          changed: readonly string[],
+          alone: () => Promise<unknown>,
+        ) => write(octokit, { mutation: mutationOf(name, number, changed), answerOf: () => undefined, alone });
         try {
-          if (added.length > 0)
-            await octokit.rest.issues.addLabels({ ...issue, labels: added.map(({ name }) => name) });
-          for (const name of removed) await tryRemove(octokit, { ...issue, name });
+          if (names.length > 0)
+            await change('addLabelsToLabelable', names, () =>
+              octokit.rest.issues.addLabels({ ...issue, labels: names }),
+            );
+          if (removed.length > 0)
+            await change('removeLabelsFromLabelable', removed, async () => {
+              for (const name of removed) await tryRemove(octokit, { ...issue, name });
+            });
         } catch (error) {
           throw isGoneError(error)
             ? new UserError('configuration', `Issue #${String(number)} no longer exists.`)
@@ -156,22 +179,51 @@ export function createLabelMethods({ ask }: Client, { known }: { readonly known:
     },
   };
 
+  /** Returns the mutation of these labels of an issue; null if an id is unknown. */
+  function mutationOf(
+    name: 'addLabelsToLabelable' | 'removeLabelsFromLabelable',
+    number: number,
+    labels: readonly string[],
+  ): Parameters<WriteOnIssue>[1]['mutation'] {
+    const labelableId = known.threads.get(number);
+    const ids = labels.map((label) => known.labels.get(lowerCase(label)) ?? null);
+    return labelableId === undefined || ids.includes(null) ? null : { name, input: { labelableId, labelIds: ids } };
+  }
+
   /**
    * Creates a label unless it exists. GitHub would create a missing label itself, but grey and without a description.
    */
   async function create(
-    octokit: Octokit,
-    at: RepositoryName,
+    { octokit, at, needsId }: Pick<MissingLabels, 'octokit' | 'at'> & { readonly needsId: boolean },
     { name, color, description }: LabelDefinition,
   ): Promise<void> {
-    if (known.has(lowerCase(name))) return;
+    if (known.labels.has(lowerCase(name))) return;
+    let id: string | null = null;
     try {
-      await octokit.rest.issues.createLabel({ ...at, name, color, description });
+      id = (await octokit.rest.issues.createLabel({ ...at, name, color, description })).data.node_id;
     } catch (error) {
       if (!isInvalid(error, /already_exists/)) throw error;
+      if (needsId) id = await idOfLabel(octokit, { ...at, name });
     }
-    known.add(lowerCase(name));
+    known.labels.set(lowerCase(name), id);
   }
+}
+
+/** Returns GraphQL's id of a label; null if somebody has deleted it meanwhile. */
+async function idOfLabel(octokit: Octokit, label: RepositoryName & { readonly name: string }): Promise<string | null> {
+  const { repository } = await octokit.graphql<{
+    readonly repository: { readonly label: { readonly id: string } | null };
+  }>(
+    'query ($owner: String!, $repo: String!, $name: String!) { repository(owner: $owner, name: $repo) { label(name: $name) { id } } }',
+    { ...label },
+  );
+  return repository.label?.id ?? null;
+}
+
+interface MissingLabels {
+  readonly octokit: Octokit;
+  readonly at: RepositoryName;
+  readonly labels: readonly LabelDefinition[];
 }
 
 /** Removes a label; does nothing if somebody has removed it already. */

@@ -1,11 +1,14 @@
 import type { StoredRun } from '../core/snapshot/stored-run.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
+import type { Train } from '../core/train/train.ts';
 
 /** The end of a run that worked on several lanes at once. */
 export interface Together {
   readonly lanes: readonly EndOfLane[];
   /** `https://github.com/owner/repo`, for links. */
   readonly repositoryUrl: string;
+  /** The open pull requests after this run, in their order; null if the run did not read them. */
+  readonly train: Train | null;
 }
 
 /** The end of one lane of the run. */

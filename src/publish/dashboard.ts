@@ -142,7 +142,8 @@ async function openPage(deps: PublishDeps, kept: Kept, page: Page): Promise<read
 }
 
 function rememberTicks(deps: PublishDeps, { snapshot }: Kept, ticks: readonly Tick[]): Promise<Kept> {
-  return remember(deps, snapshot, (record) => ({ ...record, ticks: [...record.ticks, ...ticks].slice(0, MAX_TICKS) }));
+  const added = ticks.map((tick) => ({ ...tick, taken: null }));
+  return remember(deps, snapshot, (record) => ({ ...record, ticks: [...record.ticks, ...added].slice(0, MAX_TICKS) }));
 }
 
 /** Changes the dashboard's record in the state; writes only if it differs. */

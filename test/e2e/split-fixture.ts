@@ -101,8 +101,8 @@ export interface BranchesRun {
 export interface BranchesJob extends Pick<SceneJob, 'event' | 'inputs'> {
   /** The options of a branch's loop; `never` if its machine is gone. */
   readonly loop?: (branch: string) => Omit<SceneJob, 'event' | 'inputs'> | 'never';
-  /** The branches whose publishing job never runs. */
-  readonly unpublished?: readonly string[];
+  /** The options of a branch's publishing job; `never` if its machine is gone. */
+  readonly publish?: (branch: string) => Pick<SceneJob, 'when'> | 'never';
 }
 
 /** Runs the gate of the reusable workflow. */
@@ -142,8 +142,9 @@ export async function runBranches(scene: Scene, job: BranchesJob = {}): Promise<
     named.map(async (branch): Promise<[string, BranchJobs]> => {
       const how = job.loop?.(branch) ?? {};
       const loop = how === 'never' ? null : await play('loop', branch, { persistCredentials: false, ...how });
-      const isPublished = job.unpublished?.includes(branch) !== true;
-      return [branch, { loop, publish: isPublished ? await play('publish', branch, { checkout: 'none' }) : null }];
+      const end = job.publish?.(branch) ?? {};
+      const publish = end === 'never' ? null : await play('publish', branch, { checkout: 'none', ...end });
+      return [branch, { loop, publish }];
     }),
   );
   const finish = named.length < 2 ? null : await play('finish', named[0] ?? '', { checkout: 'none' });

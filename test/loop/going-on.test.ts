@@ -8,12 +8,14 @@ import {
   addIssue,
   commented,
   createProject,
+  finishOnce,
   labeled,
   runOnce,
   savedState,
   schedule,
   type Event,
 } from './stage/run-action.ts';
+import { killAt } from './stage/tap.ts';
 
 const HOUR = 60 * MINUTE;
 const LIMIT = 'limit (iterations)';
@@ -79,6 +81,20 @@ describe('an issue that came to a limit on its own branch continues there with t
     expect(await later(project)).toMatchObject(done);
   });
 });
+
+test.each(['remote.pushWithState', 'forge.openPullRequest'])(
+  'an issue that is done on its own branch by a run that was killed after %s is completed by the schedule, without a call',
+  async (point) => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    const run = await runOnce(project, { event: labeled(1), tap: killAt((name) => name === point, 'after') });
+    await finishOnce(project, run);
+    expect(savedState(project, 'issue-1').lastRun?.outcome).toBe('cancelled');
+    expect(project.forge.pulls).toMatchObject([{ branch: 'ralph/issue-1', draft: true }]);
+    expect(await later(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(project.forge.pulls).toMatchObject([{ branch: 'ralph/issue-1', draft: false }]);
+    expect(await later(project)).toMatchObject({ end: 'idle (no_tasks)', calls: 0 });
+  },
+);
 
 describe('it does not continue', () => {
   test.each<[string, (project: Project) => Promise<unknown>]>([

@@ -2,10 +2,12 @@ import type { GraphQLError } from 'graphql';
 import { accountOf, type Person, personOf } from './accounts.ts';
 import { commitFields, pullFields, pullsFields, refFields } from './feedback/pull-fields.ts';
 import { connection, failure, instant, type Slice } from './graphql-parts.ts';
+import { createIssueMutations } from './issue-mutations.ts';
 import { editComment, editIssue } from './people.ts';
 import type { Call } from './route.ts';
 import {
   newIssue,
+  sameName,
   type StoredComment,
   type StoredEdit,
   type StoredEvent,
@@ -33,6 +35,10 @@ export function createRoot(call: Call): object {
           const issues = state.issues.filter(({ number }) => !isPull(number));
           const at = (issue: StoredIssue): number => (orderBy?.field === 'UPDATED_AT' ? issue.updatedAt : issue.number);
           return connection(issues.toSorted((one, other) => at(other) - at(one)).map(issueFields), slice);
+        },
+        label: ({ name: wanted }: { readonly name: string }) => {
+          const known = state.labels.find((label) => sameName(label.name, wanted));
+          return known === undefined ? null : { id: `LA_${String(known.id)}` };
         },
         issue: ({ number }: Numbered) => found(number, isPull(number) ? undefined : issueOf(number), 'an Issue'),
         ref: async ({ qualifiedName }: { readonly qualifiedName: string }) => {
@@ -63,6 +69,8 @@ export function createRoot(call: Call): object {
         issueOrPullRequest: ({ number }: Numbered) => found(number, issueOf(number), 'an issue or pull request'),
       };
     },
+
+    ...createIssueMutations(call, { forbidden, comment: commentFields }),
 
     createIssue: ({ input }: { readonly input: { readonly title: string; readonly body?: string } }) => {
       if (token.permissions.issues !== 'write') throw forbidden();
@@ -236,8 +244,10 @@ export function createRoot(call: Call): object {
     return event.kind === 'renamed' ? { ...did, previousTitle: event.from, currentTitle: event.to } : did;
   }
 
-  function commentFields({ author, body, createdAt, edited, minimized }: StoredComment): object {
+  function commentFields({ id, author, body, createdAt, updatedAt, edited, minimized }: StoredComment): object {
     return {
+      ...{ id: `IC_${String(id)}`, fullDatabaseId: String(id), updatedAt: instant(updatedAt) },
+      authorAssociation: call.render.association(author),
       author: actor(author),
       body,
       createdAt: instant(createdAt),

@@ -20,6 +20,8 @@ export interface Renderer {
   /** Renders an issue; `repository` is `owner/name` and defaults to this repository. */
   issue(issue: StoredIssue, repository?: string): object;
   comment(comment: StoredComment): object;
+  /** Returns the relation of an account to the repository. */
+  association(person: Person): string;
   label(label: StoredLabel): object;
   reaction(reaction: StoredReaction): object;
   pull(pull: StoredPull): object;
@@ -49,6 +51,7 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
     state.labels.filter((label) => names.includes(label.name)).map(renderer.label);
 
   const renderer: Renderer = {
+    association,
     address: (path) => `${apiUrl}${path}`,
     site: (path) => `${site}${path}`,
     user: (login) => ({

@@ -295,18 +295,27 @@ function listReactions(call: Call, on: StoredReaction['on']): GitHubAnswer {
 }
 
 /** Adds a reaction; if the account already gave the same one, it is returned with 200 instead of 201. */
-function react({ state, body, render, viewer, now }: Call, on: StoredReaction['on']): GitHubAnswer {
+function react(call: Call, on: StoredReaction['on']): GitHubAnswer {
+  const { state } = call;
   const thread = on.kind === 'issue' ? on.number : state.comments.find(({ id }) => id === on.id)?.issue;
   if (state.issues.some(({ number, locked }) => number === thread && locked))
     return refusal(403, 'Unable to create reaction because issue is locked.');
-  const content = text(body['content']);
+  const { reaction, isNew } = reactTo(call, { on, content: text(call.body['content']) });
+  return { status: isNew ? 201 : 200, body: call.render.reaction(reaction) };
+}
+
+/** Adds a reaction, unless the account already gave the same one, which is returned then. */
+export function reactTo(
+  { state, viewer, now }: Call,
+  { on, content }: Pick<StoredReaction, 'on' | 'content'>,
+): { readonly reaction: StoredReaction; readonly isNew: boolean } {
   const known = state.reactions.find(
     (reaction) => sameTarget(reaction.on, on) && reaction.content === content && reaction.author.login === viewer.login,
   );
-  if (known !== undefined) return { status: 200, body: render.reaction(known) };
+  if (known !== undefined) return { reaction: known, isNew: false };
   const reaction: StoredReaction = { id: newId(state), on, author: viewer, content, createdAt: now };
   state.reactions.push(reaction);
-  return { status: 201, body: render.reaction(reaction) };
+  return { reaction, isNew: true };
 }
 
 function sameTarget(left: StoredReaction['on'], right: StoredReaction['on']): boolean {

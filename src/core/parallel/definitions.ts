@@ -10,9 +10,14 @@ const KEYWORDS =
 
 /** Returns the identifiers of a text, as opposed to words of its prose, each once. */
 export function symbolsIn(text: string): readonly string[] {
-  const inCode = [...text.matchAll(/`([^`\n]{1,300})`/g)].flatMap(([, code = '']) => identifiersIn(code));
+  const inCode = codeSpansIn(text).flatMap(identifiersIn);
   const inProse = identifiersIn(text).filter((word) => /_|[a-z][A-Z]/.test(word));
   return [...new Set([...inCode, ...inProse])].slice(0, MAX_SYMBOLS);
+}
+
+/** Returns the contents of the `code` in a text. */
+export function codeSpansIn(text: string): readonly string[] {
+  return [...text.matchAll(/`([^`\n]{1,300})`/g)].map(([, code = '']) => code);
 }
 
 /** Returns the extended regular expression that matches the definitions of these symbols. */

@@ -1,5 +1,5 @@
 import { groupByKey } from '../grouped.ts';
-import { type Definitions, symbolsIn } from './definitions.ts';
+import { codeSpansIn, type Definitions, symbolsIn } from './definitions.ts';
 
 /**
  * The files of a repository, those that each of its newest commits changed, and where symbols are defined. Paths are
@@ -81,8 +81,7 @@ export function sharedFile(one: ReadonlySet<string>, other: ReadonlySet<string>)
 
 /** Returns the words of a text that look like names of files or symbols. */
 function mentionedNames(text: string): readonly string[] {
-  const inCode = [...text.matchAll(/`([^`\n]{1,300})`/g)].flatMap(([, code = '']) => splitWords(code));
-  return [...inCode, ...splitWords(text).filter(isNameLike)];
+  return [...codeSpansIn(text).flatMap(splitWords), ...splitWords(text).filter(isNameLike)];
 }
 
 function splitWords(text: string): readonly string[] {

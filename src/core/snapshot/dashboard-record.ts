@@ -1,6 +1,16 @@
 import { z } from 'zod';
-import { MAX_TICKS, obeyedPageSchema, tickSchema } from '../dashboard/boxes.ts';
-import type { Immutable } from '../policy.ts';
+import { MINUTE_MS } from '../countdown.ts';
+import {
+  isSameBox,
+  MAX_TICKS,
+  type ObeyedPage,
+  obeyedPageSchema,
+  type Revision,
+  type Tick,
+  tickSchema,
+  ticksOnPage,
+} from '../dashboard/boxes.ts';
+import { type Immutable, instantSchema } from '../policy.ts';
 import { isIssueTask } from '../tasks/ids.ts';
 import { nameOfTask, type Task, taskObstacles } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
@@ -13,12 +23,23 @@ const MAX_DEPENDENCIES = 20;
 /** Maximum number of tasks of the queue that are remembered. */
 const MAX_LISTED = 500;
 
+/** Time in ms after which a tick is free again whose run was killed before it had obeyed it. */
+const TAKEN_MS = 10 * MINUTE_MS;
+
+const keptTickSchema = tickSchema.extend({
+  /** The run that obeys it now; null if none does. */
+  taken: z
+    .object({ runTag: z.string().max(200), until: instantSchema })
+    .nullable()
+    .default(null),
+});
+
 const recordSchema = z.object({
   version: z.literal(1),
   /** The issue; null until it is made. */
   issue: z.object({ number: z.number().int().positive(), id: z.string().min(1).max(200) }).nullable(),
   /** Boxes that were ticked while a run wrote the page; the next run of the queue judges them. */
-  ticks: z.array(tickSchema).max(MAX_TICKS),
+  ticks: z.array(keptTickSchema).max(MAX_TICKS),
   /** The page as a run has obeyed it last; null if no box was ever ticked. */
   read: obeyedPageSchema.nullable().default(null),
   /** The queue in its order, as a run listed it last. */
@@ -61,6 +82,45 @@ export function changeDashboard(
     const text = `${JSON.stringify(answer, null, 1)}\n`;
     return { snapshot: isNewer || isSame ? snapshot : withFile(snapshot, DASHBOARD_FILE, text), message, answer };
   };
+}
+
+/** A reading of the dashboard by a run; `revisions` are null if the page is closed, so that its boxes do not count. */
+interface ReadPage extends Pick<ObeyedPage, 'number' | 'edits'> {
+  readonly revisions: readonly Revision[] | null;
+}
+
+/**
+ * Returns the record in which a run has taken all ticks that no other run obeys: those of the page that are new since
+ * it was read last, and those that are remembered. The record itself if there are none.
+ */
+export function takeTicks(
+  record: DashboardRecord,
+  { number, edits, revisions }: ReadPage,
+  { runTag, now }: { readonly runTag: string; readonly now: number },
+): DashboardRecord {
+  const { read } = record;
+  // Another run has read a newer version meanwhile.
+  const isOlder = read !== null && read.number === number && read.edits > edits;
+  const { all, fresh } =
+    revisions === null || isOlder ? { all: [], fresh: [] } : ticksOnPage({ number, edits, revisions }, read);
+  const isHeld = ({ taken }: DashboardRecord['ticks'][number]): boolean =>
+    taken !== null && taken.runTag !== runTag && taken.until > now;
+  const held = record.ticks.filter(isHeld);
+  const earlier = record.ticks.filter((one) => !isHeld(one) && !fresh.some(({ box }) => isSameBox(box, one.box)));
+  const taken = [...earlier, ...fresh].map((tick) => ({ ...tick, taken: { runTag, until: now + TAKEN_MS } }));
+  if (taken.length === 0) return record;
+  const ticks = [...held, ...taken].slice(0, MAX_TICKS);
+  return { ...record, ticks, read: isOlder ? read : { number, edits, ticks: all } };
+}
+
+/** Returns the ticks that a run has taken. */
+export function ticksTakenBy({ ticks }: DashboardRecord, runTag: string): readonly Tick[] {
+  return ticks.flatMap(({ taken, box, by }) => (taken?.runTag === runTag ? [{ box, by }] : []));
+}
+
+/** Returns the record without the ticks that a run had taken. */
+export function dropTakenTicks(record: DashboardRecord, runTag: string): DashboardRecord {
+  return { ...record, ticks: record.ticks.filter(({ taken }) => taken?.runTag !== runTag) };
 }
 
 const newerSchema = z.object({ version: z.int().min(2) });

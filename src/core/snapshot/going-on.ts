@@ -22,9 +22,13 @@ export function hasWorkLeft(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder
   return lease !== null || (state?.kind === 'state' && isUnfinished(state.state));
 }
 
-/** Returns true if the lane has work left on its issue without waiting for a person, or has something to answer. */
-function isUnfinished({ lane, tasks, feedback }: LaneState): boolean {
+/**
+ * Returns true if the lane has work left on its issue without waiting for a person, has something to answer, or is done
+ * by a run that was cancelled before it could say so on the pull request.
+ */
+function isUnfinished({ lane, tasks, feedback, lastRun }: LaneState): boolean {
   const own = progressOf(tasks, lane);
+  if (own.state === 'done' && lastRun?.outcome === 'cancelled') return true;
   const isOpen = own.state === 'stuck' || !isSettled(own);
   const unanswered = Object.entries(provenAnswers({ feedback, tasks }).items).filter(
     ([id, { answer }]) => answer === null && !isSettled(progressOf(tasks, id)),

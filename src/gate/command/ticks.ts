@@ -1,13 +1,12 @@
-import {
-  type AnsweredTick,
-  contentHash,
-  isSameBox,
-  type Tick,
-  ticksOnPage,
-  wordsOfBox,
-} from '../../core/dashboard/boxes.ts';
+import { type AnsweredTick, contentHash, type Tick, ticksOnPage, wordsOfBox } from '../../core/dashboard/boxes.ts';
 import { labelChange } from '../../core/people/labels.ts';
-import { changeDashboard, dashboardIn } from '../../core/snapshot/dashboard-record.ts';
+import {
+  changeDashboard,
+  dashboardIn,
+  dropTakenTicks,
+  takeTicks,
+  ticksTakenBy,
+} from '../../core/snapshot/dashboard-record.ts';
 import { issueOfId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
@@ -30,16 +29,15 @@ export interface ObeyedTicks {
   readonly retried: readonly LaneId[];
 }
 
-const NONE_TICKED = { all: [], fresh: [] };
-
 export const NO_TICKS: ObeyedTicks = { seen: null, wantsRun: false, retried: [] };
 
 /**
  * Reads the dashboard, and turns each tick by somebody with write permission into an order. Takes one request, and a
- * few more for each tick. A dashboard that people have closed gives no orders.
+ * few more for each tick. A dashboard that people have closed gives no orders. Of several runs that read it at once, the
+ * one whose update of the state takes a tick obeys it.
  */
 export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
-  const { config, store, forge } = deps;
+  const { config, store, forge, runTag } = deps;
   if (!config.dashboard) return NO_TICKS;
   const known = await store.read();
   const record = known.kind === 'snapshot' ? dashboardIn(known.snapshot) : null;
@@ -47,22 +45,28 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   const read = await forge.readDashboard(record.issue.number);
   const issue = read.kind === 'granted' ? read.value : null;
   if (issue === null) return NO_TICKS;
-  const { number, id, isOpen, body, revisions, edits } = issue;
-  const { all: ticks, fresh } = isOpen ? ticksOnPage({ number, edits, revisions }, record.read) : NONE_TICKED;
-  const earlier = record.ticks.filter(({ box }) => !fresh.some((one) => isSameBox(one.box, box)));
-  const judged: JudgedTick[] = [];
-  for (const tick of [...earlier, ...fresh]) judged.push(await judgeTick(deps, tick));
-  if (judged.length > 0) {
-    const taken = { ticks: [], read: { number, edits, ticks: [...ticks] } };
-    await store.update(changeDashboard((newest) => ({ ...newest, ...taken }), 'dashboard: its ticks were judged'));
+  const { number, id, isOpen, body, edits } = issue;
+  const page = { number, edits, revisions: isOpen ? issue.revisions : null };
+  const taking = { runTag, now: deps.clock.now() };
+  let taken = takeTicks(record, page, taking);
+  if (taken !== record) {
+    const message = 'dashboard: its ticks are obeyed';
+    const updated = await store.update(changeDashboard((newest) => takeTicks(newest, page, taking), message));
+    // The run that writes the page at its end remembers the ticks for the next one.
+    if (updated.kind !== 'updated') return NO_TICKS;
+    taken = updated.answer;
   }
+  const judged: JudgedTick[] = [];
+  for (const tick of ticksTakenBy(taken, runTag)) judged.push(await judgeTick(deps, tick));
+  if (judged.length > 0)
+    await store.update(changeDashboard((newest) => dropTakenTicks(newest, runTag), 'dashboard: its ticks were judged'));
   for (const { answer } of judged)
     deps.log.info(
       `dashboard: ${wordsOfBox(answer.box)}, ticked by ${answer.by?.login ?? 'an unknown account'}: ${answer.result}`,
     );
   return {
     seen: {
-      ...{ number, id, isOpen, edits, ticks },
+      ...{ number, id, isOpen, edits, ticks: isOpen ? ticksOnPage(issue, record.read).all : [] },
       content: contentHash(body),
       answers: judged.map(({ answer }) => answer),
     },

@@ -1,10 +1,12 @@
+import { averageCostUsd } from '../../core/lane/ledger.ts';
 import type { LaneFiles, WaitingTask } from '../../core/parallel/choose-lanes.ts';
+import { affordableLanes } from '../../core/parallel/shares.ts';
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
 import { runTagOfLane } from '../../core/sharing/lease.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { completeSentence, firstNames, upperFirst } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type GateResult, type Intake, type LaneIntake, onOneLane } from '../../handover/intake.ts';
+import { type GateResult, type LaneIntake, onOneLane } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { FOR_TASKS, requestByItself, type Request } from '../tasks/sources.ts';
@@ -16,6 +18,8 @@ import {
   MAX_TRIES,
   type OpenedBeside,
   openOrRelease,
+  type Preview,
+  previewLane,
   readSettings,
   type SettingsInCheckout,
   wantedFor,
@@ -47,11 +51,29 @@ export async function admitUrgent(deps: GateDeps, request: Request, queue: Reque
     : admitLanes(deps, request, () => planBeside(deps, request, queue));
 }
 
+/**
+ * Decides on the queue as it is now, without claiming anything. The log names the lanes that a run would work on at
+ * once, and what would wait.
+ */
+export async function previewLanes(deps: GateDeps, request: Request): Promise<Preview> {
+  if (deps.config.parallel === 1) return previewLane(deps, request);
+  const planned = await planForQueue(deps, request);
+  if (planned.kind === 'end') return planned;
+  const [first, ...others] = planned.lanes;
+  if (first === undefined) throw new Error('nothing was planned for a queue with work');
+  const { state } = first.decided;
+  const limits = { windows: state.windows, policy: deps.config.policy, costOfCallUsd: averageCostUsd(state.ledger) };
+  const working = [first, ...others].slice(0, affordableLanes(planned.lanes.length, limits));
+  const held = announceLanes(deps, planned, { working, isShort: working.length < planned.lanes.length });
+  const { lane, tasks } = withoutWaiting(first, held);
+  return { kind: 'work', lane, tasks, state, notes: first.decided.notes };
+}
+
 async function admitAlone(deps: GateDeps, request: Request): Promise<GateResult> {
   return onOneLane(deps, await admitWork(deps, request));
 }
 
-type Planned = (LanePlan & { readonly kind: 'lanes' }) | { readonly kind: 'end'; readonly intake: Intake };
+type Planned = (LanePlan & { readonly kind: 'lanes' }) | { readonly kind: 'end'; readonly intake: Ended['intake'] };
 
 async function admitLanes(deps: GateDeps, request: Request, plan: () => Promise<Planned>): Promise<GateResult> {
   const settings = new Map<boolean, SettingsInCheckout>();
@@ -118,7 +140,7 @@ async function candidatesOf(
   deps: GateDeps,
   request: Request,
   decided: Admissible | Ended,
-): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: Intake | null }> {
+): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: Ended['intake'] | null }> {
   if (decided.kind === 'end') {
     const mayContinue = mayServeOtherLanes(decided.intake.outcome);
     // Without work of its own, the run can ask for more.
@@ -133,10 +155,10 @@ async function candidatesOf(
 async function decideOnUnfinished(
   deps: GateDeps,
   continuable: readonly Issue[],
-): Promise<{ readonly unfinished: readonly PlannedLane[]; readonly unnotified: Intake | null }> {
+): Promise<{ readonly unfinished: readonly PlannedLane[]; readonly unnotified: Ended['intake'] | null }> {
   const unfinished: PlannedLane[] = [];
   const resting: LaneId[] = [];
-  let unnotified: Intake | null = null;
+  let unnotified: Ended['intake'] | null = null;
   for (const issue of continuable) {
     const request = requestByItself(issue, FOR_TASKS);
     const decided = await decideOnLane(deps, request);
@@ -151,12 +173,12 @@ async function decideOnUnfinished(
 /** Claims the planned lanes with one update, and opens those; `changed` if the first must be decided again. */
 async function claimAndOpen(
   deps: GateDeps,
-  { lanes, files, waiting }: LanePlan,
+  plan: LanePlan,
   settingsOf: (lane: PlannedLane) => SettingsInCheckout | null,
 ): Promise<GateResult | 'changed'> {
-  const tagged = lanes.map((lane): TaggedLane => ({
+  const tagged = plan.lanes.map((lane): TaggedLane => ({
     ...lane,
-    runTag: lanes.length === 1 ? deps.runTag : runTagOfLane(deps.runTag, lane.request.id),
+    runTag: plan.lanes.length === 1 ? deps.runTag : runTagOfLane(deps.runTag, lane.request.id),
   }));
   const [first, ...others] = tagged;
   const read = first === undefined ? null : settingsOf(first);
@@ -182,15 +204,9 @@ async function claimAndOpen(
     return one?.kind === 'claimed' && own !== null ? [{ lane, claimed: { claim: one, read: own } }] : [];
   });
   claiming([first, ...taken.map(({ lane }) => lane)]);
-  const isTaken = ({ lane }: { readonly lane: LaneId }): boolean =>
-    lane === first.request.id || taken.some((one) => one.lane.request.id === lane);
-  const held = waiting.filter(isTaken);
   const isShort = claim.windows !== null && claims.some(({ kind }) => kind === 'dropped');
-  if (isShort)
-    deps.log.info(
-      `The limits of this run are enough for ${String(taken.length + 1)} of ${String(lanes.length)} branches.`,
-    );
-  if (taken.length > 0) for (const line of linesFor(files.filter(isTaken), held)) deps.log.info(line);
+  const working = [first, ...taken.map(({ lane }) => lane)];
+  const held = announceLanes(deps, plan, { working, isShort });
   const release = async (): Promise<void> => {
     for (const { lane } of taken) await releaseLane({ ...deps, runTag: lane.runTag }, lane.request.id);
   };
@@ -217,6 +233,24 @@ async function claimAndOpen(
     known = { ...known, fresh: known.fresh ?? freshOf(opened) };
   }
   return { intake, runTag: first.runTag, beside };
+}
+
+/**
+ * Logs the lanes that a run works on at once, and what waits for them, which is returned. `isShort` is set if a limit
+ * allows no more of the planned ones.
+ */
+function announceLanes(
+  { log }: Pick<GateDeps, 'log'>,
+  { lanes, files, waiting }: LanePlan,
+  { working, isShort }: { readonly working: readonly PlannedLane[]; readonly isShort: boolean },
+): readonly WaitingTask[] {
+  const isWorkedOn = ({ lane }: { readonly lane: LaneId }): boolean =>
+    working.some(({ request }) => request.id === lane);
+  const held = waiting.filter(isWorkedOn);
+  if (isShort)
+    log.info(`The limits of this run are enough for ${String(working.length)} of ${String(lanes.length)} branches.`);
+  if (working.length > 1) for (const line of linesFor(files.filter(isWorkedOn), held)) log.info(line);
+  return held;
 }
 
 /** Returns the lane without the tasks that wait, which its warnings name, if it is the queue's. */

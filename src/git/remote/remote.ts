@@ -3,6 +3,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { explainRefusal, isBranchName, isStale, describePushFailure } from '../../core/refusals/refusal.ts';
 import type { BranchDeleted, PushedWithState, PushResult, Remote } from '../../ports/repository.ts';
 import type { Head, Written } from '../../ports/state.ts';
+import { gatherCalls } from '../../ports/gathered-calls.ts';
 import type { Git, GitAnswer } from '../git.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import {
@@ -21,6 +22,7 @@ import {
   sourceOf,
 } from './ask-remote.ts';
 import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
+import { pushTogether } from './push-together.ts';
 import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
 import { pathsByTask, receiveBranch, remakeWithout } from './receive.ts';
 
@@ -31,12 +33,19 @@ import { pathsByTask, receiveBranch, remakeWithout } from './receive.ts';
 export function createRemote(options: RemoteOptions): Remote {
   const run = <T>(body: (git: Git, gitFolder: string) => Promise<T>): Promise<T> =>
     withPushRepository(sourceOf(options), body);
+  const pushOnAll = gatherCalls((pushes: readonly PushingOn[]) =>
+    run(async (git) => {
+      const alone = (push: PushingOn): Promise<PushResult> => inspectAndPush(git, options, push);
+      const pushed = await pushTogether(git, { options, alone }, pushes);
+      return pushed.map((value) => ({ status: 'fulfilled', value }));
+    }),
+  );
   return {
     branches: (prefix) =>
       run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
     pushObstacle: (newBranch) => run((git) => findPushObstacle(git, options, newBranch)),
     push: (push) => run((git) => publish(git, options, push)),
-    pushOn: (push) => run((git) => inspectAndPush(git, options, push)),
+    pushOn: pushOnAll,
     pushWithState: (push) => run((git, gitFolder) => pushWithState({ git, gitFolder }, options, push)),
     probePush: (branch, at) => run((git) => probePush(git, options, { branch, at })),
     probeMerge: (branch, merge) => run((git) => probeMerge(git, options, { ...merge, branch })),

@@ -5,14 +5,13 @@ import { firstLines, upperFirst } from '../../core/text/phrase.ts';
 import type { EndOfLane, Together } from '../../handover/together.ts';
 import { formatCost, formatCount } from '../format.ts';
 import { renderCode, renderLink, renderTable, renderText } from '../markdown.ts';
+import { isInTrouble, nextStepsTogether } from '../next/for-together.ts';
+import { renderSteps } from '../next/step.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
 import { stateGlyph } from './sections.ts';
 
 /** Maximum number of tasks that are named for a branch. */
 const SHOWN_TASKS = 5;
-
-/** The kinds of outcomes that need a person. */
-const TROUBLE: readonly string[] = ['failed', 'halted', 'blocked'];
 
 /** The outcome of a branch whose jobs published nothing. */
 const LOST: StoredRun['outcome'] = { kind: 'failed', reason: 'infrastructure' };
@@ -30,28 +29,38 @@ export function renderTogether(together: Together): string {
   ]);
   const lost = lanes.filter(({ run }) => run === null);
   const lines = lost.map(
-    ({ lane }) =>
-      `- ${upperFirst(nameOfLane(lane))}: its jobs published nothing, so their logs say what happened. The next run continues from what was saved before.`,
+    ({ lane }) => `- ${upperFirst(nameOfLane(lane))}: its jobs published nothing, so their logs say what happened.`,
   );
+  const costs = lanes.map(costOfLane);
+  if (costs.includes(null))
+    lines.push(
+      `- Cost: at least ${formatCost(sumOf(costs))}; what branches with an unknown cost have spent is not included.`,
+    );
   return [
     `## Ralph: ${headlineOf(lanes)}`,
+    `**Next:** ${renderSteps(nextStepsTogether(together), 'markdown')}`,
     renderTable(['branch', 'end', 'tasks', 'pull request', 'iterations', 'cost'], rows),
     ...(lines.length === 0 ? [] : [lines.join('\n')]),
   ].join('\n\n');
 }
 
-/** Renders the end of such a run for the log: a line for each branch, trouble first. */
+/** Renders the end of such a run for the log: a line for each branch, trouble first, and what a person can do. */
 export function renderTogetherLog(together: Together): string {
-  return troubleFirst(together)
-    .map(
-      (lane) =>
-        `${lane.branch}: ${endWord(lane)}, ${lane.run === null ? 'iterations unknown' : formatCount(lane.run.iterations, 'iteration')}, cost ${formatLaneCost(lane)}`,
-    )
-    .join('\n');
+  const lines = troubleFirst(together).map(
+    (lane) =>
+      `${lane.branch}: ${endWord(lane)}, ${lane.run === null ? 'iterations unknown' : formatCount(lane.run.iterations, 'iteration')}, cost ${formatLaneCost(lane)}`,
+  );
+  return [...lines, renderSteps(nextStepsTogether(together), 'log')].join('\n');
 }
 
-/** Builds the outputs of such a run: the worst outcome, the sums, and a pull request only where there is one. */
-export function buildTogetherOutputs({ lanes, repositoryUrl }: Together): Readonly<Record<string, string>> {
+/**
+ * Builds the outputs of such a run: the worst outcome, the sums, and a pull request only where there is one. The cost is
+ * empty if that of a branch is unknown, since a part would look like the whole.
+ */
+export function buildTogetherOutputs({
+  lanes,
+  repositoryUrl,
+}: Omit<Together, 'train'>): Readonly<Record<string, string>> {
   const [worst] = troubleFirst({ lanes });
   const outcome = worst?.run?.outcome ?? LOST;
   const runs = lanes.flatMap(({ run }) => run ?? []);
@@ -59,6 +68,7 @@ export function buildTogetherOutputs({ lanes, repositoryUrl }: Together): Readon
   const published = lanes.filter(({ run }) => (run?.pullRequest ?? null) !== null);
   const only = published.length === 1 ? published[0] : undefined;
   const pull = only?.run?.pullRequest ?? null;
+  const costs = lanes.map(costOfLane);
   return {
     outcome: outcome.kind,
     reason: outcome.reason,
@@ -68,21 +78,21 @@ export function buildTogetherOutputs({ lanes, repositoryUrl }: Together): Readon
     'head-sha': only?.run?.head ?? '',
     'pr-number': String(pull ?? ''),
     'pr-url': pull === null ? '' : `${repositoryUrl}/pull/${String(pull)}`,
-    'cost-usd': sum(({ costUsd }) => costUsd).toFixed(4),
+    'cost-usd': costs.includes(null) ? '' : sumOf(costs).toFixed(4),
     tokens: String(sum(({ tokens }) => tokens)),
     'status-json': JSON.stringify(lanes.map(statusOfLane)),
   };
 }
 
 function statusOfLane({ branch, run }: EndOfLane): object {
-  const { outcome, head, pullRequest, iterations, tokens, costUsd, tasks } = run ?? NOTHING;
+  const { outcome, head, pullRequest, iterations, tokens, tasks } = run ?? NOTHING;
   return {
     ...{ branch, outcome: outcome.kind, reason: outcome.reason, head_sha: head, pr_number: pullRequest },
-    ...{ iterations, tokens, cost_usd: costUsd, tasks },
+    ...{ iterations, tokens, cost_usd: costOfLane({ run }), tasks },
   };
 }
 
-const NOTHING = { outcome: LOST, head: null, pullRequest: null, iterations: 0, tokens: 0, costUsd: 0, tasks: [] };
+const NOTHING = { outcome: LOST, head: null, pullRequest: null, iterations: null, tokens: null, tasks: [] };
 
 function troubleFirst({ lanes }: Pick<Together, 'lanes'>): readonly EndOfLane[] {
   const rank = ({ run }: EndOfLane): number =>
@@ -92,15 +102,24 @@ function troubleFirst({ lanes }: Pick<Together, 'lanes'>): readonly EndOfLane[] 
 
 /** Returns what people should know first: how many branches need them. */
 function headlineOf(lanes: readonly EndOfLane[]): string {
-  const troubled = lanes.filter(({ run }) => TROUBLE.includes((run?.outcome ?? LOST).kind));
+  const troubled = lanes.filter(isInTrouble);
   const all = `${String(lanes.length)} branches`;
   if (troubled.length === 0) return `${all} at once`;
   return `${String(troubled.length)} of ${all} ${troubled.length === 1 ? 'needs' : 'need'} you`;
 }
 
-/** Returns the cost of a branch; what lost jobs have spent is not known. */
-function formatLaneCost({ run }: EndOfLane): string {
-  return run === null ? 'unknown' : formatCost(run.costUsd);
+/** Returns the cost of a branch; null where it is unknown: its jobs are lost, or its model has no known price. */
+function costOfLane({ run }: Pick<EndOfLane, 'run'>): number | null {
+  return run === null || (run.costUsd === 0 && run.tokens > 0) ? null : run.costUsd;
+}
+
+function sumOf(costs: readonly (number | null)[]): number {
+  return costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0);
+}
+
+function formatLaneCost(lane: EndOfLane): string {
+  const cost = costOfLane(lane);
+  return cost === null ? 'unknown' : formatCost(cost);
 }
 
 function endWord({ run }: EndOfLane): string {

@@ -3,9 +3,8 @@ import { claimsOfRun } from '../../core/snapshot/changes.ts';
 import { runsIn } from '../../core/snapshot/stored-run.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { withPublished } from '../../core/train/train.ts';
+import { type Train, withPublished } from '../../core/train/train.ts';
 import { UserError } from '../../errors.ts';
-import type { HandedIntake } from '../../handover/intake.ts';
 import type { EndOfLane } from '../../handover/together.ts';
 import { publishDashboard } from '../../publish/dashboard.ts';
 import { connectStages, giveBackLane } from '../stages.ts';
@@ -40,19 +39,19 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
     branch: config.branchPrefix + lane,
     run: runs.find((run) => run.lane === lane) ?? null,
   }));
-  await keepDashboard(deps, handed.intake, lanes);
-  return { kind: 'summed-up', together: { lanes, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` } };
+  const { notes, tasks } = handed.intake;
+  // An earlier version has recorded none.
+  const train = notes.train === null ? null : trainAfter(notes.train, lanes, deps.clock.now());
+  if (config.dashboard) {
+    const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
+    for (const warning of await publishDashboard(stages, { ...notes, tasks, train })) log.warning(warning);
+  }
+  return { kind: 'summed-up', together: { lanes, repositoryUrl: `${context.serverUrl}/${owner}/${repo}`, train } };
 }
 
-/** Updates the dashboard once for all lanes, whose own jobs leave it alone. */
-async function keepDashboard(
-  deps: ActionDeps,
-  { notes, tasks }: HandedIntake['intake'],
-  lanes: readonly EndOfLane[],
-): Promise<void> {
-  if (!deps.config.dashboard || notes.train === null) return;
-  const now = deps.clock.now();
-  const train = lanes.reduce(
+/** Returns the open pull requests with those that the lanes have published. */
+function trainAfter(train: Train, lanes: readonly EndOfLane[], now: number): Train {
+  return lanes.reduce(
     (known, { branch, run }) =>
       run === null || run.head === null || run.pullRequest === null
         ? known
@@ -61,8 +60,6 @@ async function keepDashboard(
             isDraft: run.outcome.kind !== 'complete',
             isOvertaken: false,
           }),
-    notes.train,
+    train,
   );
-  const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
-  for (const warning of await publishDashboard(stages, { ...notes, tasks, train })) deps.log.warning(warning);
 }

@@ -1,5 +1,5 @@
 import { hasAnySession } from '../../core/lane/session.ts';
-import { nameOfLane, type LaneId } from '../../core/tasks/ids.ts';
+import { nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
 import { nextTask } from '../../core/tasks/queue.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { UserError } from '../../errors.ts';
@@ -7,6 +7,7 @@ import { UserError } from '../../errors.ts';
 import { acknowledgeIssue } from '../../gate/people/trust.ts';
 import type { GateResult, HandedFile, HandedIntake, Work, WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
+import type { Advanced } from '../../loop/deps.ts';
 import { beginWork } from '../../loop/loop.ts';
 import { openBranch } from '../../loop/pushing.ts';
 import { createLiveStatus } from '../../publish/end.ts';
@@ -23,41 +24,55 @@ interface EnteredLanes extends Omit<GateResult, 'intake'> {
 
 /**
  * Runs the gate's job once there is work: creates the branches, shows people that the run is at work, and hands over
- * each lane to its own jobs. A lane that fails here ends here, and the others continue.
+ * each lane to its own jobs. The writes of all lanes come at the same time, so that they take few requests. A lane that
+ * fails here ends here, and the others continue.
  */
 export async function gateJob(
   deps: ActionDeps,
   recording: Recording,
   { stages, intake, runTag, beside }: EnteredLanes,
 ): Promise<RunEnd> {
-  const entered = [{ intake, runTag }, ...beside];
+  const claimed = [{ intake, runTag }, ...beside];
+  const begun = await Promise.all(claimed.map((one) => acknowledgeIssue(stages.forge, one.intake)));
+  const lanes = claimed.map((one, at) => ({
+    deps: { ...deps, runTag: one.runTag },
+    stages: { ...stages, runTag: one.runTag },
+    begun: begun[at] ?? one.intake,
+  }));
   const ended: RunReport[] = [];
-  const goOnWithout = async (ofLane: ActionDeps, error: unknown): Promise<void> => {
+  const goOnWithout = async (lane: ClaimedLane, error: unknown): Promise<void> => {
     if (beside.length === 0) throw error;
-    ended.push(await salvageRun(ofLane, recording, error));
+    ended.push(await salvageRun(lane.deps, recording, error));
   };
-  const opened: BegunLane[] = [];
-  for (const one of entered) {
-    const lane = { deps: { ...deps, runTag: one.runTag }, stages: { ...stages, runTag: one.runTag } };
+  const pushed = await Promise.allSettled(lanes.map((lane) => createBranch(lane, recording)));
+  const opened: OpenedLane[] = [];
+  for (const [at, lane] of lanes.entries()) {
+    const result = pushed[at];
     try {
-      const end = await beginLane(lane, recording, { intake: one.intake, isAlone: beside.length === 0 });
-      if (end.kind === 'opened') opened.push({ ...lane, ...end });
-      else ended.push(end.report);
+      if (result?.status !== 'fulfilled') {
+        // The record must not name another lane.
+        recording.tryToKeep(unbegunWork(lane));
+        throw result?.reason;
+      }
+      const { work, end } = result.value;
+      const known = end === null ? work : { ...work, outcome: end, endedAt: deps.clock.now() };
+      recording.keep(known);
+      if (end === null) opened.push({ ...lane, work });
+      else ended.push(await publishRecorded(lane.stages, recording, known));
     } catch (error) {
-      await goOnWithout(lane.deps, error);
+      await goOnWithout(lane, error);
     }
   }
   // A lane that is the only one left is not summed up by another job.
-  const lanes = (opened.length > 1 ? entered.map((one) => one.intake) : opened.map(({ begun }) => begun)).map(
-    ({ lane }) => lane.id,
-  );
+  const summedUp = (opened.length > 1 ? lanes : opened).map((one) => one.begun.lane.id);
+  const shown = await Promise.all(opened.map(showBegun));
   const handed: HandedLane[] = [];
-  for (const one of opened) {
+  for (const [at, one] of opened.entries()) {
     try {
       recording.keep(one.work);
-      handed.push(await handOverLane(one, lanes));
+      handed.push(await handOverLane(one, { lanes: summedUp, shown: shown[at] ?? null }));
     } catch (error) {
-      await goOnWithout(one.deps, error);
+      await goOnWithout(one, error);
     }
   }
   const [first, ...others] = handed;
@@ -72,49 +87,46 @@ export async function gateJob(
   return { kind: 'ended', report, beside: reports };
 }
 
-/** The dependencies of one lane, whose run tag is its own. */
-interface OfLane {
+/** A lane that the gate has claimed, whose dependencies have a run tag of its own. */
+interface ClaimedLane {
   readonly deps: ActionDeps;
   readonly stages: Stages;
+  readonly begun: WorkIntake;
 }
 
 /** A lane whose branch exists on the server. */
-interface BegunLane extends OfLane {
-  readonly begun: WorkIntake;
+interface OpenedLane extends ClaimedLane {
   readonly work: Work;
 }
 
-async function beginLane(
-  { deps, stages }: OfLane,
-  recording: Recording,
-  { intake, isAlone }: { readonly intake: WorkIntake; readonly isAlone: boolean },
-): Promise<
-  | ({ readonly kind: 'opened' } & Pick<BegunLane, 'begun' | 'work'>)
-  | { readonly kind: 'ended'; readonly report: RunReport }
-> {
-  const { clock, log } = deps;
-  const beginIn = (begun: WorkIntake): Work =>
-    beginWork(begun, { state: begun.state, agent: { name: '', version: '' }, now: clock.now() });
-  // The record must not name the previous lane, even if this one fails from here on.
-  if (!isAlone) recording.keep(beginIn(intake));
-  const begun = await acknowledgeIssue(stages.forge, intake);
-  const outlet = { kind: 'push', remote: stages.remote, forge: stages.forge } as const;
-  const opening = { outlet, clock, log, redact: deps.redact, appendJournal: null };
-  const unbegun = beginIn(begun);
-  recording.keep(unbegun);
-  const { work, end } = await openBranch(opening, unbegun, begun.opened.base);
-  if (end === null) return { kind: 'opened', begun, work };
-  const ended = { ...work, outcome: end, endedAt: clock.now() };
-  recording.keep(ended);
-  return { kind: 'ended', report: await publishRecorded(stages, recording, ended) };
+function unbegunWork({ deps, begun }: ClaimedLane): Work {
+  return beginWork(begun, { state: begun.state, agent: { name: '', version: '' }, now: deps.clock.now() });
+}
+
+async function createBranch(lane: ClaimedLane, recording: Recording): Promise<Advanced> {
+  const { clock, log, redact } = lane.deps;
+  const { remote, forge } = lane.stages;
+  const work = unbegunWork(lane);
+  recording.keep(work);
+  const outlet = { kind: 'push', remote, forge } as const;
+  return openBranch({ outlet, clock, log, redact, appendJournal: null }, work, lane.begun.opened.base);
+}
+
+/** Shows on the issue of the lane's first task that the run begins with it; returns that task. */
+async function showBegun({ deps, stages, begun, work }: OpenedLane): Promise<TaskId | null> {
+  const { config, debug } = deps;
+  const task = nextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
+  const { showLive } = createLiveStatus({ ...stages, config: { ...config, policy: begun.policy }, debug });
+  if (task !== null) await showLive(work, { task, iteration: 1, orders: [] });
+  return task?.id ?? null;
 }
 
 /** Hands over a lane to its own jobs. `lanes` are those that the last job sums up. */
-async function handOverLane({ deps, stages, begun, work }: BegunLane, lanes: readonly LaneId[]): Promise<HandedLane> {
-  const { debug, log } = deps;
-  const task = nextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
-  const { showLive } = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug });
-  if (task !== null) await showLive(work, { task, iteration: 1, orders: [] });
+async function handOverLane(
+  { deps, stages, begun, work }: OpenedLane,
+  { lanes, shown }: Pick<HandedIntake, 'lanes' | 'shown'>,
+): Promise<HandedLane> {
+  const { log } = deps;
   const digest = await giveIntake(deps, stages, {
     version: 1,
     kind: 'intake',
@@ -122,7 +134,7 @@ async function handOverLane({ deps, stages, begun, work }: BegunLane, lanes: rea
     lanes,
     intake: { ...begun, state: { ...begun.state, refusedPush: work.state.refusedPush, tasks: work.state.tasks } },
     remoteHead: work.remoteHead,
-    shown: task?.id ?? null,
+    shown,
     session: await giveSession(deps, stages, begun),
     settings: deps.config.settings.found,
   });

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parseBudget } from '../../../src/core/sharing/budget.ts';
+import type { RunningMain } from '../../../testbed/runner.ts';
 import { ACTION_FOLDER, events } from '../../../testbed/testbed.ts';
-import { createScene, type Scene } from '../e2e-fixture.ts';
+import { createScene, type Scene, type SceneJob } from '../e2e-fixture.ts';
 import { deepTest } from '../../runs.ts';
-import { runBranches, runGateOfBranches } from '../split-fixture.ts';
+import { type BranchesRun, runBranches, runGateOfBranches } from '../split-fixture.ts';
 
 const template = readFileSync(join(ACTION_FOLDER, 'templates/workflows/three-jobs.yml'), 'utf8');
 
@@ -42,28 +44,77 @@ test('the workflow works on three branches, each with jobs of its own, and a las
   expect(idle).toMatchObject({ jobs: { branch: 'skipped', finish: 'skipped' }, outputs: { outcome: 'idle' } });
 });
 
-test('a killed loop is published as far as it came, and the branches beside it are complete', async () => {
+const HANGS = { kind: 'hang', ignoreSigterm: false } as const;
+const killed = (text: string) => ({ text, act: (main: RunningMain) => main.kill('SIGKILL') });
+
+/** The end of each branch, on a machine of its own: killed at four moments, or cancelled. */
+const LOOPS: Readonly<Record<string, Pick<SceneJob, 'agent' | 'when'>>> = {
+  queue: { when: killed('prompt: ') },
+  'issue-2': { agent: [HANGS], when: killed('Iteration 1/') },
+  'issue-3': { agent: [HANGS], when: { text: 'Iteration 1/', act: (main) => main.cancel() } },
+};
+const PUBLISHED: Readonly<Record<string, Pick<SceneJob, 'when'>>> = {
+  'issue-4': { when: killed('and state #1 with it') },
+  'issue-5': { when: killed('pull request #') },
+};
+
+test('branches that are killed at any moment or cancelled lose nothing, and the next runs complete all of them', async () => {
   await using scene = await createScene();
-  openTasks(scene);
-  const { branches, finish } = await runBranches(scene, {
-    inputs: { parallel: '3' },
-    loop: (branch) =>
-      branch === 'issue-2'
-        ? {
-            agent: [{ kind: 'hang', ignoreSigterm: false }],
-            when: { text: 'Iteration 1/', act: (main) => main.kill('SIGKILL') },
-          }
-        : {},
+  const { testbed } = scene;
+  const paths = ['src/a.js', 'src/b.js', 'src/c.js', 'src/d.js', 'src/e.js'];
+  await testbed.remote.commitByHand('main', Object.fromEntries(paths.map((path) => [path, '// Nothing yet\n'])));
+  for (const path of paths) scene.openIssue(`Improve ${path}`);
+  const inputs = { parallel: '5', 'max-open-prs': '0', 'max-iterations': '30' };
+  const run = await runBranches(scene, {
+    inputs,
+    loop: (branch) => LOOPS[branch] ?? {},
+    publish: (branch) => PUBLISHED[branch] ?? {},
   });
-  expect(branches['issue-2']?.publish?.outputs).toMatchObject({ outcome: 'cancelled' });
-  for (const branch of ['queue', 'issue-3'])
-    expect(branches[branch]?.publish?.outputs).toMatchObject({ outcome: 'complete', branch: `ralph/${branch}` });
-  expect(finish?.outputs).toMatchObject({ outcome: 'cancelled', 'tasks-done': '2' });
+  const { branches, finish } = run;
+  expect(Object.keys(branches)).toEqual(['queue', 'issue-2', 'issue-3', 'issue-4', 'issue-5']);
+  const calls = callsIn(run);
+  const signals = Object.values(branches).map(({ loop, publish }) => [loop?.main.signal, publish?.main.signal]);
+  expect(signals).toEqual([
+    ['SIGKILL', null],
+    ['SIGKILL', null],
+    [null, null],
+    [null, 'SIGKILL'],
+    [null, 'SIGKILL'],
+  ]);
   expect(finish?.main.exitCode).toBe(0);
-  // Nothing of the issue was begun, so it is the queue's again.
-  const next = await runBranches(scene, { inputs: { parallel: '3' } });
-  expect(next.branches['queue']?.publish?.outputs).toMatchObject({ outcome: 'complete', 'tasks-open': '0' });
+  expect(finish?.outputs).toMatchObject({ outcome: 'failed', 'tasks-done': '2' });
+  expect(finish?.summary).toContain('**Next:** ');
+  // What two branches had finished is published, by the steps that end their jobs.
+  const commits = await scene.commitsOf('ralph/issue-4');
+  expect(await heldIn(scene)).toEqual({ leases: [], reservations: [] });
+
+  const next = await runBranches(scene, { inputs });
+  expect(Object.keys(next.branches)).toEqual(['queue', 'issue-4', 'issue-5']);
+  for (const [branch, { publish }] of Object.entries(next.branches)) {
+    expect(publish?.outputs).toMatchObject({ outcome: 'complete', 'tasks-open': '0' });
+    expect(scene.pullOf(`ralph/${branch}`)).toMatchObject({ draft: false });
+  }
+  expect(await scene.commitsOf('ralph/issue-4')).toEqual(commits);
+  expect(await heldIn(scene)).toEqual({ leases: [], reservations: [] });
+  // Each task takes two calls; a call that hangs is not counted as one.
+  expect(calls + callsIn(next)).toBe(2 * paths.length);
 });
+
+function callsIn({ branches }: BranchesRun): number {
+  return Object.values(branches).reduce((sum, { loop }) => sum + (loop?.calls ?? 0), 0);
+}
+
+/** Returns the lanes that are claimed, and the run tags of reservations. */
+async function heldIn({ testbed }: Scene) {
+  const read = (path: string): Promise<string> => testbed.git('show', `refs/ralph/v2/state:${path}`);
+  const names = (await testbed.git('ls-tree', '--name-only', 'refs/ralph/v2/state', 'lanes/')).split('\n');
+  const records = await Promise.all(names.map(async (name) => JSON.parse(await read(name)) as { lease: unknown }));
+  const budget = parseBudget(await read('usage.json'), Date.now());
+  return {
+    leases: names.filter((_, at) => records[at]?.lease !== null),
+    reservations: budget.kind === 'budget' ? budget.budget.reservations.map(({ runTag }) => runTag) : 'unreadable',
+  };
+}
 
 // Also tested by loop/split/lanes.
 deepTest('the last job gives back what a machine that is gone still holds', async () => {
@@ -72,7 +123,7 @@ deepTest('the last job gives back what a machine that is gone still holds', asyn
   const { finish } = await runBranches(scene, {
     inputs: { parallel: '3' },
     loop: (branch) => (branch === 'issue-3' ? 'never' : {}),
-    unpublished: ['issue-3'],
+    publish: (branch) => (branch === 'issue-3' ? 'never' : {}),
   });
   expect(finish?.main.log).toContain('The claim on issue #3 is released');
   expect(finish?.outputs).toMatchObject({ outcome: 'failed', 'tasks-done': '2' });
@@ -81,13 +132,15 @@ deepTest('the last job gives back what a machine that is gone still holds', asyn
   expect(next.branches['issue-3']?.publish?.outputs).toMatchObject({ outcome: 'complete' });
 });
 
-// Also tested by loop/parallel/gate.
-deepTest('a budget for one of three gives one branch', async () => {
+test('a budget that is enough for one of three gives one branch, which gets all of it', async () => {
   await using scene = await createScene();
   openTasks(scene);
-  const { branches, finish } = await runBranches(scene, { inputs: { parallel: '3', 'max-iterations': '1' } });
-  expect(Object.keys(branches)).toEqual(['queue']);
-  expect(finish).toBeNull();
+  const inputs = { parallel: '3', 'max-cost-usd': '0.6' };
+  const { main, outputs } = await runGateOfBranches(scene, { inputs }, '5001');
+  expect(outputs['handoff-branches']).toBe('["queue"]');
+  expect(main.log).toContain('The limits of this run are enough for 1 of 3 branches.');
+  const budget = parseBudget(await scene.testbed.git('show', 'refs/ralph/v2/state:usage.json'), Date.now());
+  expect(budget).toMatchObject({ budget: { reservations: [{ lane: 'queue', costUsd: 0.6 }] } });
 });
 
 test('two schedules at once share no branch', async () => {

@@ -147,6 +147,23 @@ test('--parallel 2 works on two issues at once, each on a branch of its own, and
   expect((await scene.start(['--parallel', '2']).ended).out).not.toContain('▶');
 });
 
+test('--dry-run names the branches of --parallel, and why other tasks would wait, and claims nothing', async () => {
+  await using scene = await checkoutWithIssues('src/cart.ts', 'src/till.ts', 'src/till.ts');
+  const { code, out } = await scene.start(['--dry-run', '--parallel', '2']).ended;
+  expect(code, out).toBe(0);
+  expect(out).toContain(
+    'Works on 2 branches at once, with the files that each probably touches: the queue (src/cart.ts), issue #2 (src/till.ts).',
+  );
+  expect(out.match(/Issue #3 waits for a later run: it probably touches src\/till\.ts/g)).toHaveLength(1);
+  expect(out).toMatch(/^Task: #1: Extend src\/cart\.ts\nBranch: ralph\/queue, from main/m);
+  expect(await readdir(scene.checkout)).not.toContain('.ralph');
+  const short = await scene.start(['--dry-run', '--parallel', '2', '--max-iterations', '1']).ended;
+  expect(short.out).toContain('One branch in this run');
+  expect((await scene.start(['--dry-run', '--parallel', '2', '--input', 'max-cost-usd=0.6']).ended).out).toContain(
+    'The limits of this run are enough for 1 of 2 branches.',
+  );
+});
+
 test('Ctrl-C ends each branch after its iteration', async () => {
   await using scene = await twoIssues();
   const { meet, environment } = await scripted(scene, 'until [ -e $meet/go ]; do sleep 0.1; done', null);

@@ -19,11 +19,14 @@ import {
   savedState,
   storedRecord,
 } from '../stage/run-action.ts';
+import { sideBySide, withSwitches } from '../stage/side-by-side.ts';
 import { runLanes, runSplit } from '../stage/split.ts';
 import { person } from '../stage/people.ts';
+import { killAt, type Tap } from '../stage/tap.ts';
 
 const ON = { dashboard: 'true' };
 const NUMBER = 201;
+const MINUTE = 60_000;
 
 function dashboardOf({ forge }: Project) {
   return forge.dashboards.get(NUMBER) ?? expect.fail('There is no dashboard.');
@@ -265,7 +268,7 @@ describe('a ticked box', () => {
     await runOnce(project);
     project.forge.issues.set(1, idle);
     await next(project);
-    expect(recordOf(project).ticks).toEqual([{ box: PAUSE, by: person('ann') }]);
+    expect(recordOf(project).ticks).toEqual([{ box: PAUSE, by: person('ann'), taken: null }]);
     expect(dashboardOf(project).body).toContain(
       '- Pause the queue (ticked by `ann`): the next run of the queue looks at it.',
     );
@@ -301,6 +304,33 @@ describe('a ticked box', () => {
     await (what === 'label' ? next(project, labeled(3)) : gateOnce(project));
     await gateOnce(project);
     expect(recordedOrders(project).map(({ kind }) => kind)).toEqual(['pause', 'resume', 'pause']);
+  });
+
+  test('is obeyed once by two runs that read it at the same moment, in any order', async () => {
+    for (let first = 1; first <= 6; first += 1)
+      for (let second = 1; second <= 6; second += 1) {
+        const project = createProject({ agent: [worker], inputs: ON });
+        await runOnce(project);
+        tick(project, person('ann'), [PAUSE]);
+        const runs = [null, null].map(() => (tap: Tap) => gateOnce(project, { tap }));
+        const done = await sideBySide(runs, withSwitches(first, second));
+        const obeyed = done.flatMap(({ log }) => log.filter((line) => line.includes('ticked by ann: obeyed')));
+        expect([obeyed.length, recordOf(project).ticks], `${String(first)}, ${String(second)}`).toEqual([1, []]);
+        expect(recordedOrders(project)).toMatchObject([{ kind: 'pause' }]);
+      }
+  });
+
+  test('is obeyed by a later run if the one that took it was killed, and ten minutes are over', async () => {
+    const project = createProject({ agent: [worker], inputs: ON });
+    await runOnce(project);
+    tick(project, person('ann'), [PAUSE]);
+    await runOnce(project, { tap: killAt((name) => name === 'refs.write', 'after') });
+    expect([recordOf(project).ticks.length, recordedOrders(project)]).toEqual([1, []]);
+    await gateOnce(project);
+    expect(recordedOrders(project)).toEqual([]);
+    project.clock.advance(10 * MINUTE);
+    await gateOnce(project);
+    expect([recordOf(project).ticks, recordedOrders(project)]).toMatchObject([[], [{ kind: 'pause', by: 'ann' }]]);
   });
 
   test('in a text like ours on another issue asks for nothing', async () => {

@@ -1,10 +1,13 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   addToQueue,
   changeDashboard,
   dashboardIn,
+  dropTakenTicks,
   type QueuedEntry,
   rememberQueue,
+  takeTicks,
+  ticksTakenBy,
   toQueuedEntry,
 } from '../../../../src/core/snapshot/dashboard-record.ts';
 import {
@@ -13,6 +16,7 @@ import {
   isSnapshotFile,
   type Snapshot,
 } from '../../../../src/core/snapshot/snapshot.ts';
+import { type Box, renderBox } from '../../../../src/core/dashboard/boxes.ts';
 import { task as taskOf } from '../core-fixtures.ts';
 
 const issue = { number: 7, id: 'I_7' };
@@ -72,4 +76,49 @@ test('texts that are too long are cut, so that the file stays readable', () => {
     '',
   )(emptySnapshot);
   expect(dashboardIn(snapshot).queue).toHaveLength(500);
+});
+
+describe('ticks', () => {
+  const now = Date.parse('2026-11-27T12:00:00Z');
+  const later = now + 10 * 60_000;
+  const ann = { login: 'ann', id: 1, kind: 'user' } as const;
+  const pause: Box = { kind: 'pause', subject: 'queue' };
+  const text = renderBox(pause);
+  const page = {
+    ...{ number: 7, edits: 2 },
+    revisions: [
+      { by: null, text },
+      { by: ann, text: text.replace('[ ]', '[x]') },
+    ],
+  };
+  const empty = dashboardIn(emptySnapshot);
+  const taken = takeTicks(empty, page, { runTag: 'one', now });
+
+  test('of a page are taken by the run that is first, and left by all others', () => {
+    expect(ticksTakenBy(taken, 'one')).toEqual([{ box: pause, by: ann }]);
+    expect(takeTicks(taken, page, { runTag: 'two', now })).toBe(taken);
+    expect(takeTicks(taken, { ...page, edits: 1, revisions: [] }, { runTag: 'two', now })).toBe(taken);
+    expect(dropTakenTicks(taken, 'two')).toEqual(taken);
+    const judged = dropTakenTicks(taken, 'one');
+    expect(judged).toEqual({ ...empty, read: taken.read });
+    expect(takeTicks(judged, page, { runTag: 'two', now })).toBe(judged);
+  });
+
+  test('of an older version than another run has read are its own', () => {
+    const newer = { ...empty, read: { number: 7, edits: 3, ticks: [] } };
+    expect(takeTicks(newer, page, { runTag: 'two', now })).toBe(newer);
+  });
+
+  test('are free again when the run that took them has not obeyed them in ten minutes', () => {
+    expect(ticksTakenBy(takeTicks(taken, page, { runTag: 'two', now: later - 1 }), 'two')).toEqual([]);
+    const again = takeTicks(taken, page, { runTag: 'two', now: later });
+    expect([ticksTakenBy(again, 'one'), ticksTakenBy(again, 'two')]).toEqual([[], [{ box: pause, by: ann }]]);
+  });
+
+  test('that are remembered are taken even where the page is closed', () => {
+    const kept = { ...empty, ticks: [{ box: pause, by: ann, taken: null }] };
+    const closed = takeTicks(kept, { ...page, revisions: null }, { runTag: 'one', now });
+    expect(ticksTakenBy(closed, 'one')).toEqual([{ box: pause, by: ann }]);
+    expect(takeTicks(empty, { ...page, revisions: null }, { runTag: 'one', now })).toBe(empty);
+  });
 });

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { startTestbed, events, type Testbed } from '../../testbed/testbed.ts';
+import type { Row } from '../measure.ts';
+
+const LANES = 20;
+const MOST_MORE = 15;
+
+interface GateCost {
+  readonly requests: number;
+  readonly pushes: number;
+  readonly wallMs: number;
+}
+
+/** Counts the requests of the gate's job, and of these its pushes, with one branch and with 20, and compares its time. */
+export async function countGateRequests(folder: string): Promise<readonly Row[]> {
+  const cache = join(folder, 'compiled');
+  // The first run fills the compile cache.
+  await playGate(join(folder, 'first'), { lanes: 1, cache });
+  const one = await playGate(join(folder, 'one'), { lanes: 1, cache });
+  const many = await playGate(join(folder, 'many'), { lanes: LANES, cache });
+  const [more, ratio] = [many.requests - one.requests, many.wallMs / one.wallMs];
+  return [
+    {
+      measure: `requests: gate of ${String(LANES)} branches, more than of one`,
+      value: `${String(more)} (${String(many.requests)}, of these ${String(many.pushes)} pushes; ${String(one.requests)} of one)`,
+      goal: `≤ ${String(MOST_MORE)}`,
+      isMet: more <= MOST_MORE,
+    },
+    {
+      measure: `time: gate of ${String(LANES)} branches against one`,
+      value: `${ratio.toFixed(2)}×; ${many.wallMs.toFixed(0)} ms against ${one.wallMs.toFixed(0)} ms`,
+      goal: '≤ 2×, on a quiet machine',
+      isMet: null,
+    },
+  ];
+}
+
+async function playGate(
+  folder: string,
+  { lanes, cache }: { readonly lanes: number; readonly cache: string },
+): Promise<GateCost> {
+  await using testbed = await startTestbed(folder);
+  const paths = Array.from({ length: LANES + 5 }, (_, at) => `src/f${String(at)}.js`);
+  await testbed.remote.commitByHand('main', Object.fromEntries(paths.map((path) => [path, `// ${path}\n`])));
+  for (const path of paths) testbed.openIssue({ title: `Improve ${path}`, body: 'With a test.' });
+  let [before, startedAt] = [soFar(testbed), 0];
+  const { outputs, main } = await testbed.run({
+    event: events.schedule(),
+    inputs: {
+      ...{ phase: 'gate', 'handoff-branch': 'each', parallel: String(lanes), 'max-open-prs': '0' },
+      ...{ 'max-iterations': '40', 'max-cost-usd': '0', 'agent-env': 'NODE_COMPILE_CACHE' },
+    },
+    env: { ANTHROPIC_API_KEY: '', NODE_COMPILE_CACHE: cache },
+    prepare: () => {
+      [before, startedAt] = [soFar(testbed), performance.now()];
+      return Promise.resolve();
+    },
+  });
+  const wallMs = performance.now() - startedAt;
+  const named = JSON.parse(outputs['handoff-branches'] || '[]') as readonly string[];
+  if (named.length !== lanes) throw new Error(`The gate handed over ${String(named.length)} branches:\n${main.log}`);
+  const after = soFar(testbed);
+  return { requests: after.requests - before.requests, pushes: after.pushes - before.pushes, wallMs };
+}
+
+function soFar({ github, cache, remote }: Testbed): Omit<GateCost, 'wallMs'> {
+  const pushes = remote.requests.filter(({ path, method }) => method === 'POST' && path.includes('receive-pack'));
+  return { requests: github.requests.length + cache.requests.length + remote.requests.length, pushes: pushes.length };
+}

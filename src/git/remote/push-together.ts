@@ -1,0 +1,59 @@
+import type { PushResult } from '../../ports/repository.ts';
+import type { Git } from '../git.ts';
+import {
+  askRemote,
+  networkOf,
+  outgoingProblem,
+  type PushingOn,
+  refusedBy,
+  rejectedAnswer,
+  type RemoteOptions,
+} from './ask-remote.ts';
+
+/**
+ * Pushes several branches in one request, each only from where it was left. Not atomic: a branch that the server takes
+ * is pushed whatever becomes of the others, and each other one is pushed `alone`, which shows what is wrong with it.
+ */
+export async function pushTogether(
+  git: Git,
+  { options, alone }: { readonly options: RemoteOptions; readonly alone: (push: PushingOn) => Promise<PushResult> },
+  pushes: readonly PushingOn[],
+): Promise<readonly PushResult[]> {
+  const [first, ...others] = pushes;
+  if (first !== undefined && others.length === 0) return [await alone(first)];
+  const problems = new Map<PushingOn, string>();
+  for (const push of pushes) {
+    const problem = await outgoingProblem(git, options, push);
+    if (problem !== null) problems.set(push, problem);
+  }
+  const sound = pushes.filter((push) => !problems.has(push));
+  // Without refs, git would choose some.
+  if (sound.length === 0) return pushes.map((push) => rejectedAnswer(problems.get(push) ?? ''));
+  const refOf = ({ branch }: PushingOn): string => `refs/heads/${branch}`;
+  const answer = await askRemote(
+    git,
+    [
+      ...['push', '--porcelain', '--no-verify', '--no-follow-tags'],
+      ...sound.map((push) => `--force-with-lease=${refOf(push)}:${push.at ?? ''}`),
+      options.url,
+      ...sound.map((push) => `${push.commit}:${refOf(push)}`),
+    ],
+    networkOf(options),
+  );
+  const taken = takenRefs(answer.stdout.toString());
+  const refused = answer.exitCode === 0 ? null : refusedBy(answer);
+  const results: PushResult[] = [];
+  for (const push of pushes) {
+    const problem = problems.get(push);
+    if (problem !== undefined) results.push(rejectedAnswer(problem));
+    else if (refused === null || taken.has(refOf(push))) results.push({ kind: 'pushed' });
+    else results.push(refused.kind === 'unreachable' ? refused : await alone(push));
+  }
+  return results;
+}
+
+/** Returns the refs that git names as pushed, or as up to date: a line of `--porcelain` is flag, refs and summary. */
+function takenRefs(porcelain: string): ReadonlySet<string> {
+  const lines = porcelain.split('\n').map((line) => line.split('\t'));
+  return new Set(lines.flatMap(([flag = '', refs = '']) => (/^[ *=+]$/.test(flag) ? [refs.replace(/^.*:/, '')] : [])));
+}

@@ -1,0 +1,101 @@
+import { upperFirst } from '../../core/text/phrase.ts';
+import { gatherCalls, settleCall } from '../../ports/gathered-calls.ts';
+import type { Octokit } from '../client.ts';
+import { graphqlAnswerOf } from '../graphql/errors.ts';
+
+/**
+ * GraphQL ids of what the run has seen: of labels by name in lower case (because GitHub compares without case; null if
+ * only the label's existence is known), and of issues and pull requests by number.
+ */
+export interface KnownNodes {
+  readonly labels: Map<string, string | null>;
+  readonly threads: Map<number, string>;
+}
+
+/** What is selected of the answer to each mutation. */
+const SELECTIONS = {
+  addReaction: 'clientMutationId',
+  addLabelsToLabelable: 'clientMutationId',
+  removeLabelsFromLabelable: 'clientMutationId',
+  addComment: 'commentEdge { node { id fullDatabaseId } }',
+  updateIssueComment: 'clientMutationId',
+} as const;
+
+/** A mutation of GraphQL with its input. */
+interface Mutation {
+  readonly name: keyof typeof SELECTIONS;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A write on an issue. `mutation` is null if GraphQL's id of something is unknown; `answerOf` reads its answer. `alone`
+ * does the same by REST.
+ */
+interface IssueWrite<T> {
+  readonly mutation: Mutation | null;
+  readonly answerOf: (data: unknown) => T;
+  readonly alone: () => Promise<T>;
+}
+
+/** Does one write; together with all others of the same turn of the event loop, each of which may fail by itself. */
+export type WriteOnIssue = <T>(octokit: Octokit, write: IssueWrite<T>) => Promise<T>;
+
+/** Maximum number of mutations in a request: GitHub ends a request after 10 s, and makes one mutation after another. */
+const MOST_AT_ONCE = 10;
+
+type Gathered = IssueWrite<unknown> & { readonly octokit: Octokit };
+type Together = Gathered & { readonly mutation: Mutation };
+
+/** Creates the function that writes on issues: a write that is alone goes by REST, several go in one request. */
+export function createIssueWriter(): WriteOnIssue {
+  const write = gatherCalls(writeAll);
+  return async <T>(octokit: Octokit, one: IssueWrite<T>) => (await write({ ...one, octokit })) as T;
+}
+
+async function writeAll(writes: readonly Gathered[]): Promise<readonly PromiseSettledResult<unknown>[]> {
+  const together = writes.filter((one): one is Together => one.mutation !== null);
+  const results = new Map<Gathered, PromiseSettledResult<unknown>>();
+  if (together.length > 1)
+    for (let from = 0; from < together.length; from += MOST_AT_ONCE)
+      for (const [one, result] of await send(together.slice(from, from + MOST_AT_ONCE))) results.set(one, result);
+  const settled: PromiseSettledResult<unknown>[] = [];
+  for (const one of writes) settled.push(results.get(one) ?? (await settleCall(one.alone)));
+  return settled;
+}
+
+/** Sends mutations in one request. Each fails by itself if GitHub's answer says which one failed. */
+async function send(
+  writes: readonly Together[],
+): Promise<readonly (readonly [Together, PromiseSettledResult<unknown>])[]> {
+  const [first] = writes;
+  if (first === undefined) return [];
+  const numbered = writes.map((write, at) => ({ write, alias: `m${String(at)}`, variable: `i${String(at)}` }));
+  const types = numbered.map(({ write: { mutation }, variable }) => `$${variable}: ${upperFirst(mutation.name)}Input!`);
+  const fields = numbered.map(
+    ({ write: { mutation }, alias, variable }) =>
+      `${alias}: ${mutation.name}(input: $${variable}) { ${SELECTIONS[mutation.name]} }`,
+  );
+  const inputs = Object.fromEntries(numbered.map(({ write, variable }) => [variable, write.mutation.input]));
+  // After a failure GitHub may have written a comment already, and a second one would stay forever.
+  const isRepeatable = writes.every(({ mutation }) => mutation.name !== 'addComment');
+  const answered = await settleCall(() =>
+    first.octokit.graphql<unknown>(`mutation (${types.join(', ')}) { ${fields.join(' ')} }`, {
+      ...inputs,
+      ...(isRepeatable ? {} : { request: { retries: 0 } }),
+    }),
+  );
+  const { data, errors = [] } =
+    answered.status === 'fulfilled' ? { data: answered.value } : graphqlAnswerOf(answered.reason);
+  const answers = (data ?? {}) as Readonly<Record<string, unknown>>;
+  return numbered.map(({ write, alias }) => {
+    const own = errors.filter(({ path }) => path?.[0] === alias);
+    if (own.length > 0) return [write, refusedFor(Object.assign(new Error(own[0]?.message), { errors: own }))];
+    const answer = answers[alias] ?? null;
+    if (answer !== null) return [write, { status: 'fulfilled', value: write.answerOf(answer) }];
+    return [write, refusedFor(answered.status === 'rejected' ? answered.reason : new Error('GitHub left it out'))];
+  });
+}
+
+function refusedFor(reason: unknown): PromiseRejectedResult {
+  return { status: 'rejected', reason };
+}
