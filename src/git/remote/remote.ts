@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { explainRefusal, isBranchName, isStale, describePushFailure } from '../../core/refusals/refusal.ts';
-import type { BranchDeleted, PushedWithState, PushResult, Remote } from '../../ports/repository.ts';
+import { explainRefusal, isBranchName, isForSignatures, isStale, describePushFailure } from '../../core/refusals/refusal.ts';
+import type { BranchDeleted, PushedWithState, PushResult, Remote, Signed } from '../../ports/repository.ts';
 import type { Head, Written } from '../../ports/state.ts';
 import type { Git, GitAnswer } from '../git.ts';
 import { LOST_COMMITS } from '../refusal.ts';
@@ -22,7 +22,8 @@ import {
 } from './ask-remote.ts';
 import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
 import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
-import { pathsByTask, receiveBranch, remakeWithout } from './receive.ts';
+import { pathsByTask, receiveBranch, remakeWithout, withObjectsStoredIn } from './receive.ts';
+import { signCommits } from './sign.ts';
 
 /**
  * Creates the remote over HTTP(S), used from a bare repository of our own: no config, hook or ref of the checkout
@@ -35,10 +36,15 @@ export function createRemote(options: RemoteOptions): Remote {
     branches: (prefix) =>
       run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
     pushObstacle: (newBranch) => run((git) => findPushObstacle(git, options, newBranch)),
-    push: (push) => run((git) => publish(git, options, push)),
-    pushOn: (push) => run((git) => inspectAndPush(git, options, push)),
-    pushWithState: (push) => run((git, gitFolder) => pushWithState({ git, gitFolder }, options, push)),
-    probePush: (branch, at) => run((git) => probePush(git, options, { branch, at })),
+    push: async (push) => heeded(options, await run((git) => publish(git, options, push))),
+    pushOn: async (push) => heeded(options, await run((git) => inspectAndPush(git, options, push))),
+    pushWithState: async (push) =>
+      heeded(options, await run((git, gitFolder) => pushWithState({ git, gitFolder }, options, push))),
+    sign: (push) =>
+      options.signer?.isWanted === true
+        ? run((git) => inspectAndSign(git, options, push))
+        : Promise.resolve({ kind: 'as-they-are' }),
+    probePush: (branch, commits) => run((git) => probePush(git, options, { ...commits, branch })),
     probeMerge: (branch, merge) => run((git) => probeMerge(git, options, { ...merge, branch })),
     pathsByTask: (commits) => run((git) => pathsByTask(git, commits)),
     remakeWithout: (wanted) =>
@@ -52,6 +58,26 @@ export function createRemote(options: RemoteOptions): Remote {
       receiveBranch(branch, { ...sourceOf(options), ask: (git, args) => askRemote(git, args, networkOf(options)) }),
     deleteBranch: (branch) => run((git) => deleteBranch(git, options, branch)),
   };
+}
+
+/** Remembers that the server requires signatures, so that the next commits get them, and returns its answer. */
+function heeded<Result extends PushedWithState | PushResult>({ signer }: RemoteOptions, result: Result): Result {
+  if (signer !== null && isForSignatures(result)) signer.isWanted = true;
+  return result;
+}
+
+/** Signs commits after the inspection that a push makes, because their content reaches the server with it. */
+async function inspectAndSign(git: Git, options: RemoteOptions, push: Parameters<Remote['sign']>[0]): Promise<Signed> {
+  if (push.commit === push.since) return { kind: 'as-they-are' };
+  const problem = await outgoingProblem(git, options, push);
+  if (problem !== null) return rejectedAnswer(problem);
+  const signed = await signCommits(git, options, push);
+  if (signed.kind !== 'signed') return signed;
+  const { texts, ...places } = signed;
+  await withObjectsStoredIn(git, join(options.quarantineFolder, 'objects'), async (stored) => {
+    for (const input of texts) await stored.text(['hash-object', '-t', 'commit', '-w', '--stdin'], { input });
+  });
+  return places;
 }
 
 const NOT_PUBLISHED =

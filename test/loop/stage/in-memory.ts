@@ -1,7 +1,7 @@
 import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
 import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
-import { parseRefusal } from '../../../src/core/refusals/refusal.ts';
+import { parseRefusal, refusalOfSigning } from '../../../src/core/refusals/refusal.ts';
 import { isLockFile } from '../../../src/core/review/test-files.ts';
 import { needsIn } from '../../../src/core/people/notifications.ts';
 import type {
@@ -421,6 +421,12 @@ export interface FakeRemote extends Remote {
   deletionRule: string | null;
   /** The server's refusal of a merge with workflow files, or null to accept it. */
   workflowRule: string | null;
+  /** True if the server refuses commits without a signature. */
+  signatureRule: boolean;
+  /** The account for which the server signs commits; it signs only an app's. */
+  account: 'app' | 'person';
+  /** The commits with a signature. */
+  readonly signed: Set<ObjectId>;
   /** The reason why nothing can be pushed, which the gate detects beforehand; null if pushes work. */
   obstacle: string | null;
   readonly faults: Faults<Remote>;
@@ -434,7 +440,11 @@ export function createRemote(
     readonly land: (update: StateUpdate) => Promise<Written>;
   },
 ): FakeRemote {
+  let isSigning = false;
   const remote: FakeRemote = {
+    signatureRule: false,
+    account: 'app',
+    signed: new Set(),
     pushes: [],
     refusal: null,
     contentRule: () => null,
@@ -463,7 +473,21 @@ export function createRemote(
       );
       return result.kind === 'pushed' ? { ...result, state: await state.land(along) } : result;
     },
-    probePush: (_, at) =>
+    sign: ({ commit, since }) =>
+      guarded(remote.faults, 'sign', () => {
+        const unsigned = between(since, commit).filter((id) => !remote.signed.has(id));
+        if (!isSigning || unsigned.length === 0) return { kind: 'as-they-are' };
+        if (remote.account === 'person') return { kind: 'refused', refusal: refusalOfSigning('unsigned') };
+        const places: Record<string, string> = {};
+        let last = commits.get(unsigned[0] ?? '')?.parent ?? since;
+        for (const id of unsigned) {
+          const made = commits.get(id) ?? fail(`There is no commit ${id}.`);
+          places[id] = last = addCommit({ commits, trees }, { ...made, message: `${made.message}\n`, parent: last });
+          remote.signed.add(last);
+        }
+        return { kind: 'signed', head: last, places };
+      }),
+    probePush: (_, { at }) =>
       guarded(remote.faults, 'probePush', () => {
         const broken = contentRefusal(at);
         const words = remote.refusal ?? broken;
@@ -538,7 +562,7 @@ export function createRemote(
     const tip = branches.get(branch);
     if (remote.refusal !== null) return refusedWith(remote.refusal);
     if (tip === commit) return { kind: 'pushed' };
-    const words = contentRefusal(commit);
+    const words = contentRefusal(commit) ?? signatureRefusal(commit, tip);
     if (words !== null) return refusedWith(words);
     const expected =
       start.kind === 'continue'
@@ -553,6 +577,14 @@ export function createRemote(
       return { kind: 'rejected', why: 'The commit does not build on the branch.' };
     branches.set(branch, commit);
     return { kind: 'pushed' };
+  }
+
+  /** Returns the refusal of a commit without a signature, from which on the next commits are signed. */
+  function signatureRefusal(commit: ObjectId, tip: ObjectId | undefined): string | null {
+    const start = tip ?? branches.get('main') ?? '';
+    if (!remote.signatureRule || between(start, commit).every((id) => remote.signed.has(id))) return null;
+    isSigning = true;
+    return 'remote: error: GH013: Repository rule violations found\nremote: - Commits must have verified signatures.';
   }
 
   function refusedWith(words: string): Extract<PushResult, { kind: 'refused' }> {
@@ -1035,6 +1067,7 @@ export function createForge({ branches }: Origin): FakeForge {
         );
       }),
     stepUrl: () => ask('stepUrl', () => null),
+    makeCommit: () => ask('makeCommit', () => fail('The fake remote signs by itself.')),
     settings: () => ask('settings', () => unknownSettings('nobody sees them here.')),
     deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),
     requests: () => ({ sent: requests, limit: null, remaining: null, resetAt: null }),
