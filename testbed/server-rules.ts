@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { VERIFIED_COMMITS } from './github/routes-commits.ts';
 
 /**
  * A server rule, which a bare repository enforces in its pre-receive hook with GitHub's own messages.
@@ -72,7 +73,8 @@ function scriptOf(rule: ServerRule): string {
     case 'linear-history':
       return `for c in $fresh; do [ -n "$(git rev-list --merges -1 "$c^!")" ] && violated '- This branch must not contain merge commits.' '  Found 1 violation:' '' "  $c"; done`;
     case 'signatures':
-      return `for c in $fresh; do git cat-file commit "$c" | grep -q '^gpgsig' || violated '- Commits must have verified signatures.' '  Found 1 violation:' '' "  $c"; done`;
+      // A push to another ref may have brought a commit before, but the branch has never had it.
+      return `[ -n "$gone" ] && for c in $(git rev-list "$new" --not --branches); do grep -qx "$c" ${VERIFIED_COMMITS} 2>/dev/null || violated '- Commits must have verified signatures.' '  Found 1 violation:' '' "  $c"; done`;
     case 'author':
       return `for c in $fresh; do git show -s --format=%ae "$c" | grep -q ${quoted(rule.pattern)} || violated '- Commit author email must match a given regex pattern: '${quoted(rule.pattern)} '  Found 1 violation:' '' "  $c"; done`;
     case 'message':
