@@ -473,22 +473,31 @@ export function createRemote(
       );
       return result.kind === 'pushed' ? { ...result, state: await state.land(along) } : result;
     },
-    sign: ({ commit, since }) =>
+    sign: ({ branch, commit, since }) =>
       guarded(remote.faults, 'sign', () => {
         const unsigned = between(since, commit).filter((id) => !remote.signed.has(id));
         if (!isSigning || unsigned.length === 0) return { kind: 'as-they-are' };
         if (remote.account === 'person') return { kind: 'refused', refusal: refusalOfSigning('unsigned') };
         const places: Record<string, string> = {};
         let last = commits.get(unsigned[0] ?? '')?.parent ?? since;
-        for (const id of unsigned) {
+        const there = between(last, branches.get(branch) ?? last);
+        for (const [at, id] of unsigned.entries()) {
           const made = commits.get(id) ?? fail(`There is no commit ${id}.`);
-          places[id] = last = addCommit({ commits, trees }, { ...made, message: `${made.message}\n`, parent: last });
+          const known = there[at] === undefined ? undefined : commits.get(there[at]);
+          const isKnown = known?.message.trimEnd() === made.message.trimEnd() && idOf(known.tree) === idOf(made.tree);
+          // No two signatures are the same.
+          const message = `${made.message}${'\n'.repeat(remote.signed.size + 1)}`;
+          last = isKnown ? (there[at] ?? last) : addCommit({ commits, trees }, { ...made, message, parent: last });
+          places[id] = last;
           remote.signed.add(last);
         }
         return { kind: 'signed', head: last, places };
       }),
     probePush: (_, { at }) =>
       guarded(remote.faults, 'probePush', () => {
+        isSigning ||= remote.signatureRule;
+        if (remote.signatureRule && remote.account === 'person')
+          return { kind: 'refused', refusal: refusalOfSigning('unsigned') };
         const broken = contentRefusal(at);
         const words = remote.refusal ?? broken;
         return words === null ? { kind: 'pushed' } : refusedWith(words);

@@ -56,6 +56,15 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     ...queue,
+    name: 'a run of two issues on a branch that requires signatures',
+    prepare: () => {
+      const project = createProject({ issues: [1, 2], agent: [finisher] });
+      project.remote.signatureRule = true;
+      return Promise.resolve(project);
+    },
+  },
+  {
+    ...queue,
     name: 'a run that resumes a task and its session',
     prepare: async () => {
       const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
