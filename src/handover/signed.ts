@@ -28,11 +28,7 @@ interface Pushed {
  * Pushes the work, and signs its commits before that where signatures are wanted. If the server asks for them only now,
  * signs the commits and pushes again. `push` gets the work with the names of the signed commits.
  */
-export async function pushSigned(
-  deps: SignDeps,
-  work: Work,
-  push: (signed: Work) => Promise<Pushed>,
-): Promise<Pushed> {
+export async function pushSigned(deps: SignDeps, work: Work, push: (signed: Work) => Promise<Pushed>): Promise<Pushed> {
   const first = await signWork(deps, work);
   if (first.result !== null) return { result: first.result, taken: work };
   const pushed = await push(first.work);

@@ -45,7 +45,11 @@ export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Pr
     // A probe that a later push proved wrong does not count for a day.
     const isPinned = refusedPush.unprobed === true && deps.clock.now() - refusedPush.at < DAY_MS;
     if (isPinned) return { work, end: configuration(branch, refusedPush.why) };
-    const probed = afterPush(deps, work, await remote.probePush(branch, { at: work.base, since: work.base }).catch(unreachableBy));
+    const probed = afterPush(
+      deps,
+      work,
+      await remote.probePush(branch, { at: work.base, since: work.base }).catch(unreachableBy),
+    );
     if (probed.end !== null || start.kind === 'continue') return setAsideForbiddenMerge(deps, probed, base);
   }
   if (start.kind === 'continue') return setAsideForbiddenMerge(deps, { work, end: null }, base);

@@ -45,7 +45,10 @@ export async function connectRemote(
     rules,
     identity: COMMIT_IDENTITY,
     coAuthors: coAuthorsOf(world.config.agent.order),
-    signer: signCommits === 'false' ? null : { isWanted: signCommits === 'true', make: async (commit) => (await forge()).makeCommit(commit) },
+    signer:
+      signCommits === 'false'
+        ? null
+        : { isWanted: signCommits === 'true', make: async (commit) => (await forge()).makeCommit(commit) },
     env: world.environment,
     log: world.log,
     ...(timeouts === null ? {} : { commandTimeoutMs: timeouts.gitCommandMs }),

@@ -35,7 +35,10 @@ async function createCommit(call: Call): Promise<GitHubAnswer> {
     );
   const isCustom = ['author', 'committer', 'signature'].some((name) => body[name] !== undefined);
   const isSigned = token.kind === 'app' && !isCustom;
-  const own = { name: viewer.login, email: `${String(accountOf(state, viewer.login).id)}+${viewer.login}@users.noreply.github.com` };
+  const own = {
+    name: viewer.login,
+    email: `${String(accountOf(state, viewer.login).id)}+${viewer.login}@users.noreply.github.com`,
+  };
   const author = { ...own, ...(body['author'] as object | undefined) };
   const committer = isSigned ? { name: 'GitHub', email: 'noreply@github.com' } : author;
   const at = `${String(Math.floor(now / 1000))} +0000`;

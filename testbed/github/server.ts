@@ -199,12 +199,17 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
   }
 }
 
-const routes = [...repositoryRoutes, ...commitRoutes, ...settingRoutes, ...issueRoutes, ...pullRoutes, ...feedbackRoutes].map(
-  (route) => ({
-    route,
-    pattern: new RegExp(`^${route.path.replace(/:(number|id)/g, '(?<$1>\\d+)').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
-  }),
-);
+const routes = [
+  ...repositoryRoutes,
+  ...commitRoutes,
+  ...settingRoutes,
+  ...issueRoutes,
+  ...pullRoutes,
+  ...feedbackRoutes,
+].map((route) => ({
+  route,
+  pattern: new RegExp(`^${route.path.replace(/:(number|id)/g, '(?<$1>\\d+)').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
+}));
 
 function findRoute(
   method: string,

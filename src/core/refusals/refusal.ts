@@ -48,7 +48,9 @@ export function isNamed({ rule }: Refusal): boolean {
 }
 
 /** True if a push was refused because commits have no signature, or cannot get one. */
-export function isForSignatures(result: { readonly kind: string } | { readonly kind: 'refused'; readonly refusal: Refusal }): boolean {
+export function isForSignatures(
+  result: { readonly kind: string } | { readonly kind: 'refused'; readonly refusal: Refusal },
+): boolean {
   return 'refusal' in result && result.refusal.rule === SIGNATURES;
 }
 

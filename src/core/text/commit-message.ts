@@ -174,7 +174,9 @@ export function taskInMessage(message: string): string | null {
 function isOwnTrailer(line: string, { coAuthors, identity }: OwnWords): boolean {
   const [, name = '', value = ''] = /^([A-Za-z-]+): (.*)$/.exec(line) ?? [];
   if (name === 'Co-authored-by') return coAuthors.includes(value);
-  return signOffOf(identity)[name] === value || (/^Ralph-(?:Run|Iteration|Task)$/.test(name) && /^[\w.-]+$/.test(value));
+  return (
+    signOffOf(identity)[name] === value || (/^Ralph-(?:Run|Iteration|Task)$/.test(name) && /^[\w.-]+$/.test(value))
+  );
 }
 
 /** Removes the one reference that Ralph's own messages have: to their own task. */

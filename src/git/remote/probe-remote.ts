@@ -51,7 +51,11 @@ export async function findPushObstacle(
 
 /** Returns why the server does not sign an empty commit, or null if it does. */
 async function findSigningObstacle(git: Git, options: RemoteOptions, commit: ObjectId): Promise<PushObstacle | null> {
-  const signed = await signCommits(git, options, { branch: `${options.branchPrefix}permission-check`, commit, since: null });
+  const signed = await signCommits(git, options, {
+    branch: `${options.branchPrefix}permission-check`,
+    commit,
+    since: null,
+  });
   if (signed.kind === 'refused') return { kind: 'configuration', why: explainRefusal(signed.refusal) };
   return signed.kind === 'unreachable' ? { kind: 'transient', why: signed.why } : null;
 }

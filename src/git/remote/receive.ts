@@ -233,7 +233,10 @@ function writeCommit(
 ): Promise<ObjectId> {
   const end = text.indexOf('\n\n');
   // A signature is for the old content.
-  const head = text.slice(0, end).replace(/^tree [0-9a-f]+\n(?:parent [0-9a-f]+\n)*/, '').replace(/^gpgsig .*(?:\n .*)*\n?/m, '');
+  const head = text
+    .slice(0, end)
+    .replace(/^tree [0-9a-f]+\n(?:parent [0-9a-f]+\n)*/, '')
+    .replace(/^gpgsig .*(?:\n .*)*\n?/m, '');
   const rest = head.trimEnd() + text.slice(end);
   const header = [`tree ${tree}`, ...[parent, ...parents.slice(1)].map((id) => `parent ${id}`), ''].join('\n');
   return withObjectsStoredIn(git, objectsFolder, (stored) =>

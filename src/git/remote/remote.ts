@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { explainRefusal, isBranchName, isForSignatures, isStale, describePushFailure } from '../../core/refusals/refusal.ts';
+import {
+  explainRefusal,
+  isBranchName,
+  isForSignatures,
+  isStale,
+  describePushFailure,
+  refusalOfSigning,
+} from '../../core/refusals/refusal.ts';
 import type { BranchDeleted, PushedWithState, PushResult, Remote, Signed } from '../../ports/repository.ts';
 import type { Head, Written } from '../../ports/state.ts';
 import type { Git, GitAnswer } from '../git.ts';
@@ -23,7 +30,7 @@ import {
 import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
 import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
 import { pathsByTask, receiveBranch, remakeWithout, withObjectsStoredIn } from './receive.ts';
-import { signCommits } from './sign.ts';
+import { hasSignedForm, signCommits } from './sign.ts';
 
 /**
  * Creates the remote over HTTP(S), used from a bare repository of our own: no config, hook or ref of the checkout
@@ -80,6 +87,9 @@ async function inspectAndSign(git: Git, options: RemoteOptions, push: Parameters
   return places;
 }
 
+/** The answer for commits whose signed form is on the branch: it takes their place when they are signed. */
+const SIGNED_BEFORE: PushResult = { kind: 'refused', refusal: refusalOfSigning('') };
+
 const NOT_PUBLISHED =
   'None of the commits that they build on is on a branch of the server, or its branches could not be fetched, so it is unknown where their inspection should begin.';
 
@@ -109,7 +119,11 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   if (published === null) return rejectedAnswer(NOT_PUBLISHED);
   const objection = await inspectOutgoing(git, { commit, since: published }, inspectionBaseOf(options));
   if (objection !== null) return rejectedAnswer(objection);
-  if (!isExpected(there.tip, start)) return await pushAside(git, options, { branch, commit, tip: there.tip });
+  if (!isExpected(there.tip, start)) {
+    const { tip } = there;
+    const isSignedBefore = tip !== null && (await hasSignedForm(git, options, { commit, since: published, tip }));
+    return isSignedBefore ? SIGNED_BEFORE : await pushAside(git, options, { branch, commit, tip });
+  }
   if (start.kind === 'continue' && there.tip === null)
     log.info(`Branch ${branch} was removed during this run (as merging a pull request can do); it is created again.`);
 
@@ -200,6 +214,7 @@ async function pushOn(git: Git, options: RemoteOptions, { branch, commit, since,
   // The answer to our own push may have been lost: then the branch is at one of our commits.
   const { tip } = await readRemote(git, question);
   if (tip === commit) return { kind: 'pushed' };
+  if (tip !== null && (await hasSignedForm(git, options, { commit, since, tip }))) return SIGNED_BEFORE;
   const isOurs = tip !== null && (await git.answer(['merge-base', '--is-ancestor', tip, commit])).exitCode === 0;
   const isNewer = isOurs && (await git.answer(['merge-base', '--is-ancestor', since, tip])).exitCode === 0;
   return isNewer && tip !== since ? sendOn(git, question, { commit, at: tip }) : first;

@@ -20,9 +20,9 @@ interface Signing {
 }
 
 /** Signed commits with their texts, the oldest first. */
-type SignedCommits = Exclude<Signed, { kind: 'signed' }> | (Extract<Signed, { kind: 'signed' }> & {
-  readonly texts: readonly string[];
-});
+type SignedCommits =
+  | Exclude<Signed, { kind: 'signed' }>
+  | (Extract<Signed, { kind: 'signed' }> & { readonly texts: readonly string[] });
 
 /**
  * Makes the commits again through the server's API, which signs them: with the same trees, messages and order, and the
@@ -68,6 +68,21 @@ function isSigned(text: string): boolean {
   return /^gpgsig /m.test(text.slice(0, text.indexOf('\n\n')));
 }
 
+/**
+ * Returns true if the branch, at `tip`, has the signed form of all these commits: an earlier process signed and pushed
+ * them and was killed before it could say so.
+ */
+export async function hasSignedForm(
+  git: Git,
+  options: RemoteOptions,
+  { commit, since, tip }: { readonly commit: ObjectId; readonly since: ObjectId; readonly tip: ObjectId },
+): Promise<boolean> {
+  if (options.signer === null) return false;
+  const unsigned = await chainOf(git, { commit, since });
+  if (unsigned === null || unsigned.length === 0) return false;
+  return (await knownAt(git, options, { tip, before: since, unsigned })).length === unsigned.length;
+}
+
 /** Returns the commits of the branch that are the signed form of the first of `unsigned`, the oldest first. */
 async function knownOnBranch(
   git: Git,
@@ -75,7 +90,19 @@ async function knownOnBranch(
   { branch, before, unsigned }: Signing & { readonly before: ObjectId; readonly unsigned: readonly Commit[] },
 ): Promise<readonly ObjectId[]> {
   const { tip } = await readRemote(git, { url: options.url, ref: `refs/heads/${branch}`, network: networkOf(options) });
-  if (tip === null || tip === before || !(await fetchCommit(git, options, { id: tip, have: before }))) return [];
+  return tip === null ? [] : knownAt(git, options, { tip, before, unsigned });
+}
+
+async function knownAt(
+  git: Git,
+  options: RemoteOptions,
+  {
+    tip,
+    before,
+    unsigned,
+  }: { readonly tip: ObjectId; readonly before: ObjectId; readonly unsigned: readonly Commit[] },
+): Promise<readonly ObjectId[]> {
+  if (tip === before || !(await fetchCommit(git, options, { id: tip, have: before }))) return [];
   const there = (await chainOf(git, { commit: tip, since: before })) ?? [];
   const end = there.findIndex((one, at) => !isSigned(one.text) || !isSame(one, unsigned[at]));
   return there.slice(0, end === -1 ? there.length : end).map(({ id }) => id);

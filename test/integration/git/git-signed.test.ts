@@ -147,6 +147,29 @@ describe('commits that a rule wants signed', () => {
     expect(await second.push({ ...on(base, made.head), start })).toEqual({ kind: 'pushed' });
   });
 
+  test.each(['push', 'pushOn'] as const)(
+    '%s by a process that does not know of signatures finds its commits signed on the branch, and takes those',
+    async (how) => {
+      await using set = await setSignedScene();
+      const { scene, github } = set;
+      const { base, commit } = await work(scene);
+      await scene.serverGit('branch', BRANCH, base);
+      const first = set.remote('true');
+      const made = await signed(first, on(base, commit));
+      expect(await first.pushOn({ ...on(base, made.head), at: base })).toEqual({ kind: 'pushed' });
+      const post = set.remote();
+      const start = { kind: 'continue', remoteHead: base } as const;
+      const push = (head: string) =>
+        how === 'push' ? post.push({ ...on(base, head), start }) : post.pushOn({ ...on(base, head), at: base });
+      expect(await push(commit)).toMatchObject({ kind: 'refused', refusal: { rule: 'signatures' } });
+      expect(await post.sign(on(base, commit))).toEqual(made);
+      expect(await push(made.head)).toEqual({ kind: 'pushed' });
+      expect(posts(github)).toBe(2);
+      expect(await scene.serverGit('rev-parse', BRANCH)).toBe(made.head);
+      expect(await scene.serverGit('branch', '--list', 'ralph/*', '--format=%(refname:short)')).toBe(BRANCH);
+    },
+  );
+
   test('another process after a kill between signing and pushing signs once more, and the branch gets one of both', async () => {
     await using set = await setSignedScene();
     const { scene } = set;
@@ -198,7 +221,9 @@ describe('what cannot be signed is known before the first call', () => {
     const refs = await set.scene.serverGit('for-each-ref');
     expect(await set.remote(when).pushObstacle(branch)).toEqual({
       kind: 'configuration',
-      why: expect.stringMatching(/GitHub did not sign the commits\. .*GitHub Apps.*\(The server said: unsigned\)/) as string,
+      why: expect.stringMatching(
+        /GitHub did not sign the commits\. .*GitHub Apps.*\(The server said: unsigned\)/,
+      ) as string,
     });
     expect(await set.scene.serverGit('for-each-ref')).toBe(refs);
   });

@@ -89,6 +89,26 @@ describe('a branch that requires signatures', () => {
     expect(problemsOf(project)).toEqual([]);
   });
 
+  test.each(['remote.sign', 'remote.pushWithState'])(
+    'three jobs, the one that publishes killed after %s: its post publishes the same commits, signed and once',
+    async (point) => {
+      const project = createSigning({ issues: [1, 2], agent: [finisher] });
+      let times = 0;
+      // The first answer of each only shows that signatures are required.
+      const tap = killAt((name) => name === point && (times += 1) === 2, 'after');
+      const { publish } = await runSplit(project, { publish: { tap } });
+      if (publish === null) throw new Error('It did not run.');
+      expect(publish.report).toBeNull();
+      const branch = project.origin.branches.get('ralph/queue');
+      const post = await finishOnce(project, publish);
+      expect(post?.report).not.toBeNull();
+      expect(commitsOf(project)).toHaveLength(2);
+      expect(problemsOf(project)).toEqual([]);
+      if (point === 'remote.pushWithState') expect(project.origin.branches.get('ralph/queue')).toBe(branch);
+      expect([...project.origin.branches.keys()]).toEqual(['main', 'ralph/queue']);
+    },
+  );
+
   test('the token of a person: configuration, named once, and later runs make no call', async () => {
     const project = createSigning({ issues: [1, 2], agent: [finisher] });
     project.remote.account = 'person';

@@ -427,6 +427,8 @@ export interface FakeRemote extends Remote {
   account: 'app' | 'person';
   /** The commits with a signature. */
   readonly signed: Set<ObjectId>;
+  /** True once this process has learned that the server requires signatures. */
+  isSigning: boolean;
   /** The reason why nothing can be pushed, which the gate detects beforehand; null if pushes work. */
   obstacle: string | null;
   readonly faults: Faults<Remote>;
@@ -440,8 +442,8 @@ export function createRemote(
     readonly land: (update: StateUpdate) => Promise<Written>;
   },
 ): FakeRemote {
-  let isSigning = false;
   const remote: FakeRemote = {
+    isSigning: false,
     signatureRule: false,
     account: 'app',
     signed: new Set(),
@@ -476,18 +478,17 @@ export function createRemote(
     sign: ({ branch, commit, since }) =>
       guarded(remote.faults, 'sign', () => {
         const unsigned = between(since, commit).filter((id) => !remote.signed.has(id));
-        if (!isSigning || unsigned.length === 0) return { kind: 'as-they-are' };
+        if (!remote.isSigning || unsigned.length === 0) return { kind: 'as-they-are' };
         if (remote.account === 'person') return { kind: 'refused', refusal: refusalOfSigning('unsigned') };
         const places: Record<string, string> = {};
         let last = commits.get(unsigned[0] ?? '')?.parent ?? since;
         const there = between(last, branches.get(branch) ?? last);
         for (const [at, id] of unsigned.entries()) {
           const made = commits.get(id) ?? fail(`There is no commit ${id}.`);
-          const known = there[at] === undefined ? undefined : commits.get(there[at]);
-          const isKnown = known?.message.trimEnd() === made.message.trimEnd() && idOf(known.tree) === idOf(made.tree);
           // No two signatures are the same.
           const message = `${made.message}${'\n'.repeat(remote.signed.size + 1)}`;
-          last = isKnown ? (there[at] ?? last) : addCommit({ commits, trees }, { ...made, message, parent: last });
+          const known = isSameWork(there[at], id) ? there[at] : undefined;
+          last = known ?? addCommit({ commits, trees }, { ...made, message, parent: last });
           places[id] = last;
           remote.signed.add(last);
         }
@@ -495,7 +496,7 @@ export function createRemote(
       }),
     probePush: (_, { at }) =>
       guarded(remote.faults, 'probePush', () => {
-        isSigning ||= remote.signatureRule;
+        remote.isSigning ||= remote.signatureRule;
         if (remote.signatureRule && remote.account === 'person')
           return { kind: 'refused', refusal: refusalOfSigning('unsigned') };
         const broken = contentRefusal(at);
@@ -581,6 +582,11 @@ export function createRemote(
           : start.kind === 'reuse'
             ? [start.mergedHead]
             : [undefined];
+    // An earlier process has pushed the signed form of this commit.
+    if (remote.signatureRule && isSameWork(tip, commit)) {
+      remote.isSigning = true;
+      return { kind: 'refused', refusal: refusalOfSigning('') };
+    }
     if (!expected.includes(tip)) return { kind: 'rejected', why: `Branch ${branch} moved meanwhile.` };
     if (start.kind === 'continue' && !history(commits, commit).includes(start.remoteHead))
       return { kind: 'rejected', why: 'The commit does not build on the branch.' };
@@ -588,11 +594,22 @@ export function createRemote(
     return { kind: 'pushed' };
   }
 
+  /** Returns true if a signed commit has the content and the message of another. */
+  function isSameWork(signed: ObjectId | undefined, id: ObjectId): boolean {
+    const [one, other] = [commits.get(signed ?? ''), commits.get(id)];
+    return (
+      one !== undefined &&
+      remote.signed.has(signed ?? '') &&
+      one.message.trimEnd() === other?.message.trimEnd() &&
+      idOf(one.tree) === idOf(other.tree)
+    );
+  }
+
   /** Returns the refusal of a commit without a signature, from which on the next commits are signed. */
   function signatureRefusal(commit: ObjectId, tip: ObjectId | undefined): string | null {
     const start = tip ?? branches.get('main') ?? '';
     if (!remote.signatureRule || between(start, commit).every((id) => remote.signed.has(id))) return null;
-    isSigning = true;
+    remote.isSigning = true;
     return 'remote: error: GH013: Repository rule violations found\nremote: - Commits must have verified signatures.';
   }
 

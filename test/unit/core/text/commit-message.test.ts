@@ -130,7 +130,11 @@ describe('the message of what an iteration left uncommitted', () => {
 });
 
 describe('whether a message was made here', () => {
-  const own = { names: ['#12', 'plan.md:7'], coAuthors: ['Claude <noreply@anthropic.com>'], identity: { name: 'ralph', email: 'r@example.com' } };
+  const own = {
+    names: ['#12', 'plan.md:7'],
+    coAuthors: ['Claude <noreply@anthropic.com>'],
+    identity: { name: 'ralph', email: 'r@example.com' },
+  };
   const trailers = 'Ralph-Run: 71\nRalph-Iteration: 2\nRalph-Task: issue-12';
   const texts = fc
     .array(
