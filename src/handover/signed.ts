@@ -2,12 +2,11 @@ import type { ObjectId } from '../core/evidence.ts';
 import { serializeSigned } from '../core/journal/journal.ts';
 import { isForSignatures } from '../core/refusals/refusal.ts';
 import { mapTexts } from '../core/text/redact.ts';
-import { textOf } from '../errors.ts';
-import type { PushResult, Remote, Repository, Signed } from '../ports/repository.ts';
+import type { PushResult, Remote, Repository } from '../ports/repository.ts';
 import type { Work } from './intake.ts';
 
 /**
- * The dependencies of signing. `repository` is null when the work tree is in another job or no longer used, the others
+ * The dependencies of signing; `sign` never rejects. `repository` is null when the work tree is in another job or no longer used, the others
  * when this job keeps no journal or record.
  */
 export interface SignDeps {
@@ -47,9 +46,7 @@ async function signWork(
   work: Work,
 ): Promise<{ readonly work: Work; readonly result: Exclude<PushResult, { kind: 'pushed' }> | null }> {
   const { lane, head, base, remoteHead } = work;
-  const signed: Signed = await remote
-    .sign({ branch: lane.branch, commit: head, since: remoteHead ?? base })
-    .catch((error: unknown) => ({ kind: 'unreachable', why: textOf(error) }));
+  const signed = await remote.sign({ branch: lane.branch, commit: head, since: remoteHead ?? base });
   if (signed.kind === 'as-they-are') return { work, result: null };
   if (signed.kind !== 'signed') return { work, result: signed };
   const { places } = signed;

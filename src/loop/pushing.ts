@@ -15,7 +15,7 @@ import { leaseOf } from '../config/config.ts';
 import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
 import { clearHead } from '../handover/clear-head.ts';
-import { pushSigned } from '../handover/signed.ts';
+import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import { documentOf, transcriptBefore, verifiedState, type Work } from '../handover/intake.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/repository.ts';
 import type { Advanced, LoopDeps } from './deps.ts';
@@ -113,9 +113,10 @@ export async function pushIteration(deps: PushWithStateDeps, made: Work): Promis
   if (cleared.kind === 'held') return { work: made, end: heldHead(made, cleared.why) };
   if (cleared.kind === 'unknown') return afterPush(deps, made, { kind: 'unreachable', why: cleared.why });
   const { remote } = outlet;
+  const signing: SignDeps = { ...deps, remote: { sign: (push) => remote.sign(push).catch(unreachableBy) } };
   let left: Work = { ...made, state: { ...made.state, feedback: cleared.feedback } };
   for (let tries = 1; left.head !== (left.remoteHead ?? left.base); tries += 1) {
-    const { result, taken } = await pushSigned({ ...deps, remote }, left, (signed) => pushOnce(deps, remote, signed));
+    const { result, taken } = await pushSigned(signing, left, (signed) => pushOnce(deps, remote, signed));
     const refusal = await contentRefused(remote, taken, result);
     if (refusal === null) {
       const { work: now, end } = afterPush(deps, taken, result);

@@ -90,7 +90,7 @@ interface WrittenComment {
 export type Permission = 'admin' | 'maintain' | 'write' | 'triage' | 'read' | 'none';
 
 /** A commit to create. Its tree and its parents are in the repository already. */
-export interface CommitToMake {
+interface CommitToMake {
   readonly message: string;
   readonly tree: ObjectId;
   readonly parents: readonly ObjectId[];

@@ -125,7 +125,7 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
  * ended.
  */
 function signing({ remote, stepWithinMs, clock }: PublishDeps): SignDeps {
-  const sign: SignDeps['remote']['sign'] = (push) => withinLimit(stepWithinMs, remote.sign(push));
+  const sign: SignDeps['remote']['sign'] = (push) => withinLimit(stepWithinMs, remote.sign(push)).catch(rejectedBy);
   return { remote: { sign }, repository: null, appendJournal: null, record: null, clock };
 }
 

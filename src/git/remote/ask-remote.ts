@@ -50,7 +50,7 @@ export interface RemoteOptions {
  * The way in which commits become signed: `make` creates one through the server's API. `isWanted` becomes true as soon
  * as the server refuses a commit without a signature.
  */
-export interface Signer {
+interface Signer {
   isWanted: boolean;
   readonly make: Forge['makeCommit'];
 }

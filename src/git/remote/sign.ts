@@ -69,8 +69,8 @@ function isSigned(text: string): boolean {
 }
 
 /**
- * Returns true if the branch, at `tip`, has the signed form of all these commits: an earlier process signed and pushed
- * them and was killed before it could say so.
+ * Returns true if the branch is exactly the signed form of these commits: an earlier process signed and pushed them and
+ * was killed before it could record that. `tip` is where the branch is.
  */
 export async function hasSignedForm(
   git: Git,
@@ -80,7 +80,8 @@ export async function hasSignedForm(
   if (options.signer === null) return false;
   const unsigned = await chainOf(git, { commit, since });
   if (unsigned === null || unsigned.length === 0) return false;
-  return (await knownAt(git, options, { tip, before: since, unsigned })).length === unsigned.length;
+  const known = await knownAt(git, options, { tip, before: since, unsigned });
+  return known.length === unsigned.length && known.at(-1) === tip;
 }
 
 /** Returns the commits of the branch that are the signed form of the first of `unsigned`, the oldest first. */

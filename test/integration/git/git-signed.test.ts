@@ -1,3 +1,6 @@
+import { chmod, symlink } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startGitHub, type GitHub } from '../../../testbed/github/server.ts';
 import type { TokenIdentity } from '../../../testbed/github/route.ts';
@@ -58,7 +61,8 @@ async function work(scene: Scene): Promise<{ readonly base: string; readonly com
     scene,
     async () => {
       await scene.write('run.sh', '#!/bin/sh\n');
-      await scene.git('update-index', '--add', '--chmod=+x', 'run.sh');
+      await chmod(join(scene.folder, 'run.sh'), 0o755);
+      await symlink('run.sh', join(scene.folder, 'link'));
       await scene.write('ünï.bin', Buffer.from([0, 1, 2, 255]));
     },
     scene.repository,
@@ -108,6 +112,11 @@ describe('commits that a rule wants signed', () => {
     expect(await contents(scene, 'serverGit', `main..${BRANCH}`)).toBe(
       await contents(scene, 'quarantineGit', `${base}..${commit}`),
     );
+    const listed = await scene.serverGit('ls-tree', '-r', '--format=%(objectmode) %(path)', BRANCH);
+    expect(listed.split('\n')).toEqual(
+      expect.arrayContaining(['100755 run.sh', '120000 link', String.raw`100644 "\303\274n\303\257.bin"`]) as string[],
+    );
+    expect(listed).not.toContain('greet.js');
     expect(await scene.serverGit('log', '-1', '--format=%an|%cn', BRANCH)).toBe('github-actions[bot]|GitHub');
     expect(await scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/ralph')).toBe('');
     expect(posts(github)).toBe(2);
@@ -184,13 +193,88 @@ describe('commits that a rule wants signed', () => {
     expect(await scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/ralph')).toBe('');
   });
 
+  test('a merge of the base keeps both parents', async () => {
+    await using set = await setSignedScene();
+    const { scene } = set;
+    const { base, commit } = await work(scene);
+    const remote = set.remote('true');
+    const made = await signed(remote, on(base, commit));
+    expect(await remote.pushOn({ ...on(base, made.head), at: null })).toEqual({ kind: 'pushed' });
+    const main = await scene.server.commitByHand('main', { 'base.txt': 'base' });
+    await scene.repository.leave();
+    const repository = scene.reopen();
+    const start = { kind: 'continue', remoteHead: made.head } as const;
+    await repository.openLane({ branch: BRANCH, baseBranch: 'main', start });
+    expect(await repository.beginMerge()).toMatchObject({ kind: 'begun', conflicts: [] });
+    const { committed } = await iterate(scene, () => Promise.resolve(), repository);
+    expect(committed.merge).toBe('made');
+    const merged = await signed(remote, on(made.head, committed.head));
+    expect(await remote.pushOn({ ...on(made.head, merged.head), at: made.head })).toEqual({ kind: 'pushed' });
+    expect(await scene.serverGit('log', '-1', '--format=%P', BRANCH)).toBe(`${made.head} ${main}`);
+  });
+
+  test('content that the server refuses is refused before anything is signed, and named', async () => {
+    await using set = await setSignedScene();
+    const { scene, github } = set;
+    const base = await scene.serverGit('rev-parse', 'main');
+    await openFresh(scene);
+    const { committed } = await iterate(scene, () => scene.write('big.txt', 'x'.repeat(2000)));
+    await setServerRules(scene.server.repositoryFolder, [{ kind: 'signatures' }, { kind: 'file-size', bytes: 1000 }]);
+    expect(await set.remote('true').sign(on(base, committed.head))).toMatchObject({
+      kind: 'refused',
+      refusal: { kind: 'content', files: ['big.txt'] },
+    });
+    expect(posts(github)).toBe(0);
+  });
+
+  test('a commit made again without a file loses its signature, which was for the old content', async () => {
+    await using set = await setSignedScene();
+    const { scene } = set;
+    const { base, commit } = await work(scene);
+    const remote = set.remote('true');
+    const made = await signed(remote, on(base, commit));
+    const remade = await remote.remakeWithout({ commit: made.head, since: base, paths: ['run.sh'] });
+    expect(await scene.quarantineGit('cat-file', 'commit', remade?.head ?? '')).not.toContain('gpgsig');
+    const again = await signed(remote, on(base, remade?.head ?? ''));
+    expect(await remote.pushOn({ ...on(base, again.head), at: null })).toEqual({ kind: 'pushed' });
+  });
+
+  test('content that must not be published never reaches the server', async () => {
+    await using set = await setSignedScene();
+    const { scene } = set;
+    const { base, commit } = await work(scene);
+    const tree = await scene.quarantineGit('rev-parse', `${commit}^{tree}`);
+    const leaking = await scene.quarantineGit('commit-tree', tree, '-p', base, '-m', `Key ${TOKEN}`);
+    expect(await set.remote('true').sign(on(base, leaking))).toMatchObject({
+      kind: 'rejected',
+      why: expect.stringContaining('must not be published') as string,
+    });
+    await expect(scene.serverGit('cat-file', '-e', leaking)).rejects.toThrow();
+  });
+
+  test.each([
+    ['a permission is missing', 403, 'refused'],
+    ['GitHub fails', 502, 'unreachable'],
+  ] as const)('%s: the branch stays where it is, and nothing is left behind', async (_, status, kind) => {
+    await using set = await setSignedScene();
+    const { scene, github } = set;
+    const { base, commit } = await work(scene);
+    github.faults.inject({
+      match: { path: /git\/commits$/ },
+      times: 1,
+      effect: { kind: 'answer', status, body: { message: 'No' } },
+    });
+    const refs = await scene.serverGit('for-each-ref');
+    expect(await set.remote('true').sign(on(base, commit))).toMatchObject({ kind });
+    expect(await scene.serverGit('for-each-ref')).toBe(refs);
+  });
+
   test('a commit with a header that looks like a signature is refused by the server all the same', async () => {
     await using set = await setSignedScene();
     const { scene } = set;
     const { base, commit } = await work(scene);
     const text = await scene.quarantineGit('cat-file', 'commit', commit);
     const forged = text.replace('\n\n', '\ngpgsig forged\n\n');
-    const { spawnSync } = await import('node:child_process');
     const made = spawnSync('git', ['hash-object', '-t', 'commit', '-w', '--stdin'], {
       input: `${forged}\n`,
       env: { ...process.env, GIT_DIR: `${scene.workFolder}/quarantine` },
