@@ -20,7 +20,7 @@ export const jobPhases = ['all', 'gate', 'loop', 'publish', 'finish'] as const;
 export const stateStores = ['auto', 'cache', 'ref', 'none'] as const;
 
 /** When commits are signed: where a rule of the branch requires it, always, or never. */
-export const signings = ['auto', 'true', 'false'] as const;
+export const signingModes = ['auto', 'true', 'false'] as const;
 
 export const commentReading = ['writers', 'everybody', 'nobody'] as const;
 
@@ -76,7 +76,7 @@ export interface Config {
   readonly notify: Recipients;
   /** True if commits name the agent as their co-author. */
   readonly coAuthor: boolean;
-  readonly signCommits: (typeof signings)[number];
+  readonly signCommits: (typeof signingModes)[number];
   /** True if the messages of commits end with a sign-off by their author. */
   readonly signOff: boolean;
   readonly answers: AnswersConfig;

@@ -6,8 +6,8 @@ import type { PushResult, Remote, Repository } from '../ports/repository.ts';
 import type { Work } from './intake.ts';
 
 /**
- * The dependencies of signing; `sign` never rejects. `repository` is null when the work tree is in another job or no longer used, the others
- * when this job keeps no journal or record.
+ * The dependencies of signing; `sign` never rejects. `repository` is null when the work tree is in another job or no
+ * longer used, the others when this job keeps no journal or record.
  */
 export interface SignDeps {
   readonly remote: Pick<Remote, 'sign'>;
@@ -38,8 +38,8 @@ export async function pushSigned(deps: SignDeps, work: Work, push: (signed: Work
 }
 
 /**
- * Signs the commits that the branch lacks, where that is wanted. Everything in the work that names one of them names its
- * signed form then, on disk as well, so that a run that is killed right after this continues with it.
+ * Signs the commits that the branch lacks, where that is wanted. Everything in the work that names one of them then
+ * names its signed form, on disk as well, so that a run that is killed right after this continues with it.
  */
 async function signWork(
   { remote, repository, appendJournal, record, clock }: SignDeps,

@@ -120,12 +120,12 @@ describe('commits that a rule wants signed', () => {
     expect(await scene.serverGit('log', '-1', '--format=%an|%cn', BRANCH)).toBe('github-actions[bot]|GitHub');
     expect(await scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/ralph')).toBe('');
     expect(posts(github)).toBe(2);
-    // What is signed is not signed again.
+    // Signed commits are not signed again.
     expect(await remote.sign(on(base, made.head))).toEqual({ kind: 'as-they-are' });
     await scene.serverGit('fsck', '--strict');
   });
 
-  test('the work goes on from the signed commit, without a change in the work tree', async () => {
+  test('the work continues from the signed commit, without a change in the work tree', async () => {
     await using set = await setSignedScene();
     const { scene } = set;
     const { base, commit } = await work(scene);
@@ -269,7 +269,7 @@ describe('commits that a rule wants signed', () => {
     expect(await scene.serverGit('for-each-ref')).toBe(refs);
   });
 
-  test('a commit with a header that looks like a signature is refused by the server all the same', async () => {
+  test('a commit with a header that looks like a signature is still refused by the server', async () => {
     await using set = await setSignedScene();
     const { scene } = set;
     const { base, commit } = await work(scene);
@@ -288,7 +288,7 @@ describe('commits that a rule wants signed', () => {
 });
 
 describe('what cannot be signed is known before the first call', () => {
-  test.each(['auto', 'true'] as const)('%s: a new branch of an app is no obstacle', async (when) => {
+  test.each(['auto', 'true'] as const)('%s: with the token of an app, a new branch can be pushed', async (when) => {
     await using set = await setSignedScene();
     const refs = await set.scene.serverGit('for-each-ref');
     expect(await set.remote(when).pushObstacle(BRANCH)).toBeNull();

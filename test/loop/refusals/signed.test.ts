@@ -52,7 +52,7 @@ describe('a branch that requires signatures', () => {
     expect(await runOnce(project)).toMatchObject({ calls: 0 });
   });
 
-  test('a run that goes on the next day builds on the signed commits', async () => {
+  test('a later run builds on the signed commits', async () => {
     const project = createSigning({ agent: [steadyWorker], inputs: { 'max-iterations': '2' } });
     await runOnce(project);
     await runOnce(project);
