@@ -57,6 +57,7 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
       scanner: createSecretScanner(),
     },
     identity: { name: 'bench', email: 'bench@example.com' },
+    signOff: false,
     env: { PATH: process.env.PATH, HOME: folder },
     log: { warning: () => undefined },
   });

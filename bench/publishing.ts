@@ -76,6 +76,7 @@ async function ready(
     workFolder,
     rules,
     identity: { name: 'bench', email: 'bench@example.com' },
+    signOff: false,
     learnSecrets: () => undefined,
     env,
     log: { warning: () => undefined },

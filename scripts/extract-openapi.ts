@@ -47,6 +47,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   [`${REPOSITORY}/rules/branches/{branch}`]: ['get'],
   [`${REPOSITORY}/rulesets`]: ['get'],
   [`${REPOSITORY}/git/matching-refs/{ref}`]: ['get'],
+  [`${REPOSITORY}/git/commits`]: ['post'],
   [`${REPOSITORY}/branches/{branch}/protection`]: ['get'],
   [`${REPOSITORY}/actions/caches`]: ['get', 'delete'],
   [`${REPOSITORY}/actions/caches/{cache_id}`]: ['delete'],

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { VERIFIED_COMMITS } from './github/routes-commits.ts';
 
 /**
  * A server rule, which a bare repository enforces in its pre-receive hook with GitHub's own messages.
@@ -17,22 +18,31 @@ export type ServerRule =
   /** A hook that declines commits with this text and gives no reason. */
   | { readonly kind: 'silent'; readonly text: string };
 
+/** Kinds of rules about content, which GitHub applies to every push. */
+const OF_CONTENT: readonly ServerRule['kind'][] = ['secret', 'file-path', 'file-size', 'workflow', 'silent'];
+
 /**
- * Makes the bare repository in `folder` enforce these rules instead of the previous ones; each applies to branches
- * only.
+ * Makes the bare repository in `folder` enforce these rules instead of the previous ones. They apply to branches, and
+ * those about content also to commits that are pushed to be signed.
  */
 export async function setServerRules(folder: string, rules: readonly ServerRule[]): Promise<void> {
   const hook = join(folder, 'hooks', 'pre-receive');
   await mkdir(dirname(hook), { recursive: true });
-  const checks = rules.map((rule) => `  ${scriptOf(rule)}`).join('\n');
+  const checksOf = (ofContent: boolean): string =>
+    rules
+      .filter(({ kind }) => OF_CONTENT.includes(kind) === ofContent)
+      .map((rule) => `  ${scriptOf(rule)}`)
+      .join('\n');
   // The runs' state is on refs that rulesets for branches do not cover.
   const script = `#!/bin/sh
 violated() { echo "error: GH013: Repository rule violations found for $ref." >&2; echo >&2; printf '%s\\n' "$@" >&2; exit 1; }
 while read -r old new ref; do
-  case $ref in refs/heads/*) ;; *) continue ;; esac
+  case $ref in refs/heads/*|refs/ralph/v2/unsigned/*) ;; *) continue ;; esac
   zero=$(echo "$old" | tr -d 0); gone=$(echo "$new" | tr -d 0)
   fresh=; [ -n "$gone" ] && fresh=$(git rev-list "$new" --not --all)
-${checks}
+${checksOf(true)}
+  case $ref in refs/heads/*) ;; *) continue ;; esac
+${checksOf(false)}
 done
 exit 0
 `;
@@ -72,7 +82,8 @@ function scriptOf(rule: ServerRule): string {
     case 'linear-history':
       return `for c in $fresh; do [ -n "$(git rev-list --merges -1 "$c^!")" ] && violated '- This branch must not contain merge commits.' '  Found 1 violation:' '' "  $c"; done`;
     case 'signatures':
-      return `for c in $fresh; do git cat-file commit "$c" | grep -q '^gpgsig' || violated '- Commits must have verified signatures.' '  Found 1 violation:' '' "  $c"; done`;
+      // A push to another ref may have brought a commit before, but the branch has never had it.
+      return `[ -n "$gone" ] && for c in $(git rev-list "$new" --not --branches); do grep -qx "$c" ${VERIFIED_COMMITS} 2>/dev/null || violated '- Commits must have verified signatures.' '  Found 1 violation:' '' "  $c"; done`;
     case 'author':
       return `for c in $fresh; do git show -s --format=%ae "$c" | grep -q ${quoted(rule.pattern)} || violated '- Commit author email must match a given regex pattern: '${quoted(rule.pattern)} '  Found 1 violation:' '' "  $c"; done`;
     case 'message':

@@ -134,6 +134,7 @@ export async function startTestbed(
   const github = await startGitHub({
     repository: REPOSITORY,
     branches: async () => readBranches(remote.repositoryFolder),
+    repositoryFolder: remote.repositoryFolder,
     tokens: { [TOKEN]: { login: 'github-actions[bot]', kind: 'app', permissions } },
     textOf: (path) => git(remote.repositoryFolder, ['show', `${MAIN}:${path}`]).catch(() => null),
     mergeable: (pull) => mergeabilityOf(remote.repositoryFolder, pull),

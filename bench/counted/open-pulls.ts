@@ -44,6 +44,7 @@ export async function compareManyPulls(folder: string): Promise<readonly Row[]> 
       scanner: createSecretScanner(),
     },
     identity: { name: 'bench', email: 'bench@example.com' },
+    signOff: false,
     learnSecrets: () => undefined,
     env: { PATH: process.env.PATH, HOME: folder },
     log: { warning: () => undefined },

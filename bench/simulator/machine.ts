@@ -111,6 +111,7 @@ export const takingRemote = {
   push: taken,
   pushOn: taken,
   pushWithState: () => Promise.resolve({ kind: 'pushed', state: null } as const),
+  sign: () => Promise.resolve({ kind: 'as-they-are' as const }),
   probePush: taken,
   probeMerge: taken,
   pathsByTask: () => Promise.resolve([]),

@@ -34,6 +34,7 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
       scanner: { scan: () => Promise.resolve([]) },
     },
     identity: { name: 'bench', email: 'bench@example.com' },
+    signOff: false,
     env: { PATH: process.env.PATH, HOME: folder },
     log: { warning: () => undefined },
   });

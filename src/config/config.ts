@@ -19,6 +19,9 @@ export const jobPhases = ['all', 'gate', 'loop', 'publish', 'finish'] as const;
 
 export const stateStores = ['auto', 'cache', 'ref', 'none'] as const;
 
+/** When commits are signed: where a rule of the branch requires it, always, or never. */
+export const signingModes = ['auto', 'true', 'false'] as const;
+
 export const commentReading = ['writers', 'everybody', 'nobody'] as const;
 
 /** The user's configuration, checked. It contains no secret but the token, which only gate and publish get. */
@@ -75,6 +78,9 @@ export interface Config {
   readonly notify: Recipients;
   /** True if commits name the agent as their co-author. */
   readonly coAuthor: boolean;
+  readonly signCommits: (typeof signingModes)[number];
+  /** True if the messages of commits end with a sign-off by their author. */
+  readonly signOff: boolean;
   readonly answers: AnswersConfig;
   readonly allowProtectedPaths: readonly string[];
   readonly maxPatchFiles: number;

@@ -13,7 +13,7 @@ import {
   policyInputs,
   type PolicySettings,
 } from './agent-inputs.ts';
-import { commentReading, type Config, jobPhases, stateStores } from './config.ts';
+import { commentReading, type Config, jobPhases, signingModes, stateStores } from './config.ts';
 import {
   autoMergeField,
   allowedHostsField,
@@ -164,6 +164,8 @@ export const inputTable: InputTable<Settings> = {
   notify: createInput('notify', recipientsField({ teams: false })),
   autoMerge: createInput('auto-merge', autoMergeField()),
   coAuthor: createInput('co-author', flagField()),
+  signCommits: createInput('sign-commits', choiceField(...signingModes)),
+  signOff: createInput('sign-off', flagField()),
   answers: {
     reviews: createInput('answer-reviews', flagField()),
     checks: createInput('answer-checks', flagField()),

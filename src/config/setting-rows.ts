@@ -152,6 +152,16 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
         "`true` keeps each run's [receipt](proof.md#signed-receipts) as a file, which the output `receipt-path` names and the reusable workflow uploads as an artifact.",
       ],
       ['co-author', 'true', '`true` names the agent as co-author of the commits it worked on.'],
+      [
+        'sign-commits',
+        'auto',
+        'Whether GitHub [signs the commits](proof.md#signed-commits): `auto` where a rule of the branch requires it, `true` or `false`.',
+      ],
+      [
+        'sign-off',
+        'false',
+        '`true` ends the message of every commit with `Signed-off-by`, [in the name of Ralph](proof.md#signed-commits) and of no person.',
+      ],
     ],
   },
   {

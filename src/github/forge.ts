@@ -68,6 +68,11 @@ export function createForge(options: ForgeOptions): ForgeAdapter {
     ...createCaches(client, options),
     ...createJobs(client),
     ...createFeedbackMethods(client, options),
+    makeCommit: (commit) =>
+      client.ask({ doing: 'make a signed commit', needs: ['contents: write'] }, async (octokit, at) => {
+        const { data } = await octokit.rest.git.createCommit({ ...at, ...commit, parents: [...commit.parents] });
+        return { id: data.sha, isVerified: data.verification.verified, reason: data.verification.reason };
+      }),
     settings: (query) => readRepositorySettings(client, query),
     requests: client.requests,
   };

@@ -40,7 +40,7 @@ type Outlet =
       readonly kind: 'push';
       readonly remote: Pick<
         Remote,
-        'push' | 'pushOn' | 'pushWithState' | 'probePush' | 'probeMerge' | 'pathsByTask' | 'remakeWithout'
+        'push' | 'pushOn' | 'pushWithState' | 'sign' | 'probePush' | 'probeMerge' | 'pathsByTask' | 'remakeWithout'
       >;
       readonly forge: HeadDeps['forge'];
     }

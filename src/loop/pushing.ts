@@ -15,6 +15,7 @@ import { leaseOf } from '../config/config.ts';
 import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
 import { clearHead } from '../handover/clear-head.ts';
+import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import { documentOf, transcriptBefore, verifiedState, type Work } from '../handover/intake.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/repository.ts';
 import type { Advanced, LoopDeps } from './deps.ts';
@@ -44,7 +45,11 @@ export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Pr
     // A probe that a later push proved wrong does not count for a day.
     const isPinned = refusedPush.unprobed === true && deps.clock.now() - refusedPush.at < DAY_MS;
     if (isPinned) return { work, end: configuration(branch, refusedPush.why) };
-    const probed = afterPush(deps, work, await remote.probePush(branch, work.base).catch(unreachableBy));
+    const probed = afterPush(
+      deps,
+      work,
+      await remote.probePush(branch, { at: work.base, since: work.base }).catch(unreachableBy),
+    );
     if (probed.end !== null || start.kind === 'continue') return setAsideForbiddenMerge(deps, probed, base);
   }
   if (start.kind === 'continue') return setAsideForbiddenMerge(deps, { work, end: null }, base);
@@ -108,15 +113,16 @@ export async function pushIteration(deps: PushWithStateDeps, made: Work): Promis
   if (cleared.kind === 'held') return { work: made, end: heldHead(made, cleared.why) };
   if (cleared.kind === 'unknown') return afterPush(deps, made, { kind: 'unreachable', why: cleared.why });
   const { remote } = outlet;
+  const signing: SignDeps = { ...deps, remote: { sign: (push) => remote.sign(push).catch(unreachableBy) } };
   let left: Work = { ...made, state: { ...made.state, feedback: cleared.feedback } };
   for (let tries = 1; left.head !== (left.remoteHead ?? left.base); tries += 1) {
-    const { result, taken } = await pushOnce(deps, remote, left);
-    const refusal = await contentRefused(remote, left, result);
+    const { result, taken } = await pushSigned(signing, left, (signed) => pushOnce(deps, remote, signed));
+    const refusal = await contentRefused(remote, taken, result);
     if (refusal === null) {
       const { work: now, end } = afterPush(deps, taken, result);
       return { work: end === null ? await waitIfStillRefused(deps, now) : now, end };
     }
-    left = await leaveRefusedOut({ ...deps, remote }, left, { refusal, byFile: tries < MAX_TRIES });
+    left = await leaveRefusedOut({ ...deps, remote }, taken, { refusal, byFile: tries < MAX_TRIES });
   }
   return { work: await waitIfStillRefused(deps, left), end: null };
 }
@@ -134,7 +140,8 @@ async function contentRefused(
   const { refusal } = result;
   if (refusal.kind === 'content') return refusal;
   if (isNamed(refusal)) return null;
-  const probed = await remote.probePush(lane.branch, remoteHead ?? base).catch(unreachableBy);
+  const at = remoteHead ?? base;
+  const probed = await remote.probePush(lane.branch, { at, since: at }).catch(unreachableBy);
   return probed.kind === 'pushed' ? { ...refusal, kind: 'content' } : null;
 }
 

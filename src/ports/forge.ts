@@ -90,6 +90,19 @@ interface WrittenComment {
 
 export type Permission = 'admin' | 'maintain' | 'write' | 'triage' | 'read' | 'none';
 
+/** A commit to create. Its tree and its parents are in the repository already. */
+interface CommitToMake {
+  readonly message: string;
+  readonly tree: ObjectId;
+  readonly parents: readonly ObjectId[];
+}
+
+interface MadeCommit {
+  readonly id: ObjectId;
+  readonly isVerified: boolean;
+  readonly reason: string;
+}
+
 /** The settings of a repository that are read. */
 export interface SettingsQuery {
   readonly label: string | null;
@@ -299,6 +312,11 @@ interface DecidingForge {
     readonly runAttempt: number;
     readonly runnerName: string;
   }): Promise<string | null>;
+  /**
+   * Creates a commit that no ref names, with the token's account as its author. GitHub signs it if that account is an
+   * app's; `reason` is GitHub's word for why not.
+   */
+  makeCommit(commit: CommitToMake): Promise<MadeCommit>;
   /** Returns the repository's settings that the token can read; changes nothing. */
   settings(query: SettingsQuery): Promise<RepositorySettings>;
   /** Returns the number of requests that the run has sent so far. */

@@ -339,10 +339,16 @@ export interface Remote {
    */
   pushWithState(push: Push & { readonly at: ObjectId | null; readonly along: StateUpdate }): Promise<PushedWithState>;
   /**
-   * Returns the server's answer to one more commit of this run on the branch, which is at `at`. Always leaves nothing
-   * behind.
+   * Makes the commits again through the server's API, which signs them, if that is wanted or the server has refused
+   * them without signatures. The trees, messages and order stay the same, and the branch stays where it is. Safe to
+   * repeat: what the branch has already is not signed again.
    */
-  probePush(branch: string, at: ObjectId): Promise<PushResult>;
+  sign(push: Push): Promise<Signed>;
+  /**
+   * Returns the server's answer to one more commit of this run on top of `at`, of which the branch has `since`. Always
+   * leaves nothing behind.
+   */
+  probePush(branch: string, commits: { readonly at: ObjectId; readonly since: ObjectId }): Promise<PushResult>;
   /**
    * Returns the server's answer to the workflow files in a merge of the base branch into the branch, which is at `at`.
    * Leaves nothing behind.
@@ -382,6 +388,15 @@ export interface ReceivedBranch {
   /** Names of the tasks that its commits may be part of, as people call them: `#12`. */
   readonly names: readonly string[];
 }
+
+/**
+ * Result of `sign`. `as-they-are`: no signatures are wanted, or all commits have one. `places` maps each old id to the
+ * new one.
+ */
+export type Signed =
+  | { readonly kind: 'as-they-are' }
+  | { readonly kind: 'signed'; readonly head: ObjectId; readonly places: Readonly<Record<ObjectId, ObjectId>> }
+  | Exclude<PushResult, { kind: 'pushed' }>;
 
 /** Result of `receive`. `made` holds the bundle's newest commit of each task; `why` is a sentence. */
 export type Received =

@@ -11,7 +11,7 @@ export interface PublishDeps {
   readonly config: Config;
   readonly context: RunContext;
   readonly forge: Forge;
-  readonly remote: Pick<Remote, 'push' | 'deleteBranch' | 'branches'>;
+  readonly remote: Pick<Remote, 'push' | 'sign' | 'deleteBranch' | 'branches'>;
   readonly store: Pick<StateStore, 'read' | 'restore' | 'update' | 'save'>;
   /** The person who asked for this run by name, if any, and the issue or pull request of the request. */
   readonly asked: { readonly by: string | null; readonly thread: number | null };

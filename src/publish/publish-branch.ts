@@ -1,4 +1,3 @@
-import type { Feedback } from '../core/feedback/memory.ts';
 import type { Outcome } from '../core/outcome.ts';
 import {
   isWithdrawn,
@@ -12,6 +11,7 @@ import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import { type Cleared, clearHead, type HeadDeps } from '../handover/clear-head.ts';
 import type { Work } from '../handover/intake.ts';
+import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import type { LaneStart, PushResult } from '../ports/repository.ts';
 import { withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
@@ -85,7 +85,8 @@ export interface PublishedBranch {
   readonly kind: 'published' | 'lost' | 'refused';
   readonly remoteHead: string | null;
   readonly outcome: Outcome;
-  readonly feedback: Feedback;
+  /** The work with the names of its commits on the branch, and with the feedback that it overtakes. */
+  readonly work: Work;
 }
 
 /**
@@ -94,23 +95,38 @@ export interface PublishedBranch {
  */
 export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: boolean): Promise<PublishedBranch> {
   const { lane, hasNewCommits, head, base, remoteHead, outcome } = work;
+  if (!hasNewCommits) return { kind: 'published', remoteHead: await withoutEmptyBranch(deps, work), outcome, work };
   const { feedback } = work.state;
-  if (!hasNewCommits) return { kind: 'published', remoteHead: await withoutEmptyBranch(deps, work), outcome, feedback };
   const cleared: Cleared =
     head === remoteHead ? { kind: 'clear', feedback } : await clearHead(inTime(deps, isAnswered), work);
   if (cleared.kind !== 'clear') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
   // The loop has pushed what it could, so from its last push on the branch is this run's.
   const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };
-  const pushed = await withinLimit(
-    deps.stepWithinMs,
-    deps.remote.push({ branch: lane.branch, commit: head, since: remoteHead ?? base, start }),
-  ).catch(rejectedBy);
-  if (pushed.kind === 'pushed') {
+  const ready = { ...work, state: { ...work.state, feedback: cleared.feedback } };
+  const push = ({ head: commit }: Work): Promise<PushResult> =>
+    withinLimit(
+      deps.stepWithinMs,
+      deps.remote.push({ branch: lane.branch, commit, since: remoteHead ?? base, start }),
+    ).catch(rejectedBy);
+  const { result, taken } = await pushSigned(signing(deps), ready, async (signed) => ({
+    result: await push(signed),
+    taken: signed,
+  }));
+  if (result.kind === 'pushed') {
     // The loop has already logged its own pushes.
-    if (head !== remoteHead) deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
-    return { kind: 'published', remoteHead: head, outcome, feedback: cleared.feedback };
+    if (taken.head !== remoteHead) deps.log.info(`pushed ${taken.head.slice(0, 7)} to ${lane.branch}`);
+    return { kind: 'published', remoteHead: taken.head, outcome, work: taken };
   }
-  return lostBranch(deps, work, pushed);
+  return lostBranch(deps, work, result);
+}
+
+/**
+ * Returns the dependencies of signing with a time limit. Nothing works in the tree any longer, and the journal has
+ * ended.
+ */
+function signing({ remote, stepWithinMs, clock }: PublishDeps): SignDeps {
+  const sign: SignDeps['remote']['sign'] = (push) => withinLimit(stepWithinMs, remote.sign(push)).catch(rejectedBy);
+  return { remote: { sign }, repository: null, appendJournal: null, record: null, clock };
 }
 
 /**
@@ -137,7 +153,7 @@ async function lostBranch(
   work: Work,
   result: Exclude<PushResult, { kind: 'pushed' }>,
 ): Promise<PublishedBranch> {
-  const { lane, base, remoteHead, state, outcome } = work;
+  const { lane, base, remoteHead, outcome } = work;
   const message = `The commits of this run could not be pushed to ${lane.branch}: ${completeSentence(describePushFailure(result))}`;
   deps.log.error(message);
   const left = remoteHead === base ? await withoutEmptyBranch(deps, work) : remoteHead;
@@ -148,7 +164,7 @@ async function lostBranch(
   const isByRule = result.kind === 'refused' && result.refusal.kind !== 'content';
   const reason = isByRule ? 'configuration' : 'infrastructure';
   const end: Outcome = isKnown ? outcome : { kind: 'failed', reason, message };
-  return { kind, remoteHead: left, outcome: end, feedback: state.feedback };
+  return { kind, remoteHead: left, outcome: end, work };
 }
 
 /** Deletes the branch if it was created for work that was never done. */

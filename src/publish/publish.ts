@@ -29,10 +29,11 @@ import { publishTrain } from './train.ts';
 /** Number of a lane's cache entries that are kept, because another run may be reading one. */
 const KEPT_CACHES = 2;
 
-/** `lane` is the result of giving the lane back. */
+/** `lane` is the result of giving the lane back; `isOnRemote` is true if all commits of the work reached the remote. */
 export interface PublishResult {
   readonly report: WorkedReport;
   readonly lane: Released;
+  readonly isOnRemote: boolean;
 }
 
 /**
@@ -51,12 +52,9 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
   const finished = people.work;
   const branch: PublishedBranch =
     people.lane?.kind === 'deleted'
-      ? { kind: 'lost', remoteHead: null, outcome: finished.outcome, feedback }
+      ? { kind: 'lost', remoteHead: null, outcome: finished.outcome, work: finished }
       : await publishBranch(deps, finished, people.isAnswered);
-  const worked =
-    branch.kind === 'published'
-      ? { ...finished, state: { ...finished.state, feedback: branch.feedback } }
-      : withoutProgress(deps, finished, branch.kind);
+  const worked = branch.kind === 'published' ? branch.work : withoutProgress(deps, branch.work, branch.kind);
   const {
     notified,
     end,
@@ -90,7 +88,12 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
   const train = trainAfter(notified, { pull: pull.pullRequest, isOvertaken, now: deps.clock.now() });
   const shown = train === null ? null : await publishTrain(deps, train, 1);
   const unkept = await publishDashboard(deps, { ...notified.notes, tasks: notified.tasks, train: shown });
-  return { report: { ...report, train: shown, warnings: [...report.warnings, ...failures, ...unkept] }, lane };
+  const { hasNewCommits, head } = branch.work;
+  return {
+    report: { ...report, train: shown, warnings: [...report.warnings, ...failures, ...unkept] },
+    lane,
+    isOnRemote: !hasNewCommits || branch.remoteHead === head,
+  };
 }
 
 /** Publishes the pull request, answers and notifications, and returns the work with their results. */
@@ -119,11 +122,6 @@ async function publishForPeople(deps: PublishDeps, worked: Work, branch: Publish
     : { feedback: work.state.feedback, warnings: [] };
   const notified: Work = { ...work, state: { ...work.state, ...remembered, feedback: again.feedback, sequence } };
   return { notified, end, pull, answers, reportWith, warnings: [...unnotified, ...again.warnings], isUnheard };
-}
-
-/** True if all commits of the work reached the remote. */
-export function isOnRemote({ hasNewCommits, head }: Work, { headSha }: WorkedReport): boolean {
-  return !hasNewCommits || headSha === head;
 }
 
 interface PublishedPullRequest {

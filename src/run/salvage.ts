@@ -2,7 +2,7 @@ import { meaningOfRun } from '../gate/event/event-table.ts';
 import { isAskedFor } from '../gate/people/trust.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/intake.ts';
-import { isOnRemote, publishWork } from '../publish/publish.ts';
+import { publishWork } from '../publish/publish.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import type { ActionDeps } from './deps.ts';
@@ -62,7 +62,7 @@ async function tryToNotify(deps: ActionDeps, outcome: FailedOutcome, report: Run
 
 /** Publishes work, and records whether post still has to publish or give back anything. */
 export async function publishRecorded(deps: PublishDeps, recording: Recording, work: Work): Promise<RunReport> {
-  const { report, lane } = await publishWork(deps, work);
+  const { report, lane, isOnRemote } = await publishWork(deps, work);
   if (lane.kind === 'free') recording.released(work.lane.id);
   else
     deps.log.warning(
@@ -70,7 +70,7 @@ export async function publishRecorded(deps: PublishDeps, recording: Recording, w
     );
   // Commits that are only on this machine, or a lane that is still claimed, are not given up before post has tried as
   // well.
-  recording.tryToRecord(recording.claimed().length === 0 && isOnRemote(work, report) ? 'ended' : 'work');
+  recording.tryToRecord(recording.claimed().length === 0 && isOnRemote ? 'ended' : 'work');
   return report;
 }
 

@@ -46,12 +46,13 @@ export function connectPorts(
   };
   const agents = [connected(first), ...others.map(connected)] as const;
   let forge: Forge | null = null;
+  const github = once(async () => (forge = await connectForge(world, timeouts)));
   return {
     workFiles: once(async () => (await checkout()).files(createWorkFiles)),
-    forge: once(async () => (forge = await connectForge(world, timeouts))),
+    forge: github,
     requests: () => forge?.requests() ?? null,
     refusedWishes: () => forge?.refusedWishes() ?? [],
-    remote: once(async () => connectRemote(world, await rules(), timeouts)),
+    remote: once(async () => connectRemote(world, { rules: await rules(), timeouts, forge: github })),
     repository: once(async () => isolatedRepository(await checkout(), { isolated, agents })),
     store: once(async () => (await import('./state.ts')).openStore(world, timeouts)),
     seal: once(async () => (await import('./state.ts')).openSeal(world)),

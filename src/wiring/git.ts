@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { coAuthorsOf } from './agents/providers.ts';
 import type { Checkout } from '../git/checkout/checkout.ts';
 import type { PublishingRules } from '../git/inspection/inspection.ts';
+import type { Forge } from '../ports/forge.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 import type { Isolated } from './isolation/isolated.ts';
@@ -18,9 +19,17 @@ export function gitFolder({ runFolder }: Pick<RunIdentity, 'runFolder'>): string
 /** Connects to the remote side of the repository. */
 export async function connectRemote(
   world: World,
-  rules: PublishingRules,
-  timeouts: ServerTimeouts | null,
+  {
+    rules,
+    timeouts,
+    forge,
+  }: {
+    readonly rules: PublishingRules;
+    readonly timeouts: ServerTimeouts | null;
+    readonly forge: () => Promise<Pick<Forge, 'makeCommit'>>;
+  },
 ): Promise<Remote> {
+  const { signCommits } = world.config;
   const [{ createRemote }, { quarantineFolder }] = await Promise.all([
     import('../git/remote/remote.ts'),
     import('../git/checkout/quarantine.ts'),
@@ -36,6 +45,10 @@ export async function connectRemote(
     rules,
     identity: COMMIT_IDENTITY,
     coAuthors: coAuthorsOf(world.config.agent.order),
+    signer:
+      signCommits === 'false'
+        ? null
+        : { isWanted: signCommits === 'true', make: async (commit) => (await forge()).makeCommit(commit) },
     env: world.environment,
     log: world.log,
     ...(timeouts === null ? {} : { commandTimeoutMs: timeouts.gitCommandMs }),
@@ -56,6 +69,7 @@ export async function openRepository(
     workFolder: gitFolder(world),
     rules,
     identity: COMMIT_IDENTITY,
+    signOff: config.signOff,
     env: world.environment,
     log: world.log,
     learnSecrets: world.secrets.learn,

@@ -53,6 +53,8 @@ export interface Call {
   readonly mergeable: (pull: StoredPull) => Promise<Mergeability>;
   /** Returns the first parent of a commit, or null if it has none. */
   readonly parentOf: (commit: string) => Promise<string | null>;
+  /** The bare repository with git's objects, or null if there is none. */
+  readonly repositoryFolder: string | null;
   /** The URL of the log storage. */
   readonly logStorage: string;
 }

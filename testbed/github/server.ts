@@ -9,6 +9,7 @@ import { answerGraphql, graphqlExhausted, graphqlViolations } from './graphql.ts
 import { createRenderer } from './render.ts';
 import { type GitHubAnswer, type Call, notFound, refusal, type Route, text, type TokenIdentity } from './route.ts';
 import { answerElsewhere } from './routes-elsewhere.ts';
+import { commitRoutes } from './routes-commits.ts';
 import { issueRoutes } from './routes-issues.ts';
 import { pullRoutes } from './routes-pulls.ts';
 import { repositoryRoutes } from './routes-repository.ts';
@@ -34,6 +35,8 @@ export interface GitHubOptions {
   readonly mergeable?: (pull: StoredPull) => Promise<Mergeability>;
   /** Returns the first parent of a commit, if the state does not say; by default it has none. */
   readonly parentOf?: (commit: string) => Promise<string | null>;
+  /** The bare repository in which commits are made; by default there is none. */
+  readonly repositoryFolder?: string;
   /** The caches of a cache service; defaults to the state's own list. */
   readonly caches?: CacheShelf;
   /** The base path of REST on an Enterprise server; GraphQL is then at `/api/graphql`. */
@@ -152,6 +155,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
       branches: async () => options.branches(),
       mergeable: async (pull) => state.mergeable.get(pull.number) ?? (await options.mergeable?.(pull)) ?? 'MERGEABLE',
       parentOf: async (commit) => state.parents.get(commit) ?? (await options.parentOf?.(commit)) ?? null,
+      repositoryFolder: options.repositoryFolder ?? null,
       logStorage: logStorage.url,
       textOf: async (file) => (await options.textOf?.(file)) ?? null,
     };
@@ -195,12 +199,17 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
   }
 }
 
-const routes = [...repositoryRoutes, ...settingRoutes, ...issueRoutes, ...pullRoutes, ...feedbackRoutes].map(
-  (route) => ({
-    route,
-    pattern: new RegExp(`^${route.path.replace(/:(number|id)/g, '(?<$1>\\d+)').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
-  }),
-);
+const routes = [
+  ...repositoryRoutes,
+  ...commitRoutes,
+  ...settingRoutes,
+  ...issueRoutes,
+  ...pullRoutes,
+  ...feedbackRoutes,
+].map((route) => ({
+  route,
+  pattern: new RegExp(`^${route.path.replace(/:(number|id)/g, '(?<$1>\\d+)').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
+}));
 
 function findRoute(
   method: string,

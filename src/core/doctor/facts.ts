@@ -182,6 +182,7 @@ export type DefaultedInput =
   | 'task-sources'
   | 'notify'
   | 'auto-merge'
+  | 'sign-commits'
   | 'state-store'
   | 'agent-version'
   | 'allowed-tools'

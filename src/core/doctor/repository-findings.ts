@@ -11,14 +11,16 @@ import type { Workflow } from './workflow.ts';
 export function repositoryFindings(facts: Facts, rules: ActionRules): readonly Finding[] {
   const { repository } = facts;
   const workflows = facts.files.flatMap((file) => (file.kind === 'workflow' ? [file] : []));
+  const where = { rules, workflow: workflows[0]?.workflow ?? null, settings: facts.settings };
+  const signs = inForce(where, 'sign-commits') !== 'false';
   return [
     ...label(facts, rules, workflows[0]?.workflow ?? null),
     ...workflows.flatMap(({ workflow, text }) =>
       schedule(workflow, text, repository).map((finding) => ({ ...finding, where: workflow.path })),
     ),
     ...branchNames(repository),
-    branchRules(repository),
-    branchProtection(repository),
+    branchRules(repository, signs),
+    branchProtection(repository, signs),
     pushRules(repository),
   ];
 }
@@ -45,7 +47,7 @@ function inForce(
     readonly workflow: Workflow | null;
     readonly settings: readonly ReportedSettings[];
   },
-  name: 'task-label' | 'task-sources',
+  name: 'task-label' | 'task-sources' | 'sign-commits',
 ): string | null {
   const [step] = workflow?.uses ?? [];
   if (step !== undefined) return inputOf({ step, rules }, name);
@@ -181,7 +183,19 @@ function branchNames(repository: Asked<RepositoryFacts>): readonly Finding[] {
   ];
 }
 
-function branchRules(repository: Asked<RepositoryFacts>): Finding {
+/** The name of the rule that requires signatures. */
+const SIGNATURES = 'required_signatures';
+
+/** The end of a finding about branches whose commits must be signed, if GitHub signs them. */
+const SIGNED =
+  "GitHub signs Ralph's commits if its token is GITHUB_TOKEN or that of a GitHub App, not a person's; it cannot sign those of others that a merge of the base brings.";
+
+/** Returns the effect of a rule; null without one, and for the rule about signatures if the commits are signed. */
+function effectWith(signs: boolean, type: string): ReturnType<typeof effectOf> {
+  return signs && type === SIGNATURES ? null : effectOf(type);
+}
+
+function branchRules(repository: Asked<RepositoryFacts>, signs: boolean): Finding {
   const link = settingsPageOf(repository, 'settings/rules');
   const known = repositorySettingOf(repository, 'branchRules');
   if (known.kind === 'unknown')
@@ -191,11 +205,17 @@ function branchRules(repository: Asked<RepositoryFacts>): Finding {
       createRemedy("Make sure that no ruleset or branch protection forbids pushes to Ralph's branches.", { link }),
     );
   const found = known.value.flatMap((rule) => {
-    const effect = effectOf(rule.type);
+    const effect = effectWith(signs, rule.type);
     return effect === null ? [] : [{ rule, effect }];
   });
   const [first] = found.toSorted((a, b) => a.effect.kind.localeCompare(b.effect.kind));
-  if (first === undefined) return okFinding('branch-rules', "No ruleset restricts Ralph's branches.");
+  if (first === undefined)
+    return okFinding(
+      'branch-rules',
+      known.value.some(({ type }) => type === SIGNATURES)
+        ? `A ruleset requires signed commits on Ralph's branches. ${SIGNED}`
+        : "No ruleset restricts Ralph's branches.",
+    );
   const says = `Rulesets apply to Ralph's branches: ${namesOf(found.map(({ rule, effect }) => `\`${rule.type}\` ${effect.does}`))}.`;
   const what = createRemedy("Exclude Ralph's branches (`ralph/**/*`) from the ruleset.", {
     link: repository.kind === 'known' ? rulesetPage(first.rule, repository.value) : null,
@@ -208,7 +228,7 @@ function branchRules(repository: Asked<RepositoryFacts>): Finding {
 /**
  * Checks the rules of branch protection. Only rules for all pushes matter, because the state is not kept on a branch.
  */
-function branchProtection(repository: Asked<RepositoryFacts>): Finding {
+function branchProtection(repository: Asked<RepositoryFacts>, signs: boolean): Finding {
   const link = settingsPageOf(repository, 'settings/branches');
   const known = repositorySettingOf(repository, 'branchProtection');
   const see = createRemedy("Make sure that no branch protection has a pattern that matches Ralph's branches.", {
@@ -222,9 +242,14 @@ function branchProtection(repository: Asked<RepositoryFacts>): Finding {
       "Could not check classic branch protection: GitHub shows it only once Ralph's branch exists.",
       see,
     );
-  const effects = known.value.flatMap((type) => effectOf(type) ?? []);
+  const effects = known.value.flatMap((type) => effectWith(signs, type) ?? []);
   if (effects.length === 0)
-    return okFinding('branch-protection', "No classic branch protection restricts Ralph's branches.");
+    return okFinding(
+      'branch-protection',
+      known.value.includes(SIGNATURES)
+        ? `A classic branch protection requires signed commits on Ralph's branches. ${SIGNED}`
+        : "No classic branch protection restricts Ralph's branches.",
+    );
   const says = `A classic branch protection applies to Ralph's branches: it ${namesOf(effects.map(({ does }) => does))}.`;
   const what = createRemedy("Change its pattern so that it does not match Ralph's branches, or delete it.", { link });
   return effects.some(({ kind }) => kind === 'problem')

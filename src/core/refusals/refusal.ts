@@ -47,6 +47,27 @@ export function isNamed({ rule }: Refusal): boolean {
   return rule !== UNKNOWN_RULE && rule !== unnamedProtection.rule;
 }
 
+/** True if a push was refused because commits have no signature, or cannot get one. */
+export function isForSignatures(
+  result: { readonly kind: string } | { readonly kind: 'refused'; readonly refusal: Refusal },
+): boolean {
+  return 'refusal' in result && result.refusal.rule === SIGNATURES;
+}
+
+/** Returns the refusal of commits that GitHub did not sign; `words` are its own. */
+export function refusalOfSigning(words: string): Refusal {
+  return {
+    kind: 'branch',
+    rule: SIGNATURES,
+    files: [],
+    words: serverWords(words),
+    meaning:
+      'GitHub did not sign the commits. It signs for GITHUB_TOKEN and for tokens of GitHub Apps, not for those of people: use such a token, or set `sign-commits: false` where no rule requires signatures.',
+  };
+}
+
+const SIGNATURES = 'signatures';
+
 /** Explains a refusal to people: what is wrong, what helps, and the server's words. */
 export function explainRefusal({ meaning, words }: Refusal): string {
   return words === '' ? meaning : `${meaning} (The server said: ${words})`;

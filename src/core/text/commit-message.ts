@@ -133,23 +133,30 @@ function cutBody(body: string): string {
   return cutText(body.split('\n').slice(0, MAX_BODY_LINES).join('\n'), MAX_BODY_CHARS).trimEnd();
 }
 
+/** Returns the trailer by which the author of a commit signs it off (Developer Certificate of Origin). */
+export function signOffOf(author: { readonly name: string; readonly email: string }): Readonly<Record<string, string>> {
+  return { 'Signed-off-by': `${author.name} <${author.email}>` };
+}
+
 /** The references that Ralph's own messages may contain: names of tasks (`#12`) and co-authors (`Name <address>`). */
 export interface OwnWords {
   readonly names: readonly string[];
   readonly coAuthors: readonly string[];
+  /** The author of all commits, who alone may sign them off. */
+  readonly identity: { readonly name: string; readonly email: string };
 }
 
 /**
  * Returns why this program cannot have made a message, whoever wrote its words; null if it can. Commits of another job
  * are checked with it.
  */
-export function problemOfOwnMessage(message: string, { names, coAuthors }: OwnWords): string | null {
+export function problemOfOwnMessage(message: string, own: OwnWords): string | null {
   const paragraphs = message.trimEnd().split(/\n{2,}/);
   const trailers = paragraphs.length > 1 ? (paragraphs.pop() ?? '').split('\n') : [];
-  const foreign = trailers.find((line) => !isOwnTrailer(line, coAuthors));
+  const foreign = trailers.find((line) => !isOwnTrailer(line, own));
   if (foreign !== undefined) return 'its trailers are not those of this run';
   const lines = paragraphs.flatMap((paragraph) => paragraph.split('\n'));
-  return lines.some((line) => steers(withoutName(line, names)))
+  return lines.some((line) => steers(withoutName(line, own.names)))
     ? 'its message mentions, closes or steers something'
     : null;
 }
@@ -164,11 +171,12 @@ export function taskInMessage(message: string): string | null {
   return /^Ralph-Task: ([\w.-]+)$/m.exec(last ?? '')?.[1] ?? null;
 }
 
-function isOwnTrailer(line: string, coAuthors: readonly string[]): boolean {
+function isOwnTrailer(line: string, { coAuthors, identity }: OwnWords): boolean {
   const [, name = '', value = ''] = /^([A-Za-z-]+): (.*)$/.exec(line) ?? [];
-  return name === 'Co-authored-by'
-    ? coAuthors.includes(value)
-    : /^Ralph-(?:Run|Iteration|Task)$/.test(name) && /^[\w.-]+$/.test(value);
+  if (name === 'Co-authored-by') return coAuthors.includes(value);
+  return (
+    signOffOf(identity)[name] === value || (/^Ralph-(?:Run|Iteration|Task)$/.test(name) && /^[\w.-]+$/.test(value))
+  );
 }
 
 /** Removes the one reference that Ralph's own messages have: to their own task. */

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
-import { cleanCommitMessage, cleanCommitSubject } from '../../core/text/commit-message.ts';
+import { cleanCommitMessage, cleanCommitSubject, signOffOf } from '../../core/text/commit-message.ts';
 import type { CommittedIteration, IterationCommit, TextsCommit, Withheld } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import type { Inspection } from '../inspection/inspection.ts';
@@ -55,6 +55,8 @@ export interface Committer {
   readonly repository: PrivateRepository;
   readonly inspection: Inspection;
   readonly identity: Identity;
+  /** True if commits are signed off by their author. */
+  readonly signOff: boolean;
   /** The working directory: changes outside of it are shown to reviewers. */
   readonly folder: Folder;
 }
@@ -95,11 +97,7 @@ export async function commitIteration(
   const made =
     tree === base.tree
       ? null
-      : await commitTree(committer, {
-          tree,
-          parents: [base.commit],
-          message: withTrailers(message, iteration.trailers),
-        });
+      : await commitTree(committer, { tree, parents: [base.commit], message, trailers: iteration.trailers });
 
   const newHead = made ?? base.commit;
   const changes = await objects.changesBetween(tip.tree, tree);
@@ -136,7 +134,7 @@ export async function commitTextsOn(
   });
   const withheld = await inspection.inspect(objects, await objects.changesBetween(tip.tree, tree), new Map());
   if (withheld.size > 0) return { head: tip.commit, withheld: [...withheld].map(([path, why]) => ({ path, why })) };
-  const head = await commitTree(committer, { tree, parents: [tip.commit], message: withTrailers(message, trailers) });
+  const head = await commitTree(committer, { tree, parents: [tip.commit], message, trailers });
   return { head, withheld: [] };
 }
 
@@ -207,8 +205,9 @@ async function remake(
   let last = tip;
   for (const { tree, message } of commits) {
     if (tree === last.tree) continue;
-    const words = withTrailers(cleanCommitMessage(message) || iteration.message, iteration.trailers);
-    last = { tree, commit: await commitTree(committer, { tree, parents: [last.commit], message: words }) };
+    const words = cleanCommitMessage(message) || iteration.message;
+    const commit = { tree, parents: [last.commit], message: words, trailers: iteration.trailers };
+    last = { tree, commit: await commitTree(committer, commit) };
   }
   return last;
 }
@@ -273,15 +272,15 @@ export async function messageWithSubjects(
 }
 
 /** Appends the trailers without `git interpret-trailers`, which would run commands that a config names. */
-export function withTrailers(message: string, trailers: Readonly<Record<string, string>>): string {
+function withTrailers(message: string, trailers: Readonly<Record<string, string>>): string {
   const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value.replace(/\s+/g, ' ').trim()}`);
   return [message.replaceAll('\0', '').trim(), ...(lines.length > 0 ? [lines.join('\n')] : [])].join('\n\n') + '\n';
 }
 
-/** Makes a commit in our name. */
+/** Makes a commit in our name, signed off by it if that is wanted. */
 export async function commitTree(
-  { repository, identity }: Committer,
-  commit: { tree: ObjectId; parents: readonly ObjectId[]; message: string },
+  { repository, identity, signOff }: Committer,
+  commit: Pick<IterationCommit, 'message' | 'trailers'> & { tree: ObjectId; parents: readonly ObjectId[] },
 ): Promise<ObjectId> {
   const variables = {
     GIT_AUTHOR_NAME: identity.name,
@@ -291,7 +290,7 @@ export async function commitTree(
   };
   const parents = commit.parents.flatMap((parent) => ['-p', parent]);
   return await repository.git.text(['commit-tree', commit.tree, ...parents, '-F', '-'], {
-    input: commit.message,
+    input: withTrailers(commit.message, { ...commit.trailers, ...(signOff ? signOffOf(identity) : {}) }),
     variables,
   });
 }

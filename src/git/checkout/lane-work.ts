@@ -100,8 +100,8 @@ function judgedIn(
   { options, refusedFiles }: Pick<LaneWork, 'options' | 'refusedFiles'>,
 ): Pick<LaneWork, 'quarantine' | 'committer'> {
   const inspection = withRefusedFiles(createInspection(quarantine.git, options.rules), refusedFiles);
-  const { identity, workingDirectory: folder } = options;
-  return { quarantine, committer: { repository: quarantine, inspection, identity, folder } };
+  const { identity, signOff, workingDirectory: folder } = options;
+  return { quarantine, committer: { repository: quarantine, inspection, identity, signOff, folder } };
 }
 
 /** Makes this the tree of the lane's work; null: there is no tree any longer. */

@@ -45,6 +45,8 @@ export interface RepositoryOptions extends OpenOptions {
   readonly rules: PublishingRules;
   /** Author of the loop's commits. */
   readonly identity: Identity;
+  /** True if commits are signed off by their author. */
+  readonly signOff: boolean;
   /**
    * Called with the credentials found in the checkout: from then on, they must never be shown, and `rules` include
    * them.

@@ -5,6 +5,7 @@ import type { Folder } from '../../core/folder.ts';
 import { explainRefusal, foldersOf, isBranchName, isTransient, parseRefusal } from '../../core/refusals/refusal.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
+import type { Forge } from '../../ports/forge.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { PushResult, Remote } from '../../ports/repository.ts';
 import { authorizationVariables, basicCredentials, type Git, type GitAnswer, lastWords } from '../git.ts';
@@ -34,6 +35,8 @@ export interface RemoteOptions {
    */
   readonly identity: { readonly name: string; readonly email: string };
   readonly coAuthors: readonly string[];
+  /** Signs commits; null if none are ever signed. */
+  readonly signer: Signer | null;
   /** The environment of this process; git gets PATH, HOME and proxy settings from it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
@@ -41,6 +44,15 @@ export interface RemoteOptions {
   readonly retryAfterMs?: number;
   /** Maximum time of one command that talks to the server, in ms; 2 min by default. */
   readonly commandTimeoutMs?: number;
+}
+
+/**
+ * The way in which commits become signed: `make` creates one through the server's API. `isWanted` becomes true as soon
+ * as the server refuses a commit without a signature.
+ */
+interface Signer {
+  isWanted: boolean;
+  readonly make: Forge['makeCommit'];
 }
 
 /** Returns the options with the texts that no message may show: the token, plain and encoded. */

@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
-import { explainRefusal, parseRefusal, UNKNOWN_RULE } from '../../core/refusals/refusal.ts';
+import { explainRefusal, isForSignatures, parseRefusal, UNKNOWN_RULE } from '../../core/refusals/refusal.ts';
 import type { PushObstacle, PushResult } from '../../ports/repository.ts';
 import { type Git, remoteWords } from '../git.ts';
 import { treeOf } from '../objects.ts';
@@ -14,6 +14,7 @@ import {
   type RemoteOptions,
 } from './ask-remote.ts';
 import { wordsOf } from './remote-answers.ts';
+import { signCommits } from './sign.ts';
 
 /**
  * Returns what would make every push of a run fail, or null if nothing is known. Probes creating `newBranch`, or
@@ -27,7 +28,7 @@ export async function findPushObstacle(
   const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
   if (newBranch !== null && nameProblem(options, newBranch) === null) {
     const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
-    const tried = await sendDoomed(git, options, { branch: newBranch, commit });
+    const tried = await sendDoomed(git, options, { branch: newBranch, commit, since: null });
     if (tried.kind === 'unreachable') return { kind: 'transient', why: tried.why };
     // An empty commit has no content to refuse, and its message is not that of the work.
     const isOfWork = tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
@@ -43,9 +44,20 @@ export async function findPushObstacle(
   );
   // "fetch first" and similar words are about branches, not about permission.
   const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
-  if (!refused) return null;
+  if (!refused) return options.signer?.isWanted === true ? findSigningObstacle(git, options, commit) : null;
   const refusal = parseRefusal(remoteWords(tried.stderr));
   return { kind: refusal.kind === 'transient' ? 'transient' : 'configuration', why: explainRefusal(refusal) };
+}
+
+/** Returns why the server does not sign an empty commit, or null if it does. */
+async function findSigningObstacle(git: Git, options: RemoteOptions, commit: ObjectId): Promise<PushObstacle | null> {
+  const signed = await signCommits(git, options, {
+    branch: `${options.branchPrefix}permission-check`,
+    commit,
+    since: null,
+  });
+  if (signed.kind === 'refused') return { kind: 'configuration', why: explainRefusal(signed.refusal) };
+  return signed.kind === 'unreachable' ? { kind: 'transient', why: signed.why } : null;
 }
 
 /**
@@ -71,10 +83,30 @@ async function probeCommit(
  * below the first one, which git never allows beside it. The server's rules are checked before its refs are changed, so
  * a refusal because of the names alone (`pushed`) says that no rule is in the way.
  */
-async function sendDoomed(
+async function sendDoomed(git: Git, options: RemoteOptions, probe: Probe): Promise<PushResult> {
+  const { signer } = options;
+  const signed = signer?.isWanted === true ? await signCommits(git, options, probe) : AS_THEY_ARE;
+  if (signed.kind !== 'signed' && signed.kind !== 'as-they-are') return signed;
+  const commit = signed.kind === 'signed' ? signed.head : probe.commit;
+  const answer = await sendBelowItself(git, options, { branch: probe.branch, commit });
+  if (signer === null || signer.isWanted || !isForSignatures(answer)) return answer;
+  signer.isWanted = true;
+  return sendDoomed(git, options, probe);
+}
+
+const AS_THEY_ARE = { kind: 'as-they-are' } as const;
+
+/** An empty commit that a push probes; the server has `since` (null: the commit has no parent). */
+interface Probe {
+  readonly branch: string;
+  readonly commit: ObjectId;
+  readonly since: ObjectId | null;
+}
+
+async function sendBelowItself(
   git: Git,
   options: RemoteOptions,
-  { branch, commit }: { readonly branch: string; readonly commit: ObjectId },
+  { branch, commit }: Pick<Probe, 'branch' | 'commit'>,
 ): Promise<PushResult> {
   const [ref, below] = [`refs/heads/${branch}`, `refs/heads/${branch}/probe`];
   const { url } = options;
@@ -95,17 +127,17 @@ function isAtomicAlone(words: string): boolean {
   return parseRefusal(words).rule === UNKNOWN_RULE && /atomic/i.test(words) && !/hook declined/i.test(words);
 }
 
-/** Probes a push of one more, empty commit on the branch. */
+/** Probes a push of one more, empty commit on top of `at`. */
 export async function probePush(
   git: Git,
   options: RemoteOptions,
-  { branch, at }: { readonly branch: string; readonly at: ObjectId },
+  { branch, at, since }: { readonly branch: string; readonly at: ObjectId; readonly since: ObjectId },
 ): Promise<PushResult> {
   const tree = await treeOf(git, at);
   if (tree === null) return rejectedAnswer(LOST_COMMITS);
   const commit = await probeCommit(git, options, { tree, parents: [at] });
-  const problem = await outgoingProblem(git, options, { branch, commit, since: at });
-  return problem === null ? sendDoomed(git, options, { branch, commit }) : rejectedAnswer(problem);
+  const problem = await outgoingProblem(git, options, { branch, commit, since });
+  return problem === null ? sendDoomed(git, options, { branch, commit, since }) : rejectedAnswer(problem);
 }
 
 /** The folder of GitHub's workflows, which a token may change only with a separate permission. */
@@ -122,7 +154,7 @@ export async function probeMerge(
   if (ours === theirs || tree === null) return { kind: 'pushed' };
   // Both sides are on the server already, and this push cannot succeed: there is nothing to inspect.
   const commit = await probeCommit(git, options, { tree, parents: [at, base] });
-  return sendDoomed(git, options, { branch, commit });
+  return sendDoomed(git, options, { branch, commit, since: at });
 }
 
 async function folderOf(git: Git, commit: ObjectId, folder: string): Promise<ObjectId | null> {

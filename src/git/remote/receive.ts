@@ -4,7 +4,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
 import type { Folder } from '../../core/folder.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import { problemOfOwnMessage, taskInMessage } from '../../core/text/commit-message.ts';
+import { type OwnWords, problemOfOwnMessage, taskInMessage } from '../../core/text/commit-message.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import type { CommitRange, Received, ReceivedBranch, Remade, TaskPaths } from '../../ports/repository.ts';
 import { PUBLISHED_REF } from '../checkout/quarantine.ts';
@@ -109,12 +109,12 @@ async function findMalformation(
 async function readOwnMessages(
   git: Git,
   { tip, since, base }: { readonly tip: string; readonly since: string; readonly base: string },
-  { identity, ...own }: Pick<ReceiveOptions, 'identity' | 'coAuthors'> & { readonly names: readonly string[] },
+  own: OwnWords,
 ): Promise<ReadMessages> {
   return withObjects(git, async (objects) => {
     const commits = await readChain(objects, { since, tip, most: MOST_COMMITS, mayMerge: (id) => id === base });
     if (commits === null) return notOurs(`Its commits do not build on ${since} one by one.`);
-    const by = `${identity.name} <${identity.email}> `;
+    const by = `${own.identity.name} <${own.identity.email}> `;
     for (const { id, text, message } of commits) {
       const header = text.slice(0, text.indexOf('\n\n')).split('\n');
       const isOurs = ['author', 'committer'].every((role) => header.some((line) => line.startsWith(`${role} ${by}`)));
@@ -221,7 +221,7 @@ function taskOf({ message }: Commit): string {
   return [...message.matchAll(/^Ralph-Task: (\S+)$/gm)].at(-1)?.[1] ?? '';
 }
 
-/** Writes the commit with its own text but another tree and parent. */
+/** Writes the commit with its own text but another tree and parent, and without its signature. */
 function writeCommit(
   git: Git,
   { text, parents }: Commit,
@@ -231,7 +231,13 @@ function writeCommit(
     objectsFolder,
   }: { readonly tree: ObjectId; readonly parent: ObjectId; readonly objectsFolder: string },
 ): Promise<ObjectId> {
-  const rest = text.replace(/^tree [0-9a-f]+\n(?:parent [0-9a-f]+\n)*/, '');
+  const end = text.indexOf('\n\n');
+  // A signature is for the old content.
+  const head = text
+    .slice(0, end)
+    .replace(/^tree [0-9a-f]+\n(?:parent [0-9a-f]+\n)*/, '')
+    .replace(/^gpgsig .*(?:\n .*)*\n?/m, '');
+  const rest = head.trimEnd() + text.slice(end);
   const header = [`tree ${tree}`, ...[parent, ...parents.slice(1)].map((id) => `parent ${id}`), ''].join('\n');
   return withObjectsStoredIn(git, objectsFolder, (stored) =>
     stored.text(['hash-object', '-t', 'commit', '-w', '--stdin'], { input: `${header}${rest}` }),
@@ -239,7 +245,7 @@ function writeCommit(
 }
 
 /** Runs `write` with a git that stores new objects in `objectsFolder`. */
-function withObjectsStoredIn<T>(git: Git, objectsFolder: string, write: (git: Git) => Promise<T>): Promise<T> {
+export function withObjectsStoredIn<T>(git: Git, objectsFolder: string, write: (git: Git) => Promise<T>): Promise<T> {
   return write({
     ...git,
     text: (args, options) =>

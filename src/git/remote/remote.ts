@@ -1,7 +1,14 @@
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { explainRefusal, isBranchName, isStale, describePushFailure } from '../../core/refusals/refusal.ts';
-import type { BranchDeleted, PushedWithState, PushResult, Remote } from '../../ports/repository.ts';
+import {
+  explainRefusal,
+  isBranchName,
+  isForSignatures,
+  isStale,
+  describePushFailure,
+  refusalOfSigning,
+} from '../../core/refusals/refusal.ts';
+import type { BranchDeleted, PushedWithState, PushResult, Remote, Signed } from '../../ports/repository.ts';
 import type { Head, Written } from '../../ports/state.ts';
 import { gatherCalls } from '../../ports/gathered-calls.ts';
 import type { Git, GitAnswer } from '../git.ts';
@@ -24,7 +31,8 @@ import {
 import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
 import { pushTogether } from './push-together.ts';
 import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
-import { pathsByTask, receiveBranch, remakeWithout } from './receive.ts';
+import { pathsByTask, receiveBranch, remakeWithout, withObjectsStoredIn } from './receive.ts';
+import { hasSignedForm, signCommits } from './sign.ts';
 
 /**
  * Creates the remote over HTTP(S), used from a bare repository of our own: no config, hook or ref of the checkout
@@ -37,17 +45,22 @@ export function createRemote(options: RemoteOptions): Remote {
     run(async (git) => {
       const alone = (push: PushingOn): Promise<PushResult> => inspectAndPush(git, options, push);
       const pushed = await pushTogether(git, { options, alone }, pushes);
-      return pushed.map((value) => ({ status: 'fulfilled', value }));
+      return pushed.map((result) => ({ status: 'fulfilled', value: heeded(options, result) }));
     }),
   );
   return {
     branches: (prefix) =>
       run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
     pushObstacle: (newBranch) => run((git) => findPushObstacle(git, options, newBranch)),
-    push: (push) => run((git) => publish(git, options, push)),
+    push: async (push) => heeded(options, await run((git) => publish(git, options, push))),
     pushOn: pushOnAll,
-    pushWithState: (push) => run((git, gitFolder) => pushWithState({ git, gitFolder }, options, push)),
-    probePush: (branch, at) => run((git) => probePush(git, options, { branch, at })),
+    pushWithState: async (push) =>
+      heeded(options, await run((git, gitFolder) => pushWithState({ git, gitFolder }, options, push))),
+    sign: (push) =>
+      options.signer?.isWanted === true
+        ? run((git) => inspectAndSign(git, options, push))
+        : Promise.resolve({ kind: 'as-they-are' }),
+    probePush: (branch, commits) => run((git) => probePush(git, options, { ...commits, branch })),
     probeMerge: (branch, merge) => run((git) => probeMerge(git, options, { ...merge, branch })),
     pathsByTask: (commits) => run((git) => pathsByTask(git, commits)),
     remakeWithout: (wanted) =>
@@ -62,6 +75,29 @@ export function createRemote(options: RemoteOptions): Remote {
     deleteBranch: (branch) => run((git) => deleteBranch(git, options, branch)),
   };
 }
+
+/** Remembers that the server requires signatures, so that the next commits get them, and returns its answer. */
+function heeded<Result extends PushedWithState | PushResult>({ signer }: RemoteOptions, result: Result): Result {
+  if (signer !== null && isForSignatures(result)) signer.isWanted = true;
+  return result;
+}
+
+/** Signs commits after the inspection that a push makes, because their content reaches the server with it. */
+async function inspectAndSign(git: Git, options: RemoteOptions, push: Parameters<Remote['sign']>[0]): Promise<Signed> {
+  if (push.commit === push.since) return { kind: 'as-they-are' };
+  const problem = await outgoingProblem(git, options, push);
+  if (problem !== null) return rejectedAnswer(problem);
+  const signed = await signCommits(git, options, push);
+  if (signed.kind !== 'signed') return signed;
+  const { texts, ...places } = signed;
+  await withObjectsStoredIn(git, join(options.quarantineFolder, 'objects'), async (stored) => {
+    for (const input of texts) await stored.text(['hash-object', '-t', 'commit', '-w', '--stdin'], { input });
+  });
+  return places;
+}
+
+/** The answer for commits whose signed form is on the branch: it takes their place when they are signed. */
+const SIGNED_BEFORE: PushResult = { kind: 'refused', refusal: refusalOfSigning('') };
 
 const NOT_PUBLISHED =
   'None of the commits that they build on is on a branch of the server, or its branches could not be fetched, so it is unknown where their inspection should begin.';
@@ -92,7 +128,11 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   if (published === null) return rejectedAnswer(NOT_PUBLISHED);
   const objection = await inspectOutgoing(git, { commit, since: published }, inspectionBaseOf(options));
   if (objection !== null) return rejectedAnswer(objection);
-  if (!isExpected(there.tip, start)) return await pushAside(git, options, { branch, commit, tip: there.tip });
+  if (!isExpected(there.tip, start)) {
+    const { tip } = there;
+    const isSignedBefore = tip !== null && (await hasSignedForm(git, options, { commit, since: published, tip }));
+    return isSignedBefore ? SIGNED_BEFORE : await pushAside(git, options, { branch, commit, tip });
+  }
   if (start.kind === 'continue' && there.tip === null)
     log.info(`Branch ${branch} was removed during this run (as merging a pull request can do); it is created again.`);
 
@@ -183,6 +223,7 @@ async function pushOn(git: Git, options: RemoteOptions, { branch, commit, since,
   // The answer to our own push may have been lost: then the branch is at one of our commits.
   const { tip } = await readRemote(git, question);
   if (tip === commit) return { kind: 'pushed' };
+  if (tip !== null && (await hasSignedForm(git, options, { commit, since, tip }))) return SIGNED_BEFORE;
   const isOurs = tip !== null && (await git.answer(['merge-base', '--is-ancestor', tip, commit])).exitCode === 0;
   const isNewer = isOurs && (await git.answer(['merge-base', '--is-ancestor', since, tip])).exitCode === 0;
   return isNewer && tip !== since ? sendOn(git, question, { commit, at: tip }) : first;

@@ -38,7 +38,9 @@ export async function leaveRefusedOut(
   if (remade !== null) return withoutFiles(deps, work, { refusal, remade, paths: named });
   for (const { task, paths } of byTask.length > 1 ? byTask : []) {
     const without = await remote.remakeWithout({ ...range, paths });
-    const isTaken = without !== null && (await remote.probePush(work.lane.branch, without.head)).kind === 'pushed';
+    const isTaken =
+      without !== null &&
+      (await remote.probePush(work.lane.branch, { at: without.head, since: range.since })).kind === 'pushed';
     if (isTaken) return withoutTasks(deps, work, { refusal, remade: without, tasks: [task] });
   }
   const none = { head: range.since, places: placesOfUnpushed(work), tasks: [] };

@@ -141,7 +141,8 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     policy: taken === null ? policy : policyOfShare(policy, taken.share),
     parallel: forge === null || asked.task !== null ? 1 : begun.config.parallel,
     isolation: login.isolation,
-    // A local run publishes nothing, so it answers no pull request either.
+    // A local run publishes nothing, so nothing of it is signed and it answers no pull request either.
+    signCommits: 'false',
     answers: { ...begun.config.answers, reviews: false, checks: false },
     taskSources:
       forge === null ? begun.config.taskSources.filter((source) => source !== 'issues') : begun.config.taskSources,

@@ -61,7 +61,7 @@ describe("a server's refusal is detected before any work", () => {
     const base = await tipOf(scene, 'main');
     await scene.serverGit('branch', BRANCH, base);
     await rules(scene, rule);
-    expect(await scene.remote().probePush(BRANCH, base)).toMatchObject({ kind });
+    expect(await scene.remote().probePush(BRANCH, { at: base, since: base })).toMatchObject({ kind });
     expect(await scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/heads/ralph/')).toBe(
       `refs/heads/${BRANCH}`,
     );

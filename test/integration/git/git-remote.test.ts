@@ -593,8 +593,10 @@ describe('pushOn()', () => {
     await using scene = await setScene();
     const base = await since(scene);
     await openFresh(scene);
-    expect(await scene.remote().probePush(BRANCH, base)).toEqual({ kind: 'pushed' });
+    expect(await scene.remote().probePush(BRANCH, { at: base, since: base })).toEqual({ kind: 'pushed' });
     expect(await scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/heads/ralph/')).toBe('');
-    expect(await scene.remote({ token: READ_ONLY_TOKEN }).probePush(BRANCH, base)).toMatchObject({ kind: 'refused' });
+    expect(await scene.remote({ token: READ_ONLY_TOKEN }).probePush(BRANCH, { at: base, since: base })).toMatchObject({
+      kind: 'refused',
+    });
   });
 });

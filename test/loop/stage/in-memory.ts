@@ -1,7 +1,7 @@
 import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
 import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
-import { parseRefusal } from '../../../src/core/refusals/refusal.ts';
+import { parseRefusal, refusalOfSigning } from '../../../src/core/refusals/refusal.ts';
 import { isLockFile } from '../../../src/core/review/test-files.ts';
 import { needsIn } from '../../../src/core/people/notifications.ts';
 import type {
@@ -425,6 +425,14 @@ export interface FakeRemote extends Remote {
   deletionRule: string | null;
   /** The server's refusal of a merge with workflow files, or null to accept it. */
   workflowRule: string | null;
+  /** True if the server refuses commits without a signature. */
+  signatureRule: boolean;
+  /** The account for which the server signs commits; it signs only an app's. */
+  account: 'app' | 'person';
+  /** The commits with a signature. */
+  readonly signed: Set<ObjectId>;
+  /** True once this process has learned that the server requires signatures. */
+  isSigning: boolean;
   /** The reason why nothing can be pushed, which the gate detects beforehand; null if pushes work. */
   obstacle: string | null;
   readonly faults: Faults<Remote>;
@@ -439,6 +447,10 @@ export function createRemote(
   },
 ): FakeRemote {
   const remote: FakeRemote = {
+    isSigning: false,
+    signatureRule: false,
+    account: 'app',
+    signed: new Set(),
     pushes: [],
     refusal: null,
     contentRule: () => null,
@@ -467,8 +479,30 @@ export function createRemote(
       );
       return result.kind === 'pushed' ? { ...result, state: await state.land(along) } : result;
     },
-    probePush: (_, at) =>
+    sign: ({ branch, commit, since }) =>
+      guarded(remote.faults, 'sign', () => {
+        const unsigned = between(since, commit).filter((id) => !remote.signed.has(id));
+        if (!remote.isSigning || unsigned.length === 0) return { kind: 'as-they-are' };
+        if (remote.account === 'person') return { kind: 'refused', refusal: refusalOfSigning('unsigned') };
+        const places: Record<string, string> = {};
+        let last = commits.get(unsigned[0] ?? '')?.parent ?? since;
+        const there = between(last, branches.get(branch) ?? last);
+        for (const [at, id] of unsigned.entries()) {
+          const made = commits.get(id) ?? fail(`There is no commit ${id}.`);
+          // No two signatures are the same.
+          const message = `${made.message}${'\n'.repeat(remote.signed.size + 1)}`;
+          const known = isSameWork(there[at], id) ? there[at] : undefined;
+          last = known ?? addCommit({ commits, trees }, { ...made, message, parent: last });
+          places[id] = last;
+          remote.signed.add(last);
+        }
+        return { kind: 'signed', head: last, places };
+      }),
+    probePush: (_, { at }) =>
       guarded(remote.faults, 'probePush', () => {
+        remote.isSigning ||= remote.signatureRule;
+        if (remote.signatureRule && remote.account === 'person')
+          return { kind: 'refused', refusal: refusalOfSigning('unsigned') };
         const broken = contentRefusal(at);
         const words = remote.refusal ?? broken;
         return words === null ? { kind: 'pushed' } : refusedWith(words);
@@ -542,7 +576,7 @@ export function createRemote(
     const tip = branches.get(branch);
     if (remote.refusal !== null) return refusedWith(remote.refusal);
     if (tip === commit) return { kind: 'pushed' };
-    const words = contentRefusal(commit);
+    const words = contentRefusal(commit) ?? signatureRefusal(commit, tip);
     if (words !== null) return refusedWith(words);
     const expected =
       start.kind === 'continue'
@@ -552,11 +586,35 @@ export function createRemote(
           : start.kind === 'reuse'
             ? [start.mergedHead]
             : [undefined];
+    // An earlier process has pushed the signed form of this commit.
+    if (remote.signatureRule && isSameWork(tip, commit)) {
+      remote.isSigning = true;
+      return { kind: 'refused', refusal: refusalOfSigning('') };
+    }
     if (!expected.includes(tip)) return { kind: 'rejected', why: `Branch ${branch} moved meanwhile.` };
     if (start.kind === 'continue' && !history(commits, commit).includes(start.remoteHead))
       return { kind: 'rejected', why: 'The commit does not build on the branch.' };
     branches.set(branch, commit);
     return { kind: 'pushed' };
+  }
+
+  /** Returns true if a signed commit has the content and the message of another. */
+  function isSameWork(signed: ObjectId | undefined, id: ObjectId): boolean {
+    const [one, other] = [commits.get(signed ?? ''), commits.get(id)];
+    return (
+      one !== undefined &&
+      remote.signed.has(signed ?? '') &&
+      one.message.trimEnd() === other?.message.trimEnd() &&
+      idOf(one.tree) === idOf(other.tree)
+    );
+  }
+
+  /** Returns the refusal of a commit without a signature, from which on the next commits are signed. */
+  function signatureRefusal(commit: ObjectId, tip: ObjectId | undefined): string | null {
+    const start = tip ?? branches.get('main') ?? '';
+    if (!remote.signatureRule || between(start, commit).every((id) => remote.signed.has(id))) return null;
+    remote.isSigning = true;
+    return 'remote: error: GH013: Repository rule violations found\nremote: - Commits must have verified signatures.';
   }
 
   function refusedWith(words: string): Extract<PushResult, { kind: 'refused' }> {
@@ -1045,6 +1103,7 @@ export function createForge({ branches }: Origin): FakeForge {
         );
       }),
     stepUrl: () => ask('stepUrl', () => null),
+    makeCommit: () => ask('makeCommit', () => fail('The fake remote signs by itself.')),
     settings: () => ask('settings', () => unknownSettings('nobody sees them here.')),
     deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),
     requests: () => ({ sent: requests, limit: null, remaining: null, resetAt: null }),

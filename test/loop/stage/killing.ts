@@ -56,6 +56,15 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     ...queue,
+    name: 'a run whose commits must be signed',
+    prepare: () => {
+      const project = createProject({ issues: [1, 2], agent: [finisher] });
+      project.remote.signatureRule = true;
+      return Promise.resolve(project);
+    },
+  },
+  {
+    ...queue,
     name: 'a run that resumes a task and its session',
     prepare: async () => {
       const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
@@ -292,7 +301,12 @@ function problemsOfWork(
   const { branches, commits } = project.origin;
   const tip = branches.get(work.lane.branch) ?? '';
   const problems: string[] = [];
-  if (work.hasNewCommits && !history(commits, tip).includes(work.head))
+  // The signed form of a commit has the same content and another id.
+  const isThere = (id: string): boolean =>
+    id === work.head ||
+    (project.remote.signed.has(id) &&
+      JSON.stringify(commits.get(id)?.tree) === JSON.stringify(commits.get(work.head)?.tree));
+  if (work.hasNewCommits && !history(commits, tip).some(isThere))
     problems.push('commits of finished iterations are not on the remote');
   const state = savedState(project, lane);
   for (const { taskId, verdict } of work.journal) {

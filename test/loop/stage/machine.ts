@@ -93,6 +93,8 @@ export function createMachine(
 export function connectionsOf(project: Project, machine: Machine, tap: Tap): Connections {
   const { config, clock } = machine;
   const { stateStore } = config;
+  // A new process does not know yet what the server requires.
+  project.remote.isSigning = false;
   const isKept = stateStore === 'auto' || stateStore === 'ref';
   const isCopied = stateStore === 'auto' || stateStore === 'cache';
   const store = createSnapshotStore({

@@ -37,6 +37,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
       mib('agents/reading/capped-bytes', 'HEAD_BYTES') + mib('agents/reading/capped-bytes', 'TAIL_BYTES'),
     ],
   ],
+  'docs/proof.md': [['signs at most # commits', of('git/remote/sign', 'MOST_SIGNED')]],
   'docs/how-it-stops.md': [
     ['# claims that everything', of('core/lane/circuit', 'WINDOW_SIZE')],
     ['next try is after # minutes', minutes('core/agents/providers', /isNaN\(reported\) \? now \+ (\w+)/)],

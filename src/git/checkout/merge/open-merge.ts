@@ -12,7 +12,6 @@ import {
   messageWithSubjects,
   withheldOf,
   type WithheldPaths,
-  withTrailers,
 } from '../commit.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import type { WorkTreeContent } from '../tree/work-tree-access.ts';
@@ -220,7 +219,8 @@ export async function commitMerge(
   const commit = await commitTree(committer, {
     tree,
     parents: [tip.commit, merge.base],
-    message: withTrailers(message, iteration.trailers),
+    message,
+    trailers: iteration.trailers,
   });
   return {
     kind: 'made',

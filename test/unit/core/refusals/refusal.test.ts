@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import {
   branchInTheWay,
   explainRefusal,
+  isForSignatures,
   parseRefusal,
+  refusalOfSigning,
   refusedPaths,
   serverWords,
 } from '../../../../src/core/refusals/refusal.ts';
@@ -127,6 +129,16 @@ describe('each refusal is of one kind', () => {
     ],
   ])('%s, %s: %j', (kind, rule, words, files) => {
     expect(parseRefusal(words)).toMatchObject({ kind, rule, files });
+  });
+
+  test('signatures are asked for by the server, or missing although it made the commits; no other rule is like that', () => {
+    const asked = parseRefusal(ruleset('- Commits must have verified signatures.'));
+    const unsigned = refusalOfSigning('unsigned');
+    for (const refusal of [asked, unsigned]) expect(isForSignatures({ kind: 'refused', refusal })).toBe(true);
+    const other = parseRefusal(ruleset('- Changes must be made through a pull request.'));
+    expect(isForSignatures({ kind: 'refused', refusal: other })).toBe(false);
+    expect(isForSignatures({ kind: 'pushed' })).toBe(false);
+    expect(explainRefusal(unsigned)).toMatch(/^GitHub did not sign the commits\. .*GitHub Apps.*said: unsigned\)$/);
   });
 
   test('if an answer has several rules, the one that leaving out a file does not fix counts', () => {

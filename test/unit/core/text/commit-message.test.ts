@@ -5,6 +5,7 @@ import {
   cleanCommitSubject,
   iterationMessage,
   problemOfOwnMessage,
+  signOffOf,
   taskInMessage,
 } from '../../../../src/core/text/commit-message.ts';
 import { plainTitle } from '../../../../src/core/text/phrase.ts';
@@ -130,7 +131,11 @@ describe('the message of what an iteration left uncommitted', () => {
 });
 
 describe('whether a message was made here', () => {
-  const own = { names: ['#12', 'plan.md:7'], coAuthors: ['Claude <noreply@anthropic.com>'] };
+  const own = {
+    names: ['#12', 'plan.md:7'],
+    coAuthors: ['Claude <noreply@anthropic.com>'],
+    identity: { name: 'ralph', email: 'r@example.com' },
+  };
   const trailers = 'Ralph-Run: 71\nRalph-Iteration: 2\nRalph-Task: issue-12';
   const texts = fc
     .array(
@@ -176,6 +181,11 @@ describe('whether a message was made here', () => {
     );
   });
 
+  test('a message signed off by the author of the commit was', () => {
+    expect(problemOfOwnMessage(`Add x\n\n${trailers}\nSigned-off-by: ralph <r@example.com>\n`, own)).toBeNull();
+    expect(signOffOf(own.identity)).toEqual({ 'Signed-off-by': 'ralph <r@example.com>' });
+  });
+
   test.each([
     ['a mention', 'Add x for @octo'],
     ['a reference', 'Add x\n\nCloses #99'],
@@ -189,7 +199,8 @@ describe('whether a message was made here', () => {
   });
 
   test.each([
-    ['another trailer', 'Signed-off-by: Ada <ada@example.com>'],
+    ['another trailer', 'Reviewed-by: Ada <ada@example.com>'],
+    ['the sign-off of a person', 'Signed-off-by: Ada <ada@example.com>'],
     ['another co-author', 'Co-authored-by: Ada <ada@example.com>'],
     ['a value that Ralph does not write', 'Ralph-Task: x y'],
   ])('%s was not', (_, line) => {

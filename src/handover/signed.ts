@@ -1,0 +1,58 @@
+import type { ObjectId } from '../core/evidence.ts';
+import { serializeSigned } from '../core/journal/journal.ts';
+import { isForSignatures } from '../core/refusals/refusal.ts';
+import { mapTexts } from '../core/text/redact.ts';
+import type { PushResult, Remote, Repository } from '../ports/repository.ts';
+import type { Work } from './intake.ts';
+
+/**
+ * The dependencies of signing; `sign` never rejects. `repository` is null when the work tree is in another job or no
+ * longer used, the others when this job keeps no journal or record.
+ */
+export interface SignDeps {
+  readonly remote: Pick<Remote, 'sign'>;
+  readonly repository: Pick<Repository, 'takeHead'> | null;
+  readonly appendJournal: ((line: string) => void) | null;
+  readonly record: ((work: Work) => void) | null;
+  readonly clock: { readonly now: () => number };
+}
+
+/** Result of a push. `taken` is the work after it, with the names that its commits have then. */
+interface Pushed {
+  readonly result: PushResult;
+  readonly taken: Work;
+}
+
+/**
+ * Pushes the work, and signs its commits before that where signatures are wanted. If the server asks for them only now,
+ * signs the commits and pushes again. `push` gets the work with the names of the signed commits.
+ */
+export async function pushSigned(deps: SignDeps, work: Work, push: (signed: Work) => Promise<Pushed>): Promise<Pushed> {
+  const first = await signWork(deps, work);
+  if (first.result !== null) return { result: first.result, taken: work };
+  const pushed = await push(first.work);
+  if (first.work !== work || !isForSignatures(pushed.result)) return pushed;
+  const second = await signWork(deps, pushed.taken);
+  if (second.result !== null) return { result: second.result, taken: pushed.taken };
+  return second.work === pushed.taken ? pushed : push(second.work);
+}
+
+/**
+ * Signs the commits that the branch lacks, where that is wanted. Everything in the work that names one of them then
+ * names its signed form, on disk as well, so that a run that is killed right after this continues with it.
+ */
+async function signWork(
+  { remote, repository, appendJournal, record, clock }: SignDeps,
+  work: Work,
+): Promise<{ readonly work: Work; readonly result: Exclude<PushResult, { kind: 'pushed' }> | null }> {
+  const { lane, head, base, remoteHead } = work;
+  const signed = await remote.sign({ branch: lane.branch, commit: head, since: remoteHead ?? base });
+  if (signed.kind === 'as-they-are') return { work, result: null };
+  if (signed.kind !== 'signed') return { work, result: signed };
+  const { places } = signed;
+  await repository?.takeHead({ head: signed.head, refused: [], putBack: false });
+  appendJournal?.(serializeSigned({ version: 1, lane: lane.id, signedAt: clock.now(), places }));
+  const named = mapTexts(work, (text): ObjectId => (Object.hasOwn(places, text) ? (places[text] ?? text) : text));
+  record?.(named);
+  return { work: named, result: null };
+}
