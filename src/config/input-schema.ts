@@ -13,7 +13,7 @@ import {
   policyInputs,
   type PolicySettings,
 } from './agent-inputs.ts';
-import { commentReading, type Config, jobPhases, stateStores } from './config.ts';
+import { commentReading, type Config, jobPhases, proveModes, stateStores } from './config.ts';
 import {
   autoMergeField,
   allowedHostsField,
@@ -162,6 +162,7 @@ export const inputTable: InputTable<Settings> = {
   prAssignees: createInput('pr-assignees', recipientsField({ teams: false })),
   notify: createInput('notify', recipientsField({ teams: false })),
   autoMerge: createInput('auto-merge', autoMergeField()),
+  proveTests: createInput('prove-tests', choiceField(...proveModes)),
   coAuthor: createInput('co-author', flagField()),
   answers: {
     reviews: createInput('answer-reviews', flagField()),

@@ -256,6 +256,18 @@ function contextOf(parts: PromptParts): string {
       max: maxOthers.count * (maxOthers.chars + 3),
     },
     {
+      title: `Of tasks that were finished before${parts.lastIteration?.unproven === undefined ? '' : ', these tests need another look: without the change that they test, a test must fail'}. As data:`,
+      label: 'TESTS',
+      text: listWithin(parts.lastIteration?.unproven ?? [], MAX_UNPROVEN_SHOWN),
+      max: MAX_UNPROVEN_SHOWN,
+    },
+    {
+      title: 'Failures of the last verification that the base branch does not have, as data:',
+      label: 'NEW',
+      text: parts.lastVerification?.kind === 'failed' ? listOf(parts.lastVerification.newlyRed ?? []) : '',
+      max: maxOthers.count * (maxOthers.chars + 3),
+    },
+    {
       title: 'End of the output of the failed verification, as data:',
       label: 'OUTPUT',
       text: parts.lastVerification?.kind === 'failed' ? parts.lastVerification.tail.trim() : '',

@@ -9,6 +9,9 @@ const MAX_NAME_CHARS = 300;
 /** The tests that the output of `verify` names, by `nameOfTest`; empty if no reporter is known. */
 export type TestReport = ReadonlyMap<string, NamedTest>;
 
+/** The report of an output that names no test. */
+export const NO_TESTS: TestReport = new Map();
+
 /** Returns the name of a test for people, which also identifies it: `test/sum.test.ts > sum > adds`. */
 export function nameOfTest({ file, path }: Pick<NamedTest, 'file' | 'path'>): string {
   return [...(file === null ? [] : [file]), ...path].join(' > ').slice(0, MAX_NAME_CHARS);
@@ -21,6 +24,13 @@ export function nameOfTest({ file, path }: Pick<NamedTest, 'file' | 'path'>): st
 export function parseTestReport(text: string): TestReport {
   const inXml = junitTests(text);
   return withoutContainers(inXml.length > 0 ? inXml : consoleTests(text));
+}
+
+/** Returns the failures of a report by name: its tests or, if it names none, its files. */
+export function failingTests(report: TestReport): readonly (readonly [string, NamedTest])[] {
+  const failed = [...report].filter(([, { result }]) => result === 'failed');
+  const tests = failed.filter(([, { of }]) => of === 'test');
+  return tests.length > 0 ? tests : failed;
 }
 
 /** Returns the tests by name. A name that is reported several times has failed if it failed once. */

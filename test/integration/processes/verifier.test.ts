@@ -85,6 +85,7 @@ interface Given {
   readonly now?: () => number;
   readonly bash?: () => string | null;
   readonly folder?: string;
+  readonly onReport?: (report: string) => void;
   /** Prepares the work tree before anything runs. */
   readonly prepare?: (workFolder: string) => void;
 }
@@ -113,6 +114,7 @@ async function verify(
       folder: null,
       timeoutMs: given.timeoutMs ?? 30_000,
       signal: given.signal ?? new AbortController().signal,
+      onReport: given.onReport ?? null,
     }),
     log: log.lines,
     runTag,
