@@ -219,11 +219,7 @@ async function conclude(
     end: output.end,
     outputChars: output.outputChars,
     fencedBlock: output.fencedBlock,
-    verification: compareWithBase(
-      work.state.redBase,
-      redactAndBound<Verification>(verification, deps.redact),
-      report,
-    ),
+    verification: compareWithBase(work.state.redBase, redactAndBound<Verification>(verification, deps.redact), report),
     checklist,
     doneMarker,
     ...(usage === null ? {} : { call: usage }),

@@ -67,7 +67,7 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
     if (proved === null) break;
     baseTests = proved.baseTests;
     proofs.push({ task: one.own.task, proof: proved.proof });
-    logProof(deps, work, one.own.task, proved.proof);
+    logProof(deps, nameIn(work, one.own.task), proved.proof);
   }
   if (proofs.length === 0) return { work, baseTests };
   const { clock, appendJournal } = deps;
@@ -98,8 +98,10 @@ async function proveTask(
     baseTests,
   }: Proving & Planned & { readonly others: readonly TaskChanges[]; readonly baseTests: TestReport | null },
 ): Promise<{ readonly proof: Proof; readonly baseTests: TestReport | null } | null> {
-  if (plan.kind === 'in-code') return { proof: { without: { kind: 'undecided', why: 'in-code' }, old: null }, baseTests };
-  const run = (commit: string): Promise<ProofRun | null> => runForProof(deps, work, { commit, usualMs: head.durationMs });
+  if (plan.kind === 'in-code')
+    return { proof: { without: { kind: 'undecided', why: 'in-code' }, old: null }, baseTests };
+  const run = (commit: string): Promise<ProofRun | null> =>
+    runForProof(deps, work, { commit, usualMs: head.durationMs });
   const runWith = (files: readonly TaskFile[]): Promise<ProofRun | null> =>
     deps.repository.takeBack({ commit: head.commit, files }).then(run, (error: unknown) => {
       deps.log.warning(`A file cannot be taken back: ${completeSentence(textOf(error))}`);
@@ -142,12 +144,9 @@ async function runForProof(
   return proofRunOf(verification, report);
 }
 
-function logProof({ log }: LoopDeps, work: Work, task: TaskId, proof: Proof): void {
+function logProof({ log }: LoopDeps, name: string, proof: Proof): void {
   for (const sentence of proofSentences(proof))
-    log.info(
-      `${nameIn(work, task)}: ${plainProofSentence(sentence).replaceAll('`', '')}`,
-      sentence.isConcern ? 'bad' : 'good',
-    );
+    log.info(`${name}: ${plainProofSentence(sentence).replaceAll('`', '')}`, sentence.isConcern ? 'bad' : 'good');
 }
 
 function nameIn({ tasks }: Work, id: TaskId): string {

@@ -17,6 +17,9 @@ export function createTail(limit: number): { push(chunk: Uint8Array): void; byte
     },
     bytes,
     // The cut may have split a character, whose rest is dropped.
-    text: () => bytes().toString('utf8').replace(/^\uFFFD+/, ''),
+    text: () =>
+      bytes()
+        .toString('utf8')
+        .replace(/^\uFFFD+/, ''),
   };
 }

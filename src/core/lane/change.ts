@@ -67,7 +67,7 @@ const shareSchema = z.object({
   /** Size of all the task's commits; null if it was not measured. */
   size: sizeSchema.nullable(),
   /** What its tests prove; absent if nothing was tried since its newest iteration. */
-  proof: proofSchema.exactOptional(),
+  proof: proofSchema.optional(),
 });
 
 /** The costs and results of a task since the branch began. */

@@ -83,6 +83,8 @@ const MAX_TAIL = 600;
 
 const MAX_STEP_NOTES = 1_000;
 
+const MAX_UNPROVEN_TEXT = 800;
+
 const MAX_COMMANDS = 300;
 
 const MAX_REFUSED = 1_000;
@@ -256,10 +258,11 @@ function contextOf(parts: PromptParts): string {
       max: maxOthers.count * (maxOthers.chars + 3),
     },
     {
-      title: `Of tasks that were finished before${parts.lastIteration?.unproven === undefined ? '' : ', these tests need another look: without the change that they test, a test must fail'}. As data:`,
+      title:
+        'Tests of finished tasks that prove too little, because a test must fail without the change that it tests; make them do so if they are part of your task, as data:',
       label: 'TESTS',
-      text: listWithin(parts.lastIteration?.unproven ?? [], MAX_UNPROVEN_SHOWN),
-      max: MAX_UNPROVEN_SHOWN,
+      text: (parts.lastIteration?.unproven ?? []).map((sentence) => `- ${sentence}`).join('\n'),
+      max: MAX_UNPROVEN_TEXT,
     },
     {
       title: 'Failures of the last verification that the base branch does not have, as data:',

@@ -51,7 +51,10 @@ export function planProof({ files }: TaskChanges): ProofPlan {
   if (!isTested || without.length === 0) return { kind: 'none' };
   const isChanged = files.some(
     ({ path, textBefore, textAfter }) =>
-      isTestFile(path) && textBefore !== null && hasTests(path, textBefore) && !isOnlyAdded(textBefore, textAfter ?? ''),
+      isTestFile(path) &&
+      textBefore !== null &&
+      hasTests(path, textBefore) &&
+      !isOnlyAdded(textBefore, textAfter ?? ''),
   );
   const old = files.filter(({ path, before }) => isTestFile(path) && before !== null);
   return { kind: 'prove', without, old: isChanged ? old : [] };
@@ -79,7 +82,11 @@ function isOnlyAdded(before: string, after: string): boolean {
 
 /** A run of `verify` for a proof, and the tests that its output names. */
 export type ProofRun =
-  | { readonly kind: 'ran'; readonly verification: Exclude<Verification, { kind: 'not-run' }>; readonly report: TestReport }
+  | {
+      readonly kind: 'ran';
+      readonly verification: Exclude<Verification, { kind: 'not-run' }>;
+      readonly report: TestReport;
+    }
   | { readonly kind: 'undecided'; readonly why: Undecided };
 
 interface Reports {
@@ -106,7 +113,13 @@ export function isWorthProving(mode: 'auto' | 'true' | 'false', usualMs: number)
  * Returns the time in ms that one more run of `verify` may take, or null if it does not fit into what is left of the
  * run. Without the change it may hang, so it gets no more than three times its usual time.
  */
-export function proofTimeout({ usualMs, leftMs }: { readonly usualMs: number; readonly leftMs: number }): number | null {
+export function proofTimeout({
+  usualMs,
+  leftMs,
+}: {
+  readonly usualMs: number;
+  readonly leftMs: number;
+}): number | null {
   return leftMs < Math.max(MINUTE_MS / 2, 1.5 * usualMs) ? null : Math.min(leftMs, Math.max(MINUTE_MS, 3 * usualMs));
 }
 
@@ -182,7 +195,11 @@ function filesWithTests(report: TestReport): ReadonlySet<string | null> {
 }
 
 /** Returns true if a test is one of the task's own, by the lines that name it, else by its file. */
-function belongsTo({ file, path }: NamedTest, { own }: Tasks, [ownLines = '', ...otherLines]: readonly string[]): boolean {
+function belongsTo(
+  { file, path }: NamedTest,
+  { own }: Tasks,
+  [ownLines = '', ...otherLines]: readonly string[],
+): boolean {
   const title = (path.at(-1) ?? '').replace(/\[.*\]$/, '');
   if (title !== '' && ownLines.includes(title)) return true;
   if (title !== '' && otherLines.some((lines) => lines.includes(title))) return false;

@@ -64,8 +64,8 @@ function withoutSentence(without: Proof['without']): ProofSentence {
   switch (without.kind) {
     case 'new': {
       const { count, passing, named: names } = without;
-      const what = `${without.of === 'test' ? 'new test' : 'new file of tests'}`;
-      const many = `${without.of === 'test' ? 'new tests' : 'new files of tests'}`;
+      const [what, many] =
+        without.of === 'test' ? ['new test', 'new tests'] : ['new file of tests', 'new files of tests'];
       if (passing === 0)
         return good(
           count === 1 ? `The ${what} fails without the change.` : `All ${count} ${many} fail without the change.`,

@@ -218,7 +218,10 @@ function readMarked(line: string, at: Position): boolean {
   }
   // In a stack trace, the mark of a suite stands before a place.
   if (mark === '❯') return false;
-  const name = told.replace(/^skipped /, '').replace(DURATION, '').trim();
+  const name = told
+    .replace(/^skipped /, '')
+    .replace(DURATION, '')
+    .trim();
   if (mark === '▶') return enter(at, indent, name);
   if (mark.endsWith(')') && indent < 2) return false;
   const isSkipped = '○↓﹣'.includes(mark) || / # (?:SKIP|TODO)\b/.test(text);
@@ -228,7 +231,10 @@ function readMarked(line: string, at: Position): boolean {
 function readFiles(line: string, at: Position): boolean {
   const [, lead, word, spaces, text] = /^( ?)(PASS|FAIL)( {1,2})(?:\|[^|]{1,80}\| )?(\S.*)$/.exec(line) ?? [];
   if (word !== undefined && text !== undefined) {
-    const [file = '', ...rest] = text.replace(/ \[ .* \]$/, '').replace(DURATION, '').split(' > ');
+    const [file = '', ...rest] = text
+      .replace(/ \[ .* \]$/, '')
+      .replace(DURATION, '')
+      .split(' > ');
     if (!looksLikeFile(file)) return false;
     const result = word === 'PASS' ? 'passed' : 'failed';
     add(at, { of: 'file', file, path: [], result });

@@ -409,7 +409,11 @@ export function createCheckout(origin: Origin): Checkout {
         const taken = new Map(files.map(({ path, textBefore }) => [path, textBefore]));
         const kept = Object.entries(treeOf(commit)).filter(([path]) => !taken.has(path));
         const old = [...taken].flatMap(([path, text]) => (text === null ? [] : [[path, text] as const]));
-        return addCommit(origin, { tree: Object.fromEntries([...kept, ...old]), parent: commit, message: 'Taken back' });
+        return addCommit(origin, {
+          tree: Object.fromEntries([...kept, ...old]),
+          parent: commit,
+          message: 'Taken back',
+        });
       }),
     layTree: () =>
       guarded(faults, 'layTree', () => {

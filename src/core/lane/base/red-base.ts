@@ -127,11 +127,7 @@ export function failsAsBase(base: RedBase, verification: Verification, report: T
  * Returns an iteration's verification, completed by its comparison with the red base: whether it fails as the base
  * does, and its failures that the base does not have.
  */
-export function compareWithBase(
-  base: RedBase | null,
-  verification: Verification,
-  report: TestReport,
-): Verification {
+export function compareWithBase(base: RedBase | null, verification: Verification, report: TestReport): Verification {
   if (base === null || verification.kind !== 'failed') return verification;
   const known = new Set(base.failures);
   const tests = isNamed(base) ? failuresOf(report) : [];

@@ -152,13 +152,20 @@ describe('what becomes of a red base', () => {
       'repaired',
     ],
   ])('%s', (_, before, verification, commands = 'abc', stage) => {
-    const state = recordBaseVerification(withBase(before), { commit: 'beef', commands }, { verification, report: none });
+    const state = recordBaseVerification(
+      withBase(before),
+      { commit: 'beef', commands },
+      { verification, report: none },
+    );
     expect(state.redBase?.stage).toBe(stage);
   });
 
   test('a check that was cut short says nothing', () => {
     expect(
-      recordBaseVerification(withBase(redBase('x', 'reverify')), subject, { verification: { kind: 'not-run' }, report: none }).redBase?.stage,
+      recordBaseVerification(withBase(redBase('x', 'reverify')), subject, {
+        verification: { kind: 'not-run' },
+        report: none,
+      }).redBase?.stage,
     ).toBe('reverify');
   });
 
@@ -166,7 +173,9 @@ describe('what becomes of a red base', () => {
     const known = recordBaseVerification(fresh, subject, { verification: failed('x'), report: none });
     expect(isBaseKnown(known, subject)).toBe(true);
     expect(isBaseKnown({ ...known, redBase: null }, subject)).toBe(false);
-    expect(isBaseKnown(recordBaseVerification(fresh, subject, { verification: passed, report: none }), subject)).toBe(true);
+    expect(isBaseKnown(recordBaseVerification(fresh, subject, { verification: passed, report: none }), subject)).toBe(
+      true,
+    );
     expect(isBaseKnown(known, { ...subject, commit: 'other' })).toBe(false);
   });
 });
