@@ -216,6 +216,8 @@ function readMarked(line: string, at: Position): boolean {
     enter(at, indent, file);
     return add(at, { of: 'file', file, path: [], result: '✓✔√'.includes(mark) ? 'passed' : 'failed' });
   }
+  const [, suite] = looksLikeFile(at.suites[0]?.name ?? '') ? (/^(.+) \(\d+\)$/.exec(told) ?? []) : [];
+  if (suite !== undefined) return enter(at, indent, suite);
   // In a stack trace, the mark of a suite stands before a place.
   if (mark === '❯') return false;
   const name = told

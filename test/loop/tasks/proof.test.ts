@@ -144,10 +144,7 @@ describe('the tests of a finished task run without its change', () => {
 
   test('a base that an earlier run has verified runs once more, to tell which tests are new', async () => {
     const agent: Behaviour = (call) => finishing(call.turn === 1 ? { 'src/a.ts': 'x' } : WEAK)(call);
-    const { project, runs } = testedProject([agent], {
-      issues: [1, 2],
-      inputs: { 'max-iterations': '1' },
-    });
+    const { project, runs } = testedProject([agent], { issues: [1, 2], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     runs.splice(0);
     await runOnce(project);
