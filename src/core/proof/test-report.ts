@@ -6,6 +6,9 @@ const MAX_LINE_CHARS = 1_000;
 
 const MAX_NAME_CHARS = 300;
 
+/** Maximum number of suites above each other that are told apart. */
+const MAX_DEPTH = 12;
+
 /** The tests that the output of `verify` names, by `nameOfTest`; empty if no reporter is known. */
 export type TestReport = ReadonlyMap<string, NamedTest>;
 
@@ -89,7 +92,11 @@ function consoleTests(text: string): readonly NamedTest[] {
 }
 
 function add(at: Position, test: Omit<NamedTest, 'of'> & { readonly of?: NamedTest['of'] }): true {
-  at.tests.push({ of: 'test', ...test });
+  const { path } = test;
+  // Every suite above a test is compared with every name.
+  const bounded =
+    path.length <= MAX_DEPTH ? path : [...path.slice(0, MAX_DEPTH - 1), path.slice(MAX_DEPTH - 1).join(' > ')];
+  at.tests.push({ of: 'test', ...test, path: bounded });
   return true;
 }
 
@@ -197,7 +204,7 @@ function addBelow(
 }
 
 function looksLikeFile(name: string): boolean {
-  return /^[\w@.][\w@./\\+-]*\.[a-z]{1,5}$/i.test(name);
+  return /^[\w@./][\w@./\\+-]*\.[a-z]{1,5}$/i.test(name);
 }
 
 /** A duration that a runner prints after a name. */

@@ -220,7 +220,9 @@ test('any text is read, and in time', () => {
     ' '.repeat(9),
   );
   fc.assert(fc.property(fc.array(word, { maxLength: 50 }), (words) => parseTestReport(words.join('')).size >= 0));
+  const deep = ` ✓ ${'a > '.repeat(200)}\n`;
   for (const part of [
+    deep,
     '<testcase name="',
     '<![CDATA[',
     ' ✓ a',
@@ -229,5 +231,5 @@ test('any text is read, and in time', () => {
     'x::',
     '(1 '.repeat(99) + '\n',
   ])
-    expect(parseTestReport(part.repeat(50_000)).size).toBeLessThan(50_001);
+    expect(parseTestReport(part.repeat(20_000)).size).toBeLessThan(20_001);
 });
