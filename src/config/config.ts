@@ -74,7 +74,7 @@ export interface Config {
   readonly prAssignees: Recipients;
   /** The people whom the product mentions when a person is needed. */
   readonly notify: Recipients;
-  /** Whether a task's tests are run without its change; `auto`: where `verify` takes at most five minutes. */
+  /** Says when tests run without the change that they test; `auto`: where `verify` takes at most five minutes. */
   readonly proveTests: (typeof proveModes)[number];
   /** True if commits name the agent as their co-author. */
   readonly coAuthor: boolean;

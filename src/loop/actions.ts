@@ -91,7 +91,7 @@ export async function performAction(
     case 'verify-head': {
       const { passed, ...verified } = await verifyHead(deps, work, action);
       if (passed === null) return after(run, verified, { isHeadVerified: true });
-      // What is verified counts, whatever becomes of the proofs.
+      // The verification counts, whatever becomes of the proofs.
       deps.record(verified.work);
       const base = { commit: opened.base, tests: run.baseTests };
       const { work: proven, baseTests } = await proveTests(deps, verified.work, { head: passed, base });

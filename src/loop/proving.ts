@@ -40,8 +40,8 @@ interface Planned {
 }
 
 /**
- * Runs the verify commands on the head without the change of each task, where its tests must fail, and with the old form
- * of the tests that it changed. The result decides nothing: it is for the reviewer and the next prompt.
+ * Runs the verify commands on the head without the change of each task, where its tests must fail, and with the old
+ * form of the tests that it changed. The result decides nothing: it is for the reviewer and the next prompt.
  */
 export async function proveTests(given: LoopDeps, work: Work, proving: Proving): Promise<Proven> {
   const { proveTests: mode } = given.config;

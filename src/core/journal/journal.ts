@@ -169,7 +169,7 @@ export function callsOf({ evidence, madeAgain }: Pick<JournalEntry, 'evidence' |
 /** The result of the verify commands for the head in a clean clone, between two iterations or at the end. */
 export type JournalVerification = Immutable<z.infer<typeof verificationLineSchema>>;
 
-/** What the tests of tasks prove, after a verification of the head. */
+/** The proofs of tasks by their tests, after a verification of the head. */
 export type JournalProof = Immutable<z.infer<typeof proofLineSchema>>;
 
 /** An answer of the loop itself to people or CI, between two iterations or before the first. */

@@ -39,7 +39,7 @@ export interface Journal {
   readonly entries: readonly JournalEntry[];
   /** Verifications in a clean clone, each with the number of iterations before it. */
   readonly verifications: readonly { readonly after: number; readonly verification: JournalVerification }[];
-  /** What tests prove, each with the number of iterations before it. */
+  /** Proofs by tests, each with the number of iterations before it. */
   readonly proofs: readonly { readonly after: number; readonly proof: JournalProof }[];
   /** Answers that the loop gave itself, each with the number of iterations before it. */
   readonly answers: readonly { readonly after: number; readonly answer: JournalAnswer }[];

@@ -66,7 +66,7 @@ const shareSchema = z.object({
   agents: z.array(z.enum(AGENT_NAMES)).max(AGENT_NAMES.length).default([]),
   /** Size of all the task's commits; null if it was not measured. */
   size: sizeSchema.nullable(),
-  /** What its tests prove; absent if nothing was tried since its newest iteration. */
+  /** The proof by its tests; absent if there was none since its newest iteration. */
   proof: proofSchema.optional(),
 });
 
@@ -302,7 +302,7 @@ export function withMeasuredSizes(
   return { ...change, lines, lookAt: kinds, tasks: Object.fromEntries(tasks) };
 }
 
-/** Returns the change with what a task's tests prove; unchanged if it has no share of the task. */
+/** Returns the change with a task's proof; unchanged if it has no share of the task. */
 export function withProof(change: BranchChange, task: TaskId, proof: Proof): BranchChange {
   if (!hasShareOf(change, task)) return change;
   return { ...change, tasks: { ...change.tasks, [task]: { ...shareOf(change, task), proof } } };

@@ -179,13 +179,13 @@ export function recordHeadVerification(
   };
 }
 
-/** What the tests of one task prove. */
+/** The proof of one task by its tests. */
 export interface TaskProof {
   readonly task: TaskId;
   readonly proof: Proof;
 }
 
-/** Returns the state after proofs: they decide nothing, and the next prompt says what they do not prove. */
+/** Returns the state after proofs, which decide nothing; the next prompt names the tests that prove too little. */
 export function recordProofs(state: LaneState, proofs: readonly TaskProof[]): LaneState {
   const change = proofs.reduce((next, { task, proof }) => withProof(next, task, proof), state.change);
   const unproven = proofs.flatMap(({ task, proof }) =>

@@ -34,9 +34,9 @@ export interface TaskChanges {
 }
 
 /**
- * What to lay for the proof of a task's tests. `without`: files to take back, so that only its tests are left. `old`:
- * files to take back for its changed tests in their old form; empty if it changed none. `in-code`: it has tests in files
- * of code, which cannot be taken back alone. `none`: it has no new or changed tests, or changed nothing else.
+ * The trees to lay for the proof of a task's tests. `without`: files to take back, so that only its tests are left.
+ * `old`: files to take back for its changed tests in their old form; empty if it changed none. `in-code`: it has tests
+ * in files of code, which cannot be taken back alone. `none`: it has no new or changed tests, or changed nothing else.
  */
 export type ProofPlan =
   | { readonly kind: 'none' }
@@ -123,7 +123,7 @@ export function proofTimeout({
   return leftMs < Math.max(MINUTE_MS / 2, 1.5 * usualMs) ? null : Math.min(leftMs, Math.max(MINUTE_MS, 3 * usualMs));
 }
 
-/** Returns a run of `verify` as a proof takes it: one that was cut off, or cannot run, decides nothing. */
+/** Returns a run of `verify` for a proof; undecided if it was cut off or could not run. */
 export function proofRunOf(verification: Exclude<Verification, { kind: 'not-run' }>, report: TestReport): ProofRun {
   if (verification.kind === 'failed' && verification.code === null) return { kind: 'undecided', why: 'timeout' };
   if (hasUnrunnableCommand(verification)) return { kind: 'undecided', why: 'cannot-run' };

@@ -7,8 +7,8 @@ export const MAX_NAMES = 3;
 export const MAX_NAME_CHARS = 120;
 
 /**
- * Reasons why a proof cannot be decided. `no-time`: `verify` does not fit into the rest of the run. `timeout`: it did not
- * end in time. `cannot-run`: it cannot run on that tree. `in-code`: the tests are in files of code.
+ * Reasons why a proof cannot be decided. `no-time`: `verify` does not fit into the rest of the run. `timeout`: it did
+ * not end in time. `cannot-run`: it cannot run on that tree. `in-code`: the tests are in files of code.
  */
 const undecided = ['no-time', 'timeout', 'cannot-run', 'in-code'] as const;
 
@@ -17,8 +17,8 @@ export type Undecided = (typeof undecided)[number];
 const named = z.array(z.string().max(MAX_NAME_CHARS)).max(MAX_NAMES);
 
 /**
- * `new`: of `count` new tests (or whole files of them), `passing` pass without the change. `changed`: no new test is
- * named, but `failing` tests fail without the change. `whole`: the output names no test, so the whole of `verify` counts.
+ * The result without the change. `new`: of `count` new tests (or whole files of them), `passing` pass. `changed`: no
+ * new test is named, but `failing` tests fail. `whole`: the output names no test, so the whole of `verify` counts.
  */
 const withoutSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('new'), of: z.enum(['test', 'file']), count: countSchema, passing: countSchema, named }),
@@ -40,7 +40,7 @@ export const proofSchema = z.object({
   old: oldSchema.nullable(),
 });
 
-/** What a task's tests prove of its change. */
+/** The proof of a task's change by its tests. */
 export type Proof = Immutable<z.infer<typeof proofSchema>>;
 
 /** A sentence about a proof. `isConcern`: a reviewer looks at it first. `names`: the tests that it is about. */
@@ -50,7 +50,7 @@ export interface ProofSentence {
   readonly isConcern: boolean;
 }
 
-/** Returns what a proof says, in one or two sentences. */
+/** Returns a proof in one or two sentences. */
 export function proofSentences({ without, old }: Proof): readonly ProofSentence[] {
   return [withoutSentence(without), ...(old === null ? [] : oldSentences(old))];
 }

@@ -6,7 +6,7 @@ const MAX_LINE_CHARS = 1_000;
 
 const MAX_NAME_CHARS = 300;
 
-/** Maximum number of suites above each other that are told apart. */
+/** Maximum number of names of a test and its suites; those below are joined. */
 const MAX_DEPTH = 12;
 
 /** The tests that the output of `verify` names, by `nameOfTest`; empty if no reporter is known. */
@@ -128,7 +128,7 @@ function readGo(line: string, at: Position): boolean {
 function readCargo(line: string, at: Position): boolean {
   const [, file, documented] = /^ {3,}(?:Running (?:unittests )?(\S+) \(|Doc-tests (\S+)$)/.exec(line) ?? [];
   if (file !== undefined || documented !== undefined) {
-    at.file = file ?? `doc-tests of ${documented ?? ''}`;
+    at.file = file ?? `documentation of ${documented ?? ''}`;
     return true;
   }
   const [, name = '', word] =
@@ -237,7 +237,7 @@ function readMarked(line: string, at: Position): boolean {
   return addBelow(at, indent, { name, result: isSkipped ? 'skipped' : '✓✔√'.includes(mark) ? 'passed' : 'failed' });
 }
 
-function readFiles(line: string, at: Position): boolean {
+function readFileResults(line: string, at: Position): boolean {
   const [, lead, word, spaces, text] = /^( ?)(PASS|FAIL)( {1,2})(?:\|[^|]{1,80}\| )?(\S.*)$/.exec(line) ?? [];
   if (word !== undefined && text !== undefined) {
     const [file = '', ...rest] = text
@@ -260,4 +260,4 @@ function readFiles(line: string, at: Position): boolean {
   return false;
 }
 
-const READERS: readonly Reader[] = [readGo, readCargo, readPytest, readTap, readFiles, readMarked];
+const READERS: readonly Reader[] = [readGo, readCargo, readPytest, readTap, readFileResults, readMarked];

@@ -85,7 +85,7 @@ function failuresOf(report: TestReport): readonly Failure[] {
 /** Maximum length of the end of a test's name by which it is compared. */
 const MAX_NAME_CHARS = 60;
 
-function isNamed({ failures }: Pick<RedBase, 'failures'>): boolean {
+function namesTests({ failures }: Pick<RedBase, 'failures'>): boolean {
   return failures.some((failure) => failure.startsWith('…'));
 }
 
@@ -130,7 +130,7 @@ export function failsAsBase(base: RedBase, verification: Verification, report: T
 export function compareWithBase(base: RedBase | null, verification: Verification, report: TestReport): Verification {
   if (base === null || verification.kind !== 'failed') return verification;
   const known = new Set(base.failures);
-  const tests = isNamed(base) ? failuresOf(report) : [];
+  const tests = namesTests(base) ? failuresOf(report) : [];
   const failures = tests.length > 0 ? tests : failuresIn(verification.tail);
   // If the base has more failures than are kept, no other test is known to be new.
   const isWhole = tests.length === 0 || base.failures.length < MAX_FAILURES;

@@ -68,7 +68,7 @@ const lastIterationSchema = z.object({
   withheld: z.array(z.string().max(300)).max(20).optional(),
   /** Names of work that it left beside the work tree; absent if there is none. */
   beside: z.array(z.string().max(200)).max(MAX_BESIDE).optional(),
-  /** What the tests of tasks that were finished since do not prove, for the next prompt; absent if there is nothing. */
+  /** Sentences on tests of finished tasks that prove too little, for the next prompt; absent if there are none. */
   unproven: z.array(z.string().max(MAX_UNPROVEN_CHARS)).max(MAX_UNPROVEN).exactOptional(),
   /** MCP servers whose tools the agent lacked; absent if there are none. */
   failedServers: z.array(z.string().max(120)).max(20).exactOptional(),

@@ -163,7 +163,7 @@ describe('the tests that a reporter names', () => {
         '+ src/lib.rs > tests > adds',
         '+ tests/outer.rs > outer2',
         '- tests/outer.rs > outer',
-        '+ doc-tests of sum > src/lib.rs - add',
+        '+ documentation of sum > src/lib.rs - add',
       ],
     ],
   ])('%s', (name, expected) => {
