@@ -168,6 +168,8 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     review: () => Promise.resolve(null),
     layTree: () => Promise.resolve(() => Promise.resolve()),
     layClean: (commit) => Promise.resolve(commit),
+    taskChanges: () => Promise.resolve([]),
+    takeBack: ({ commit }) => Promise.resolve(commit),
   };
 }
 

@@ -17,6 +17,9 @@ import type { FoundSetting } from '../core/settings/effective.ts';
  */
 export const jobPhases = ['all', 'gate', 'loop', 'publish', 'finish'] as const;
 
+/** Values of `prove-tests`. */
+export const proveModes = ['auto', 'true', 'false'] as const;
+
 export const stateStores = ['auto', 'cache', 'ref', 'none'] as const;
 
 /** When commits are signed: where a rule of the branch requires it, always, or never. */
@@ -76,6 +79,8 @@ export interface Config {
   readonly prAssignees: Recipients;
   /** The people whom the product mentions when a person is needed. */
   readonly notify: Recipients;
+  /** Says when tests run without the change that they test; `auto`: where `verify` takes at most five minutes. */
+  readonly proveTests: (typeof proveModes)[number];
   /** True if commits name the agent as their co-author. */
   readonly coAuthor: boolean;
   readonly signCommits: (typeof signingModes)[number];

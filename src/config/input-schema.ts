@@ -13,7 +13,7 @@ import {
   policyInputs,
   type PolicySettings,
 } from './agent-inputs.ts';
-import { commentReading, type Config, jobPhases, signingModes, stateStores } from './config.ts';
+import { commentReading, type Config, jobPhases, proveModes, signingModes, stateStores } from './config.ts';
 import {
   autoMergeField,
   allowedHostsField,
@@ -163,6 +163,7 @@ export const inputTable: InputTable<Settings> = {
   prAssignees: createInput('pr-assignees', recipientsField({ teams: false })),
   notify: createInput('notify', recipientsField({ teams: false })),
   autoMerge: createInput('auto-merge', autoMergeField()),
+  proveTests: createInput('prove-tests', choiceField(...proveModes)),
   coAuthor: createInput('co-author', flagField()),
   signCommits: createInput('sign-commits', choiceField(...signingModes)),
   signOff: createInput('sign-off', flagField()),

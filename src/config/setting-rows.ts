@@ -109,6 +109,11 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
   {
     group: 'When work is done',
     rows: [
+      [
+        'prove-tests',
+        'auto',
+        "`true` runs `verify` once more without a task's change, to show that [its tests fail there](proof.md#tests-that-prove-the-change); `auto` does so where `verify` takes at most 5 minutes; `false` never.",
+      ],
       ['completion-signals', '2', 'Consecutive done signals that complete a run.'],
       ['test-only-iterations', '3', 'Consecutive test-only iterations that halt a run.'],
       [

@@ -7,6 +7,7 @@ import { type LoopAction, ITERATED, type LoopFacts, updateFacts } from '../core/
 import type { Outcome } from '../core/outcome.ts';
 import { type Withdrawal, withdrawalWarning, withdrawTasks } from '../core/people/withdrawal.ts';
 import { extendPolicyByWait, type Policy } from '../core/policy.ts';
+import type { TestReport } from '../core/proof/test-report.ts';
 import { type Order, stoppedBy } from '../core/sharing/orders.ts';
 import { renewLease } from '../core/snapshot/changes.ts';
 import type { Task } from '../core/tasks/task.ts';
@@ -18,6 +19,7 @@ import type { Advanced, LoopDeps } from './deps.ts';
 import { applySuggestedChanges, mergeRepairedBase, prepareMerge } from './feedback/suggestions.ts';
 import { runIteration } from './iteration.ts';
 import type { createOrderPoll } from './people/order-poll.ts';
+import { proveTests } from './proving.ts';
 import { openBranch, pushIteration } from './pushing.ts';
 import type { Turns } from './turns.ts';
 
@@ -47,6 +49,8 @@ export interface RunNow {
   /** The limits of the run from now on. */
   readonly policy: Policy;
   readonly known: LoopFacts;
+  /** The tests of the base branch; null while this run has not verified it. */
+  readonly baseTests: TestReport | null;
 }
 
 /** A run with what its actions need. */
@@ -71,7 +75,8 @@ export async function performAction(
     case 'verify-base': {
       // A run that is stopped early must not wait for the verification of the base.
       const signal = AbortSignal.any([deps.signal, deps.ending]);
-      return after(run, await verifyBase({ ...deps, signal }, work, opened.base), { stage: 'base-verified' });
+      const { report, ...verified } = await verifyBase({ ...deps, signal }, work, opened.base);
+      return after({ ...run, baseTests: report }, verified, { stage: 'base-verified' });
     }
     case 'merge-repaired-base':
       return after(run, continuing(await mergeRepairedBase(deps, work, opened)), { stage: 'base-merged' });
@@ -83,8 +88,15 @@ export async function performAction(
       return { ...run, known: { ...known, orders: await setting.askOrders(work.state) } };
     case 'look-at-people':
       return lookAtPeople(deps, run, action.task);
-    case 'verify-head':
-      return after(run, await verifyHead(deps, work, action), { isHeadVerified: true });
+    case 'verify-head': {
+      const { passed, ...verified } = await verifyHead(deps, work, action);
+      if (passed === null) return after(run, verified, { isHeadVerified: true });
+      // The verification counts, whatever becomes of the proofs.
+      deps.record(verified.work);
+      const base = { commit: opened.base, tests: run.baseTests };
+      const { work: proven, baseTests } = await proveTests(deps, verified.work, { head: passed, base });
+      return after({ ...run, baseTests }, continuing(proven), { isHeadVerified: true });
+    }
     case 'prepare-merge': {
       const made = await prepareMerge(deps, work, action.task);
       if (made.kind === 'ready')

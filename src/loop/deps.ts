@@ -102,6 +102,8 @@ export interface LoopDeps {
     | 'review'
     | 'layTree'
     | 'layClean'
+    | 'taskChanges'
+    | 'takeBack'
   >;
   readonly outlet: Outlet;
   readonly verifier: Verifier;

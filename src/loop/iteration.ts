@@ -20,6 +20,7 @@ import type { LaneState } from '../core/lane/state/state.ts';
 import type { CallUsage } from '../core/lane/ledger.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { BESIDE } from '../core/work-tree/answers.ts';
+import { NO_TESTS } from '../core/proof/test-report.ts';
 import { countTasks, progressOf, formatTasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
@@ -192,9 +193,9 @@ async function conclude(
   };
   const checklist = compareChecklists(items);
   const claimed = { analysis, evidence: { before, after, checklist, doneMarker } };
-  const verification = needsVerification(work.state, claimed, policy)
+  const { verification, report } = needsVerification(work.state, claimed, policy)
     ? await verifyHere(deps, work)
-    : ({ kind: 'not-run' } as const);
+    : { verification: { kind: 'not-run' } as const, report: NO_TESTS };
   const change = await deps.repository.compare(before, after);
   const evidence: Evidence = {
     before,
@@ -218,7 +219,7 @@ async function conclude(
     end: output.end,
     outputChars: output.outputChars,
     fencedBlock: output.fencedBlock,
-    verification: compareWithBase(work.state.redBase, redactAndBound<Verification>(verification, deps.redact)),
+    verification: compareWithBase(work.state.redBase, redactAndBound<Verification>(verification, deps.redact), report),
     checklist,
     doneMarker,
     ...(usage === null ? {} : { call: usage }),

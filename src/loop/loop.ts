@@ -47,7 +47,8 @@ export async function runIterations(given: LoopDeps, intake: WorkIntake): Promis
     const turns = createTurns(given);
     const first = await openFirstAgent(turns, { state: intake.state, policy, now: given.clock.now() });
     const work = begin(given, intake, { state: first.state, agent: first.opened.called });
-    let run: RunNow = { work, soFar: startRun(work.state, work.startedAt), policy, known: NOTHING_KNOWN };
+    const soFar = startRun(work.state, work.startedAt);
+    let run: RunNow = { work, soFar, policy, known: NOTHING_KNOWN, baseTests: null };
     const setting = { turns, askOrders: createOrderPoll(given), opened: intake.opened };
     for (;;) {
       // Waiting changes the limits of the run.

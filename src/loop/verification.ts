@@ -9,9 +9,12 @@ import {
   recordBaseVerification,
   recordHeadVerification,
   reopenTasks,
+  tasksAwaitingVerification,
 } from '../core/lane/verification.ts';
 import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { NO_TESTS, parseTestReport, type TestReport } from '../core/proof/test-report.ts';
+import type { TaskId } from '../core/tasks/ids.ts';
 import { cutText, namesOf, oneLine, completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
@@ -38,16 +41,27 @@ const MIN_CLEAN_VERIFY_MS = 2 * MINUTE_MS;
 /** Maximum time beyond the run's own, in ms. The watchdog waits five minutes. */
 const MAX_OVERTIME_MS = 4 * MINUTE_MS;
 
-/** Runs the verify commands in the work tree, and puts it back as it was at the last snapshot. */
-export async function verifyHere(deps: LoopDeps, work: Work): Promise<Verification> {
+/** A run of the verify commands, and the tests that its output names. */
+export interface Verified {
+  readonly verification: Verification;
+  readonly report: TestReport;
+}
+
+/**
+ * Runs the verify commands in the work tree, and puts it back as it was at the last snapshot. Tests are only read where
+ * a red base has them to compare with.
+ */
+export async function verifyHere(deps: LoopDeps, work: Work): Promise<Verified> {
   const leftMs = work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
+  let report = NO_TESTS;
   const verification = await deps.verifier.verify({
     folder: null,
     timeoutMs: Math.max(MIN_VERIFY_MS, Math.min(deps.config.policy.agentTimeoutMs, leftMs)),
     signal: deps.signal,
+    onReport: work.state.redBase === null ? null : (text) => (report = parseTestReport(deps.redact(text))),
   });
   await putBack(deps);
-  return verification;
+  return { verification, report };
 }
 
 async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {
@@ -59,7 +73,21 @@ async function putBack({ repository, log, redact }: LoopDeps): Promise<void> {
  * Runs the verify commands on the base commit before the first call, unless the result is known. Ends the run if a
  * command cannot run at all, or if there is no clean clone to run it in.
  */
-export async function verifyBase(deps: LoopDeps, work: Work, base: string): Promise<Advanced> {
+export async function verifyBase(
+  deps: LoopDeps,
+  work: Work,
+  base: string,
+): Promise<Advanced & { readonly report: TestReport | null }> {
+  let report: TestReport | null = null;
+  const advanced = await verifyUnknownBase(deps, work, { base, onReport: (tests) => (report = tests) });
+  return { ...advanced, report };
+}
+
+async function verifyUnknownBase(
+  deps: LoopDeps,
+  work: Work,
+  { base, onReport }: { readonly base: string; readonly onReport: (report: TestReport) => void },
+): Promise<Advanced> {
   if (!deps.config.policy.verifies) return { work, end: null };
   // The gate's job has another environment when a run has three jobs, so this job checks its own.
   const { verifyProblems } = deps.context;
@@ -68,14 +96,16 @@ export async function verifyBase(deps: LoopDeps, work: Work, base: string): Prom
   const subject = verificationSubject(deps.config.verify, { commit: base, sha256: deps.sha256 });
   if (isBaseKnown(work.state, subject)) return { work, end: null };
   deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
-  const verification = await verifyClean(deps, work, base);
+  const { verification, report } = await verifyClean(deps, work, base);
+  onReport(report);
   // The agent's work could not be verified either, so none of it would count.
   if (verification.kind === 'impossible') {
     const message = `verify cannot run in a clean clone of the base branch, so no call was made. ${completeSentence(verification.why)}`;
     return { work, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
   if (verification.kind !== 'failed' || !hasUnrunnableCommand(verification)) {
-    const state = recordBaseVerification(work.state, subject, redactAndBound<Verification>(verification, deps.redact));
+    const known = { verification: redactAndBound<Verification>(verification, deps.redact), report };
+    const state = recordBaseVerification(work.state, subject, known);
     return { work: { ...work, state }, end: state.redBase?.stage === 'tried' ? BASE_IS_RED : null };
   }
   const words = oneLine(verification.tail, 300);
@@ -99,23 +129,24 @@ export async function verifyHead(
   deps: LoopDeps,
   work: Work,
   { subject, finished }: Extract<LoopAction, { kind: 'verify-head' }>,
-): Promise<Advanced> {
+): Promise<Advanced & { readonly passed: PassedHead | null }> {
   for (const { opened } of deps.agents) await opened()?.agent.sweep();
   deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);
-  const verification = await verifyClean(deps, work, subject.commit);
+  const { verification, report } = await verifyClean(deps, work, subject.commit);
   const now = deps.clock.now();
-  const unverified: Work = { ...work, state: reopenTasks(work.state, finished, { reason: 'not_verified', now }) };
+  const reopened: Work = { ...work, state: reopenTasks(work.state, finished, { reason: 'not_verified', now }) };
+  const unverified = { work: reopened, end: null, passed: null };
   if (verification.kind === 'impossible') {
     const message = `What this run finished could not be verified in a clean clone, so it does not count as done. ${completeSentence(verification.why)}`;
-    return { work: unverified, end: { kind: 'failed', reason: 'infrastructure', message } };
+    return { ...unverified, end: { kind: 'failed', reason: 'infrastructure', message } };
   }
   const record = verificationRecordOf(subject, verification);
-  if (record === null) return { work: unverified, end: null };
+  if (record === null) return unverified;
   if (verification.kind === 'failed' && verification.code === null) {
     deps.log.warning(
       `verify did not end in time in a clean clone, so what this run finished does not count yet. Give the run more time (input max-minutes), or make verify faster.`,
     );
-    return { work: unverified, end: null };
+    return unverified;
   }
   deps.appendJournal(
     serializeVerification({ version: 1, lane: work.lane.id, checkedAt: now, check: record, finished }),
@@ -124,17 +155,31 @@ export async function verifyHead(
     deps.log.warning(
       `The verify command "${oneLine(record.command ?? '', 200)}" fails in a clean clone of the branch, so what this run finished is not done yet. Files that git ignores are there as they were before the run, so packages that the agent installed do not count. If verify needs an installation step, make it part of verify, for example "npm ci && npm test".`,
     );
-  return {
-    work: {
-      ...work,
-      state: recordHeadVerification(work.state, { record, finished }, now),
-      cleanVerification: { commit: subject.commit, after: work.journal.length, verification },
-    },
-    end: null,
+  const verified: Work = {
+    ...work,
+    state: recordHeadVerification(work.state, { record, finished }, now),
+    cleanVerification: { commit: subject.commit, after: work.journal.length, verification },
   };
+  const tasks = [...new Set([...finished, ...tasksAwaitingVerification(work.state)])];
+  const passed =
+    verification.kind === 'passed'
+      ? { tasks, commit: subject.commit, report, durationMs: verification.durationMs }
+      : null;
+  return { work: verified, end: null, passed };
 }
 
-type CleanVerification = Verification | { readonly kind: 'impossible'; readonly why: string };
+/** A head that passed in a clean clone, with the tasks that it decided on and the tests that its output names. */
+export interface PassedHead {
+  readonly tasks: readonly TaskId[];
+  readonly commit: string;
+  readonly report: TestReport;
+  readonly durationMs: number;
+}
+
+interface CleanVerification {
+  readonly verification: Verification | { readonly kind: 'impossible'; readonly why: string };
+  readonly report: TestReport;
+}
 
 async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<CleanVerification> {
   const { policy } = deps.config;
@@ -145,17 +190,31 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
     Math.min(Math.max(MIN_CLEAN_VERIFY_MS, usualMs), MAX_OVERTIME_MS),
     Math.min(policy.agentTimeoutMs, leftMs),
   );
+  return await verifyAt(deps, work, { commit, timeoutMs });
+}
+
+/** Runs the verify commands on a commit in a clean clone. */
+export async function verifyAt(
+  deps: LoopDeps,
+  work: Work,
+  { commit, timeoutMs }: { readonly commit: string; readonly timeoutMs: number },
+): Promise<CleanVerification> {
+  const { signal } = deps;
+  let report = NO_TESTS;
+  const onReport = (text: string): void => {
+    report = parseTestReport(deps.redact(text));
+  };
   // `putBack` restores the last snapshot, and no iteration has taken one.
   if (work.journal.length === 0) await deps.repository.snapshot();
   const verification = await deps.repository
-    .layClean(commit, deps.signal)
-    .then((folder) => deps.verifier.verify({ folder, timeoutMs, signal: deps.signal }))
+    .layClean(commit, signal)
+    .then((folder) => deps.verifier.verify({ folder, timeoutMs, signal, onReport }))
     .catch((error: unknown) =>
-      deps.signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },
+      signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },
     );
   // Verification can write into the work tree as well, which belongs to no iteration.
-  if (!deps.signal.aborted) await putBack(deps);
-  return verification;
+  if (!signal.aborted) await putBack(deps);
+  return { verification, report };
 }
 
 /** Redacts and cuts every text in the data and cuts every list, so that it can be kept and shown. */

@@ -75,6 +75,11 @@ export interface VerifyCall {
   readonly folder: string | null;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /**
+   * Gets the end of what the commands printed, and the JUnit files that they wrote; not called where they were cut off.
+   * Null if nobody asks for it.
+   */
+  readonly onReport: ((report: string) => void) | null;
 }
 
 /**

@@ -1,14 +1,25 @@
 /** Creates a buffer that keeps the last `limit` bytes of a stream. */
 export function createTail(limit: number): { push(chunk: Uint8Array): void; bytes(): Buffer; text(): string } {
-  let kept = Buffer.alloc(0);
+  let chunks: Buffer[] = [];
+  let size = 0;
+  const bytes = (): Buffer => {
+    const whole = Buffer.concat(chunks);
+    // Without a copy, the last bytes of a large chunk would keep the whole chunk in memory.
+    const kept = whole.length > limit ? Buffer.from(whole.subarray(whole.length - limit)) : whole;
+    [chunks, size] = [[kept], kept.length];
+    return kept;
+  };
   return {
     push: (chunk) => {
-      kept = Buffer.concat([kept, chunk]);
-      // Without a copy, the last bytes of a large chunk would keep the whole chunk in memory.
-      if (kept.length > limit) kept = Buffer.from(kept.subarray(kept.length - limit));
+      chunks.push(Buffer.from(chunk));
+      size += chunk.length;
+      if (size > 2 * limit) bytes();
     },
-    bytes: () => kept,
+    bytes,
     // The cut may have split a character, whose rest is dropped.
-    text: () => kept.toString('utf8').replace(/^\uFFFD+/, ''),
+    text: () =>
+      bytes()
+        .toString('utf8')
+        .replace(/^\uFFFD+/, ''),
   };
 }

@@ -103,6 +103,8 @@ interface ShellCall {
    * `strict` stops at the first command that fails, also in a pipe; `plain` takes the exit code of the last command.
    */
   readonly shell: 'strict' | 'plain';
+  /** Number of bytes of its output that are returned: the last ones. Default: what goes into the evidence. */
+  readonly tailBytes?: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -110,7 +112,7 @@ interface ShellCall {
 export type ShellEnd = Exclude<ProgramEnd, { kind: 'not-started' }>;
 
 /** Size of the end of the output that goes into the evidence. */
-const TAIL_BYTES = 4 * 1024;
+export const TAIL_BYTES = 4 * 1024;
 
 /** Number of lines of a failed command's output that are shown in the log. */
 const SHOWN_LINES = 20;
@@ -155,9 +157,9 @@ export function createStepCommands(options: ShellSurroundings & { readonly log: 
  */
 export async function runShellCommand(
   { bash, workFolder, folder, environment, agentSandbox, runTag }: ShellSurroundings,
-  { command, what, shell, ...bounds }: ShellCall,
+  { command, what, shell, tailBytes = TAIL_BYTES, ...bounds }: ShellCall,
 ): Promise<{ readonly end: ShellEnd; readonly tail: string }> {
-  const output = createTail(TAIL_BYTES);
+  const output = createTail(tailBytes);
   const file = bash();
   const cwd = join(agentSandbox?.seenAt(workFolder) ?? workFolder, folder);
   const problem = `The ${what} "${logLine(command, 200)}" cannot be run`;

@@ -1,10 +1,12 @@
+import { join } from 'node:path';
+import { MINUTE_MS } from '../core/countdown.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { Verifier, VerifyCall } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { CleanSurroundings } from './clean-surroundings.ts';
 import { namesOf } from '../core/text/phrase.ts';
 import { logLine } from './log-line.ts';
-import { describeEnd, runShellCommand, type ShellEnd, type ShellSurroundings } from './run-program.ts';
+import { describeEnd, runShellCommand, type ShellEnd, type ShellSurroundings, TAIL_BYTES } from './run-program.ts';
 
 interface VerifierOptions extends ShellSurroundings {
   /** The user's own commands, from the action's inputs; bash runs each like a workflow step. */
@@ -18,16 +20,16 @@ interface VerifierOptions extends ShellSurroundings {
 /** Creates a verifier that runs the verify commands and ends what they start in the background. */
 export function createVerifier(options: VerifierOptions): Verifier {
   return {
-    verify: async ({ folder, timeoutMs, signal }) => {
+    verify: async ({ folder, ...call }) => {
       if (options.commands.length === 0) return { kind: 'not-run' };
-      if (folder === null) return await runCommands(options, { timeoutMs, signal });
+      if (folder === null) return await runCommands(options, call);
       const { environment, hidden, remove } = await options.clean.lay(folder);
       if (hidden.length > 0)
         options.log.warning(
           `verify runs in the clean clone without what was added or changed in folders above it since the run began, where build tools look for their settings: ${logLine(namesOf(hidden), 1000)}.`,
         );
       try {
-        return await runCommands({ ...options, workFolder: folder, environment }, { timeoutMs, signal });
+        return await runCommands({ ...options, workFolder: folder, environment }, call);
       } finally {
         await remove();
       }
@@ -35,27 +37,60 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
-async function runCommands(options: VerifierOptions, { timeoutMs, signal }: Bounds): Promise<Verification> {
+async function runCommands(options: VerifierOptions, { timeoutMs, signal, onReport }: Bounds): Promise<Verification> {
   const startedAt = options.now();
   const elapsed = (): number => options.now() - startedAt;
+  const outputs: string[] = [];
+  const report = async (): Promise<void> => {
+    if (onReport === null) return;
+    const written = await junitFiles(options, { minutes: Math.ceil(elapsed() / MINUTE_MS) + 1, signal });
+    onReport([...outputs, written].join('\n').replaceAll(`${seenAt(options)}/`, ''));
+  };
   for (const command of options.commands) {
     const bounds = { timeoutMs: Math.max(0, timeoutMs - elapsed()), signal };
-    const { end, tail } = await runShellCommand(options, {
-      command,
-      what: 'verify command',
-      shell: 'strict',
-      ...bounds,
-    });
+    const tailBytes = onReport === null ? TAIL_BYTES : REPORT_BYTES;
+    const call = { command, what: 'verify command', shell: 'strict', tailBytes, ...bounds } as const;
+    const { end, tail: output } = await runShellCommand(options, call);
+    const tail = output.slice(-TAIL_BYTES);
+    outputs.push(output);
     // The command neither passed nor failed: the end of the job cut it short.
     if (end.kind === 'cancelled') return { kind: 'not-run' };
-    if (end.kind !== 'exited' || end.code !== 0)
-      return failure(command, end, { tail, durationMs: elapsed(), log: options.log });
+    if (end.kind !== 'exited' || end.code !== 0) {
+      const failed = failure(command, end, { tail, durationMs: elapsed(), log: options.log });
+      if (end.kind !== 'timeout') await report();
+      return failed;
+    }
     options.log.info(`verify passed: ${logLine(command, 200)}`, 'good');
   }
-  return { kind: 'passed', durationMs: elapsed() };
+  const passed: Verification = { kind: 'passed', durationMs: elapsed() };
+  await report();
+  return passed;
 }
 
-type Bounds = Pick<VerifyCall, 'timeoutMs' | 'signal'>;
+type Bounds = Pick<VerifyCall, 'timeoutMs' | 'signal' | 'onReport'>;
+
+/** Size of the end of each command's output, and of the JUnit files, that a report is read from. */
+const REPORT_BYTES = 2 * 1024 * 1024;
+
+/** Maximum time for finding JUnit files, in ms. */
+const REPORT_MS = 20_000;
+
+/** Returns the JUnit files that git does not know and that were written in the last minutes. */
+async function junitFiles(
+  options: VerifierOptions,
+  { minutes, signal }: { readonly minutes: number; readonly signal: AbortSignal },
+): Promise<string> {
+  const isJunit = `-maxdepth 0 -type f -size -2048k -mmin -${String(minutes)} -exec grep -q '<testcase' {} ';'`;
+  const command = `git ls-files -z --others -- '*.xml' ':!:node_modules/*' ':!:*/node_modules/*' 2>/dev/null |
+while IFS= read -r -d '' file; do find "./$file" ${isJunit} -exec cat {} ';' 2>/dev/null; done`;
+  const call = { command, what: 'search for JUnit files', shell: 'plain', timeoutMs: REPORT_MS, signal } as const;
+  const { tail } = await runShellCommand(options, { ...call, tailBytes: REPORT_BYTES });
+  return tail;
+}
+
+function seenAt({ agentSandbox, workFolder, folder }: VerifierOptions): string {
+  return join(agentSandbox?.seenAt(workFolder) ?? workFolder, folder);
+}
 
 function failure(
   command: string,

@@ -16,7 +16,16 @@ const SETTABLE: readonly string[] = [
   ...['max-calls-per-hour', 'max-tokens-per-hour', 'max-cost-usd', 'max-cost-usd-per-day', 'on-limit'],
   ...['on-permission-denied', 'circuit-no-progress', 'circuit-same-error', 'circuit-permission-denials'],
   ...['circuit-output-decline', 'circuit-cooldown-minutes', 'completion-signals', 'test-only-iterations'],
-  ...['test-only-percent', 'max-tasks-per-pr', 'max-lines-per-pr', 'max-open-prs', 'draft', 'pr-labels', 'notify'],
+  ...[
+    'test-only-percent',
+    'prove-tests',
+    'max-tasks-per-pr',
+    'max-lines-per-pr',
+    'max-open-prs',
+    'draft',
+    'pr-labels',
+    'notify',
+  ],
   ...['answer-reviews', 'answer-checks', 'max-feedback-rounds', 'max-patch-files', 'max-patch-kib', 'fail-on'],
   ...['dashboard', 'receipts'],
 ];

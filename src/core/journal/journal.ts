@@ -8,6 +8,7 @@ import { addIteration } from '../lane/change.ts';
 import { verificationRecordSchema, type LaneState, parseState } from '../lane/state/state.ts';
 import { serializeState } from '../lane/state/serialize-state.ts';
 import { configurationProblem, verdictSchema } from '../lane/verdict/verdict.ts';
+import { proofSchema } from '../proof/proof.ts';
 import { windowsSchema } from '../lane/windows.ts';
 import { outcomeSchema, parkReasons } from '../outcome.ts';
 import { withdrawalKinds } from '../people/withdrawal.ts';
@@ -98,6 +99,12 @@ const verificationLineSchema = z.object({
   finished: z.array(z.string()),
 });
 
+const proofLineSchema = z.object({
+  ...common,
+  provedAt: anyInstant,
+  proofs: z.array(z.object({ task: z.string(), proof: proofSchema })),
+});
+
 const answerSchema = z.object({
   ...common,
   answeredAt: anyInstant,
@@ -142,6 +149,7 @@ const lineSchema = z.discriminatedUnion('kind', [
   startSchema.extend({ kind: z.literal('start') }),
   entrySchema.extend({ kind: z.literal('iteration') }),
   verificationLineSchema.extend({ kind: z.literal('check') }),
+  proofLineSchema.extend({ kind: z.literal('proof') }),
   answerSchema.extend({ kind: z.literal('answer') }),
   waitSchema.extend({ kind: z.literal('wait') }),
   leftOutSchema.extend({ kind: z.literal('left-out') }),
@@ -169,6 +177,9 @@ export function callsOf({ evidence, madeAgain }: Pick<JournalEntry, 'evidence' |
 /** The result of the verify commands for the head in a clean clone, between two iterations or at the end. */
 export type JournalVerification = Immutable<z.infer<typeof verificationLineSchema>>;
 
+/** The proofs of tasks by their tests, after a verification of the head. */
+export type JournalProof = Immutable<z.infer<typeof proofLineSchema>>;
+
 /** An answer of the loop itself to people or CI, between two iterations or before the first. */
 export type JournalAnswer = Immutable<z.infer<typeof answerSchema>>;
 
@@ -192,6 +203,7 @@ export type JournalLine =
   | { readonly kind: 'start'; readonly start: JournalStart }
   | { readonly kind: 'iteration'; readonly entry: JournalEntry }
   | { readonly kind: 'check'; readonly verification: JournalVerification }
+  | { readonly kind: 'proof'; readonly proof: JournalProof }
   | { readonly kind: 'answer'; readonly answer: JournalAnswer }
   | { readonly kind: 'wait'; readonly wait: JournalWait }
   | { readonly kind: 'left-out'; readonly leftOut: JournalLeftOut }
@@ -225,6 +237,11 @@ function queued({ id, priority, dependsOn, optional, obstacle }: QueuedTask): ob
 /** Serializes a verification as one line of JSON without a line end. */
 export function serializeVerification(verification: JournalVerification): string {
   return JSON.stringify({ kind: 'check', ...verification });
+}
+
+/** Serializes proofs as one line of JSON without a line end. */
+export function serializeProofs(proof: JournalProof): string {
+  return JSON.stringify({ kind: 'proof', ...proof });
 }
 
 /** Serializes an answer as one line of JSON without a line end. */
@@ -280,6 +297,10 @@ export function parseJournalLine(line: string): JournalLine {
     case 'check': {
       const { kind, ...verification } = parsed.data;
       return { kind, verification };
+    }
+    case 'proof': {
+      const { kind, ...proof } = parsed.data;
+      return { kind, proof };
     }
     case 'answer': {
       const { kind, ...answer } = parsed.data;

@@ -7,6 +7,7 @@ import {
   type JournalEntry,
   type JournalLeftOut,
   type JournalLine,
+  type JournalProof,
   type JournalStart,
   type JournalWait,
   type JournalWithdrawal,
@@ -38,6 +39,8 @@ export interface Journal {
   readonly entries: readonly JournalEntry[];
   /** Verifications in a clean clone, each with the number of iterations before it. */
   readonly verifications: readonly { readonly after: number; readonly verification: JournalVerification }[];
+  /** Proofs by tests, each with the number of iterations before it. */
+  readonly proofs: readonly { readonly after: number; readonly proof: JournalProof }[];
   /** Answers that the loop gave itself, each with the number of iterations before it. */
   readonly answers: readonly { readonly after: number; readonly answer: JournalAnswer }[];
   /** Waits, each with the number of iterations before it. */
@@ -89,6 +92,9 @@ export function parseJournal(text: string): ParsedJournal {
       verifications: lines.flatMap((line, index) =>
         line.kind === 'check' ? [{ after: iterationsBefore(lines, index), verification: line.verification }] : [],
       ),
+      proofs: lines.flatMap((line, index) =>
+        line.kind === 'proof' ? [{ after: iterationsBefore(lines, index), proof: line.proof }] : [],
+      ),
       answers: lines.flatMap((line, index) =>
         line.kind === 'answer' ? [{ after: iterationsBefore(lines, index), answer: line.answer }] : [],
       ),
@@ -108,7 +114,7 @@ export function parseJournal(text: string): ParsedJournal {
 }
 
 const anyLine = z.object({
-  kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'left-out', 'signed', 'withdrawal', 'end']),
+  kind: z.enum(['start', 'iteration', 'check', 'proof', 'answer', 'wait', 'left-out', 'signed', 'withdrawal', 'end']),
   lane: z.string(),
 });
 
@@ -145,7 +151,7 @@ function problemsOf(
 
 /** Returns true if a line of this kind stands between two iterations. */
 function isBetween(kind: JournalLine['kind']): boolean {
-  return ['check', 'answer', 'wait', 'left-out', 'signed', 'withdrawal'].includes(kind);
+  return ['check', 'proof', 'answer', 'wait', 'left-out', 'signed', 'withdrawal'].includes(kind);
 }
 
 function laneOfLine(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): string {
@@ -154,6 +160,8 @@ function laneOfLine(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>
       return line.entry.lane;
     case 'check':
       return line.verification.lane;
+    case 'proof':
+      return line.proof.lane;
     case 'answer':
       return line.answer.lane;
     case 'wait':

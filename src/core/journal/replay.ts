@@ -1,6 +1,6 @@
 import type { AgentName } from '../agent-names.ts';
 import { finishWithoutCall } from '../feedback/answered.ts';
-import { recordHeadVerification } from '../lane/verification.ts';
+import { recordHeadVerification, recordProofs } from '../lane/verification.ts';
 import { recordLeftOut } from '../refusals/left-out.ts';
 import { addIterationToRun, nextStep, startRun, type LaneDecision, type RunSoFar } from '../lane/decide.ts';
 import { isWorthWaiting } from '../loop/next-action.ts';
@@ -183,8 +183,8 @@ function startPosition({ start: { tasks, state, startedAt } }: Journal, policy: 
 }
 
 /** Returns the 1-based line of the entry at an index, or of the end. */
-function lineOf({ answers, verifications, waits, leftOut, withdrawals }: Journal, index: number): number {
-  const between = [...answers, ...verifications, ...waits, ...leftOut, ...withdrawals];
+function lineOf({ answers, verifications, proofs, waits, leftOut, withdrawals }: Journal, index: number): number {
+  const between = [...answers, ...verifications, ...proofs, ...waits, ...leftOut, ...withdrawals];
   return index + 2 + between.filter(({ after }) => after <= index).length;
 }
 
@@ -194,7 +194,7 @@ function lineOf({ answers, verifications, waits, leftOut, withdrawals }: Journal
  */
 function applyEventsAfter(
   position: Position,
-  { answers, verifications, waits, leftOut, withdrawals }: Journal,
+  { answers, verifications, proofs, waits, leftOut, withdrawals }: Journal,
   iterations: number,
 ): Position {
   const withdrawn = withdrawals
@@ -215,9 +215,12 @@ function applyEventsAfter(
       }),
       answered,
     );
+  const proven = proofs
+    .filter(({ after }) => after === iterations)
+    .reduce((at, { proof }) => ({ ...at, state: recordProofs(at.state, proof.proofs) }), known);
   return waits
     .filter(({ after }) => after === iterations)
-    .reduce((at, { wait }) => ({ ...at, ...resumed(at, wait) }), known);
+    .reduce((at, { wait }) => ({ ...at, ...resumed(at, wait) }), proven);
 }
 
 function resumed(

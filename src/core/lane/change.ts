@@ -5,6 +5,7 @@ import { type Verification, verificationKinds } from '../evidence.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import { groupByKey } from '../grouped.ts';
 import { amountSchema, countSchema, type Immutable, type Policy } from '../policy.ts';
+import { type Proof, proofSchema } from '../proof/proof.ts';
 import { type LookAtKind, lookAtKinds } from '../review/manifest.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
@@ -65,6 +66,8 @@ const shareSchema = z.object({
   agents: z.array(z.enum(AGENT_NAMES)).max(AGENT_NAMES.length).default([]),
   /** Size of all the task's commits; null if it was not measured. */
   size: sizeSchema.nullable(),
+  /** The proof by its tests; absent if there was none since its newest iteration. */
+  proof: proofSchema.optional(),
 });
 
 /** The costs and results of a task since the branch began. */
@@ -297,6 +300,12 @@ export function withMeasuredSizes(
   );
   const kinds = lookAt.map(({ kind }) => kind);
   return { ...change, lines, lookAt: kinds, tasks: Object.fromEntries(tasks) };
+}
+
+/** Returns the change with a task's proof; unchanged if it has no share of the task. */
+export function withProof(change: BranchChange, task: TaskId, proof: Proof): BranchChange {
+  if (!hasShareOf(change, task)) return change;
+  return { ...change, tasks: { ...change.tasks, [task]: { ...shareOf(change, task), proof } } };
 }
 
 /** True if the change has a share of a task. */

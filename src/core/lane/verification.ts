@@ -3,8 +3,12 @@ import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isFinished, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { failsAsBase, redBaseOf } from './base/red-base.ts';
+import { plainProofSentence, type Proof, proofSentences } from '../proof/proof.ts';
+import type { TestReport } from '../proof/test-report.ts';
+import { capText } from '../text/phrase.ts';
+import { withProof } from './change.ts';
 import { noSignals } from './circuit.ts';
-import type { VerificationRecord, LaneState } from './state/state.ts';
+import { type LaneState, MAX_UNPROVEN, MAX_UNPROVEN_CHARS, type VerificationRecord } from './state/state.ts';
 import { withTransition } from './session.ts';
 
 /** The subject of a verification: a commit, and the hash of the verify commands. */
@@ -175,6 +179,31 @@ export function recordHeadVerification(
   };
 }
 
+/** The proof of one task by its tests. */
+export interface TaskProof {
+  readonly task: TaskId;
+  readonly proof: Proof;
+}
+
+/** Returns the state after proofs, which decide nothing; the next prompt names the tests that prove too little. */
+export function recordProofs(state: LaneState, proofs: readonly TaskProof[]): LaneState {
+  const change = proofs.reduce((next, { task, proof }) => withProof(next, task, proof), state.change);
+  const unproven = proofs.flatMap(({ task, proof }) =>
+    proofSentences(proof)
+      .filter(({ isConcern }) => isConcern)
+      .map((sentence) => capText(`${task}: ${plainProofSentence(sentence)}`, MAX_UNPROVEN_CHARS)),
+  );
+  const { lastIteration } = state;
+  return {
+    ...state,
+    change,
+    lastIteration:
+      lastIteration === null || unproven.length === 0
+        ? lastIteration
+        : { ...lastIteration, unproven: unproven.slice(0, MAX_UNPROVEN) },
+  };
+}
+
 /**
  * Makes tasks done, and is the only place that does: their commit is proven or needs no proof. No call is made or
  * counted for it.
@@ -236,16 +265,16 @@ export function reopenTasks(
 export function recordBaseVerification(
   state: LaneState,
   subject: VerificationSubject,
-  verification: Verification,
+  { verification, report }: { readonly verification: Verification; readonly report: TestReport },
 ): LaneState {
   const before = state.redBase;
-  const red = redBaseOf(subject, verification);
+  const red = redBaseOf(subject, verification, report);
   const baseVerification = verificationRecordOf(subject, verification);
   const recorded: LaneState = { ...state, baseVerification };
   if (baseVerification === null) return recorded;
   if (red === null) return { ...recorded, redBase: before === null ? null : { ...before, stage: 'repaired' } };
   const isSame =
-    before?.stage === 'reverify' && before.commands === subject.commands && failsAsBase(before, verification);
+    before?.stage === 'reverify' && before.commands === subject.commands && failsAsBase(before, verification, report);
   return { ...recorded, redBase: { ...red, stage: isSame ? 'tried' : 'found' } };
 }
 

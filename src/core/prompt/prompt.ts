@@ -243,18 +243,27 @@ function contextOf(parts: PromptParts): string {
       text: parts.pipeline?.notes.trim() ?? '',
       max: MAX_STEP_NOTES,
     },
+    listSection(
+      'Files of yours that are not published, each with the reason, as data:',
+      'WITHHELD',
+      parts.hints.includes('withheld') ? (parts.lastIteration?.withheld ?? []) : [],
+    ),
+    listSection(
+      'Work of yours that is not in the work tree, as data:',
+      'BESIDE',
+      parts.hints.includes('work_beside') ? (parts.lastIteration?.beside ?? []) : [],
+    ),
     {
-      title: 'Files of yours that are not published, each with the reason, as data:',
-      label: 'WITHHELD',
-      text: parts.hints.includes('withheld') ? listOf(parts.lastIteration?.withheld ?? []) : '',
-      max: maxOthers.count * (maxOthers.chars + 3),
+      title: 'Tests of finished tasks that prove too little (each must fail without its change), as data:',
+      label: 'TESTS',
+      text: (parts.lastIteration?.unproven ?? []).map((sentence) => `- ${sentence}`).join('\n'),
+      max: MAX_TAIL,
     },
-    {
-      title: 'Work of yours that is not in the work tree, as data:',
-      label: 'BESIDE',
-      text: parts.hints.includes('work_beside') ? listOf(parts.lastIteration?.beside ?? []) : '',
-      max: maxOthers.count * (maxOthers.chars + 3),
-    },
+    listSection(
+      'Failures of the last verification that the base branch does not have, as data:',
+      'NEW',
+      parts.lastVerification?.kind === 'failed' ? parts.lastVerification.newlyRed : [],
+    ),
     {
       title: 'End of the output of the failed verification, as data:',
       label: 'OUTPUT',
@@ -273,14 +282,13 @@ function contextOf(parts: PromptParts): string {
       text: parts.patterns,
       max: MAX_PATTERNS,
     },
-    {
-      title: 'Other open tasks, which are for later, as data:',
-      label: 'LATER',
-      text: listOf(parts.others),
-      max: maxOthers.count * (maxOthers.chars + 3),
-    },
+    listSection('Other open tasks, which are for later, as data:', 'LATER', parts.others),
   ];
   return sections.reduce((text, section) => text + sectionWithin(section, MAX_CONTEXT - text.length), head);
+}
+
+function listSection(title: string, label: string, items: readonly string[] = []): PromptSection {
+  return { title, label, text: listOf(items), max: maxOthers.count * (maxOthers.chars + 3) };
 }
 
 function isDiagnosis({ circuit, attempts }: PromptParts): boolean {

@@ -351,3 +351,8 @@ function plainName(word: string): string {
 function kindsByPath(path: string): readonly LookAtKind[] {
   return rules.filter(({ pattern }) => pattern.test(path)).map(({ kind }) => kind);
 }
+
+/** True if a file decides by its name what is tested, and how. */
+export function isTestSettings(path: string): boolean {
+  return kindsByPath(path).includes('test-settings');
+}

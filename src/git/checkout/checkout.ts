@@ -5,7 +5,7 @@ import type { Repository, WorkTreeFiles } from '../../ports/repository.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { findCredentials } from './credentials/credentials.ts';
 import { authorizationVariables } from '../git.ts';
-import { reviewBranch } from '../inspection/review.ts';
+import { changesOfTasks, reviewBranch } from '../inspection/review.ts';
 import {
   moveCheckout,
   describeNoWorkTree,
@@ -14,7 +14,7 @@ import {
   openLane,
   type RepositoryOptions,
 } from './lane.ts';
-import { commitLane, commitLaneTexts, takeRemadeHead } from './lane-commits.ts';
+import { commitLane, commitLaneTexts, commitTakenBack, takeRemadeHead } from './lane-commits.ts';
 import { abandonLaneMerge, beginLaneMerge, keepLockFileAlone, lockFilesLeftIn } from './lane-merge.ts';
 import { changeBetween, createLaneTrees } from './lane-trees.ts';
 import { bindToTree, putBackTo, startLaneWork, takeSnapshot, type LaneWork } from './lane-work.ts';
@@ -134,6 +134,14 @@ export function createRepository(options: RepositoryOptions): Checkout {
       if (work.reviewed?.of !== of) work.reviewed = { of, review: await reviewBranch(quarantine.git, branch) };
       return work.reviewed.review;
     },
+
+    async taskChanges() {
+      if (work === null) return [];
+      const { quarantine, fork, lane } = work;
+      return await changesOfTasks(quarantine.git, { fork, roots: quarantine.roots, tip: lane.tip });
+    },
+
+    takeBack: async (taken) => commitTakenBack(needLane('takeBack'), taken),
 
     layClean: async (commit, signal) => needLane('layClean').trees.layClean(commit, signal),
 

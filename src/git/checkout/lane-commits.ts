@@ -3,8 +3,8 @@ import { fromRoot } from '../../core/folder.ts';
 import type { CommittedIteration, Repository, Withheld } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { shownName } from '../names.ts';
-import { withObjects } from '../objects.ts';
-import { commitIteration, commitTextsOn, type WithheldPaths } from './commit.ts';
+import { withObjects, writeTreeWith } from '../objects.ts';
+import { commitIteration, commitTextsOn, commitTree, type WithheldPaths } from './commit.ts';
 import { overlayMerge } from './lane-merge.ts';
 import { readWorkBeside, putBackTo, readContent, takeSnapshot, tipTreeOf, type LaneWork } from './lane-work.ts';
 import { commitMerge, moveMergeOnto } from './merge/open-merge.ts';
@@ -121,6 +121,23 @@ export async function takeRemadeHead(
   await access.leavePlainCheckout({ ...work.lane, has: [before], hasIndex: false });
   // The files that a verification leaves behind are measured against this snapshot.
   await takeSnapshot(work);
+}
+
+/** Implements `Repository.takeBack`. */
+export async function commitTakenBack(
+  { committer, opened, quarantine }: LaneWork,
+  { commit, files }: Parameters<Repository['takeBack']>[0],
+): Promise<ObjectId> {
+  const base = await withObjects(quarantine.git, (objects) => tipTreeOf(opened, objects, commit));
+  const { repository } = committer;
+  const changes = files.map(({ path, before, after }) => ({
+    ...{ path, oldMode: after?.mode ?? '000000', newMode: before?.mode ?? '000000' },
+    ...{ oldId: after?.id ?? null, newId: before?.id ?? null, insertions: null, deletions: null },
+  }));
+  const tree = await repository.withIndex('empty', (indexFile) =>
+    writeTreeWith(repository.git, indexFile, { base, changes }),
+  );
+  return await commitTree(committer, { tree, parents: [commit], message: 'Take files back\n' });
 }
 
 /** Returns the contents of files of a commit, by path. */

@@ -1,6 +1,8 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { type Folder, isInFolder } from '../../core/folder.ts';
+import { groupByKey } from '../../core/grouped.ts';
 import type { TaskSize } from '../../core/lane/change.ts';
+import type { FileContent, TaskChanges, TaskFile } from '../../core/proof/judge.ts';
 import {
   changedOutside,
   type LookAt,
@@ -8,7 +10,7 @@ import {
   joinLookAt,
   type ReviewedChange,
 } from '../../core/review/look-at.ts';
-import { isGenerated, readsTexts, selectToRead } from '../../core/review/test-files.ts';
+import { isGenerated, mayHoldTests, readsTexts, selectToRead } from '../../core/review/test-files.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Review } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
@@ -73,6 +75,62 @@ async function sizesByTask(git: Git, branch: BranchCommits): Promise<Review['siz
   });
   return Object.fromEntries(sizes);
 }
+
+/** Returns what the commits of each task on a branch changed, with the texts of its tests. */
+export async function changesOfTasks(git: Git, branch: BranchCommits): Promise<readonly TaskChanges[]> {
+  const commits = await commitsOfTasks(git, branch);
+  const changes = await changesOfEach(
+    git,
+    commits.map(({ commit }) => commit),
+  );
+  const tasks = [...new Set(commits.map(({ task }) => task))].map((task) => {
+    // The newest comes first.
+    const own = commits.filter((one) => one.task === task).reverse();
+    const files = groupByKey(
+      own.flatMap(({ commit }) => changes.get(commit) ?? []),
+      ({ path }) => path,
+    );
+    return { task, files: [...files].flatMap(([path, all]) => changeOverAll(path, all)) };
+  });
+  return await withObjects(git, async (objects) => {
+    const texts = await textsOf(
+      objects,
+      tasks.flatMap(({ files }) => files),
+    );
+    const textOf = (content: FileContent | null): string | null => texts.get(content?.id ?? null) ?? null;
+    return tasks.map(({ task, files }) => ({
+      task,
+      files: files.map((file) => ({ ...file, textBefore: textOf(file.before), textAfter: textOf(file.after) })),
+    }));
+  });
+}
+
+type FileChange = Pick<TaskFile, 'path' | 'before' | 'after'>;
+
+function changeOverAll(path: string, changes: readonly PathChange[]): readonly FileChange[] {
+  const [first, last] = [changes.at(0), changes.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const before = first.oldId === null ? null : { mode: first.oldMode, id: first.oldId };
+  const after = last.newId === null ? null : { mode: last.newMode, id: last.newId };
+  return before?.id === after?.id && before?.mode === after?.mode ? [] : [{ path, before, after }];
+}
+
+/** Returns the texts of the tests among the files, by their ids. */
+async function textsOf(objects: Objects, files: readonly FileChange[]): Promise<ReadonlyMap<ObjectId | null, string>> {
+  const tests = files.filter(({ path }) => readsTexts({ path, kind: 'changed' }) && mayHoldTests(path));
+  const ids = tests.flatMap(({ before, after }) => [before?.id, after?.id]).filter((id) => id !== undefined);
+  const sizes = await objects.sizesOf([...new Set(ids)]);
+  const small = [...sizes].filter(([, size]) => size <= LONGEST_TEST_BYTES).slice(0, MOST_TESTS);
+  const texts = new Map<ObjectId | null, string>();
+  await objects.each(new Map(small), (id, content) => {
+    texts.set(id, content.toString());
+  });
+  return texts;
+}
+
+/** Limits of the tests whose texts are read for a proof. */
+const LONGEST_TEST_BYTES = 512 * 1024;
+const MOST_TESTS = 1_000;
 
 interface TaskCommit {
   readonly commit: ObjectId;

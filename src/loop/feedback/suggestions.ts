@@ -180,7 +180,7 @@ async function mergeWithoutCall(
   const isMade = regenerated.filter(({ result }) => result === 'made').length === merge.lockFiles.length;
   if (!isMade) return { kind: 'ready', merge: { ...merge, regenerated } };
   const after = await repository.snapshot();
-  const verification = config.policy.verifies ? await verifyHere(deps, work) : null;
+  const verification = config.policy.verifies ? (await verifyHere(deps, work)).verification : null;
   if (isCancelled()) return { kind: 'settled', work };
   if (verification !== null && verification.kind !== 'passed')
     return { kind: 'ready', merge: { ...merge, regenerated, verification } };

@@ -6,6 +6,7 @@ import { iterationsOn, startedTasks } from '../facts.ts';
 import { formatCount, formatCost, formatTaskState } from '../format.ts';
 import { renderLink, taskLink, renderText } from '../markdown.ts';
 import type { TestState } from '../sentences/alarms.ts';
+import { proofLinesOf } from '../sentences/look-at.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
 import { commitLink, stateGlyph, unlistedLine } from './sections.ts';
 
@@ -83,6 +84,7 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...words.map((line) => `  ${line}`),
     ...(words.length > 0 && facts !== '' ? [''] : []),
     ...(facts === '' ? [] : [`  ${facts}`]),
+    ...(share.proof === undefined ? [] : proofLinesOf(share.proof, false).map((line) => `\n  ${line}`)),
     ...(progress.unmarked ? [`\n  ${upperFirst(UNMARKED)}.`] : []),
   ].join('\n');
 }

@@ -36,7 +36,7 @@ import { obstacleLines } from '../sentences/waiting.ts';
 import type { LookAt } from '../../core/review/look-at.ts';
 import { firstLines, firstNames, moreLine, namesOutOf } from '../../core/text/phrase.ts';
 import { groupedLines, parseOverruled } from './progress.ts';
-import { LOOK_AT_WORDS } from '../sentences/look-at.ts';
+import { LOOK_AT_WORDS, provenTests, unprovenTests } from '../sentences/look-at.ts';
 
 /**
  * A self-contained piece of a document. The highest `rank` is left out first when space is short; rank 0 always stays.
@@ -153,7 +153,7 @@ export function verificationSection(report: RunReport): string {
   if (work === null) return '';
   const { headVerification } = work;
   return headVerification !== null && isSaid(headVerification)
-    ? [verifiedLine(headVerification, work), ...verificationLines(work)].join('\n\n')
+    ? [verifiedLine(headVerification, work), ...provenTests(report), ...verificationLines(work)].join('\n\n')
     : verificationLines(work).join('\n\n');
 }
 
@@ -239,7 +239,10 @@ export function unlistedLine(report: RunReport): string {
  * many files there are.
  */
 export function lookAtSection(report: RunReport, maxNamesChars: number): string {
-  const lines = (workOf(report)?.lookAt ?? []).map((one) => `- ${lookAtLine(one, maxNamesChars)}`);
+  const lines = [
+    ...unprovenTests(report).map((line) => `- ${line}`),
+    ...(workOf(report)?.lookAt ?? []).map((one) => `- ${lookAtLine(one, maxNamesChars)}`),
+  ];
   return lines.length === 0 ? '' : `### Look at first\n\n${lines.join('\n')}`;
 }
 

@@ -1,4 +1,9 @@
+import { type Proof, type ProofSentence, proofSentences } from '../../core/proof/proof.ts';
 import type { LookAtKind } from '../../core/review/manifest.ts';
+import { firstLines } from '../../core/text/phrase.ts';
+import type { RunReport } from '../../handover/report.ts';
+import { tasksOf, workOf } from '../facts.ts';
+import { renderCode, taskLink } from '../markdown.ts';
 
 /** The words that begin the line on each kind of files. */
 export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
@@ -33,3 +38,43 @@ export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
   'large-file': 'Large files',
   untested: 'New code that no changed test mentions',
 };
+
+/** Maximum number of lines on what tests prove. */
+const MAX_PROOF_LINES = 10;
+
+/** Names the tests that prove less of a task of the branch than they should, one line for each sentence. */
+export function unprovenTests(report: RunReport): readonly string[] {
+  const lines = proofsIn(report).flatMap(({ name, proof }) =>
+    proofLinesOf(proof, true).map((sentence) => `**Tests that prove too little** (${name}): ${sentence}`),
+  );
+  return firstLines(lines, MAX_PROOF_LINES);
+}
+
+/** Reports what the tests of the branch's tasks prove, or why that is not known, one line for each task. */
+export function provenTests(report: RunReport): readonly string[] {
+  const lines = proofsIn(report).flatMap(({ name, proof }) => {
+    const sentences = proofLinesOf(proof, false);
+    return sentences.length === 0 ? [] : [`${name}: ${sentences.join(' ')}`];
+  });
+  return firstLines(lines, MAX_PROOF_LINES);
+}
+
+function proofsIn(report: RunReport): readonly { readonly name: string; readonly proof: Proof }[] {
+  const listed = tasksOf(report);
+  return Object.entries(workOf(report)?.change.tasks ?? {}).flatMap(([id, { proof }]) => {
+    const task = listed.find((one) => one.task.id === id)?.task;
+    return proof === undefined ? [] : [{ name: task === undefined ? renderCode(id, 80) : taskLink(task), proof }];
+  });
+}
+
+/** Renders the sentences of a proof that a reviewer looks at first, or the others. */
+export function proofLinesOf(proof: Proof, areConcerns: boolean): readonly string[] {
+  return proofSentences(proof)
+    .filter(({ isConcern }) => isConcern === areConcerns)
+    .map(renderProofSentence);
+}
+
+function renderProofSentence({ text, names }: ProofSentence): string {
+  const shown = names.map((name) => renderCode(name, 160)).join(', ');
+  return names.length === 0 ? text : `${text.replace(/\.$/, '')} (${shown}).`;
+}

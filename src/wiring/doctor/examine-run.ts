@@ -176,7 +176,7 @@ async function tryBase(
     const folder = await repository.layClean(base, signal);
     const verifier = await by.verifier();
     const timeoutMs = Math.min(VERIFY_MS, config.policy.maxRunMs);
-    const end = await verifier.verify({ folder, timeoutMs, signal });
+    const end = await verifier.verify({ folder, timeoutMs, signal, onReport: null });
     return baseTrialOf(end, timeoutMs);
   } catch (error) {
     return { kind: 'impossible', why: completeSentence(textOf(error)) };

@@ -215,7 +215,8 @@ export async function tryCommands(
       log: createPrintingLog(log),
       now,
     });
-    const end = await verifier.verify({ folder: clone, timeoutMs: VERIFY_MS, signal: interrupted.signal });
+    const { signal } = interrupted;
+    const end = await verifier.verify({ folder: clone, timeoutMs: VERIFY_MS, signal, onReport: null });
     return baseTrialOf(end, VERIFY_MS);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

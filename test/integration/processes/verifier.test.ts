@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createVerifier } from '../../../src/processes/verifier.ts';
@@ -79,12 +80,51 @@ test('the log says which command passed, and the end of the output of one that f
   ]);
 });
 
+test('a report has what was printed and the JUnit files that were written, without the folder', async () => {
+  const reports: string[] = [];
+  const junit = (name: string): string => `<testsuite><testcase name="${name}"/></testsuite>`;
+  const prepare = (folder: string): void => {
+    execFileSync('git', ['init', '--quiet'], { cwd: folder });
+    writeFileSync(join(folder, 'fixture.xml'), junit('of the repository'));
+    execFileSync('git', ['add', 'fixture.xml'], { cwd: folder });
+    mkdirSync(join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'node_modules', 'package.xml'), junit('of a package'));
+    writeFileSync(join(folder, 'old.xml'), junit('of yesterday'));
+    utimesSync(join(folder, 'old.xml'), 1, 1);
+  };
+  const write = `mkdir -p "out put" && echo '${junit('written')}' > "out put/-r.xml" && echo '<other/>' > other.xml`;
+  const commands = ['echo first', `${write} && echo "✓ $PWD/test/a.test.ts (1 test)" && exit 1`, 'echo never'];
+  const { verification } = await verify(commands, { prepare, onReport: (report) => reports.push(report) });
+  expect(verification).toMatchObject({ kind: 'failed', code: 1 });
+  expect(reports).toEqual([`first\n\n✓ test/a.test.ts (1 test)\n\n${junit('written')}\n`]);
+});
+
+test('a report has the end of a long output, and the evidence less of it', async () => {
+  const reports: string[] = [];
+  const { verification } = await verify(['seq 400000; exit 1'], { onReport: (report) => reports.push(report) });
+  const [report = ''] = reports;
+  expect(report.length).toBeGreaterThan(2_000_000);
+  expect(report.length).toBeLessThan(2_200_000);
+  expect(report).toContain('\n400000\n');
+  expect(verification.kind === 'failed' && verification.tail.length).toBe(4096);
+});
+
+test.each([
+  ['that was cut off', ['sleep 1000'], { timeoutMs: 100 }],
+  ['of a cancelled run', ['true'], { signal: AbortSignal.abort() }],
+])('there is no report %s', async (_, commands, given) => {
+  const reports: string[] = [];
+  await verify(commands, { ...given, onReport: (report) => reports.push(report) });
+  expect(reports).toEqual([]);
+});
+
 interface Given {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly now?: () => number;
   readonly bash?: () => string | null;
   readonly folder?: string;
+  readonly onReport?: (report: string) => void;
   /** Prepares the work tree before anything runs. */
   readonly prepare?: (workFolder: string) => void;
 }
@@ -113,6 +153,7 @@ async function verify(
       folder: null,
       timeoutMs: given.timeoutMs ?? 30_000,
       signal: given.signal ?? new AbortController().signal,
+      onReport: given.onReport ?? null,
     }),
     log: log.lines,
     runTag,

@@ -1,3 +1,4 @@
+import type { TaskChanges } from '../../../src/core/proof/judge.ts';
 import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
 import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
@@ -395,6 +396,29 @@ export function createCheckout(origin: Origin): Checkout {
         origin.bundles.set(path, head);
       }),
     layClean: (commit) => guarded(faults, 'layClean', () => commit),
+    taskChanges: () =>
+      guarded(faults, 'taskChanges', () => {
+        const main = history(commits, branches.get('main') ?? '');
+        const own = history(commits, head).filter((commit) => !main.includes(commit));
+        return changesByTask(
+          own.reverse().flatMap((commit) => {
+            const { tree, parent, message } = commits.get(commit) ?? fail(`There is no commit ${commit}.`);
+            const [, task] = /^Ralph-Task: (\S+)$/m.exec(message) ?? [];
+            return task === undefined || parent === null ? [] : [{ task, before: treeOf(parent), after: tree }];
+          }),
+        );
+      }),
+    takeBack: ({ commit, files }) =>
+      guarded(faults, 'takeBack', () => {
+        const taken = new Map(files.map(({ path, textBefore }) => [path, textBefore]));
+        const kept = Object.entries(treeOf(commit)).filter(([path]) => !taken.has(path));
+        const old = [...taken].flatMap(([path, text]) => (text === null ? [] : [[path, text] as const]));
+        return addCommit(origin, {
+          tree: Object.fromEntries([...kept, ...old]),
+          parent: commit,
+          message: 'Taken back',
+        });
+      }),
     layTree: () =>
       guarded(faults, 'layTree', () => {
         isLaid = true;
@@ -406,6 +430,26 @@ export function createCheckout(origin: Origin): Checkout {
       }),
   };
   return checkout;
+}
+
+interface TaskCommit {
+  readonly task: string;
+  readonly before: Files;
+  readonly after: Files;
+}
+
+/** Returns the files that the commits of each task changed, the oldest commit first. */
+function changesByTask(commits: readonly TaskCommit[]): readonly TaskChanges[] {
+  const contentOf = (text: string | null) => (text === null ? null : { mode: '100644', id: text });
+  return [...Map.groupBy(commits, ({ task }) => task)].map(([task, own]) => {
+    const paths = new Set(own.flatMap(({ before, after }) => Object.keys({ ...before, ...after })));
+    const files = [...paths].flatMap((path) => {
+      const [first, last] = [own.at(0)?.before[path] ?? null, own.at(-1)?.after[path] ?? null];
+      const content = { before: contentOf(first), after: contentOf(last) };
+      return first === last ? [] : [{ path, ...content, textBefore: first, textAfter: last }];
+    });
+    return { task, files };
+  });
 }
 
 function reviewOf(base: Files, files: Files): Review {

@@ -68,7 +68,10 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
       of('core/lane/circuit', 'WINDOW_SIZE'),
     ],
   ],
-  'docs/inputs-and-outputs.md': [['Keep it # minutes below', of('core/doctor/step-findings', 'EXTRA_MINUTES')]],
+  'docs/inputs-and-outputs.md': [
+    ['Keep it # minutes below', of('core/doctor/step-findings', 'EXTRA_MINUTES')],
+    ['takes at most # minutes', minutes('core/proof/judge', 'QUICK_MS')],
+  ],
   'docs/internals.md': [
     ['README.md has at most # words', of('../test/unit/documents/documents.test', /'README\.md', (\d+)/)],
     ['lines of # characters', numberIn('.oxfmtrc.json', /"printWidth": (\d+)/)],
@@ -83,6 +86,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['[# repositories]', SAMPLES],
     ['body above # characters', of('github/pull-requests', 'MAX_BODY_CHARS')],
   ],
+  'docs/proof.md': [['takes at most # minutes', minutes('core/proof/judge', 'QUICK_MS')]],
   'docs/pipelines.md': [
     [
       'at most #; the delay (# s) doubles up to # s',

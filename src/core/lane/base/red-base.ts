@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { findErrors, fingerprintOf } from '../../analysis/analysis.ts';
 import { MAX_NEWLY_RED, type Verification } from '../../evidence.ts';
 import type { Immutable } from '../../policy.ts';
+import { failingTests, type TestReport } from '../../proof/test-report.ts';
 import { capText } from '../../text/phrase.ts';
 
 /** Maximum number of distinct failures of one verification that are compared; later ones are ignored. */
@@ -24,7 +25,7 @@ export const redBaseSchema = z.object({
   commands: z.string().max(64),
   /** The command that failed. */
   command: z.string().max(200),
-  /** Fingerprints of its failures. */
+  /** Its failures: the ends of its failing tests' names or, if a reporter names none, fingerprints of its output. */
   failures: z.array(z.string().max(64)).max(MAX_FAILURES),
   /** The last failure, for people; empty if the command printed nothing. */
   words: z.string().max(MAX_SHOWN_CHARS),
@@ -74,16 +75,38 @@ function baseFailureOf(line: string): Failure {
   return { text: capText(text, MAX_SHOWN_CHARS), fingerprint: fingerprintOf(text) };
 }
 
-/** Describes a base on which `verify` fails, or returns null if it passes. The output must be redacted. */
-export function redBaseOf(subject: Pick<RedBase, 'commit' | 'commands'>, verification: Verification): RedBase | null {
+/** Returns the failing tests that a reporter names, in an order that does not depend on the run. */
+function failuresOf(report: TestReport): readonly Failure[] {
+  return failingTests(report)
+    .map(([name]) => ({ text: capText(name, MAX_SHOWN_CHARS), fingerprint: `…${name.slice(-MAX_NAME_CHARS)}` }))
+    .sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
+}
+
+/** Maximum length of the end of a test's name by which it is compared. */
+const MAX_NAME_CHARS = 60;
+
+function namesTests({ failures }: Pick<RedBase, 'failures'>): boolean {
+  return failures.some((failure) => failure.startsWith('…'));
+}
+
+/**
+ * Describes a base on which `verify` fails, or returns null if it passes. The output and its report must be redacted.
+ */
+export function redBaseOf(
+  subject: Pick<RedBase, 'commit' | 'commands'>,
+  verification: Verification,
+  report: TestReport,
+): RedBase | null {
   if (verification.kind !== 'failed') return null;
-  const failures = failuresIn(verification.tail);
+  const tests = failuresOf(report).slice(0, MAX_FAILURES);
+  const lines = failuresIn(verification.tail);
+  const failures = tests.length > 0 ? tests : lines;
   return {
     ...subject,
     stage: 'found',
     command: verification.command.slice(0, 200),
     failures: failures.map(({ fingerprint }) => fingerprint),
-    words: failures.at(-1)?.text ?? '',
+    words: lines.at(-1)?.text ?? '',
   };
 }
 
@@ -91,9 +114,10 @@ export function redBaseOf(subject: Pick<RedBase, 'commit' | 'commands'>, verific
  * Returns true if a verification fails as the base does: in the same command, with every failure of the base still
  * reported.
  */
-export function failsAsBase(base: RedBase, verification: Verification): boolean {
+export function failsAsBase(base: RedBase, verification: Verification, report: TestReport): boolean {
   if (verification.kind !== 'failed' || verification.command.slice(0, 200) !== base.command) return false;
-  const failures = failuresIn(verification.tail).map(({ fingerprint }) => fingerprint);
+  const reported = [...failuresOf(report), ...failuresIn(verification.tail)];
+  const failures = reported.map(({ fingerprint }) => fingerprint);
   return (
     base.failures.every((failure) => failures.includes(failure)) && (base.failures.length > 0 || failures.length === 0)
   );
@@ -103,13 +127,17 @@ export function failsAsBase(base: RedBase, verification: Verification): boolean 
  * Returns an iteration's verification, completed by its comparison with the red base: whether it fails as the base
  * does, and its failures that the base does not have.
  */
-export function compareWithBase(base: RedBase | null, verification: Verification): Verification {
+export function compareWithBase(base: RedBase | null, verification: Verification, report: TestReport): Verification {
   if (base === null || verification.kind !== 'failed') return verification;
   const known = new Set(base.failures);
-  const newlyRed = failuresIn(verification.tail).filter(({ fingerprint }) => !known.has(fingerprint));
+  const tests = namesTests(base) ? failuresOf(report) : [];
+  const failures = tests.length > 0 ? tests : failuresIn(verification.tail);
+  // If the base has more failures than are kept, no other test is known to be new.
+  const isWhole = tests.length === 0 || base.failures.length < MAX_FAILURES;
+  const newlyRed = isWhole ? failures.filter(({ fingerprint }) => !known.has(fingerprint)) : [];
   return {
     ...verification,
-    asOnBase: failsAsBase(base, verification),
+    asOnBase: failsAsBase(base, verification, report),
     newlyRed: newlyRed.map(({ text }) => text).slice(0, MAX_NEWLY_RED),
   };
 }

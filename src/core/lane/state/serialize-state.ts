@@ -86,7 +86,7 @@ function withShortShares(change: BranchChange): BranchChange {
   const tasks = Object.entries(change.tasks).map(([id, share]) => {
     const { commits, summary, question, recommendation } = share;
     const said = { summary: shorter(summary), question: shorter(question), recommendation: shorter(recommendation) };
-    return [id, { ...share, ...said, commits: commits.slice(-3) }] as const;
+    return [id, { ...share, ...said, proof: undefined, commits: commits.slice(-3) }] as const;
   });
   return { ...change, tasks: Object.fromEntries(tasks) };
 }

@@ -50,6 +50,10 @@ export type PublishedLane = Immutable<z.infer<typeof publishedSchema>>;
 /** Maximum number of branches, stashes and similar work outside of the work tree that the next prompt names. */
 export const MAX_BESIDE = 5;
 
+/** Maximum number and length of the sentences on unproven tests that the next prompt has. */
+export const MAX_UNPROVEN = 5;
+export const MAX_UNPROVEN_CHARS = 600;
+
 const lastIterationSchema = z.object({
   taskId: storedTaskId.nullable(),
   progress: z.boolean(),
@@ -64,6 +68,8 @@ const lastIterationSchema = z.object({
   withheld: z.array(z.string().max(300)).max(20).optional(),
   /** Names of work that it left beside the work tree; absent if there is none. */
   beside: z.array(z.string().max(200)).max(MAX_BESIDE).optional(),
+  /** Sentences on tests of finished tasks that prove too little, for the next prompt; absent if there are none. */
+  unproven: z.array(z.string().max(MAX_UNPROVEN_CHARS)).max(MAX_UNPROVEN).exactOptional(),
   /** MCP servers whose tools the agent lacked; absent if there are none. */
   failedServers: z.array(z.string().max(120)).max(20).exactOptional(),
 });

@@ -7,8 +7,10 @@ import {
 } from '../../../../../src/core/lane/verification.ts';
 import { compareWithBase, failsAsBase, redBaseOf, type RedBase } from '../../../../../src/core/lane/base/red-base.ts';
 import type { Verification } from '../../../../../src/core/evidence.ts';
+import { NO_TESTS, parseTestReport } from '../../../../../src/core/proof/test-report.ts';
 import { initialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
 
+const none = NO_TESTS;
 const subject = { commit: 'c0ffee', commands: 'abc' };
 const passed: Verification = { kind: 'passed', durationMs: 1 };
 
@@ -20,7 +22,7 @@ function failed(
 }
 
 function redBase(tail: string, stage: RedBase['stage'] = 'found'): RedBase {
-  const base = redBaseOf(subject, failed(tail));
+  const base = redBaseOf(subject, failed(tail), none);
   if (base === null) throw new Error('It passes.');
   return { ...base, stage };
 }
@@ -56,40 +58,40 @@ describe('a verification fails as the base does when it is the same command and 
     ],
     ['a time-out', '(took too long)', '(took too long)', true],
   ])('%s', (_, onBase, now, expected) => {
-    expect(failsAsBase(redBase(onBase), failed(now))).toBe(expected);
+    expect(failsAsBase(redBase(onBase), failed(now), none)).toBe(expected);
   });
 
   test('another command fails in another way, and so does what passes', () => {
-    expect(failsAsBase(redBase('x'), failed('x', { command: 'npm run lint' }))).toBe(false);
-    expect(failsAsBase(redBase('x'), passed)).toBe(false);
-    expect(redBaseOf(subject, passed)).toBeNull();
-    expect(redBaseOf(subject, { kind: 'not-run' })).toBeNull();
+    expect(failsAsBase(redBase('x'), failed('x', { command: 'npm run lint' }), none)).toBe(false);
+    expect(failsAsBase(redBase('x'), passed, none)).toBe(false);
+    expect(redBaseOf(subject, passed, none)).toBeNull();
+    expect(redBaseOf(subject, { kind: 'not-run' }, none)).toBeNull();
   });
 });
 
 describe('a verification behind an iteration, compared with a red base', () => {
   test('names what the base does not have', () => {
-    expect(compareWithBase(redBase('✖ adds'), failed('✖ adds\n✖ subtracts'))).toMatchObject({
+    expect(compareWithBase(redBase('✖ adds'), failed('✖ adds\n✖ subtracts'), none)).toMatchObject({
       asOnBase: true,
       newlyRed: ['✖ subtracts'],
     });
-    expect(compareWithBase(redBase('✖ adds'), failed('✖ subtracts'))).toMatchObject({
+    expect(compareWithBase(redBase('✖ adds'), failed('✖ subtracts'), none)).toMatchObject({
       asOnBase: false,
       newlyRed: ['✖ subtracts'],
     });
   });
 
   test.each([passed, { kind: 'not-run' } as const])('says nothing of one that did not fail: %j', (verification) => {
-    expect(compareWithBase(redBase('x'), verification)).toEqual(verification);
+    expect(compareWithBase(redBase('x'), verification, none)).toEqual(verification);
   });
 
   test('says nothing where the base passes', () => {
-    expect(compareWithBase(null, failed('x'))).toEqual(failed('x'));
+    expect(compareWithBase(null, failed('x'), none)).toEqual(failed('x'));
   });
 
   test('is bounded, whatever is printed', () => {
     const noise = Array.from({ length: 500 }, (_, n) => `✖ ${'x'.repeat(n)}`).join('\n');
-    const compared = compareWithBase(redBase(noise), failed(`✖ new\n${noise}`));
+    const compared = compareWithBase(redBase(noise), failed(`✖ new\n${noise}`), none);
     expect(compared.kind === 'failed' && (compared.newlyRed ?? []).length <= 5).toBe(true);
     expect(redBase(noise).failures.length).toBeLessThanOrEqual(20);
     expect(redBase('y'.repeat(5_000)).words.length).toBeLessThanOrEqual(300);
@@ -101,7 +103,7 @@ describe('what becomes of a red base', () => {
   const withBase = (redBase: RedBase | null): LaneState => ({ ...fresh, redBase });
 
   test('found by the verification of the base, held by an iteration that fails in the same way', () => {
-    const found = recordBaseVerification(fresh, subject, failed('✖ adds'));
+    const found = recordBaseVerification(fresh, subject, { verification: failed('✖ adds'), report: none });
     expect(found).toMatchObject({ baseVerification: { kind: 'failed' }, redBase: { stage: 'found', words: '✖ adds' } });
     expect(holdForBase(found).redBase?.stage).toBe('tried');
     expect(holdForBase(fresh)).toBe(fresh);
@@ -150,21 +152,58 @@ describe('what becomes of a red base', () => {
       'repaired',
     ],
   ])('%s', (_, before, verification, commands = 'abc', stage) => {
-    const state = recordBaseVerification(withBase(before), { commit: 'beef', commands }, verification);
+    const state = recordBaseVerification(
+      withBase(before),
+      { commit: 'beef', commands },
+      { verification, report: none },
+    );
     expect(state.redBase?.stage).toBe(stage);
   });
 
   test('a check that was cut short says nothing', () => {
     expect(
-      recordBaseVerification(withBase(redBase('x', 'reverify')), subject, { kind: 'not-run' }).redBase?.stage,
+      recordBaseVerification(withBase(redBase('x', 'reverify')), subject, {
+        verification: { kind: 'not-run' },
+        report: none,
+      }).redBase?.stage,
     ).toBe('reverify');
   });
 
   test('a red base of an earlier version, whose failures nobody kept, is checked once more', () => {
-    const known = recordBaseVerification(fresh, subject, failed('x'));
+    const known = recordBaseVerification(fresh, subject, { verification: failed('x'), report: none });
     expect(isBaseKnown(known, subject)).toBe(true);
     expect(isBaseKnown({ ...known, redBase: null }, subject)).toBe(false);
-    expect(isBaseKnown(recordBaseVerification(fresh, subject, passed), subject)).toBe(true);
+    expect(isBaseKnown(recordBaseVerification(fresh, subject, { verification: passed, report: none }), subject)).toBe(
+      true,
+    );
     expect(isBaseKnown(known, { ...subject, commit: 'other' })).toBe(false);
+  });
+});
+
+describe('where a reporter names the tests, they are compared by name', () => {
+  const verified = (output: string) => [failed(output.slice(-40)), parseTestReport(output)] as const;
+  const onBase = '--- FAIL: TestAdd (0.00s)\nFAIL\nFAIL\tshop\t0.002s\n';
+  const base = redBaseOf(subject, ...verified(onBase));
+
+  test('with all failures of the base it fails as the base, whatever the end of the output says', () => {
+    expect(base).toMatchObject({ failures: ['…shop > TestAdd'] });
+    const now = `--- FAIL: TestSub (0.00s)\n${onBase}FAIL\tshop/cart\t0.002s\n`;
+    expect(compareWithBase(base, ...verified(now))).toMatchObject({ asOnBase: true, newlyRed: ['shop > TestSub'] });
+    expect(compareWithBase(base, ...verified(onBase))).toMatchObject({ asOnBase: true, newlyRed: [] });
+  });
+
+  test('a base with more failures than are kept names none as new', () => {
+    const many = Array.from({ length: 30 }, (_, i) => `--- FAIL: Test${String(i)} (0.00s)`).join('\n');
+    const full = redBaseOf(subject, ...verified(`${many}\n${onBase}`));
+    expect(full?.failures).toHaveLength(20);
+    expect(compareWithBase(full, ...verified(`${many}\n--- FAIL: TestNew (0.00s)\n${onBase}`))).toMatchObject({
+      newlyRed: [],
+    });
+  });
+
+  test('a base that an earlier version stored is compared by its lines', () => {
+    const old = redBase('--- FAIL: TestAdd (0.00s)');
+    const line = failed('--- FAIL: TestAdd (0.00s)');
+    expect(compareWithBase(old, line, parseTestReport(onBase))).toMatchObject({ asOnBase: true, newlyRed: [] });
   });
 });

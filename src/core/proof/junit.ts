@@ -1,0 +1,79 @@
+/** Maximum number of tests of one report; more are ignored. */
+export const MAX_TESTS = 20_000;
+
+export type TestResult = 'passed' | 'failed' | 'skipped';
+
+/**
+ * A test that a reporter names. `of: 'file'` is a file or package that a reporter gives one result, with or without its
+ * tests. `file` is the file or package as the reporter writes it; null if it names none.
+ */
+export interface NamedTest {
+  readonly of: 'test' | 'file';
+  readonly file: string | null;
+  /** The names of its suites and its own name. */
+  readonly path: readonly string[];
+  readonly result: TestResult;
+}
+
+/** Matches a tag of JUnit's that says what was tested and how it ended. */
+const TAG =
+  /<(\/?)(testsuite|testcase|failure|error|skipped)\b((?:"[^"]{0,4000}"|'[^']{0,4000}'|[^<>"'/]|\/(?!>)){0,2000})(\/?)>/g;
+
+const ATTRIBUTE = /([\w:-]{1,40})\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+
+/** Returns the tests in the JUnit XML of a text, in order; empty if there is none. Accepts any string. */
+export function junitTests(text: string): readonly NamedTest[] {
+  if (!text.includes('<testcase')) return [];
+  const tests: NamedTest[] = [];
+  const suites: string[] = [];
+  let open: NamedTest | null = null;
+  for (const [, closing = '', tag = '', attributes = '', selfClosing = ''] of withoutCdata(text).matchAll(TAG)) {
+    if (tests.length >= MAX_TESTS) break;
+    if (tag === 'testsuite') {
+      if (closing !== '') suites.pop();
+      else if (selfClosing === '') suites.push(attributesOf(attributes)['name'] ?? '');
+    } else if (tag !== 'testcase') {
+      if (open !== null && closing === '') open = { ...open, result: tag === 'skipped' ? 'skipped' : 'failed' };
+    } else {
+      if (open !== null) tests.push(open);
+      open = closing === '' ? testOf(attributesOf(attributes), suites.at(-1) ?? '') : null;
+      if (open === null || selfClosing === '') continue;
+      tests.push(open);
+      open = null;
+    }
+  }
+  return tests;
+}
+
+function testOf(
+  { name = '', classname = '', file }: Readonly<Record<string, string | undefined>>,
+  suite: string,
+): NamedTest {
+  // Each runner puts the file, the class and the suite elsewhere; together they name the test.
+  const [place = '', ...inner] = [...new Set([file ?? classname, ...(suite === '' ? [] : [suite])])];
+  const isRunner = /^(?:pytest|test)$/;
+  return {
+    of: 'test',
+    file: place === '' ? null : place,
+    path: [...inner.filter((part) => !isRunner.test(part)), name === '' ? 'unnamed' : name],
+    result: 'passed',
+  };
+}
+
+function attributesOf(text: string): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(
+    [...text.matchAll(ATTRIBUTE)].map(([, name = '', double, single]) => [name, unescaped(double ?? single ?? '')]),
+  );
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
+
+function unescaped(text: string): string {
+  return text.replace(/&(lt|gt|quot|apos|amp);/g, (whole, name: string) => ENTITIES[name] ?? whole);
+}
+
+/** Removes marked sections, in which a failure may quote anything. */
+function withoutCdata(text: string): string {
+  const [first = '', ...rest] = text.split('<![CDATA[');
+  return first + rest.map((part) => part.slice(part.indexOf(']]>') + 3)).join('');
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { countSchema, type Immutable } from '../policy.ts';
+import { namesOutOf } from '../text/phrase.ts';
+
+/** Maximum number of tests that a proof names, and maximum length of a name, in UTF-16 units. */
+export const MAX_NAMES = 3;
+export const MAX_NAME_CHARS = 120;
+
+/**
+ * Reasons why a proof cannot be decided. `no-time`: `verify` does not fit into the rest of the run. `timeout`: it did
+ * not end in time. `cannot-run`: it cannot run on that tree. `in-code`: the tests are in files of code.
+ */
+const undecided = ['no-time', 'timeout', 'cannot-run', 'in-code'] as const;
+
+export type Undecided = (typeof undecided)[number];
+
+const named = z.array(z.string().max(MAX_NAME_CHARS)).max(MAX_NAMES);
+
+/**
+ * The result without the change. `new`: of `count` new tests (or whole files of them), `passing` pass. `changed`: no
+ * new test is named, but `failing` tests fail. `whole`: the output names no test, so the whole of `verify` counts.
+ */
+const withoutSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('new'), of: z.enum(['test', 'file']), count: countSchema, passing: countSchema, named }),
+  z.object({ kind: z.literal('changed'), failing: countSchema }),
+  z.object({ kind: z.literal('whole'), passed: z.boolean() }),
+  z.object({ kind: z.literal('undecided'), why: z.enum(undecided) }),
+]);
+
+/** `failed`: `failing` changed tests fail in their old form; 0 if the output names none. */
+const oldSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('passed') }),
+  z.object({ kind: z.literal('failed'), failing: countSchema, named }),
+  z.object({ kind: z.literal('undecided'), why: z.enum(undecided) }),
+]);
+
+export const proofSchema = z.object({
+  /** The result of `verify` without the task's change, and with its changed tests in their old form (null: none). */
+  without: withoutSchema,
+  old: oldSchema.nullable(),
+});
+
+/** The proof of a task's change by its tests. */
+export type Proof = Immutable<z.infer<typeof proofSchema>>;
+
+/** A sentence about a proof. `isConcern`: a reviewer looks at it first. `names`: the tests that it is about. */
+export interface ProofSentence {
+  readonly text: string;
+  readonly names: readonly string[];
+  readonly isConcern: boolean;
+}
+
+/** Returns a proof in one or two sentences. */
+export function proofSentences({ without, old }: Proof): readonly ProofSentence[] {
+  return [withoutSentence(without), ...(old === null ? [] : oldSentences(old))];
+}
+
+/** Returns a sentence with the names of its tests, without markup. */
+export function plainProofSentence({ text, names }: ProofSentence): string {
+  return names.length === 0 ? text : `${text.replace(/\.$/, '')} (${names.join(', ')}).`;
+}
+
+function withoutSentence(without: Proof['without']): ProofSentence {
+  switch (without.kind) {
+    case 'new': {
+      const { count, passing, named: names } = without;
+      const [what, many] =
+        without.of === 'test' ? ['new test', 'new tests'] : ['new file of tests', 'new files of tests'];
+      if (passing === 0)
+        return good(
+          count === 1 ? `The ${what} fails without the change.` : `All ${count} ${many} fail without the change.`,
+        );
+      const text =
+        count === 1
+          ? `The ${what} passes without the change: it does not test it.`
+          : `${passing} of ${count} ${many} ${passing === 1 ? 'passes' : 'pass'} without the change: ${passing === 1 ? 'it does' : 'they do'} not test it.`;
+      return { text, names: withRest(names, passing), isConcern: true };
+    }
+    case 'changed':
+      return good(
+        `${without.failing} ${without.failing === 1 ? 'test fails' : 'tests fail'} without the change; no new test is named.`,
+      );
+    case 'whole':
+      return without.passed
+        ? {
+            text: 'All of `verify` passes without the change: the new or changed tests do not test it.',
+            names: [],
+            isConcern: true,
+          }
+        : good('`verify` fails without the change; its output does not say which tests do.');
+    case 'undecided':
+      return good(`Not known whether the tests fail without the change: ${WHY[without.why]}.`);
+  }
+}
+
+function oldSentences(old: NonNullable<Proof['old']>): readonly ProofSentence[] {
+  switch (old.kind) {
+    case 'passed':
+      return [good('The old form of the changed tests passes.')];
+    case 'failed': {
+      const { failing, named: names } = old;
+      const text =
+        failing === 0
+          ? '`verify` fails with the old form of the changed tests; its output does not say which fail.'
+          : `${failing} ${failing === 1 ? 'test fails' : 'tests fail'} on the new code in the old form.`;
+      return [{ text, names: withRest(names, failing), isConcern: true }];
+    }
+    case 'undecided':
+      return [good(`Not known whether the old form of the changed tests passes: ${WHY[old.why]}.`)];
+  }
+}
+
+function good(text: string): ProofSentence {
+  return { text, names: [], isConcern: false };
+}
+
+function withRest(names: readonly string[], count: number): readonly string[] {
+  return names.length >= count || names.length === 0 ? names : [namesOutOf(names, count)];
+}
+
+const WHY: Readonly<Record<Undecided, string>> = {
+  'no-time': '`verify` does not fit into the rest of the run',
+  timeout: '`verify` did not end in time',
+  'cannot-run': '`verify` cannot run there',
+  'in-code': 'tests in files of code cannot be taken apart from it',
+};

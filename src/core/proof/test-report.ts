@@ -1,0 +1,263 @@
+import { tryJson } from '../text/try-json.ts';
+import { junitTests, MAX_TESTS, type NamedTest, type TestResult } from './junit.ts';
+
+/** Maximum length of a line that is read, in UTF-16 units; only JSON may be longer. */
+const MAX_LINE_CHARS = 1_000;
+
+const MAX_NAME_CHARS = 300;
+
+/** Maximum number of names of a test and its suites; those below are joined. */
+const MAX_DEPTH = 12;
+
+/** The tests that the output of `verify` names, by `nameOfTest`; empty if no reporter is known. */
+export type TestReport = ReadonlyMap<string, NamedTest>;
+
+/** The report of an output that names no test. */
+export const NO_TESTS: TestReport = new Map();
+
+/** Returns the name of a test for people, which also identifies it: `test/sum.test.ts > sum > adds`. */
+export function nameOfTest({ file, path }: Pick<NamedTest, 'file' | 'path'>): string {
+  return [...(file === null ? [] : [file]), ...path].join(' > ').slice(0, MAX_NAME_CHARS);
+}
+
+/**
+ * Parses the output of test runners: JUnit XML or, without it, TAP and what vitest, jest, mocha, node, pytest, go and
+ * cargo print. Accepts any string.
+ */
+export function parseTestReport(text: string): TestReport {
+  const inXml = junitTests(text);
+  return withoutContainers(inXml.length > 0 ? inXml : consoleTests(text));
+}
+
+/** Returns the failures of a report by name: its tests or, if it names none, its files. */
+export function failingTests(report: TestReport): readonly (readonly [string, NamedTest])[] {
+  const failed = [...report].filter(([, { result }]) => result === 'failed');
+  const tests = failed.filter(([, { of }]) => of === 'test');
+  return tests.length > 0 ? tests : failed;
+}
+
+/** Returns the tests by name. A name that is reported several times has failed if it failed once. */
+function withoutContainers(tests: readonly NamedTest[]): TestReport {
+  const containers = new Set(
+    tests.flatMap(({ of, file, path }) =>
+      of === 'file' ? [] : path.map((_, length) => nameOfTest({ file, path: path.slice(0, length) })),
+    ),
+  );
+  const report = new Map<string, NamedTest>();
+  for (const test of tests.slice(0, MAX_TESTS)) {
+    const name = nameOfTest(test);
+    // A suite has no result of its own; the result of a file counts where its tests are not named.
+    if (name === '' || (test.of === 'test' && containers.has(name))) continue;
+    const known = report.get(name);
+    if (known?.result === 'failed' && known.of === test.of) continue;
+    if (known === undefined || test.result === 'failed' || known.result === 'skipped') report.set(name, test);
+  }
+  return report;
+}
+
+/** A suite whose lines are indented further than its own. */
+interface Suite {
+  readonly indent: number;
+  readonly name: string;
+}
+
+/** The reader's position in the output. */
+interface Position {
+  readonly tests: NamedTest[];
+  file: string | null;
+  suites: readonly Suite[];
+  /** Tests of go whose package is named after them. */
+  packageless: Pick<NamedTest, 'path' | 'result'>[];
+  /** True where lines without a mark are suites, as jest prints them below a file. */
+  isTree: boolean;
+  /** True below a heading that lists failures again, without their suites. */
+  isRepeated: boolean;
+  jestFailed: boolean;
+}
+
+type Reader = (line: string, at: Position) => boolean;
+
+function consoleTests(text: string): readonly NamedTest[] {
+  const at: Position = {
+    ...{ tests: [], file: null, suites: [], packageless: [] },
+    ...{ isTree: false, isRepeated: false, jestFailed: false },
+  };
+  for (const whole of text.split('\n')) {
+    if (at.tests.length >= MAX_TESTS) break;
+    if (whole.startsWith('{')) readGoEvent(whole, at);
+    const line = whole.slice(0, MAX_LINE_CHARS).trimEnd();
+    READERS.some((read) => read(line, at));
+  }
+  return at.tests;
+}
+
+function add(at: Position, test: Omit<NamedTest, 'of'> & { readonly of?: NamedTest['of'] }): true {
+  const { path } = test;
+  // Every suite above a test is compared with every name.
+  const bounded =
+    path.length <= MAX_DEPTH ? path : [...path.slice(0, MAX_DEPTH - 1), path.slice(MAX_DEPTH - 1).join(' > ')];
+  at.tests.push({ of: 'test', ...test, path: bounded });
+  return true;
+}
+
+function readGoEvent(line: string, at: Position): void {
+  if (!/"Action":"(?:pass|fail|skip)"/.test(line)) return;
+  const event = tryJson(line);
+  if (typeof event !== 'object' || event === null) return;
+  const { Action, Package, Test } = event as Readonly<Record<string, unknown>>;
+  if (typeof Package !== 'string') return;
+  const result = Action === 'pass' ? 'passed' : Action === 'fail' ? 'failed' : 'skipped';
+  if (typeof Test === 'string') add(at, { file: Package, path: Test.split('/'), result });
+  else add(at, { of: 'file', file: Package, path: [], result });
+}
+
+const GO_RESULTS: Readonly<Record<string, TestResult>> = { PASS: 'passed', FAIL: 'failed', SKIP: 'skipped' };
+
+function readGo(line: string, at: Position): boolean {
+  const [, word, name] = /^\s*--- (PASS|FAIL|SKIP): (\S+)/.exec(line) ?? [];
+  if (word !== undefined && name !== undefined) {
+    at.packageless.push({ path: name.split('/'), result: GO_RESULTS[word] ?? 'skipped' });
+    return true;
+  }
+  const [, end, file] = /^(ok {2}|FAIL)\t(\S+)(?:\s|$)/.exec(line) ?? [];
+  if (end === undefined || file === undefined) return false;
+  for (const test of at.packageless.splice(0)) add(at, { file, ...test });
+  return add(at, { of: 'file', file, path: [], result: end === 'FAIL' ? 'failed' : 'passed' });
+}
+
+function readCargo(line: string, at: Position): boolean {
+  const [, file, documented] = /^ {3,}(?:Running (?:unittests )?(\S+) \(|Doc-tests (\S+)$)/.exec(line) ?? [];
+  if (file !== undefined || documented !== undefined) {
+    at.file = file ?? `documentation of ${documented ?? ''}`;
+    return true;
+  }
+  const [, name = '', word] =
+    /^test (\S.*?)(?: - (?:should panic|compile(?: fail)?))* \.\.\. (ok|FAILED|ignored)\b/.exec(line) ?? [];
+  if (word === undefined) return false;
+  const result = word === 'ok' ? 'passed' : word === 'FAILED' ? 'failed' : 'skipped';
+  // A documented example is named by its line, which moves.
+  return add(at, { file: at.file, path: name.replace(/ \(line \d+\)$/, '').split('::'), result });
+}
+
+const PYTEST_RESULT =
+  /^(?:\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S+?)::(.+)|(\S+?)::(.+?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b.*)$/;
+
+function readPytest(line: string, at: Position): boolean {
+  const [, before, fileAfter, nameAfter, file = fileAfter, name = nameAfter, word = before] =
+    PYTEST_RESULT.exec(line) ?? [];
+  if (word !== undefined && file !== undefined && name !== undefined) {
+    const result = word === 'PASSED' || word === 'XPASS' ? 'passed' : /SKIP|XFAIL/.test(word) ? 'skipped' : 'failed';
+    return add(at, { file, path: name.split('::'), result });
+  }
+  const [, broken, test] = /^(?:FAILED|ERROR) (\S+?\.py)(?:::(.+?))?(?: - .*)?$/.exec(line) ?? [];
+  if (broken !== undefined) {
+    add(at, { of: 'file', file: broken, path: [], result: 'failed' });
+    if (test !== undefined) add(at, { file: broken, path: test.split('::'), result: 'failed' });
+    return true;
+  }
+  const [, listed, marks] = /^(?:(\S+\.py) )?([.FEsxX]+)(?: +\[ *\d+%\])?$/.exec(line) ?? [];
+  if (marks === undefined) return false;
+  at.file = listed ?? at.file;
+  if (at.file === null || !at.file.endsWith('.py')) return false;
+  const result = /[FE]/.test(marks) ? 'failed' : /[.X]/.test(marks) ? 'passed' : 'skipped';
+  return add(at, { of: 'file', file: at.file, path: [], result });
+}
+
+/** The end of a line of TAP: a directive, a duration, or the bracket before its subtests. */
+const TAP_END = /\s*(?:#.*)?(\{)?$/;
+
+function readTap(line: string, at: Position): boolean {
+  const [, depth, suite] = /^( *)# Subtest: (.+)$/.exec(line) ?? [];
+  if (depth !== undefined && suite !== undefined) return enter(at, depth.length, suite);
+  const [, before = '', not, text] = /^( *)(not )?ok \d+(?: -)?(?: (.*))?$/.exec(line) ?? [];
+  if (text === undefined) return false;
+  const isLeftOut = /#\s*(?:SKIP|TODO)\b/i.test(text);
+  const opens = text.endsWith('{');
+  const name = text.replace(TAP_END, '').trim() || 'unnamed';
+  addBelow(at, before.length, { name, result: isLeftOut ? 'skipped' : not === undefined ? 'passed' : 'failed' });
+  if (opens) enter(at, before.length, name);
+  return true;
+}
+
+/** Returns the suites that a line with this indentation is in. */
+function suitesAbove(at: Position, indent: number): readonly Suite[] {
+  return at.suites.filter((suite) => suite.indent < indent);
+}
+
+function enter(at: Position, indent: number, name: string): true {
+  at.suites = [...suitesAbove(at, indent), { indent, name }];
+  return true;
+}
+
+function addBelow(
+  at: Position,
+  indent: number,
+  { name, result }: { readonly name: string; readonly result: TestResult },
+): true {
+  const names = [...suitesAbove(at, indent).map((suite) => suite.name), ...name.split(' > ')];
+  const [first = '', ...rest] = names;
+  return looksLikeFile(first) && rest.length > 0
+    ? add(at, { file: first, path: rest, result })
+    : looksLikeFile(first)
+      ? add(at, { of: 'file', file: first, path: [], result })
+      : add(at, { file: at.file, path: names, result });
+}
+
+function looksLikeFile(name: string): boolean {
+  return /^[\w@./][\w@./\\+-]*\.[a-z]{1,5}$/i.test(name);
+}
+
+/** A duration that a runner prints after a name. */
+const DURATION = / (?:\(\d+(?:\.\d+)? ?m?s\)|\d+(?:\.\d+)?m?s)$/;
+
+function readMarked(line: string, at: Position): boolean {
+  if (/^✖ failing tests:$|^ +\d+ passing\b/.test(line)) return (at.isRepeated = true);
+  if (/^(?:▶ |TAP version | RUN )/.test(line)) at.isRepeated = false;
+  const [, before = '', mark = '', text = ''] = /^( *)([✓✔√✗✘×✖✕❯▶○↓﹣]|\d+\)) (\S.*)$/.exec(line) ?? [];
+  if (mark === '' || at.isRepeated) return false;
+  const indent = before.length;
+  const told = text.replace(/^\|[^|]{1,80}\| /, '').replace(/ # (?:SKIP|TODO)\b.*$/, '');
+  const [, file] = /^(\S+) \(\d+(?: tests?\b[^)]*)?\)/.exec(told) ?? [];
+  if (file !== undefined && looksLikeFile(file)) {
+    at.file = null;
+    enter(at, indent, file);
+    return add(at, { of: 'file', file, path: [], result: '✓✔√'.includes(mark) ? 'passed' : 'failed' });
+  }
+  const [, suite] = looksLikeFile(at.suites[0]?.name ?? '') ? (/^(.+) \(\d+\)$/.exec(told) ?? []) : [];
+  if (suite !== undefined) return enter(at, indent, suite);
+  // In a stack trace, the mark of a suite stands before a place.
+  if (mark === '❯') return false;
+  const name = told
+    .replace(/^skipped /, '')
+    .replace(DURATION, '')
+    .trim();
+  if (mark === '▶') return enter(at, indent, name);
+  if (mark.endsWith(')') && indent < 2) return false;
+  const isSkipped = '○↓﹣'.includes(mark) || / # (?:SKIP|TODO)\b/.test(text);
+  return addBelow(at, indent, { name, result: isSkipped ? 'skipped' : '✓✔√'.includes(mark) ? 'passed' : 'failed' });
+}
+
+function readFileResults(line: string, at: Position): boolean {
+  const [, lead, word, spaces, text] = /^( ?)(PASS|FAIL)( {1,2})(?:\|[^|]{1,80}\| )?(\S.*)$/.exec(line) ?? [];
+  if (word !== undefined && text !== undefined) {
+    const [file = '', ...rest] = text
+      .replace(/ \[ .* \]$/, '')
+      .replace(DURATION, '')
+      .split(' > ');
+    if (!looksLikeFile(file)) return false;
+    const result = word === 'PASS' ? 'passed' : 'failed';
+    add(at, { of: 'file', file, path: [], result });
+    if (rest.length > 0) add(at, { file, path: rest, result });
+    const isJest = lead === '' && spaces === ' ';
+    if (isJest) Object.assign(at, { file, suites: [], isTree: true, isRepeated: false, jestFailed: word === 'FAIL' });
+    return true;
+  }
+  const [, failure] = /^ {2}● (?!Console$|Test suite failed)(.+)$/.exec(line) ?? [];
+  if (failure !== undefined && at.jestFailed) add(at, { file: at.file, path: failure.split(' › '), result: 'failed' });
+  if (!at.isTree) return failure !== undefined;
+  if (failure !== undefined || !/^ {2,}\S/.test(line)) at.isTree = false;
+  else if (!/^ *[✓✔√✗✘×✖✕○✎]/.test(line)) return enter(at, line.length - line.trimStart().length, line.trim());
+  return false;
+}
+
+const READERS: readonly Reader[] = [readGo, readCargo, readPytest, readTap, readFileResults, readMarked];

@@ -1,0 +1,155 @@
+import { serializeProofs } from '../core/journal/journal.ts';
+import { recordProofs, type TaskProof } from '../core/lane/verification.ts';
+import {
+  isWorthProving,
+  judgeOld,
+  judgeWithout,
+  planProof,
+  type ProofPlan,
+  type ProofRun,
+  proofRunOf,
+  proofTimeout,
+  type TaskChanges,
+  type TaskFile,
+} from '../core/proof/judge.ts';
+import { plainProofSentence, type Proof, proofSentences } from '../core/proof/proof.ts';
+import type { TestReport } from '../core/proof/test-report.ts';
+import type { TaskId } from '../core/tasks/ids.ts';
+import { nameOfTask } from '../core/tasks/task.ts';
+import { completeSentence } from '../core/text/phrase.ts';
+import { textOf } from '../errors.ts';
+import type { Work } from '../handover/intake.ts';
+import type { LoopDeps } from './deps.ts';
+import { type PassedHead, verifyAt } from './verification.ts';
+
+/** A head that passed, and the base branch's tip with its tests, null while this run has not verified it. */
+interface Proving {
+  readonly head: PassedHead;
+  readonly base: { readonly commit: string; readonly tests: TestReport | null };
+}
+
+/** A work with the tests of its base branch, see RunNow. */
+interface Proven {
+  readonly work: Work;
+  readonly baseTests: TestReport | null;
+}
+
+interface Planned {
+  readonly own: TaskChanges;
+  readonly plan: Exclude<ProofPlan, { kind: 'none' }>;
+}
+
+/**
+ * Runs the verify commands on the head without the change of each task, where its tests must fail, and with the old
+ * form of the tests that it changed. The result decides nothing: it is for the reviewer and the next prompt.
+ */
+export async function proveTests(given: LoopDeps, work: Work, proving: Proving): Promise<Proven> {
+  const { proveTests: mode } = given.config;
+  // A run that is asked to end does not wait for proofs.
+  const deps: LoopDeps = { ...given, signal: AbortSignal.any([given.signal, given.ending]) };
+  const unproven: Proven = { work, baseTests: proving.base.tests };
+  if (mode === 'false' || deps.signal.aborted) return unproven;
+  const changes = await deps.repository.taskChanges().catch((error: unknown) => {
+    deps.log.warning(`What the tests prove is not known: ${completeSentence(textOf(error))}`);
+    return [];
+  });
+  const planned = changes.filter(({ task }) => isDue(work, proving, task)).flatMap(planOf);
+  if (planned.length === 0) return unproven;
+  if (!isWorthProving(mode, proving.head.durationMs)) {
+    deps.log.info('verify takes more than 5 minutes, so it does not run without the change (setting prove-tests).');
+    return unproven;
+  }
+  const proofs: TaskProof[] = [];
+  let baseTests = proving.base.tests;
+  for (const one of planned) {
+    const others = changes.filter(({ task }) => task !== one.own.task);
+    const proved = await proveTask(deps, work, { ...proving, ...one, others, baseTests });
+    if (proved === null) break;
+    baseTests = proved.baseTests;
+    proofs.push({ task: one.own.task, proof: proved.proof });
+    logProof(deps, nameIn(work, one.own.task), proved.proof);
+  }
+  if (proofs.length === 0) return { work, baseTests };
+  const { clock, appendJournal } = deps;
+  appendJournal(serializeProofs({ version: 1, lane: work.lane.id, provedAt: clock.now(), proofs }));
+  return { work: { ...work, state: recordProofs(work.state, proofs) }, baseTests };
+}
+
+/** Returns true for a task of the verified head that nothing was proven of since its newest iteration. */
+function isDue({ state: { change } }: Work, { head }: Proving, task: TaskId): boolean {
+  return head.tasks.includes(task) && Object.hasOwn(change.tasks, task) && change.tasks[task]?.proof === undefined;
+}
+
+function planOf(own: TaskChanges): readonly Planned[] {
+  const plan = planProof(own);
+  return plan.kind === 'none' ? [] : [{ own, plan }];
+}
+
+/** Proves the tests of one task; null if the run is to end. */
+async function proveTask(
+  deps: LoopDeps,
+  work: Work,
+  {
+    own,
+    plan,
+    others,
+    head,
+    base,
+    baseTests,
+  }: Proving & Planned & { readonly others: readonly TaskChanges[]; readonly baseTests: TestReport | null },
+): Promise<{ readonly proof: Proof; readonly baseTests: TestReport | null } | null> {
+  if (plan.kind === 'in-code')
+    return { proof: { without: { kind: 'undecided', why: 'in-code' }, old: null }, baseTests };
+  const run = (commit: string): Promise<ProofRun | null> =>
+    runForProof(deps, work, { commit, usualMs: head.durationMs });
+  const runWith = (files: readonly TaskFile[]): Promise<ProofRun | null> =>
+    deps.repository.takeBack({ commit: head.commit, files }).then(run, (error: unknown) => {
+      deps.log.warning(`A file cannot be taken back: ${completeSentence(textOf(error))}`);
+      return { kind: 'undecided', why: 'cannot-run' } as const;
+    });
+  deps.log.info(`verify runs without the change of ${nameIn(work, own.task)} …`);
+  const without = await runWith(plan.without);
+  if (without === null) return null;
+  const needsBase = without.kind === 'ran' && head.report.size > 0 && baseTests === null;
+  if (needsBase) deps.log.info(`verify runs on the base, to tell which tests are new …`);
+  const onBase = needsBase ? await run(base.commit) : null;
+  const known = onBase?.kind === 'ran' ? onBase.report : baseTests;
+  if (plan.old.length > 0) deps.log.info(`verify runs with the old form of the tests that it changed …`);
+  const old = plan.old.length === 0 ? null : await runWith(plan.old);
+  if (deps.signal.aborted) return null;
+  return {
+    proof: {
+      without: judgeWithout(without, { base: known, head: head.report }, { own, others }),
+      old: old === null ? null : judgeOld(old),
+    },
+    baseTests: known,
+  };
+}
+
+/** Runs the verify commands on a commit, if they fit into the rest of the run; null if the run is to end. */
+async function runForProof(
+  deps: LoopDeps,
+  work: Work,
+  { commit, usualMs }: { readonly commit: string; readonly usualMs: number },
+): Promise<ProofRun | null> {
+  const leftMs = work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
+  const timeoutMs = proofTimeout({ usualMs, leftMs });
+  if (timeoutMs === null) return { kind: 'undecided', why: 'no-time' };
+  const { verification, report } = await verifyAt(deps, work, { commit, timeoutMs });
+  if (verification.kind === 'not-run') return null;
+  if (verification.kind === 'impossible') {
+    deps.log.warning(completeSentence(verification.why));
+    return { kind: 'undecided', why: 'cannot-run' };
+  }
+  return proofRunOf(verification, report);
+}
+
+function logProof({ log }: LoopDeps, name: string, proof: Proof): void {
+  for (const sentence of proofSentences(proof))
+    log.info(`${name}: ${plainProofSentence(sentence).replaceAll('`', '')}`, sentence.isConcern ? 'bad' : 'good');
+}
+
+function nameIn({ tasks }: Work, id: TaskId): string {
+  const task = tasks.find((one) => one.id === id);
+  return task === undefined ? id : nameOfTask(task);
+}

@@ -1,0 +1,235 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { failingTests, parseTestReport } from '../../../../src/core/proof/test-report.ts';
+
+const SAMPLES = join(import.meta.dirname, '../../../samples/reports');
+
+function sample(name: string): string {
+  return readFileSync(join(SAMPLES, name), 'utf8');
+}
+
+const MARKS = { passed: '+', failed: '-', skipped: '?' } as const;
+
+/** Returns the tests as lines: `+` passed, `-` failed, `?` skipped; files that have a result in brackets. */
+function listOf(text: string): readonly string[] {
+  return [...parseTestReport(text)].map(([name, { of, result }]) =>
+    of === 'file' ? `${MARKS[result]} [${name}]` : `${MARKS[result]} ${name}`,
+  );
+}
+
+const NODE = ['+ sum > adds', '- sum > subtracts', '? sum > later', '+ alone > inner', '? todo'];
+const VITEST = [
+  '- test/mul.test.mjs > multiplies',
+  '+ test/mul.test.mjs > is named',
+  '+ test/sum.test.mjs > sum > adds',
+  '+ test/sum.test.mjs > sum > subtracts',
+  '? test/sum.test.mjs > sum > later',
+];
+const PYTEST = [
+  '- tests/test_bad.py > test_bad',
+  '+ tests/test_ok.py > test_ok',
+  '+ tests/test_sum.py > test_adds',
+  '- tests/test_sum.py > test_subtracts',
+  '? tests/test_sum.py > test_later',
+  '+ tests/test_sum.py > TestDeep > test_param[1]',
+  '+ tests/test_sum.py > TestDeep > test_param[2]',
+  '- [tests/test_bad.py]',
+  '- [tests/test_sum.py]',
+];
+
+describe('the tests that a reporter names', () => {
+  test.each<[string, readonly string[]]>([
+    [
+      'vitest-default.txt',
+      [
+        '- [test/mul.test.mjs]',
+        '- test/mul.test.mjs > multiplies',
+        '+ test/mul.test.mjs > is named',
+        '- [test/load.test.mjs]',
+        '+ [test/sum.test.mjs]',
+      ],
+    ],
+    [
+      'vitest-suites.txt',
+      [
+        '- [test/deep.test.mjs]',
+        '- test/deep.test.mjs > sum > adds',
+        '+ test/deep.test.mjs > sum > deep > subtracts (2)',
+        '? test/deep.test.mjs > sum > deep > later',
+        '+ test/deep.test.mjs > top',
+      ],
+    ],
+    ['vitest-verbose.txt', [...VITEST, '- [test/load.test.mjs]', '- [test/mul.test.mjs]']],
+    ['vitest-tap-flat.txt', ['- [test/load.test.mjs]', ...VITEST]],
+    [
+      'vitest-tap.txt',
+      [
+        '- [test/load.test.mjs]',
+        '- [test/mul.test.mjs]',
+        ...VITEST.slice(0, 2),
+        '+ [test/sum.test.mjs]',
+        ...VITEST.slice(2),
+      ],
+    ],
+    ['vitest-junit.xml', ['- test/load.test.mjs > test/load.test.mjs', ...VITEST]],
+    ['node-spec.txt', NODE],
+    ['node-tap.txt', NODE],
+    [
+      'node-junit.xml',
+      ['b', 'sum'].flatMap((name) => NODE.map((line) => line.replace(' ', ` /repo/${name}.test.mjs > `))),
+    ],
+    ['jest.txt', ['+ [test/b.test.js]', '- [test/a.test.js]', '- test/a.test.js > sum > deep > subtracts']],
+    [
+      'jest-verbose.txt',
+      [
+        '- [test/a.test.js]',
+        '+ test/a.test.js > top',
+        '+ test/a.test.js > sum > adds',
+        '? test/a.test.js > sum > later',
+        '- test/a.test.js > sum > deep > subtracts',
+        '+ [test/b.test.js]',
+        '+ test/b.test.js > top',
+        '+ test/b.test.js > sum > adds',
+        '? test/b.test.js > sum > later',
+        '+ test/b.test.js > sum > deep > subtracts',
+      ],
+    ],
+    // Of equal names in two suites, the failure counts.
+    ['mocha.txt', ['+ top', '+ adds', '- subtracts']],
+    [
+      'pytest.txt',
+      [
+        '- [tests/test_bad.py]',
+        '+ [tests/test_ok.py]',
+        '- [tests/test_sum.py]',
+        '- tests/test_bad.py > test_bad',
+        '- tests/test_sum.py > test_subtracts',
+      ],
+    ],
+    ['pytest-v.txt', PYTEST],
+    [
+      'pytest-q.txt',
+      [
+        '- [tests/test_bad.py]',
+        '- tests/test_bad.py > test_bad',
+        '- [tests/test_sum.py]',
+        '- tests/test_sum.py > test_subtracts',
+      ],
+    ],
+    [
+      'pytest-junit.xml',
+      PYTEST.slice(0, 7).map((line) =>
+        line.replace(
+          /tests\/(\w+)\.py( > TestDeep)?/,
+          (_, file, inner) => `tests.${String(file)}${inner ? '.TestDeep' : ''}`,
+        ),
+      ),
+    ],
+    [
+      'go.txt',
+      ['- example.com/sum > TestWrong', '- [example.com/sum]', '+ [example.com/sum/ok]', '- [example.com/sum/pkg]'],
+    ],
+    [
+      'go-v.txt',
+      [
+        '+ example.com/sum > TestAdds > one_and_two',
+        '? example.com/sum > TestLater',
+        '- example.com/sum > TestWrong',
+        '- [example.com/sum]',
+        '+ example.com/sum/ok > TestP',
+        '+ [example.com/sum/ok]',
+        '- [example.com/sum/pkg]',
+      ],
+    ],
+    [
+      'go-json.txt',
+      [
+        '+ example.com/sum/ok > TestP',
+        '+ [example.com/sum/ok]',
+        '+ example.com/sum > TestAdds > one_and_two',
+        '? example.com/sum > TestLater',
+        '- example.com/sum > TestWrong',
+        '- [example.com/sum]',
+        '? [example.com/sum/none]',
+        '- [example.com/sum/pkg]',
+      ],
+    ],
+    [
+      'cargo.txt',
+      [
+        '? src/lib.rs > tests > later',
+        '+ src/lib.rs > tests > adds',
+        '+ tests/outer.rs > outer2',
+        '- tests/outer.rs > outer',
+        '+ documentation of sum > src/lib.rs - add',
+      ],
+    ],
+  ])('%s', (name, expected) => {
+    expect(new Set(listOf(sample(name)))).toEqual(new Set(expected));
+  });
+
+  test.each<[string, string, readonly string[]]>([
+    ['prose', 'Everything is ok.\nok, 1 thing\nPASS\nFAIL\n', []],
+    [
+      'a file of vitest 1',
+      ' ✓ test/a.test.ts (3)\n ❯ test/b.test.ts (2)',
+      ['+ [test/a.test.ts]', '- [test/b.test.ts]'],
+    ],
+    ['a project of vitest', ' ✓ |unit| test/a.test.ts > adds 1ms', ['+ test/a.test.ts > adds']],
+    ['a stack of vitest', ' ❯ test/a.test.ts:3:35', []],
+    ['workers of pytest', '[gw0] [ 50%] PASSED tests/test_a.py::test_x', ['+ tests/test_a.py > test_x']],
+    ['more dots than fit on a line', 'tests/test_a.py ..... [ 50%]\n..F.. [100%]', ['- [tests/test_a.py]']],
+    ['a package of go without tests to run', 'ok  \tshop\t0.1s [no tests to run]', ['+ [shop]']],
+    ['a list of mocha', '  1) sum\n', ['- sum']],
+    ['after the summary of mocha', '  5 passing (7ms)\n\n  1) sum\n', []],
+    ['an example of rust that moved', 'test src/lib.rs - add (line 9) ... ok', ['+ src/lib.rs - add']],
+    ['JUnit beside other output', ' ✓ other\n<testsuite><testcase name="a" classname="B"/></testsuite>', ['+ B > a']],
+    [
+      'tags in a marked section',
+      '<testcase name="a"><system-out><![CDATA[<failure>]]></system-out></testcase>',
+      ['+ a'],
+    ],
+    ['an attribute with a bracket', '<testcase name="a > b &amp; c"><error/></testcase>', ['- a > b & c']],
+  ])('%s', (_, text, expected) => {
+    expect(listOf(text)).toEqual(expected);
+  });
+});
+
+test('the failures are tests, or files where no test is named', () => {
+  const namesOf = (name: string) => failingTests(parseTestReport(sample(name))).map(([test]) => test);
+  expect(namesOf('go.txt')).toEqual(['example.com/sum > TestWrong']);
+  expect(failingTests(parseTestReport('FAIL\tshop [build failed]')).map(([name]) => name)).toEqual(['shop']);
+});
+
+test('any text is read, and in time', () => {
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => parseTestReport(text).size >= 0));
+  const word = fc.constantFrom(
+    '<testcase',
+    ' name="',
+    '"',
+    '>',
+    '<![CDATA[',
+    ' ✓ ',
+    'ok 1',
+    ' > ',
+    '(',
+    '::',
+    '\n',
+    ' '.repeat(9),
+  );
+  fc.assert(fc.property(fc.array(word, { maxLength: 50 }), (words) => parseTestReport(words.join('')).size >= 0));
+  const deep = ` ✓ ${'a > '.repeat(200)}\n`;
+  for (const part of [
+    deep,
+    '<testcase name="',
+    '<![CDATA[',
+    ' ✓ a',
+    '<testcase ',
+    "<testcase a='",
+    'x::',
+    '(1 '.repeat(99) + '\n',
+  ])
+    expect(parseTestReport(part.repeat(20_000)).size).toBeLessThan(20_001);
+});
