@@ -55,6 +55,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
         claimedAt: scene.now,
         pipeline: null,
         mcpServers: [],
+        proposes: null,
       });
       entries.push(...work.journal.map((entry) => ({ run, entry })));
       const ended = endRun(

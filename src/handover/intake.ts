@@ -48,6 +48,8 @@ export type Intake =
       /** Servers of the agent's tools, as the base branch and the inputs name them. */
       readonly mcpServers: readonly McpServer[];
       readonly notes: Notes;
+      /** Hash of the text of the lane's issue, for which the run only proposes sub-tasks; null = it works on tasks. */
+      readonly proposes: string | null;
     }
   | {
       readonly kind: 'end';
@@ -83,6 +85,8 @@ export interface Answer {
     | { readonly kind: 'status'; readonly receipt: Receipt | null }
     | { readonly kind: 'doctor'; readonly findings: readonly Finding[] }
     | { readonly kind: 'help'; readonly word: string }
+    /** The sub-issues that were made of an approved proposal. */
+    | { readonly kind: 'approved'; readonly issues: readonly number[]; readonly isNew: boolean }
     | { readonly kind: 'refusal'; readonly why: string };
 }
 
@@ -246,13 +250,15 @@ export function untouchedWork(
     remoteHead,
     shown,
     startedAt,
-  }: Pick<Work, 'lane' | 'tasks' | 'notes' | 'state' | 'head' | 'remoteHead' | 'shown' | 'startedAt'>,
+    proposal,
+  }: Pick<Work, 'lane' | 'tasks' | 'notes' | 'state' | 'head' | 'remoteHead' | 'shown' | 'startedAt' | 'proposal'>,
   now: number,
 ): Omit<Work, 'outcome'> {
   return {
     lane,
     tasks,
     notes,
+    proposal,
     stateBefore: state,
     state,
     journal: [],
@@ -283,6 +289,8 @@ export interface Work {
   readonly lane: IntakeLane;
   readonly tasks: readonly Task[];
   readonly notes: Notes;
+  /** Set for a run that only proposes sub-tasks of its lane's issue. */
+  readonly proposal: Proposal | null;
   /** State of the lane before this run, which counts if the commits cannot be published. */
   readonly stateBefore: LaneState;
   readonly state: LaneState;
@@ -324,6 +332,15 @@ export interface Work {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly outcome: Outcome;
+}
+
+/**
+ * A proposal of sub-tasks: the hash of the issue's text, and the agent's final message, which is a stranger's; null when
+ * no call ended.
+ */
+export interface Proposal {
+  readonly text: string;
+  readonly words: string | null;
 }
 
 /**

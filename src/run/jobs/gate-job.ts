@@ -102,6 +102,8 @@ async function beginLane(
   const opening = { outlet, clock, log, redact: deps.redact, appendJournal: null };
   const unbegun = beginIn(begun);
   recording.keep(unbegun);
+  // A proposal has no branch.
+  if (begun.proposes !== null) return { kind: 'opened', begun, work: unbegun };
   const { work, end } = await openBranch(opening, unbegun, begun.opened.base);
   if (end === null) return { kind: 'opened', begun, work };
   const ended = { ...work, outcome: end, endedAt: clock.now() };
@@ -114,7 +116,7 @@ async function handOverLane({ deps, stages, begun, work }: BegunLane, lanes: rea
   const { debug, log } = deps;
   const task = nextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
   const { showLive } = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug });
-  if (task !== null) await showLive(work, { task, iteration: 1, orders: [] });
+  if (task !== null && begun.proposes === null) await showLive(work, { task, iteration: 1, orders: [] });
   const digest = await giveIntake(deps, stages, {
     version: 1,
     kind: 'intake',
