@@ -103,7 +103,7 @@ function intakeOf(
   state: LaneState,
   of: Case,
   { world }: Scene,
-): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'claimedAt' | 'pipeline' | 'mcpServers'> {
+): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'claimedAt' | 'pipeline' | 'mcpServers' | 'proposes'> {
   return {
     kind: 'work',
     lane: {

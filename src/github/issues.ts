@@ -135,7 +135,7 @@ export function createIssueMethods(
 
 /** Ignores GitHub's refusal of a link between issues that exists already. */
 function unlessLinked(error: unknown): undefined {
-  if (!isInvalid(error, /already|duplicate/i)) throw error;
+  if (!isInvalid(error, /already|duplicate|one parent/i)) throw error;
 }
 
 /** True if an issue belongs to this repository. */

@@ -209,6 +209,7 @@ export function createRoot(call: Call): object {
       id: `I_${String(issue.id)}`,
       viewerDidAuthor: issue.author.login === call.viewer.login,
       number: issue.number,
+      fullDatabaseId: issue.id,
       title: issue.title,
       body: issue.body,
       closed: issue.state === 'closed',
@@ -239,6 +240,7 @@ export function createRoot(call: Call): object {
   function commentFields({ author, body, createdAt, edited, minimized }: StoredComment): object {
     return {
       author: actor(author),
+      viewerDidAuthor: author.login === call.viewer.login,
       body,
       createdAt: instant(createdAt),
       isMinimized: minimized,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Immutable } from '../policy.ts';
 import { dataSection } from '../prompt/learnings.ts';
 import { lastChars } from '../prompt/sections.ts';
 import { OWN_COMMENT_MARKER } from '../people/command.ts';
@@ -55,7 +56,7 @@ export function subTaskMarker(hash: string, position: number): string {
 }
 
 /** A sub-task as an agent proposes it. `dependsOn` are positions in the list, from 1. */
-export type ProposedTask = z.output<typeof proposedTaskSchema>;
+export type ProposedTask = Immutable<z.output<typeof proposedTaskSchema>>;
 
 /** An agent's proposal, or why its words are none, as a sentence. */
 export type ParsedProposal =
