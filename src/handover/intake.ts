@@ -334,10 +334,7 @@ export interface Work {
   readonly outcome: Outcome;
 }
 
-/**
- * A proposal of sub-tasks: the hash of the issue's text, and the agent's final message, which is a stranger's; null when
- * no call ended.
- */
+/** A proposal of sub-tasks: the hash of the text, and the agent's final message; null when no call ended. */
 export interface Proposal {
   readonly text: string;
   readonly words: string | null;

@@ -5,7 +5,7 @@ import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import type { Proposal, Work } from '../handover/intake.ts';
 import type { PublishResult } from './publish.ts';
-import { NO_PROPOSAL_MARKER, renderNoProposal, renderProposal, renderSubTask } from '../report/pages/answer.ts';
+import { NO_PROPOSAL_MARKER, renderNoProposal, renderProposal, textOfSubTask } from '../report/pages/answer.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfWork } from './report-of.ts';
 import { saveState } from './save-state.ts';
@@ -61,7 +61,7 @@ async function keep(
     keepProposal({
       ...{ version: 1, issue, text, hash, at: clock.now() },
       comment: sha256(comment.trim()).slice(0, 32),
-      tasks: tasks.map((task) => ({ ...renderSubTask(task, issue), ...pick(task) })),
+      tasks: tasks.map((task) => ({ ...textOfSubTask(task, issue), ...pick(task) })),
       ...{ approved: null, maker: null, made: [], isComplete: false },
     }),
   );

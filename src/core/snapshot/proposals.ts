@@ -69,7 +69,7 @@ export function keepProposal(record: ProposalRecord): SnapshotChange<boolean> {
   return (snapshot) => {
     const message = `issue #${record.issue}: sub-tasks proposed (${record.hash})`;
     if (proposalIn(snapshot, record.issue)?.approved != null) return { snapshot, message: '', answer: false };
-    const kept = withRecord(snapshot, record);
+    const kept = withProposal(snapshot, record);
     const dropped = proposalsIn(kept).toSorted(approvedAndNewestFirst).slice(MAX_PROPOSALS);
     return {
       snapshot: dropped.reduce((next, { issue }) => withFile(next, fileOf(issue), null), kept),
@@ -106,7 +106,7 @@ export function beginMaking({ issue, hash, approved, runTag, now }: Making): Sna
       return { snapshot, message: '', answer: { kind: 'busy', until: maker.until } };
     const record = { ...known, approved: known.approved ?? approved, maker: { runTag, until: now + MAKING_MS } };
     return {
-      snapshot: withRecord(snapshot, record),
+      snapshot: withProposal(snapshot, record),
       message: `issue #${issue}: proposal ${hash} approved by ${approved.by.login}`,
       answer: { kind: 'begun', record },
     };
@@ -122,7 +122,7 @@ export function recordMaking(
     const known = proposalIn(snapshot, issue);
     if (known?.maker?.runTag !== runTag) return { snapshot, message: '', answer: false };
     return {
-      snapshot: withRecord(snapshot, { ...known, made, isComplete, maker: isOver ? null : known.maker }),
+      snapshot: withProposal(snapshot, { ...known, made, isComplete, maker: isOver ? null : known.maker }),
       message: `issue #${issue}: ${made.length} of ${known.tasks.length} sub-issues made`,
       answer: true,
     };
@@ -162,7 +162,7 @@ function parseFile(path: string, text: string): ProposalRecord | null {
   return parsed.success && fileOf(parsed.data.issue) === path ? parsed.data : null;
 }
 
-function withRecord(snapshot: Snapshot, record: ProposalRecord): Snapshot {
+function withProposal(snapshot: Snapshot, record: ProposalRecord): Snapshot {
   return withFile(snapshot, fileOf(record.issue), `${JSON.stringify(record, null, 1)}\n`);
 }
 

@@ -69,7 +69,7 @@ export async function approveProposal(deps: GateDeps, { number, by, then }: Aske
   const record = read.kind === 'snapshot' ? proposalIn(read.snapshot, number) : null;
   if (record === null) return refused('There are no proposed sub-tasks for this issue. Comment `/ralph plan` first.');
   if (record.isComplete) return approved(record, number, false);
-  // What was approved before is finished, whatever people wrote since.
+  // An approval that was given before is finished, whatever people wrote since.
   const voided = record.approved === null ? await whyVoid(deps, record, then) : null;
   if (voided !== null) return refused(voided);
   const at = then?.at ?? deps.clock.now();
@@ -114,7 +114,7 @@ export function hashOfComment(body: string, sha256: GateDeps['sha256']): string 
   return sha256(body.replaceAll('\r\n', '\n').trim()).slice(0, 32);
 }
 
-/** Makes the missing sub-issues and all dependencies, and records them. Throws a UserError that says how to go on. */
+/** Makes the missing sub-issues and all dependencies, and records them. Throws a UserError that says what to do. */
 async function makeSubIssues(deps: GateDeps, record: ProposalRecord): Promise<readonly MadeIssue[]> {
   const { issue } = record;
   const own = { issue, runTag: deps.runTag };

@@ -18,7 +18,6 @@ import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts'
 import { reopenEditedTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
-import { namesOf } from '../../core/text/phrase.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
 import { type Answer, endIntake, type IntakeLane, type Notes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
@@ -30,6 +29,7 @@ import { anotherRun } from './claim.ts';
 import {
   endNothingAsked,
   endOfEarlierCommit,
+  endOfSplitOrBegun,
   endPaused,
   endWorkedElsewhere,
   type EndIntake,
@@ -84,8 +84,8 @@ export async function decideOnLane(deps: GateDeps, asked: Request): Promise<Admi
   const ended = (intake: EndIntake): Ended => ({ kind: 'end', intake, continuable: look.continuable, kept: look.kept });
   const split = splitIssuesIn(look.kept.snapshot);
   const request = { ...asked, issues: asked.issues.filter(({ number }) => !split.has(number)) };
-  const why = whyNot(asked, look, split);
-  if (why !== null) return ended({ ...endIntake({ kind: 'idle', reason: 'answered' }), answer: why });
+  const refusedNow = endOfSplitOrBegun(asked, look, split);
+  if (refusedNow !== null) return ended(refusedNow);
   if (isWorkedElsewhere(deps, request, look)) return ended(endWorkedElsewhere(request));
 
   if (isOfEarlierCommit(request, look)) return ended(endOfEarlierCommit(deps, look));
@@ -140,38 +140,11 @@ export async function decideOnLane(deps: GateDeps, asked: Request): Promise<Admi
   return admissible(deps, { look, restored, said, hasUnpostedAnswers, work, place });
 }
 
-/** Returns the tasks that a person asks to have worked on by name. A proposal changes nothing about its issue. */
+/** Returns the tasks that a person asks for by name. A proposal changes nothing about its issue. */
 export function namedBy({ requested, issues, purpose }: Request): readonly TaskId[] {
   return requested === 'by-name' && purpose.kind !== 'proposal'
     ? issues.map(({ number }) => taskIdOfIssue(number))
     : [];
-}
-
-/**
- * Returns the answer to a person who asks for an issue that was split into sub-issues, or for a proposal for one that is
- * worked on already; null if neither is the case.
- */
-function whyNot(
-  { requested, purpose, issues }: Request,
-  { remoteHead, kept, branch }: LaneLookup,
-  split: ReturnType<typeof splitIssuesIn>,
-): Answer | null {
-  const thread = requested === 'by-name' ? issues[0]?.number : undefined;
-  if (thread === undefined) return null;
-  const refused = (why: string): Answer => ({ thread, text: { kind: 'refusal', why } });
-  const made = split.get(thread);
-  if (made !== undefined)
-    return refused(
-      `This issue was split into sub-issues (${namesOf(made.map((number) => `#${String(number)}`))}), so it is not a task any longer: Ralph works on those. Close it when they are done.`,
-    );
-  if (purpose.kind !== 'proposal') return null;
-  if (kept.snapshot === null)
-    return refused('A proposal is kept on refs/ralph/v2/ until it is approved. Set `state-store: auto` or `ref`.');
-  return remoteHead === null
-    ? null
-    : refused(
-        `Ralph works on this issue already. Merge its pull request, or delete the branch ${branch}, and ask again.`,
-      );
 }
 
 /** Returns true if no work is left for this lane. */

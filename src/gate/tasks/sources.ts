@@ -239,7 +239,7 @@ async function judgeTasks(deps: GateDeps, candidates: Candidates, known: Known):
   }
 }
 
-/** What is known of a lane before its tasks are judged. */
+/** The knowledge about a lane before its tasks are judged. */
 type Known = Pick<LaneNow, 'state' | 'grants'> & Pick<Request, 'purpose'>;
 
 async function ask(

@@ -78,8 +78,8 @@ export function renderProposal(tasks: readonly ProposedTask[], hash: string): st
   ].join('\n\n');
 }
 
-/** Renders title and text of the sub-issue that is made of a proposed sub-task, without its first line. */
-export function renderSubTask(task: ProposedTask, parent: number): { readonly title: string; readonly body: string } {
+/** Returns title and text of the sub-issue that is made of a proposed sub-task, without its first line. */
+export function textOfSubTask(task: ProposedTask, parent: number): { readonly title: string; readonly body: string } {
   const body = [
     `Part of #${String(parent)}.`,
     linesOf(task)
@@ -102,11 +102,11 @@ function linesOf({ done, files, tests, ceilingUsd }: ProposedTask): readonly str
 
 /** Renders why a run has proposed nothing, and what to do. */
 export function renderNoProposal({ why, outcome }: { readonly why: string | null; readonly outcome: Outcome }): string {
-  const reason = why ?? ('message' in outcome ? outcome.message : describeEnd(outcome));
+  const reason = why ?? ('message' in outcome ? outcome.message : reasonForNone(outcome));
   return `\n**No sub-tasks are proposed.** ${completeSentence(renderProse(reason, 500))}\n\n**Next:** comment \`/ralph plan\` to try again.`;
 }
 
-function describeEnd(outcome: Outcome): string {
+function reasonForNone(outcome: Outcome): string {
   return outcome.kind === 'parked'
     ? `A limit is reached until ${formatInstant(outcome.resumeAt)}`
     : `The run ended as ${outcome.kind} (${outcome.reason.replaceAll('_', ' ')})`;

@@ -113,7 +113,7 @@ describe('a proposal', () => {
     expect(commentOn(project)).toContain('Comment `/ralph plan` again later.');
   });
 
-  test('it leaves what is known of the issue as it is', async () => {
+  test('it does not change the progress of its issue', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '1' } });
     await runOnce(project);
     const before = savedState(project).tasks;
@@ -188,7 +188,7 @@ describe('an approval', () => {
     expect(worked).toEqual(['issue-501', 'issue-502']);
   });
 
-  test('the parent is no task any longer, even with the label', async () => {
+  test('the parent stops being a task, even with the label', async () => {
     const project = await planned();
     addIssue(project.forge, 1);
     await runOnce(project, { event: approve });
@@ -245,7 +245,7 @@ describe('an approval', () => {
     expect(commentOn(project)).toContain(words);
   });
 
-  test('that failed half-way goes on where it stopped', async () => {
+  test('that failed half-way continues where it stopped', async () => {
     const project = await planned();
     project.forge.faults.set('addDependency', new Error('GitHub is down'));
     await runOnce(project, { event: approve });
