@@ -52,10 +52,11 @@ type Kept =
   | { readonly kind: 'none'; readonly why: string };
 
 async function keep(
-  { store, sha256, clock }: PublishDeps,
+  { store, sha256, clock, context: { runId, runAttempt } }: PublishDeps,
   { issue, text, tasks }: { readonly issue: number; readonly text: string; readonly tasks: readonly ProposedTask[] },
 ): Promise<Kept> {
-  const hash = sha256(JSON.stringify([issue, text, tasks])).slice(0, 32);
+  // The same sub-tasks proposed again get a comment of their own: an edited one stays void.
+  const hash = sha256(JSON.stringify([issue, text, tasks, runId, runAttempt])).slice(0, 32);
   const comment = `${proposalMarker(hash)}\n${renderProposal(tasks, hash)}`;
   const updated = await store.update(
     keepProposal({

@@ -15,7 +15,8 @@ import {
 } from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 import { runSplit } from '../stage/split.ts';
-import { noon } from '../../unit/core/core-fixtures.ts';
+import { killAt } from '../stage/tap.ts';
+import { MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 
 const task = (title: string, more: object = {}) => ({
   ...{ title, done: `${title} is there`, files: ['src/a.ts'], tests: ['test/a.test.ts'], dependsOn: [], ceilingUsd: 2 },
@@ -174,7 +175,7 @@ describe('an approval', () => {
     expect(run.end).toBe('blocked (needs_human)');
     // Each call may spend what is left.
     expect(project.script.calls.map(({ budgetUsd }) => budgetUsd).slice(1)).toEqual([0.3, expect.closeTo(0.1)]);
-    expect(commentOn(project, 501)).toContain('is not done for $0.30');
+    expect(commentOn(project, 501)).toContain(String.raw`is not done for \$0.30`);
     expect(commentOn(project, 501)).toContain('/ralph retry');
     expect(progressOf(savedState(project).tasks, 'issue-502').state).toBe('todo');
   });
@@ -245,6 +246,14 @@ describe('an approval', () => {
     expect(commentOn(project)).toContain(words);
   });
 
+  test('of the same sub-tasks, proposed again after an edit, counts', async () => {
+    const project = await planned();
+    for (const marker of project.forge.comments.get(1)?.keys() ?? []) project.forge.editedComments.add(marker);
+    await runOnce(project, { event: plan });
+    await runOnce(project, { event: approve });
+    expect(madeIn(project)).toHaveLength(2);
+  });
+
   test('that failed half-way continues where it stopped', async () => {
     const project = await planned();
     project.forge.faults.set('addDependency', new Error('GitHub is down'));
@@ -254,6 +263,26 @@ describe('an approval', () => {
     await runOnce(project, { event: approve });
     expect(madeIn(project)).toEqual(['made #501 of #1: Prices', 'made #502 of #1: Cart']);
     expect(stored(project)?.isComplete).toBe(true);
+  });
+
+  test.each(['before', 'after'] as const)('that was killed %s its second sub-issue makes none twice', async (when) => {
+    const project = await planned();
+    let opened = 0;
+    const tap = killAt((name) => name === 'forge.openSubIssue' && (opened += 1) === 2, when);
+    await runOnce(project, { event: approve, tap });
+    await runOnce(project, { event: approve });
+    expect(commentOn(project)).toContain('Another run makes the sub-issues now.');
+    project.clock.advance(11 * MINUTE);
+    expect((await runOnce(project)).calls).toBe(0);
+    await runOnce(project, { event: approve });
+    expect(madeIn(project)).toEqual(['made #501 of #1: Prices', 'made #502 of #1: Cart']);
+    expect(stored(project)?.isComplete).toBe(true);
+  });
+
+  test('given twice at once makes nothing twice', async () => {
+    const project = await planned();
+    await Promise.all([runOnce(project, { event: approve }), runOnce(project, { event: approve })]);
+    expect(madeIn(project)).toEqual(['made #501 of #1: Prices', 'made #502 of #1: Cart']);
   });
 
   test('an edit by a stranger voids the consent to that sub-issue', async () => {
