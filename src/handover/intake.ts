@@ -223,7 +223,7 @@ const headSchema = z.object({
   kind: z.literal('intake'),
   runTag: z.string(),
   lanes: z.array(z.string()),
-  intake: z.object({}),
+  intake: z.object({ proposes: z.string().nullable().default(null) }),
   settings: z.array(foundSettingSchema).default([]),
 });
 
@@ -231,7 +231,9 @@ const headSchema = z.object({
 export function parseHandedIntake(text: string): HandedIntake | null {
   const json = tryJson(text);
   const head = headSchema.safeParse(json);
-  return head.success && head.data.version === 1 ? { ...(json as HandedIntake), settings: head.data.settings } : null;
+  if (!head.success || head.data.version !== 1) return null;
+  const { intake, ...handed } = json as HandedIntake;
+  return { ...handed, intake: { ...intake, ...head.data.intake }, settings: head.data.settings };
 }
 
 /** The source of the isolation facts: this job, the job of the loop, or the record on disk that main left to post. */

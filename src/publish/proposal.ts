@@ -1,10 +1,11 @@
-import { parseProposal, proposalMarker, type ProposedTask } from '../core/proposal/proposal.ts';
+import { hashOfComment, parseProposal, proposalMarker, type ProposedTask } from '../core/proposal/proposal.ts';
 import { keepProposal } from '../core/snapshot/proposals.ts';
 import { issueOfId } from '../core/tasks/ids.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import type { Proposal, Work } from '../handover/intake.ts';
-import type { PublishResult } from './publish.ts';
+import type { WorkedReport } from '../handover/report.ts';
+import type { Released } from '../ports/state.ts';
 import { NO_PROPOSAL_MARKER, renderNoProposal, renderProposal, textOfSubTask } from '../report/pages/answer.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfWork } from './report-of.ts';
@@ -14,7 +15,11 @@ import { saveState } from './save-state.ts';
  * Publishes the work of a run that only proposes: keeps the sub-tasks, shows them in one comment, and saves the state.
  * The agent's words are a stranger's, whichever job hands them over. Safe to repeat.
  */
-export async function publishProposal(deps: PublishDeps, work: Work, proposal: Proposal): Promise<PublishResult> {
+export async function publishProposal(
+  deps: PublishDeps,
+  work: Work,
+  proposal: Proposal,
+): Promise<{ readonly report: WorkedReport; readonly lane: Released }> {
   const { config, context, redact, clock, log } = deps;
   const problem = await showProposal(deps, work, proposal);
   const warnings = problem === null ? [] : [problem];
@@ -61,7 +66,7 @@ async function keep(
   const updated = await store.update(
     keepProposal({
       ...{ version: 1, issue, text, hash, at: clock.now() },
-      comment: sha256(comment.trim()).slice(0, 32),
+      comment: hashOfComment(comment, sha256),
       tasks: tasks.map((task) => ({ ...textOfSubTask(task, issue), ...pick(task) })),
       ...{ approved: null, maker: null, made: [], isComplete: false },
     }),

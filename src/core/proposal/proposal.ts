@@ -12,7 +12,7 @@ export const READING_TOOLS: readonly string[] = ['Read', 'Glob', 'Grep'];
 
 export const MAX_PROPOSED_TASKS = 12;
 /** Maximum ceiling of one sub-task, in US dollars. */
-export const MAX_CEILING_USD = 1_000;
+const MAX_CEILING_USD = 1_000;
 /** Maximum length of an agent's final message that is handed on, in characters. */
 export const MAX_PROPOSAL_CHARS = 64 * 1024;
 
@@ -48,6 +48,11 @@ const proposalSchema = z.object({ tasks: z.array(proposedTaskSchema).min(1).max(
 /** Returns the first line of the comment that shows the proposal with this hash. */
 export function proposalMarker(hash: string): string {
   return `${OWN_COMMENT_MARKER}proposal ${hash} -->`;
+}
+
+/** Returns the hash of the comment that shows a proposal, whatever line ends GitHub gives it. */
+export function hashOfComment(body: string, sha256: (text: string) => string): string {
+  return sha256(body.replaceAll('\r\n', '\n').trim()).slice(0, 32);
 }
 
 /** Returns the first line of the sub-issue that is made of a proposed sub-task; `position` is its place, from 1. */

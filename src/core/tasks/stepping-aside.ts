@@ -92,7 +92,7 @@ export function progressAfter(
   }
 }
 
-/** Returns what may still be spent on a task when its current iteration has spent `hereUsd`; null = it has no ceiling. */
+/** Returns what may still be spent on a task when its iteration has spent `hereUsd`; null = it has no ceiling. */
 export function ceilingLeft({ ceiling }: Pick<TaskProgress, 'ceiling'>, hereUsd: number): number | null {
   return ceiling === undefined ? null : Math.max(0, ceiling.usd - ceiling.spentUsd - hereUsd);
 }

@@ -1,5 +1,5 @@
 import { isDashboardText } from '../../core/dashboard/boxes.ts';
-import { orderOfWork, proposalMarker, subTaskMarker } from '../../core/proposal/proposal.ts';
+import { hashOfComment, orderOfWork, proposalMarker, subTaskMarker } from '../../core/proposal/proposal.ts';
 import {
   beginMaking,
   type MadeIssue,
@@ -107,11 +107,6 @@ async function whyVoid(
   return then !== null && then.at < shown.at
     ? 'The sub-tasks were proposed after this command was written. Read them, then approve again.'
     : null;
-}
-
-/** Returns the hash of a comment's text as GitHub keeps it. */
-export function hashOfComment(body: string, sha256: GateDeps['sha256']): string {
-  return sha256(body.replaceAll('\r\n', '\n').trim()).slice(0, 32);
 }
 
 /** Makes the missing sub-issues and all dependencies, and records them. Throws a UserError that says what to do. */

@@ -4,7 +4,9 @@ import type { Behaviour } from '../../../testbed/scripted-agent.ts';
 import { events } from '../../../testbed/testbed.ts';
 import { createScene } from '../e2e-fixture.ts';
 
-const workflow = readFileSync(new URL('../../../templates/workflows/ralph.yml', import.meta.url), 'utf8');
+const templateOf = (name: string): string =>
+  readFileSync(new URL(`../../../templates/workflows/${name}`, import.meta.url), 'utf8');
+const workflow = templateOf('ralph.yml');
 
 const tasks = [
   { title: 'Count ducks', done: 'They are counted', files: ['src/ducks.js'], tests: [], dependsOn: [], ceilingUsd: 2 },
@@ -35,4 +37,16 @@ test('the workflow to paste: a label proposes, an approval makes, and the next r
     new RegExp(`Closes #${String(ducks?.number)}[^]*Closes #${String(geese?.number)}`),
   );
   expect(issue.state).toBe('open');
+});
+
+test('three jobs: the loop hands over words, and the job that publishes shows them', async () => {
+  await using scene = await createScene();
+  const issue = scene.openIssue('A large thing', []);
+  const event = events.labeled(issue, 'ralph:plan');
+  const played = await scene.play({ workflow: templateOf('three-jobs.yml'), event, agent: [proposes] });
+  expect(played.calls).toBe(1);
+  expect(scene.commentsOn(issue.number).map(({ body }) => body)).toEqual([
+    expect.stringContaining('**2 sub-tasks proposed,** for at most $4.00 together.'),
+  ]);
+  expect(await scene.testbed.git('for-each-ref', '--format=%(refname)', 'refs/heads/ralph')).toBe('');
 });

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import { editComment, editIssue } from '../../../testbed/github/people.ts';
-import { addComment, addIssue, type StoredIssue } from '../../../testbed/github/state.ts';
-import type { Behaviour } from '../../../testbed/scripted-agent.ts';
-import { events } from '../../../testbed/testbed.ts';
-import type { Run, Scene } from '../e2e-fixture.ts';
-import { repel, type Attack } from './attack-fixture.ts';
+import { editComment, editIssue } from '../../../../testbed/github/people.ts';
+import { addComment, addIssue, type StoredIssue } from '../../../../testbed/github/state.ts';
+import type { Behaviour } from '../../../../testbed/scripted-agent.ts';
+import { events } from '../../../../testbed/testbed.ts';
+import type { Run, Scene } from '../../e2e-fixture.ts';
+import { repel, type Attack } from '../attack-fixture.ts';
 
 const task = (more: object = {}) => ({ title: 'Count ducks', done: 'They are counted', ceilingUsd: 1, ...more });
 const proposes = (tasks: readonly object[], files: Readonly<Record<string, string>> = {}): Behaviour => ({
