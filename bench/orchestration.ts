@@ -181,6 +181,7 @@ async function loopOn(
         claimedAt: Date.now(),
         pipeline: null,
         mcpServers: [],
+        proposes: null,
         notes: {
           restored: '',
           warnings: [],
@@ -211,6 +212,7 @@ function writingAgent(workspace: string): Agent {
       return {
         analysis,
         end: { kind: 'exited', code: 0 },
+        finalMessage: '',
         outputChars: 30,
         fencedBlock: false,
         failedServers: [],

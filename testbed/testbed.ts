@@ -344,8 +344,11 @@ export const events = {
       name: 'issue_comment',
       payload: {
         action: 'created',
-        comment: { id: comment.id, body, user: sender(by) },
-        issue: { number: issue.number, title: issue.title, ...(pull ? { pull_request: { url: '' } } : {}) },
+        comment: { id: comment.id, body, user: sender(by), created_at: new Date(comment.createdAt).toISOString() },
+        issue: {
+          ...{ number: issue.number, title: issue.title, body: issue.body },
+          ...(pull ? { pull_request: { url: '' } } : {}),
+        },
         repository: repositoryPayload,
         sender: sender(by),
       },

@@ -55,6 +55,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
         claimedAt: scene.now,
         pipeline: null,
         mcpServers: [],
+        proposes: null,
       });
       entries.push(...work.journal.map((entry) => ({ run, entry })));
       const ended = endRun(
@@ -102,7 +103,7 @@ function intakeOf(
   state: LaneState,
   of: Case,
   { world }: Scene,
-): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'claimedAt' | 'pipeline' | 'mcpServers'> {
+): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'claimedAt' | 'pipeline' | 'mcpServers' | 'proposes'> {
   return {
     kind: 'work',
     lane: {

@@ -191,6 +191,7 @@ function answer(scene: Scene, mind: Mind, call: AgentCall): AgentRun {
   const { analysis, finalChars, endsInFencedBlock } = analyzeOutput(output, scene.now);
   return {
     analysis,
+    finalMessage: '',
     outputChars: finalChars,
     fencedBlock: endsInFencedBlock,
     failedServers: [],

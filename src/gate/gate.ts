@@ -1,7 +1,9 @@
 import type { Outcome } from '../core/outcome.ts';
 import type { GateDeps } from './deps.ts';
 import { ensureAnswer } from './command/answering.ts';
+import { planLabelOf } from '../core/people/labels.ts';
 import { obeyCommand, obeyDispatch } from './command/commands.ts';
+import { requestProposal } from './command/proposals.ts';
 import { followTicks, NO_TICKS, type ObeyedTicks, obeyTicks } from './command/ticks.ts';
 import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
 import { endIntake, type GateResult, onOneLane } from '../handover/intake.ts';
@@ -50,6 +52,8 @@ async function follow(
       return followTicks(deps, ticked);
     case 'work-issue':
       return workLabeledIssue(deps, intent);
+    case 'propose':
+      return proposeForLabeledIssue(deps, intent);
     case 'withdraw':
       return onOneLane(deps, await withdrawIssue(deps, intent));
     case 'take-back':
@@ -75,6 +79,21 @@ async function workLabeledIssue(
     return onOneLane(deps, endIntake(notAllowed(actor.login, `label an issue "${deps.config.taskLabel}" for Ralph`)));
   return ensureAnswer(deps, issue, async () =>
     onOneLane(deps, await workIssue(deps, { number: issue, redo: true, approvedText })),
+  );
+}
+
+/** Removes the label that asked, so that it can be added again. */
+async function proposeForLabeledIssue(
+  deps: GateDeps,
+  { actor, issue, approvedText }: Extract<Intent, { kind: 'propose' }>,
+): Promise<GateResult> {
+  const label = planLabelOf(deps.config.taskLabel);
+  if (!(await isTrustedAccount(deps, actor)))
+    return onOneLane(deps, endIntake(notAllowed(actor.login, `label an issue "${label}" for Ralph`)));
+  await deps.forge.react({ kind: 'issue', number: issue }, 'eyes');
+  await deps.forge.changeLabels(issue, { from: [label], add: [], remove: [label] });
+  return ensureAnswer(deps, issue, async () =>
+    onOneLane(deps, await requestProposal(deps, { number: issue, by: actor, then: approvedText })),
   );
 }
 

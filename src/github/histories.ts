@@ -21,7 +21,7 @@ const PARTS = 5;
 
 type Answers<T> = Readonly<Record<string, T | null>>;
 
-type HistoryMethods = Pick<Forge, 'issueHistories' | 'commentsOf'>;
+type HistoryMethods = Pick<Forge, 'issueHistories' | 'commentsOf' | 'ownComment'>;
 
 /** Creates methods that read who labelled, reopened, changed and commented on issues. */
 export function createHistoryMethods(client: Client): HistoryMethods {
@@ -45,6 +45,17 @@ export function createHistoryMethods(client: Client): HistoryMethods {
       return new Map(
         [...found].map(([number, { comments }]) => [number, comments.nodes.filter(isThere).map(toComment)]),
       );
+    },
+
+    async ownComment(number, marker) {
+      const purpose = { doing: `read the comments on #${String(number)}`, needs: ['issues: read'] };
+      const found = await askAboutIssues<OwnCommentsAnswer>(client, purpose, { ...ownQuestion, numbers: [number] });
+      const own = found
+        .get(number)
+        ?.comments.nodes.findLast((one) => one?.viewerDidAuthor === true && one.body.split(/\r?\n/, 1)[0] === marker);
+      return own == null
+        ? null
+        : { body: own.body, at: Date.parse(own.createdAt), isEdited: own.lastEditedAt !== null };
     },
   };
 }
@@ -83,6 +94,23 @@ const commentsQuestion: IssueQuestion = {
 ${ACCOUNT_FRAGMENT}`,
   atOnce: 10,
 };
+
+/** The query for this account's own comments. */
+const ownQuestion: IssueQuestion = {
+  field: 'issue',
+  selection: 'comments(last: 100) { nodes { viewerDidAuthor body createdAt lastEditedAt } }',
+  fragments: '',
+  atOnce: 1,
+};
+
+interface OwnCommentsAnswer {
+  readonly comments: {
+    readonly nodes: readonly (
+      | (Pick<CommentAnswer, 'body' | 'createdAt' | 'lastEditedAt'> & { readonly viewerDidAuthor: boolean })
+      | null
+    )[];
+  };
+}
 
 interface HistoryAnswer {
   readonly lastEditedAt: string | null;

@@ -11,7 +11,31 @@ type LabelMethods = Pick<ForgeAdapter, 'labelNames' | 'addLabels' | 'changeLabel
 /** Maximum number of pages of labels, with 100 labels each. */
 const MAX_LABEL_PAGES = 10;
 
-type IssueMethods = Pick<Forge, 'defaultBranch' | 'openIssuesWithLabel' | 'issue'>;
+type IssueMethods = Pick<
+  Forge,
+  'defaultBranch' | 'openIssuesWithLabel' | 'issue' | 'ownIssues' | 'openSubIssue' | 'addDependency'
+>;
+
+const NEWEST = `query ($owner: String!, $repo: String!) {
+  repository(owner: $owner, name: $repo) {
+    issues(first: 100, orderBy: { field: CREATED_AT, direction: DESC }) {
+      nodes { fullDatabaseId number body viewerDidAuthor }
+    }
+  }
+}`;
+
+interface NewestAnswer {
+  readonly repository: {
+    readonly issues: {
+      readonly nodes: readonly ({
+        readonly fullDatabaseId: string | number | null;
+        readonly number: number;
+        readonly body: string;
+        readonly viewerDidAuthor: boolean;
+      } | null)[];
+    };
+  };
+}
 
 /**
  * Maximum number of issues, which takes 20 of the 1,000 requests an hour; a run would not reach later issues for weeks.
@@ -78,7 +102,42 @@ export function createIssueMethods(
           throw error;
         }
       }),
+
+    ownIssues: () =>
+      ask({ doing: 'read the newest issues', needs: ['issues: read'] }, async (octokit, at) => {
+        const { repository } = await octokit.graphql<NewestAnswer>(NEWEST, { ...at });
+        return repository.issues.nodes.flatMap((one) =>
+          one?.viewerDidAuthor === true ? [{ number: one.number, id: Number(one.fullDatabaseId), body: one.body }] : [],
+        );
+      }),
+
+    openSubIssue: (parent, { labels, ...text }, earlier) =>
+      ask({ doing: `make a sub-issue of #${String(parent)}`, needs: ['issues: write'] }, async (octokit, at) => {
+        // If GitHub has made it in spite of a failure, the next try finds it.
+        const request = { retries: 0 };
+        const made =
+          earlier ?? (await octokit.rest.issues.create({ ...at, ...text, labels: [...labels], request })).data;
+        await octokit.rest.issues
+          .addSubIssue({ ...at, issue_number: parent, sub_issue_id: made.id })
+          .catch(unlessLinked);
+        return { number: made.number, id: made.id };
+      }),
+
+    addDependency: (number, blockedBy) =>
+      ask(
+        { doing: `make #${String(number)} wait for another issue`, needs: ['issues: write'] },
+        async (octokit, at) => {
+          await octokit.rest.issues
+            .addBlockedByDependency({ ...at, issue_number: number, issue_id: blockedBy })
+            .catch(unlessLinked);
+        },
+      ),
   };
+}
+
+/** Ignores GitHub's refusal of a link between issues that exists already. */
+function unlessLinked(error: unknown): undefined {
+  if (!isInvalid(error, /already|duplicate|one parent/i)) throw error;
 }
 
 /** True if an issue belongs to this repository. */

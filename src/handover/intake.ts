@@ -49,6 +49,8 @@ export type Intake =
       /** Servers of the agent's tools, as the base branch and the inputs name them. */
       readonly mcpServers: readonly McpServer[];
       readonly notes: Notes;
+      /** Hash of the text of the lane's issue, for which the run only proposes sub-tasks; null = it works on tasks. */
+      readonly proposes: string | null;
     }
   | {
       readonly kind: 'end';
@@ -84,6 +86,8 @@ export interface Answer {
     | { readonly kind: 'status'; readonly receipt: Receipt | null }
     | { readonly kind: 'doctor'; readonly findings: readonly Finding[] }
     | { readonly kind: 'help'; readonly word: string }
+    /** The sub-issues that were made of an approved proposal. */
+    | { readonly kind: 'approved'; readonly issues: readonly number[]; readonly isNew: boolean }
     | { readonly kind: 'refusal'; readonly why: string };
 }
 
@@ -222,7 +226,7 @@ const headSchema = z.object({
   kind: z.literal('intake'),
   runTag: z.string(),
   lanes: z.array(z.string()),
-  intake: z.object({}),
+  intake: z.object({ proposes: z.string().nullable().default(null) }),
   settings: z.array(foundSettingSchema).default([]),
 });
 
@@ -230,7 +234,9 @@ const headSchema = z.object({
 export function parseHandedIntake(text: string): HandedIntake | null {
   const json = tryJson(text);
   const head = headSchema.safeParse(json);
-  return head.success && head.data.version === 1 ? { ...(json as HandedIntake), settings: head.data.settings } : null;
+  if (!head.success || head.data.version !== 1) return null;
+  const { intake, ...handed } = json as HandedIntake;
+  return { ...handed, intake: { ...intake, ...head.data.intake }, settings: head.data.settings };
 }
 
 /** The source of the isolation facts: this job, the job of the loop, or the record on disk that main left to post. */
@@ -249,13 +255,15 @@ export function untouchedWork(
     remoteHead,
     shown,
     startedAt,
-  }: Pick<Work, 'lane' | 'tasks' | 'notes' | 'state' | 'head' | 'remoteHead' | 'shown' | 'startedAt'>,
+    proposal,
+  }: Pick<Work, 'lane' | 'tasks' | 'notes' | 'state' | 'head' | 'remoteHead' | 'shown' | 'startedAt' | 'proposal'>,
   now: number,
 ): Omit<Work, 'outcome'> {
   return {
     lane,
     tasks,
     notes,
+    proposal,
     stateBefore: state,
     state,
     journal: [],
@@ -286,6 +294,8 @@ export interface Work {
   readonly lane: IntakeLane;
   readonly tasks: readonly Task[];
   readonly notes: Notes;
+  /** Set for a run that only proposes sub-tasks of its lane's issue. */
+  readonly proposal: Proposal | null;
   /** State of the lane before this run, which counts if the commits cannot be published. */
   readonly stateBefore: LaneState;
   readonly state: LaneState;
@@ -327,6 +337,12 @@ export interface Work {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly outcome: Outcome;
+}
+
+/** A proposal of sub-tasks: the hash of the issue's text, and the agent's final message; null when no call ended. */
+export interface Proposal {
+  readonly text: string;
+  readonly words: string | null;
 }
 
 /**

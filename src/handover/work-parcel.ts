@@ -9,6 +9,7 @@ import { type LaneState, parseStateAt } from '../core/lane/state/state.ts';
 import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
 import { anyInstant, countSchema, type Policy } from '../core/policy.ts';
+import { MAX_PROPOSAL_CHARS } from '../core/proposal/proposal.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
 import { plausiblePark, mergeReceivedState, withReservationUsed } from '../core/sharing/trusted-state.ts';
 import { endsOpenEnded } from '../core/open-ended/completion.ts';
@@ -67,6 +68,8 @@ const workSchema = z.object({
   startedAt: anyInstant,
   endedAt: anyInstant,
   outcome: outcomeSchema,
+  /** The agent's final message in a run that proposes sub-tasks; null in any other. */
+  proposal: z.string().max(MAX_PROPOSAL_CHARS).nullable().default(null),
 });
 
 const common = {
@@ -142,6 +145,7 @@ export function serializeWork(
       startedAt,
       endedAt,
       outcome,
+      proposal: work.proposal?.words ?? null,
     },
   };
   return JSON.stringify(parcel);
@@ -190,7 +194,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
     return unusable(`Its journal has more than the ${String(policy.maxIterations)} iterations of this run.`);
   const admitted = { before: intake.state, tasks: ids, policy, base: opened.base };
   const received = mergeReceivedState(state.state, admitted, now);
-  const outcome = possibleOutcome(work.outcome, policy, now);
+  const outcome = possibleOutcome(work.outcome, { policy, isProposal: intake.proposes !== null }, now);
   if (outcome === null) return unusable('It reports an outcome that no loop can have.');
   if (outcome.kind === 'complete' && !isPlanComplete(tasks, received.tasks))
     return unusable('It claims that everything is done, but its state has unfinished tasks.');
@@ -204,6 +208,9 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   if (unproven !== undefined)
     return unusable(`It claims that ${unproven} is done, but none of its iterations finished it.`);
   const hasNewCommits = work.head !== opened.head;
+  const { proposes } = intake;
+  if (proposes !== null && (hasNewCommits || journal.length > 0))
+    return unusable('It was asked for a proposal only, and hands over other work.');
   if (hasNewCommits !== (commits !== null))
     return unusable('Its commits are missing, or it handed over commits that it does not report.');
   const startedAt = within(work.startedAt, { from: intake.claimedAt, to: now });
@@ -216,6 +223,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
       lane,
       tasks,
       notes: intake.notes,
+      proposal: proposes === null ? null : { text: proposes, words: work.proposal },
       stateBefore: intake.state,
       state: received,
       journal,
@@ -253,8 +261,9 @@ export function lostWork(
     now,
   }: { readonly outcome: Outcome; readonly spent: 'nothing' | 'reservation'; readonly now: number },
 ): Work {
-  const { lane, tasks, notes, state, opened, policy, claimedAt: startedAt } = intake;
-  const untouched = { lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt };
+  const { lane, tasks, notes, state, opened, policy, claimedAt: startedAt, proposes } = intake;
+  const proposal = proposes === null ? null : { text: proposes, words: null };
+  const untouched = { lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt, proposal };
   return {
     ...untouchedWork(untouched, now),
     state: spent === 'nothing' ? state : withReservationUsed(state, policy, now),
@@ -263,14 +272,24 @@ export function lostWork(
 }
 
 /** Returns the reported outcome, with its sentences attributed to the loop; null when no loop can end with it. */
-function possibleOutcome(outcome: Outcome, policy: Policy, now: number): Outcome | null {
+function possibleOutcome(
+  outcome: Outcome,
+  { policy, isProposal }: { readonly policy: Policy; readonly isProposal: boolean },
+  now: number,
+): Outcome | null {
+  // Such a run works on no task, so its state completes none.
+  if (isProposal && outcome.kind === 'complete') return null;
   switch (outcome.kind) {
     case 'failed':
       return { ...outcome, message: reportedBy(outcome.message) };
     case 'parked':
       return plausiblePark(outcome, policy, now);
     case 'idle':
-      return outcome.reason === 'no_tasks' || outcome.reason === 'waiting_for_review' ? outcome : null;
+      return outcome.reason === 'no_tasks' ||
+        outcome.reason === 'waiting_for_review' ||
+        (isProposal && outcome.reason === 'answered')
+        ? outcome
+        : null;
     case 'paused':
     case 'refused':
       return null;

@@ -16,6 +16,7 @@ import type { Spent } from '../core/spending/meter.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
+import { ceilingLeft } from '../core/tasks/stepping-aside.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
@@ -118,7 +119,10 @@ export async function callAgent(
       resume,
       timeoutMs: Math.max(1, Math.min(setting.timeoutMs, leftMs)),
       timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
-      budgetUsd: budgetLeft(on, spentUsd, policy),
+      budgetUsd: leastOf(
+        budgetLeft(on, spentUsd, policy),
+        ceilingLeft(progressOf(on.state.tasks, step.task.id), spentUsd - soFar.costUsd),
+      ),
       tokensLeft: tokensLeft(on, policy),
       doneTexts: deps.prompt.signals.done,
       model: setting.model,
@@ -163,7 +167,7 @@ type BookedCall = Pick<Called, 'agentRun' | 'work' | 'usage'>;
  * Calls the agent once, and records its usage as soon as it ends (in memory, on disk and for the job that publishes),
  * so that no later failure loses it. Only then throws an error that the call caused.
  */
-async function callAndBook(
+export async function callAndBook(
   deps: LoopDeps,
   agent: Pick<Agent, 'call'>,
   {
@@ -319,7 +323,11 @@ export function budgetLeft(
   return left.length > 0 ? Math.max(0, Math.min(...left)) : null;
 }
 
+function leastOf(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
+}
+
 /** Returns the maximum tokens of one call; null = no limit. */
-function tokensLeft({ state }: Pick<Work, 'state'>, { maxTokensPerHour }: Policy): number | null {
+export function tokensLeft({ state }: Pick<Work, 'state'>, { maxTokensPerHour }: Policy): number | null {
   return maxTokensPerHour > 0 ? Math.max(0, maxTokensPerHour - (state.windows.hour?.tokens ?? 0)) : null;
 }

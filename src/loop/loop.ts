@@ -18,6 +18,7 @@ import type { FileTexts } from '../ports/repository.ts';
 import { performAction, type RunNow } from './actions.ts';
 import type { LoopDeps } from './deps.ts';
 import { fileSourcesOf } from './marks.ts';
+import { PROPOSING, proposeTasks, situationOfProposal } from './proposal.ts';
 import { createTurns, openFirstAgent } from './turns.ts';
 import { createOrderPoll } from './people/order-poll.ts';
 
@@ -48,12 +49,18 @@ export async function runIterations(given: LoopDeps, intake: WorkIntake): Promis
     const first = await openFirstAgent(turns, { state: intake.state, policy, now: given.clock.now() });
     const work = begin(given, intake, { state: first.state, agent: first.opened.called });
     const soFar = startRun(work.state, work.startedAt);
-    let run: RunNow = { work, soFar, policy, known: NOTHING_KNOWN, baseTests: null };
+    const isProposal = work.proposal !== null;
+    const known = isProposal ? PROPOSING : NOTHING_KNOWN;
+    let run: RunNow = { work, soFar, policy, known, baseTests: null };
     const setting = { turns, askOrders: createOrderPoll(given), opened: intake.opened };
     for (;;) {
       // Waiting changes the limits of the run.
       const deps: LoopDeps = { ...given, config: { ...given.config, policy: run.policy } };
-      const action = nextLoopAction(situationOf(deps, run));
+      const situation = situationOf(deps, run);
+      const action = nextLoopAction(isProposal ? situationOfProposal(situation) : situation);
+      if (isProposal && action.kind === 'iterate')
+        return recorded(deps, await proposeTasks(deps, run, { turns, action }));
+      if (isProposal && action.kind === 'end') return breakOff(deps, run.work, action.ending.outcome);
       if (action.kind === 'end') return await concludeRun(deps, run.work, action);
       if (action.kind === 'break-off') return breakOff(deps, run.work, action.outcome);
       const next = await performAction({ ...setting, deps, run }, action);
@@ -89,8 +96,12 @@ export function beginWork(
     lane: intake.lane,
     tasks: intake.tasks,
     notes: intake.notes,
+    proposal: intake.proposes === null ? null : { text: intake.proposes, words: null },
     stateBefore: intake.state,
-    state: { ...state, change: addRun(state.change, intake.lane.start.kind !== 'continue') },
+    state:
+      intake.proposes === null
+        ? { ...state, change: addRun(state.change, intake.lane.start.kind !== 'continue') }
+        : state,
     journal: [],
     cleanVerification: null,
     base: intake.opened.head,
@@ -146,7 +157,10 @@ async function concludeRun(
 
 /** Ends a run that cannot continue. Its journal has no decision to end. */
 function breakOff(deps: LoopDeps, work: Work, outcome: Outcome): Work {
-  const ended: Work = { ...work, outcome, endedAt: deps.clock.now() };
+  return recorded(deps, { ...work, outcome, endedAt: deps.clock.now() });
+}
+
+function recorded(deps: LoopDeps, ended: Work): Work {
   deps.record(ended);
   return ended;
 }

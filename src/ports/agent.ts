@@ -35,6 +35,8 @@ export interface AgentRun {
   readonly broken?: Error;
   readonly analysis: Analysis;
   readonly end: AgentEnd;
+  /** The agent's last words, as they are: data of a stranger. */
+  readonly finalMessage: string;
   readonly outputChars: number;
   /** Set when the final message ends in a status block that a code fence makes void. */
   readonly fencedBlock: boolean;

@@ -83,6 +83,12 @@ export interface DashboardIssue {
   readonly edits: number;
 }
 
+/** An issue that this account made; `id` is GitHub's own number of it. */
+export interface OpenedIssue {
+  readonly number: number;
+  readonly id: number;
+}
+
 /** `id` is GitHub's number of the comment. */
 interface WrittenComment {
   readonly id: number;
@@ -236,6 +242,24 @@ interface DecidingForge {
   issueHistories(numbers: readonly number[], taskLabel: string): Promise<ReadonlyMap<number, IssueHistory>>;
   /** Returns the newest 50 comments of each issue, oldest first, many issues per request. */
   commentsOf(numbers: readonly number[]): Promise<ReadonlyMap<number, readonly IssueComment[]>>;
+  /**
+   * Returns this account's newest comment with that first line, among the newest 100 of the issue; null if there is
+   * none. `isEdited` is true once anybody has edited it.
+   */
+  ownComment(
+    number: number,
+    marker: string,
+  ): Promise<{ readonly body: string; readonly at: number; readonly isEdited: boolean } | null>;
+  /** Returns the issues that this account made, among the newest 100 of the repository. */
+  ownIssues(): Promise<readonly (OpenedIssue & { readonly body: string })[]>;
+  /** Opens an issue, unless it is `known`, and makes it a sub-issue of `parent`, unless it is one. */
+  openSubIssue(
+    parent: number,
+    issue: { readonly title: string; readonly body: string; readonly labels: readonly string[] },
+    known: OpenedIssue | null,
+  ): Promise<OpenedIssue>;
+  /** Makes an issue wait for the one with that id, unless it does already. */
+  addDependency(number: number, blockedBy: number): Promise<void>;
   /** Returns what the issue waits for according to GitHub: its dependencies and its sub-issues. */
   dependenciesOf(number: number): Promise<readonly Dependency[]>;
   /** Returns the states of issues and pull requests by number, many per request. */

@@ -21,6 +21,8 @@ export interface PublishDeps {
   readonly log: Log;
   /** Returns the text without secrets. */
   readonly redact: (text: string) => string;
+  /** Returns the hash of a text in hex digits. */
+  readonly sha256: (text: string) => string;
   /** Returns the stored transcripts of a lane's conversations; null when there are none. */
   readonly exportSessions: (state: LaneState) => Promise<SealedTranscript | null>;
   /** Returns the run's journal as it is stored, up to the line with this hash; null without it. */

@@ -164,7 +164,8 @@ async function showOutOfRounds(
   if (pullRequest?.state !== 'open') return [];
   if (!tasks.some(({ id }) => progressOf(state.tasks, id).reason === 'feedback_rounds')) return [];
   const now = clock.now();
-  const work = untouchedWork({ lane, tasks, notes, state, head, remoteHead: head, shown: null, startedAt: now }, now);
+  const known = { lane, tasks, notes, state, head, remoteHead: head, shown: null, startedAt: now, proposal: null };
+  const work = untouchedWork(known, now);
   const published = { pullRequest, headSha: head, saved: null };
   const report = reportOfWork({ config, context, redact, now }, { ...work, outcome }, published);
   if (pullRequest.body.replaceAll('\r\n', '\n').includes(redact(feedbackSection(report)))) return [];

@@ -23,6 +23,7 @@ import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, selectNotices } from './notifications.ts';
 import { heedPeople, publishBranch, type PublishedBranch } from './publish-branch.ts';
 import { reportOfWork } from './report-of.ts';
+import { publishProposal } from './proposal.ts';
 import { saveStateFirst, type PublishedEnd, saveState } from './save-state.ts';
 import { publishTrain } from './train.ts';
 
@@ -41,6 +42,9 @@ export interface PublishResult {
  * A step that hangs does not block later ones. Safe to repeat.
  */
 export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<PublishResult> {
+  // The record of an earlier version has none.
+  const proposal = unchecked.proposal ?? null;
+  if (proposal !== null) return publishProposal(deps, unchecked, proposal);
   const verified = verifiedState(unchecked, deps.config.policy, deps.clock.now());
   const feedback = recordRound(verified, {
     startedAt: unchecked.startedAt,

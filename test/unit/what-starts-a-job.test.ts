@@ -34,6 +34,7 @@ describe('what starts a job: the template, and the first job of the reusable wor
     ['a schedule', { schedule: '17 * * * *' }, true],
     ['a dispatch', { inputs: null }, true],
     ['the label', { issue, label: { name: 'ralph' } }, true],
+    ['the label that asks for a plan', { issue, label: { name: 'ralph:plan' } }, true],
     ['another label', { issue, label: { name: 'bug' } }, false],
     ['a command', { issue, comment: { body: '/ralph run' } }, true],
     ['a comment', { issue, comment: { body: 'Nice.' } }, false],

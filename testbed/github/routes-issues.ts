@@ -16,6 +16,7 @@ import {
   type GitHubState,
   type IssueReference,
   newId,
+  newIssue,
   sameName,
   strangeIssue,
   type StoredComment,
@@ -26,6 +27,7 @@ import {
 /** Routes of issues, their comments, labels and reactions. A pull request's comments are an issue's comments. */
 export const issueRoutes: readonly Route[] = [
   { method: 'GET', path: '/issues', needs: ['issues=read'], answer: listIssues },
+  { method: 'POST', path: '/issues', needs: ['issues=write'], answer: createIssue },
   {
     method: 'GET',
     path: '/issues/:number',
@@ -84,6 +86,18 @@ export const issueRoutes: readonly Route[] = [
     path: '/issues/:number/sub_issues',
     needs: ['issues=read'],
     answer: withIssue((issue, call) => listReferences(call, issue.subIssues)),
+  },
+  {
+    method: 'POST',
+    path: '/issues/:number/dependencies/blocked_by',
+    needs: ['issues=write'],
+    answer: withIssue((issue, call) => addReference(issue, call, 'blockedBy')),
+  },
+  {
+    method: 'POST',
+    path: '/issues/:number/sub_issues',
+    needs: ['issues=write'],
+    answer: withIssue((issue, call) => addReference(issue, call, 'subIssues')),
   },
   {
     method: 'GET',
@@ -169,6 +183,42 @@ function listIssues(call: Call): GitHubAnswer {
     .filter((issue) => wanted.every((name) => issue.labels.some((label) => sameName(label, name))))
     .sort((left, right) => left.number - right.number);
   return page(call, query.get('direction') === 'asc' ? found : found.reverse(), render.issue);
+}
+
+function createIssue({ state, body, render, viewer, now }: Call): GitHubAnswer {
+  if (!state.settings.issuesEnabled) return issuesDisabled;
+  const [title, written] = [text(body['title']), text(body['body'])];
+  if (title.trim() === '') return invalid({ resource: 'Issue', code: 'missing_field', field: 'title' });
+  const refused = tooLong(written, 'Issue');
+  if (refused !== null) return refused;
+  const { number } = newIssue(state, { title, body: written, author: viewer }, now);
+  for (const label of labelNames(body['labels'])) labelIssue(state, number, { label, by: viewer.login, now });
+  const made = state.issues.find((issue) => issue.number === number);
+  return made === undefined ? notFound : { status: 201, body: render.issue(made) };
+}
+
+/** Links an issue, named by its id, to another one. An issue has at most one parent. */
+function addReference(
+  issue: StoredIssue,
+  { state, body, render }: Call,
+  kind: 'blockedBy' | 'subIssues',
+): GitHubAnswer {
+  if (!state.settings.dependenciesKnown) return notFound;
+  const id = body[kind === 'subIssues' ? 'sub_issue_id' : 'issue_id'];
+  const other = state.issues.find((candidate) => candidate.id === id);
+  if (other === undefined) return notFound;
+  const has = ({ subIssues, blockedBy }: StoredIssue): boolean =>
+    (kind === 'subIssues' ? subIssues : blockedBy).some(({ number }) => number === other.number);
+  if (has(issue))
+    return refusal(
+      422,
+      kind === 'subIssues'
+        ? 'An error occurred while adding the sub-issue to the parent issue. Issue may not contain duplicate sub-issues'
+        : 'Validation failed: Target issue has already been taken',
+    );
+  if (kind === 'subIssues' && state.issues.some(has)) return refusal(422, 'Sub issue may only have one parent');
+  issue[kind].push({ number: other.number });
+  return { status: 201, body: render.issue(kind === 'subIssues' ? issue : other) };
 }
 
 function updateIssue(issue: StoredIssue, { state, body, render, viewer, now }: Call): GitHubAnswer {

@@ -164,6 +164,7 @@ function brokenRun(error: unknown): AgentRun {
     broken: asError(error),
     analysis,
     end: { kind: 'cancelled' },
+    finalMessage: '',
     outputChars: 0,
     fencedBlock: false,
     failedServers: [],

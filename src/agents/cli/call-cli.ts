@@ -156,6 +156,7 @@ export async function callCli(
     analysis,
     end: hasLingered ? { kind: 'exited', code: 0 } : stalled === null ? agentEnd(end, call) : { kind: 'stalled' },
     failedServers: [...failedServers].map((name) => options.redact(name)),
+    finalMessage: transcript.finalMessage,
     outputChars: finalChars,
     fencedBlock: endsInFencedBlock,
     durationMs: options.now() - startedAt,

@@ -1,4 +1,4 @@
-import { isSameLabel } from '../people/labels.ts';
+import { isSameLabel, planLabelOf } from '../people/labels.ts';
 import { namesOf } from '../text/phrase.ts';
 import { yamlText } from '../text/yaml-text.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
@@ -99,9 +99,10 @@ function labelMismatch({ settings }: ExaminedStep, label: string, { waits, label
 function conditionFilter({ condition }: RalphStep): LabelFilter {
   return {
     waits: "The job's `if`",
-    labels: [...condition.matchAll(LABEL_CONDITIONS)].map(([, ...names]) =>
-      (names.find(Boolean) ?? '').replaceAll("''", "'"),
-    ),
+    labels: [...condition.matchAll(LABEL_CONDITIONS)]
+      .map(([, ...names]) => (names.find(Boolean) ?? '').replaceAll("''", "'"))
+      // The label that asks for a proposal is not the task label.
+      .filter((name) => !name.endsWith(planLabelOf(''))),
     toMatch: (label) =>
       createRemedy('Use the same label in both.', {
         paste: `github.event.label.name == '${label.replaceAll("'", "''")}'`,

@@ -19,6 +19,8 @@ export const COMMANDS = {
   pause: 'no run starts until `resume`; a run in progress continues to its end',
   resume: 'end the pause',
   stop: 'like `pause`, and a run of one job ends after its running iteration',
+  plan: 'propose sub-tasks of this issue, with one call that only reads',
+  approve: 'make the proposed sub-tasks as sub-issues',
   retry: 'try failed, blocked and set-aside tasks again; `retry N` tries only task N (`12`, `#12` or its id)',
   'reset circuit': 'close the circuit, whatever opened it',
   'reset session': 'start a new conversation with the agent',
@@ -34,6 +36,7 @@ export type RalphCommand =
   | { readonly kind: 'order'; readonly order: Exclude<OrderKind, 'retry'> }
   /** `task` is the only task to retry; null if none was named. */
   | { readonly kind: 'retry'; readonly task: TaskId | null }
+  | { readonly kind: 'plan' | 'approve' }
   | { readonly kind: 'doctor' }
   | { readonly kind: 'help' }
   | { readonly kind: 'unknown'; readonly word: string };
@@ -47,6 +50,8 @@ const known: Readonly<Record<CommandWords, RalphCommand>> = {
   retry: { kind: 'retry', task: null },
   'reset circuit': { kind: 'order', order: 'reset-circuit' },
   'reset session': { kind: 'order', order: 'reset-session' },
+  plan: { kind: 'plan' },
+  approve: { kind: 'approve' },
   doctor: { kind: 'doctor' },
   help: { kind: 'help' },
 };

@@ -52,6 +52,36 @@ export type Consent =
   /** The label was not added by a trusted account; `by` is the account that added it, null if not known. */
   | { readonly kind: 'never'; readonly by: string | null };
 
+/**
+ * Consent to an issue that was made of an approved proposal: the text as it was approved, who approved it and when, and
+ * the most that work on it may cost.
+ */
+export interface Grant extends Pick<Approval, 'text' | 'at'> {
+  readonly by: { readonly login: string; readonly id: number | null; readonly kind: 'user' | 'bot' };
+  readonly ceilingUsd: number;
+}
+
+/**
+ * Returns the history in which the person who approved the issue's proposal has labelled it: the label that it was made
+ * with is theirs, until anybody changes the label. A text that differs without a known edit counts as changed.
+ */
+export function withGrant(
+  history: History<Grant['by']>,
+  { taskLabel, text }: Pick<ConsentQuestion<Grant['by']>, 'taskLabel' | 'text'>,
+  grant: Grant | undefined,
+): History<Grant['by']> {
+  const isTask = ({ label }: { readonly label: string }): boolean => isSameLabel(label, taskLabel);
+  const ofLabel = history.labelings.filter(isTask);
+  if (grant === undefined || ofLabel.length > 1 || ofLabel[0]?.kind === 'unlabeled') return history;
+  const { by, at } = grant;
+  const isHidden = grant.text !== text && history.edits.length === 0;
+  return {
+    ...history,
+    labelings: [...history.labelings.filter((one) => !isTask(one)), { kind: 'labeled', label: taskLabel, by, at }],
+    edits: isHidden ? [{ by: null, at }] : history.edits,
+  };
+}
+
 /** Number of edits of a body that GitHub shows at once. */
 const SHOWN_EDITS = 50;
 

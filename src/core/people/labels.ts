@@ -40,6 +40,11 @@ export function labelFor(progress: Pick<TaskProgress, 'state'>, obstacle: TaskOb
   )[state];
 }
 
+/** Returns the label with which a person asks for a proposal of sub-tasks. It is removed once it is obeyed. */
+export function planLabelOf(taskLabel: string): string {
+  return `${taskLabel}:plan`;
+}
+
 /** Compares label names without case, as GitHub does. */
 export function isSameLabel(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();

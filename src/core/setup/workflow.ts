@@ -70,7 +70,7 @@ const STEPS_PLACE = /^ {4}steps:\n/m;
 const CHECKOUT_PLACE = /^ {10}fetch-depth:[^\n]*\n/m;
 const KEY_PLACE = /^ {10}anthropic-api-key:[^\n]*$/m;
 const WATCHED_PLACE = /^( {4}workflows: )\[[^\n]*\]$/m;
-const LABEL_PLACE = /\blabel\.name == '[^']*'/;
+const LABEL_PLACE = /\blabel\.name == '[^':]*(:plan)?'/g;
 const ACTION_PLACE = /^( {6}- uses: )\S*\/ralph-action@\S+$/m;
 
 /** The templates of workflows by their shape. */
@@ -220,7 +220,7 @@ function renderSingle(
     .replace(CHECKOUT_PLACE, (line) => (submodules === null ? line : `${line}          submodules: ${submodules}\n`))
     .replace(SETUP_PLACE, (comment) => (setup.length === 0 ? comment : setup.join('')))
     .replace(VERIFY_PLACE, (comment) => indented([...verifyComment(choices, comment.trim()), ...inputs], 10).join(''))
-    .replace(LABEL_PLACE, () => `label.name == '${choices.label.replaceAll("'", "''")}'`)
+    .replace(LABEL_PLACE, (_, more = '') => `label.name == '${choices.label.replaceAll("'", "''")}${more}'`)
     .replace(KEY_PLACE, () => `          ${keyLine(choices)}`)
     .replace(ACTION_PLACE, (line, start: string) => (choices.action === null ? line : `${start}${choices.action}`));
 }

@@ -79,10 +79,19 @@ function trustedTask(stored: TaskProgress, recorded: TaskProgress, { maxIteratio
     ...stored,
     state: isSettled(recorded) ? 'in-progress' : recorded.state,
     attempts,
+    ceiling: withMoreSpent(stored, recorded),
     // The task's own changes are measured against the tree at its start.
     startedTree: stored.startedTree ?? recorded.startedTree,
     doneCommit: null,
   };
+}
+
+/** Returns the stored ceiling, of which at least what another record says is spent. */
+function withMoreSpent(
+  { ceiling }: Pick<TaskProgress, 'ceiling'>,
+  recorded: Pick<TaskProgress, 'ceiling'>,
+): TaskProgress['ceiling'] {
+  return ceiling && { ...ceiling, spentUsd: Math.max(ceiling.spentUsd, recorded.ceiling?.spentUsd ?? 0) };
 }
 
 /**
@@ -197,7 +206,13 @@ export function mergeReceivedState(
           // Work on a task settles another lane's answer and a person's request; the job cannot add new ones.
           return [
             id,
-            { ...now, approval: known.approval, answer: answer && known.answer, retried: retried && known.retried },
+            {
+              ...now,
+              approval: known.approval,
+              answer: answer && known.answer,
+              retried: retried && known.retried,
+              ceiling: withMoreSpent(known, now),
+            },
           ];
         }),
     ),

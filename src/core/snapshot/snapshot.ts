@@ -12,9 +12,9 @@ import { isLaneId, issueOfId, type LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 
 /**
- * The repository's data as the files of one tree: `lanes/<lane>.json`, `issues/<n>.json`, `usage.json`,
- * `dashboard.json`, `runs/<id>.json` and `pulls/<n>.json`, each with a version of its own. A file is parsed when it is
- * needed: an unreadable one, or one of a newer version, only affects its reader, and stays as it is.
+ * The repository's data as the files of one tree: `lanes/<lane>.json`, `issues/<n>.json`, `proposals/<n>.json`,
+ * `usage.json`, `dashboard.json`, `runs/<id>.json` and `pulls/<n>.json`, each with a version of its own. A file is parsed
+ * when it is needed: an unreadable one, or one of a newer version, only affects its reader, and stays as it is.
  */
 export type Snapshot = ReadonlyMap<string, string>;
 
@@ -56,6 +56,8 @@ export const DASHBOARD_FILE = 'dashboard.json';
 const LANE = /^lanes\/([a-z0-9-]{1,100})\.json$/;
 const PULL = /^pulls\/[1-9]\d{0,14}\.json$/;
 const ISSUE = /^issues\/([1-9]\d{0,14})\.json$/;
+/** The file of the sub-tasks proposed for an issue, which earlier versions do not know. */
+export const PROPOSAL = /^proposals\/[1-9]\d{0,14}\.json$/;
 
 /** True if a file of the tree belongs to a snapshot; others are ignored. */
 export function isSnapshotFile(path: string): boolean {
@@ -65,6 +67,7 @@ export function isSnapshotFile(path: string): boolean {
     LANE.test(path) ||
     ISSUE.test(path) ||
     PULL.test(path) ||
+    PROPOSAL.test(path) ||
     /^runs\/[\w.-]{1,80}\.json$/.test(path)
   );
 }

@@ -71,10 +71,12 @@ export function progressAfter(
   const { evidence } = facts;
   const ofCommands = before.startedTree === evidence.before.tree && !hasAgentChangedContent(evidence.steps);
   const startedTree = ofCommands || evidence.after.tree === before.startedTree ? null : before.startedTree;
-  const worked = { ...before, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
+  const ceiling = addToCeiling(before, facts.analysis.costUsd);
+  const worked = { ...before, ceiling, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
   if (verdict.taskDone) return { ...worked, state: 'finished', reason: null, setAside: null };
   if (aside === 'nothing_to_do' || aside === 'withheld') return { ...worked, state: 'blocked', reason: aside };
   if (!neutral && !verdict.agentFailed && isBlocked()) return { ...worked, state: 'blocked', reason: 'status_blocked' };
+  if (ceilingLeft(worked, 0) === 0) return { ...worked, state: 'failed', reason: 'ceiling' };
   if (hasNoAttemptsLeft(facts.task.id, attempts, policy))
     return { ...worked, state: 'failed', reason: 'max_iterations_per_task' };
   if (aside !== null) return setAside(worked, aside, now);
@@ -88,6 +90,31 @@ export function progressAfter(
     if (blockedInARow >= BLOCKED_IN_A_ROW) return true;
     return blockedInARow > 0 && facts.analysis.signal.asks !== null && hasOther(state, facts, policy, now);
   }
+}
+
+/** Returns what may still be spent on a task when its iteration has spent `hereUsd`; null = it has no ceiling. */
+export function ceilingLeft({ ceiling }: Pick<TaskProgress, 'ceiling'>, hereUsd: number): number | null {
+  return ceiling === undefined ? null : Math.max(0, ceiling.usd - ceiling.spentUsd - hereUsd);
+}
+
+function addToCeiling({ ceiling }: TaskProgress, costUsd: number | null): TaskProgress['ceiling'] {
+  return ceiling && { ...ceiling, spentUsd: ceiling.spentUsd + Math.max(0, costUsd ?? 0) };
+}
+
+/** Returns the state in which these tasks have the ceilings that people approved; what was spent stays. */
+export function withCeilings(
+  state: LaneState,
+  ceilings: ReadonlyMap<TaskId, number>,
+  tasks: readonly { readonly id: TaskId }[],
+): LaneState {
+  const capped = tasks.flatMap(({ id }) => {
+    const usd = ceilings.get(id);
+    const known = progressOf(state.tasks, id);
+    return usd === undefined
+      ? []
+      : [[id, { ...known, ceiling: { usd, spentUsd: known.ceiling?.spentUsd ?? 0 } }] as const];
+  });
+  return capped.length === 0 ? state : { ...state, tasks: { ...state.tasks, ...Object.fromEntries(capped) } };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Subject } from '../feedback/subject.ts';
-import { countSchema, type Immutable, instantSchema } from '../policy.ts';
+import { amountSchema, countSchema, type Immutable, instantSchema } from '../policy.ts';
 
 /** A task as the gate accepted it: text is cleaned and capped. */
 export interface Task extends QueuedTask {
@@ -84,6 +84,7 @@ export const stuckReasons = [
   'output_decline',
   'feedback_rounds',
   'push_refused',
+  'ceiling',
 ] as const;
 
 const objectId = z.string().max(64);
@@ -145,6 +146,11 @@ export const taskProgressSchema = z.object({
    * it.
    */
   retried: mark,
+  /**
+   * The most that iterations on it may cost, in US dollars, and what they have cost. Set for a sub-issue of an approved
+   * proposal.
+   */
+  ceiling: z.object({ usd: amountSchema, spentUsd: amountSchema }).optional(),
   /** Consent to the text of the issue that was worked on last. */
   approval: approvalSchema.optional(),
   /**

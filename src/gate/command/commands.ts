@@ -25,6 +25,7 @@ import { baseBranch, judgeLane } from '../lane/restore.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
 import { hasTaskLabel, workIssue, workQueue, workQueueOnLanes } from '../work.ts';
 import { refuseCommand } from './answering.ts';
+import { approveProposal, requestProposal } from './proposals.ts';
 import { readKnownTaskIds, reportStatus, saveOrder } from './save-order.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
@@ -38,7 +39,7 @@ interface LaneStatus {
 /** Obeys a command that a trusted person gave in a comment. */
 export async function obeyCommand(
   deps: GateDeps,
-  { command, thread, actor }: Extract<Intent, { kind: 'command' }>,
+  { command, thread, actor, issueThen }: Extract<Intent, { kind: 'command' }>,
 ): Promise<GateResult> {
   const threadTopic = await topicOfThread(deps, thread);
   const one = (intake: Intake): GateResult => onOneLane(deps, intake);
@@ -65,6 +66,12 @@ export async function obeyCommand(
       const { topic, task } = retryTarget(threadTopic, command.task);
       const lane = await laneToRetry(deps, topic, task);
       return lane.kind === 'none' ? refused(lane.why) : one(await retry(deps, lane.id, { kind: 'retry', task, ...by }));
+    }
+    case 'plan':
+    case 'approve': {
+      if (threadTopic.kind !== 'issue') return refused('Give this command on an issue.');
+      const asked = { number: threadTopic.issue, by: actor, then: issueThen };
+      return one(await (command.kind === 'plan' ? requestProposal(deps, asked) : approveProposal(deps, asked)));
     }
     case 'doctor':
       return one(await reportSetUp(deps, await laneAt(deps, threadTopic), thread.number));
@@ -112,6 +119,9 @@ async function obeyOnQueue(
     }
     case 'doctor':
       return reportSetUp(deps, QUEUE, null);
+    case 'plan':
+    case 'approve':
+      throw new UserError('configuration', `Give the command "${command.kind}" as a comment on an issue.`);
     case 'help':
       for (const [name, what] of Object.entries(COMMANDS)) deps.log.info(`${name}: ${what}`);
       return reportStatus(deps, QUEUE, null);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { RunContext } from '../../config/config.ts';
 import { isDashboardText } from '../../core/dashboard/boxes.ts';
 import { commandIn, isOwnComment } from '../../core/people/command.ts';
+import { isSameLabel, planLabelOf } from '../../core/people/labels.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import type { EventInputs, Meaning } from './intent.ts';
@@ -83,16 +84,19 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'issues',
     types: ['labeled'],
-    does: 'With the task label: works on that issue on its own branch, `ralph/issue-N`, with the text as it was when labelled.',
+    does: 'With the task label: works on that issue on its own branch, `ralph/issue-N`, with the text as it was when labelled. With `ralph:plan`: [proposes sub-tasks](costs-and-plans.md#a-plan-for-a-large-issue).',
     payload: payloadSchemas.labeled,
     means: ({ label, issue, sender: actor }, inputs) => {
-      const dismissed = dismissOtherLabel(label.name, issue, inputs);
+      const planLabel = planLabelOf(inputs.taskLabel);
+      const isPlan = isSameLabel(label.name, planLabel);
+      const dismissed = dismissOtherLabel(label.name, issue, isPlan ? { ...inputs, taskLabel: planLabel } : inputs);
       if (dismissed !== null) return dismissed;
       const { number, title, body } = issue;
       if (isDashboardText(body)) return dismissEvent('The dashboard is never a task.');
       if (typeof title !== 'string') return null;
       const asker = { kind: 'account', account: actor, thread: number } as const;
-      return meaningOfIssue(asker, { kind: 'work-issue', issue: number, approvedText: { title, body }, actor });
+      const kind = isPlan ? 'propose' : 'work-issue';
+      return meaningOfIssue(asker, { kind, issue: number, approvedText: { title, body }, actor });
     },
   }),
   row({
@@ -139,12 +143,15 @@ export const EVENTS: readonly EventRow[] = [
     types: ['created'],
     does: 'Obeys a [command](#commands). Edited comments are ignored.',
     payload: payloadSchemas.commented,
-    means: ({ comment, issue, sender: actor }) => {
-      if (isOwnComment(comment.body)) return dismissEvent("The comment is Ralph's own.");
-      const command = commandIn(comment.body);
+    means: ({ comment: { id, body, created_at: createdAt }, issue, sender: actor }) => {
+      if (isOwnComment(body)) return dismissEvent("The comment is Ralph's own.");
+      const command = commandIn(body);
       if (command === null) return dismissEvent('The comment does not start with /ralph.');
       const thread = { number: issue.number, isPullRequest: isPullRequest(issue) };
-      return meaningOfCommand({ command, reactTo: { kind: 'comment', id: comment.id }, thread, actor });
+      const { title, body: issueBody } = issue;
+      const isKnown = typeof title === 'string' && typeof createdAt === 'string';
+      const issueThen = isKnown ? { title, body: issueBody, at: Date.parse(createdAt) } : null;
+      return meaningOfCommand({ command, reactTo: { kind: 'comment', id }, thread, actor, issueThen });
     },
   }),
   row({

@@ -52,6 +52,13 @@ export type Intent =
       readonly approvedText: { readonly title: string; readonly body: string };
       readonly actor: Account;
     }
+  /** Somebody asks for a proposal of sub-tasks by a label; `approvedText` is the text that they saw. */
+  | {
+      readonly kind: 'propose';
+      readonly issue: number;
+      readonly approvedText: { readonly title: string; readonly body: string };
+      readonly actor: Account;
+    }
   | { readonly kind: 'withdraw'; readonly issue: number; readonly because: Withdrawal }
   /** A closed issue with the task label was reopened. */
   | { readonly kind: 'take-back'; readonly issue: number }
@@ -78,6 +85,8 @@ export type Intent =
       readonly reactTo: ReactionTarget | null;
       readonly thread: Thread;
       readonly actor: Account;
+      /** The issue's text and the instant of the comment; null for a review, or if the event does not contain them. */
+      readonly issueThen: IssueThen | null;
     }
   /** Everyone who may dispatch may command. `actor` is their login; null if the server does not name it. */
   | { readonly kind: 'dispatched-command'; readonly command: RalphCommand; readonly actor: string | null };
@@ -95,6 +104,13 @@ type Withdrawal = (typeof withdrawalEvents)[number];
 export interface Thread {
   readonly number: number;
   readonly isPullRequest: boolean;
+}
+
+/** An issue when a person commented on it. */
+export interface IssueThen {
+  readonly title: string;
+  readonly body: string;
+  readonly at: number;
 }
 
 /** A pull request of this repository that was just closed. */

@@ -103,7 +103,11 @@ export const payloadSchemas = {
     issue: z.object({ ...issueFields, body: text }),
     changes: z.object({ title: z.unknown().optional(), body: z.unknown().optional() }),
   }),
-  commented: z.object({ comment: z.object({ id: number, body: text }), issue, sender: account }),
+  commented: z.object({
+    comment: z.object({ id: number, body: text, created_at: z.iso.datetime({ offset: true }).nullish() }),
+    issue: issue.extend({ title: name.nullish(), body: text }),
+    sender: account,
+  }),
   closedPull: z.object({
     pull_request: pull.extend({
       merged: z.boolean().nullable(),
@@ -285,7 +289,8 @@ export function meaningOfReviewCommand(
 ): EventMeaning | null {
   const command = commandIn(body);
   if (command === null || command.kind === 'unknown' || dismissForeignPullRequest(pull, inputs) !== null) return null;
-  return meaningOfCommand({ command, reactTo, thread: { number: pull.number, isPullRequest: true }, actor });
+  const thread = { number: pull.number, isPullRequest: true };
+  return meaningOfCommand({ command, reactTo, thread, actor, issueThen: null });
 }
 
 /** Returns the meaning of a review, or of a comment in one; only those on Ralph's open pull requests are answered. */

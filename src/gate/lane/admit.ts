@@ -24,6 +24,7 @@ import { withOvertaken } from '../../handover/clear-head.ts';
 import { endIntake, type Intake, type IntakeLane, type Notes } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
+import { hashOfText } from '../people/trust.ts';
 import type { Request } from '../tasks/sources.ts';
 import { claimLane, type LaneClaim, releaseLane, type WantedClaim } from './claim.ts';
 import { type Admissible, decideOnLane, type Ended, namedBy } from './decide.ts';
@@ -54,9 +55,24 @@ export async function admitWork(deps: GateDeps, request: Request): Promise<Intak
     );
     if (claim.kind === 'refused') return { ...decided.end(claim.outcome), notes: decided.notes };
     // Somebody changed the lane after it was read: the decision may no longer hold.
-    if (claim.kind === 'claimed') return openOrRelease(deps, decided, { claim, read, beside: null });
+    if (claim.kind === 'claimed') {
+      const opened = await openOrRelease(deps, decided, { claim, read, beside: null });
+      return request.purpose.kind === 'proposal' ? asProposal(deps, opened, { request, decided }) : opened;
+    }
   }
   return endChangedTooOften(deps, request);
+}
+
+/** Returns the work of a run that only reads the issue: the lane's tasks stay as they were restored. */
+function asProposal(
+  { sha256 }: GateDeps,
+  intake: Intake,
+  { request, decided }: { readonly request: Request; readonly decided: Admissible },
+): Intake {
+  const [issue] = request.issues;
+  if (intake.kind === 'end' || issue === undefined) return intake;
+  const state = { ...intake.state, tasks: decided.restoredTasks };
+  return { ...intake, state, pipeline: null, proposes: hashOfText(issue, sha256) };
 }
 
 /** Returns what a run wants of the lane that it decided on, under the tag of `deps`. */
@@ -68,7 +84,9 @@ export function wantedFor(
   const { snapshot, ownWindows, state } = decided;
   return {
     ...{ lane: request.id, runTag, seen: snapshot, sequence: state.sequence, windows: ownWindows },
-    ...{ named: namedBy(request), purpose: request.purpose.kind, costOfCallUsd: averageCostUsd(state.ledger) },
+    ...{ named: namedBy(request), costOfCallUsd: averageCostUsd(state.ledger) },
+    // A proposal settles nothing that people asked the lane for.
+    purpose: request.purpose.kind === 'proposal' ? 'notice' : request.purpose.kind,
     tasks: (elsewhere) =>
       tasksWithinReach(
         // Feedback on this pull request is never another lane's work.
@@ -173,7 +191,7 @@ async function open(deps: GateDeps, decided: Admissible, { claim, read, beside }
   const { pipeline, mcpServers } = read;
   const { policy, at: claimedAt } = claim;
   const begun = { lane: freed.lane, opened, tasks, state: freed.state, policy, claimedAt };
-  return { kind: 'work', ...begun, pipeline, mcpServers, notes: freed.notes };
+  return { kind: 'work', ...begun, pipeline, mcpServers, notes: freed.notes, proposes: null };
 }
 
 type Freed =

@@ -62,7 +62,7 @@ export interface WantedClaim {
   readonly sequence: number;
   /** See `Claiming`. */
   readonly named: readonly TaskId[];
-  readonly purpose: 'tasks' | 'answers';
+  readonly purpose: 'tasks' | 'answers' | 'notice';
   /** The cost of a call of this lane on average; null if it is unknown. */
   readonly costOfCallUsd: number | null;
   readonly tasks: (elsewhere: ReadonlyMap<TaskId, number>) => readonly TaskId[];

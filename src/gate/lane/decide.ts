@@ -11,11 +11,13 @@ import { isKnownReady } from '../../core/people/needs.ts';
 import { reservedByOthers } from '../../core/sharing/budget.ts';
 import { waitForOthers } from '../../core/sharing/elsewhere.ts';
 import { withAskedTasks } from '../../core/snapshot/going-on.ts';
+import { grantsIn, splitIssuesIn } from '../../core/snapshot/proposals.ts';
 import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { reopenEditedTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
+import { withCeilings } from '../../core/tasks/stepping-aside.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
 import { type Answer, endIntake, type IntakeLane, type Notes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
@@ -27,6 +29,7 @@ import { anotherRun } from './claim.ts';
 import {
   endNothingAsked,
   endOfEarlierCommit,
+  endOfSplitOrBegun,
   endPaused,
   endWorkedElsewhere,
   type EndIntake,
@@ -62,6 +65,8 @@ export interface Admissible {
   readonly look: Pick<LaneLookup, 'branches' | 'remoteHead' | 'continuable'>;
   /** The snapshot of this decision; null if nothing keeps runs apart. */
   readonly snapshot: Snapshot | null;
+  /** The progress of tasks as it was restored, which a run that only reads leaves as it is. */
+  readonly restoredTasks: LaneState['tasks'];
   /** True if answers of an earlier run are still unposted. */
   readonly hasUnpostedAnswers: boolean;
   /** People's decisions on its open pull request; null if there is none, or it could not be read. */
@@ -74,9 +79,13 @@ export interface Admissible {
  * Decides on the lane as it is now, without claiming anything. The cheapest questions come first: each step may end the
  * run.
  */
-export async function decideOnLane(deps: GateDeps, request: Request): Promise<Admissible | Ended> {
-  const look = await readKeptLane(deps, request);
+export async function decideOnLane(deps: GateDeps, asked: Request): Promise<Admissible | Ended> {
+  const look = await readKeptLane(deps, asked);
   const ended = (intake: EndIntake): Ended => ({ kind: 'end', intake, continuable: look.continuable, kept: look.kept });
+  const split = splitIssuesIn(look.kept.snapshot);
+  const request = { ...asked, issues: asked.issues.filter(({ number }) => !split.has(number)) };
+  const refusedNow = endOfSplitOrBegun(asked, look, split);
+  if (refusedNow !== null) return ended(refusedNow);
   if (isWorkedElsewhere(deps, request, look)) return ended(endWorkedElsewhere(request));
 
   if (isOfEarlierCommit(request, look)) return ended(endOfEarlierCommit(deps, look));
@@ -131,9 +140,11 @@ export async function decideOnLane(deps: GateDeps, request: Request): Promise<Ad
   return admissible(deps, { look, restored, said, hasUnpostedAnswers, work, place });
 }
 
-/** Returns the tasks that a person asks for by name. */
-export function namedBy({ requested, issues }: Request): readonly TaskId[] {
-  return requested === 'by-name' ? issues.map(({ number }) => taskIdOfIssue(number)) : [];
+/** Returns the tasks that a person asks for by name. A proposal changes nothing about its issue. */
+export function namedBy({ requested, issues, purpose }: Request): readonly TaskId[] {
+  return requested === 'by-name' && purpose.kind !== 'proposal'
+    ? issues.map(({ number }) => taskIdOfIssue(number))
+    : [];
 }
 
 /** Returns true if no work is left for this lane. */
@@ -188,14 +199,24 @@ async function findWork(
   { look, restored, said, isResting }: LaneRestoration & { readonly said: ReadFeedback; readonly isResting: boolean },
 ): Promise<Work> {
   const found = isResting && request.files === null ? null : await findLaneStart(deps, { look, restored });
+  const isProposal = request.purpose.kind === 'proposal';
   const reopened = dropStaleProgress(said.state, {
-    named: namedBy(request),
+    named: isProposal ? request.issues.map(({ number }) => taskIdOfIssue(number)) : namedBy(request),
     redo: request.redo,
     promptAgain: request.promptAgain,
     workIsLost: found?.workIsLost ?? false,
   });
-  const judged = await findTasks(deps, request, { ...look, start: found?.start ?? null, state: reopened });
-  const woken = reopenEditedTasks(judged, (text) => hashOfText(text, deps.sha256));
+  const grants = grantsIn(look.kept.snapshot);
+  const listed = await findTasks(deps, request, { ...look, start: found?.start ?? null, state: reopened, grants });
+  // Whatever an issue waits for, it can be read.
+  const judged = isProposal
+    ? { ...listed, tasks: listed.tasks.map((task) => ({ ...task, dependsOn: [], obstacle: null })) }
+    : listed;
+  const woken = withCeilings(
+    reopenEditedTasks(judged, (text) => hashOfText(text, deps.sha256)),
+    new Map([...grants].map(([number, { ceilingUsd }]) => [taskIdOfIssue(number), ceilingUsd])),
+    judged.tasks,
+  );
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
   const notes = notesOf(restored, said, judged);
   // A person who asks for a task by name, or answers in the pull request, expects its head to move.
@@ -331,6 +352,7 @@ async function admissible(
     ownWindows,
     look,
     snapshot,
+    restoredTasks: restored.state.tasks,
     hasUnpostedAnswers,
     standing,
     end: endOn(lane, eligible),

@@ -9,11 +9,13 @@ import { type LaneLookup, type LaneRestoration, notesOf, unreadFeedback } from '
 
 export type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** Ends the run because every issue of the queue has its own lane. */
+/** Ends the run because every issue of the queue has its own lane, or was split into sub-issues. */
 export function endWorkedElsewhere({ issues }: Request): EndIntake {
   const named = namesOf(issues.map(({ number }) => `#${String(number)}`));
+  const end = endIntake({ kind: 'idle', reason: 'no_tasks' });
+  if (issues.length === 0) return end;
   return withWarning(
-    endIntake({ kind: 'idle', reason: 'no_tasks' }),
+    end,
     `These issues have branches of their own, so the queue does not work on them: ${named}. To continue with one that is not done, comment \`/ralph run\` on it.`,
   );
 }
@@ -65,4 +67,34 @@ export function throwIfUnread({ purpose }: Request, branch: string, { checks }: 
 /** Returns the end with one more warning. */
 export function withWarning(intake: EndIntake, warning: string): EndIntake {
   return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, warning] } };
+}
+
+/**
+ * Ends the run of a person who asks for an issue that was split into sub-issues, or for a proposal for an issue that is
+ * worked on already; null if neither is the case.
+ */
+export function endOfSplitOrBegun(
+  { requested, purpose, issues }: Request,
+  { remoteHead, kept, branch }: LaneLookup,
+  split: ReadonlyMap<number, readonly number[]>,
+): EndIntake | null {
+  const thread = requested === 'by-name' ? issues[0]?.number : undefined;
+  if (thread === undefined) return null;
+  const refused = (why: string): EndIntake => ({
+    ...endIntake({ kind: 'idle', reason: 'answered' }),
+    answer: { thread, text: { kind: 'refusal', why } },
+  });
+  const made = split.get(thread);
+  if (made !== undefined)
+    return refused(
+      `This issue was split into sub-issues (${namesOf(made.map((number) => `#${String(number)}`))}), so it is not a task any longer: Ralph works on those. Close it when they are done.`,
+    );
+  if (purpose.kind !== 'proposal') return null;
+  if (kept.snapshot === null)
+    return refused('A proposal is kept on refs/ralph/v2/ until it is approved. Set `state-store: auto` or `ref`.');
+  return remoteHead === null
+    ? null
+    : refused(
+        `Ralph works on this issue already. Merge its pull request, or delete the branch ${branch}, and ask again.`,
+      );
 }

@@ -211,7 +211,7 @@ function newLane({ config, clock }: GateDeps, queue: Admissible, task: Task): Ad
   const tasks = [{ ...task, dependsOn: [] }];
   return {
     ...{ kind: 'admissible', lane, tasks, state, notes, ownWindows: fresh.windows, look: queue.look },
-    ...{ snapshot: queue.snapshot, hasUnpostedAnswers: false, standing: null },
+    ...{ snapshot: queue.snapshot, restoredTasks: state.tasks, hasUnpostedAnswers: false, standing: null },
     end: endOn(lane, { tasks, state, notes }),
   };
 }

@@ -4,6 +4,7 @@ import { issueLane, QUEUE, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { noticeFor, warnOfChanges } from '../../core/people/consent.ts';
+import { grantsIn } from '../../core/snapshot/proposals.ts';
 import { judgeIssues } from './trust.ts';
 import type { Intake } from '../../handover/intake.ts';
 import { restoreLane } from '../lane/restore.ts';
@@ -65,9 +66,16 @@ async function confirmApproval(deps: GateDeps, issue: Issue): Promise<Intake> {
  * `done` means that the approval no longer matters.
  */
 async function judgeWithAnyState(deps: GateDeps, issue: Issue) {
+  let grants = grantsIn(null);
   const judge = async (tasks: LaneState['tasks']) =>
-    (await judgeIssues(deps, [issue], { tasks, isFinished: () => false })).get(issue.number);
-  const first = await judge({});
+    (await judgeIssues(deps, [issue], { tasks, isFinished: () => false, grants })).get(issue.number);
+  let first = await judge({});
+  if (first?.kind === 'never') {
+    // Ralph itself has labelled the sub-issues of an approved proposal.
+    const read = await deps.store.read();
+    if (read.kind === 'snapshot') grants = grantsIn(read.snapshot);
+    if (grants.has(issue.number)) first = await judge({});
+  }
   if (first?.kind !== 'changed') return first;
   const id = taskIdOfIssue(issue.number);
   for (const lane of [issueLane(issue.number), QUEUE]) {

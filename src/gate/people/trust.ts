@@ -1,7 +1,14 @@
 import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { ReadableComments } from '../../core/people/comments.ts';
-import { accountsToLookUp, type Consent, unchangedConsent, judgeConsent } from '../../core/people/consent.ts';
+import {
+  accountsToLookUp,
+  type Consent,
+  type Grant,
+  judgeConsent,
+  unchangedConsent,
+  withGrant,
+} from '../../core/people/consent.ts';
 import { definitionOf, labelChange } from '../../core/people/labels.ts';
 import { type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
@@ -119,7 +126,11 @@ export async function readComments(
 export async function judgeIssues(
   deps: Pick<GateDeps, 'config' | 'forge' | 'sha256'>,
   issues: readonly (IssueText & { readonly number: number })[],
-  known: { readonly tasks: LaneState['tasks']; readonly isFinished: (id: TaskId) => boolean },
+  known: {
+    readonly tasks: LaneState['tasks'];
+    readonly isFinished: (id: TaskId) => boolean;
+    readonly grants: ReadonlyMap<number, Grant>;
+  },
 ): Promise<ReadonlyMap<number, Consent>> {
   if (issues.length === 0) return new Map();
   const { taskLabel } = deps.config;
@@ -128,11 +139,14 @@ export async function judgeIssues(
     taskLabel,
   );
   const questions = issues.flatMap((issue) => {
-    const history = histories.get(issue.number);
-    if (history === undefined) return [];
+    const found = histories.get(issue.number);
+    if (found === undefined) return [];
     const id = taskIdOfIssue(issue.number);
-    const approved = progressOf(known.tasks, id).approval ?? null;
-    const question = { history, taskLabel, text: hashOfText(issue, deps.sha256), approved };
+    const text = hashOfText(issue, deps.sha256);
+    const grant = known.grants.get(issue.number);
+    const history = withGrant(found, { taskLabel, text }, grant);
+    const approved = progressOf(known.tasks, id).approval ?? grant ?? null;
+    const question = { history, taskLabel, text, approved };
     const before = known.isFinished(id) ? unchangedConsent(question) : null;
     return [{ number: issue.number, question, before }];
   });
@@ -156,7 +170,7 @@ export function hashOfText({ title, body }: IssueText, sha256: GateDeps['sha256'
  */
 export async function acknowledgeIssue(forge: Forge, intake: WorkIntake): Promise<WorkIntake> {
   const task = nextTask(intake.tasks, intake.state.tasks, intake.state.currentTask);
-  if (task?.source.kind !== 'issue') return intake;
+  if (task?.source.kind !== 'issue' || intake.proposes !== null) return intake;
   const { number, labels } = task.source;
   await forge.react({ kind: 'issue', number }, 'eyes');
   const { add, remove } = labelChange(labels, 'ralph:working');

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
+import type { Consent, Grant } from '../../core/people/consent.ts';
 import { promptUnlessListed } from '../../core/open-ended/prompt-task.ts';
 import {
   type AdmissionAnswer,
@@ -59,6 +60,8 @@ export interface Request {
  */
 export type RunPurpose =
   | { readonly kind: 'tasks' }
+  /** One call that only reads, for a proposal of sub-tasks that this person asks for. */
+  | { readonly kind: 'proposal'; readonly by: string }
   | {
       readonly kind: 'answers';
       readonly failedOn: string | null;
@@ -92,6 +95,8 @@ interface LaneNow {
   readonly branches: Readonly<Record<string, string>>;
   readonly start: LaneStart | null;
   readonly state: LaneState;
+  /** Consents that approvals of proposals gave, by issue. */
+  readonly grants: ReadonlyMap<number, Grant>;
 }
 
 /**
@@ -139,7 +144,7 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
     isByName,
     approvedText,
   };
-  const judged = await judgeTasks(deps, candidates, state);
+  const judged = await judgeTasks(deps, candidates, { state, grants: lane.grants, purpose: request.purpose });
   return {
     ...judged,
     warnings: [
@@ -218,22 +223,36 @@ function nothingReadable(problems: readonly string[]): UserError {
 }
 
 /** Judges as many issues as this run can get to: looks up what the rules need, until they know enough. */
-async function judgeTasks(deps: GateDeps, candidates: Candidates, restored: LaneState): Promise<JudgedTasks> {
+async function judgeTasks(deps: GateDeps, candidates: Candidates, known: Known): Promise<JudgedTasks> {
   const { taskLabel, policy } = deps.config;
-  let admission = beginAdmission(candidates, restored, { taskLabel, maxIterations: policy.maxIterations });
+  const { state, purpose } = known;
+  const begun = beginAdmission(candidates, state, { taskLabel, maxIterations: policy.maxIterations });
+  // The person who asks for a proposal of this very text consents to its being read, whatever labels the issue has.
+  const given: Consent | null =
+    purpose.kind === 'proposal' ? { kind: 'given', by: purpose.by, at: deps.clock.now() } : null;
+  let admission =
+    given === null ? begun : { ...begun, consents: new Map(candidates.issues.map((one) => [one.number, given])) };
   for (;;) {
     const step = nextAdmissionStep(admission);
     if (step.kind === 'judged') return step.judged;
-    admission = applyAdmissionAnswer(admission, await ask(deps, step, restored));
+    admission = applyAdmissionAnswer(admission, await ask(deps, step, known));
   }
 }
 
-async function ask(deps: GateDeps, question: AdmissionQuestion, { tasks }: LaneState): Promise<AdmissionAnswer> {
+/** The knowledge about a lane before its tasks are judged. */
+type Known = Pick<LaneNow, 'state' | 'grants'> & Pick<Request, 'purpose'>;
+
+async function ask(
+  deps: GateDeps,
+  question: AdmissionQuestion,
+  { state: { tasks }, grants }: Known,
+): Promise<AdmissionAnswer> {
   switch (question.kind) {
     case 'consents': {
       const found = await judgeIssues(deps, question.of, {
         tasks,
         isFinished: (id) => progressOf(tasks, id).state === 'done',
+        grants,
       });
       return { ...question, found, peopleAsked: countAskedAccounts(deps.forge), now: deps.clock.now() };
     }

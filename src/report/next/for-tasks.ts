@@ -30,15 +30,16 @@ export function nextStepsForTask(one: TaskReport, report: RunReport): readonly N
   if (markingFileOf(task, progress) !== null) return [{ ...retry, lead: 'to have it tried, ' }];
   const raise = createNextStep('raise', `\`${policyInputs.maxIterationsPerTask.name}\``);
   const more: NextStep = { ...raise, lead: 'if it only needs more iterations, ' };
+  const hasUsedIterations = advice === 'failed' && progress.reason !== 'ceiling';
   const before = verificationSteps(one, report);
   if (task.source.kind === 'issue')
-    return [...before, ...replySteps(one, advice, report), ...(advice === 'failed' ? [more] : [])];
+    return [...before, ...replySteps(one, advice, report), ...(hasUsedIterations ? [more] : [])];
   return [
     ...before,
     ...(advice === 'withheld'
       ? withheldSteps(one, report)
       : adviceSteps(advice, whereToWrite(task), createNextStep('finish', ['', task]))),
-    ...(advice === 'failed' ? [more] : []),
+    ...(hasUsedIterations ? [more] : []),
     ...[{ ...retry, lead: 'then ' }, createNextStep('note', 'the task gets all its iterations again', ': ')],
   ];
 }

@@ -1,7 +1,12 @@
+import { formatInstant } from '../../core/countdown.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
-import { answerMarker } from '../../core/people/command.ts';
+import { answerMarker, OWN_COMMENT_MARKER } from '../../core/people/command.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import type { ProposedTask } from '../../core/proposal/proposal.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import { commitPage, renderLink, renderProse, renderText } from '../markdown.ts';
+import { completeSentence, plainTitle } from '../../core/text/phrase.ts';
+import { formatCost, formatCount } from '../format.ts';
+import { commitPage, renderCode, renderLink, renderProse, renderText } from '../markdown.ts';
 import { nextStepsForFeedback, renderSteps } from '../next/step.ts';
 import { pageOf } from '../sentences/feedback.ts';
 
@@ -48,6 +53,63 @@ function answerLine({ answer }: FeedbackItem, repositoryUrl: string): string {
       // The line gives no number of attempts, because the count restarts as soon as a person pushes.
       return `**A person must decide.**${commit === null ? '' : ` Ralph has tried, last${where}.`}`;
   }
+}
+
+/** First line of the comment which says that a run has proposed nothing. */
+export const NO_PROPOSAL_MARKER = `${OWN_COMMENT_MARKER}no-proposal -->`;
+
+/**
+ * Renders the sub-tasks that an agent proposes for an issue, without its first line. The same proposal always renders
+ * the same text, which decides whether people see what would be made.
+ */
+export function renderProposal(tasks: readonly ProposedTask[], hash: string): string {
+  const total = tasks.reduce((sum, { ceilingUsd }) => sum + ceilingUsd, 0);
+  return [
+    `**${formatCount(tasks.length, 'sub-task')} proposed,** for at most ${formatCost(total)} together. Nothing is made yet.`,
+    ...tasks.map((task, at) =>
+      [
+        `**${String(at + 1)}. ${renderText(task.title, 200)}**`,
+        ...linesOf(task).map((line) => `- ${line}`),
+        ...(task.dependsOn.length === 0 ? [] : [`- After: ${task.dependsOn.join(', ')}`]),
+      ].join('\n'),
+    ),
+    `**Next:** to have exactly these made as sub-issues, comment \`/ralph approve\`. That takes write permission, and is consent to work on them. To have others proposed, change the text of this issue and comment \`/ralph plan\`. If anybody edits this comment, or the text of the issue, it is void.`,
+    `<sub>${hash}</sub>`,
+  ].join('\n\n');
+}
+
+/** Returns title and text of the sub-issue that is made of a proposed sub-task, without its first line. */
+export function textOfSubTask(task: ProposedTask, parent: number): { readonly title: string; readonly body: string } {
+  const body = [
+    `Part of #${String(parent)}.`,
+    linesOf(task)
+      .map((line) => `- ${line}`)
+      .join('\n'),
+  ].join('\n\n');
+  return { title: plainTitle(task.title, 200), body };
+}
+
+/** Renders what an agent says of a sub-task as plain text: it mentions, links, closes and awaits nothing. */
+function linesOf({ done, files, tests, ceilingUsd }: ProposedTask): readonly string[] {
+  const named = (names: readonly string[]): string => names.map((name) => renderCode(name, 200)).join(', ');
+  return [
+    `Done when: ${renderText(done, 1_000)}`,
+    ...(files.length === 0 ? [] : [`Files: ${named(files)}`]),
+    ...(tests.length === 0 ? [] : [`Tests: ${named(tests)}`]),
+    `Costs at most ${formatCost(ceilingUsd)}`,
+  ];
+}
+
+/** Renders why a run has proposed nothing, and what to do. */
+export function renderNoProposal({ why, outcome }: { readonly why: string | null; readonly outcome: Outcome }): string {
+  const reason = why ?? ('message' in outcome ? outcome.message : reasonForNone(outcome));
+  return `\n**No sub-tasks are proposed.** ${completeSentence(renderProse(reason, 500))}\n\n**Next:** comment \`/ralph plan\` to try again.`;
+}
+
+function reasonForNone(outcome: Outcome): string {
+  return outcome.kind === 'parked'
+    ? `A limit is reached until ${formatInstant(outcome.resumeAt)}`
+    : `The run ended as ${outcome.kind} (${outcome.reason.replaceAll('_', ' ')})`;
 }
 
 /** Quotes the agent's words in one line that mentions, links and closes nothing. */

@@ -165,6 +165,8 @@ export function renderAnswer(
       ].join('\n\n');
     case 'help':
       return [...why, help(answer.word, view), ...status].join('\n\n');
+    case 'approved':
+      return [...why, approvedWords(answer), ...status].join('\n\n');
     case 'refusal':
       return [
         REFUSAL_MARKER,
@@ -174,6 +176,14 @@ export function renderAnswer(
         ...noticeOf(notice, taskLabel),
       ].join('\n\n');
   }
+}
+
+function approvedWords({ issues, isNew }: Extract<Answer['text'], { kind: 'approved' }>): string {
+  const names = issues.map((number) => `#${number}`).join(', ');
+  return [
+    isNew ? `**Approved.** These sub-issues are made: ${names}.` : `**Approved before.** The sub-issues are ${names}.`,
+    'The next run of the queue works on them: on schedule, when you start it by hand, or at once with `/ralph run` on one of them. This issue is not a task any longer: close it when they are done.',
+  ].join(' ');
 }
 
 function noticeOf(notice: ApprovalNotice | null, taskLabel: string): readonly string[] {

@@ -3,7 +3,7 @@ import { isListed, isStuck, markingFileOf, type Task } from '../../core/tasks/ta
 import { oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, iterationsOf, laneOf, settingOf } from '../facts.ts';
-import { formatCount } from '../format.ts';
+import { formatCost, formatCount } from '../format.ts';
 import type { Words } from '../next/step.ts';
 import { obstacleLines, findOnlyTrouble } from './waiting.ts';
 
@@ -16,6 +16,7 @@ export function taskTrouble(one: TaskReport): Words {
   const name = nameIn(task);
   if (markingFileOf(task, progress) !== null) return [name, ` is marked as ${progress.state}`];
   const calls = formatCount(progress.attempts, 'call');
+  if (progress.reason === 'ceiling') return [name, ` is not done for ${formatCost(progress.ceiling?.usd ?? 0)}`];
   if (progress.state === 'failed') return [name, ` is not done after ${calls}`];
   if (progress.state === 'stuck') return [name, ` stopped making progress after ${calls}`];
   switch (progress.reason) {

@@ -108,6 +108,8 @@ async function createBranch(lane: ClaimedLane, recording: Recording): Promise<Ad
   const { remote, forge } = lane.stages;
   const work = unbegunWork(lane);
   recording.keep(work);
+  // A proposal has no branch.
+  if (lane.begun.proposes !== null) return { work, end: null };
   const outlet = { kind: 'push', remote, forge } as const;
   return openBranch({ outlet, clock, log, redact, appendJournal: null }, work, lane.begun.opened.base);
 }
@@ -117,7 +119,7 @@ async function showBegun({ deps, stages, begun, work }: OpenedLane): Promise<Tas
   const { config, debug } = deps;
   const task = nextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
   const { showLive } = createLiveStatus({ ...stages, config: { ...config, policy: begun.policy }, debug });
-  if (task !== null) await showLive(work, { task, iteration: 1, orders: [] });
+  if (task !== null && begun.proposes === null) await showLive(work, { task, iteration: 1, orders: [] });
   return task?.id ?? null;
 }
 

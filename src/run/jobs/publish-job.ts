@@ -41,7 +41,7 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
   switch (whole.kind) {
     case 'work': {
       recording.keep(whole.work);
-      const work = await pushWithState(deps, stages, whole.work);
+      const work = whole.work.proposal === null ? await pushWithState(deps, stages, whole.work) : whole.work;
       recording.keep(work);
       const exportSessions: PublishDeps['exportSessions'] = () =>
         namedFile(folder, 'loop/session.sealed', whole.session);

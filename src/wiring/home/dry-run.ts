@@ -120,6 +120,7 @@ export async function showWhatWouldRun(
           pipeline,
           mcpServers,
           notes: preview.notes,
+          proposes: null,
         },
         opened: { head: '', base: '', fork: '', baseTree: '', ahead: 0 },
       },

@@ -21,6 +21,8 @@ interface Act {
   /** Set if the CLI only retried until it was ended. */
   readonly stalled?: boolean;
   readonly chars?: number;
+  /** Its final message. */
+  readonly words?: string;
   readonly fencedBlock?: boolean;
   /** The cost of its requests while it works, in US dollars. */
   readonly spendsUsd?: number;
@@ -161,6 +163,7 @@ export function createAgent(
     return {
       analysis: analyzed,
       end: endOf(),
+      finalMessage: act.words ?? '',
       outputChars: act.chars ?? 500,
       fencedBlock: act.fencedBlock ?? false,
       failedServers: [],

@@ -700,7 +700,17 @@ function labelledBy(login: string, label: string): IssueHistory {
   };
 }
 
+/** The issues that a run makes have numbers above this. */
+const OWN_ISSUES = 500;
+
+/** Returns GitHub's own number of an issue, which is not its number. */
+function idOfIssue(number: number): number {
+  return number + 10_000;
+}
+
 export interface FakeForge extends ForgeAdapter {
+  /** First lines of comments that somebody edited. */
+  readonly editedComments: Set<string>;
   /** The issues' histories; by default `owner` labelled an issue long ago. */
   readonly histories: Map<number, IssueHistory>;
   /** People's comments on issues. */
@@ -761,6 +771,7 @@ export function createForge({ branches }: Origin): FakeForge {
     writes,
     labels,
     dashboards,
+    editedComments,
     faults,
   }: Pick<
     FakeForge,
@@ -782,6 +793,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'writes'
     | 'labels'
     | 'dashboards'
+    | 'editedComments'
     | 'faults'
   > = {
     rules: { behind: new Set(), mustBeCurrent: false, arms: 'armed' },
@@ -802,6 +814,7 @@ export function createForge({ branches }: Origin): FakeForge {
     writes: [],
     labels: ['ralph'],
     dashboards: new Map(),
+    editedComments: new Set<string>(),
     faults: new Map(),
   };
   const ask = <T>(method: keyof ForgeAdapter, answer: () => T): Promise<T> => {
@@ -849,6 +862,7 @@ export function createForge({ branches }: Origin): FakeForge {
     writes,
     labels,
     dashboards,
+    editedComments,
     faults,
     defaultBranch: () => ask('defaultBranch', () => 'main'),
     openIssuesWithLabel: (label) =>
@@ -876,7 +890,42 @@ export function createForge({ branches }: Origin): FakeForge {
       ),
     commentsOf: (numbers) =>
       ask('commentsOf', () => new Map(numbers.map((number) => [number, commentsOn.get(number) ?? []]))),
-    dependenciesOf: (number) => ask('dependenciesOf', () => dependencies.get(number) ?? []),
+    dependenciesOf: (number) =>
+      ask('dependenciesOf', () =>
+        (dependencies.get(number) ?? []).map((one) => ({ ...one, state: issues.get(one.number)?.state ?? one.state })),
+      ),
+    ownComment: (number, marker) =>
+      ask('ownComment', () => {
+        const body = comments.get(number)?.get(marker);
+        return body === undefined ? null : { body, at: 0, isEdited: editedComments.has(marker) };
+      }),
+    ownIssues: () =>
+      ask('ownIssues', () =>
+        [...issues.values()]
+          .filter(({ number }) => number > OWN_ISSUES)
+          .map(({ number, body }) => ({ number, id: idOfIssue(number), body })),
+      ),
+    openSubIssue: (parent, { title, body, labels: named }, known) =>
+      ask('openSubIssue', () => {
+        if (known !== null) return known;
+        const number = Math.max(OWN_ISSUES, ...issues.keys()) + 1;
+        const url = `https://github.test/acme/shop/issues/${String(number)}`;
+        const state = { state: 'open', isPullRequest: false, blockedBy: 0, openSubIssues: 0 } as const;
+        issues.set(number, { number, title, body, url, labels: named, ...state });
+        const by = { login: 'github-actions[bot]', id: 1, kind: 'bot' } as const;
+        const labelings = named.map((label) => ({ kind: 'labeled' as const, label, by, at: 2 }));
+        histories.set(number, { labelings, reopenings: [], edits: [], truncated: false });
+        writes.push(`made #${String(number)} of #${String(parent)}: ${title}`);
+        return { number, id: idOfIssue(number) };
+      }),
+    addDependency: (number, blockedBy) =>
+      ask('addDependency', () => {
+        const on = [...issues.keys()].find((one) => idOfIssue(one) === blockedBy) ?? 0;
+        const issue = issues.get(number) ?? fail(`There is no issue ${String(number)}.`);
+        issues.set(number, { ...issue, blockedBy: issue.blockedBy + 1 });
+        dependencies.set(number, [...(dependencies.get(number) ?? []), { number: on, state: 'open', elsewhere: null }]);
+        writes.push(`#${String(number)} waits for #${String(on)}`);
+      }),
     statesOf: (numbers) =>
       ask('statesOf', () => new Map(numbers.map((number) => [number, issues.get(number)?.state ?? 'missing']))),
     changeLabels: (number, { from, add, remove }) =>

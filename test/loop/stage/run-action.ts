@@ -178,8 +178,13 @@ export const commented = (
   name: 'issue_comment',
   payload: {
     action: 'created',
-    comment: { id: 7, body },
-    issue: { number: on.issue, ...(on.isPullRequest === true ? { pull_request: {} } : {}) },
+    comment: { id: 7, body, created_at: '2026-11-21T12:00:00Z' },
+    issue: {
+      number: on.issue,
+      title: `Title ${String(on.issue)}`,
+      body: `Body ${String(on.issue)}`,
+      ...(on.isPullRequest === true ? { pull_request: {} } : {}),
+    },
     sender: senderOf(on.login ?? 'ann'),
   },
 });

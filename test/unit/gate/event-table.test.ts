@@ -68,6 +68,12 @@ const CONTRACT: readonly (readonly [string, string | null, Payload, Expected])[]
     { ...labelled, ...sender },
     { ...ofIssue, by: 'ann', thread: 4, counts: 'with-permission', todo: 'work-issue' },
   ],
+  [
+    'issues',
+    'labeled',
+    { ...issue, 'label.name': 'ralph:plan', ...sender },
+    { ...ofIssue, by: 'ann', thread: 4, counts: 'with-permission', todo: 'propose' },
+  ],
   // Takes the task out of the queue; its lane rests
   ['issues', 'unlabeled', labelled, { ...ofIssue, todo: 'withdraw' }],
   ['issues', 'closed', issue, { ...ofIssue, todo: 'withdraw' }],

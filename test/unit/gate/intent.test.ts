@@ -132,6 +132,9 @@ describe('comments', () => {
     ['/ralph retry 12 13', unknown('retry 12 13')],
     ['/ralph retry ../x', unknown('retry ../x')],
     ['/ralph retry constructor', unknown('retry constructor')],
+    ['/ralph plan', { kind: 'plan' }],
+    ['/ralph approve', { kind: 'approve' }],
+    ['/ralph approve all', unknown('approve all')],
   ])('%j is a command', (body, command) => {
     expect(intentOf(commented(body, { issue: 4 }), asks)).toEqual({
       kind: 'command',
@@ -139,6 +142,7 @@ describe('comments', () => {
       reactTo: { kind: 'comment', id: 7 },
       thread: { number: 4, isPullRequest: false },
       actor: { login: 'ann', id: 1, kind: 'user' },
+      issueThen: { title: 'Title 4', body: 'Body 4', at: Date.parse('2026-11-21T12:00:00Z') },
     });
   });
 

@@ -1,0 +1,119 @@
+import { recordProviderCall } from '../core/agents/providers.ts';
+import { failureWords } from '../core/analysis/failure-words.ts';
+import { nextStep } from '../core/lane/decide.ts';
+import { switchAgent } from '../core/lane/session.ts';
+import { chargeCallAt } from '../core/lane/settle/settle.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
+import { configurationProblem } from '../core/lane/verdict/verdict.ts';
+import { type LoopAction, type LoopSituation, NOTHING_KNOWN } from '../core/loop/next-action.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { composeProposalPrompt, MAX_PROPOSAL_CHARS, READING_TOOLS } from '../core/proposal/proposal.ts';
+import { completeSentence, upperFirst } from '../core/text/phrase.ts';
+import type { Work } from '../handover/intake.ts';
+import type { AgentRun } from '../ports/agent.ts';
+import type { RunNow } from './actions.ts';
+import { budgetLeft, callAndBook, tokensLeft } from './call.ts';
+import type { LoopDeps } from './deps.ts';
+import type { Turns } from './turns.ts';
+
+/** The knowledge of a run that only proposes: it has no branch to open, and its issue may have any label. */
+export const PROPOSING = { ...NOTHING_KNOWN, stage: 'ready' } as const;
+
+/** Returns the situation in which the issue can be read, whatever became of earlier work on it. */
+export function situationOfProposal(situation: LoopSituation): LoopSituation {
+  const { state, known } = situation;
+  const [task] = situation.tasks;
+  return {
+    ...situation,
+    state: { ...state, tasks: {} },
+    canLook: false,
+    known: { ...known, prepared: task === undefined ? null : { task: task.id, merge: null } },
+  };
+}
+
+/**
+ * Makes the one call of a run that proposes sub-tasks, with tools that only read. Nothing that it changes is taken: its
+ * tree is thrown away, and no commit is made.
+ */
+export async function proposeTasks(
+  given: LoopDeps,
+  { work, soFar, policy }: RunNow,
+  { turns, action }: { readonly turns: Turns; readonly action: Extract<LoopAction, { kind: 'iterate' }> },
+): Promise<Work> {
+  const { step, startedAt } = action;
+  // The person asks by a label of their own, so losing the task label takes nothing back.
+  const deps: LoopDeps = { ...given, lookAtPeople: null };
+  const { opened } = await turns.take(work.state, step.agent);
+  const state = chargeCallAt(switchAgent(work.state, step.agent, 'by_order', startedAt), policy, startedAt);
+  const begun: Work = { ...work, state, agent: opened.called };
+  // The call is charged and on disk before it is made.
+  deps.record(begun);
+  const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
+  deps.log.info(`Proposing sub-tasks: one call that only reads (${READING_TOOLS.join(', ')}) …`);
+  const called = await callAndBook(deps, opened.agent, {
+    call: {
+      prompt: composeProposalPrompt(step.task, deps.prompt.instructions),
+      resume: null,
+      timeoutMs: Math.max(1, Math.min(policy.agentTimeoutMs, leftMs)),
+      timeoutOf: leftMs < policy.agentTimeoutMs ? 'run' : 'call',
+      budgetUsd: budgetLeft(begun, soFar.costUsd, policy),
+      tokensLeft: tokensLeft(begun, policy),
+      doneTexts: [],
+      model: null,
+      allowedTools: READING_TOOLS,
+      signal: deps.signal,
+    },
+    work: begun,
+    task: step.task,
+    startedAt,
+  });
+  const { agentRun } = called;
+  const now = deps.clock.now();
+  const hasFailed = isFailedCall(agentRun);
+  const providers = recordProviderCall(
+    called.work.state.providers,
+    step.agent,
+    { ...agentRun, progress: false, agentFailed: hasFailed },
+    now,
+  );
+  const after: LaneState = { ...called.work.state, providers };
+  const failed = hasFailed ? deps.redact(completeSentence(upperFirst(failureWords(agentRun)))) : null;
+  return {
+    ...called.work,
+    state: after,
+    proposal:
+      work.proposal === null || failed !== null
+        ? work.proposal
+        : { ...work.proposal, words: deps.redact(agentRun.finalMessage).slice(-MAX_PROPOSAL_CHARS) },
+    warnings: failed === null ? work.warnings : [...work.warnings, failed],
+    outcome:
+      outcomeOfCall(agentRun) ?? (hasFailed ? outcomeOfFailure(deps, { state: after, work, soFar, now }) : ANSWERED),
+    endedAt: now,
+  };
+}
+
+const ANSWERED: Outcome = { kind: 'idle', reason: 'answered' };
+
+/** Returns true if a call has no answer that was meant to be one. */
+function isFailedCall({ analysis, end, finalMessage }: AgentRun): boolean {
+  const hasEnded = end.kind === 'exited' && end.code === 0;
+  return !hasEnded || analysis.agentError !== null || analysis.usageLimit !== null || finalMessage.trim() === '';
+}
+
+/** Returns how a call ends the run by itself, or null. */
+function outcomeOfCall({ analysis, end }: AgentRun): Outcome | null {
+  if (end.kind === 'cancelled') return { kind: 'cancelled', reason: 'signal' };
+  const problem = configurationProblem(analysis);
+  if (problem === null) return null;
+  const message = `The agent cannot work: ${completeSentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`;
+  return { kind: 'failed', reason: 'configuration', message };
+}
+
+/** Returns the end of a run whose call failed: the limit that it met, so that people learn when it ends. */
+function outcomeOfFailure(
+  { config: { policy } }: LoopDeps,
+  { state, work, soFar, now }: { readonly state: LaneState; readonly now: number } & Pick<RunNow, 'work' | 'soFar'>,
+): Outcome {
+  const step = nextStep({ state: { ...state, tasks: {} }, tasks: work.tasks, run: soFar, policy, now });
+  return step.kind === 'stop' && step.outcome.kind === 'parked' ? step.outcome : ANSWERED;
+}

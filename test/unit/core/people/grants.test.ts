@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { type Grant, type History, judgeConsent, withGrant } from '../../../../src/core/people/consent.ts';
+
+type Person = Grant['by'];
+const person = (login: string): Person => ({ login, id: 1, kind: 'user' });
+const [ann, bea, eve] = [person('ann'), person('bea'), person('eve')];
+const ralph: Person = { login: 'github-actions[bot]', id: 9, kind: 'bot' };
+const grant: Grant = { by: ann, at: 10, text: 'approved', ceilingUsd: 2 };
+const made: History<Person>['labelings'] = [{ kind: 'labeled', label: 'Ralph', by: ralph, at: 11 }];
+
+interface Scene {
+  readonly labelings?: History<Person>['labelings'];
+  readonly edits?: History<Person>['edits'];
+  readonly text?: string;
+  readonly given?: Grant | null;
+}
+
+/** Judges the consent to a sub-issue that Ralph made and labelled at 11, of a proposal that ann approved at 10. */
+function judge({ labelings = made, edits = [], text = 'approved', given = grant }: Scene): string {
+  const known = given ?? undefined;
+  const found: History<Person> = { labelings, edits, reopenings: [], truncated: false };
+  const consent = judgeConsent({
+    ...{ history: withGrant(found, { taskLabel: 'ralph', text }, known), taskLabel: 'ralph', text },
+    approved: known ?? null,
+    isTrusted: ({ login }) => login === 'ann' || login === 'bea',
+  });
+  return `${consent.kind} by ${consent.by ?? '?'}`;
+}
+
+test.each<[string, Scene, string]>([
+  ['the approval is the consent', {}, 'given by ann'],
+  ['also before GitHub lists the label', { labelings: [] }, 'given by ann'],
+  ["without an approval, Ralph's own label is not consent", { given: null }, 'never by github-actions[bot]'],
+  ['a person without permission approves nothing', { given: { ...grant, by: eve } }, 'never by eve'],
+  ['an edit by a stranger', { text: 'other', edits: [{ by: eve, at: 12 }] }, 'changed by ann'],
+  ['an edit between the approval and the label', { text: 'other', edits: [{ by: eve, at: 10 }] }, 'changed by ann'],
+  ['an edit that was taken back', { edits: [{ by: eve, at: 12 }] }, 'given by ann'],
+  ['an edit by a person with permission', { text: 'other', edits: [{ by: bea, at: 12 }] }, 'given by ann'],
+  ['another text without a known edit', { text: 'other' }, 'changed by ann'],
+  [
+    'a label that was removed',
+    { labelings: [...made, { kind: 'unlabeled', label: 'ralph', by: eve, at: 12 }] },
+    'never by ?',
+  ],
+  [
+    'a label that a stranger added again',
+    {
+      labelings: [
+        ...made,
+        { kind: 'unlabeled', label: 'ralph', by: bea, at: 12 },
+        { kind: 'labeled', label: 'ralph', by: eve, at: 13 },
+      ],
+    },
+    'never by eve',
+  ],
+  [
+    'a label that a person with permission added again',
+    {
+      text: 'other',
+      edits: [{ by: eve, at: 12 }],
+      labelings: [
+        ...made,
+        { kind: 'unlabeled', label: 'ralph', by: bea, at: 13 },
+        { kind: 'labeled', label: 'ralph', by: bea, at: 14 },
+      ],
+    },
+    'given by bea',
+  ],
+])('%s', (_what, scene, consent) => {
+  expect(judge(scene)).toBe(consent);
+});

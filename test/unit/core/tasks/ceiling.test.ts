@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { mergeReceivedState, trustedState } from '../../../../src/core/sharing/trusted-state.ts';
+import { progressOf, resetProgress, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
+import { ceilingLeft, withCeilings } from '../../../../src/core/tasks/stepping-aside.ts';
+import { noon, policy } from '../core-fixtures.ts';
+
+const tasks = [{ id: 'issue-1' }, { id: 'issue-2' }];
+const state = withCeilings(initialState('queue', noon), new Map([['issue-1', 2]]), tasks);
+const spent = (usd: number, of = state) => ({
+  ...of,
+  tasks: { 'issue-1': { ...progressOf(of.tasks, 'issue-1'), ceiling: { usd: 2, spentUsd: usd } } },
+});
+const ceilingIn = ({ tasks: known }: typeof state) => known['issue-1']?.ceiling;
+
+describe('a ceiling', () => {
+  test('belongs to the tasks that people gave one', () => {
+    expect(state.tasks).toEqual({ 'issue-1': { ...untouchedProgress, ceiling: { usd: 2, spentUsd: 0 } } });
+  });
+
+  test('keeps what was spent when it is read again, and follows what people approve', () => {
+    expect(ceilingIn(withCeilings(spent(1.5), new Map([['issue-1', 3]]), tasks))).toEqual({ usd: 3, spentUsd: 1.5 });
+  });
+
+  test('changes nothing without approvals', () => {
+    const plain = initialState('queue', noon);
+    expect(withCeilings(plain, new Map(), tasks)).toBe(plain);
+  });
+
+  test('is allowed again when a person retries the task', () => {
+    expect(resetProgress(progressOf(spent(2).tasks, 'issue-1')).ceiling).toBeUndefined();
+  });
+
+  test.each([
+    [{ usd: 2, spentUsd: 0.5 }, 0, 1.5],
+    [{ usd: 2, spentUsd: 0.5 }, 1, 0.5],
+    [{ usd: 2, spentUsd: 2 }, 0, 0],
+    [{ usd: 2, spentUsd: 5 }, 1, 0],
+    [undefined, 1, null],
+  ])('%j leaves, with %d spent here, %s', (ceiling, hereUsd, left) => {
+    expect(ceilingLeft({ ceiling }, hereUsd)).toBe(left);
+  });
+});
+
+describe('what another job or a record says', () => {
+  const admitted = { before: spent(1), tasks: ['issue-1'], policy, base: 'base' };
+  const raised = (usd: number) => ({
+    ...spent(1),
+    tasks: { 'issue-1': { ...untouchedProgress, attempts: 1, ceiling: { usd: 900, spentUsd: usd } } },
+  });
+
+  test.each([
+    ['more was spent', 1.5, 1.5],
+    ['less was spent than before', 0, 1],
+  ])('%s: the ceiling stays', (_what, said, kept) => {
+    expect(ceilingIn(mergeReceivedState(raised(said), admitted, noon))).toEqual({ usd: 2, spentUsd: kept });
+    expect(ceilingIn(trustedState(spent(1), raised(said), { now: noon, policy }))).toEqual({ usd: 2, spentUsd: kept });
+  });
+});
