@@ -51,8 +51,6 @@ const openWorld = async (): Promise<MonitorWorld> => {
 const findUnmerged: FindUnmergedPlans = async (folder, path) =>
   (await import('../git/home/queue-plans.ts')).findQueuePlans(folder, { path, env: process.env });
 
-const loadKinds = async () => (await import('../agents/rules/shell-rules.ts')).kindOfDenialBy;
-
 /** Returns the commands of the list; `packageRoot` is the folder of action.yml and templates/. */
 export const commandsOf = (packageRoot: URL): readonly CliCommand[] => [
   createInitCommand(async () => (await import('../wiring/setup.ts')).openSetup(packageRoot)),

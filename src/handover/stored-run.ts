@@ -7,7 +7,6 @@ import { MAX_LABEL_CHARS, MAX_LABELS_OF_TASK, MAX_TASKS_OF_RUN, type StoredRun }
 import { progressOf } from '../core/tasks/queue.ts';
 import { shownProgress, type Task } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/phrase.ts';
-import type { Config } from '../config/config.ts';
 import type { Work } from './intake.ts';
 
 /** Facts about a run's end that its work lacks. */

@@ -44,7 +44,7 @@ export interface PublishResult {
 export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<PublishResult> {
   // The record of an earlier version has none.
   const proposal = unchecked.proposal ?? null;
-  if (proposal !== null) return publishProposal(deps, unchecked, proposal);
+  if (proposal !== null) return { ...(await publishProposal(deps, unchecked, proposal)), isOnRemote: true };
   const verified = verifiedState(unchecked, deps.config.policy, deps.clock.now());
   const feedback = recordRound(verified, {
     startedAt: unchecked.startedAt,

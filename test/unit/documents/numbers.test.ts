@@ -37,7 +37,10 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
       mib('agents/reading/capped-bytes', 'HEAD_BYTES') + mib('agents/reading/capped-bytes', 'TAIL_BYTES'),
     ],
   ],
-  'docs/proof.md': [['signs at most # commits', of('git/remote/sign', 'MOST_SIGNED')]],
+  'docs/proof.md': [
+    ['takes at most # minutes', minutes('core/proof/judge', 'QUICK_MS')],
+    ['signs at most # commits', of('git/remote/sign', 'MOST_SIGNED')],
+  ],
   'docs/how-it-stops.md': [
     ['# claims that everything', of('core/lane/circuit', 'WINDOW_SIZE')],
     ['next try is after # minutes', minutes('core/agents/providers', /isNaN\(reported\) \? now \+ (\w+)/)],
@@ -86,7 +89,6 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['[# repositories]', SAMPLES],
     ['body above # characters', of('github/pull-requests', 'MAX_BODY_CHARS')],
   ],
-  'docs/proof.md': [['takes at most # minutes', minutes('core/proof/judge', 'QUICK_MS')]],
   'docs/pipelines.md': [
     [
       'at most #; the delay (# s) doubles up to # s',

@@ -84,7 +84,7 @@ describe('the next step', () => {
     const together = togetherOf({ pullRequest: 12 }, { pullRequest: 14 }, { pullRequest: 13 });
     expect(renderSteps(nextStepsTogether(together), 'log')).toBe('Review and merge #12, then #13, then #14.');
     const pulls = [14, 12, 13].map((number) => ({ ...pull, number, branch: `ralph/issue-${String(number)}` }));
-    const train = { pulls, isCompared: true, autoMerge: null };
+    const train = { pulls, isCompared: true, autoMerge: null, closed: [] };
     expect(renderSteps(nextStepsTogether({ ...together, train }), 'log')).toBe(
       'Review and merge #14, then #12, then #13.',
     );
