@@ -137,7 +137,7 @@ export async function commitTakenBack(
   const tree = await repository.withIndex('empty', (indexFile) =>
     writeTreeWith(repository.git, indexFile, { base, changes }),
   );
-  return await commitTree(committer, { tree, parents: [commit], message: 'Take files back\n', trailers: [] });
+  return await commitTree(committer, { tree, parents: [commit], message: 'Take files back\n', trailers: {} });
 }
 
 /** Returns the contents of files of a commit, by path. */
