@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHAIN_START, chainLine } from '../../src/core/journal/parse-journal.ts';
-import type { StoredRun } from '../../src/core/snapshot/stored-run.ts';
-import type { ReceiptVerification } from '../../src/core/receipt/verify-receipts.ts';
+import { parseReceipts, type RunReceipt } from '../../src/core/receipt/receipt.ts';
+import { branchQuestionOf, type ReceiptVerification, verifyReceipts } from '../../src/core/receipt/verify-receipts.ts';
+import { kindOfDenialBy } from '../../src/agents/rules/shell-rules.ts';
+import { openReceiptClone } from '../../src/git/home/receipt-clone.ts';
+import { hashText } from '../../src/run/packed-journal.ts';
 import { ralph } from '../unit/cli/fixture.ts';
 import { createScene } from './e2e-fixture.ts';
 
@@ -79,34 +81,44 @@ function commitLike(clone: string, of: string, parents: readonly string[], messa
   );
 }
 
-/** Changes a run's record in the state of the clone; the newest run unless `which` says otherwise. */
-function changeRecord(
-  clone: string,
-  change: (run: StoredRun) => object | null,
-  which: 'first' | 'last' = 'last',
-): void {
-  const paths = git(clone, ['ls-tree', '--name-only', STATE, 'runs/']).split('\n').toSorted();
-  const path = (which === 'last' ? paths.at(-1) : paths[0]) ?? '';
-  const changed = change(JSON.parse(git(clone, ['cat-file', 'blob', `${STATE}:${path}`])) as StoredRun);
-  git(clone, ['read-tree', STATE]);
-  if (changed === null) git(clone, ['rm', '--cached', '--quiet', path]);
-  else {
-    const id = git(clone, ['hash-object', '-w', '--stdin'], JSON.stringify(changed));
-    git(clone, ['update-index', '--add', '--cacheinfo', `100644,${id},${path}`]);
-  }
-  git(clone, ['update-ref', STATE, git(clone, ['commit-tree', git(clone, ['write-tree']), '-m', 'changed'])]);
+/** Returns the receipts that the clone's state has, oldest first. */
+async function storedReceipts(): Promise<readonly RunReceipt[]> {
+  const { out } = await ralph(['receipt', pull, '--dir', original, '--json']);
+  return parseReceipts(out) ?? [];
 }
 
-/** Returns the record with a journal of these lines, whose hashes are made again. */
-function withJournal(run: StoredRun, change: (lines: readonly string[]) => readonly string[]): StoredRun {
-  const text = gunzipSync(Buffer.from(run.journal ?? '', 'base64')).toString();
+/** Checks the receipts in a clone, after a change of the newest. */
+async function verifiedAfter(change: (receipt: RunReceipt) => RunReceipt) {
+  const receipts = await storedReceipts();
+  const [first, ...others] = [...receipts.slice(0, -1), ...receipts.slice(-1).map(change)];
+  const question = branchQuestionOf(receipts);
+  if (first === undefined || question === null) throw new Error('There is no receipt.');
+  const clone = await openReceiptClone({ folder: original, remote: 'origin' }, process.env);
+  const tools = { sha256: hashText, kindsOf: kindOfDenialBy };
+  const { verdict, findings } = verifyReceipts([first, ...others], await clone.readBranch(question), tools);
+  return { verdict, texts: findings.map(({ kind, text }) => `${kind}: ${text}`).join('\n') };
+}
+
+/** Returns the receipt with a journal of these lines, whose hashes are made again. */
+function withJournal(receipt: RunReceipt, change: (text: string) => string): RunReceipt {
   let prev = CHAIN_START;
-  const lines = change(text.trimEnd().split('\n')).map((line) => {
-    const chained = chainLine(line.replace(/^\{"prev":"[0-9a-f]*",/, '{'), prev);
-    prev = createHash('sha256').update(chained).digest('hex');
-    return chained;
-  });
-  return { ...run, journalHash: prev, journal: gzipSync(`${lines.join('\n')}\n`).toString('base64') };
+  const plain = (receipt.journal ?? '').replaceAll(/^\{"prev":"[0-9a-f]*",/gm, '{').trimEnd();
+  const lines = change(plain)
+    .split('\n')
+    .map((line) => {
+      const chained = chainLine(line, prev);
+      prev = hashText(chained);
+      return chained;
+    });
+  return { ...receipt, journalHash: prev, journal: `${lines.join('\n')}\n` };
+}
+
+/** Replaces the state in a clone by one without the oldest run. */
+function forgetFirstRun(clone: string): void {
+  const [path = ''] = git(clone, ['ls-tree', '--name-only', STATE, 'runs/']).split('\n').toSorted();
+  git(clone, ['read-tree', STATE]);
+  git(clone, ['rm', '--cached', '--quiet', path]);
+  git(clone, ['update-ref', STATE, git(clone, ['commit-tree', git(clone, ['write-tree']), '-m', 'changed'])]);
 }
 
 test('the receipts of two real runs are good', async () => {
@@ -126,10 +138,8 @@ test('a run is checked like its pull request, and for people the output says wha
 });
 
 test('the receipt that the job kept is the one of the state', async () => {
-  const { out } = await ralph(['receipt', pull, '--dir', original, '--json']);
-  const { receipts } = JSON.parse(out) as { readonly receipts: readonly object[] };
-  const kept = JSON.parse(gunzipSync(readFileSync(receiptFile)).toString()) as { readonly receipts: readonly object[] };
-  expect(kept.receipts).toEqual([receipts.at(-1)]);
+  const receipts = await storedReceipts();
+  expect(parseReceipts(gunzipSync(readFileSync(receiptFile)).toString())).toEqual([receipts.at(-1)]);
   expect(receipts).toMatchObject([
     { tasks: [{ askedBy: 'octo', textHash: expect.stringMatching(/^[0-9a-f]{32}$/) as string }] },
     {},
@@ -188,15 +198,18 @@ describe('commits', () => {
     expect(texts).toContain('they were rebased, amended or removed');
   });
 
-  test('that were rebased to another base are bad', async () => {
+  test.each([
+    ['a newer base', (base: string) => [base], 'they were rebased, amended or removed'],
+    ['another base', () => [], 'The branch does not build on'],
+  ])('that were rebased to %s are bad', async (_, parentsOf, words) => {
     const clone = copyClone();
-    let parent = commitLike(clone, MAIN, [tipOf(clone, MAIN)], 'Another base');
+    let parent = commitLike(clone, MAIN, parentsOf(tipOf(clone, MAIN)), 'Another base');
     for (const id of git(clone, ['rev-list', '--reverse', `${MAIN}..${BRANCH}`]).split('\n'))
       parent = commitLike(clone, id, [parent], git(clone, ['log', '-1', '--format=%B', id]));
     git(clone, ['update-ref', BRANCH, parent]);
     const { code, texts } = await verified(clone);
     expect(code).toBe(1);
-    expect(texts).toContain('The branch does not build on');
+    expect(texts).toContain(words);
   });
 
   test('hidden by a replacement in the clone are still seen', async () => {
@@ -242,101 +255,82 @@ describe('commits', () => {
   });
 });
 
-describe('the record', () => {
+describe('a receipt', () => {
   const other = 'c'.repeat(40);
-  test.each<[string, number, string, (run: StoredRun) => object | null]>([
-    ['another base', 1, 'rebased, amended or removed', (run) => ({ ...run, base: other })],
-    ['another head', 1, 'rebased, amended or removed', (run) => ({ ...run, head: other })],
-    ['less cost', 1, 'the iterations of its journal cost', (run) => ({ ...run, costUsd: 0 })],
-    ['fewer calls', 1, 'more calls than', (run) => ({ ...run, calls: 0 })],
-    ['too many calls', 1, 'calls, and', (run) => ({ ...run, calls: 100 })],
-    ['fewer iterations', 1, 'iterations, its journal has', (run) => ({ ...run, iterations: 0 })],
-    [
-      'another result of verify',
-      1,
-      'that it did not',
-      (run) => ({ ...run, headVerification: { commit: run.headVerification?.commit, result: 'failed' } }),
-    ],
-    [
-      'another text',
-      1,
-      'different texts or people',
-      (run) => ({ ...run, tasks: run.tasks.map((task) => ({ ...task, textHash: 'f'.repeat(32) })) }),
-    ],
-    [
-      'another person',
-      1,
-      'different texts or people',
-      (run) => ({ ...run, tasks: run.tasks.map((task) => ({ ...task, askedBy: 'eve' })) }),
-    ],
-    ['no journal', 3, 'Its journal is not kept', (run) => ({ ...run, journal: null })],
-    ['bytes in place of a journal', 1, 'does not end with the line', (run) => ({ ...run, journal: 'AAAA' })],
-    ['the hash of another journal', 1, 'does not end with the line', (run) => ({ ...run, journalHash: other })],
-    [
-      'a journal that lacks its end',
-      1,
-      'does not end with the line',
-      (run) => ({ ...withJournal(run, (lines) => lines.slice(0, -1)), journalHash: run.journalHash }),
-    ],
-    [
-      'a journal with other costs',
-      1,
-      'do not follow from its journal',
-      (run) => withJournal(run, (lines) => lines.map((line) => line.replace('"taskDone":true', '"taskDone":false'))),
-    ],
-    [
-      'a journal with another commit',
-      1,
-      'which is not among its commits',
-      (run) =>
-        withJournal(run, (lines) =>
-          lines.map((line) =>
-            line
-              .replaceAll(/"commit":"\w{40}"/g, `"commit":"${other}"`)
-              .replaceAll(/("after":\{"head":"\w+","tree":")\w+/g, `$1${other}`),
-          ),
-        ),
-    ],
-    [
-      'a journal with other files',
-      1,
-      'does not change what its journal says',
-      (run) =>
-        withJournal(run, (lines) =>
-          lines.map((line) =>
-            line
-              .replaceAll(/("after":\{"head":"\w+","tree":")\w+/g, `$1${other}`)
-              .replaceAll(/"files":\["[^"]+"/g, '"files":["src/other.mjs"'),
-          ),
-        ),
-    ],
-    ['the first run only', 3, 'there is no record of that', () => null],
-  ])('with %s ends with %i', async (_, expected, words, change) => {
-    const clone = copyClone();
-    changeRecord(clone, change);
-    const { code, texts } = await verified(clone);
-    expect(texts).toContain(words);
-    expect(code).toBe(expected);
+  const otherTree = (text: string): string => text.replaceAll(/("after":\{"head":"\w+","tree":")\w+/g, `$1${other}`);
+  const shift = (text: string): string => text.replaceAll(/"commit":"\w{40}"/g, `"commit":"${other}"`);
+  const first = ({ tasks }: RunReceipt, own: object): Pick<RunReceipt, 'tasks'> => ({
+    tasks: tasks.map((task) => ({ ...task, ...own })),
   });
 
-  test('that lacks the first of two runs ends with 3', async () => {
+  test.each<[string, 'bad' | 'part', string, (receipt: RunReceipt) => RunReceipt]>([
+    ['another base', 'bad', 'rebased, amended', (one) => ({ ...one, branch: { ...one.branch, base: other } })],
+    ['another head', 'bad', 'rebased, amended', (one) => ({ ...one, branch: { ...one.branch, head: other } })],
+    [
+      'less cost',
+      'bad',
+      'the iterations of its journal cost',
+      (one) => ({ ...one, used: { ...one.used, costUsd: 0 } }),
+    ],
+    ['fewer calls', 'bad', 'more calls than', (one) => ({ ...one, used: { ...one.used, calls: 0 } })],
+    ['too many calls', 'bad', 'calls, and', (one) => ({ ...one, used: { ...one.used, calls: 100 } })],
+    ['fewer iterations', 'bad', 'its journal has', (one) => ({ ...one, used: { ...one.used, iterations: 0 } })],
+    [
+      'another result of verify',
+      'bad',
+      'that it did not',
+      (one) => ({
+        ...one,
+        verifications: { ...one.verifications, head: { commit: one.branch.head ?? '', result: 'failed' } },
+      }),
+    ],
+    ['another text', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { textHash: other }) })],
+    ['another person', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { askedBy: 'eve' }) })],
+    ['no journal', 'part', 'Its journal is not kept', (one) => ({ ...one, journal: null })],
+    ['bytes in place of a journal', 'bad', 'does not end with the line', (one) => ({ ...one, journal: 'AAAA' })],
+    ['another hash of its journal', 'bad', 'does not end with the line', (one) => ({ ...one, journalHash: other })],
+    [
+      'a journal without its end',
+      'bad',
+      'does not end with the line',
+      (one) => ({ ...one, journal: (one.journal ?? '').replace(/[^\n]+\n$/, '') }),
+    ],
+    [
+      'a changed line in its journal',
+      'bad',
+      'does not carry the hash of the line before',
+      (one) => ({ ...one, journal: (one.journal ?? '').replace('"taskTitle":"', '"taskTitle":"Not ') }),
+    ],
+    [
+      'another decision in a journal with new hashes',
+      'bad',
+      'do not follow from its journal',
+      (one) => withJournal(one, (text) => text.replace('"taskDone":true', '"taskDone":false')),
+    ],
+    [
+      'another commit in a journal with new hashes',
+      'bad',
+      'which is not among its commits',
+      (one) => withJournal(one, (text) => shift(otherTree(text))),
+    ],
+    [
+      'other files in a journal with new hashes',
+      'bad',
+      'does not change what its journal says',
+      (one) => withJournal(one, (text) => otherTree(text).replaceAll(/"files":\["[^"]+"/g, '"files":["src/other.mjs"')),
+    ],
+  ])('with %s is judged as %s', async (_, expected, words, change) => {
+    const { verdict, texts } = await verifiedAfter(change);
+    expect(texts).toContain(words);
+    expect(verdict).toBe(expected);
+  });
+
+  test('of the first of two runs is missing: commits before the second are not checked', async () => {
     const clone = copyClone();
-    changeRecord(clone, () => null, 'first');
+    forgetFirstRun(clone);
     const { code, texts } = await verified(clone);
     expect(code).toBe(3);
     expect(texts).toContain('are no longer remembered');
-  });
-
-  test('with a changed line of the journal, and its old hashes, names the line', async () => {
-    const clone = copyClone();
-    changeRecord(clone, (run) => {
-      const text = gunzipSync(Buffer.from(run.journal ?? '', 'base64')).toString();
-      const changed = text.replace('"taskTitle":"', '"taskTitle":"Not ');
-      return { ...run, journal: gzipSync(changed).toString('base64') };
-    });
-    const { code, texts } = await verified(clone);
-    expect(code).toBe(1);
-    expect(texts).toMatch(/Line \d+ of its journal does not carry the hash of the line before/);
   });
 });
 

@@ -167,16 +167,21 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
   const { line, tip } = clone;
   if (line === null) return { commits: [], findings: [absent(published.at(-1)?.receipt ?? first.receipt)] };
   const spans = spansOn(line, published);
-  const isOutdated = tip !== null && isKnownHead(runs, tip) && !spans.every(({ span }) => span !== null);
-  const origins = line.map((commit, index) => judgeOrigin({ commit, index, spans, isOutdated }));
+  const isOutdated = ({ read, span }: RunSpan): boolean =>
+    span === null && tip !== null && isKnownHead(runs, tip) && endsAfter(read, line);
+  const origins = line.map((commit, index) =>
+    judgeOrigin({ commit, index, spans, isOutdated: spans.some(isOutdated) }),
+  );
   const commits = origins.map(({ origin }) => origin);
   const others = commits.filter(({ run }) => run === null);
   return {
     commits,
     findings: [
       ...beginningFindings(first, line),
-      ...spans.flatMap(({ read, span }) =>
-        span === null ? [lostFinding(read.receipt, isOutdated)] : contentFindings(read, line.slice(...span)),
+      ...spans.flatMap((one) =>
+        one.span === null
+          ? [lostFinding(one.read.receipt, isOutdated(one))]
+          : contentFindings(one.read, line.slice(...one.span)),
       ),
       ...origins.flatMap(({ problem }) => problem ?? []),
       ...(others.length === 0
@@ -225,6 +230,14 @@ function isKnownHead(runs: readonly ReadReceipt[], tip: string): boolean {
     ({ receipt: { branch }, journal }) =>
       branch.base === tip || branch.head === tip || journal?.entries.some(({ commit }) => commit === tip) === true,
   );
+}
+
+/** True if a run made commits that are not on the line, so that the line may end before them. */
+function endsAfter({ receipt, journal }: ReadReceipt, line: readonly CloneCommit[]): boolean {
+  const isThere = (id: string | null): boolean => line.some((commit) => commit.id === id);
+  if (isThere(receipt.branch.head)) return false;
+  const made = journal?.entries.map(({ commit }) => commit).filter((commit) => commit !== null);
+  return made === undefined || made.some((commit) => !isThere(commit));
 }
 
 function lostFinding({ run, branch }: RunReceipt, isOutdated: boolean): ReceiptFinding {
