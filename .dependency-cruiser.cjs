@@ -119,6 +119,13 @@ module.exports = {
       to: { path: '^src/agents/(?!claude/|cli/|reading/|rules/)', dynamic: false },
     },
     {
+      name: 'receipts-are-loaded-when-asked-for',
+      comment: 'Commands at home check receipts; a run loads their code only if it keeps one: behind await import().',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(cli/receipt|core/receipt|git/home)/' },
+      to: { path: '^src/core/receipt/', dynamic: false, dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'an-event-that-is-not-for-us-loads-no-stage',
       comment:
         'Most events of a repository end before the gate: stages, parsers of Markdown, YAML and JSON, and the state of lanes are behind await import().',

@@ -6,7 +6,12 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHAIN_START, chainLine } from '../../src/core/journal/parse-journal.ts';
 import { parseReceipts, type RunReceipt } from '../../src/core/receipt/receipt.ts';
-import { branchQuestionOf, type ReceiptVerification, verifyReceipts } from '../../src/core/receipt/verify-receipts.ts';
+import {
+  branchQuestionOf,
+  type CloneBranch,
+  type ReceiptVerification,
+  verifyReceipts,
+} from '../../src/core/receipt/verify-receipts.ts';
 import { kindOfDenialBy } from '../../src/agents/rules/shell-rules.ts';
 import { openReceiptClone } from '../../src/git/home/receipt-clone.ts';
 import { hashText } from '../../src/run/packed-journal.ts';
@@ -21,6 +26,9 @@ const folder = mkdtempSync(join(tmpdir(), 'ralph-receipts-'));
 const original = join(folder, 'original');
 let pull = '';
 let receiptFile = '';
+/** The receipts that the clone's state has, oldest first, and their branch in it. */
+let receipts: readonly RunReceipt[] = [];
+let branch: CloneBranch | null = null;
 
 /** Runs git in a clone and returns its output without the last line feed. */
 function git(clone: string, args: readonly string[], input = ''): string {
@@ -42,6 +50,10 @@ beforeAll(async () => {
   cpSync(last.outputs['receipt-path'] ?? '', receiptFile);
   git(folder, ['clone', '--quiet', scene.testbed.remote.repositoryFolder, original]);
   git(original, ['fetch', '--quiet', 'origin', `+${STATE}:${STATE}`]);
+  receipts = parseReceipts((await ralph(['receipt', pull, '--dir', original, '--json'])).out) ?? [];
+  const question = branchQuestionOf(receipts);
+  const clone = await openReceiptClone({ folder: original, remote: 'origin' }, process.env);
+  branch = question === null ? null : await clone.readBranch(question);
 });
 
 afterAll(() => {
@@ -81,21 +93,15 @@ function commitLike(clone: string, of: string, parents: readonly string[], messa
   );
 }
 
-/** Returns the receipts that the clone's state has, oldest first. */
-async function storedReceipts(): Promise<readonly RunReceipt[]> {
-  const { out } = await ralph(['receipt', pull, '--dir', original, '--json']);
-  return parseReceipts(out) ?? [];
-}
-
 /** Checks the receipts in a clone, after a change of the newest. */
-async function verifiedAfter(change: (receipt: RunReceipt) => RunReceipt) {
-  const receipts = await storedReceipts();
+function verifiedAfter(change: (receipt: RunReceipt) => RunReceipt): {
+  readonly verdict: string;
+  readonly texts: string;
+} {
   const [first, ...others] = [...receipts.slice(0, -1), ...receipts.slice(-1).map(change)];
-  const question = branchQuestionOf(receipts);
-  if (first === undefined || question === null) throw new Error('There is no receipt.');
-  const clone = await openReceiptClone({ folder: original, remote: 'origin' }, process.env);
+  if (first === undefined) throw new Error('There is no receipt.');
   const tools = { sha256: hashText, kindsOf: kindOfDenialBy };
-  const { verdict, findings } = verifyReceipts([first, ...others], await clone.readBranch(question), tools);
+  const { verdict, findings } = verifyReceipts([first, ...others], branch, tools);
   return { verdict, texts: findings.map(({ kind, text }) => `${kind}: ${text}`).join('\n') };
 }
 
@@ -137,8 +143,7 @@ test('a run is checked like its pull request, and for people the output says wha
   expect(out).toContain('Good: record, journal and commits agree.\nThis proves consistency, not origin');
 });
 
-test('the receipt that the job kept is the one of the state', async () => {
-  const receipts = await storedReceipts();
+test('the receipt that the job kept is the one of the state', () => {
   expect(parseReceipts(gunzipSync(readFileSync(receiptFile)).toString())).toEqual([receipts.at(-1)]);
   expect(receipts).toMatchObject([
     { tasks: [{ askedBy: 'octo', textHash: expect.stringMatching(/^[0-9a-f]{32}$/) as string }] },
@@ -319,8 +324,8 @@ describe('a receipt', () => {
       'does not change what its journal says',
       (one) => withJournal(one, (text) => otherTree(text).replaceAll(/"files":\["[^"]+"/g, '"files":["src/other.mjs"')),
     ],
-  ])('with %s is judged as %s', async (_, expected, words, change) => {
-    const { verdict, texts } = await verifiedAfter(change);
+  ])('with %s is judged as %s', (_, expected, words, change) => {
+    const { verdict, texts } = verifiedAfter(change);
     expect(texts).toContain(words);
     expect(verdict).toBe(expected);
   });

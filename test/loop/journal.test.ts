@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { checkChain, type Journal, parseJournal } from '../../src/core/journal/parse-journal.ts';
+import { parseReceipts } from '../../src/core/receipt/receipt.ts';
 import { finisher, forgetful, steadyWorker, type Behaviour } from './stage/behaviours.ts';
 import {
   createProject,
@@ -157,6 +159,17 @@ describe('the repository remembers a run', () => {
     });
     // The end of the loop is part of it, and the state names its last line.
     expect(stored?.journal).toBe(run.journal);
+  });
+
+  test('and keeps its receipt as a file of the job only if asked to', async () => {
+    const receiptsWith = async (inputs: Readonly<Record<string, string>>) => {
+      const { machine } = await runOnce(createProject({ issues: [1], agent: [finisher], inputs }));
+      return machine.receipt === null ? null : parseReceipts(gunzipSync(machine.receipt).toString());
+    };
+    expect(await receiptsWith({})).toBeNull();
+    expect(await receiptsWith({ receipts: 'true' })).toMatchObject([
+      { run: { id: '1' }, branch: { pullRequest: 101 }, tasks: [{ id: 'issue-1', askedBy: 'owner' }] },
+    ]);
   });
 
   test('once, if main was killed and post published it', async () => {

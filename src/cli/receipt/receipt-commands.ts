@@ -169,7 +169,10 @@ async function readReceipts(args: readonly string[], open: OpenClone) {
 }
 
 function storedReceipt(run: StoredRun): readonly RunReceipt[] {
-  const receipt = receiptOf(run, run.journal === null ? null : unpacked(Buffer.from(run.journal, 'base64')));
+  const receipt = receiptOf(
+    run,
+    run.journal === null ? null : unpacked(Buffer.from(run.journal, 'base64'), MAX_JOURNAL_TEXT_CHARS),
+  );
   return receipt === null ? [] : [receipt];
 }
 
@@ -177,7 +180,7 @@ async function readReceiptFile(file: string): Promise<readonly RunReceipt[]> {
   try {
     if ((await stat(file)).size > MAX_JOURNAL_TEXT_CHARS) throw new Error('it is too large');
     const bytes = await readFile(file);
-    const receipts = parseReceipts(bytes[0] === 0x1f ? unpacked(bytes) : bytes.toString());
+    const receipts = parseReceipts(bytes[0] === 0x1f ? unpacked(bytes, 2 * MAX_JOURNAL_TEXT_CHARS) : bytes.toString());
     if (receipts !== null) return receipts;
   } catch (error) {
     throw new UsageError([`--receipt ${JSON.stringify(plainLine(file))} cannot be read: ${reasonOf(error)}.`], 'none');
@@ -186,9 +189,9 @@ async function readReceiptFile(file: string): Promise<readonly RunReceipt[]> {
 }
 
 /** Unpacks gzip; returns an empty text, which cannot be a journal or a receipt, for anything else. */
-function unpacked(bytes: Uint8Array): string {
+function unpacked(bytes: Uint8Array, maxOutputLength: number): string {
   try {
-    return gunzipSync(bytes, { maxOutputLength: 2 * MAX_JOURNAL_TEXT_CHARS }).toString();
+    return gunzipSync(bytes, { maxOutputLength }).toString();
   } catch {
     return '';
   }

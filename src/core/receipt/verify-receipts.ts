@@ -109,7 +109,7 @@ export function worstVerdict(of: readonly Pick<VerifiedBranch, 'verdict'>[]): Ve
   return order.find((one) => of.some(({ verdict: found }) => found === one)) ?? 'good';
 }
 
-/** A commit in a clone. `paths` are those that it changes; null for a merge. */
+/** A commit in a clone. `paths` are those that it changes; null for a merge. `isSigned`: it carries a signature. */
 export interface CloneCommit {
   readonly id: string;
   readonly tree: string;
@@ -119,6 +119,7 @@ export interface CloneCommit {
   readonly run: string | null;
   readonly iteration: string | null;
   readonly paths: readonly string[] | null;
+  readonly isSigned: boolean;
 }
 
 /** A branch in a clone. */
@@ -326,7 +327,7 @@ function contentFindings({ receipt, journal }: ReadReceipt, own: readonly CloneC
   const mayLack = journal.leftOut.length > 0 || run.outcome.kind === 'failed';
   return made.flatMap((entry) => {
     const commits = own.filter((one) => one.run === run.id && one.iteration === String(entry.iteration));
-    const last = own.find(({ id }) => id === entry.commit) ?? signedAgain(commits, entry);
+    const last = own.find(({ id }) => id === entry.commit) ?? signedForm(commits);
     const named = `${short(entry.commit ?? '')} of iteration ${entry.iteration}`;
     if (last === null)
       return [
@@ -342,10 +343,10 @@ function contentFindings({ receipt, journal }: ReadReceipt, own: readonly CloneC
   });
 }
 
-/** Returns the last of an iteration's commits if it has the content of the one in the journal under another id. */
-function signedAgain(commits: readonly CloneCommit[], { evidence }: JournalEntry): CloneCommit | null {
+/** Returns the last of an iteration's commits if GitHub may have made it again, to sign it: that gives it another id. */
+function signedForm(commits: readonly CloneCommit[]): CloneCommit | null {
   const last = commits.at(-1);
-  return last?.tree === evidence.after.tree ? last : null;
+  return last?.isSigned === true ? last : null;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { BranchQuestion, CloneBranch, CloneCommit } from '../../core/receip
 import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import type { Git } from '../git.ts';
 import { shownName } from '../names.ts';
-import { changesOfEach, withObjects } from '../objects.ts';
+import { changesOfEach, commitsOf, withObjects } from '../objects.ts';
 import { STATE_REF } from '../refs/ref-snapshot.ts';
 import { findCheckout, readFirstLine } from './person-checkout.ts';
 
@@ -83,13 +83,23 @@ async function readLine(git: Git, base: string, tip: string): Promise<readonly C
     git,
     commits.filter(({ parents }) => parents.length < 2).map(({ id }) => id),
   );
+  const signed = await withObjects(git, async (objects) => {
+    const read = await commitsOf(
+      objects,
+      commits.map(({ id }) => id),
+    );
+    return new Set(
+      read.flatMap(({ id, text }) => (/^gpgsig(-sha256)? /m.test(text.split('\n\n')[0] ?? '') ? [id] : [])),
+    );
+  });
   return commits.map((commit) => ({
     ...commit,
+    isSigned: signed.has(commit.id),
     paths: commit.parents.length > 1 ? null : (changes.get(commit.id) ?? []).map(({ path }) => shownName(path)),
   }));
 }
 
-function parseLine(text: string): readonly Omit<CloneCommit, 'paths'>[] {
+function parseLine(text: string): readonly Omit<CloneCommit, 'paths' | 'isSigned'>[] {
   // git writes a line with the id in front of each format.
   const [id = '', tree = '', parents = '', author = '', run = '', iteration = ''] = text
     .replace(/^commit .*\n/, '')

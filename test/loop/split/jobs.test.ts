@@ -1,4 +1,6 @@
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { parseReceipts } from '../../../src/core/receipt/receipt.ts';
 import { MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { asker, claimsBlocked, finisher, silent, steadyWorker, stuck, usageLimited } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
@@ -47,6 +49,13 @@ function outlives(project: Project, lane: string): unknown {
 function leaseOf(project: Project, lane = 'queue') {
   return storedRecord(project, lane).lease;
 }
+
+test('the job that publishes keeps the receipt with the journal of the other job', async () => {
+  const project = createProject({ agent: [finisher], inputs: { receipts: 'true' } });
+  const { publish } = await runSplit(project, { event: labeled(1) });
+  const kept = parseReceipts(gunzipSync(publish?.machine.receipt ?? Buffer.alloc(0)).toString());
+  expect(kept?.map(({ journal }) => journal)).toEqual([storedRuns(project)[0]?.journal]);
+});
 
 describe('three jobs have the same results as one job', () => {
   test.each<[string, Parameters<typeof createProject>[0], Event]>([

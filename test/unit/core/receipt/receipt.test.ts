@@ -192,6 +192,7 @@ describe('commits', () => {
   const own = { base: id('b'), head: id('a') };
   const commit = (change: Partial<CloneCommit>): CloneCommit => ({
     ...{ id: id('a'), tree: id('1'), parents: [id('b')], author: 'ralph-action', run: '7', iteration: '1', paths: [] },
+    isSigned: false,
     ...change,
   });
   const clone = (change: Partial<CloneBranch>): CloneBranch => ({
@@ -221,6 +222,19 @@ describe('commits', () => {
       'unchecked: ddddddd says that run 7 made it, and there is no record of that.',
       'note: 1 of its 3 commits are not by a run: ddddddd (ralph-action).',
     ]);
+  });
+
+  test.each<[string, Partial<CloneCommit>, readonly string[]]>([
+    ['with the id in the journal', { id: id('c') }, []],
+    ['made again by GitHub, signed', { isSigned: true }, []],
+    ['made again without a signature', {}, ['which is not among its commits']],
+    ['signed with other content', { isSigned: true, tree: id('2'), paths: ['README.md'] }, ['does not change what']],
+  ])('of an iteration, %s', (_, change, words) => {
+    const made = record([progress({ to: id('1') })]).text.replace(/"commit":[^,]+/, `"commit":"${id('c')}"`);
+    const one = receipt(made, { ...iterations(1), base: id('b'), head: change.id ?? id('a') });
+    const { findings } = verifyReceipts([one], clone({ line: [commit(change)] }), tools);
+    const content = findings.filter(({ part }) => part === 'content').map(({ text }) => text);
+    expect(content).toEqual(words.map((part) => expect.stringContaining(part) as string));
   });
 
   test('that a merge brought in from elsewhere are said', () => {
