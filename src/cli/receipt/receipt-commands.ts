@@ -59,9 +59,10 @@ const VERIFY_HELP = `Usage: ralph verify PR|RUN [--receipt FILE ...] [--dir FOLD
                    [--json]
 
 Checks the receipts of every run on a pull request, or on the branches that a
-run worked on, against the commits of this clone: which commits the runs made, the journal's chain of
-hashes, every decision in it, that the commits have the content that it names,
-the texts that people agreed to, and that limits were kept.
+run worked on, against the commits of this clone: which commits the runs made,
+the journal's chain of hashes, every decision in it, that the commits have the
+content that it names, the texts that people agreed to, and that limits were
+kept.
 
 It proves that record, journal and commits agree, not who wrote them: that takes
 a signature. Commits by people are named, and are not wrong by themselves.

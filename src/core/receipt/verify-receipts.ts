@@ -343,7 +343,7 @@ function contentFindings({ receipt, journal }: ReadReceipt, own: readonly CloneC
   });
 }
 
-/** Returns the last of an iteration's commits if GitHub may have made it again, to sign it: that gives it another id. */
+/** Returns the last commit of an iteration if it is signed: GitHub makes commits again to sign them, with other ids. */
 function signedForm(commits: readonly CloneCommit[]): CloneCommit | null {
   const last = commits.at(-1);
   return last?.isSigned === true ? last : null;

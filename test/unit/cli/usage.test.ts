@@ -41,7 +41,7 @@ describe('help', () => {
         'retry',
         'reset',
       ],
-      ['replay', 'analyze', 'clean'],
+      ['receipt', 'verify', 'replay', 'analyze', 'clean'],
     ]);
   });
 

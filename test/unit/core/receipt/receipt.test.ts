@@ -47,7 +47,7 @@ function receipt(journal: string | null, own: Partial<StoredRun> = {}): RunRecei
 const iterations = (count: number): Partial<StoredRun> => ({ iterations: count, calls: count });
 const unpublished = { head: null };
 
-/** Returns what is said of a receipt of a run that published nothing. */
+/** Returns the findings about the receipt of a run that published nothing. */
 function findingsAbout(journal: string, own: Partial<StoredRun>): readonly string[] {
   const { findings } = verifyReceipts([receipt(journal, { ...unpublished, ...own })], null, tools);
   return findings

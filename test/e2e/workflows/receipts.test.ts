@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHAIN_START, chainLine } from '../../src/core/journal/parse-journal.ts';
-import { parseReceipts, type RunReceipt } from '../../src/core/receipt/receipt.ts';
+import { CHAIN_START, chainLine } from '../../../src/core/journal/parse-journal.ts';
+import { parseReceipts, type RunReceipt } from '../../../src/core/receipt/receipt.ts';
 import {
   branchQuestionOf,
   type CloneBranch,
   type ReceiptVerification,
   verifyReceipts,
-} from '../../src/core/receipt/verify-receipts.ts';
-import { kindOfDenialBy } from '../../src/agents/rules/shell-rules.ts';
-import { openReceiptClone } from '../../src/git/home/receipt-clone.ts';
-import { hashText } from '../../src/run/packed-journal.ts';
-import { ralph } from '../unit/cli/fixture.ts';
-import { createScene } from './e2e-fixture.ts';
+} from '../../../src/core/receipt/verify-receipts.ts';
+import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
+import { openReceiptClone } from '../../../src/git/home/receipt-clone.ts';
+import { hashText } from '../../../src/run/packed-journal.ts';
+import { ralph } from '../../unit/cli/fixture.ts';
+import { createScene } from '../e2e-fixture.ts';
 
 const STATE = 'refs/ralph/v2/state';
 const BRANCH = 'refs/remotes/origin/ralph/queue';
