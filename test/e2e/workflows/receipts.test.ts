@@ -269,25 +269,17 @@ describe('a receipt', () => {
   });
 
   test.each<[string, 'bad' | 'part', string, (receipt: RunReceipt) => RunReceipt]>([
-    ['another base', 'bad', 'rebased, amended', (one) => ({ ...one, branch: { ...one.branch, base: other } })],
-    ['another head', 'bad', 'rebased, amended', (one) => ({ ...one, branch: { ...one.branch, head: other } })],
-    [
-      'less cost',
-      'bad',
-      'the iterations of its journal cost',
-      (one) => ({ ...one, used: { ...one.used, costUsd: 0 } }),
-    ],
-    ['fewer calls', 'bad', 'more calls than', (one) => ({ ...one, used: { ...one.used, calls: 0 } })],
-    ['too many calls', 'bad', 'calls, and', (one) => ({ ...one, used: { ...one.used, calls: 100 } })],
-    ['fewer iterations', 'bad', 'its journal has', (one) => ({ ...one, used: { ...one.used, iterations: 0 } })],
+    ['another base', 'bad', 'rebased, amended', (one) => ({ ...one, base: other })],
+    ['another head', 'bad', 'rebased, amended', (one) => ({ ...one, head: other })],
+    ['less cost', 'bad', 'the iterations of its journal cost', (one) => ({ ...one, costUsd: 0 })],
+    ['fewer calls', 'bad', 'more calls than', (one) => ({ ...one, calls: 0 })],
+    ['too many calls', 'bad', 'calls, and', (one) => ({ ...one, calls: 100 })],
+    ['fewer iterations', 'bad', 'its journal has', (one) => ({ ...one, iterations: 0 })],
     [
       'another result of verify',
       'bad',
       'that it did not',
-      (one) => ({
-        ...one,
-        verifications: { ...one.verifications, head: { commit: one.branch.head ?? '', result: 'failed' } },
-      }),
+      (one) => ({ ...one, headVerification: { commit: one.head ?? '', result: 'failed' } }),
     ],
     ['another text', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { textHash: other }) })],
     ['another person', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { askedBy: 'eve' }) })],

@@ -76,9 +76,8 @@ describe('a receipt', () => {
     expect(parseReceipts(serializeReceipts([full]))).toEqual([full]);
   });
 
-  test('has its cost in dollars, and times that people can read', () => {
-    const { run, used } = receipt(null, { costUsd: 0.1234 });
-    expect([run.startedAt, used.costUsd]).toEqual(['2026-11-21T12:00:00.000Z', 0.1234]);
+  test('has its cost in dollars', () => {
+    expect(serializeReceipts([receipt(null, { costUsd: 0.1234 })])).toContain('"costUsd": 0.1234,');
   });
 
   test('is not made of a record that no run can have written', () => {
