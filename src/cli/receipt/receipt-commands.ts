@@ -217,7 +217,7 @@ function renderReceipt(receipt: RunReceipt): string {
       'branch',
       `${one.branch ?? one.lane}, ${one.base.slice(0, 7)}..${one.head?.slice(0, 7) ?? 'nothing published'}${one.pullRequest === null ? '' : `, pull request #${one.pullRequest}`}`,
     ],
-    ['agent', `${agent.name} ${agent.version}${model === null ? '' : ` (${model})`}`],
+    ['agent', [agent.name, agent.version, model === null ? '' : `(${model})`].join(' ').trim()],
     ['isolation', isolation === null ? 'not measured' : isolationWords(isolation)],
     ['verify', `base ${one.baseVerification?.result ?? 'not run'}, head ${one.headVerification?.result ?? 'not run'}`],
     [

@@ -40,28 +40,28 @@ const ROUNDING_USD = 1e-4;
 /** Checks a receipt against its own journal: the chain, every decision, the texts that people agreed to, the limits. */
 export function checkJournal(receipt: RunReceipt, { sha256, kindsOf }: ReceiptTools): CheckedJournal {
   const { runId, journal: text, journalHash } = receipt;
-  const bad = (why: string): readonly ReceiptFinding[] => [{ part: 'journal', kind: 'bad', run: runId, text: why }];
+  const isWrong = createFindings(runId, 'journal', 'bad');
   const isUnchecked = createFindings(runId, 'journal', 'unchecked');
+  const without = (findings: readonly ReceiptFinding[]): CheckedJournal => {
+    const others = (['record', 'texts', 'limits', 'content'] as const).map((part) =>
+      createFindings(runId, part, 'unchecked'),
+    );
+    const because = others.flatMap((isLeftOut) => isLeftOut(true, 'Not checked without its journal.'));
+    return { journal: null, findings: [...findings, ...because] };
+  };
   if (text === null) {
     const compare = journalHash === null ? '' : ` \`ralph replay\` of a copy must print the hash ${journalHash}.`;
-    const why = `Its journal is not kept, so neither its decisions nor its limits and texts are checked.${compare}`;
-    return { journal: null, findings: isUnchecked(true, why) };
+    return without(isUnchecked(true, `Its journal is not kept.${compare}`));
   }
   const chain = checkChain(text, sha256);
   if (chain.kind === 'broken')
-    return {
-      journal: null,
-      findings: bad(`Line ${chain.line} of its journal does not carry the hash of the line before.`),
-    };
+    return without(isWrong(true, `Line ${chain.line} of its journal does not carry the hash of the line before.`));
   if (journalHash !== null && chain.last !== journalHash)
-    return {
-      journal: null,
-      findings: bad(`Its journal does not end with the line that the record names (${journalHash}).`),
-    };
+    return without(isWrong(true, `Its journal does not end with the line that the record names (${journalHash}).`));
   const parsed = parseJournal(text);
   if (parsed.kind === 'unusable') {
     const [{ line, why } = { line: 1, why: 'it is empty' }] = parsed.problems;
-    return { journal: null, findings: bad(`Its journal cannot be read: line ${line}: ${why}.`) };
+    return without(isWrong(true, `Its journal cannot be read: line ${line}: ${why}.`));
   }
   const { journal } = parsed;
   const [wrong, ...more] = replayDecisions(journal, kindsOf);
@@ -70,11 +70,10 @@ export function checkJournal(receipt: RunReceipt, { sha256, kindsOf }: ReceiptTo
       chain.kind === 'unchained' || journalHash === null,
       'An earlier version wrote its journal without hashes, or without the last.',
     ),
-    ...(wrong === undefined
-      ? []
-      : bad(
-          `${1 + more.length} of its decisions do not follow from its journal; the first is \`${wrong.of}\` on line ${wrong.line}.`,
-        )),
+    ...isWrong(
+      wrong !== undefined,
+      `${1 + more.length} of its decisions do not follow from its journal; the first is \`${wrong?.of ?? ''}\` on line ${wrong?.line ?? 0}.`,
+    ),
     ...recordFindings(receipt, journal),
     ...textFindings(receipt, journal),
     ...limitFindings(receipt, journal),

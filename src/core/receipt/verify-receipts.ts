@@ -294,7 +294,10 @@ function goneFindings({ baseBranch }: RunReceipt, { isMerged }: CloneBranch): re
 function absentFindings({ pullRequest, branch, head }: RunReceipt): readonly ReceiptFinding[] {
   const ref = pullRequest === null ? (branch ?? '') : `refs/pull/${pullRequest}/head`;
   const what = `This clone does not have the commits up to ${short(head ?? '')}.`;
-  return isUnchecked(true, `${what} Fetch them: git fetch origin ${ref}`);
+  return [
+    ...isUnchecked(true, `${what} Fetch them: git fetch origin ${ref}`),
+    ...createFindings(null, 'content', 'unchecked')(true, 'Not checked without the commits.'),
+  ];
 }
 
 /** Checks that the commits which a journal names are there, with the content that it names. */
