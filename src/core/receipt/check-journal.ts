@@ -125,7 +125,7 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
 function textFindings({ runId, tasks }: RunReceipt, { start }: Journal): readonly ReceiptFinding[] {
   return tasks.flatMap(({ id, askedBy, textHash }) => {
     const known = progressOf(start.state.tasks, id).approval ?? null;
-    const isSame = known?.text === textHash && known?.by === askedBy;
+    const isSame = known !== null && known.text === textHash && known.by === askedBy;
     if (textHash === null)
       return createFindings(runId, 'texts', 'unchecked')(known !== null, `Its record names no text for ${id}.`);
     const why = `Its record and its journal name different texts or people for ${id}.`;
