@@ -71,7 +71,7 @@ Looking inside:
 ${rows('inside')}
 Help:    ralph help COMMAND, or ralph COMMAND --help
 Version: ralph --version, or -V
-Exit codes: 0 done, 1 a difference or a failure, 2 wrong arguments, 3 done in part.
+Exit codes: 0 done, 1 a difference or a failure, 2 wrong arguments, 3 in part.
 `;
 }
 

@@ -168,7 +168,7 @@ describe('the repository remembers a run', () => {
     };
     expect(await receiptsWith({})).toBeNull();
     expect(await receiptsWith({ receipts: 'true' })).toMatchObject([
-      { run: { id: '1' }, branch: { pullRequest: 101 }, tasks: [{ id: 'issue-1', askedBy: 'owner' }] },
+      { runId: '1', pullRequest: 101, tasks: [{ id: 'issue-1', askedBy: 'owner' }] },
     ]);
   });
 

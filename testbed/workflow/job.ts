@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { cp, mkdir, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { JobResult, RunningAction, StepResult } from '../runner.ts';
@@ -169,7 +169,8 @@ async function carry(
   { name = 'artifact', path = '', 'if-no-files-found': ifNone = 'warn' }: Readonly<Record<string, string>>,
 ): Promise<Pick<Act, 'end' | 'log'>> {
   const stored = join(artifacts, name);
-  if (kind === 'upload' && path.endsWith('*')) return carryAll(path.slice(0, -1), stored);
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  if (kind === 'upload' && (isFile || path.endsWith('*'))) return carryAll(path.replace(/\*$/, ''), stored);
   const [from, to] = kind === 'upload' ? [path, stored] : [stored, path];
   if (!existsSync(from))
     return { end: kind === 'upload' && ifNone !== 'error' ? 'success' : 'failure', log: `There is no ${from}.` };

@@ -59,9 +59,10 @@ const VERIFY_HELP = `Usage: ralph verify PR|RUN [--receipt FILE ...] [--dir FOLD
                    [--json]
 
 Checks the receipts of every run on a pull request, or on the branches that a
-run worked on, against the commits of this clone: which commits the runs made, the journal's chain of
-hashes, every decision in it, that the commits have the content that it names,
-the texts that people agreed to, and that limits were kept.
+run worked on, against the commits of this clone: which commits the runs made,
+the journal's chain of hashes, every decision in it, that the commits have the
+content that it names, the texts that people agreed to, and that limits were
+kept.
 
 It proves that record, journal and commits agree, not who wrote them: that takes
 a signature. Commits by people are named, and are not wrong by themselves.
@@ -119,7 +120,7 @@ async function verify(
     );
   }
   const [, repository = 'OWNER/REPO'] =
-    /^https?:\/\/[^/]+\/([\w.-]+\/[\w.-]+)\/actions\//.exec(receipts[0].run.url) ?? [];
+    /^https?:\/\/[^/]+\/([\w.-]+\/[\w.-]+)\/actions\//.exec(receipts[0].runUrl) ?? [];
   const result: ReceiptVerification = mapTexts(
     {
       verdict: worstVerdict(branches),
@@ -202,35 +203,32 @@ function quoted(file: string): string {
 }
 
 function renderReceipt(receipt: RunReceipt): string {
-  const { run, branch, agent, isolation, verifications, tasks, used, journal, journalHash } = mapTexts(
-    { ...receipt, journal: receipt.journal === null ? 'not kept' : 'kept' },
-    (text) => plainLine(text, 500),
+  const one = mapTexts({ ...receipt, journal: receipt.journal === null ? 'not kept' : 'kept' }, (text) =>
+    plainLine(text, 500),
   );
-  const when = (instant: string): string => formatInstant(Date.parse(instant));
-  const range = `${branch.base.slice(0, 7)}..${branch.head?.slice(0, 7) ?? 'nothing published'}`;
-  const verified = (of: typeof verifications.head): string => (of === null ? 'not run' : of.result);
+  const { agent, model, isolation, tasks, journalHash: hash } = one;
   const rows: readonly (readonly [string, string])[] = [
-    ['asked by', run.requestedBy ?? 'nobody: a scheduled run'],
-    ...tasks.map(({ id, title, state, askedBy, askedAt, textHash }): readonly [string, string] => [
+    ['asked by', one.requestedBy ?? 'nobody: a scheduled run'],
+    ...tasks.map(({ id, title, state, ...asked }): readonly [string, string] => [
       'task',
-      `${id}: ${title}, ${state}${askedBy === null || askedAt === null ? '' : `; asked for by ${askedBy}, ${when(askedAt)}, with the text ${String(textHash)}`}`,
+      `${id}: ${title}, ${state}${asked.askedBy === null || asked.askedAt === null ? '' : `; asked for by ${asked.askedBy}, ${formatInstant(asked.askedAt)}, with the text ${String(asked.textHash)}`}`,
     ]),
     [
       'branch',
-      `${branch.name ?? branch.of}, ${range}${branch.pullRequest === null ? '' : `, pull request #${branch.pullRequest}`}`,
+      `${one.branch ?? one.lane}, ${one.base.slice(0, 7)}..${one.head?.slice(0, 7) ?? 'nothing published'}${one.pullRequest === null ? '' : `, pull request #${one.pullRequest}`}`,
     ],
-    ['agent', [agent.name, agent.version, agent.model === null ? '' : `(${agent.model})`].filter(Boolean).join(' ')],
+    ['agent', [agent.name, agent.version, model === null ? '' : `(${model})`].join(' ').trim()],
     ['isolation', isolation === null ? 'not measured' : isolationWords(isolation)],
-    ['verify', `base ${verified(verifications.base)}, head ${verified(verifications.head)}`],
+    ['verify', `base ${one.baseVerification?.result ?? 'not run'}, head ${one.headVerification?.result ?? 'not run'}`],
     [
       'used',
-      `${formatCount(used.iterations, 'iteration')}, ${formatCount(used.calls, 'call')}, ${formatTokens(used.tokens)} tokens, $${used.costUsd}${used.requests === null ? '' : `, ${formatCount(used.requests, 'request')} to GitHub`}`,
+      `${formatCount(one.iterations, 'iteration')}, ${formatCount(one.calls, 'call')}, ${formatTokens(one.tokens)} tokens, $${one.costUsd}${one.requests === null ? '' : `, ${formatCount(one.requests, 'request')} to GitHub`}`,
     ],
-    ['journal', `${journal}${journalHash === null ? '' : `; hash of its last line: ${journalHash}`}`],
+    ['journal', `${one.journal}${hash === null ? '' : `; hash of its last line: ${hash}`}`],
   ];
   return [
-    `Run ${run.id}${run.attempt > 1 ? `, attempt ${run.attempt}` : ''}: ${run.outcome.kind} (${run.outcome.reason}), ${when(run.startedAt)} to ${when(run.endedAt)}`,
-    `  ${run.url}`,
+    `Run ${one.runId}${one.runAttempt > 1 ? `, attempt ${one.runAttempt}` : ''}: ${one.outcome.kind} (${one.outcome.reason}), ${formatInstant(one.startedAt)} to ${formatInstant(one.endedAt)}`,
+    `  ${one.runUrl}`,
     ...rows.map(([label, text]) => `  ${label.padEnd(10)}${text}`),
     '',
   ].join('\n');

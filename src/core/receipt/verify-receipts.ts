@@ -71,13 +71,13 @@ export interface BranchQuestion {
 /** Returns what to look up in a clone to check receipts, oldest first; null if the runs published no commit. */
 export function branchQuestionOf(receipts: readonly RunReceipt[]): BranchQuestion | null {
   const published = receipts.filter(hasPublished);
-  const [first, last] = [published[0]?.branch, published.at(-1)?.branch];
+  const [first, last] = [published[0], published.at(-1)];
   return first === undefined || last?.head == null
     ? null
-    : { branch: last.name, into: last.into, base: first.base, head: last.head };
+    : { branch: last.branch, into: last.baseBranch, base: first.base, head: last.head };
 }
 
-function hasPublished({ branch: { base, head } }: RunReceipt): boolean {
+function hasPublished({ base, head }: RunReceipt): boolean {
   return head !== null && head !== base;
 }
 
@@ -90,12 +90,12 @@ export function verifyReceipts(
   const read = receipts.map((receipt) => ({ receipt, ...checkJournal(receipt, tools) }));
   const { commits, findings: ofCommits } = checkCommits(read, clone);
   const findings = [...read.flatMap((one) => one.findings), ...ofCommits];
-  const { branch } = receipts.at(-1) ?? receipts[0];
+  const { branch, lane, pullRequest } = receipts.at(-1) ?? receipts[0];
   return {
-    branch: branch.name ?? branch.of,
-    pullRequest: branch.pullRequest,
+    branch: branch ?? lane,
+    pullRequest,
     verdict: worstVerdict(findings.map(({ kind }) => ({ verdict: VERDICTS[kind] }))),
-    runs: receipts.map(({ run }) => run.id),
+    runs: receipts.map(({ runId: id }) => id),
     commits,
     findings,
   };
@@ -137,6 +137,8 @@ export interface CloneBranch {
   readonly isMerged: boolean;
 }
 
+type FindingIf = ReturnType<typeof createFindings>;
+
 /** A receipt with its journal, if that could be read. */
 interface ReadReceipt {
   readonly receipt: RunReceipt;
@@ -157,53 +159,41 @@ interface CheckedCommits {
   readonly findings: readonly ReceiptFinding[];
 }
 
-const finding = createFindings(null);
+const [isNoted, isUnchecked, isWrong] = (['note', 'unchecked', 'bad'] as const).map((kind) =>
+  createFindings(null, 'commits', kind),
+) as [FindingIf, FindingIf, FindingIf];
 
 /** Checks the commits of a branch against the receipts of the runs on it, oldest first. */
 function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): CheckedCommits {
   const published = runs.filter(({ receipt }) => hasPublished(receipt));
   const [first] = published;
   if (first === undefined || clone === null)
-    return { commits: [], findings: [finding('commits', 'note', 'These runs published no commit.')] };
-  const { line, tip } = clone;
-  if (line === null) return { commits: [], findings: [absent(published.at(-1)?.receipt ?? first.receipt)] };
+    return { commits: [], findings: isNoted(true, 'These runs published no commit.') };
+  const { line, tip, strange } = clone;
+  if (line === null) return { commits: [], findings: absentFindings(published.at(-1)?.receipt ?? first.receipt) };
   const spans = spansOn(line, published);
   const isOutdated = ({ read, span }: RunSpan): boolean =>
     span === null && tip !== null && isKnownHead(runs, tip) && endsAfter(read, line);
-  const origins = line.map((commit, index) =>
-    judgeOrigin({ commit, index, spans, isOutdated: spans.some(isOutdated) }),
-  );
-  const commits = origins.map(({ origin }) => origin);
+  const judged = line.map((commit, index) => judgeOrigin({ commit, index, spans, isOutdated: spans.some(isOutdated) }));
+  const commits = judged.map(({ origin }) => origin);
   const others = commits.filter(({ run }) => run === null);
+  const names = namesOf(others.map(({ id, author }) => `${short(id)} (${author})`));
   return {
     commits,
     findings: [
       ...beginningFindings(first, line),
       ...spans.flatMap((one) =>
         one.span === null
-          ? [lostFinding(one.read.receipt, isOutdated(one))]
+          ? lostFindings(one.read.receipt, isOutdated(one))
           : contentFindings(one.read, line.slice(...one.span)),
       ),
-      ...origins.flatMap(({ problem }) => problem ?? []),
-      ...(others.length === 0
-        ? []
-        : [
-            finding(
-              'commits',
-              'note',
-              `${others.length} of its ${commits.length} commits are not by a run: ${namesOf(others.map(({ id, author }) => `${id.slice(0, 7)} (${author})`))}.`,
-            ),
-          ]),
-      ...(clone.strange.length === 0
-        ? []
-        : [
-            finding(
-              'commits',
-              'note',
-              `Merges brought in commits that the base branch does not have: ${namesOf(clone.strange.map(short))}.`,
-            ),
-          ]),
-      ...goneFindings(first.receipt, clone),
+      ...judged.flatMap(({ findings }) => findings),
+      ...isNoted(others.length > 0, `${others.length} of its ${commits.length} commits are not by a run: ${names}.`),
+      ...isNoted(
+        strange.length > 0,
+        `Merges brought in commits that the base branch does not have: ${namesOf(strange.map(short))}.`,
+      ),
+      ...(tip === null ? goneFindings(first.receipt, clone) : []),
     ],
   };
 }
@@ -218,7 +208,7 @@ function spansOn(line: readonly CloneCommit[], published: readonly ReadReceipt[]
   const indexOf = new Map(line.map(({ id }, index) => [id, index]));
   const [root = ''] = line[0]?.parents ?? [];
   return published.map((read) => {
-    const { base, head } = read.receipt.branch;
+    const { base, head } = read.receipt;
     const from = base === root ? 0 : (indexOf.get(base) ?? -2) + 1;
     const to = (indexOf.get(head ?? '') ?? -1) + 1;
     return { read, span: from >= 0 && from < to ? ([from, to] as const) : null };
@@ -227,33 +217,31 @@ function spansOn(line: readonly CloneCommit[], published: readonly ReadReceipt[]
 
 /** True if the clone's branch ends where a run found or left it, so that the clone may only be older than the runs. */
 function isKnownHead(runs: readonly ReadReceipt[], tip: string): boolean {
-  return runs.some(
-    ({ receipt: { branch }, journal }) =>
-      branch.base === tip || branch.head === tip || journal?.entries.some(({ commit }) => commit === tip) === true,
+  return runs.some(({ receipt: { base, head }, journal }) =>
+    [base, head, ...(journal?.entries ?? []).map(({ commit }) => commit)].includes(tip),
   );
 }
 
 /** True if a run made commits that are not on the line, so that the line may end before them. */
 function endsAfter({ receipt, journal }: ReadReceipt, line: readonly CloneCommit[]): boolean {
   const isThere = (id: string | null): boolean => line.some((commit) => commit.id === id);
-  if (isThere(receipt.branch.head)) return false;
-  const made = journal?.entries.map(({ commit }) => commit).filter((commit) => commit !== null);
-  return made === undefined || made.some((commit) => !isThere(commit));
+  if (isThere(receipt.head)) return false;
+  return journal?.entries.some(({ commit }) => commit !== null && !isThere(commit)) ?? true;
 }
 
-function lostFinding({ run, branch }: RunReceipt, isOutdated: boolean): ReceiptFinding {
-  const what = `${short(branch.base)}..${short(branch.head ?? '')}`;
+function lostFindings({ runId: run, base, head }: RunReceipt, isOutdated: boolean): readonly ReceiptFinding[] {
+  const what = `${short(base)}..${short(head ?? '')}`;
   return isOutdated
-    ? createFindings(run.id)(
+    ? createFindings(
+        run,
         'commits',
         'unchecked',
-        'The branch in this clone ends before its commits: fetch it. If it still does, the branch was set back.',
-      )
-    : createFindings(run.id)(
+      )(true, 'The branch in this clone ends before its commits: fetch it. If it still does, the branch was set back.')
+    : createFindings(
+        run,
         'commits',
         'bad',
-        `The branch does not have its commits ${what}: they were rebased, amended or removed.`,
-      );
+      )(true, `The branch does not have its commits ${what}: they were rebased, amended or removed.`);
 }
 
 /** Judges a commit by its place on the line and by the run that its trailer names. */
@@ -262,88 +250,83 @@ function judgeOrigin(at: {
   readonly index: number;
   readonly spans: readonly RunSpan[];
   readonly isOutdated: boolean;
-}): { readonly origin: CommitOrigin; readonly problem: ReceiptFinding | null } {
+}): { readonly origin: CommitOrigin; readonly findings: readonly ReceiptFinding[] } {
   const { id, author, run: named } = at.commit;
   const owner = at.spans.find(({ span }) => span !== null && at.index >= span[0] && at.index < span[1]);
-  const run = owner?.read.receipt.run.id === named ? named : null;
-  const origin = { id, author, run };
-  if (named === null || run !== null) return { origin, problem: null };
-  const claimed = at.spans.filter(({ read }) => read.receipt.run.id === named);
-  const text = `${short(id)} says that run ${named} made it`;
+  const run = owner?.read.receipt.runId === named ? named : null;
+  const claimed = at.spans.filter(({ read }) => read.receipt.runId === named);
   // An attempt that was killed leaves commits but no record.
-  const isUnknown = claimed.length === 0 || claimed.some(({ read }) => read.receipt.run.attempt > 1) || at.isOutdated;
+  const isUnknown = claimed.length === 0 || claimed.some(({ read }) => read.receipt.runAttempt > 1) || at.isOutdated;
+  const says = `${short(id)} says that run ${String(named)} made it, and`;
+  const isClaim = named !== null && run === null;
   return {
-    origin,
-    problem: isUnknown
-      ? finding('commits', 'unchecked', `${text}, and there is no record of that.`)
-      : finding('commits', 'bad', `${text}, and the record of that run does not have it.`),
+    origin: { id, author, run },
+    findings: [
+      ...isUnchecked(isClaim && isUnknown, `${says} there is no record of that.`),
+      ...isWrong(isClaim && !isUnknown, `${says} the record of that run does not have it.`),
+    ],
   };
 }
 
 function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly CloneCommit[]): readonly ReceiptFinding[] {
-  const { base } = receipt.branch;
-  if (line[0] !== undefined && line[0].parents[0] !== base)
-    return [finding('commits', 'bad', `The branch does not build on ${short(base)}, from which its first run began.`)];
-  return journal !== null && journal.start.state.change.iterations > 0
-    ? [
-        finding(
-          'commits',
-          'unchecked',
-          `Runs before ${receipt.run.id} are no longer remembered, so commits before ${short(base)} are not checked.`,
-        ),
-      ]
-    : [];
+  const { runId: run, base } = receipt;
+  const isElsewhere = line[0] !== undefined && line[0].parents[0] !== base;
+  return [
+    ...isWrong(isElsewhere, `The branch does not build on ${short(base)}, from which its first run began.`),
+    ...isUnchecked(
+      journal !== null && journal.start.state.change.iterations > 0,
+      `Runs before ${run} are no longer remembered, so commits before ${short(base)} are not checked.`,
+    ),
+  ];
 }
 
-function goneFindings({ branch }: RunReceipt, { tip, isMerged }: CloneBranch): readonly ReceiptFinding[] {
-  if (tip !== null) return [];
-  const into = branch.into ?? 'the base branch';
-  return isMerged
-    ? [finding('commits', 'note', `The branch is gone; ${into} has its commits.`)]
-    : [
-        finding(
-          'commits',
-          'unchecked',
-          `The branch is gone, and ${into} does not have its commits: what a squash or a rebase made of them is not checked.`,
-        ),
-      ];
+function goneFindings({ baseBranch }: RunReceipt, { isMerged }: CloneBranch): readonly ReceiptFinding[] {
+  const into = baseBranch ?? 'the base branch';
+  return [
+    ...isNoted(isMerged, `The branch is gone; ${into} has its commits.`),
+    ...isUnchecked(
+      !isMerged,
+      `The branch is gone, and ${into} does not have its commits: what a squash or a rebase made of them is not checked.`,
+    ),
+  ];
 }
 
-function absent({ branch: { pullRequest, name, head } }: RunReceipt): ReceiptFinding {
-  const ref = pullRequest === null ? (name ?? '') : `refs/pull/${pullRequest}/head`;
-  return finding(
-    'commits',
-    'unchecked',
-    `This clone does not have the commits up to ${short(head ?? '')}. Fetch them: git fetch origin ${ref}`,
-  );
+function absentFindings({ pullRequest, branch, head }: RunReceipt): readonly ReceiptFinding[] {
+  const ref = pullRequest === null ? (branch ?? '') : `refs/pull/${pullRequest}/head`;
+  const what = `This clone does not have the commits up to ${short(head ?? '')}.`;
+  return [
+    ...isUnchecked(true, `${what} Fetch them: git fetch origin ${ref}`),
+    ...createFindings(null, 'content', 'unchecked')(true, 'Not checked without the commits.'),
+  ];
 }
 
 /** Checks that the commits which a journal names are there, with the content that it names. */
 function contentFindings({ receipt, journal }: ReadReceipt, own: readonly CloneCommit[]): readonly ReceiptFinding[] {
   if (journal === null) return [];
-  const { run } = receipt;
-  const made = journal.entries.filter(({ commit }) => commit !== null);
+  const { runId: run, outcome } = receipt;
   // After a refusal of the server, or if the end of a run could not be pushed, commits are made again or missing.
-  const mayLack = journal.leftOut.length > 0 || run.outcome.kind === 'failed';
-  return made.flatMap((entry) => {
-    const commits = own.filter((one) => one.run === run.id && one.iteration === String(entry.iteration));
+  const mayLack = journal.leftOut.length > 0 || outcome.kind === 'failed';
+  const isMissing = createFindings(run, 'content', mayLack ? 'unchecked' : 'bad');
+  return journal.entries.flatMap((entry) => {
+    if (entry.commit === null) return [];
+    const commits = own.filter((one) => one.run === run && one.iteration === String(entry.iteration));
     const last = own.find(({ id }) => id === entry.commit) ?? signedForm(commits);
-    const named = `${short(entry.commit ?? '')} of iteration ${entry.iteration}`;
-    if (last === null)
-      return [
-        createFindings(run.id)(
-          'content',
-          mayLack ? 'unchecked' : 'bad',
-          `Its journal names the commit ${named}, which is not among its commits.`,
-        ),
-      ];
-    return hasContent(entry, last, commits)
-      ? []
-      : [createFindings(run.id)('content', 'bad', `The commit ${named} does not change what its journal says.`)];
+    const named = `${short(entry.commit)} of iteration ${entry.iteration}`;
+    return [
+      ...isMissing(last === null, `Its journal names the commit ${named}, which is not among its commits.`),
+      ...createFindings(
+        run,
+        'content',
+        'bad',
+      )(
+        last !== null && !hasContent(entry, last, commits),
+        `The commit ${named} does not change what its journal says.`,
+      ),
+    ];
   });
 }
 
-/** Returns the last of an iteration's commits if GitHub may have made it again, to sign it: that gives it another id. */
+/** Returns the last commit of an iteration if it is signed: GitHub makes commits again to sign them, with other ids. */
 function signedForm(commits: readonly CloneCommit[]): CloneCommit | null {
   const last = commits.at(-1);
   return last?.isSigned === true ? last : null;

@@ -64,7 +64,8 @@ const firstSchema = z.object({
   journal: z.string().max(MAX_JOURNAL_CHARS).nullable(),
 });
 
-const newestSchema = firstSchema.extend({
+/** The schema of the record of a run, in the newest version. */
+export const newestRunSchema = firstSchema.extend({
   version: z.literal(2),
   tasks: z.array(taskSchema).max(MAX_TASKS_OF_RUN),
   /** The branch that the run worked on, and the one that it merges into; null in runs of version 1. */
@@ -81,8 +82,8 @@ const newestSchema = firstSchema.extend({
 });
 
 const storedRunSchema = z.union([
-  newestSchema,
-  firstSchema.transform((run): z.infer<typeof newestSchema> => ({
+  newestRunSchema,
+  firstSchema.transform((run): z.infer<typeof newestRunSchema> => ({
     ...run,
     version: 2,
     tasks: run.tasks.map((task) => ({ ...task, labels: [], askedBy: null, askedAt: null, textHash: null })),

@@ -1,6 +1,6 @@
 import type { BranchQuestion, CloneBranch, CloneCommit } from '../../core/receipt/verify-receipts.ts';
 import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
-import type { Git } from '../git.ts';
+import { createGit, type Git } from '../git.ts';
 import { shownName } from '../names.ts';
 import { changesOfEach, commitsOf, withObjects } from '../objects.ts';
 import { STATE_REF } from '../refs/ref-snapshot.ts';
@@ -22,7 +22,10 @@ export async function openReceiptClone(
   { folder, remote }: { readonly folder: string; readonly remote: string },
   env: NodeJS.ProcessEnv,
 ): Promise<ReceiptClone> {
-  const { git } = await findCheckout(folder, env);
+  const { top } = await findCheckout(folder, env);
+  // Whoever can make a replacement ref in the clone must not hide a commit.
+  const variables = { GIT_NO_REPLACE_OBJECTS: '1' };
+  const git = createGit({ folder: top, env, variables, configuration: 'own' });
   return { runs: await readRuns(git), readBranch: (question) => readBranch(git, question, remote) };
 }
 
@@ -75,8 +78,7 @@ async function readLine(git: Git, base: string, tip: string): Promise<readonly C
   const trailer = (name: string): string => `%(trailers:key=${name},valueonly,separator=%x20)`;
   const format = ['%H', '%T', '%P', '%an', trailer('Ralph-Run'), trailer('Ralph-Iteration')].join('%x00');
   const range = ['--first-parent', '--reverse', `--format=${format}%x01`, `${base}..${tip}`, '--'];
-  // Whoever can make a replacement ref in the clone must not hide a commit.
-  const listed = await git.answer(['--no-replace-objects', 'rev-list', ...range]);
+  const listed = await git.answer(['rev-list', ...range]);
   if (listed.exitCode !== 0) return null;
   const commits = listed.stdout.toString().split('\u{1}\n').flatMap(parseLine);
   const changes = await changesOfEach(

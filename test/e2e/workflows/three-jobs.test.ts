@@ -48,6 +48,7 @@ test('a labelled issue: three jobs, each with just its rights, and the schedule 
 
   // People get the journal and the log, and no conversation.
   const [artifacts = ''] = readdirSync(scene.testbed.folder).filter((name) => name.startsWith('artifacts-'));
+  expect(existsSync(join(scene.testbed.folder, artifacts, 'ralph-receipt-issue-1'))).toBe(false);
   const kept = join(scene.testbed.folder, artifacts, 'ralph-journal-issue-1');
   expect(readdirSync(kept)).toEqual(['journal.jsonl', 'journal.jsonl.log']);
   expect(readFileSync(join(kept, 'journal.jsonl.log'), 'utf8')).toContain('iteration 2: task done');
@@ -91,11 +92,15 @@ test("the caller's inputs and `settings` apply in all three jobs", async () => {
   scene.openIssue('Greet');
   const { ranOf } = await play(scene, {
     event: events.schedule('17 * * * *'),
-    workflow: withInputs('branch-prefix: bot/\n      settings: |\n        co-author: false\n        max-iterations: 7'),
+    workflow: withInputs(
+      'branch-prefix: bot/\n      settings: |\n        co-author: false\n        receipts: true\n        max-iterations: 7',
+    ),
   });
   expect(ranOf('publish').result.outputs).toMatchObject({ outcome: 'complete', branch: 'bot/queue' });
   expect(ranOf('loop').result.main.log).toContain('Iteration 1/7');
   expect(await scene.testbed.git('log', '-1', '--format=%B', 'bot/queue')).not.toContain('Co-authored-by');
+  const [artifacts = ''] = readdirSync(scene.testbed.folder).filter((name) => name.startsWith('artifacts-'));
+  expect(readdirSync(join(scene.testbed.folder, artifacts, 'ralph-receipt-queue'))).toEqual(['receipt.json.gz']);
   expect(['gate', 'loop', 'publish'].map((name) => Object.hasOwn(ranOf(name).inputs, 'settings'))).toEqual([
     true,
     false,

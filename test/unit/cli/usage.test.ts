@@ -42,7 +42,7 @@ describe('help', () => {
         'retry',
         'reset',
       ],
-      ['replay', 'tune', 'analyze', 'clean'],
+      ['receipt', 'verify', 'replay', 'tune', 'analyze', 'clean'],
     ]);
   });
 

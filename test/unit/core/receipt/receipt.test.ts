@@ -47,7 +47,7 @@ function receipt(journal: string | null, own: Partial<StoredRun> = {}): RunRecei
 const iterations = (count: number): Partial<StoredRun> => ({ iterations: count, calls: count });
 const unpublished = { head: null };
 
-/** Returns what is said of a receipt of a run that published nothing. */
+/** Returns the findings about the receipt of a run that published nothing. */
 function findingsAbout(journal: string, own: Partial<StoredRun>): readonly string[] {
   const { findings } = verifyReceipts([receipt(journal, { ...unpublished, ...own })], null, tools);
   return findings
@@ -76,9 +76,8 @@ describe('a receipt', () => {
     expect(parseReceipts(serializeReceipts([full]))).toEqual([full]);
   });
 
-  test('has its cost in dollars, and times that people can read', () => {
-    const { run, used } = receipt(null, { costUsd: 0.1234 });
-    expect([run.startedAt, used.costUsd]).toEqual(['2026-11-21T12:00:00.000Z', 0.1234]);
+  test('has its cost in dollars', () => {
+    expect(serializeReceipts([receipt(null, { costUsd: 0.1234 })])).toContain('"costUsd": 0.1234,');
   });
 
   test('is not made of a record that no run can have written', () => {

@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHAIN_START, chainLine } from '../../src/core/journal/parse-journal.ts';
-import { parseReceipts, type RunReceipt } from '../../src/core/receipt/receipt.ts';
+import { CHAIN_START, chainLine } from '../../../src/core/journal/parse-journal.ts';
+import { parseReceipts, type RunReceipt } from '../../../src/core/receipt/receipt.ts';
 import {
   branchQuestionOf,
   type CloneBranch,
   type ReceiptVerification,
   verifyReceipts,
-} from '../../src/core/receipt/verify-receipts.ts';
-import { kindOfDenialBy } from '../../src/agents/rules/shell-rules.ts';
-import { openReceiptClone } from '../../src/git/home/receipt-clone.ts';
-import { hashText } from '../../src/run/packed-journal.ts';
-import { ralph } from '../unit/cli/fixture.ts';
-import { createScene } from './e2e-fixture.ts';
+} from '../../../src/core/receipt/verify-receipts.ts';
+import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
+import { openReceiptClone } from '../../../src/git/home/receipt-clone.ts';
+import { hashText } from '../../../src/run/packed-journal.ts';
+import { ralph } from '../../unit/cli/fixture.ts';
+import { createScene } from '../e2e-fixture.ts';
 
 const STATE = 'refs/ralph/v2/state';
 const BRANCH = 'refs/remotes/origin/ralph/queue';
@@ -269,25 +269,17 @@ describe('a receipt', () => {
   });
 
   test.each<[string, 'bad' | 'part', string, (receipt: RunReceipt) => RunReceipt]>([
-    ['another base', 'bad', 'rebased, amended', (one) => ({ ...one, branch: { ...one.branch, base: other } })],
-    ['another head', 'bad', 'rebased, amended', (one) => ({ ...one, branch: { ...one.branch, head: other } })],
-    [
-      'less cost',
-      'bad',
-      'the iterations of its journal cost',
-      (one) => ({ ...one, used: { ...one.used, costUsd: 0 } }),
-    ],
-    ['fewer calls', 'bad', 'more calls than', (one) => ({ ...one, used: { ...one.used, calls: 0 } })],
-    ['too many calls', 'bad', 'calls, and', (one) => ({ ...one, used: { ...one.used, calls: 100 } })],
-    ['fewer iterations', 'bad', 'its journal has', (one) => ({ ...one, used: { ...one.used, iterations: 0 } })],
+    ['another base', 'bad', 'rebased, amended', (one) => ({ ...one, base: other })],
+    ['another head', 'bad', 'rebased, amended', (one) => ({ ...one, head: other })],
+    ['less cost', 'bad', 'the iterations of its journal cost', (one) => ({ ...one, costUsd: 0 })],
+    ['fewer calls', 'bad', 'more calls than', (one) => ({ ...one, calls: 0 })],
+    ['too many calls', 'bad', 'calls, and', (one) => ({ ...one, calls: 100 })],
+    ['fewer iterations', 'bad', 'its journal has', (one) => ({ ...one, iterations: 0 })],
     [
       'another result of verify',
       'bad',
       'that it did not',
-      (one) => ({
-        ...one,
-        verifications: { ...one.verifications, head: { commit: one.branch.head ?? '', result: 'failed' } },
-      }),
+      (one) => ({ ...one, headVerification: { commit: one.head ?? '', result: 'failed' } }),
     ],
     ['another text', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { textHash: other }) })],
     ['another person', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { askedBy: 'eve' }) })],
