@@ -99,7 +99,7 @@ export function historyReportOf(
     labels: groups(history.labels),
     tasks: known.tasks.map(({ labelledAt, openedAt, endedAt, revertedAt, isUntouched: untouched, ...task }) => ({
       ...{ id: task.id, title: task.title, state: task.state, pullRequest: task.pullRequest, labels: task.labels },
-      ...{ agent: task.agent, model: task.model, iterations: task.iterations, costUsd: task.costUsd },
+      ...{ agent: task.agent, model: task.model, iterations: task.iterations, costUsd: roundUsd(task.costUsd) },
       ...{ labelledAt: isoOrNull(labelledAt), openedAt: iso(openedAt), end: task.end, endedAt: isoOrNull(endedAt) },
       ...{ untouched, reviewRounds: task.reviewRounds, peopleCommits: task.peopleCommits },
       revertedAt: isoOrNull(revertedAt),
@@ -112,11 +112,18 @@ function toTotals({ priced, judged, untouched, timed: _, medianMs, ...totals }: 
   return {
     ...totals,
     pricedTasks: priced,
-    costPerMergedTaskUsd: costPerMergedTask({ costUsd: totals.costUsd, priced }),
+    costUsd: roundUsd(totals.costUsd),
+    lostUsd: roundUsd(totals.lostUsd),
+    costPerMergedTaskUsd: roundUsd(costPerMergedTask({ costUsd: totals.costUsd, priced })),
     judgedTasks: judged,
     untouchedTasks: untouched,
     minutesToMerge: medianMs === null ? null : Math.round(medianMs / MINUTE_MS),
   };
+}
+
+/** Rounds an amount to a millionth of a dollar. */
+function roundUsd(amount: number | null): number | null {
+  return amount === null ? null : Math.round(amount * 1e6) / 1e6;
 }
 
 function iso(at: number): string {

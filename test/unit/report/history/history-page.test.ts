@@ -76,6 +76,17 @@ describe('the table for a terminal', () => {
     `);
   });
 
+  test('of tasks that are not merged', () => {
+    const closed = taskHistoriesIn(withEnded(emptySnapshot, publishedPull(), { kind: 'closed' }));
+    expect(renderHistory(historySummaryOf(closed), { title: '', now: noon })).toMatchInlineSnapshot(`
+      "2026-11-21 12:00 UTC: 1 task: 0 merged, 1 not merged, 0 open
+
+      No task is merged yet.
+      1 task ended without a merge, for $1.00.
+      "
+    `);
+  });
+
   test.each([
     [0, '0 min'],
     [59 * 60_000, '59 min'],
