@@ -134,9 +134,9 @@ function sumOf(parts: readonly Part[]): number {
   return parts.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Renders `23 Nov` of `2026-11-23`. */
+/** Renders `3 Aug` of `2026-08-03`. */
 function dayOf(monday: string): string {
-  return new Date(monday).toUTCString().slice(5, 11);
+  return new Date(monday).toUTCString().slice(5, 11).replace(/^0/, '');
 }
 
 function pct(value: number): string {

@@ -16,7 +16,7 @@ export const MEASURES = [
   'merged tasks',
   'cost per merged task',
   'merged untouched',
-  'review rounds per task',
+  'review rounds',
   'label to merge',
   'reverted',
 ] as const;
@@ -29,7 +29,7 @@ export function measuresOf(totals: HistoryTotals): Readonly<Record<(typeof MEASU
     'merged tasks': String(merged),
     'cost per merged task': merged === 0 ? '–' : cost === null ? 'unknown' : formatCost(cost),
     'merged untouched': merged === 0 ? '–' : judged === 0 ? 'unknown' : `${String(percentOf(untouched, judged))} %`,
-    'review rounds per task': merged === 0 ? '–' : (reviewRounds / merged).toFixed(1),
+    'review rounds': merged === 0 ? '–' : (reviewRounds / merged).toFixed(1),
     'label to merge': medianMs === null ? '–' : formatLong(medianMs),
     reverted: merged === 0 ? '–' : String(reverted),
   };
