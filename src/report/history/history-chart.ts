@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../core/countdown.ts';
-import { costPerMergedTask, type HistoryGroup, weekOf } from '../../core/history/history-totals.ts';
+import { costPerMergedTask, type HistoryGroup, weekOf } from '../../core/history/task-history.ts';
 import { formatCost, formatCount } from '../format.ts';
 
 /** Maximum number of weeks in a chart, up to the newest. */

@@ -1,6 +1,5 @@
 import { formatInstant } from '../../core/countdown.ts';
-import type { HistorySummary, HistoryGroup } from '../../core/history/history-totals.ts';
-import type { TaskHistory } from '../../core/history/task-history.ts';
+import type { HistorySummary, HistoryGroup, TaskHistory } from '../../core/history/task-history.ts';
 import { andMore } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
 import { renderCostChart, renderMergedChart } from './history-chart.ts';

@@ -4,7 +4,7 @@ import {
   type HistorySummary,
   type HistoryGroup,
   type HistoryTotals,
-} from '../../core/history/history-totals.ts';
+} from '../../core/history/task-history.ts';
 import { andMore, cutText } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
 

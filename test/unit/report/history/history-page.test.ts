@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { historySummaryOf } from '../../../../src/core/history/history-totals.ts';
-import { type TaskHistory, taskHistoriesIn } from '../../../../src/core/history/task-history.ts';
+import { historySummaryOf, type TaskHistory, taskHistoriesIn } from '../../../../src/core/history/task-history.ts';
 import { emptySnapshot } from '../../../../src/core/snapshot/snapshot.ts';
 import { renderHistoryPage } from '../../../../src/report/history/history-page.ts';
 import { formatLong, renderHistory } from '../../../../src/report/history/history-text.ts';
