@@ -1,7 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { historySummaryOf } from '../src/core/history/history-totals.ts';
-import { taskHistoriesIn } from '../src/core/history/task-history.ts';
+import { historySummaryOf, taskHistoriesIn } from '../src/core/history/task-history.ts';
 import { renderHistoryPage } from '../src/report/history/history-page.ts';
 import { noon } from '../test/unit/core/core-fixtures.ts';
 import { wholeHistory } from '../test/unit/core/history/history-fixture.ts';

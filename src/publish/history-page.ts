@@ -24,9 +24,8 @@ export async function keepHistoryPage(deps: PageDeps, keep: (page: string) => st
 async function renderKnownHistory({ store, context, clock, redact }: PageDeps): Promise<string | null> {
   const snapshot = (await store()).lastSeen();
   if (snapshot === null) return null;
-  const [{ taskHistoriesIn }, { historySummaryOf }, { renderHistoryPage }, { mapTexts }] = await Promise.all([
+  const [{ historySummaryOf, taskHistoriesIn }, { renderHistoryPage }, { mapTexts }] = await Promise.all([
     import('../core/history/task-history.ts'),
-    import('../core/history/history-totals.ts'),
     import('../report/history/history-page.ts'),
     import('../core/text/redact.ts'),
   ]);

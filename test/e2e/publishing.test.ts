@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { readFile } from 'node:fs/promises';
 import { closePull } from '../../testbed/github/state.ts';
 import type { RunningMain } from '../../testbed/runner.ts';
 import type { Behaviour } from '../../testbed/scripted-agent.ts';
@@ -285,3 +286,18 @@ deepTest(
     expect(asked()).toBe(2);
   },
 );
+
+test('once a task is merged, the next run that works leaves the page about what it cost', async () => {
+  await using scene = await createScene();
+  const { github } = scene.testbed;
+  const first = scene.openIssue('Count');
+  expect((await scene.run()).outputs['history-path']).toBe('');
+  closePull(github.state, scene.pullOf('ralph/queue').number, { kind: 'merged', at: Date.now() });
+  Object.assign(first, { state: 'closed' });
+  scene.openIssue('Greet');
+  const { outputs } = await scene.run();
+  expect(outputs['history-path']).toMatch(/\/journal\.jsonl\.history\.html$/);
+  const page = await readFile(outputs['history-path'] ?? '', 'utf8');
+  expect(page).toContain('<dt>merged tasks</dt><dd>1</dd>');
+  expect(page).toContain('Count');
+});

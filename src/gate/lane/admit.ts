@@ -29,7 +29,7 @@ import type { Request } from '../tasks/sources.ts';
 import { claimLane, type LaneClaim, releaseLane, type WantedClaim } from './claim.ts';
 import { type Admissible, decideOnLane, type Ended, namedBy } from './decide.ts';
 import { continueIssueLane } from './waiting-pulls.ts';
-import { findReverts } from './pull-ends.ts';
+import { findReverts } from './train.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
 import type { KeptLane } from './restore.ts';
 

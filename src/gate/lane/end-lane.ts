@@ -27,9 +27,8 @@ import { whyOrderNotKept } from '../command/save-order.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { hasTaskLabel } from '../work.ts';
-import { rememberEnds } from './pull-ends.ts';
 import { restoreLane } from './restore.ts';
-import { examineTrain } from './train.ts';
+import { examineTrain, rememberEnds } from './train.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 

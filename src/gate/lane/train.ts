@@ -3,6 +3,16 @@ import { isLaneId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { type Compared, type Train, trainOf } from '../../core/train/train.ts';
 import { textOf, UserError } from '../../errors.ts';
+import type { ObjectId } from '../../core/evidence.ts';
+import type { Snapshot } from '../../core/snapshot/snapshot.ts';
+import {
+  andRememberPulls,
+  type ClosedPull,
+  pullsIn,
+  type RevertCommit,
+  REVERT_WITHIN_MS,
+  withPullNews,
+} from '../../core/snapshot/stored-pull.ts';
 import type { GateDeps } from '../deps.ts';
 
 /** The open pull requests of Ralph's branches; `train` null if they were not read. */
@@ -61,4 +71,30 @@ async function compare(
     log.info(`The open pull requests could not be compared: ${completeSentence(textOf(error))}`);
     return null;
   }
+}
+
+/** Stores how known pull requests ended. Makes no request if the last known snapshot has it all. */
+export async function rememberEnds(
+  { store, context }: Pick<GateDeps, 'store' | 'context'>,
+  closed: readonly ClosedPull[],
+): Promise<void> {
+  const seen = store.lastSeen();
+  const news = { closed, reverts: [] };
+  if (seen === null || withPullNews(seen, news) === seen) return;
+  const message = `pull requests: run ${context.runId} saw how they ended`;
+  // After a failure, the next run sees the same.
+  await store.update(andRememberPulls((snapshot) => ({ snapshot, message, answer: null }), null, news));
+}
+
+/** Returns the reverts on a base branch, if a known pull request was merged so lately that one would count. */
+export async function findReverts(
+  { repository, clock }: Pick<GateDeps, 'repository' | 'clock'>,
+  snapshot: Snapshot,
+  base: ObjectId,
+): Promise<readonly RevertCommit[]> {
+  const merged = pullsIn(snapshot).flatMap(({ end, reverted }) =>
+    end?.kind === 'merged' && reverted === null ? [end.at] : [],
+  );
+  const since = clock.now() - REVERT_WITHIN_MS;
+  return merged.some((at) => at >= since) ? repository.revertsIn(base, since) : [];
 }

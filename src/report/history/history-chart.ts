@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../core/countdown.ts';
-import { costPerMergedTask, type HistoryGroup, weekOf } from '../../core/history/history-totals.ts';
+import { costPerMergedTask, type HistoryGroup, weekOf } from '../../core/history/task-history.ts';
 import { formatCost, formatCount } from '../format.ts';
 
 /** Maximum number of weeks in a chart, up to the newest. */
@@ -134,9 +134,9 @@ function sumOf(parts: readonly Part[]): number {
   return parts.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Renders `23 Nov` of `2026-11-23`. */
+/** Renders `3 Aug` of `2026-08-03`. */
 function dayOf(monday: string): string {
-  return new Date(monday).toUTCString().slice(5, 11);
+  return new Date(monday).toUTCString().slice(5, 11).replace(/^0/, '');
 }
 
 function pct(value: number): string {

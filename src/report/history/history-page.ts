@@ -1,6 +1,5 @@
 import { formatInstant } from '../../core/countdown.ts';
-import type { HistorySummary, HistoryGroup } from '../../core/history/history-totals.ts';
-import type { TaskHistory } from '../../core/history/task-history.ts';
+import type { HistorySummary, HistoryGroup, TaskHistory } from '../../core/history/task-history.ts';
 import { andMore } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
 import { renderCostChart, renderMergedChart } from './history-chart.ts';
@@ -86,7 +85,7 @@ ${tasks
 </tbody>
 </table>
 ${tasks.length > SHOWN.tasks ? `<p class="note">${andMore(tasks.length - SHOWN.tasks).trim()}</p>\n` : ''}</section>
-<footer>Costs include an equal part of what answers to reviews and checks of the pull request cost. “Untouched” means merged without a commit of a person, “review rounds” are runs that answered reviews, “label to merge” is the median, and “reverted” means within 30 days.</footer>`;
+<footer>Costs include an equal part of what answers to reviews and checks of the pull request cost. “Untouched” means merged without a commit of a person, “review rounds” are runs that answered reviews, per merged task, “label to merge” is the median, and “reverted” means within 30 days.</footer>`;
 }
 
 /** Renders a table of groups below a heading. */
@@ -173,7 +172,7 @@ const STYLE = `:root {
   }
 }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--back); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+body { margin: 0; background: var(--back); color: var(--text); font: 15px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 main { width: min(1120px, 100%); margin: 0 auto; padding: 28px 20px 40px; }
 h1 { margin: 0; font-size: 26px; line-height: 1.25; }
 h2 { margin: 0 0 10px; font-size: 17px; }
@@ -182,7 +181,7 @@ a { color: var(--link); text-decoration: none; }
 a:hover { text-decoration: underline; }
 .cards { display: grid; grid-template-columns: repeat(6, 1fr); gap: 12px; margin: 22px 0 0; }
 .cards div, figure, section, details { background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
-.cards div { padding: 12px 14px; }
+.cards div { display: flex; flex-direction: column; justify-content: space-between; padding: 12px 14px; }
 dt { color: var(--soft); font-size: 13px; }
 dd { margin: 2px 0 0; font-size: 24px; font-weight: 600; line-height: 1.2; font-variant-numeric: tabular-nums; }
 .charts { display: grid; grid-template-columns: 1fr 1fr; gap: 16px; margin-top: 16px; }
@@ -207,21 +206,21 @@ table { width: 100%; border-collapse: collapse; }
 th, td { padding: 7px 8px; border-top: 1px solid var(--line); text-align: left; vertical-align: top; }
 th:first-child, td:first-child { padding-left: 0; }
 th:last-child, td:last-child { padding-right: 0; }
-thead th { border: 0; vertical-align: bottom; color: var(--soft); font-size: 13px; font-weight: 400; }
-tbody th { font-weight: 500; overflow-wrap: anywhere; }
-td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+thead th { overflow-wrap: normal; border: 0; vertical-align: bottom; color: var(--soft); font-size: 13px; font-weight: 400; }
+tbody th { font-weight: 500; }
+td { font-variant-numeric: tabular-nums; }
 .n { text-align: right; white-space: nowrap; }
 .groups th:first-child { width: 25%; }
 .groups .n { width: 12.5%; white-space: normal; }
 .tasks { table-layout: fixed; }
 .tasks thead th { width: 8%; }
-.tasks thead th:nth-child(1) { width: 39%; }
+.tasks thead th:nth-child(1) { width: 38%; }
 .tasks thead th:nth-child(2) { width: 20%; }
-.tasks thead th:nth-child(5) { width: 9%; }
+.tasks thead th:nth-child(5) { width: 10%; }
 .tasks thead th:nth-child(6) { width: 16%; }
 .tasks td:last-child, .tasks th:last-child { padding-left: 16px; }
 .word { display: none; }
-.label { white-space: nowrap; padding: 0 7px; border: 1px solid var(--line); border-radius: 10px; color: var(--soft); font-size: 12px; font-weight: 400; }
+.label { padding: 0 7px; border: 1px solid var(--line); border-radius: 10px; color: var(--soft); font-size: 12px; font-weight: 400; }
 footer { margin-top: 20px; font-size: 13px; }
 @media (width <= 900px) {
   .cards { grid-template-columns: repeat(3, 1fr); }
@@ -232,14 +231,14 @@ footer { margin-top: 20px; font-size: 13px; }
   .cards { grid-template-columns: repeat(2, 1fr); gap: 8px; }
   section, details { padding: 12px; }
   table, thead, tbody { display: block; }
-  tr { display: grid; grid-template-columns: 1fr 1.3fr 1.1fr 1fr 1fr 1fr; gap: 2px 6px; padding: 8px 0; border-top: 1px solid var(--line); }
+  tr { display: grid; grid-template-columns: 1fr 1.5fr 1.2fr 1fr 1fr 1fr; gap: 2px 6px; padding: 8px 0; border-top: 1px solid var(--line); }
   thead tr { padding: 0 0 6px; border: 0; }
   th, td { padding: 0; border: 0; }
   thead th { align-self: end; font-size: 11px; line-height: 1.25; }
   thead th:first-child { display: none; }
   tbody th { grid-column: 1 / -1; }
   .groups .n, .groups th:first-child { width: auto; }
-  .groups td { font-size: 14px; overflow-wrap: normal; }
+  .groups td { font-size: 14px; }
   .tasks thead { display: none; }
   .tasks tr { display: block; }
   .tasks th { display: block; margin-bottom: 2px; }

@@ -4,7 +4,7 @@ import {
   type HistorySummary,
   type HistoryGroup,
   type HistoryTotals,
-} from '../../core/history/history-totals.ts';
+} from '../../core/history/task-history.ts';
 import { andMore, cutText } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
 
@@ -16,7 +16,7 @@ export const MEASURES = [
   'merged tasks',
   'cost per merged task',
   'merged untouched',
-  'review rounds per task',
+  'review rounds',
   'label to merge',
   'reverted',
 ] as const;
@@ -29,7 +29,7 @@ export function measuresOf(totals: HistoryTotals): Readonly<Record<(typeof MEASU
     'merged tasks': String(merged),
     'cost per merged task': merged === 0 ? '–' : cost === null ? 'unknown' : formatCost(cost),
     'merged untouched': merged === 0 ? '–' : judged === 0 ? 'unknown' : `${String(percentOf(untouched, judged))} %`,
-    'review rounds per task': merged === 0 ? '–' : (reviewRounds / merged).toFixed(1),
+    'review rounds': merged === 0 ? '–' : (reviewRounds / merged).toFixed(1),
     'label to merge': medianMs === null ? '–' : formatLong(medianMs),
     reverted: merged === 0 ? '–' : String(reverted),
   };
@@ -77,6 +77,7 @@ export function renderHistory(
 ): string {
   const head = `${title === '' ? '' : `${title}, `}${formatInstant(now)}: ${renderEnds(history.all)}`;
   if (history.all.tasks === 0) return `${head}\n\nNo run has published a pull request since this is recorded.\n`;
+  if (history.all.merged === 0) return `${[head, '', 'No task is merged yet.', ...gapsOf(history.all)].join('\n')}\n`;
   const sections = [
     { name: 'weeks from', kind: 'week', shown: SHOWN.weeks, groups: history.weeks.toReversed() },
     { name: 'agents', kind: 'agent', shown: SHOWN.others, groups: history.agents },

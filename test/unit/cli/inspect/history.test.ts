@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
-import { historyJsonSchema } from '../../../../src/cli/history/history-schema.ts';
+import { historyJsonSchema } from '../../../../src/cli/history/history.ts';
 import { wholeHistory } from '../../core/history/history-fixture.ts';
 import { ralph } from '../fixture.ts';
 import { at, createPlace } from '../state-fixture.ts';

@@ -6,8 +6,9 @@ import {
   historySummaryOf,
   type HistoryTotals,
   weekOf,
-} from '../../../../src/core/history/history-totals.ts';
-import { type TaskHistory, taskHistoriesIn } from '../../../../src/core/history/task-history.ts';
+  type TaskHistory,
+  taskHistoriesIn,
+} from '../../../../src/core/history/task-history.ts';
 import { emptySnapshot } from '../../../../src/core/snapshot/snapshot.ts';
 import type { ClosedPull, PublishedPull } from '../../../../src/core/snapshot/stored-pull.ts';
 import { noon } from '../core-fixtures.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { historySummaryOf } from '../../../../src/core/history/history-totals.ts';
-import { type TaskHistory, taskHistoriesIn } from '../../../../src/core/history/task-history.ts';
+import { historySummaryOf, type TaskHistory, taskHistoriesIn } from '../../../../src/core/history/task-history.ts';
 import { emptySnapshot } from '../../../../src/core/snapshot/snapshot.ts';
 import { renderHistoryPage } from '../../../../src/report/history/history-page.ts';
 import { formatLong, renderHistory } from '../../../../src/report/history/history-text.ts';
@@ -72,6 +71,17 @@ describe('the table for a terminal', () => {
       "2026-11-21 12:00 UTC: 0 tasks: 0 merged, 0 not merged, 0 open
 
       No run has published a pull request since this is recorded.
+      "
+    `);
+  });
+
+  test('of tasks that are not merged', () => {
+    const closed = taskHistoriesIn(withEnded(emptySnapshot, publishedPull(), { kind: 'closed' }));
+    expect(renderHistory(historySummaryOf(closed), { title: '', now: noon })).toMatchInlineSnapshot(`
+      "2026-11-21 12:00 UTC: 1 task: 0 merged, 1 not merged, 0 open
+
+      No task is merged yet.
+      1 task ended without a merge, for $1.00.
       "
     `);
   });
