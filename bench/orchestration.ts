@@ -191,6 +191,7 @@ async function loopOn(
           train: null,
           dashboard: null,
           queue: null,
+          forecast: null,
         },
       });
       if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))

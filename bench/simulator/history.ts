@@ -132,6 +132,7 @@ function intakeOf(
       train: null,
       dashboard: null,
       queue: null,
+      forecast: null,
     },
   };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AnsweredTick, Tick } from '../core/dashboard/boxes.ts';
 import type { Finding } from '../core/doctor/finding.ts';
+import type { Forecast } from '../core/forecast/forecast.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
 import type { Hold } from '../core/feedback/pull-request-now.ts';
@@ -119,6 +120,8 @@ export interface Notes {
   readonly dashboard: SeenDashboard | null;
   /** The queue as the gate has listed it; null when it was not listed. */
   readonly queue: ListedQueue | null;
+  /** What is known of an issue that was asked for by name and not yet begun; null for any other. */
+  readonly forecast: Forecast | null;
 }
 
 /** The dashboard at one moment. `edits` is the number of its versions, and `content` a hash of the newest. */
@@ -156,7 +159,7 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     over: null,
     notes: {
       ...{ restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [] },
-      ...{ checks: null, held: null, train: null, dashboard: null, queue: null },
+      ...{ checks: null, held: null, train: null, dashboard: null, queue: null, forecast: null },
     },
   };
 }

@@ -52,6 +52,7 @@ export function trustedPartOf(work: Work, known: Known): Work {
       train: null,
       dashboard: null,
       queue: null,
+      forecast: null,
     },
     warnings: [FINISHED_BY_POST],
     // The record of an earlier version has no isolation.

@@ -44,9 +44,8 @@ function setInMap(text: string, path: Path, { name, text: value, after }: Entry)
   const key = String(path.at(-1));
   const own = pairOf(parent, key);
   const place = own ?? pairOf(parent, after);
-  return (
-    place && insertBelow(text, place, own === undefined ? [`${key}:`, `  ${name}: ${value}`] : [`  ${name}: ${value}`])
-  );
+  const line = `  ${name}: ${value}`;
+  return place === undefined ? null : insertBelow(text, place, own === undefined ? [`${key}:`, line] : [line]);
 }
 
 function setInBlock(text: string, path: Path, entry: Entry): string | null {

@@ -167,6 +167,7 @@ export async function reportStatus(
       train: null,
       dashboard: null,
       queue: null,
+      forecast: null,
       found: [],
     },
   };

@@ -71,6 +71,7 @@ export function notesOf(
     train: null,
     dashboard: null,
     queue: null,
+    forecast: null,
   };
 }
 
