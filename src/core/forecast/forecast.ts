@@ -34,6 +34,12 @@ export const MAX_UNRELATED_BOXES = 8;
 /** Minimum number of words of a text that explains itself, whatever its words are. */
 const WORDS_TO_EXPLAIN = 40;
 
+/** Maximum length of a text that can be too short. */
+const MAX_SHORT_CHARS = 4_000;
+
+/** Maximum number of boxes that are compared. */
+const MAX_BOXES = 100;
+
 /**
  * Returns what tasks took whose pull request was merged or closed: those that share a label with the task, or all of
  * them; null if there are fewer than five.
@@ -72,16 +78,21 @@ function medianOf(values: readonly number[]): number | null {
  * it, and no word such as "should" or "fails".
  */
 export function lacksCriterion({ title, body }: IssueText): boolean {
+  if (body.length > MAX_SHORT_CHARS) return false;
   const text = plainText(body);
   const isShort = (text.match(/[\p{L}\p{N}]+/gu) ?? []).length < WORDS_TO_EXPLAIN;
-  const isExplained = [body, text, `${title}\n${text}`].some((part) => CRITERIA.some((one) => one.test(part)));
+  const isExplained =
+    IN_MARKDOWN.some((one) => one.test(body)) || IN_WORDS.some((one) => one.test(`${title}\n${text}`));
   return isShort && !isExplained && ENGLISH.test(`${title}\n${text}`);
 }
 
-const CRITERIA = [
+const IN_MARKDOWN = [
   /^ *(?:```|~~~)/m,
-  /^\s*[-*+] \[[ xX]\] /m,
   /^#+ .*\b(?:accept|criteri|expect|done|require|must|should|check|result|steps)\w*.*\n+(?!#|_No response_)\S/im,
+];
+
+const IN_WORDS = [
+  /^[ \t]*[-*+] \[[ xX]\] /m,
   /\b(?:should|must|shall|expect\w*|accept\w*|criteri\w+|require[sd]?|ensure|instead|so that|when(?:ever)?|never)\b/i,
   /\b(?:needs? to|ha(?:s|ve) to|can['’]?t|cannot|would like|want|typos?|renamed?|done|returns?|twice|duplicated?)\b/i,
   /\b(?:fail|crash|chok|hang|freez|leak|break|broke|err(?:or|ed)|exception|throw|wrong|incorrect|bug|miss)\w*/i,
@@ -95,8 +106,10 @@ const ENGLISH =
 /** Returns the text of an issue without comments, quotations, pictures, addresses and headings. */
 function plainText(body: string): string {
   return body
-    .replaceAll(/<!--[\s\S]*?-->/g, '')
-    .replaceAll(/!?\[([^\]]*)\]\([^)]*\)|https?:\S+|<img[^>]*>/g, '$1')
+    .split('<!--')
+    .map((part, index) => (index === 0 ? part : part.slice((part + '-->').indexOf('-->') + 3)))
+    .join('')
+    .replaceAll(/!?\[([^\]\n]{0,200})\]\([^)\n]{0,500}\)|https?:\S+|<img[^>\n]{0,500}>/g, '$1')
     .replaceAll(/^ *(?:>|#+ ).*$/gm, '');
 }
 
@@ -105,7 +118,9 @@ function plainText(body: string): string {
  * reference to an issue is a word.
  */
 export function countUnrelatedBoxes({ title, body }: IssueText): number {
-  const boxes = [...plainText(body).matchAll(/^\s*[-*+] \[ \] (.+)$/gm)].map(([, text = '']) => stemsOf(text));
+  const boxes = [...plainText(body).matchAll(/^[ \t]*[-*+] \[ \] (.+)$/gm)]
+    .slice(0, MAX_BOXES)
+    .map(([, text = '']) => stemsOf(text));
   const shares = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean =>
     [...one].some((stem) => other.has(stem));
   const groups = boxes.reduce<readonly ReadonlySet<string>[]>(
@@ -126,6 +141,8 @@ const COMMON = new Set(
 );
 
 function stemsOf(text: string): ReadonlySet<string> {
-  const stems = (text.toLowerCase().match(/#\d+|[\p{L}\p{N}]{4,}/gu) ?? []).map((word) => word.slice(0, 5));
+  const stems = (text.toLowerCase().match(/#\d+|[\p{L}\p{N}]{4,}/gu) ?? []).map((word) =>
+    word.replace(/s$/, '').slice(0, 5),
+  );
   return new Set(stems.filter((stem) => !COMMON.has(stem)));
 }

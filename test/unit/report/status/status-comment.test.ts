@@ -317,7 +317,12 @@ describe('answers', () => {
       { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 },
       { warnings: ['A part is reserved by a run on issue #2 (https://github.com/acme/shop/actions/runs/98).'] },
     );
-    expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null, forecast: null })).slice(0, 5)).toEqual([
+    expect(
+      lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null, forecast: null })).slice(
+        0,
+        5,
+      ),
+    ).toEqual([
       '**Waiting for a limit to reset.** The hourly limit of 100 calls is used up, or reserved by other runs. Work continues after 2026-11-21 17:00 UTC (in 42 min). ✅ `npm test` passes.',
       '**Next:** Nothing to do: the next scheduled run continues after that. To go faster, raise `max-calls-per-hour`.',
       '### Warnings',
@@ -341,7 +346,9 @@ describe('answers', () => {
       { kind: 'refused', reason: 'another_run', message: 'The state of issue #12 changed 3 times.' },
       { lane: 'issue-12' },
     );
-    expect(lines(renderAnswer({ kind: 'status', receipt: null }, refused, { view: null, notice: null, forecast: null }))).toEqual([
+    expect(
+      lines(renderAnswer({ kind: 'status', receipt: null }, refused, { view: null, notice: null, forecast: null })),
+    ).toEqual([
       '**Another run is at work.** The state of issue #12 changed 3 times.',
       '**Next:** This run made no call. When the other run has ended, comment `/ralph run` on the issue.',
       '<sub>2026-11-21 16:18 UTC, [run](https://github.com/acme/shop/actions/runs/99)</sub>',
