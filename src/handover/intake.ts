@@ -120,7 +120,7 @@ export interface Notes {
   readonly dashboard: SeenDashboard | null;
   /** The queue as the gate has listed it; null when it was not listed. */
   readonly queue: ListedQueue | null;
-  /** What is known of an issue that was asked for by name and not yet begun; null for any other. */
+  /** Similar tasks and advice for an issue that was asked for by name and not yet begun; null for any other. */
   readonly forecast: Forecast | null;
 }
 

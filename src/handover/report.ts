@@ -64,7 +64,7 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   readonly tokens: number;
   readonly costUsd: number;
   /** Sentence part for people, e.g. `resumed, 2 h old`. */
-  /** What was known of the issue before its first iteration; null for any other. */
+  /** Similar tasks and advice for the issue before its first iteration; null for any other. */
   readonly forecast: Forecast | null;
   readonly session: string;
   /** Result of saving the state; null when it is not known yet. */

@@ -2,7 +2,7 @@ import { type Document, isMap, isScalar, type Pair, parseDocument, Scalar } from
 
 type Path = readonly (string | number)[];
 
-/** A number to set in a map of a YAML text: in the map itself, or in the YAML of the literal block at its key `block`. */
+/** A number to set in a map of a YAML text, or in the YAML of the literal block at the map's key `block`. */
 export interface YamlValue {
   readonly name: string;
   readonly number: string;

@@ -1,13 +1,13 @@
 import type { TaskHistory } from '../history/task-history.ts';
 import type { IssueText } from '../tasks/issue-task.ts';
 
-/** What is known before a task starts: what similar tasks took, and what its text lacks. */
+/** Facts about a task before it starts: similar tasks, and what its text lacks. */
 export interface Forecast {
   readonly similar: SimilarTasks | null;
   readonly advice: readonly Advice[];
 }
 
-/** What similar tasks took in this repository, as medians. */
+/** Medians of similar tasks of this repository. */
 export interface SimilarTasks {
   readonly count: number;
   /** The label that they share with the task; null if all tasks are meant. */
@@ -20,7 +20,7 @@ export interface SimilarTasks {
 }
 
 /**
- * Why a task may not succeed. `thin`: nothing says what must be true at the end, and no file or symbol is named.
+ * Advice on a task that may not succeed. `thin`: nothing says what must be true at the end, and no file or symbol is named.
  * `large`: its boxes have little to do with one another.
  */
 export type Advice = { readonly kind: 'thin' } | { readonly kind: 'large'; readonly boxes: number };

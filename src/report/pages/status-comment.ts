@@ -16,7 +16,7 @@ import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
 import { formatCount, formatCost, formatDuration } from '../format.ts';
 import { renderCode, renderLink, renderProse, taskLink, renderText } from '../markdown.ts';
 import { type NextStep, renderSteps, createNextStep } from '../next/step.ts';
-import { renderAdvice, renderForecast } from '../sentences/forecast.ts';
+import { renderAdvice, forecastLines } from '../forecast.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
@@ -156,7 +156,7 @@ export function renderAnswer(
     ...noticeOf(notice, taskLabel),
     ...(asAsked ? [] : [renderHeadlineSection(report)]),
     ...(warningsOf(report).length === 0 ? [] : [warningSection(report, 'Warnings')]),
-    ...renderForecast(forecast),
+    ...forecastLines(forecast),
     ...(answer.kind === 'status' ? [trainSection(settingOf(report)?.train ?? null)].filter((part) => part !== '') : []),
   ];
   const status =
@@ -269,7 +269,7 @@ export function renderLiveStatus(live: LiveStatus): string {
       : `${AT_WORK} ${doing.for === 'step_circuit' ? 'The circuit of a step is open' : 'A limit is reached'}, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
     ...(last === null ? [] : [`Last iteration: ${lastWordsOfIteration(last)}`]),
     `\`${tasksBar(tasks)}\` ${formatTasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost.join('')}`,
-    ...renderForecast(forecast),
+    ...forecastLines(forecast),
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
     jobs === 'one'
       ? '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>'

@@ -26,7 +26,10 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['about # MB on disk', of('cli/sandbox/sandbox', /about (\d+) MB on disk/)],
     ['(# to # MB)', 100, of('../testbed/story', /\(100 to (\d+) MB/)],
   ],
-  'docs/costs-and-plans.md': [['lost nothing in # runs or more', of('core/tuning/tuning', 'RUNS_TO_RECOMMEND')]],
+  'docs/costs-and-plans.md': [
+    ['lost nothing in # runs or more', of('core/tuning/tuning', 'RUNS_TO_RECOMMEND')],
+    ['more than # open boxes', of('core/forecast/forecast', 'MAX_UNRELATED_BOXES')],
+  ],
   'docs/decisions/README.md': [
     [
       'up to # MiB',

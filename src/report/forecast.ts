@@ -1,9 +1,9 @@
-import type { Advice, Forecast, SimilarTasks } from '../../core/forecast/forecast.ts';
-import { formatCost, formatCount } from '../format.ts';
-import { renderCode } from '../markdown.ts';
+import type { Advice, Forecast, SimilarTasks } from '../core/forecast/forecast.ts';
+import { formatCost, formatCount } from './format.ts';
+import { renderCode } from './markdown.ts';
 
-/** Renders what is known of a task before it starts: what similar tasks took, and advice on its text. */
-export function renderForecast(forecast: Forecast | null): readonly string[] {
+/** Returns Markdown lines about a task before it starts: what similar tasks took, and advice on its text. */
+export function forecastLines(forecast: Forecast | null): readonly string[] {
   if (forecast === null) return [];
   const { similar, advice } = forecast;
   return [...(similar === null ? [] : [renderSimilar(similar)]), ...advice.map(renderAdvice)];

@@ -64,7 +64,7 @@ test('the answer to a label says what similar tasks cost here, once there are fi
   expect(end).not.toContain('tasks here');
 });
 
-test('it warns of an issue that is too thin, and the run begins all the same', async () => {
+test('it warns of an issue that is too thin, and the run begins anyway', async () => {
   const project = createProject({ issues: [], agent: [stuck], files: { 'src/cart.ts': 'function addToCart() {}' } });
   addIssue(project.forge, 1, { title: 'Add an option to the shop', body: '' });
   const [live = '', ...others] = await statusOf(project, 1);
