@@ -26,7 +26,7 @@ export interface SimilarTasks {
 export type Advice = { readonly kind: 'thin' } | { readonly kind: 'large'; readonly boxes: number };
 
 /** Minimum number of tasks that a forecast is made from. */
-export const TASKS_TO_FORECAST = 5;
+const TASKS_TO_FORECAST = 5;
 
 /** Number of unrelated boxes that one task can have. */
 export const MAX_UNRELATED_BOXES = 8;

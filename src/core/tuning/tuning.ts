@@ -37,7 +37,7 @@ export type Effect = Immutable<z.infer<typeof effectSchema>>;
 export interface Replays {
   readonly journals: readonly Journal[];
   readonly kindsOf: KindsOfDenial;
-  /** How the newest run that worked on a task left it, and when that run began. */
+  /** The newest state of each task that was worked on, and the start of the run that left it so. */
   readonly ends: ReadonlyMap<TaskId, TaskEnd>;
 }
 
@@ -182,7 +182,7 @@ interface RunEffect {
 function effectOnRun({ ends }: Replays, journal: Journal, replayed: ReplayedRun): RunEffect {
   const { end, skipped, left } = replayed;
   const hasContinued = end.kind === 'goes-on' || end.kind === 'other-task';
-  // Where nothing is left out, the run would have continued beyond its journal.
+  // If nothing is left out, the run would have continued beyond its journal.
   const isUndecided = hasContinued && (left.length > 0 || (skipped.length === 0 && journal.end !== null));
   const isPaused = end.kind === 'waits' || ('outcome' in end && ['limit', 'parked', 'idle'].includes(end.outcome.kind));
   const notMade = [...skipped, ...(isPaused || isUndecided ? [] : left)];
