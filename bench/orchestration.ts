@@ -194,6 +194,7 @@ async function loopOn(
           dashboard: null,
           queue: null,
           reverts: [],
+          forecast: null,
         },
       });
       if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))

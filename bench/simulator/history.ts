@@ -134,6 +134,7 @@ function intakeOf(
       dashboard: null,
       queue: null,
       reverts: [],
+      forecast: null,
     },
   };
 }

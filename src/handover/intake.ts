@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AnsweredTick, Tick } from '../core/dashboard/boxes.ts';
 import type { Finding } from '../core/doctor/finding.ts';
+import type { Forecast } from '../core/forecast/forecast.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
 import type { Hold } from '../core/feedback/pull-request-now.ts';
@@ -126,6 +127,8 @@ export interface Notes {
   readonly queue: ListedQueue | null;
   /** Commits of the base branch that revert others, as far as a known pull request may have been reverted lately. */
   readonly reverts: readonly RevertCommit[];
+  /** Similar tasks and advice for an issue that was asked for by name and not yet begun; null for any other. */
+  readonly forecast: Forecast | null;
 }
 
 /** The dashboard at one moment. `edits` is the number of its versions, and `content` a hash of the newest. */
@@ -163,7 +166,7 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     over: null,
     notes: {
       ...{ restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [] },
-      ...{ checks: null, held: null, train: null, dashboard: null, queue: null, reverts: [] },
+      ...{ checks: null, held: null, train: null, dashboard: null, queue: null, reverts: [], forecast: null },
     },
   };
 }

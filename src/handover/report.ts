@@ -2,6 +2,7 @@ import type { AgentName } from '../core/agent-names.ts';
 import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { RedBase } from '../core/lane/base/red-base.ts';
 import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
+import type { Forecast } from '../core/forecast/forecast.ts';
 import type { Feedback } from '../core/feedback/memory.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Finding } from '../core/doctor/finding.ts';
@@ -63,6 +64,8 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   readonly tokens: number;
   readonly costUsd: number;
   /** Sentence part for people, e.g. `resumed, 2 h old`. */
+  /** Similar tasks and advice for the issue before its first iteration; null for any other. */
+  readonly forecast: Forecast | null;
   readonly session: string;
   /** Result of saving the state; null when it is not known yet. */
   readonly saved: SavedReport | null;

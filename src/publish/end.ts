@@ -142,7 +142,7 @@ async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 
   // A run that ended before it restored a lane knows nothing about one.
   const view = intake.state === null ? null : laneViewOf(intake, { config, context, now });
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
-  const body = renderAnswer(answer.text, report, { view, notice });
+  const body = renderAnswer(answer.text, report, { view, notice, forecast: intake.notes.forecast });
   if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
   // A person who asked for work that another run does reads about it in that run's status.
   else if (intake.notes.claimedBy !== null && intake.outcome.reason === 'answered')
@@ -202,7 +202,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
     },
   };
 
-  async function show({ lane, tasks, state, journal, startedAt }: Work, doing: Doing): Promise<void> {
+  async function show({ lane, tasks, notes, state, journal, startedAt }: Work, doing: Doing): Promise<void> {
     const thread = issueOfTask(doing.task) ?? lane.pullRequest?.number ?? null;
     const now = clock.now();
     if (thread === null || failures >= MAX_FAILURES) return;
@@ -218,6 +218,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
       startedAt,
       now,
       runUrl: context.runUrl,
+      forecast: notes.forecast,
     });
     try {
       const written = await withinLimit(MAX_WAIT_MS, forge.upsertComment(thread, STATUS_MARKER, redact(body)));

@@ -61,6 +61,8 @@ export function reportOfWork(
     iterations: work.journal,
     tokens: used.tokens,
     costUsd: used.costUsd,
+    // An earlier version has recorded none.
+    forecast: work.notes.forecast ?? null,
     session: sessionWords(work),
     withheld: work.withheld,
     lookAt: work.lookAt,

@@ -139,7 +139,7 @@ async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: re
   const now = clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
   const view = laneViewOf(intake, { config, context, now });
-  const status = renderAnswer({ kind: 'status', receipt: null }, report, { view, notice: null });
+  const status = renderAnswer({ kind: 'status', receipt: null }, report, { view, notice: null, forecast: null });
   const body = redact(`${STATUS_MARKER}\n\n${status}`);
   const last = intake.state?.lastIteration?.taskId ?? '';
   const issues = [...needs.map(({ about }) => about), last].map(issueOfId).filter((issue) => issue !== null);

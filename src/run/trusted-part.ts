@@ -53,6 +53,7 @@ export function trustedPartOf(work: Work, known: Known): Work {
       dashboard: null,
       queue: null,
       reverts: [],
+      forecast: null,
     },
     warnings: [FINISHED_BY_POST],
     // The record of an earlier version has no isolation.

@@ -2,7 +2,7 @@ import { type Document, isMap, isScalar, type Pair, parseDocument, Scalar } from
 
 type Path = readonly (string | number)[];
 
-/** A number to set in a map of a YAML text: in the map itself, or in the YAML of the literal block at its key `block`. */
+/** A number to set in a map of a YAML text, or in the YAML of the literal block at the map's key `block`. */
 export interface YamlValue {
   readonly name: string;
   readonly number: string;
@@ -44,8 +44,8 @@ function setInMap(text: string, path: Path, { name, text: value, after }: Entry)
   const key = String(path.at(-1));
   const own = pairOf(parent, key);
   const place = own ?? pairOf(parent, after);
-  if (place === undefined) return null;
-  return insertBelow(text, place, own === undefined ? [`${key}:`, `  ${name}: ${value}`] : [`  ${name}: ${value}`]);
+  const line = `  ${name}: ${value}`;
+  return place === undefined ? null : insertBelow(text, place, own === undefined ? [`${key}:`, line] : [line]);
 }
 
 function setInBlock(text: string, path: Path, entry: Entry): string | null {

@@ -29,8 +29,7 @@ const tuneSchema = z.object({
         .describe('Of several values with the same effect, the one that is nearest to the present value.'),
     }),
   ),
-  recommended: values.describe('Values that would have saved money and lost nothing.'),
-  together: effectSchema.nullable().describe('Effect of all values that are recommended, or were named; null: none.'),
+  recommended: values.describe('Values that would have saved money and lost nothing, each alone.'),
   written: z.string().nullable().describe('The workflow file that was changed; null: none.'),
 });
 
@@ -44,7 +43,7 @@ export function tuneJsonSchema(): object {
 const MAX_TASKS = 5;
 
 /** Renders the result as text. `isNamed`: the person named the values. */
-export function renderTuning({ runs, spent, settings, recommended, together }: TuneResult, isNamed: boolean): string {
+export function renderTuning({ runs, spent, settings, recommended }: TuneResult, isNamed: boolean): string {
   const left = [
     ...(runs.withoutJournal > 0 ? [`${runs.withoutJournal} without a journal`] : []),
     ...(runs.differing > 0 ? [`${runs.differing} that this version decides differently`] : []),
@@ -59,9 +58,6 @@ export function renderTuning({ runs, spent, settings, recommended, together }: T
     ...shown.flatMap((setting) => ['', ...renderSetting(setting)]),
     ...(others.length === 0 ? [] : ['', `No difference: ${others.join(', ')}.`]),
     ...(isNamed ? [] : ['', `Recommended: ${chosen.length === 0 ? 'nothing' : chosen.join(', ')}.`]),
-    ...(together === null || (isNamed ? settings : chosen).length === 1
-      ? []
-      : [`Together ${describeEffect(together)}.`]),
     '',
   ].join('\n');
 }
@@ -78,14 +74,12 @@ function renderSetting({ name, now, heldBack, tried }: TuneResult['settings'][nu
 }
 
 /** Describes an effect as a predicate: `would have saved $3.20 (4 iterations in 2 runs) and lost one task: #12 …`. */
-function describeEffect({ saved, lost, later, laterTasks, undecided }: Effect): string {
+function describeEffect({ saved, lost, later, undecided }: Effect): string {
   const parts = [
     ...(saved.iterations > 0
       ? [`saved ${iterations(saved)} and lost ${lost.length === 0 ? 'nothing' : tasks(lost)}`]
       : []),
-    ...(later.iterations > 0
-      ? [`left ${iterations(later)}${laterTasks.length === 0 ? '' : ` with ${tasks(laterTasks)}`} to later runs`]
-      : []),
+    ...(later.iterations > 0 ? [`left ${iterations(later)} to later runs`] : []),
   ];
   const open =
     undecided === 0 ? '' : `; the journals do not say how ${formatCount(undecided, 'run')} would have gone on`;

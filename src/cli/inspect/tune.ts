@@ -6,16 +6,13 @@ import { type Journal, parseJournal } from '../../core/journal/parse-journal.ts'
 import type { KindsOfDenial } from '../../core/journal/replay.ts';
 import type { Policy } from '../../core/policy.ts';
 import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
-import { nearestName } from '../../core/text/nearest.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import {
-  effectOfLimits,
   type Limit,
-  recommendValues,
+  recommendValue,
   replaysOf,
   RUNS_TO_RECOMMEND,
   spentOn,
-  stricterChanges,
   tryValue,
   tuneLimit,
 } from '../../core/tuning/tuning.ts';
@@ -66,11 +63,11 @@ and says what each would have saved or lost. NAME=VALUE asks about these values
 alone, for example ${policyInputs.circuit.noProgress.name}=2.
 
 Each run is replayed alone, from the state that it began with, as if agent and
-clock had done the same. Iterations that it would not have made are saved, and
-the tasks that they finished are lost, except what a later run would have done
-instead: all that a limit of the run, the hour or the day leaves over, and the
-iterations on a task that a later run finished. A journal ends with its run: a
-looser limit only shows how many runs it held back.
+clock had done the same. Iterations that no run would have made are saved; lost
+are the tasks that they finished, or that would have been given up. All that a
+limit of the run, the hour or the day leaves over is neither, nor is progress
+that a later run would have made. A journal ends with its run, so a looser limit
+only shows how many runs it held back.
 
   --write          changes the workflow to the named values, or to those that
                    saved money and lost nothing in ${String(RUNS_TO_RECOMMEND)} runs or more
@@ -134,20 +131,22 @@ async function tune(args: readonly string[], terminal: Terminal, world: TuneWorl
   const stored = reads.flatMap((read) => (read.kind === 'snapshot' ? runsIn(read.snapshot) : []));
   const settings = effective.find(({ workflow }) => path === null || workflow === path)?.settings ?? [];
   const texts = new Map(settings.map(({ input, text }) => [input, text.trim()]));
-  const { result, chosen } = tuneRuns(stored, { named, texts, kindsOf });
+  const result = tuneRuns(stored, { named, texts, kindsOf });
 
   const unread = reads.flatMap((read) => (read.kind === 'unavailable' ? [read.why] : []));
-  const isWriting = given.has('write') && unread.length === 0 && chosen.size > 0;
-  const values = Object.fromEntries([...chosen].map(([{ name }, value]) => [name, String(value)]));
+  const values =
+    named.size > 0
+      ? Object.fromEntries([...named].map(([{ name }, value]) => [name, String(value)]))
+      : result.recommended;
+  const isWriting = given.has('write') && unread.length === 0 && Object.keys(values).length > 0;
   const plan = isWriting ? await world.plan(opened.folder, { path, values }) : null;
   const unwritten = plan?.kind === 'planned' ? await writeCheckoutFile(plan.file, plan.after) : (plan?.why ?? null);
-  const isWritten = plan?.kind === 'planned' && unwritten === null;
-  if (given.has('json'))
-    terminal.out(`${JSON.stringify({ ...result, written: isWritten ? plan.path : null }, null, 2)}\n`);
+  const written = plan?.kind === 'planned' && unwritten === null ? plan : null;
+  if (given.has('json')) terminal.out(`${JSON.stringify({ ...result, written: written?.path ?? null }, null, 2)}\n`);
   else {
     terminal.out(renderTuning(result, named.size > 0));
-    if (isWritten) terminal.out(`\n${diffText(plan)}`);
-    if (given.has('write') && chosen.size === 0) terminal.out('Nothing was changed.\n');
+    if (written !== null) terminal.out(`\n${diffText(written)}`);
+    else if (given.has('write')) terminal.out('Nothing was changed.\n');
   }
   const failures = [...unread, ...(unwritten === null ? [] : [unwritten])];
   for (const failure of failures) terminal.error(`ralph tune: ${plainLine(completeSentence(failure), 600)}\n`);
@@ -170,7 +169,7 @@ function tuneRuns(
     readonly texts: ReadonlyMap<string, string>;
     readonly kindsOf: KindsOfDenial;
   },
-): { readonly result: TuneResult; readonly chosen: ReadonlyMap<Limit, number> } {
+): TuneResult {
   const packed = stored.flatMap(({ journal }) => journal ?? []);
   const replays = replaysOf(
     packed.flatMap((journal) => unpackJournal(journal) ?? []),
@@ -178,13 +177,12 @@ function tuneRuns(
   );
   const { journals } = replays;
   const nowOf = ({ name }: Limit): string => texts.get(name) ?? defaultOf(name);
-  const tuned =
-    named.size > 0
-      ? [...named].map(([limit, value]) => tryValue(replays, limit, value))
-      : TUNED.map((limit) => tuneLimit(replays, limit, Number(nowOf(limit))));
-  const recommended = named.size > 0 ? new Map<Limit, number>() : recommendValues(replays, tuned);
-  const chosen = named.size > 0 ? named : recommended;
-  const result: TuneResult = {
+  const isNamed = named.size > 0;
+  const tuned = isNamed
+    ? [...named].map(([limit, value]) => tryValue(replays, limit, value))
+    : TUNED.map((limit) => tuneLimit(replays, limit, Number(nowOf(limit))));
+  const recommended = isNamed ? [] : tuned.map((one) => [one.limit.name, recommendValue(replays, one)] as const);
+  return {
     runs: {
       ...{ stored: stored.length, replayed: journals.length, withoutJournal: stored.length - packed.length },
       differing: packed.length - journals.length,
@@ -196,17 +194,11 @@ function tuneRuns(
       heldBack,
       tried: tried.map(({ value, effect }) => ({ value: String(value), effect })),
     })),
-    recommended: Object.fromEntries([...recommended].map(([{ name }, value]) => [name, String(value)])),
-    together: chosen.size === 0 ? null : effectOfLimits(replays, changesTo(chosen, named.size > 0)),
+    recommended: Object.fromEntries(
+      recommended.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]])),
+    ),
     written: null,
   };
-  return { result, chosen };
-}
-
-function changesTo(values: ReadonlyMap<Limit, number>, isExact: boolean): (policy: Policy) => Policy {
-  return isExact
-    ? (policy) => [...values].reduce((next, [limit, value]) => limit.change(next, value), policy)
-    : stricterChanges(values);
 }
 
 /** Parses `NAME=VALUE` texts as the action parses its inputs. */
@@ -220,20 +212,13 @@ function parseNamed(given: readonly string[]): {
     const [, name = text, value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? [];
     const limit = TUNED.find((one) => one.name === name.trim());
     const parsed = parsePolicyInputs({ [name.trim()]: value.trim() });
-    if (limit === undefined) problems.push(`${JSON.stringify(text)}: ${unknownName(name.trim())}`);
+    if (limit === undefined)
+      problems.push(`${JSON.stringify(text)}: expected NAME=VALUE with one of the settings in the help.`);
     else if (parsed.kind === 'problems') problems.push(...parsed.problems.map(({ why }) => `${name}: it ${why}.`));
     else if (values.has(limit)) problems.push(`${name} is given twice.`);
     else values.set(limit, Number(value));
   }
   return { values, problems };
-}
-
-function unknownName(name: string): string {
-  const near = nearestName(
-    name,
-    TUNED.map((limit) => limit.name),
-  );
-  return near === null ? 'expected NAME=VALUE with one of the settings in the help.' : `did you mean ${near}=VALUE?`;
 }
 
 /** Maximum size of an unpacked journal, in bytes. */

@@ -27,7 +27,6 @@ export const effectSchema = z.object({
     .array(taskSchema)
     .describe('Tasks that these iterations finished, and no later run, or that would have been given up instead.'),
   later: spentSchema.describe('Iterations that later runs would have made instead.'),
-  laterTasks: z.array(taskSchema).describe('Tasks that would have been finished later.'),
   undecided: count.describe('Runs that would have gone on in a way that their journals do not contain.'),
 });
 
@@ -38,7 +37,7 @@ export type Effect = Immutable<z.infer<typeof effectSchema>>;
 export interface Replays {
   readonly journals: readonly Journal[];
   readonly kindsOf: KindsOfDenial;
-  /** How the newest run that worked on a task left it, and when that run began. */
+  /** The newest state of each task that was worked on, and the start of the run that left it so. */
   readonly ends: ReadonlyMap<TaskId, TaskEnd>;
 }
 
@@ -85,7 +84,6 @@ export function effectOfLimits(replays: Replays, change: (policy: Policy) => Pol
     saved: spentOn(effects.flatMap(({ saved }) => saved)),
     lost: effects.flatMap(({ lost }) => lost),
     later: spentOn(effects.flatMap(({ later }) => later)),
-    laterTasks: effects.flatMap(({ laterTasks }) => laterTasks),
     undecided: effects.filter(({ isUndecided }) => isUndecided).length,
   };
 }
@@ -130,36 +128,15 @@ export function tryValue(replays: Replays, limit: Limit, value: number): TunedLi
   return { limit, heldBack: countHeldBack(replays, limit), tried: [{ value, effect }] };
 }
 
-/** Returns the change to several values at once, each only where it is stricter than what the run had. */
-export function stricterChanges(values: ReadonlyMap<Limit, number>): (policy: Policy) => Policy {
-  const changes = [...values].map(([limit, value]) => stricterChange(limit, value));
-  return (policy) => changes.reduce((next, change) => change(next), policy);
-}
-
 /** Minimum number of runs for a recommendation. */
 export const RUNS_TO_RECOMMEND = 5;
 
-/**
- * Returns the values that would have saved most without losing a task, alone and together; of equal ones the least
- * strict.
- */
-export function recommendValues(replays: Replays, tuned: readonly TunedLimit[]): ReadonlyMap<Limit, number> {
+/** Returns the value that would have saved most without losing a task, the least strict of equal ones; null if none. */
+export function recommendValue({ journals }: Replays, { tried }: TunedLimit): number | null {
   const savedBy = ({ effect }: Tried): number => effect.saved.costUsd ?? 0;
-  const best = tuned.flatMap(({ limit, tried }) => {
-    const [most] = tried.filter(isHarmless).toSorted((one, other) => savedBy(other) - savedBy(one));
-    return most === undefined ? [] : [{ limit, ...most }];
-  });
-  const chosen = new Map<Limit, number>();
-  if (replays.journals.length < RUNS_TO_RECOMMEND) return chosen;
-  for (const { limit, value } of best.toSorted((one, other) => savedBy(other) - savedBy(one))) {
-    const together = new Map([...chosen, [limit, value]]);
-    if (isHarmless({ effect: effectOfLimits(replays, stricterChanges(together)) })) chosen.set(limit, value);
-  }
-  return chosen;
-}
-
-function isHarmless({ effect: { saved, lost, undecided } }: Pick<Tried, 'effect'>): boolean {
-  return (saved.costUsd ?? 0) > 0 && lost.length === 0 && undecided === 0;
+  const harmless = tried.filter((one) => savedBy(one) > 0 && one.effect.lost.length + one.effect.undecided === 0);
+  const [best] = harmless.toSorted((one, other) => savedBy(other) - savedBy(one));
+  return best === undefined || journals.length < RUNS_TO_RECOMMEND ? null : best.value;
 }
 
 const SHARES = [0.8, 0.6, 0.4, 0.2];
@@ -199,14 +176,13 @@ interface RunEffect {
   readonly saved: readonly JournalEntry[];
   readonly lost: Effect['lost'];
   readonly later: readonly JournalEntry[];
-  readonly laterTasks: Effect['laterTasks'];
   readonly isUndecided: boolean;
 }
 
 function effectOnRun({ ends }: Replays, journal: Journal, replayed: ReplayedRun): RunEffect {
   const { end, skipped, left } = replayed;
   const hasContinued = end.kind === 'goes-on' || end.kind === 'other-task';
-  // Where nothing is left out, the run would have continued beyond its journal.
+  // If nothing is left out, the run would have continued beyond its journal.
   const isUndecided = hasContinued && (left.length > 0 || (skipped.length === 0 && journal.end !== null));
   const isPaused = end.kind === 'waits' || ('outcome' in end && ['limit', 'parked', 'idle'].includes(end.outcome.kind));
   const notMade = [...skipped, ...(isPaused || isUndecided ? [] : left)];
@@ -225,9 +201,6 @@ function effectOnRun({ ends }: Replays, journal: Journal, replayed: ReplayedRun)
     verdict.progress && ends.get(taskId)?.kind !== 'given-up' && !isLost(taskId);
   const saved = notMade.filter((entry) => !isLater(entry));
   const later = [...notMade.filter(isLater), ...(isPaused ? left : [])];
-  const laterTasks = [...tasksFinishedIn(later)]
-    .filter(([id]) => ends.get(id)?.kind === 'finished')
-    .map(([id, title]) => ({ id, title }));
   const last = notMade.at(-1);
   // No iteration finishes a prompt: claims complete the run.
   const isCompletionLost =
@@ -239,7 +212,6 @@ function effectOnRun({ ends }: Replays, journal: Journal, replayed: ReplayedRun)
     saved: isCompletionLost ? notMade : saved,
     lost: isCompletionLost ? [{ id: last.taskId, title: last.taskTitle }] : lost,
     later: isCompletionLost ? [] : later,
-    laterTasks,
     isUndecided,
   };
 }

@@ -168,6 +168,7 @@ export async function reportStatus(
       dashboard: null,
       queue: null,
       reverts: [],
+      forecast: null,
       found: [],
     },
   };

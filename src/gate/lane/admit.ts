@@ -25,6 +25,7 @@ import { endIntake, type Intake, type IntakeLane, type Notes } from '../../hando
 import type { OpenedLane } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import { hashOfText } from '../people/trust.ts';
+import { forecastIssue } from '../tasks/forecast.ts';
 import type { Request } from '../tasks/sources.ts';
 import { claimLane, type LaneClaim, releaseLane, type WantedClaim } from './claim.ts';
 import { type Admissible, decideOnLane, type Ended, namedBy } from './decide.ts';
@@ -41,9 +42,11 @@ export async function admitWork(deps: GateDeps, request: Request): Promise<Intak
   let read: SettingsInCheckout | null = null;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const decided = await decideOnLane(deps, request);
+    const forecast = await forecastIssue(deps, request, decided);
+    const withForecast = (intake: Intake): Intake => ({ ...intake, notes: { ...intake.notes, forecast } });
     if (decided.kind === 'end') {
       await keepLeftCircuit(deps, decided.intake, decided.kept);
-      return (await continueIssueLane(deps, decided, admitWork)) ?? decided.intake;
+      return (await continueIssueLane(deps, decided, admitWork)) ?? withForecast(decided.intake);
     }
     // Nothing is claimed yet, so a mistake in the settings costs nothing.
     read ??= await readSettings(deps, request);
@@ -53,11 +56,11 @@ export async function admitWork(deps: GateDeps, request: Request): Promise<Intak
       { ...deps, config: { ...deps.config, policy } },
       wantedFor({ ...deps, policy }, request, decided),
     );
-    if (claim.kind === 'refused') return { ...decided.end(claim.outcome), notes: decided.notes };
+    if (claim.kind === 'refused') return withForecast({ ...decided.end(claim.outcome), notes: decided.notes });
     // Somebody changed the lane after it was read: the decision may no longer hold.
     if (claim.kind === 'claimed') {
       const opened = await openOrRelease(deps, decided, { claim, read, beside: null });
-      return request.purpose.kind === 'proposal' ? asProposal(deps, opened, { request, decided }) : opened;
+      return request.purpose.kind === 'proposal' ? asProposal(deps, opened, { request, decided }) : withForecast(opened);
     }
   }
   return endChangedTooOften(deps, request);

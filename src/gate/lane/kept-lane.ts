@@ -72,6 +72,7 @@ export function notesOf(
     dashboard: null,
     queue: null,
     reverts: [],
+    forecast: null,
   };
 }
 

@@ -1,4 +1,5 @@
 import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
+import type { Forecast } from '../../core/forecast/forecast.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { ParkReason } from '../../core/outcome.ts';
 import { COMMANDS, nearestCommand } from '../../core/people/command.ts';
@@ -15,6 +16,7 @@ import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
 import { formatCount, formatCost, formatDuration } from '../format.ts';
 import { renderCode, renderLink, renderProse, taskLink, renderText } from '../markdown.ts';
 import { type NextStep, renderSteps, createNextStep } from '../next/step.ts';
+import { renderAdvice, forecastLines } from '../forecast.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
@@ -111,6 +113,7 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
         : counts.join(' · ')
       : `\`${tasksBar(report.tasks)}\` ${[done, ...counts].join(' · ')}`,
     feedbackLine(report),
+    ...(task?.progress.state === 'done' ? [] : (report.forecast?.advice ?? []).map(renderAdvice)),
     `Where: ${where.join(' · ')}`,
     ...unsaved,
     at,
@@ -141,7 +144,11 @@ export function withAnswer(current: string | null, answer: string): string {
 export function renderAnswer(
   answer: Answer['text'],
   report: RunReport,
-  { view, notice }: { readonly view: LaneView | null; readonly notice: ApprovalNotice | null },
+  {
+    view,
+    notice,
+    forecast,
+  }: { readonly view: LaneView | null; readonly notice: ApprovalNotice | null; readonly forecast: Forecast | null },
 ): string {
   const asAsked = report.outcome.kind === 'idle' && report.outcome.reason === 'answered';
   const taskLabel = settingOf(report)?.taskLabel ?? 'ralph';
@@ -149,6 +156,7 @@ export function renderAnswer(
     ...noticeOf(notice, taskLabel),
     ...(asAsked ? [] : [renderHeadlineSection(report)]),
     ...(warningsOf(report).length === 0 ? [] : [warningSection(report, 'Warnings')]),
+    ...forecastLines(forecast),
     ...(answer.kind === 'status' ? [trainSection(settingOf(report)?.train ?? null)].filter((part) => part !== '') : []),
   ];
   const status =
@@ -245,6 +253,7 @@ interface LiveStatus {
   /** Number of jobs that the run consists of. */
   readonly jobs: 'one' | 'three';
   readonly runUrl: string;
+  readonly forecast: Forecast | null;
 }
 
 /**
@@ -252,7 +261,7 @@ interface LiveStatus {
  * their limits. The text stays true until the next edit.
  */
 export function renderLiveStatus(live: LiveStatus): string {
-  const { doing, tasks, journal, limits, jobs, startedAt, now, runUrl } = live;
+  const { doing, tasks, journal, limits, jobs, startedAt, now, runUrl, forecast } = live;
   const orders = doing.kind === 'iterates' ? doing.orders : [];
   const named = `${taskLink(doing.task)} ${renderText(doing.task.title, 120)} (${renderLink('live log', runUrl)})`;
   const last = journal.at(-1) ?? null;
@@ -270,6 +279,7 @@ export function renderLiveStatus(live: LiveStatus): string {
       : `${AT_WORK} ${doing.for === 'step_circuit' ? 'The circuit of a step is open' : 'A limit is reached'}, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
     ...(last === null ? [] : [`Last iteration: ${lastWordsOfIteration(last)}`]),
     `\`${tasksBar(tasks)}\` ${formatTasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost.join('')}`,
+    ...forecastLines(forecast),
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
     jobs === 'one'
       ? '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>'

@@ -219,6 +219,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     callsRemaining: 99,
     tokens: 12_345,
     costUsd: 0.12,
+    forecast: null,
     session: 'resumed, 2 h old',
     restored: 'restored #40 (cache and ref)',
     saved: { kind: 'saved', sequence: 41, where: 'cache ✓ ref ✓' },

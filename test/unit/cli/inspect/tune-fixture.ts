@@ -9,7 +9,7 @@ import { createPlace, type Place } from '../state-fixture.ts';
 export const stuck: Play = { ...idle, output: { costUsd: 1 } };
 
 /** An iteration that finishes its task. */
-export const finishes: Play = progress({
+const finishes: Play = progress({
   output: { costUsd: 2, signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
 });
 

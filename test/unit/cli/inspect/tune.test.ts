@@ -36,12 +36,12 @@ test('says of each value what it would have saved and lost, and of a limit how m
     '',
     'max-iterations, now 10:',
     '  3 would have left $4.00 (4 iterations) to later runs',
-    '  2 would have left $10.00 (9 iterations) with one task (Title 5) to later runs',
-    '  1 would have left $15.00 (14 iterations) with one task (Title 5) to later runs',
+    '  2 would have left $10.00 (9 iterations) to later runs',
+    '  1 would have left $15.00 (14 iterations) to later runs',
     '',
     'max-cost-usd, now 5:',
-    '  2 would have left $6.00 (5 iterations) with one task (Title 5) to later runs',
-    '  1 would have left $11.00 (10 iterations) with one task (Title 5) to later runs',
+    '  2 would have left $6.00 (5 iterations) to later runs',
+    '  1 would have left $11.00 (10 iterations) to later runs',
     '',
     'No difference: circuit-same-error, circuit-permission-denials, circuit-output-decline, test-only-iterations, max-minutes, max-cost-usd-per-day, max-calls-per-hour, max-tokens-per-hour.',
     '',
@@ -116,7 +116,7 @@ describe('the published JSON Schema accepts', () => {
 
 describe('arguments that cannot be used', () => {
   test.each([
-    ['circuit-no-progres=2', 'did you mean circuit-no-progress=VALUE?'],
+    ['circuit-no-progres=2', 'expected NAME=VALUE with one of the settings in the help.'],
     ['circuit-no-progress', 'circuit-no-progress: it is not a whole number'],
     ['circuit-no-progress=0', 'circuit-no-progress: it is not a whole number from 1 to 100.'],
     ['session=fresh', '"session=fresh": expected NAME=VALUE with one of the settings in the help.'],

@@ -8,9 +8,8 @@ import {
   type Effect,
   effectOfLimits,
   type Limit,
-  recommendValues,
+  recommendValue,
   replaysOf,
-  stricterChanges,
   tryValue,
   tuneLimit,
 } from '../../../../src/core/tuning/tuning.ts';
@@ -89,14 +88,14 @@ describe('a stricter limit', () => {
       ],
       noProgress,
       2,
-      { runs: 1, saved: nothing, lost: [], later: spent(1, 1), laterTasks: [] },
+      { runs: 1, saved: nothing, lost: [], later: spent(1, 1) },
     ],
     [
       'loses nothing that a later run finished again',
       [journalOf([stuck, stuck, progress(finishes)]), journalOf([progress(finishes)], { now: noon + HOUR })],
       noProgress,
       2,
-      { saved: nothing, lost: [], later: spent(1, 2), laterTasks: [title(1)] },
+      { saved: nothing, lost: [], later: spent(1, 2) },
     ],
     [
       'saves idle iterations, also on a task that is still open',
@@ -110,7 +109,7 @@ describe('a stricter limit', () => {
       [journalOf([stuck, stuck, progress({ output: costs(1) })])],
       noProgress,
       2,
-      { saved: nothing, lost: [], later: spent(1, 1), laterTasks: [] },
+      { saved: nothing, lost: [], later: spent(1, 1) },
     ],
     [
       'loses a task that it gives up while there is progress, whatever later runs did',
@@ -134,14 +133,14 @@ describe('a stricter limit', () => {
       [journalOf([progress(), progress({ output: costs(1) }), progress(finishes)])],
       plain('maxIterations'),
       1,
-      { runs: 1, saved: nothing, lost: [], later: spent(2, 3), laterTasks: [title(1)] },
+      { runs: 1, saved: nothing, lost: [], later: spent(2, 3) },
     ],
     [
       'of an hour only leaves its work to the next one',
       [journalOf([progress(), progress(finishes)])],
       plain('maxCallsPerHour'),
       1,
-      { runs: 1, saved: nothing, lost: [], later: spent(1, 2), laterTasks: [title(1)] },
+      { runs: 1, saved: nothing, lost: [], later: spent(1, 2) },
     ],
     [
       'of money only leaves its work to the next one',
@@ -220,26 +219,24 @@ describe('a looser limit', () => {
 describe('recommended', () => {
   const wasteful = (at: number): Journal => journalOf([progress(), stuck, stuck, stuck], { now: noon + at * HOUR });
   const recovering = journalOf([stuck, stuck, progress(finishes)], { now: noon + 9 * HOUR });
-  const recommended = (runs: readonly Journal[]): object =>
-    Object.fromEntries(
-      [...recommendValues(replaysOf(runs, kindsOf), [tuneLimit(replaysOf(runs, kindsOf), noProgress, 3)])].map(
-        ([limit, value]) => [limit.name, value],
-      ),
-    );
+  const recommended = (journals: readonly Journal[]): number | null => {
+    const replays = replaysOf(journals, kindsOf);
+    return recommendValue(replays, tuneLimit(replays, noProgress, 3));
+  };
 
-  test.each<[string, readonly Journal[], object]>([
-    ['is what saved most and lost nothing', [0, 1, 2, 3, 4].map(wasteful), { 'circuit-no-progress': 1 }],
-    ['is nothing after fewer than five runs', [0, 1, 2, 3].map(wasteful), {}],
-    ['is nothing that lost a task', [...[0, 1, 2, 3].map(wasteful), recovering], {}],
+  test.each<[string, readonly Journal[], number | null]>([
+    ['is what saved most and lost nothing', [0, 1, 2, 3, 4].map(wasteful), 1],
+    ['is nothing after fewer than five runs', [0, 1, 2, 3].map(wasteful), null],
+    ['is nothing that lost a task', [...[0, 1, 2, 3].map(wasteful), recovering], null],
   ])('%s', (_, runs, expected) => {
-    expect(recommended(runs)).toEqual(expected);
+    expect(recommended(runs)).toBe(expected);
   });
 
   test('is nothing that saved only what has no known cost', () => {
     const mute = { ...idle, output: costs(null) };
-    expect(recommended([0, 1, 2, 3, 4].map((at) => journalOf([mute, mute, mute], { now: noon + at * HOUR })))).toEqual(
-      {},
-    );
+    expect(
+      recommended([0, 1, 2, 3, 4].map((at) => journalOf([mute, mute, mute], { now: noon + at * HOUR }))),
+    ).toBeNull();
   });
 });
 
@@ -255,7 +252,7 @@ test('the recorded limits save nothing and lose nothing, whatever agent and cloc
       const tasks = [task(1), task(2, { dependsOn: ['issue-1'] }), task(3, { optional: true })];
       const run = journalOf(script, { tasks, policy: { ...policy, verifies, maxRunMs: 100 * HOUR } });
       expect(effectOfLimits(replaysOf([run], kindsOf), (now) => now)).toEqual({
-        ...{ runs: 0, saved: nothing, lost: [], later: nothing, laterTasks: [], undecided: 0 },
+        ...{ runs: 0, saved: nothing, lost: [], later: nothing, undecided: 0 },
       });
     }),
     { numRuns: cases(200) },
@@ -271,10 +268,7 @@ test('whatever is stricter, no more is saved, left and lost than there was', () 
       fc.integer({ min: 1, max: 8 }),
       (script, limit, value) => {
         const run = journalOf(script, { tasks: [task(1), task(2)], policy: { ...policy, maxRunMs: 900 * MINUTE } });
-        const { saved, later, lost } = effectOfLimits(
-          replaysOf([run], kindsOf),
-          stricterChanges(new Map([[limit, value]])),
-        );
+        const { saved, later, lost } = effectOn([run], limit, value);
         expect(saved.iterations + later.iterations).toBeLessThanOrEqual(run.entries.length);
         expect(lost.length === 0 || saved.iterations > 0).toBe(true);
       },

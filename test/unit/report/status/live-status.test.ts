@@ -15,6 +15,7 @@ const live = {
   startedAt: END,
   now: END,
   runUrl: 'https://github.com/acme/shop/actions/runs/99',
+  forecast: null,
 } as const;
 
 test('the first seconds: what is worked on, against which limits, and how to end it', () => {

@@ -162,8 +162,8 @@ test.each<[string, string | null, string]>([
 describe('answers', () => {
   const answered = report({ kind: 'idle', reason: 'answered' });
   const status = (lane: LaneView) =>
-    renderAnswer({ kind: 'status', receipt: null }, answered, { view: lane, notice: null });
-  const help = (word: string) => renderAnswer({ kind: 'help', word }, answered, { view, notice: null });
+    renderAnswer({ kind: 'status', receipt: null }, answered, { view: lane, notice: null, forecast: null });
+  const help = (word: string) => renderAnswer({ kind: 'help', word }, answered, { view, notice: null, forecast: null });
 
   test('/ralph status says how the lane stands', () => {
     expect(lines(status(view))).toEqual([
@@ -317,7 +317,12 @@ describe('answers', () => {
       { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 },
       { warnings: ['A part is reserved by a run on issue #2 (https://github.com/acme/shop/actions/runs/98).'] },
     );
-    expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null })).slice(0, 5)).toEqual([
+    expect(
+      lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null, forecast: null })).slice(
+        0,
+        5,
+      ),
+    ).toEqual([
       '**Waiting for a limit to reset.** The hourly limit of 100 calls is used up, or reserved by other runs. Work continues after 2026-11-21 17:00 UTC (in 42 min). ✅ `npm test` passes.',
       '**Next:** Nothing to do: the next scheduled run continues after that. To go faster, raise `max-calls-per-hour`.',
       '### Warnings',
@@ -330,7 +335,7 @@ describe('answers', () => {
     'begin with the headline when the run ended $kind ($reason)',
     (outcome) => {
       const shown = report(outcome);
-      expect(renderAnswer({ kind: 'status', receipt: null }, shown, { view, notice: null })).toContain(
+      expect(renderAnswer({ kind: 'status', receipt: null }, shown, { view, notice: null, forecast: null })).toContain(
         `${renderHeadlineSection(shown)}\n\n`,
       );
     },
@@ -341,7 +346,9 @@ describe('answers', () => {
       { kind: 'refused', reason: 'another_run', message: 'The state of issue #12 changed 3 times.' },
       { lane: 'issue-12' },
     );
-    expect(lines(renderAnswer({ kind: 'status', receipt: null }, refused, { view: null, notice: null }))).toEqual([
+    expect(
+      lines(renderAnswer({ kind: 'status', receipt: null }, refused, { view: null, notice: null, forecast: null })),
+    ).toEqual([
       '**Another run is at work.** The state of issue #12 changed 3 times.',
       '**Next:** This run made no call. When the other run has ended, comment `/ralph run` on the issue.',
       '<sub>2026-11-21 16:18 UTC, [run](https://github.com/acme/shop/actions/runs/99)</sub>',
@@ -376,6 +383,7 @@ describe('answers', () => {
         renderAnswer({ kind: 'refusal', why: 'The run cannot work:\n- no key\n- no push' }, failed, {
           view: null,
           notice: null,
+          forecast: null,
         }),
       ),
     ).toEqual([
@@ -391,7 +399,7 @@ describe('answers', () => {
     const answer = renderAnswer(
       { kind: 'refusal', why: '`/ralph run` needs write permission, @octocat has read.' },
       answered,
-      { view: null, notice: null },
+      { view: null, notice: null, forecast: null },
     );
     expect(lines(answer)).toEqual([
       REFUSAL_MARKER,
