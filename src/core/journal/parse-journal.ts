@@ -108,7 +108,7 @@ export function parseJournal(text: string): ParsedJournal {
 }
 
 const anyLine = z.object({
-  kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'left-out', 'signed', 'withdrawal', 'end']),
+  kind: z.enum(['start', 'iteration', 'check', 'answer', 'wait', 'left-out', 'withdrawal', 'end']),
   lane: z.string(),
 });
 
@@ -145,7 +145,7 @@ function problemsOf(
 
 /** Returns true if a line of this kind stands between two iterations. */
 function isBetween(kind: JournalLine['kind']): boolean {
-  return ['check', 'answer', 'wait', 'left-out', 'signed', 'withdrawal'].includes(kind);
+  return ['check', 'answer', 'wait', 'left-out', 'withdrawal'].includes(kind);
 }
 
 function laneOfLine(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): string {
@@ -160,8 +160,6 @@ function laneOfLine(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>
       return line.wait.lane;
     case 'left-out':
       return line.leftOut.lane;
-    case 'signed':
-      return line.signed.lane;
     case 'withdrawal':
       return line.withdrawal.lane;
     case 'end':
