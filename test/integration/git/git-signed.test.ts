@@ -1,4 +1,4 @@
-import { chmod, symlink } from 'node:fs/promises';
+import { chmod, stat, symlink } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -133,6 +133,8 @@ describe('commits that a rule wants signed', () => {
     const made = await signed(remote, on(base, commit));
     await scene.repository.takeHead({ head: made.head, refused: [], putBack: false });
     expect(await scene.git('status', '--porcelain')).toBe('');
+    const clean = await scene.repository.layClean(made.head, new AbortController().signal);
+    expect((await stat(join(clean, 'run.sh'))).mode & 0o111).not.toBe(0);
     expect(await remote.pushOn({ ...on(base, made.head), at: null })).toEqual({ kind: 'pushed' });
     const next = await iterate(scene, () => scene.write('next.txt', 'next'));
     expect(next.committed.publishedPaths).toEqual(['next.txt']);
