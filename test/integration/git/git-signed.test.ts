@@ -241,6 +241,31 @@ describe('commits that a rule wants signed', () => {
     expect(await remote.pushOn({ ...on(base, again.head), at: null })).toEqual({ kind: 'pushed' });
   });
 
+  test('more commits than GitHub signs in an hour are refused before the first, with the number', async () => {
+    await using set = await setSignedScene();
+    const { scene, github } = set;
+    const { base, commit } = await work(scene);
+    const author = 'ralph <ralph@example.com> 1790000000 +0000';
+    const commits = Array.from({ length: 401 }, (_, at) =>
+      [
+        'commit refs/heads/many',
+        `committer ${author}`,
+        'data 1',
+        '.',
+        ...(at === 0 ? [`from ${commit}`] : []),
+        '',
+      ].join('\n'),
+    );
+    const env = { ...process.env, GIT_DIR: join(scene.workFolder, 'quarantine') };
+    spawnSync('git', ['fast-import', '--quiet'], { input: commits.join('\n'), env });
+    const many = await scene.quarantineGit('rev-parse', 'refs/heads/many');
+    expect(await set.remote('true').sign(on(base, many))).toEqual({
+      kind: 'rejected',
+      why: expect.stringMatching(/sign 403 commits at once, and at most 400 are possible/) as string,
+    });
+    expect(posts(github)).toBe(0);
+  });
+
   test('content that must not be published never reaches the server', async () => {
     await using set = await setSignedScene();
     const { scene } = set;

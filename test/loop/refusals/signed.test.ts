@@ -46,6 +46,7 @@ describe('a branch that requires signatures', () => {
     expect(commitsOf(project)).toHaveLength(2);
     expect(problemsOf(project)).toEqual([]);
     expect(run.log.filter((line) => line.includes('GitHub signed 1 commit for ralph/queue'))).toHaveLength(2);
+    expect(run.log.filter((line) => /^info: pushed .* with it$/.test(line))).toHaveLength(2);
     expect(run.report).toMatchObject({ headSha: project.origin.branches.get('ralph/queue') });
     const notes = [...project.forge.notifications.values()].flatMap((one) => [...one.values()]);
     expect(notes.join()).not.toMatch(/sign/);
