@@ -1,20 +1,19 @@
 import type { ObjectId } from '../core/evidence.ts';
-import { serializeSigned } from '../core/journal/journal.ts';
 import { isForSignatures } from '../core/refusals/refusal.ts';
 import { mapTexts } from '../core/text/redact.ts';
+import type { Log } from '../ports/machine.ts';
 import type { PushResult, Remote, Repository } from '../ports/repository.ts';
 import type { Work } from './intake.ts';
 
 /**
  * The dependencies of signing; `sign` never rejects. `repository` is null when the work tree is in another job or no
- * longer used, the others when this job keeps no journal or record.
+ * longer used, `record` when this job keeps no record.
  */
 export interface SignDeps {
   readonly remote: Pick<Remote, 'sign'>;
   readonly repository: Pick<Repository, 'takeHead'> | null;
-  readonly appendJournal: ((line: string) => void) | null;
   readonly record: ((work: Work) => void) | null;
-  readonly clock: { readonly now: () => number };
+  readonly log: Pick<Log, 'info'>;
 }
 
 /** Result of a push. `taken` is the work after it, with the names that its commits have then. */
@@ -39,10 +38,11 @@ export async function pushSigned(deps: SignDeps, work: Work, push: (signed: Work
 
 /**
  * Signs the commits that the branch lacks, where that is wanted. Everything in the work that names one of them then
- * names its signed form, on disk as well, so that a run that is killed right after this continues with it.
+ * names its signed form, on disk as well, so that a run that is killed right after this continues with it. Only the
+ * file of the journal, which is never rewritten, keeps the old names: the trailers of both are the same.
  */
 async function signWork(
-  { remote, repository, appendJournal, record, clock }: SignDeps,
+  { remote, repository, record, log }: SignDeps,
   work: Work,
 ): Promise<{ readonly work: Work; readonly result: Exclude<PushResult, { kind: 'pushed' }> | null }> {
   const { lane, head, base, remoteHead } = work;
@@ -50,8 +50,9 @@ async function signWork(
   if (signed.kind === 'as-they-are') return { work, result: null };
   if (signed.kind !== 'signed') return { work, result: signed };
   const { places } = signed;
+  const count = Object.keys(places).length;
+  log.info(`GitHub signed ${String(count)} ${count === 1 ? 'commit' : 'commits'} for ${lane.branch}`);
   await repository?.takeHead({ head: signed.head, refused: [], putBack: false });
-  appendJournal?.(serializeSigned({ version: 1, lane: lane.id, signedAt: clock.now(), places }));
   const named = mapTexts(work, (text): ObjectId => (Object.hasOwn(places, text) ? (places[text] ?? text) : text));
   record?.(named);
   return { work: named, result: null };

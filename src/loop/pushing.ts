@@ -6,7 +6,13 @@ import { endRun } from '../core/lane/settle/settle.ts';
 import { recordPublished, recordPush } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { explainRefusal, isNamed, describePushFailure, type Refusal } from '../core/refusals/refusal.ts';
+import {
+  explainRefusal,
+  isForSignatures,
+  isNamed,
+  describePushFailure,
+  type Refusal,
+} from '../core/refusals/refusal.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { isSettled } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
@@ -86,7 +92,9 @@ async function setAsideForbiddenMerge(deps: PushDeps, opened: Advanced, base: Ob
   if (tried.kind !== 'refused') return opened;
   const { baseBranch } = work.lane;
   const words = deps.redact(
-    `Merging ${baseBranch} would bring workflow files that this token may not push. Press "Update branch" or "Resolve conflicts" on the pull request, or give the input \`github-token\` a token of a GitHub App with the permission \`workflows: write\`. (The server said: ${tried.refusal.words})`,
+    isForSignatures(tried)
+      ? `Merging ${baseBranch} would bring commits that the branch does not take. ${explainRefusal(tried.refusal)}`
+      : `Merging ${baseBranch} would bring workflow files that this token may not push. Press "Update branch" or "Resolve conflicts" on the pull request, or give the input \`github-token\` a token of a GitHub App with the permission \`workflows: write\`. (The server said: ${tried.refusal.words})`,
   );
   deps.log.warning(words);
   const now = deps.clock.now();

@@ -120,13 +120,10 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
   return lostBranch(deps, work, result);
 }
 
-/**
- * Returns the dependencies of signing with a time limit. Nothing works in the tree any longer, and the journal has
- * ended.
- */
-function signing({ remote, stepWithinMs, clock }: PublishDeps): SignDeps {
+/** Returns the dependencies of signing with a time limit. Nothing works in the tree any longer. */
+function signing({ remote, stepWithinMs, log }: PublishDeps): SignDeps {
   const sign: SignDeps['remote']['sign'] = (push) => withinLimit(stepWithinMs, remote.sign(push)).catch(rejectedBy);
-  return { remote: { sign }, repository: null, appendJournal: null, record: null, clock };
+  return { remote: { sign }, repository: null, record: null, log };
 }
 
 /**

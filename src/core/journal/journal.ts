@@ -125,13 +125,6 @@ const leftOutSchema = z.object({
   tree: z.string().nullable(),
 });
 
-const signedSchema = z.object({
-  ...common,
-  signedAt: anyInstant,
-  /** Commits named before in the journal, each with the id of its signed form, which is on the branch instead. */
-  places: z.record(z.string(), z.string()),
-});
-
 const waitSchema = z.object({
   ...common,
   waitedFrom: anyInstant,
@@ -153,7 +146,6 @@ const lineSchema = z.discriminatedUnion('kind', [
   answerSchema.extend({ kind: z.literal('answer') }),
   waitSchema.extend({ kind: z.literal('wait') }),
   leftOutSchema.extend({ kind: z.literal('left-out') }),
-  signedSchema.extend({ kind: z.literal('signed') }),
   withdrawalSchema.extend({ kind: z.literal('withdrawal') }),
   endSchema.extend({ kind: z.literal('end') }),
 ]);
@@ -186,9 +178,6 @@ export type JournalAnswer = Immutable<z.infer<typeof answerSchema>>;
 /** A refusal of commits by the git server, between two iterations. */
 export type JournalLeftOut = Immutable<z.infer<typeof leftOutSchema>>;
 
-/** Commits that GitHub made again with a signature, between two iterations. */
-export type JournalSigned = Immutable<z.infer<typeof signedSchema>>;
-
 /** A wait for the end of a limit, between two iterations or before the first. */
 export type JournalWait = Immutable<z.infer<typeof waitSchema>>;
 
@@ -207,7 +196,6 @@ export type JournalLine =
   | { readonly kind: 'answer'; readonly answer: JournalAnswer }
   | { readonly kind: 'wait'; readonly wait: JournalWait }
   | { readonly kind: 'left-out'; readonly leftOut: JournalLeftOut }
-  | { readonly kind: 'signed'; readonly signed: JournalSigned }
   | { readonly kind: 'withdrawal'; readonly withdrawal: JournalWithdrawal }
   | { readonly kind: 'end'; readonly end: JournalEnd }
   | { readonly kind: 'unreadable'; readonly why: string };
@@ -259,11 +247,6 @@ export function serializeLeftOut(leftOut: JournalLeftOut): string {
   return JSON.stringify({ kind: 'left-out', ...leftOut });
 }
 
-/** Serializes signed commits as one line of JSON without a line end. */
-export function serializeSigned(signed: JournalSigned): string {
-  return JSON.stringify({ kind: 'signed', ...signed });
-}
-
 /** Serializes a withdrawal as one line of JSON without a line end. */
 export function serializeWithdrawal(withdrawal: JournalWithdrawal): string {
   return JSON.stringify({ kind: 'withdrawal', ...withdrawal });
@@ -313,10 +296,6 @@ export function parseJournalLine(line: string): JournalLine {
     case 'left-out': {
       const { kind, ...leftOut } = parsed.data;
       return { kind, leftOut };
-    }
-    case 'signed': {
-      const { kind, ...signed } = parsed.data;
-      return { kind, signed };
     }
     case 'withdrawal': {
       const { kind, ...withdrawal } = parsed.data;

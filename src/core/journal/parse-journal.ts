@@ -114,7 +114,7 @@ export function parseJournal(text: string): ParsedJournal {
 }
 
 const anyLine = z.object({
-  kind: z.enum(['start', 'iteration', 'check', 'proof', 'answer', 'wait', 'left-out', 'signed', 'withdrawal', 'end']),
+  kind: z.enum(['start', 'iteration', 'check', 'proof', 'answer', 'wait', 'left-out', 'withdrawal', 'end']),
   lane: z.string(),
 });
 
@@ -151,7 +151,7 @@ function problemsOf(
 
 /** Returns true if a line of this kind stands between two iterations. */
 function isBetween(kind: JournalLine['kind']): boolean {
-  return ['check', 'proof', 'answer', 'wait', 'left-out', 'signed', 'withdrawal'].includes(kind);
+  return ['check', 'proof', 'answer', 'wait', 'left-out', 'withdrawal'].includes(kind);
 }
 
 function laneOfLine(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): string {
@@ -168,8 +168,6 @@ function laneOfLine(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>
       return line.wait.lane;
     case 'left-out':
       return line.leftOut.lane;
-    case 'signed':
-      return line.signed.lane;
     case 'withdrawal':
       return line.withdrawal.lane;
     case 'end':

@@ -3,7 +3,7 @@ import { fromRoot } from '../../core/folder.ts';
 import type { CommittedIteration, Repository, Withheld } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { shownName } from '../names.ts';
-import { withObjects, writeTreeWith } from '../objects.ts';
+import { treeOf, withObjects, writeTreeWith } from '../objects.ts';
 import { commitIteration, commitTextsOn, commitTree, type WithheldPaths } from './commit.ts';
 import { overlayMerge } from './lane-merge.ts';
 import { readWorkBeside, putBackTo, readContent, takeSnapshot, tipTreeOf, type LaneWork } from './lane-work.ts';
@@ -105,8 +105,10 @@ export async function takeRemadeHead(
   );
   for (const { path, why, whatever } of refused)
     work.refusedFiles.set(path, { why, content: whatever ? null : (contents.get(path) ?? null) });
-  // A merge that was made but not accepted is not part of the lane.
-  work.merge = null;
+  const { merge } = work;
+  const isSame = merge !== null && (await treeOf(quarantine.git, head)) === (await treeOf(quarantine.git, before));
+  // An open merge continues on commits of the same content. One that was made but not accepted is not part of the lane.
+  work.merge = isSame ? { ...merge, tip: head } : null;
   work.committed = null;
   work.lane = { ...lane, tip: head };
   work.withheld = putBack

@@ -143,7 +143,10 @@ export async function probePush(
 /** The folder of GitHub's workflows, which a token may change only with a separate permission. */
 const WORKFLOWS = '.github/workflows';
 
-/** Probes a merge whose workflow files are the base's. If the branch has identical ones, there is nothing to probe. */
+/**
+ * Probes a merge whose workflow files are the base's. If the branch has identical ones and its commits need no
+ * signatures, there is nothing to probe.
+ */
 export async function probeMerge(
   git: Git,
   options: RemoteOptions,
@@ -151,7 +154,9 @@ export async function probeMerge(
 ): Promise<PushResult> {
   const [ours, theirs] = [await folderOf(git, at, WORKFLOWS), await folderOf(git, base, WORKFLOWS)];
   const tree = await treeOf(git, base);
-  if (ours === theirs || tree === null) return { kind: 'pushed' };
+  // Commits of the base without a signature may be refused as well.
+  const isToProbe = ours !== theirs || options.signer?.isWanted === true;
+  if (!isToProbe || tree === null) return { kind: 'pushed' };
   // Both sides are on the server already, and this push cannot succeed: there is nothing to inspect.
   const commit = await probeCommit(git, options, { tree, parents: [at, base] });
   return sendDoomed(git, options, { branch, commit, since: at });

@@ -118,7 +118,10 @@ async function readOwnMessages(
     for (const { id, text, message } of commits) {
       const header = text.slice(0, text.indexOf('\n\n')).split('\n');
       const isOurs = ['author', 'committer'].every((role) => header.some((line) => line.startsWith(`${role} ${by}`)));
-      const why = isOurs ? problemOfOwnMessage(message, own) : 'its author is not this action';
+      // Commits are signed later, so a signature here could only be a forged one.
+      const isSigned = header.some((line) => line.startsWith('gpgsig'));
+      const inName = isSigned ? 'it carries a signature' : problemOfOwnMessage(message, own);
+      const why = isOurs ? inName : 'its author is not this action';
       if (why !== null) return notOurs(`Its commit ${id.slice(0, 12)} was not made by this action: ${why}.`);
     }
     const hasMerged = commits.some(({ parents }) => parents.length > 1);

@@ -158,6 +158,22 @@ test.each<[string, Readonly<Record<string, string>>, string, RegExp]>([
   });
 });
 
+test('commits with what looks like a signature are not taken', async () => {
+  const { here, remote, since, fork, base, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
+  await using scene = here;
+  const commit = await forged(scene, path, async () => {
+    const plain = await runGit(scene.folder, ['commit-tree', 'main^{tree}', '-p', since, '-m', 'Add a feature'], OURS);
+    const text = await scene.git('cat-file', 'commit', plain);
+    const input = `${text.replace('\n\n', '\ngpgsig forged\n\n')}\n`;
+    const how = { cwd: scene.folder, input };
+    return execFileSync('git', ['hash-object', '-t', 'commit', '-w', '--stdin'], how).toString().trim();
+  });
+  expect(await remote.receive({ fork, base, since, bundle: { path, commit }, names: [] })).toMatchObject({
+    kind: 'refused',
+    why: expect.stringContaining('carries a signature'),
+  });
+});
+
 test('commits that build on something else than the gate found are not taken', async () => {
   const { here, remote, since, fork, base, path } = await handedOver((scene) => scene.write('a.txt', 'one\n'));
   await using scene = here;

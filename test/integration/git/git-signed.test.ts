@@ -1,4 +1,4 @@
-import { chmod, symlink } from 'node:fs/promises';
+import { chmod, stat, symlink } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -133,6 +133,8 @@ describe('commits that a rule wants signed', () => {
     const made = await signed(remote, on(base, commit));
     await scene.repository.takeHead({ head: made.head, refused: [], putBack: false });
     expect(await scene.git('status', '--porcelain')).toBe('');
+    const clean = await scene.repository.layClean(made.head, new AbortController().signal);
+    expect((await stat(join(clean, 'run.sh'))).mode & 0o111).not.toBe(0);
     expect(await remote.pushOn({ ...on(base, made.head), at: null })).toEqual({ kind: 'pushed' });
     const next = await iterate(scene, () => scene.write('next.txt', 'next'));
     expect(next.committed.publishedPaths).toEqual(['next.txt']);
@@ -237,6 +239,31 @@ describe('commits that a rule wants signed', () => {
     expect(await scene.quarantineGit('cat-file', 'commit', remade?.head ?? '')).not.toContain('gpgsig');
     const again = await signed(remote, on(base, remade?.head ?? ''));
     expect(await remote.pushOn({ ...on(base, again.head), at: null })).toEqual({ kind: 'pushed' });
+  });
+
+  test('more commits than GitHub signs in an hour are refused before the first, with the number', async () => {
+    await using set = await setSignedScene();
+    const { scene, github } = set;
+    const { base, commit } = await work(scene);
+    const author = 'ralph <ralph@example.com> 1790000000 +0000';
+    const commits = Array.from({ length: 401 }, (_, at) =>
+      [
+        'commit refs/heads/many',
+        `committer ${author}`,
+        'data 1',
+        '.',
+        ...(at === 0 ? [`from ${commit}`] : []),
+        '',
+      ].join('\n'),
+    );
+    const env = { ...process.env, GIT_DIR: join(scene.workFolder, 'quarantine') };
+    spawnSync('git', ['fast-import', '--quiet'], { input: commits.join('\n'), env });
+    const many = await scene.quarantineGit('rev-parse', 'refs/heads/many');
+    expect(await set.remote('true').sign(on(base, many))).toEqual({
+      kind: 'rejected',
+      why: expect.stringMatching(/sign 403 commits at once, and at most 400 are possible/) as string,
+    });
+    expect(posts(github)).toBe(0);
   });
 
   test('content that must not be published never reaches the server', async () => {

@@ -32,6 +32,18 @@ test('a merge of the base that the token may not push is detected before a call:
   expect(own[0]).not.toMatch(/exempt/i);
 });
 
+test('a merge whose commits of the base have no signature is detected as well, and named as such', async () => {
+  const project = await reviewed(worker);
+  conflicting(project);
+  project.remote.workflowRule = 'remote: - Commits must have verified signatures.';
+  const before = notices(project).length;
+  expect(await next(project)).toMatchObject({ calls: 0 });
+  const own = notices(project).slice(before);
+  expect(own).toHaveLength(1);
+  expect(own[0]).toContain('requires signed commits, and not all of these are signed');
+  expect(own[0]).not.toContain('workflow');
+});
+
 test('a token that may push workflow files merges as usual', async () => {
   const project = await reviewed((call) =>
     call.task === 'conflict-base'

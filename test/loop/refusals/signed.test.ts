@@ -45,6 +45,8 @@ describe('a branch that requires signatures', () => {
     expect(run.end).toBe('complete (plan_complete)');
     expect(commitsOf(project)).toHaveLength(2);
     expect(problemsOf(project)).toEqual([]);
+    expect(run.log.filter((line) => line.includes('GitHub signed 1 commit for ralph/queue'))).toHaveLength(2);
+    expect(run.log.filter((line) => /^info: pushed .* with it$/.test(line))).toHaveLength(2);
     expect(run.report).toMatchObject({ headSha: project.origin.branches.get('ralph/queue') });
     const notes = [...project.forge.notifications.values()].flatMap((one) => [...one.values()]);
     expect(notes.join()).not.toMatch(/sign/);

@@ -107,6 +107,8 @@ const OTHER_WORDS = [
   'gpt-5',
   // The end of a setting of other Ralphs.
   'auto-reset',
+  // A login of GitHub's organisations.
+  'sign-on',
   // An iteration that changes only tests.
   'test-only',
   'copilot-instructions',

@@ -205,6 +205,20 @@ describe('a merge is laid in the work tree', () => {
     expect(await scene.git('show', `${BRANCH}:own.txt`)).toBe('marked');
   });
 
+  test('a commit that was signed in the meantime, with the same content, is what the merge builds on', async () => {
+    await using conflict = await setConflict(TEXT);
+    const { scene, repository, base, head: start } = conflict;
+    await repository.beginMerge();
+    const texts = { 'own.txt': 'marked\n' };
+    const { head } = await repository.commitTexts({ texts, message: 'Mark it', trailers: {} });
+    const signed = await scene.quarantineGit('commit-tree', `${head}^{tree}`, '-p', start, '-m', 'Mark it, signed');
+    await repository.takeHead({ head: signed, refused: [], putBack: false });
+    await scene.write('own.txt', 'marked\n');
+    const { committed } = await resolve(conflict, () => scene.write('a.txt', LINES('both')));
+    expect(committed).toMatchObject({ merge: 'made', withheld: [] });
+    expect(await scene.git('log', '-1', '--format=%P', BRANCH)).toBe(`${signed} ${base}`);
+  });
+
   test('attributes of the repository name no driver', async () => {
     await using conflict = await setConflict({
       ...TEXT,

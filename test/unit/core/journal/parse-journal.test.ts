@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseJournalLine, serializeSigned } from '../../../../src/core/journal/journal.ts';
 import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
 import { idle, progress } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
@@ -33,19 +32,6 @@ test('a whole journal: start, iterations, end', () => {
 test('a byte order mark in front is left out', () => {
   expect(parseJournal(`\uFEFF${start}\n`)).toEqual(parseJournal(`${start}\n`));
   expect(parseJournal(`\uFEFF${start}\n`).kind).toBe('journal');
-});
-
-test('commits that were signed between two iterations count as no iteration', () => {
-  const places = { ['a'.repeat(40)]: 'b'.repeat(40) };
-  const signed = serializeSigned({ version: 1, lane: 'queue', signedAt: 5, places });
-  expect(parseJournalLine(signed)).toEqual({
-    kind: 'signed',
-    signed: { version: 1, lane: 'queue', signedAt: 5, places },
-  });
-  expect(journalOf(`${start}\n${first}\n${signed}\n${second}\n`).entries).toHaveLength(2);
-  expect(problemsOf(`${start}\n${signed.replace('queue', 'issue-7')}\n`)).toEqual([
-    '2: it belongs to issue-7, the journal to queue',
-  ]);
 });
 
 describe('a run that was killed', () => {
