@@ -11,7 +11,7 @@ interface GateCost {
   readonly wallMs: number;
 }
 
-/** Counts the requests of the gate's job, and of these its pushes, with one branch and with 20, and compares its time. */
+/** Counts the requests and pushes of the gate's job with one branch and with 20, and compares its time. */
 export async function countGateRequests(folder: string): Promise<readonly Row[]> {
   const cache = join(folder, 'compiled');
   // The first run fills the compile cache.
