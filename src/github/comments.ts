@@ -1,10 +1,19 @@
 import { needsIn, type Need } from '../core/people/notifications.ts';
 import type { ForgeAdapter } from '../ports/forge.ts';
-import { gatherCalls, settleCall } from '../ports/gathered-calls.ts';
 import { fitBody } from './pull-requests.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';
-import { askAboutIssues, type IssueQuestion } from './histories.ts';
+import {
+  commentKeyOf,
+  createCommentSearch,
+  firstLineOfComment,
+  type FoundComment,
+  isCommentOfAction,
+  type KnownComment,
+  type ListedComment,
+  readOwnComments,
+  rememberComments,
+} from './wishes/find-comments.ts';
 import type { KnownNodes, WriteOnIssue } from './wishes/issue-writes.ts';
 
 type CommentMethods = Pick<
@@ -16,23 +25,8 @@ type CommentMethods = Pick<
 const NOTIFICATION_START = '<!-- ralph-action:notification ';
 const SETTLED_MARKER = '<!-- ralph-action:settled -->';
 
-interface KnownComment {
-  readonly id: number;
-  readonly nodeId: string;
-  readonly body: string;
-  /** Time of the last change in ms; infinite for a comment that this run wrote. */
-  readonly writtenAt: number;
-}
-
 /** GraphQL's names of the reactions. */
 const REACTIONS = { eyes: 'EYES', '+1': 'THUMBS_UP', '-1': 'THUMBS_DOWN', confused: 'CONFUSED' } as const;
-
-/** The search for the comment of a marker. */
-interface Search extends RepositoryName {
-  readonly octokit: Octokit;
-  readonly issue_number: number;
-  readonly marker: string;
-}
 
 /**
  * Creates methods that keep comments up to date and add reactions. They remember their comments, so that a second
@@ -46,13 +40,7 @@ export function createCommentMethods(
   const known = new Map<string, KnownComment>();
   /** Threads that were read to their end: a comment that is not in `known` does not exist there. */
   const read = new Set<number>();
-  const search = gatherCalls<Search, KnownComment | null>(async (searches) => {
-    if (searches.length > 1) await readThreads(client, searches, { known, read, nodes });
-    const found: PromiseSettledResult<KnownComment | null>[] = [];
-    for (const { octokit, ...one } of searches)
-      found.push(await settleCall(() => find(octokit, { ...one, known, read })));
-    return found;
-  });
+  const search = createCommentSearch(client, { known, read, nodes });
   const createComment = (octokit: Octokit, comment: RepositoryName & { issue_number: number; body: string }) => {
     const { body, issue_number: number } = comment;
     const subjectId = nodes.threads.get(number);
@@ -129,9 +117,9 @@ export function createCommentMethods(
       return ask(
         { doing: `settle the notifications on #${String(number)}`, needs: ['issues: write'] },
         async (octokit, at) => {
-          for await (const page of ourPages(octokit, { ...at, issue_number: number })) {
+          for await (const page of readOwnComments(octokit, { ...at, issue_number: number })) {
             const others = page.filter(({ body = '' }) => !needsIn(firstLineOfComment(body)).some(isOver));
-            remember(known, number, others);
+            rememberComments(known, number, others);
             const settled = page.flatMap((comment) => {
               const asked = needsIn(firstLineOfComment(comment.body ?? ''));
               return asked.some(isOver) ? [settledText(comment, { words, closing: asked.every(isOver) })] : [];
@@ -238,116 +226,15 @@ function unlessDeleted(error: unknown): undefined {
  */
 function isNotification({ body = '', ...comment }: FoundComment): boolean {
   const first = firstLineOfComment(body);
-  return isOurs({ body, ...comment }) && (first.startsWith(NOTIFICATION_START) || first === SETTLED_MARKER);
-}
-
-function commentKeyOf(number: number, marker: string): string {
-  return `${String(number)} ${marker}`;
+  return isCommentOfAction({ body, ...comment }) && (first.startsWith(NOTIFICATION_START) || first === SETTLED_MARKER);
 }
 
 function withMarker(marker: string, text: string): string {
   return fitBody(firstLineOfComment(text) === marker ? text : `${marker}\n${text}`);
 }
 
-/**
- * Finds the action's oldest comment with a marker as its first line, and adds the action's other comments on the way to
- * `known`. The author must be a bot or belong to the repository. Asking for the token's account would cost a request,
- * which GITHUB_TOKEN is refused anyway. A stranger who copies the marker meets neither condition, so nobody can make
- * the action write into a comment that they can change.
- */
-async function find(
-  octokit: Octokit,
-  { marker, known, read, ...issue }: Omit<Search, 'octokit'> & Threads,
-): Promise<KnownComment | null> {
-  const there = known.get(commentKeyOf(issue.issue_number, marker));
-  if (there !== undefined || read.has(issue.issue_number)) return there ?? null;
-  for await (const ours of ourPages(octokit, issue)) {
-    remember(known, issue.issue_number, ours);
-    const found = known.get(commentKeyOf(issue.issue_number, marker));
-    if (found !== undefined) return found;
-  }
-  read.add(issue.issue_number);
-  return null;
-}
-
-/** What is known of threads. */
-interface Threads {
-  readonly known: Map<string, KnownComment>;
-  readonly read: Set<number>;
-}
-
-const THREAD =
-  'id comments(first: 100) { pageInfo { hasNextPage } nodes { id fullDatabaseId body updatedAt authorAssociation author { __typename } } }';
-
-/** The query for the first comments of threads. A body may have 65,536 characters, so ten are 66 MB at worst. */
-const threadQuestion: IssueQuestion = {
-  field: 'issueOrPullRequest',
-  selection: `... on Issue { ${THREAD} } ... on PullRequest { ${THREAD} }`,
-  fragments: '',
-  atOnce: 10,
-};
-
-interface ThreadAnswer {
-  readonly id: string;
-  readonly comments: {
-    readonly pageInfo: { readonly hasNextPage: boolean };
-    readonly nodes: readonly ({
-      readonly id: string;
-      readonly fullDatabaseId: string;
-      readonly body: string;
-      readonly updatedAt: string;
-      readonly authorAssociation: string;
-      readonly author: { readonly __typename: string } | null;
-    } | null)[];
-  };
-}
-
 interface CreatedAnswer {
   readonly commentEdge: { readonly node: { readonly id: string; readonly fullDatabaseId: string } };
-}
-
-/** Reads the first comments of several threads that are not read yet, ten threads in one request. */
-async function readThreads(
-  client: Client,
-  searches: readonly Search[],
-  { known, read, nodes }: Threads & { readonly nodes: KnownNodes },
-): Promise<void> {
-  const numbers = searches.map(({ issue_number: number }) => number).filter((number) => !read.has(number));
-  const purpose = { doing: 'read the comments on issues', needs: ['issues: read'] };
-  const found = await askAboutIssues<ThreadAnswer>(client, purpose, { ...threadQuestion, numbers });
-  for (const [number, { id, comments }] of found) {
-    nodes.threads.set(number, id);
-    const listed = comments.nodes.filter((one) => one !== null).map(toListed);
-    remember(known, number, listed.filter(isOurs));
-    if (!comments.pageInfo.hasNextPage) read.add(number);
-  }
-}
-
-function toListed(comment: NonNullable<ThreadAnswer['comments']['nodes'][number]>): FoundComment & ReadComment {
-  const { id, fullDatabaseId, body, updatedAt, authorAssociation, author } = comment;
-  const user = author === null ? null : { type: author.__typename };
-  const ids = { id: Number(fullDatabaseId), node_id: id };
-  return { ...ids, body, updated_at: updatedAt, author_association: authorAssociation, user };
-}
-
-type ReadComment = Pick<ListedComment, 'id' | 'node_id' | 'body' | 'updated_at'>;
-
-type ListedComment = Awaited<ReturnType<Octokit['rest']['issues']['listComments']>>['data'][number];
-
-/** Yields the action's comments in a thread, page by page, oldest first. */
-async function* ourPages(
-  octokit: Octokit,
-  thread: RepositoryName & { readonly issue_number: number },
-): AsyncGenerator<readonly ListedComment[]> {
-  const pages = octokit.paginate.iterator(octokit.rest.issues.listComments, { ...thread, per_page: 100 });
-  for await (const { data } of pages) yield data.filter(isOurs);
-}
-
-function remember(known: Map<string, KnownComment>, number: number, comments: readonly ReadComment[]): void {
-  for (const { id, node_id: nodeId, body = '', updated_at: writtenAt } of comments) {
-    const key = commentKeyOf(number, firstLineOfComment(body));
-    if (!known.has(key)) known.set(key, { id, nodeId, body, writtenAt: Date.parse(writtenAt) });
-  }
 }
 
 /** Updates a comment; returns null if there is no such comment or somebody has deleted it. */
@@ -380,27 +267,6 @@ async function create(
 ): Promise<KnownComment> {
   const { data } = await octokit.rest.issues.createComment({ ...comment, request: { retries: 0 } });
   return { id: data.id, nodeId: data.node_id, body: comment.body, writtenAt: Number.POSITIVE_INFINITY };
-}
-
-interface FoundComment {
-  readonly body?: string;
-  readonly user: { readonly type: string } | null;
-  readonly author_association: string;
-}
-
-function isOurs({ body = '', user, author_association: association }: FoundComment): boolean {
-  return (
-    isMarker(firstLineOfComment(body)) &&
-    (user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(association))
-  );
-}
-
-function isMarker(line: string): boolean {
-  return line.startsWith('<!-- ') && line.endsWith(' -->');
-}
-
-function firstLineOfComment(text: string): string {
-  return text.split(/\r?\n/, 1)[0] ?? '';
 }
 
 /** Returns true if two texts are equal for GitHub, which may store other line ends and drops blanks at both ends. */

@@ -268,7 +268,7 @@ export function createLabelMethods(
   }
 }
 
-/** Returns GraphQL's id of a label; null if somebody has deleted it meanwhile. */
+/** Returns GraphQL's id of a label; null if somebody has deleted it. */
 async function idOfLabel(octokit: Octokit, label: RepositoryName & { readonly name: string }): Promise<string | null> {
   const { repository } = await octokit.graphql<{
     readonly repository: { readonly label: { readonly id: string } | null };

@@ -99,7 +99,7 @@ export function takeTicks(
   { runTag, now }: { readonly runTag: string; readonly now: number },
 ): DashboardRecord {
   const { read } = record;
-  // Another run has read a newer version meanwhile.
+  // Another run has read a newer version.
   const isOlder = read !== null && read.number === number && read.edits > edits;
   const { all, fresh } =
     revisions === null || isOlder ? { all: [], fresh: [] } : ticksOnPage({ number, edits, revisions }, read);

@@ -33,8 +33,8 @@ export const NO_TICKS: ObeyedTicks = { seen: null, wantsRun: false, retried: [] 
 
 /**
  * Reads the dashboard, and turns each tick by somebody with write permission into an order. Takes one request, and a
- * few more for each tick. A dashboard that people have closed gives no orders. Of several runs that read it at once, the
- * one whose update of the state takes a tick obeys it.
+ * few more for each tick. A dashboard that people have closed gives no orders. Of several runs that read it at once,
+ * the one whose update of the state takes a tick obeys it.
  */
 export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   const { config, store, forge, runTag } = deps;

@@ -12,7 +12,7 @@ export interface KnownNodes {
   readonly threads: Map<number, string>;
 }
 
-/** What is selected of the answer to each mutation. */
+/** The selection of each mutation's answer. */
 const SELECTIONS = {
   addReaction: 'clientMutationId',
   addLabelsToLabelable: 'clientMutationId',

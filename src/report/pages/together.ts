@@ -54,8 +54,8 @@ export function renderTogetherLog(together: Together): string {
 }
 
 /**
- * Builds the outputs of such a run: the worst outcome, the sums, and a pull request only where there is one. The cost is
- * empty if that of a branch is unknown, since a part would look like the whole.
+ * Builds the outputs of such a run: the worst outcome, the sums, and a pull request only where there is one. The cost
+ * is empty if that of a branch is unknown, since a part would look like the whole.
  */
 export function buildTogetherOutputs({
   lanes,

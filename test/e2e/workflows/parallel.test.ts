@@ -84,7 +84,7 @@ test('branches that are killed at any moment or cancelled lose nothing, and the 
   expect(finish?.main.exitCode).toBe(0);
   expect(finish?.outputs).toMatchObject({ outcome: 'failed', 'tasks-done': '2' });
   expect(finish?.summary).toContain('**Next:** ');
-  // What two branches had finished is published, by the steps that end their jobs.
+  // The post steps of the killed jobs publish the finished work of two branches.
   const commits = await scene.commitsOf('ralph/issue-4');
   expect(await heldIn(scene)).toEqual({ leases: [], reservations: [] });
 

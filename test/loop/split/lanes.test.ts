@@ -74,6 +74,28 @@ test('three lanes: each is published by itself, and the last job sums them up an
   expect(project.script.calls).toHaveLength(3);
 });
 
+test('the gate makes each kind of write for all lanes at the same moment, so that they go together', async () => {
+  const kinds = ['forge.react', 'forge.changeLabels', 'remote.pushOn', 'forge.upsertComment'];
+  const running: string[] = [];
+  const seen: string[] = [];
+  const tap: Tap = {
+    ...open,
+    call: async (name, call) => {
+      if (!kinds.includes(name)) return open.call(name, call);
+      running.push(name);
+      // By now the others of its kind have begun.
+      await new Promise(setImmediate);
+      seen.push(running.join());
+      const done = await call();
+      await new Promise(setImmediate);
+      running.splice(running.indexOf(name), 1);
+      return done;
+    },
+  };
+  await runLanes(createShop(), { gate: { tap } });
+  expect(seen).toEqual(kinds.flatMap((kind) => Array(3).fill([kind, kind, kind].join())));
+});
+
 test('the dashboard is made once, by the last job, with the pull requests of all lanes', async () => {
   const project = createShop({ dashboard: 'true' });
   await runLanes(project);
