@@ -176,7 +176,8 @@ function newTests(
   tasks: Tasks,
 ): readonly { readonly name: string; readonly test: NamedTest }[] {
   if (base === null) return [];
-  const added = tasks.others.length === 0 ? null : [tasks.own, ...tasks.others].map(linesAddedToTests);
+  const otherLines = tasks.others.map(linesAddedToTests).filter((lines) => lines !== '');
+  const added = otherLines.length === 0 ? null : [linesAddedToTests(tasks.own), ...otherLines];
   const expanded = filesWithTests(head);
   const expandedOnBase = filesWithTests(base);
   return [...head]

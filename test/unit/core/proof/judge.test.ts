@@ -148,7 +148,11 @@ describe('the judgement of the new tests', () => {
     ['a.test.ts > each 1', true],
     ['test/b.test.ts > each 1', false],
   ])('a test without a line of its own belongs to the task by its file: %s', (name, isOwn) => {
-    const judged = judge(run(''), { base: '', head: ` ✓ ${name} 1ms`, others: [{ task: 'issue-2', files: [] }] });
+    const judged = judge(run(''), {
+      base: '',
+      head: ` ✓ ${name} 1ms`,
+      others: [{ task: 'issue-2', files: [file('test/b.test.ts', null, test2)] }],
+    });
     expect(judged.kind).toBe(isOwn ? 'new' : 'whole');
   });
 });
