@@ -179,7 +179,7 @@ test('tests that the task changed run in their old form on the new code', async 
     old: { kind: 'failed', failing: 1, named: ['test/sum.test.ts > adds'] },
   });
   expect(project.forge.pulls[0]?.body).toContain(
-    '1 test fails on the new code in the old form (`test/sum.test.ts > adds`).',
+    'In its old form, 1 changed test fails on the new code (`test/sum.test.ts > adds`).',
   );
 });
 
