@@ -22,8 +22,8 @@ function file(path: string, textBefore: string | null, textAfter: string | null)
 }
 
 const code = file('src/sum.ts', 'old', 'new');
-const test1 = "test('adds', () => expect(sum).toBe(1));";
-const test2 = "test('subtracts', () => expect(sum).toBe(2));";
+const ADDS = "test('adds', () => expect(sum).toBe(1));";
+const SUBTRACTS = "test('subtracts', () => expect(sum).toBe(2));";
 
 describe('what is laid for a proof', () => {
   const plan = (...files: TaskFile[]): unknown => {
@@ -33,24 +33,29 @@ describe('what is laid for a proof', () => {
       : planned.kind;
   };
   test.each<[string, TaskFile[], unknown]>([
-    ['a new test', [code, file('test/a.test.ts', null, test1)], [['src/sum.ts'], []]],
+    ['a new test', [code, file('test/a.test.ts', null, ADDS)], [['src/sum.ts'], []]],
     [
       'a test that only gained lines',
-      [code, file('test/a.test.ts', test1, `${test1}\n${test2}`)],
+      [code, file('test/a.test.ts', ADDS, `${ADDS}\n${SUBTRACTS}`)],
       [['src/sum.ts'], []],
     ],
-    ['a changed test', [code, file('test/a.test.ts', test1, test2)], [['src/sum.ts'], ['test/a.test.ts']]],
+    ['a changed test', [code, file('test/a.test.ts', ADDS, SUBTRACTS)], [['src/sum.ts'], ['test/a.test.ts']]],
     [
       'a deleted test beside a new one, with its data',
-      [code, file('test/a.test.ts', test1, null), file('test/b.test.ts', null, test2), file('test/a.json', '1', '2')],
+      [
+        code,
+        file('test/a.test.ts', ADDS, null),
+        file('test/b.test.ts', null, SUBTRACTS),
+        file('test/a.json', '1', '2'),
+      ],
       [['src/sum.ts'], ['test/a.test.ts', 'test/a.json']],
     ],
     ['no test', [code], 'none'],
     ['only a helper of tests', [code, file('test/helper.ts', null, 'export const a = 1;')], 'none'],
-    ['only tests', [file('test/a.test.ts', null, test1)], 'none'],
+    ['only tests', [file('test/a.test.ts', null, ADDS)], 'none'],
     [
       'settings of the tests stay with them',
-      [code, file('vitest.config.ts', '1', '2'), file('test/a.test.ts', null, test1)],
+      [code, file('vitest.config.ts', '1', '2'), file('test/a.test.ts', null, ADDS)],
       [['src/sum.ts'], []],
     ],
     ['tests in a file of code', [file('src/lib.rs', 'fn a() {}', '#[test]\nfn a() { assert!(true); }')], 'in-code'],
@@ -70,7 +75,7 @@ function run(output: string, verification: Exclude<Verification, { kind: 'not-ru
   return proofRunOf(verification, parseTestReport(output));
 }
 
-const own: TaskChanges = { task: 'issue-1', files: [code, file('test/a.test.ts', null, `${test1}\n${test2}`)] };
+const own: TaskChanges = { task: 'issue-1', files: [code, file('test/a.test.ts', null, `${ADDS}\n${SUBTRACTS}`)] };
 const A = ' ✓ test/a.test.ts > adds 1ms\n ✓ test/a.test.ts > subtracts 1ms';
 const OLD = ' ✓ test/old.test.ts > divides 1ms';
 
@@ -138,8 +143,8 @@ describe('the judgement of the new tests', () => {
     const others = [
       { task: 'issue-2', files: [file('test/b.test.ts', null, second), file('test/a.test.ts', null, '')] },
     ];
-    const B = ' ✓ test/b.test.ts > multiplies 1ms\n ✓ test/b.test.ts > divides %d 1ms';
-    const judged = judge(run(B), { head: `${OLD}\n${A}\n${B}`, others });
+    const ofOther = ' ✓ test/b.test.ts > multiplies 1ms\n ✓ test/b.test.ts > divides %d 1ms';
+    const judged = judge(run(ofOther), { head: `${OLD}\n${A}\n${ofOther}`, others });
     expect(judged).toMatchObject({ kind: 'new', count: 2, passing: 0 });
   });
 
@@ -151,7 +156,7 @@ describe('the judgement of the new tests', () => {
     const judged = judge(run(''), {
       base: '',
       head: ` ✓ ${name} 1ms`,
-      others: [{ task: 'issue-2', files: [file('test/b.test.ts', null, test2)] }],
+      others: [{ task: 'issue-2', files: [file('test/b.test.ts', null, SUBTRACTS)] }],
     });
     expect(judged.kind).toBe(isOwn ? 'new' : 'whole');
   });
