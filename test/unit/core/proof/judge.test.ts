@@ -101,6 +101,15 @@ describe('the judgement of the new tests', () => {
     ['a skipped test proves nothing', judge(run(''), { head: ' ↓ test/a.test.ts > adds' }), { kind: 'whole' }],
     ['the base is not known', judge(run(A.replaceAll('✓', '×')), { base: null }), { kind: 'changed', failing: 2 }],
     ['old tests fail', judge(run(OLD.replace('✓', '×')), { head: OLD }), { kind: 'changed', failing: 1 }],
+    [
+      'a base that names no test, and a head with old tests of the same file',
+      judgeWithout(
+        run(' ✓ test/a.test.ts > adds 1ms'),
+        { base: parseTestReport(''), head: parseTestReport(`${OLD}\n${A}`) },
+        { own: { task: 'issue-1', files: [code, file('test/a.test.ts', ADDS, `${ADDS}\n${SUBTRACTS}`)] }, others: [] },
+      ),
+      { kind: 'new', count: 1, passing: 0 },
+    ],
     ['nothing is named', judge(run(''), { base: '', head: '' }), { kind: 'whole', passed: false }],
     [
       'nothing is named, and it passes',
