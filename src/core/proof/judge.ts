@@ -177,7 +177,7 @@ function newTests(
 ): readonly { readonly name: string; readonly test: NamedTest }[] {
   if (base === null) return [];
   const otherLines = tasks.others.map(linesAddedToTests).filter((lines) => lines !== '');
-  // A base that names no test may have some all the same, for example behind a cache of results.
+  // A base that names no test may still have some, for example behind a cache of results.
   const isCertain = base.size > 0;
   const added = otherLines.length === 0 && isCertain ? null : [linesAddedToTests(tasks.own), ...otherLines];
   const ownFiles = tasks.own.files.filter(({ path, before }) => isTestFile(path) && (isCertain || before === null));
