@@ -146,7 +146,10 @@ async function runForProof(
 
 function logProof({ log }: LoopDeps, name: string, proof: Proof): void {
   for (const sentence of proofSentences(proof))
-    log.info(`${name}: ${plainProofSentence(sentence).replaceAll('`', '')}`, sentence.isConcern ? 'bad' : 'good');
+    log.info(
+      `${name}: ${plainProofSentence(sentence).replaceAll('`', '')}`,
+      sentence.concern === null ? 'good' : 'bad',
+    );
 }
 
 function nameIn({ tasks }: Work, id: TaskId): string {

@@ -14,7 +14,7 @@ import {
 import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { NO_TESTS, parseTestReport, type TestReport } from '../core/proof/test-report.ts';
-import type { TaskId } from '../core/tasks/ids.ts';
+import { isPromptTask, type TaskId } from '../core/tasks/ids.ts';
 import { cutText, namesOf, oneLine, completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
@@ -160,7 +160,9 @@ export async function verifyHead(
     state: recordHeadVerification(work.state, { record, finished }, now),
     cleanVerification: { commit: subject.commit, after: work.journal.length, verification },
   };
-  const tasks = [...new Set([...finished, ...tasksAwaitingVerification(work.state)])];
+  // A prompt is not finished by an iteration, but by the end of the run.
+  const prompts = Object.keys(work.state.change.tasks).filter(isPromptTask);
+  const tasks = [...new Set([...finished, ...tasksAwaitingVerification(work.state), ...prompts])];
   const passed =
     verification.kind === 'passed'
       ? { tasks, commit: subject.commit, report, durationMs: verification.durationMs }

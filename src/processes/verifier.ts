@@ -80,9 +80,11 @@ async function junitFiles(
   options: VerifierOptions,
   { minutes, signal }: { readonly minutes: number; readonly signal: AbortSignal },
 ): Promise<string> {
-  const isJunit = `-maxdepth 0 -type f -size -2048k -mmin -${String(minutes)} -exec grep -q '<testcase' {} ';'`;
-  const command = `git ls-files -z --others -- '*.xml' ':!:node_modules/*' ':!:*/node_modules/*' 2>/dev/null |
-while IFS= read -r -d '' file; do find "./$file" ${isJunit} -exec cat {} ';' 2>/dev/null; done`;
+  const isJunit = `-type f -name '*.xml' -size -2048k -mmin -${String(minutes)} -exec grep -l --null '<testcase' {} +`;
+  const command = `find . -name node_modules -prune -o -name .git -prune -o ${isJunit} 2>/dev/null |
+while IFS= read -r -d '' file; do
+  git --literal-pathspecs ls-files --error-unmatch -- "$file" >/dev/null 2>&1 || cat -- "$file"
+done`;
   const call = { command, what: 'search for JUnit files', shell: 'plain', timeoutMs: REPORT_MS, signal } as const;
   const { tail } = await runShellCommand(options, { ...call, tailBytes: REPORT_BYTES });
   return tail;

@@ -23,11 +23,15 @@ test('a run leaves a journal without secrets; the command makes the same decisio
   await using scene = await createScene();
   scene.openIssue('Count');
   scene.openIssue('Greet');
-  const run = await scene.run({ inputs: { verify: 'true' } });
+  const run = await scene.run({ inputs: { verify: 'npm test' } });
   const text = readFileSync(journalOf(run), 'utf8');
   for (const secret of [TOKEN, KEY]) expect(text).not.toContain(secret);
-  // The lines are the start, the iterations, the verification in a clean clone, and the end.
-  expect(text.trimEnd().split('\n')).toHaveLength(Number(run.outputs.iterations) + 3);
+  // The lines are the start, the iterations, the verification in a clean clone, the proofs, and the end.
+  expect(text.trimEnd().split('\n')).toHaveLength(Number(run.outputs.iterations) + 4);
+  // The agent's tests are run without each of its tasks, by the real test runner.
+  const { body } = scene.pullOf('ralph/queue');
+  expect(body.match(/The new test fails without the change\./g)).toHaveLength(2);
+  expect(body).not.toContain('Tests that prove too little');
   const { code, out } = await ralph('replay', journalOf(run), '--json');
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({

@@ -190,7 +190,7 @@ export function recordProofs(state: LaneState, proofs: readonly TaskProof[]): La
   const change = proofs.reduce((next, { task, proof }) => withProof(next, task, proof), state.change);
   const unproven = proofs.flatMap(({ task, proof }) =>
     proofSentences(proof)
-      .filter(({ isConcern }) => isConcern)
+      .filter(({ concern }) => concern !== null)
       .map((sentence) => capText(`${task}: ${plainProofSentence(sentence)}`, MAX_UNPROVEN_CHARS)),
   );
   const { lastIteration } = state;

@@ -254,7 +254,7 @@ function contextOf(parts: PromptParts): string {
       parts.hints.includes('work_beside') ? (parts.lastIteration?.beside ?? []) : [],
     ),
     {
-      title: 'Tests of finished tasks that prove too little (each must fail without its change), as data:',
+      title: 'Finished tasks: tests that pass without the change, or whose old form fails with it, as data:',
       label: 'TESTS',
       text: (parts.lastIteration?.unproven ?? []).map((sentence) => `- ${sentence}`).join('\n'),
       max: MAX_TAIL,

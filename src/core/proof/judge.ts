@@ -176,7 +176,11 @@ function newTests(
   tasks: Tasks,
 ): readonly { readonly name: string; readonly test: NamedTest }[] {
   if (base === null) return [];
-  const added = tasks.others.length === 0 ? null : [tasks.own, ...tasks.others].map(linesAddedToTests);
+  const otherLines = tasks.others.map(linesAddedToTests).filter((lines) => lines !== '');
+  // A base that names no test may still have some, for example behind a cache of results.
+  const isCertain = base.size > 0;
+  const added = otherLines.length === 0 && isCertain ? null : [linesAddedToTests(tasks.own), ...otherLines];
+  const ownFiles = tasks.own.files.filter(({ path, before }) => isTestFile(path) && (isCertain || before === null));
   const expanded = filesWithTests(head);
   const expandedOnBase = filesWithTests(base);
   return [...head]
@@ -187,7 +191,7 @@ function newTests(
       // Some reporters name the tests of a file only if it is the only one, or has failures.
       return file === null || !base.has(nameOfTest({ file, path: [] })) || expandedOnBase.has(file);
     })
-    .filter(({ test }) => added === null || belongsTo(test, tasks, added));
+    .filter(({ test }) => added === null || belongsTo(test, ownFiles, added));
 }
 
 function filesWithTests(report: TestReport): ReadonlySet<string | null> {
@@ -197,13 +201,13 @@ function filesWithTests(report: TestReport): ReadonlySet<string | null> {
 /** Returns true if a test is one of the task's own, by the lines that name it, else by its file. */
 function belongsTo(
   { file, path }: NamedTest,
-  { own }: Tasks,
+  ownFiles: readonly TaskFile[],
   [ownLines = '', ...otherLines]: readonly string[],
 ): boolean {
   const title = (path.at(-1) ?? '').replace(/\[.*\]$/, '');
   if (title !== '' && ownLines.includes(title)) return true;
   if (title !== '' && otherLines.some((lines) => lines.includes(title))) return false;
-  return file !== null && own.files.some((one) => isTestFile(one.path) && isSameFile(one.path, file));
+  return file !== null && ownFiles.some((one) => isSameFile(one.path, file));
 }
 
 /** Returns true if a reporter may write a path as `file`: absolute, below a folder, or as a module of Python. */

@@ -43,11 +43,11 @@ export const proofSchema = z.object({
 /** The proof of a task's change by its tests. */
 export type Proof = Immutable<z.infer<typeof proofSchema>>;
 
-/** A sentence about a proof. `isConcern`: a reviewer looks at it first. `names`: the tests that it is about. */
+/** A sentence about a proof. `concern`: why a reviewer looks at it first. `names`: the tests that it is about. */
 export interface ProofSentence {
   readonly text: string;
   readonly names: readonly string[];
-  readonly isConcern: boolean;
+  readonly concern: 'proves-too-little' | 'old-form-fails' | null;
 }
 
 /** Returns a proof in one or two sentences. */
@@ -73,8 +73,8 @@ function withoutSentence(without: Proof['without']): ProofSentence {
       const text =
         count === 1
           ? `The ${what} passes without the change: it does not test it.`
-          : `${passing} of ${count} ${many} ${passing === 1 ? 'passes' : 'pass'} without the change: ${passing === 1 ? 'it does' : 'they do'} not test it.`;
-      return { text, names: withRest(names, passing), isConcern: true };
+          : `${passing === count ? 'All' : `${passing} of`} ${count} ${many} ${passing === 1 ? 'passes' : 'pass'} without the change: ${passing === 1 ? 'it does' : 'they do'} not test it.`;
+      return { text, names: withRest(names, passing), concern: 'proves-too-little' };
     }
     case 'changed':
       return good(
@@ -85,7 +85,7 @@ function withoutSentence(without: Proof['without']): ProofSentence {
         ? {
             text: 'All of `verify` passes without the change: the new or changed tests do not test it.',
             names: [],
-            isConcern: true,
+            concern: 'proves-too-little',
           }
         : good('`verify` fails without the change; its output does not say which tests do.');
     case 'undecided':
@@ -102,8 +102,8 @@ function oldSentences(old: NonNullable<Proof['old']>): readonly ProofSentence[] 
       const text =
         failing === 0
           ? '`verify` fails with the old form of the changed tests; its output does not say which fail.'
-          : `${failing} ${failing === 1 ? 'test fails' : 'tests fail'} on the new code in the old form.`;
-      return [{ text, names: withRest(names, failing), isConcern: true }];
+          : `In ${failing === 1 ? 'its old form, 1 changed test fails' : `their old form, ${failing} changed tests fail`} on the new code.`;
+      return [{ text, names: withRest(names, failing), concern: 'old-form-fails' }];
     }
     case 'undecided':
       return [good(`Not known whether the old form of the changed tests passes: ${WHY[old.why]}.`)];
@@ -111,7 +111,7 @@ function oldSentences(old: NonNullable<Proof['old']>): readonly ProofSentence[] 
 }
 
 function good(text: string): ProofSentence {
-  return { text, names: [], isConcern: false };
+  return { text, names: [], concern: null };
 }
 
 function withRest(names: readonly string[], count: number): readonly string[] {

@@ -84,7 +84,7 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...words.map((line) => `  ${line}`),
     ...(words.length > 0 && facts !== '' ? [''] : []),
     ...(facts === '' ? [] : [`  ${facts}`]),
-    ...(share.proof === undefined ? [] : proofLinesOf(share.proof, false).map((line) => `\n  ${line}`)),
+    ...(share.proof === undefined ? [] : proofLinesOf(share.proof).map((line) => `\n  ${line}`)),
     ...(progress.unmarked ? [`\n  ${upperFirst(UNMARKED)}.`] : []),
   ].join('\n');
 }

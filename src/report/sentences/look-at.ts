@@ -42,10 +42,19 @@ export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
 /** Maximum number of lines on what tests prove. */
 const MAX_PROOF_LINES = 10;
 
-/** Names the tests that prove less of a task of the branch than they should, one line for each sentence. */
+const CONCERNS = {
+  'proves-too-little': 'Tests that prove too little',
+  'old-form-fails': 'Changed tests whose old form fails',
+} as const;
+
+/** Names the tests of the branch's tasks that prove too little or no longer hold, one line for each sentence. */
 export function unprovenTests(report: RunReport): readonly string[] {
   const lines = proofsIn(report).flatMap(({ name, proof }) =>
-    proofLinesOf(proof, true).map((sentence) => `**Tests that prove too little** (${name}): ${sentence}`),
+    proofSentences(proof).flatMap((sentence) =>
+      sentence.concern === null
+        ? []
+        : [`**${CONCERNS[sentence.concern]}** (${name}): ${renderProofSentence(sentence)}`],
+    ),
   );
   return firstLines(lines, MAX_PROOF_LINES);
 }
@@ -53,7 +62,7 @@ export function unprovenTests(report: RunReport): readonly string[] {
 /** Reports what the tests of the branch's tasks prove, or why that is not known, one line for each task. */
 export function provenTests(report: RunReport): readonly string[] {
   const lines = proofsIn(report).flatMap(({ name, proof }) => {
-    const sentences = proofLinesOf(proof, false);
+    const sentences = proofLinesOf(proof);
     return sentences.length === 0 ? [] : [`${name}: ${sentences.join(' ')}`];
   });
   return firstLines(lines, MAX_PROOF_LINES);
@@ -67,11 +76,11 @@ function proofsIn(report: RunReport): readonly { readonly name: string; readonly
   });
 }
 
-/** Renders the sentences of a proof that a reviewer looks at first, or the others. */
-export function proofLinesOf(proof: Proof, areConcerns: boolean): readonly string[] {
-  return proofSentences(proof)
-    .filter(({ isConcern }) => isConcern === areConcerns)
-    .map(renderProofSentence);
+/** Renders the sentences of a proof that a reviewer need not look at first. */
+export function proofLinesOf(proof: Proof): readonly string[] {
+  return proofSentences(proof).flatMap((sentence) =>
+    sentence.concern === null ? [renderProofSentence(sentence)] : [],
+  );
 }
 
 function renderProofSentence({ text, names }: ProofSentence): string {

@@ -142,6 +142,21 @@ describe('the tests of a finished task run without its change', () => {
       expect(proofOf(project, task)).toMatchObject({ without: { kind: 'new', count: 1, passing: 0 } });
   });
 
+  test('a prompt that is done is proven like a task', async () => {
+    const agent: Behaviour = ({ turn }) => ({
+      writes: turn === 1 ? FEATURE : {},
+      output: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 0 } },
+    });
+    const { project } = testedProject([agent], {
+      issues: [],
+      files: { 'PROMPT.md': 'Build the shop.' },
+      inputs: { 'task-sources': 'prompt' },
+    });
+    expect(await runOnce(project)).toMatchObject({ end: expect.stringMatching(/^complete/) as string });
+    const [proof] = Object.values(savedState(project).change.tasks).map((share) => share.proof);
+    expect(proof).toMatchObject({ without: { kind: 'new', count: 1, passing: 0 } });
+  });
+
   test('a base that an earlier run has verified runs once more, to tell which tests are new', async () => {
     const agent: Behaviour = (call) => finishing(call.turn === 1 ? { 'src/a.ts': 'x' } : WEAK)(call);
     const { project, runs } = testedProject([agent], { issues: [1, 2], inputs: { 'max-iterations': '1' } });
@@ -164,7 +179,7 @@ test('tests that the task changed run in their old form on the new code', async 
     old: { kind: 'failed', failing: 1, named: ['test/sum.test.ts > adds'] },
   });
   expect(project.forge.pulls[0]?.body).toContain(
-    '1 test fails on the new code in the old form (`test/sum.test.ts > adds`).',
+    'In its old form, 1 changed test fails on the new code (`test/sum.test.ts > adds`).',
   );
 });
 

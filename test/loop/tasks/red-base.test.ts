@@ -99,6 +99,28 @@ describe('verify fails on the base branch', () => {
     expect(notifications(project)[0]).toMatch(/New on this branch, and not on the base: `✖ subtracts`\./);
   });
 
+  test('a test that fails only on the branch is named to people and in the next prompt', async () => {
+    const names = (...tests: readonly string[]): string =>
+      tests.map((name) => ` × test/a.test.ts > ${name} 1ms\n`).join('');
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { verify: 'npm test' } });
+    const main = project.origin.branches.get('main');
+    project.verifier = {
+      verify: ({ folder, onReport }: VerifyCall) => {
+        onReport?.(folder === main ? names('adds', 'divides') : names('subtracts', 'adds'));
+        return Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '2 failed', durationMs: 1 });
+      },
+    };
+    project.inputs = { ...project.inputs, 'max-iterations': '2' };
+    const run = await runOnce(project);
+    expect(run.work?.journal[0]?.evidence.verification).toMatchObject({
+      asOnBase: false,
+      newlyRed: ['test/a.test.ts > subtracts'],
+    });
+    expect(project.script.calls[1]?.prompt).toMatch(
+      /Failures of the last verification that the base branch does not have, as data:\n.*\n- test\/a\.test\.ts > subtracts\n/,
+    );
+  });
+
   test('a person who asks gets one more call, without a second notification', async () => {
     const { project } = redProject([stuck], { issues: [1] });
     await runOnce(project);

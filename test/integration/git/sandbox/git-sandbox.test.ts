@@ -357,6 +357,23 @@ describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () =>
     expect(await asAgent(folder, 'ls node_modules/pkg; ls -a')).not.toMatch(/new|closed/);
   });
 
+  test('a clean tree without the change of a task is laid in the same way', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(
+      scene,
+      () => asAgent(scene.folder, 'echo "expect(1)" > test/a.test.js; echo new > new.txt'),
+      scene.repository,
+      { 'Ralph-Task': 'issue-1' },
+    );
+    const [changes] = await scene.repository.taskChanges();
+    const files = changes?.files.filter(({ path }) => path === 'new.txt') ?? [];
+    const commit = await scene.repository.takeBack({ commit: committed.head, files });
+    const folder = await scene.repository.layClean(commit, unaborted);
+    expect([lstatSync(folder).uid, ...notOf(AGENT_UID, folder)]).toEqual([AGENT_UID]);
+    expect(await asAgent(folder, 'ls test/a.test.js; [ ! -e new.txt ]; git status --porcelain')).toBe('test/a.test.js');
+  });
+
   test('what the job did not check out stays so', async () => {
     await using scene = await setScene();
     await scene.git('update-index', '--skip-worktree', 'src/sum.js');

@@ -22,8 +22,8 @@ function file(path: string, textBefore: string | null, textAfter: string | null)
 }
 
 const code = file('src/sum.ts', 'old', 'new');
-const test1 = "test('adds', () => expect(sum).toBe(1));";
-const test2 = "test('subtracts', () => expect(sum).toBe(2));";
+const ADDS = "test('adds', () => expect(sum).toBe(1));";
+const SUBTRACTS = "test('subtracts', () => expect(sum).toBe(2));";
 
 describe('what is laid for a proof', () => {
   const plan = (...files: TaskFile[]): unknown => {
@@ -33,24 +33,29 @@ describe('what is laid for a proof', () => {
       : planned.kind;
   };
   test.each<[string, TaskFile[], unknown]>([
-    ['a new test', [code, file('test/a.test.ts', null, test1)], [['src/sum.ts'], []]],
+    ['a new test', [code, file('test/a.test.ts', null, ADDS)], [['src/sum.ts'], []]],
     [
       'a test that only gained lines',
-      [code, file('test/a.test.ts', test1, `${test1}\n${test2}`)],
+      [code, file('test/a.test.ts', ADDS, `${ADDS}\n${SUBTRACTS}`)],
       [['src/sum.ts'], []],
     ],
-    ['a changed test', [code, file('test/a.test.ts', test1, test2)], [['src/sum.ts'], ['test/a.test.ts']]],
+    ['a changed test', [code, file('test/a.test.ts', ADDS, SUBTRACTS)], [['src/sum.ts'], ['test/a.test.ts']]],
     [
       'a deleted test beside a new one, with its data',
-      [code, file('test/a.test.ts', test1, null), file('test/b.test.ts', null, test2), file('test/a.json', '1', '2')],
+      [
+        code,
+        file('test/a.test.ts', ADDS, null),
+        file('test/b.test.ts', null, SUBTRACTS),
+        file('test/a.json', '1', '2'),
+      ],
       [['src/sum.ts'], ['test/a.test.ts', 'test/a.json']],
     ],
     ['no test', [code], 'none'],
     ['only a helper of tests', [code, file('test/helper.ts', null, 'export const a = 1;')], 'none'],
-    ['only tests', [file('test/a.test.ts', null, test1)], 'none'],
+    ['only tests', [file('test/a.test.ts', null, ADDS)], 'none'],
     [
       'settings of the tests stay with them',
-      [code, file('vitest.config.ts', '1', '2'), file('test/a.test.ts', null, test1)],
+      [code, file('vitest.config.ts', '1', '2'), file('test/a.test.ts', null, ADDS)],
       [['src/sum.ts'], []],
     ],
     ['tests in a file of code', [file('src/lib.rs', 'fn a() {}', '#[test]\nfn a() { assert!(true); }')], 'in-code'],
@@ -70,7 +75,7 @@ function run(output: string, verification: Exclude<Verification, { kind: 'not-ru
   return proofRunOf(verification, parseTestReport(output));
 }
 
-const own: TaskChanges = { task: 'issue-1', files: [code, file('test/a.test.ts', null, `${test1}\n${test2}`)] };
+const own: TaskChanges = { task: 'issue-1', files: [code, file('test/a.test.ts', null, `${ADDS}\n${SUBTRACTS}`)] };
 const A = ' ✓ test/a.test.ts > adds 1ms\n ✓ test/a.test.ts > subtracts 1ms';
 const OLD = ' ✓ test/old.test.ts > divides 1ms';
 
@@ -96,6 +101,15 @@ describe('the judgement of the new tests', () => {
     ['a skipped test proves nothing', judge(run(''), { head: ' ↓ test/a.test.ts > adds' }), { kind: 'whole' }],
     ['the base is not known', judge(run(A.replaceAll('✓', '×')), { base: null }), { kind: 'changed', failing: 2 }],
     ['old tests fail', judge(run(OLD.replace('✓', '×')), { head: OLD }), { kind: 'changed', failing: 1 }],
+    [
+      'a base that names no test, and a head with old tests of the same file',
+      judgeWithout(
+        run(' ✓ test/a.test.ts > adds 1ms'),
+        { base: parseTestReport(''), head: parseTestReport(`${OLD}\n${A}`) },
+        { own: { task: 'issue-1', files: [code, file('test/a.test.ts', ADDS, `${ADDS}\n${SUBTRACTS}`)] }, others: [] },
+      ),
+      { kind: 'new', count: 1, passing: 0 },
+    ],
     ['nothing is named', judge(run(''), { base: '', head: '' }), { kind: 'whole', passed: false }],
     [
       'nothing is named, and it passes',
@@ -138,8 +152,8 @@ describe('the judgement of the new tests', () => {
     const others = [
       { task: 'issue-2', files: [file('test/b.test.ts', null, second), file('test/a.test.ts', null, '')] },
     ];
-    const B = ' ✓ test/b.test.ts > multiplies 1ms\n ✓ test/b.test.ts > divides %d 1ms';
-    const judged = judge(run(B), { head: `${OLD}\n${A}\n${B}`, others });
+    const ofOther = ' ✓ test/b.test.ts > multiplies 1ms\n ✓ test/b.test.ts > divides %d 1ms';
+    const judged = judge(run(ofOther), { head: `${OLD}\n${A}\n${ofOther}`, others });
     expect(judged).toMatchObject({ kind: 'new', count: 2, passing: 0 });
   });
 
@@ -148,7 +162,11 @@ describe('the judgement of the new tests', () => {
     ['a.test.ts > each 1', true],
     ['test/b.test.ts > each 1', false],
   ])('a test without a line of its own belongs to the task by its file: %s', (name, isOwn) => {
-    const judged = judge(run(''), { base: '', head: ` ✓ ${name} 1ms`, others: [{ task: 'issue-2', files: [] }] });
+    const judged = judge(run(''), {
+      base: '',
+      head: ` ✓ ${name} 1ms`,
+      others: [{ task: 'issue-2', files: [file('test/b.test.ts', null, SUBTRACTS)] }],
+    });
     expect(judged.kind).toBe(isOwn ? 'new' : 'whole');
   });
 });
@@ -224,7 +242,10 @@ describe('what a proof says', () => {
     ],
     [
       { without: { kind: 'changed', failing: 2 }, old: { kind: 'failed', failing: 1, named: ['a'] } },
-      ['2 tests fail without the change; no new test is named.', '1 test fails on the new code in the old form (a).'],
+      [
+        '2 tests fail without the change; no new test is named.',
+        'In its old form, 1 changed test fails on the new code (a).',
+      ],
       true,
     ],
     [
@@ -246,6 +267,6 @@ describe('what a proof says', () => {
   ])('%#', (proof, sentences, isConcern) => {
     const said = proofSentences(proof);
     expect(said.map(plainProofSentence)).toEqual(sentences);
-    expect(said.some((sentence) => sentence.isConcern)).toBe(isConcern);
+    expect(said.some(({ concern }) => concern !== null)).toBe(isConcern);
   });
 });
