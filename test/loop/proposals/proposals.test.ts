@@ -15,6 +15,7 @@ import {
 } from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 import { runSplit } from '../stage/split.ts';
+import { edited } from '../stage/people.ts';
 import { killAt } from '../stage/tap.ts';
 import { MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 
@@ -123,6 +124,15 @@ describe('a proposal', () => {
     await runOnce(project, { event: plan });
     expect(savedState(project).tasks).toEqual(before);
     expect(savedState(project, 'issue-1').tasks['issue-1']).toMatchObject({ state: 'failed', attempts: 1 });
+  });
+
+  test.each(['cache', 'none'])('with `state-store: %s` it could not be kept, so no call is made', async (store) => {
+    const project = unlabelled(createProject({ agent: [proposer(TWO)], inputs: { 'state-store': store } }));
+    await runOnce(project, { event: plan });
+    expect(project.script.calls).toEqual([]);
+    expect(commentOn(project)).toContain('Set `state-store: auto` or `ref`.');
+    await runOnce(project, { event: approve });
+    expect(commentOn(project)).toContain('There are no proposed sub-tasks for this issue.');
   });
 
   test('an issue that has a branch of its own is not planned', async () => {
@@ -297,6 +307,8 @@ describe('an approval', () => {
       ...history,
       edits: [{ by: { login: 'eve', id: 3, kind: 'user' }, at: noon + 60_000 }],
     });
+    await runOnce(project, { event: edited(501, 'eve') });
+    expect(project.forge.issues.get(501)?.labels).toContain('ralph:needs-approval');
     expect((await runOnce(project)).calls).toBe(0);
   });
 });
