@@ -1,4 +1,10 @@
-import { hashOfComment, parseProposal, proposalMarker, type ProposedTask } from '../core/proposal/proposal.ts';
+import {
+  hashOfComment,
+  MAX_SHOWN_CHARS,
+  parseProposal,
+  proposalMarker,
+  type ProposedTask,
+} from '../core/proposal/proposal.ts';
 import { keepProposal } from '../core/snapshot/proposals.ts';
 import { issueOfId } from '../core/tasks/ids.ts';
 import { mapTexts } from '../core/text/redact.ts';
@@ -46,10 +52,15 @@ async function showProposal(deps: PublishDeps, work: Work, { text, words }: Prop
       ? { marker: proposalMarker(kept.hash), body: kept.comment }
       : {
           marker: NO_PROPOSAL_MARKER,
-          body: deps.redact(renderNoProposal({ why: kept.why ?? work.warnings.at(-1) ?? null, outcome: work.outcome })),
+          body: deps.redact(renderNoProposal({ why: kept.why ?? failureIn(work), outcome: work.outcome })),
         };
   const shown = await deps.forge.upsertComment(issue, marker, body);
   return shown.kind === 'granted' ? null : `The proposed sub-tasks could not be shown: ${completeSentence(shown.why)}`;
+}
+
+/** Returns how the call of a run failed that ended as it should; null if the run's end says more. */
+function failureIn({ outcome, warnings }: Work): string | null {
+  return outcome.reason === 'answered' ? (warnings.at(-1) ?? null) : null;
 }
 
 type Kept =
@@ -63,6 +74,8 @@ async function keep(
   // The same sub-tasks proposed again get a comment of their own: an edited one stays void.
   const hash = sha256(JSON.stringify([issue, text, tasks, runId, runAttempt])).slice(0, 32);
   const comment = `${proposalMarker(hash)}\n${renderProposal(tasks, hash)}`;
+  if (comment.length > MAX_SHOWN_CHARS)
+    return { kind: 'none', why: 'The proposed sub-tasks are too long to be read in one comment.' };
   const updated = await store.update(
     keepProposal({
       ...{ version: 1, issue, text, hash, at: clock.now() },

@@ -13,12 +13,14 @@ export const READING_TOOLS: readonly string[] = ['Read', 'Glob', 'Grep'];
 export const MAX_PROPOSED_TASKS = 12;
 /** Maximum ceiling of one sub-task, in US dollars. */
 const MAX_CEILING_USD = 1_000;
+/** Maximum length of the comment that shows a proposal, in characters: GitHub would cut what is much longer. */
+export const MAX_SHOWN_CHARS = 30_000;
 /** Maximum length of an agent's final message that is handed on, in characters. */
 export const MAX_PROPOSAL_CHARS = 64 * 1024;
 
 const MAX_TITLE_CHARS = 120;
 const MAX_DONE_CHARS = 1_000;
-const MAX_NAMES = 20;
+const MAX_NAMES = 10;
 const MAX_NAME_CHARS = 200;
 const MAX_COMMENTS_CHARS = 6_000;
 

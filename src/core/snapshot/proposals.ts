@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Grant } from '../people/consent.ts';
 import { amountSchema, type Immutable, instantSchema } from '../policy.ts';
-import { MAX_PROPOSED_TASKS } from '../proposal/proposal.ts';
+import { MAX_PROPOSED_TASKS, MAX_SHOWN_CHARS } from '../proposal/proposal.ts';
 import { tryJson } from '../text/try-json.ts';
 import { PROPOSAL, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
@@ -28,7 +28,7 @@ const recordSchema = z.object({
     .array(
       z.object({
         title: z.string().min(1).max(300),
-        body: z.string().max(20_000),
+        body: z.string().max(MAX_SHOWN_CHARS),
         dependsOn: z.array(z.int().min(1)).max(MAX_PROPOSED_TASKS),
         ceilingUsd: amountSchema,
       }),

@@ -76,9 +76,8 @@ export function progressAfter(
   if (verdict.taskDone) return { ...worked, state: 'finished', reason: null, setAside: null };
   if (aside === 'nothing_to_do' || aside === 'withheld') return { ...worked, state: 'blocked', reason: aside };
   if (!neutral && !verdict.agentFailed && isBlocked()) return { ...worked, state: 'blocked', reason: 'status_blocked' };
-  if (ceilingLeft(worked, 0) === 0) return { ...worked, state: 'failed', reason: 'ceiling' };
-  if (hasNoAttemptsLeft(facts.task.id, attempts, policy))
-    return { ...worked, state: 'failed', reason: 'max_iterations_per_task' };
+  const givenUp = whyGivenUp(facts.task.id, worked, policy);
+  if (givenUp !== null) return { ...worked, state: 'failed', reason: givenUp };
   if (aside !== null) return setAside(worked, aside, now);
   return { ...worked, state: 'in-progress', reason: null };
 
@@ -118,15 +117,17 @@ export function withCeilings(
 }
 
 /**
- * True if the task used all its attempts. A prompt has no size: the limits of the run, the hour and the day bound it,
- * and the circuit.
+ * Returns why a task gets no further iteration: it has cost its ceiling, or used all its attempts; null if neither. A
+ * prompt has no size: the limits of the run, the hour and the day bound it, and the circuit.
  */
-export function hasNoAttemptsLeft(
+export function whyGivenUp(
   id: TaskId,
-  attempts: number,
+  { attempts, ceiling }: Pick<TaskProgress, 'attempts' | 'ceiling'>,
   { maxIterationsPerTask }: Pick<Policy, 'maxIterationsPerTask'>,
-): boolean {
-  return maxIterationsPerTask > 0 && attempts >= maxIterationsPerTask && !isPromptTask(id);
+): 'ceiling' | 'max_iterations_per_task' | null {
+  if (ceilingLeft({ ceiling }, 0) === 0) return 'ceiling';
+  const isOut = maxIterationsPerTask > 0 && attempts >= maxIterationsPerTask && !isPromptTask(id);
+  return isOut ? 'max_iterations_per_task' : null;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { addSubIssue, blockIssue, closeIssue, deleteIssue } from '../../../testbed/github/people.ts';
-import { addIssue, closePull } from '../../../testbed/github/state.ts';
+import { addSubIssue, blockIssue, closeIssue, deleteIssue, editComment } from '../../../testbed/github/people.ts';
+import { addComment, addIssue, closePull } from '../../../testbed/github/state.ts';
 import { type ForgeFixture, now, openForge } from './github-fixture.ts';
 
 describe('the dependencies of an issue', () => {
@@ -106,6 +106,66 @@ describe('states', () => {
 });
 
 /** Opens a forge whose repository has `count` issues labelled ralph. */
+describe('sub-issues that Ralph makes', () => {
+  const text = { title: 'Ducks', body: '<!-- mark -->\nCount them', labels: ['ralph'] };
+
+  test('have their label and their parent', async () => {
+    await using at = await openIssues(1);
+    const made = await at.forge.openSubIssue(1, text, null);
+    const [parent, sub] = at.github.state.issues;
+    expect(sub).toMatchObject({ ...text, number: made.number, id: made.id, author: { login: 'github-actions[bot]' } });
+    expect(parent?.subIssues).toEqual([{ number: made.number }]);
+    expect(await at.forge.openIssuesWithLabel('ralph')).toMatchObject([{ openSubIssues: 1 }, { number: made.number }]);
+  });
+
+  test('are known again, and linked only once', async () => {
+    await using at = await openIssues(1);
+    const made = await at.forge.openSubIssue(1, text, null);
+    addIssue(at.github.state, { ...text, labels: [], author: 'stranger' }, now);
+    expect(await at.forge.ownIssues()).toEqual([{ ...made, body: text.body }]);
+    expect(await at.forge.openSubIssue(1, text, made)).toEqual(made);
+    expect(at.github.state.issues).toHaveLength(3);
+    expect(at.github.state.issues[0]?.subIssues).toHaveLength(1);
+  });
+
+  test('keep the parent that a person gave them', async () => {
+    await using at = await openIssues(2);
+    const made = await at.forge.openSubIssue(1, text, null);
+    at.github.state.issues[0]?.subIssues.pop();
+    addSubIssue(at.github.state, 2, { number: made.number });
+    expect(await at.forge.openSubIssue(1, text, made)).toEqual(made);
+    expect(at.github.state.issues[1]?.subIssues).toEqual([{ number: made.number }]);
+  });
+
+  test('wait for each other, once', async () => {
+    await using at = await openIssues(1);
+    const first = await at.forge.openSubIssue(1, text, null);
+    const second = await at.forge.openSubIssue(1, text, null);
+    for (let times = 0; times < 2; times += 1) await at.forge.addDependency(second.number, first.id);
+    expect(at.github.state.issues.at(-1)?.blockedBy).toEqual([{ number: first.number }]);
+  });
+
+  test('are refused without `issues: write`', async () => {
+    await using at = await openForge({ permissions: { metadata: 'read', issues: 'read' } });
+    addIssue(at.github.state, { title: 'One', body: '', labels: [], author: 'octo' }, now);
+    await expect(at.forge.openSubIssue(1, text, null)).rejects.toThrow(/issues: write/);
+  });
+});
+
+describe('a comment of our own', () => {
+  test('is found by its first line, unless a stranger wrote it, with whether anybody has edited it', async () => {
+    await using at = await openIssues(1);
+    const body = '<!-- mark -->\nDucks';
+    addComment(at.github.state, { issue: 1, body, author: { login: 'stranger', type: 'User' } }, now);
+    expect(await at.forge.ownComment(1, '<!-- mark -->')).toBeNull();
+    const { id } = await at.forge.upsertComment(1, '<!-- mark -->', body);
+    expect(await at.forge.ownComment(1, '<!-- mark -->')).toEqual({ body, at: now, isEdited: false });
+    editComment(at.github.state, id, { body, by: 'octo', now });
+    expect(await at.forge.ownComment(1, '<!-- mark -->')).toMatchObject({ isEdited: true });
+    expect(await at.forge.ownComment(1, '<!-- other -->')).toBeNull();
+  });
+});
+
 async function openIssues(count: number): Promise<ForgeFixture> {
   const at = await openForge();
   for (let number = 1; number <= count; number += 1)

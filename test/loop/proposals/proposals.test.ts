@@ -7,6 +7,7 @@ import {
   commented,
   createProject,
   type Event,
+  finishOnce,
   labeled,
   runOnce,
   savedState,
@@ -15,6 +16,7 @@ import {
 } from '../stage/run-action.ts';
 import type { Project } from '../stage/project.ts';
 import { runSplit } from '../stage/split.ts';
+import { edited } from '../stage/people.ts';
 import { killAt } from '../stage/tap.ts';
 import { MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 
@@ -28,6 +30,8 @@ const proposer =
   (words: string, more: Partial<ReturnType<Behaviour>> = {}): Behaviour =>
   () => ({ words, ...more });
 
+const LONG = () =>
+  task('Prices', { done: '@'.repeat(1_000), files: Array.from({ length: 10 }, () => '`'.repeat(200)) });
 const TWO = said(task('Prices', { ceilingUsd: 0.3 }), task('Cart', { dependsOn: [1] }));
 const plan = commented('/ralph plan', { issue: 1 });
 const approve = commented('/ralph approve', { issue: 1 });
@@ -92,7 +96,8 @@ describe('a proposal', () => {
     ['no JSON', proposer('I have no idea.'), 'does not end with a JSON object'],
     ['a failed call', proposer(TWO, { exitCode: 1 }), 'The agent failed (exit code 1).'],
     ['no words', proposer(''), 'The agent failed (no result).'],
-    ['a limit', usageLimited(noon + 3_600_000), 'You have hit your limit'],
+    ['more text than people can read', proposer(said(...Array.from({ length: 12 }, LONG))), 'are too long to be read'],
+    ['a limit', usageLimited(noon + 3_600_000), 'A limit is reached until 2026-11-21 13:00 UTC.'],
   ])('with %s, one comment says what to do, and nothing is tried again', async (_what, agent, words) => {
     const project = unlabelled(createProject({ agent: [agent] }));
     await runOnce(project, { event: plan });
@@ -125,12 +130,30 @@ describe('a proposal', () => {
     expect(savedState(project, 'issue-1').tasks['issue-1']).toMatchObject({ state: 'failed', attempts: 1 });
   });
 
+  test.each(['cache', 'none'])('with `state-store: %s` it could not be kept, so no call is made', async (store) => {
+    const project = unlabelled(createProject({ agent: [proposer(TWO)], inputs: { 'state-store': store } }));
+    await runOnce(project, { event: plan });
+    expect(project.script.calls).toEqual([]);
+    expect(commentOn(project)).toContain('Set `state-store: auto` or `ref`.');
+    await runOnce(project, { event: approve });
+    expect(commentOn(project)).toContain('There are no proposed sub-tasks for this issue.');
+  });
+
   test('an issue that has a branch of its own is not planned', async () => {
     const project = createProject({ agent: [finisher] });
     await runOnce(project, { event: labeled(1) });
     const run = await runOnce(project, { event: plan });
     expect(run.calls).toBe(0);
     expect(commentOn(project)).toContain('Ralph works on this issue already.');
+  });
+
+  test('post says that a killed call has proposed nothing, and the call counts', async () => {
+    const project = unlabelled(createProject({ agent: [proposer(TWO)] }));
+    const killed = await runOnce(project, { event: plan, tap: killAt((name) => name === 'agent.call', 'after') });
+    expect((await finishOnce(project, killed))?.end).toBe('cancelled (killed)');
+    expect(commentOn(project)).toContain('The run ended as cancelled (killed).');
+    expect(storedBudget(project).windows.hour).toMatchObject({ calls: 1 });
+    expect(stored(project)).toBeNull();
   });
 
   test('three jobs do the same', async () => {
@@ -297,6 +320,8 @@ describe('an approval', () => {
       ...history,
       edits: [{ by: { login: 'eve', id: 3, kind: 'user' }, at: noon + 60_000 }],
     });
+    await runOnce(project, { event: edited(501, 'eve') });
+    expect(project.forge.issues.get(501)?.labels).toContain('ralph:needs-approval');
     expect((await runOnce(project)).calls).toBe(0);
   });
 });

@@ -2,7 +2,7 @@ import type { Feedback } from '../../feedback/memory.ts';
 import type { Policy } from '../../policy.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import { progressOf, withChangedTasks } from '../../tasks/queue.ts';
-import { hasNoAttemptsLeft } from '../../tasks/stepping-aside.ts';
+import { whyGivenUp } from '../../tasks/stepping-aside.ts';
 import { isFinished } from '../../tasks/task.ts';
 import { type CircuitFacts, recordInCircuit } from '../circuit.ts';
 import { type LaneState, MAX_REFUSAL_CHARS, type PublishedLane } from '../state/state.ts';
@@ -63,11 +63,10 @@ export function loseProgress(
   if (before.circuit.kind === 'open' && run.iterations > 0)
     circuit = recordInCircuit(before.circuit, nothing, policy.circuit, now);
   const tasks = Object.fromEntries(
-    Object.entries(after.tasks).map(([id, { attempts, approval, answer }]) => {
-      const spent = hasNoAttemptsLeft(id, attempts, policy);
-      const known = progressOf(before.tasks, id);
-      const failed = { state: 'failed', reason: 'max_iterations_per_task' } as const;
-      return [id, { ...known, attempts, approval, answer, ...(spent && !isFinished(known) ? failed : {}) }];
+    Object.entries(after.tasks).map(([id, { attempts, approval, answer, ceiling }]) => {
+      const reason = whyGivenUp(id, { attempts, ceiling }, policy);
+      const known = { ...progressOf(before.tasks, id), attempts, approval, answer, ceiling };
+      return [id, reason === null || isFinished(known) ? known : { ...known, state: 'failed' as const, reason }];
     }),
   );
   const { currentTask, signals, lastIteration, steps } = before;

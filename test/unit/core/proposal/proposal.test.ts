@@ -63,7 +63,7 @@ describe('the words of an agent', () => {
     const [one] = parsed.tasks;
     expect(one?.title).toMatch(/^A B x+…$/);
     expect([one?.title.length, one?.done.length, one?.files.length, one?.files[0]?.length]).toEqual([
-      120, 1000, 20, 200,
+      120, 1000, 10, 200,
     ]);
     expect(one?.ceilingUsd).toBe(1.01);
   });

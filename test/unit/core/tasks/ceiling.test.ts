@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { loseProgress } from '../../../../src/core/lane/settle/settle-published.ts';
 import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { mergeReceivedState, trustedState } from '../../../../src/core/sharing/trusted-state.ts';
 import { progressOf, resetProgress, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
@@ -39,6 +40,14 @@ describe('a ceiling', () => {
     [undefined, 1, null],
   ])('%j leaves, with %d spent here, %s', (ceiling, hereUsd, left) => {
     expect(ceilingLeft({ ceiling }, hereUsd)).toBe(left);
+  });
+});
+
+test('a ceiling that was spent on commits which never arrived is spent', () => {
+  const lost = loseProgress({ before: spent(0), after: spent(2), iterations: 1 }, policy, noon);
+  expect(lost.tasks['issue-1']).toMatchObject({
+    ...{ state: 'failed', reason: 'ceiling' },
+    ceiling: { usd: 2, spentUsd: 2 },
   });
 });
 
