@@ -175,7 +175,7 @@ export function historyJsonSchema(): object {
 }
 
 /** Returns the history in the form of `--json`. */
-export function historyReportOf(
+function historyReportOf(
   history: HistorySummary,
   known: Pick<HistoryReport, 'repository' | 'problems'> & {
     readonly tasks: readonly TaskHistory[];
