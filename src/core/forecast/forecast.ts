@@ -20,7 +20,7 @@ export interface SimilarTasks {
 }
 
 /**
- * Advice on a task that may not succeed. `thin`: nothing says what must be true at the end, and no file or symbol is named.
+ * Advice on a task that may not succeed. `thin`: it names neither what must be true at the end nor a file or symbol.
  * `large`: its boxes have little to do with one another.
  */
 export type Advice = { readonly kind: 'thin' } | { readonly kind: 'large'; readonly boxes: number };

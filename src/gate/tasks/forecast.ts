@@ -19,8 +19,8 @@ import type { Request } from './sources.ts';
 const MAX_SEARCHED_FILES = 10_000;
 
 /**
- * Returns similar tasks and advice for an issue that a person asks for by name, before its first iteration; null for any
- * other. Sends no request.
+ * Returns similar tasks and advice for an issue that a person asks for by name before its first iteration, else null.
+ * Sends no request.
  */
 export async function forecastIssue(
   { repository }: Pick<GateDeps, 'repository'>,
