@@ -60,7 +60,9 @@ export async function admitWork(deps: GateDeps, request: Request): Promise<Intak
     // Somebody changed the lane after it was read: the decision may no longer hold.
     if (claim.kind === 'claimed') {
       const opened = await openOrRelease(deps, decided, { claim, read, beside: null });
-      return request.purpose.kind === 'proposal' ? asProposal(deps, opened, { request, decided }) : withForecast(opened);
+      return request.purpose.kind === 'proposal'
+        ? asProposal(deps, opened, { request, decided })
+        : withForecast(opened);
     }
   }
   return endChangedTooOften(deps, request);

@@ -24,7 +24,7 @@ function workOn(tasks: Work['tasks'], own: Partial<LaneState>): Work {
   const state = { ...initialState('queue', noon), ...own };
   const { notes } = endIntake({ kind: 'idle', reason: 'no_tasks' });
   const begun = untouchedWork(
-    { lane, tasks, notes, state, head: 'a', remoteHead: null, shown: null, startedAt: noon },
+    { lane, tasks, notes, proposal: null, state, head: 'a', remoteHead: null, shown: null, startedAt: noon },
     noon + 1,
   );
   return { ...begun, outcome: { kind: 'idle', reason: 'no_tasks' } };
