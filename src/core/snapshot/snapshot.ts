@@ -13,8 +13,8 @@ import { tryJson } from '../text/try-json.ts';
 
 /**
  * The repository's data as the files of one tree: `lanes/<lane>.json`, `issues/<n>.json`, `proposals/<n>.json`,
- * `usage.json`, `dashboard.json`, `runs/<id>.json` and `pulls/<n>.json`, each with a version of its own. A file is parsed
- * when it is needed: an unreadable one, or one of a newer version, only affects its reader, and stays as it is.
+ * `usage.json`, `dashboard.json`, `runs/<id>.json` and `pulls/<n>.json`, each with a version of its own. A file is
+ * parsed when it is needed: an unreadable one, or one of a newer version, only affects its reader, and stays as it is.
  */
 export type Snapshot = ReadonlyMap<string, string>;
 

@@ -1,4 +1,0 @@
-import{modules as m}from"./87473.shared.js";import{modules as p}from"./7322.shared.js";import{modules as u}from"./83702.shared.js";import{modules as l}from"./74974.shared.js";import{modules as c}from"./16536.shared.js";const w=2571,A=[2571,6698,6536,6191],E={...m,...p,...u,...l,...c,61231:((d,e,o)=>{o.d(e,{Y:()=>a,Z:()=>r});var n=o(94686);function a(i){return i.toString().split(`
-`).filter(t=>t.includes("	")).map(t=>{const[_="",s=""]=t.split("	");return{name:s,value:_}})}function r({stdout:i,stderr:t}){return[...i.toString().split(`
-`).filter(s=>s.startsWith("!")).map(s=>s.split("	").at(-1)??""),(0,n.SW)(t)].join(`
-`)}}),43667:((d,e,o)=>{o.d(e,{N:()=>n});function n(a){const r=(a.ACTIONS_ORCHESTRATION_ID??"").trim().replace(/[^a-z0-9_.-]/gi,"_");return r===""?"ralph-action":`ralph-action actions_orchestration_id/${r}`}})};export{w as id,A as ids,E as modules};
