@@ -12,7 +12,7 @@ const THIN = '**This issue may be too thin.**';
 function remember(project: Project, count: number): void {
   const { shared } = project.kept.refs;
   const now = project.clock.now();
-  const after = Array.from({ length: count }, (_, at) => at + 100).reduce((snapshot: Snapshot, number) => {
+  const after = Array.from({ length: count }, (_, at) => at + 200).reduce((snapshot: Snapshot, number) => {
     const task = {
       id: `issue-${String(number)}`,
       title: 'Before',
