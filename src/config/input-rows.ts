@@ -10,26 +10,14 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
         '${{ github.token }}',
         `Token for issues, comments, the branch and the pull request. It is not in the agent's environment.`,
       ],
-      [
-        'anthropic-api-key',
-        '',
-        'API key of the Claude Console for the agent.',
-      ],
+      ['anthropic-api-key', '', 'API key of the Claude Console for the agent.'],
       [
         'claude-code-oauth-token',
         '',
         'Token of a Claude subscription for the agent (`claude setup-token`), instead of an API key.',
       ],
-      [
-        'openai-api-key',
-        '',
-        'API key of OpenAI, for Codex, OpenCode and Qwen Code.',
-      ],
-      [
-        'gemini-api-key',
-        '',
-        'API key of Google AI Studio, for Gemini CLI.',
-      ],
+      ['openai-api-key', '', 'API key of OpenAI, for Codex, OpenCode and Qwen Code.'],
+      ['gemini-api-key', '', 'API key of Google AI Studio, for Gemini CLI.'],
       [
         'copilot-github-token',
         '',
@@ -214,7 +202,7 @@ export const JOB_ROWS: readonly SettingGroup[] = [
       [
         'phase',
         'all',
-        "Which part of a run this job does: `all`, or one of `gate`, `loop` and `publish` in three jobs; `finish` sums up several branches.",
+        'Which part of a run this job does: `all`, or one of `gate`, `loop` and `publish` in three jobs; `finish` sums up several branches.',
       ],
       [
         'handoff-path',
