@@ -49,7 +49,7 @@ const EVERYDAY = `${E2E}/everyday`;
 const SLOW_INTEGRATION = [
   'test/integration/cli/**/*.test.ts',
   'test/integration/isolation/*{sandbox,probe}*.test.ts',
-  'test/integration/git/{,work-tree/}*.test.ts',
+  'test/integration/git/{,work-tree/,remote/}*.test.ts',
   'test/integration/state/state-{cache-store,poisoned-entry}.test.ts',
   'test/integration/agents/{agent-session-files,scripted-agent}.test.ts',
 ];

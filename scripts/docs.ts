@@ -32,11 +32,13 @@ Numbers are plain (\`10\`, \`2.5\`), switches are \`true\` or \`false\`. Lists t
 
 ## Inputs
 
+An agent's key can also be an environment variable: its name in capitals, such as \`ANTHROPIC_API_KEY\`.
+
 ${settingTables(INPUT_ROWS)}
 
 ## Settings
 
-These are names under the input \`settings\`, which is YAML (or JSON, which is YAML as well):
+These are names under the input \`settings\`:
 
 \`\`\`yaml
 with:
@@ -47,7 +49,7 @@ with:
     pr-labels: [automated, ralph]
 \`\`\`
 
-A value is a text, a number, \`true\`, \`false\` or a list; an empty one is not given, and \`[]\` is an empty list. \`settings\` also takes the names of the inputs above, except those of keys and tokens: it is not kept secret. An input that is given comes first. A setting that stands directly under \`with\` is an error that says where it goes.
+A value is a text, a number, \`true\`, \`false\` or a list; an empty one is not given, and \`[]\` is an empty list. It is not kept secret, so it takes no keys and tokens. A setting that stands directly under \`with\` is an error that says where it goes.
 
 ${settingTables(SETTING_ROWS)}
 
@@ -66,7 +68,7 @@ A repository that has a \`.ralphrc\` needs no inputs for the settings in it. For
 3. \`.ralph/.ralphrc\`, or \`.ralphrc\` where that is missing, as it is on the base branch. What a branch or the agent changes in it counts once it is merged, and \`allow-protected-paths\` must name it to be published at all;
 4. the default.
 
-The file is read as \`KEY=VALUE\` lines with the quotes and comments of bash, and never run. Shell code such as \`$(…)\`, a variable of the environment, or a value out of range ends the run before a call, with every line that has one. A name without a meaning is not an error: the log and the job summary name it. [\`ralph status\` and \`ralph doctor\`](command-line.md) show every setting with its origin.
+The file is read as \`KEY=VALUE\` lines with the quotes and comments of bash, and never run. Shell code such as \`$(…)\`, a variable of the environment, or a value out of range ends the run before a call, with every line that has one. [\`ralph status\` and \`ralph doctor\`](command-line.md) show every setting with its origin.
 
 ## Outputs
 

@@ -10,30 +10,18 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
         '${{ github.token }}',
         `Token for issues, comments, the branch and the pull request. It is not in the agent's environment.`,
       ],
-      [
-        'anthropic-api-key',
-        '',
-        'API key of the Claude Console for the agent. The environment variable `ANTHROPIC_API_KEY` works as well.',
-      ],
+      ['anthropic-api-key', '', 'API key of the Claude Console for the agent.'],
       [
         'claude-code-oauth-token',
         '',
-        'Token of a Claude subscription for the agent (`claude setup-token`), instead of an API key. The environment variable `CLAUDE_CODE_OAUTH_TOKEN` works as well.',
+        'Token of a Claude subscription for the agent (`claude setup-token`), instead of an API key.',
       ],
-      [
-        'openai-api-key',
-        '',
-        'API key of OpenAI, for Codex, OpenCode and Qwen Code. The environment variable `OPENAI_API_KEY` works as well.',
-      ],
-      [
-        'gemini-api-key',
-        '',
-        'API key of Google AI Studio, for Gemini CLI. The environment variable `GEMINI_API_KEY` works as well.',
-      ],
+      ['openai-api-key', '', 'API key of OpenAI, for Codex, OpenCode and Qwen Code.'],
+      ['gemini-api-key', '', 'API key of Google AI Studio, for Gemini CLI.'],
       [
         'copilot-github-token',
         '',
-        'Fine-grained token with the permission "Copilot Requests", for GitHub Copilot CLI. The environment variable `COPILOT_GITHUB_TOKEN` works as well.',
+        'Fine-grained token with the permission "Copilot Requests", for GitHub Copilot CLI.',
       ],
     ],
   },
@@ -132,7 +120,7 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
       [
         'max-cost-usd-per-day',
         '20',
-        'Maximum cost per day (UTC) in US dollars, across all runs in the repository; 0 = no limit. Without `max-cost-usd` each run reserves everything that is left of the day.',
+        'Maximum cost per day (UTC) in US dollars, across all runs in the repository; 0 = no limit.',
       ],
       [
         'on-limit',
@@ -214,7 +202,7 @@ export const JOB_ROWS: readonly SettingGroup[] = [
       [
         'phase',
         'all',
-        "Which part of a run this job does: `all`, or one of `gate`, `loop` and `publish` in three jobs, so that the agent's job holds no token that can write. The reusable workflow does that; its `finish` sums up several branches.",
+        'Which part of a run this job does: `all`, or one of `gate`, `loop` and `publish` in three jobs; `finish` sums up several branches.',
       ],
       [
         'handoff-path',

@@ -66,7 +66,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'prices',
         '',
-        "Prices of models, one per line, in US dollars per million tokens: `NAME=INPUT/OUTPUT` or `NAME=INPUT/CACHED/OUTPUT`, for example `gpt-5.5=1.25/0.125/10`. NAME is a model's name or a part of it; of several that fit, the longest counts. With a limit in dollars, a model whose price is not known is not called.",
+        "Prices of models, one per line, in US dollars per million tokens: `NAME=INPUT/OUTPUT` or `NAME=INPUT/CACHED/OUTPUT`, for example `gpt-5.5=1.25/0.125/10`. NAME is a model's name or a part of it; of several that fit, the longest counts.",
       ],
       [
         'on-permission-denied',

@@ -5,7 +5,7 @@ import { personOf } from './accounts.ts';
 import { feedbackRoutes } from './feedback/routes-feedback.ts';
 import { type LogStorage, startLogStorage } from './feedback/log-storage.ts';
 import { createFaults, type FaultEffect, type Faults } from './faults.ts';
-import { answerGraphql, graphqlExhausted, graphqlViolations } from './graphql.ts';
+import { answerGraphql, graphqlExhausted, graphqlViolations } from './graphql/graphql.ts';
 import { createRenderer } from './render.ts';
 import { type GitHubAnswer, type Call, notFound, refusal, type Route, text, type TokenIdentity } from './route.ts';
 import { answerElsewhere } from './routes-elsewhere.ts';

@@ -22,15 +22,15 @@ import type { OpenPlaces } from '../lane/read-lane.ts';
 
 const HELP = `Usage: ralph history [--html FILE] [--dir FOLDER] [--remote NAME] [--json]
 
-Shows what became of the pull requests of runs, and what their tasks cost: per
-week, agent, model and label the merged tasks, the cost of one on average, how
-many of them people merged untouched, the review rounds, the time from the label
-to the merge, and how many were reverted within 30 days. A cost that is not
-known counts nowhere, and is never $0.00.
+Shows what became of Ralph's pull requests, and what their tasks cost. In all,
+and for each week, agent, model and label: the merged tasks, the average cost of
+one, how many people merged untouched, review rounds, the time from the label to
+the merge, and how many were reverted within 30 days. A cost that is not known
+counts nowhere, and is never $0.00.
 
 It reads the ref refs/ralph/v2/state of the checkout's remote, with your own git
-credentials, and the checkout's folder .ralph/state if there is one. It sends no
-request to GitHub.
+credentials, and the checkout's folder .ralph/state if there is one. It does not
+use GitHub's API.
 
   --html FILE    also writes it as a page with charts, which loads nothing from
                  anywhere and runs no script

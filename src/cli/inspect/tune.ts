@@ -63,15 +63,15 @@ and says what each would have saved or lost. NAME=VALUE asks about these values
 alone, for example ${policyInputs.circuit.noProgress.name}=2.
 
 Each run is replayed alone, from the state that it began with, as if agent and
-clock had done the same. Iterations that no run would have made are saved; lost
-are the tasks that they finished, or that would have been given up. All that a
-limit of the run, the hour or the day leaves over is neither, nor is progress
-that a later run would have made. A journal ends with its run, so a looser limit
-only shows how many runs it held back.
+clock had done the same. Iterations that no run would have made are saved; tasks
+that these finished, or that would have been given up, are lost. What a limit of
+the run, the hour or the day leaves to later runs is neither, nor is progress
+that a later run would have made. A looser limit cannot be replayed, because a
+journal ends with its run: you see how many runs the present one held back.
 
-  --write          changes the workflow to the named values, or to those that
+  --write          writes the named values into the workflow, or else those that
                    saved money and lost nothing in ${String(RUNS_TO_RECOMMEND)} runs or more
-  --workflow FILE  the workflow, where several use the action
+  --workflow FILE  which workflow, if several use the action
   --dir FOLDER     any folder of the checkout (default: the current one)
   --remote NAME    the remote that holds the state (default: origin)
   --json           prints one JSON object instead, described by

@@ -33,7 +33,7 @@ import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, Usag
 const FETCH = 'git fetch origin +refs/ralph/v2/state:refs/ralph/v2/state';
 
 const ARGUMENTS_HELP = `PR is the number of a pull request, or its URL; RUN is the id of a workflow run,
-or its URL. Reads the state in this clone, and asks no server. A clone has it
+or its URL. Reads only this clone, and asks no server. A clone has the state
 after:
   ${FETCH}`;
 
@@ -42,9 +42,9 @@ const OPTIONS_HELP = `  --dir FOLDER    any folder of the clone (default: the cu
 
 const RECEIPT_HELP = `Usage: ralph receipt PR|RUN [--dir FOLDER] [--remote NAME] [--json]
 
-Prints what is recorded of a run, or of every run on a pull request: who asked
-for it with which text, what it began from and published, the agent, the
-isolation with the results of its probe, verifications, cost, and the journal.
+Prints the record of a run, or of every run on a pull request: who asked for
+which text, the commits it began with and published, the agent, the isolation
+with its probe's results, verifications, cost, and the journal.
 
 ${ARGUMENTS_HELP}
 
@@ -59,10 +59,9 @@ const VERIFY_HELP = `Usage: ralph verify PR|RUN [--receipt FILE ...] [--dir FOLD
                    [--json]
 
 Checks the receipts of every run on a pull request, or on the branches that a
-run worked on, against the commits of this clone: which commits the runs made,
-the journal's chain of hashes, every decision in it, that the commits have the
-content that it names, the texts that people agreed to, and that limits were
-kept.
+run worked on, against this clone: the commits that the runs made and their
+content, the journal's chain of hashes and every decision in it, the texts that
+people agreed to, and the limits.
 
 It proves that record, journal and commits agree, not who wrote them: that takes
 a signature. Commits by people are named, and are not wrong by themselves.

@@ -30,7 +30,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['within # days', days('core/snapshot/stored-pull', 'REVERT_WITHIN_MS')],
     ['newest # pull requests', of('core/snapshot/stored-pull', 'MAX_PULLS')],
     ['lost nothing in # runs or more', of('core/tuning/tuning', 'RUNS_TO_RECOMMEND')],
-    ['more than # open boxes', of('core/forecast/forecast', 'MAX_UNRELATED_BOXES')],
+    ['more than # groups', of('core/forecast/forecast', 'MAX_UNRELATED_BOXES')],
   ],
   'docs/decisions/README.md': [
     [

@@ -1,6 +1,6 @@
 import type { GraphQLError } from 'graphql';
 import type { Person } from '../accounts.ts';
-import { connection, instant, type Slice } from '../graphql-parts.ts';
+import { connection, instant, type Slice } from '../graphql/graphql-parts.ts';
 import type { Call } from '../route.ts';
 import type { StoredPull } from '../state.ts';
 import type { StoredCheckRun, StoredReview, StoredReviewComment, StoredSuite, StoredThread } from './stored.ts';

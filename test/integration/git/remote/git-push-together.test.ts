@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openFresh, READ_ONLY_TOKEN, setScene, type Scene } from './git-fixture.ts';
+import { openFresh, READ_ONLY_TOKEN, setScene, type Scene } from '../git-fixture.ts';
 
 const BRANCHES = ['ralph/queue', 'ralph/issue-2', 'ralph/issue-3'];
 

@@ -1,10 +1,10 @@
 import type { GraphQLError } from 'graphql';
-import { accountOf, type Person, personOf } from './accounts.ts';
-import { commitFields, pullFields, pullsFields, refFields } from './feedback/pull-fields.ts';
+import { accountOf, type Person, personOf } from '../accounts.ts';
+import { commitFields, pullFields, pullsFields, refFields } from '../feedback/pull-fields.ts';
 import { connection, failure, instant, type Slice } from './graphql-parts.ts';
 import { createIssueMutations } from './issue-mutations.ts';
-import { editComment, editIssue } from './people.ts';
-import type { Call } from './route.ts';
+import { editComment, editIssue } from '../people.ts';
+import type { Call } from '../route.ts';
 import {
   newIssue,
   sameName,
@@ -13,7 +13,7 @@ import {
   type StoredEvent,
   type StoredIssue,
   type StoredPull,
-} from './state.ts';
+} from '../state.ts';
 
 /**
  * Creates the root of GitHub's GraphQL for one repository, with the fields that a run queries. A field that is a

@@ -1,9 +1,9 @@
 import type { GraphQLError } from 'graphql';
 import { failure } from './graphql-parts.ts';
-import { labelIssue, unlabelIssue } from './people.ts';
-import type { Call } from './route.ts';
-import { reactTo } from './routes-issues.ts';
-import { addComment, type StoredComment, type StoredIssue } from './state.ts';
+import { labelIssue, unlabelIssue } from '../people.ts';
+import type { Call } from '../route.ts';
+import { reactTo } from '../routes-issues.ts';
+import { addComment, type StoredComment, type StoredIssue } from '../state.ts';
 
 const CONTENTS: Readonly<Record<string, string>> = {
   ...{ EYES: 'eyes', THUMBS_UP: '+1', THUMBS_DOWN: '-1', CONFUSED: 'confused' },

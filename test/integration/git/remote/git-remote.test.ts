@@ -1,10 +1,10 @@
-import { explainRefusal } from '../../../src/core/refusals/refusal.ts';
+import { explainRefusal } from '../../../../src/core/refusals/refusal.ts';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startGitRemote } from '../../../testbed/git-remote.ts';
-import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
-import { BRANCH, iterate, openFresh, READ_ONLY_TOKEN, setScene, startWay, TOKEN, type Scene } from './git-fixture.ts';
+import { startGitRemote } from '../../../../testbed/git-remote.ts';
+import { quarantineFolder } from '../../../../src/git/checkout/quarantine.ts';
+import { BRANCH, iterate, openFresh, READ_ONLY_TOKEN, setScene, startWay, TOKEN, type Scene } from '../git-fixture.ts';
 
 /** Makes one commit on the lane and returns it. */
 async function work(scene: Scene, path = 'a.txt'): Promise<string> {

@@ -2,12 +2,12 @@ import { chmod, stat, symlink } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startGitHub, type GitHub } from '../../../testbed/github/server.ts';
-import type { TokenIdentity } from '../../../testbed/github/route.ts';
-import { setServerRules } from '../../../testbed/server-rules.ts';
-import { createForge } from '../../../src/github/forge.ts';
-import type { Remote } from '../../../src/ports/repository.ts';
-import { BRANCH, iterate, openFresh, setScene, TOKEN, type Scene } from './git-fixture.ts';
+import { startGitHub, type GitHub } from '../../../../testbed/github/server.ts';
+import type { TokenIdentity } from '../../../../testbed/github/route.ts';
+import { setServerRules } from '../../../../testbed/server-rules.ts';
+import { createForge } from '../../../../src/github/forge.ts';
+import type { Remote } from '../../../../src/ports/repository.ts';
+import { BRANCH, iterate, openFresh, setScene, TOKEN, type Scene } from '../git-fixture.ts';
 
 /** A scene whose server signs what its API makes, and requires signatures on branches. */
 interface SignedScene extends AsyncDisposable {

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from './git-fixture.ts';
+import { BRANCH, iterate, openFresh, runGit, setScene, type Scene } from '../git-fixture.ts';
 
 /** Runs the loop here and hands the work to a job on another machine, which has only the bundle. */
 async function handedOver(agent: (scene: Scene) => Promise<unknown>, task = 'issue-1') {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { PushedWithState } from '../../../src/ports/repository.ts';
+import type { PushedWithState } from '../../../../src/ports/repository.ts';
 import {
   BRANCH,
   iterate,
@@ -13,7 +13,7 @@ import {
   type OneText,
   type Passage,
   type Scene,
-} from './git-fixture.ts';
+} from '../git-fixture.ts';
 
 const STATE = 'refs/ralph/v2/state';
 

@@ -1,5 +1,5 @@
-import type { Violation } from '../openapi/validator.ts';
-import { type GitHubAnswer, type Call, text } from './route.ts';
+import type { Violation } from '../../openapi/validator.ts';
+import { type GitHubAnswer, type Call, text } from '../route.ts';
 
 /**
  * Answers a GraphQL query: always with status 200, and with `errors` beside the available data. The `graphql` package

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { setServerRules, type ServerRule } from '../../../testbed/server-rules.ts';
-import { BRANCH, iterate, openFresh, setScene, type Scene } from './git-fixture.ts';
+import { setServerRules, type ServerRule } from '../../../../testbed/server-rules.ts';
+import { BRANCH, iterate, openFresh, setScene, type Scene } from '../git-fixture.ts';
 
 const rules = (scene: Scene, ...all: readonly ServerRule[]): Promise<void> =>
   setServerRules(scene.server.repositoryFolder, all);
