@@ -143,9 +143,10 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
   const fresh = newTests(reports, tasks);
   // A test that is not reported without the change has failed there, or has passed with its whole file.
   const passing = fresh.filter(({ name, test }) => passesOn(report, name, test));
-  // If `verify` passes, no test has failed: those that are not reported did not run.
-  const haveFailed = passing.length < fresh.length;
-  if (fresh.length > 0 && !(haveFailed && verification.kind === 'passed'))
+  const failing = fresh.filter(({ name }) => report.get(name)?.result === 'failed');
+  // Where `verify` passes, a test that is not reported has not failed: it did not run.
+  const isDecided = verification.kind === 'failed' || passing.length + failing.length >= fresh.length;
+  if (fresh.length > 0 && isDecided)
     return {
       kind: 'new',
       of: fresh.every(({ test }) => test.of === 'file') ? 'file' : 'test',
@@ -153,9 +154,9 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
       passing: passing.length,
       named: namedOf(passing.map(({ name }) => name)),
     };
-  const failing = failingTests(report).filter(([name, test]) => passesOn(reports.head, name, test));
-  return verification.kind === 'failed' && failing.length > 0
-    ? { kind: 'changed', failing: failing.length }
+  const old = failingTests(report).filter(([name, test]) => passesOn(reports.head, name, test));
+  return verification.kind === 'failed' && old.length > 0
+    ? { kind: 'changed', failing: old.length }
     : { kind: 'whole', passed: verification.kind === 'passed' };
 }
 

@@ -104,6 +104,11 @@ describe('the judgement of the new tests', () => {
       { kind: 'whole', passed: true },
     ],
     [
+      'all fail, and verify hides it',
+      judge(run(A.replaceAll('✓', '×'), { kind: 'passed', durationMs: 1 })),
+      { ...all, passing: 0 },
+    ],
+    [
       'only the file is reported, and passes',
       judge(run(' ✓ test/a.test.ts (2 tests)\n × test/old.test.ts > divides 1ms')),
       { ...all, passing: 2 },
