@@ -144,7 +144,7 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
   // A test that is not reported without the change has failed there, or has passed with its whole file.
   const passing = fresh.filter(({ name, test }) => passesOn(report, name, test));
   const failing = fresh.filter(({ name }) => report.get(name)?.result === 'failed');
-  // Where `verify` passes, a test that is not reported has not failed: it did not run.
+  // A test that is not reported has not failed where `verify` passes: it did not run.
   const isDecided = verification.kind === 'failed' || passing.length + failing.length >= fresh.length;
   if (fresh.length > 0 && isDecided)
     return {

@@ -86,7 +86,7 @@ export const verificationRecordSchema = z.object({
   /** The command that failed, and its exit code; null if there is none. */
   command: word.nullable(),
   exitCode: z.number().int().nullable(),
-  /** How long they took on the base, in ms; absent for other commits and in states of earlier versions. */
+  /** Time in ms that they took on the base; absent for other commits and in states of earlier versions. */
   durationMs: countSchema.exactOptional(),
 });
 
