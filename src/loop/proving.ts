@@ -13,7 +13,7 @@ import {
   type TaskFile,
 } from '../core/proof/judge.ts';
 import { plainProofSentence, type Proof, proofSentences } from '../core/proof/proof.ts';
-import type { TestReport } from '../core/proof/test-report.ts';
+import { NO_TESTS, type TestReport } from '../core/proof/test-report.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
@@ -55,7 +55,7 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
   });
   const planned = changes.filter(({ task }) => isDue(work, proving, task)).flatMap(planOf);
   if (planned.length === 0) return unproven;
-  if (!isWorthProving(mode, proving.head.durationMs)) {
+  if (!isWorthProving(mode, usualMsOf(work, proving))) {
     deps.log.info('verify takes more than 5 minutes, so it does not run without the change (setting prove-tests).');
     return unproven;
   }
@@ -73,6 +73,11 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
   const { clock, appendJournal } = deps;
   appendJournal(serializeProofs({ version: 1, lane: work.lane.id, provedAt: clock.now(), proofs }));
   return { work: { ...work, state: recordProofs(work.state, proofs) }, baseTests };
+}
+
+/** Returns how long `verify` takes on the base; on the head if the base is not known to pass. */
+function usualMsOf({ state: { baseVerification: base } }: Work, { head }: Proving): number {
+  return (base?.kind === 'passed' ? base.durationMs : undefined) ?? head.durationMs;
 }
 
 /** Returns true for a task of the verified head that nothing was proven of since its newest iteration. */
@@ -113,7 +118,7 @@ async function proveTask(
   const needsBase = without.kind === 'ran' && head.report.size > 0 && baseTests === null;
   if (needsBase) deps.log.info(`verify runs on the base, to tell which tests are new …`);
   const onBase = needsBase ? await run(base.commit) : null;
-  const known = onBase?.kind === 'ran' ? onBase.report : baseTests;
+  const known = onBase === null ? baseTests : onBase.kind === 'ran' ? onBase.report : NO_TESTS;
   if (plan.old.length > 0) deps.log.info(`verify runs with the old form of the tests that it changed …`);
   const old = plan.old.length === 0 ? null : await runWith(plan.old);
   if (deps.signal.aborted) return null;
@@ -132,16 +137,17 @@ async function runForProof(
   work: Work,
   { commit, usualMs }: { readonly commit: string; readonly usualMs: number },
 ): Promise<ProofRun | null> {
-  const leftMs = work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
-  const timeoutMs = proofTimeout({ usualMs, leftMs });
+  const leftMs = (): number => work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
+  const timeoutMs = proofTimeout({ usualMs, leftMs: leftMs() });
   if (timeoutMs === null) return { kind: 'undecided', why: 'no-time' };
-  const { verification, report } = await verifyAt(deps, work, { commit, timeoutMs });
+  const timeoutOf = (): number => Math.max(0, Math.min(timeoutMs, leftMs()));
+  const { verification, report, isWhole } = await verifyAt(deps, work, { commit, timeoutOf });
   if (verification.kind === 'not-run') return null;
   if (verification.kind === 'impossible') {
     deps.log.warning(completeSentence(verification.why));
     return { kind: 'undecided', why: 'cannot-run' };
   }
-  return proofRunOf(verification, report);
+  return proofRunOf(verification, isWhole ? report : null);
 }
 
 function logProof({ log }: LoopDeps, name: string, proof: Proof): void {

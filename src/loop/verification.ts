@@ -96,8 +96,8 @@ async function verifyUnknownBase(
   const subject = verificationSubject(deps.config.verify, { commit: base, sha256: deps.sha256 });
   if (isBaseKnown(work.state, subject)) return { work, end: null };
   deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
-  const { verification, report } = await verifyClean(deps, work, base);
-  onReport(report);
+  const { verification, report, isWhole } = await verifyClean(deps, work, base);
+  onReport(isWhole ? report : NO_TESTS);
   // The agent's work could not be verified either, so none of it would count.
   if (verification.kind === 'impossible') {
     const message = `verify cannot run in a clean clone of the base branch, so no call was made. ${completeSentence(verification.why)}`;
@@ -132,7 +132,7 @@ export async function verifyHead(
 ): Promise<Advanced & { readonly passed: PassedHead | null }> {
   for (const { opened } of deps.agents) await opened()?.agent.sweep();
   deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);
-  const { verification, report } = await verifyClean(deps, work, subject.commit);
+  const { verification, report, isWhole } = await verifyClean(deps, work, subject.commit);
   const now = deps.clock.now();
   const reopened: Work = { ...work, state: reopenTasks(work.state, finished, { reason: 'not_verified', now }) };
   const unverified = { work: reopened, end: null, passed: null };
@@ -165,12 +165,15 @@ export async function verifyHead(
   const tasks = [...new Set([...finished, ...tasksAwaitingVerification(work.state), ...prompts])];
   const passed =
     verification.kind === 'passed'
-      ? { tasks, commit: subject.commit, report, durationMs: verification.durationMs }
+      ? { tasks, commit: subject.commit, report: isWhole ? report : NO_TESTS, durationMs: verification.durationMs }
       : null;
   return { work: verified, end: null, passed };
 }
 
-/** A head that passed in a clean clone, with the tasks that it decided on and the tests that its output names. */
+/**
+ * A head that passed in a clean clone, with the tasks that it decided on and the tests that its output names (none if
+ * it is too long to be read).
+ */
 export interface PassedHead {
   readonly tasks: readonly TaskId[];
   readonly commit: string;
@@ -181,6 +184,8 @@ export interface PassedHead {
 interface CleanVerification {
   readonly verification: Verification | { readonly kind: 'impossible'; readonly why: string };
   readonly report: TestReport;
+  /** False if the report is only of the end of a longer output. */
+  readonly isWhole: boolean;
 }
 
 async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<CleanVerification> {
@@ -192,31 +197,35 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
     Math.min(Math.max(MIN_CLEAN_VERIFY_MS, usualMs), MAX_OVERTIME_MS),
     Math.min(policy.agentTimeoutMs, leftMs),
   );
-  return await verifyAt(deps, work, { commit, timeoutMs });
+  return await verifyAt(deps, work, { commit, timeoutOf: () => timeoutMs });
 }
 
-/** Runs the verify commands on a commit in a clean clone. */
+/**
+ * Runs the verify commands on a commit in a clean clone. `timeoutOf` is asked once the clone is there, which may take
+ * minutes.
+ */
 export async function verifyAt(
   deps: LoopDeps,
   work: Work,
-  { commit, timeoutMs }: { readonly commit: string; readonly timeoutMs: number },
+  { commit, timeoutOf }: { readonly commit: string; readonly timeoutOf: () => number },
 ): Promise<CleanVerification> {
   const { signal } = deps;
-  let report = NO_TESTS;
-  const onReport = (text: string): void => {
+  let [report, isWhole] = [NO_TESTS, true];
+  const onReport = (text: string, isAll: boolean): void => {
     report = parseTestReport(deps.redact(text));
+    isWhole = isAll;
   };
   // `putBack` restores the last snapshot, and no iteration has taken one.
   if (work.journal.length === 0) await deps.repository.snapshot();
   const verification = await deps.repository
     .layClean(commit, signal)
-    .then((folder) => deps.verifier.verify({ folder, timeoutMs, signal, onReport }))
+    .then((folder) => deps.verifier.verify({ folder, timeoutMs: timeoutOf(), signal, onReport }))
     .catch((error: unknown) =>
       signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },
     );
   // Verification can write into the work tree as well, which belongs to no iteration.
   if (!signal.aborted) await putBack(deps);
-  return { verification, report };
+  return { verification, report, isWhole };
 }
 
 /** Redacts and cuts every text in the data and cuts every list, so that it can be kept and shown. */

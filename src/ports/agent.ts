@@ -78,10 +78,10 @@ export interface VerifyCall {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /**
-   * Gets the end of what the commands printed, and the JUnit files that they wrote; not called where they were cut off.
-   * Null if nobody asks for it.
+   * Gets the end of what the commands printed, and the JUnit files that they wrote; `isWhole` is false if there was
+   * more. Not called where they were cut off. Null if nobody asks for it.
    */
-  readonly onReport: ((report: string) => void) | null;
+  readonly onReport: ((report: string, isWhole: boolean) => void) | null;
 }
 
 /**

@@ -1,7 +1,16 @@
+/** The last bytes of a stream; `isWhole` is false if there were more. */
+interface Tail {
+  push(chunk: Uint8Array): void;
+  bytes(): Buffer;
+  text(): string;
+  isWhole(): boolean;
+}
+
 /** Creates a buffer that keeps the last `limit` bytes of a stream. */
-export function createTail(limit: number): { push(chunk: Uint8Array): void; bytes(): Buffer; text(): string } {
+export function createTail(limit: number): Tail {
   let chunks: Buffer[] = [];
   let size = 0;
+  let pushed = 0;
   const bytes = (): Buffer => {
     const whole = Buffer.concat(chunks);
     // Without a copy, the last bytes of a large chunk would keep the whole chunk in memory.
@@ -13,9 +22,11 @@ export function createTail(limit: number): { push(chunk: Uint8Array): void; byte
     push: (chunk) => {
       chunks.push(Buffer.from(chunk));
       size += chunk.length;
+      pushed += chunk.length;
       if (size > 2 * limit) bytes();
     },
     bytes,
+    isWhole: () => pushed <= limit,
     // The cut may have split a character, whose rest is dropped.
     text: () =>
       bytes()

@@ -139,14 +139,14 @@ export function createStepCommands(options: ShellSurroundings & { readonly log: 
   return {
     run: async ({ folder, ...call }) => {
       // The Ralphs that have steps use `sh -c`, where a `grep` that finds nothing does not end the step.
-      const run = await runShellCommand(folder === null ? options : { ...options, folder }, {
+      const { end, tail } = await runShellCommand(folder === null ? options : { ...options, folder }, {
         ...call,
         what: folder === null ? 'command of the pipeline' : 'command',
         shell: 'plain',
       });
-      if (run.end.kind !== 'exited' || run.end.code !== 0)
-        for (const line of run.tail.split('\n').slice(-SHOWN_LINES)) options.log.info(`  ${logLine(line, 300)}`);
-      return run;
+      if (end.kind !== 'exited' || end.code !== 0)
+        for (const line of tail.split('\n').slice(-SHOWN_LINES)) options.log.info(`  ${logLine(line, 300)}`);
+      return { end, tail };
     },
   };
 }
@@ -158,7 +158,7 @@ export function createStepCommands(options: ShellSurroundings & { readonly log: 
 export async function runShellCommand(
   { bash, workFolder, folder, environment, agentSandbox, runTag }: ShellSurroundings,
   { command, what, shell, tailBytes = TAIL_BYTES, ...bounds }: ShellCall,
-): Promise<{ readonly end: ShellEnd; readonly tail: string }> {
+): Promise<{ readonly end: ShellEnd; readonly tail: string; readonly isWhole: boolean }> {
   const output = createTail(tailBytes);
   const file = bash();
   const cwd = join(agentSandbox?.seenAt(workFolder) ?? workFolder, folder);
@@ -178,7 +178,7 @@ export async function runShellCommand(
   const end = await withNamedWait(`the ${what}`, () => runProgram(program));
   if (end.kind === 'not-started')
     throw new UserError('infrastructure', `${problem}: bash cannot be started in ${cwd}.`, { cause: end.cause });
-  return { end, tail: stripVTControlCharacters(output.text()) };
+  return { end, tail: stripVTControlCharacters(output.text()), isWhole: output.isWhole() };
 }
 
 process.on('exit', () => {

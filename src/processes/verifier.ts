@@ -40,18 +40,23 @@ export function createVerifier(options: VerifierOptions): Verifier {
 async function runCommands(options: VerifierOptions, { timeoutMs, signal, onReport }: Bounds): Promise<Verification> {
   const startedAt = options.now();
   const elapsed = (): number => options.now() - startedAt;
-  const outputs: string[] = [];
+  const outputs: Printed[] = [];
   const report = async (): Promise<void> => {
     if (onReport === null) return;
     const written = await junitFiles(options, { minutes: Math.ceil(elapsed() / MINUTE_MS) + 1, signal });
-    onReport([...outputs, written].join('\n').replaceAll(`${seenAt(options)}/`, ''));
+    const all = [...outputs, written];
+    const text = all.map(({ tail }) => tail).join('\n');
+    onReport(
+      text.replaceAll(`${seenAt(options)}/`, ''),
+      all.every(({ isWhole }) => isWhole),
+    );
   };
   for (const command of options.commands) {
     const bounds = { timeoutMs: Math.max(0, timeoutMs - elapsed()), signal };
     const tailBytes = onReport === null ? TAIL_BYTES : REPORT_BYTES;
     const call = { command, what: 'verify command', shell: 'strict', tailBytes, ...bounds } as const;
-    const { end, tail: output } = await runShellCommand(options, call);
-    const tail = output.slice(-TAIL_BYTES);
+    const { end, ...output } = await runShellCommand(options, call);
+    const tail = output.tail.slice(-TAIL_BYTES);
     outputs.push(output);
     // The command neither passed nor failed: the end of the job cut it short.
     if (end.kind === 'cancelled') return { kind: 'not-run' };
@@ -69,6 +74,12 @@ async function runCommands(options: VerifierOptions, { timeoutMs, signal, onRepo
 
 type Bounds = Pick<VerifyCall, 'timeoutMs' | 'signal' | 'onReport'>;
 
+/** The end of an output; `isWhole` is false if there was more. */
+interface Printed {
+  readonly tail: string;
+  readonly isWhole: boolean;
+}
+
 /** Size of the end of each command's output, and of the JUnit files, that a report is read from. */
 const REPORT_BYTES = 2 * 1024 * 1024;
 
@@ -79,15 +90,15 @@ const REPORT_MS = 20_000;
 async function junitFiles(
   options: VerifierOptions,
   { minutes, signal }: { readonly minutes: number; readonly signal: AbortSignal },
-): Promise<string> {
+): Promise<Printed> {
   const isJunit = `-type f -name '*.xml' -size -2048k -mmin -${String(minutes)} -exec grep -l --null '<testcase' {} +`;
   const command = `find . -name node_modules -prune -o -name .git -prune -o ${isJunit} 2>/dev/null |
 while IFS= read -r -d '' file; do
   git --literal-pathspecs ls-files --error-unmatch -- "$file" >/dev/null 2>&1 || cat -- "$file"
 done`;
   const call = { command, what: 'search for JUnit files', shell: 'plain', timeoutMs: REPORT_MS, signal } as const;
-  const { tail } = await runShellCommand(options, { ...call, tailBytes: REPORT_BYTES });
-  return tail;
+  const { end, tail, isWhole } = await runShellCommand(options, { ...call, tailBytes: REPORT_BYTES });
+  return { tail, isWhole: isWhole && end.kind === 'exited' };
 }
 
 function seenAt({ agentSandbox, workFolder, folder }: VerifierOptions): string {

@@ -269,9 +269,10 @@ export function recordBaseVerification(
 ): LaneState {
   const before = state.redBase;
   const red = redBaseOf(subject, verification, report);
-  const baseVerification = verificationRecordOf(subject, verification);
+  const record = verificationRecordOf(subject, verification);
+  if (record === null || verification.kind === 'not-run') return { ...state, baseVerification: null };
+  const baseVerification = { ...record, durationMs: Math.max(0, Math.round(verification.durationMs)) };
   const recorded: LaneState = { ...state, baseVerification };
-  if (baseVerification === null) return recorded;
   if (red === null) return { ...recorded, redBase: before === null ? null : { ...before, stage: 'repaired' } };
   const isSame =
     before?.stage === 'reverify' && before.commands === subject.commands && failsAsBase(before, verification, report);

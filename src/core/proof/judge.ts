@@ -123,11 +123,17 @@ export function proofTimeout({
   return leftMs < Math.max(MINUTE_MS / 2, 1.5 * usualMs) ? null : Math.min(leftMs, Math.max(MINUTE_MS, 3 * usualMs));
 }
 
-/** Returns a run of `verify` for a proof; undecided if it was cut off or could not run. */
-export function proofRunOf(verification: Exclude<Verification, { kind: 'not-run' }>, report: TestReport): ProofRun {
+/**
+ * Returns a run of `verify` for a proof; undecided if it was cut off, could not run, or printed too much to be read
+ * (`report` is null then).
+ */
+export function proofRunOf(
+  verification: Exclude<Verification, { kind: 'not-run' }>,
+  report: TestReport | null,
+): ProofRun {
   if (verification.kind === 'failed' && verification.code === null) return { kind: 'undecided', why: 'timeout' };
   if (hasUnrunnableCommand(verification)) return { kind: 'undecided', why: 'cannot-run' };
-  return { kind: 'ran', verification, report };
+  return report === null ? { kind: 'undecided', why: 'too-long' } : { kind: 'ran', verification, report };
 }
 
 /** Judges a task's tests by a run of `verify` on the head without the task's change. */
@@ -135,9 +141,12 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
   if (run.kind === 'undecided') return run;
   const { verification, report } = run;
   const fresh = newTests(reports, tasks);
-  if (fresh.length > 0) {
-    // A test that is not reported without the change has failed there.
-    const passing = fresh.filter(({ name }) => report.get(name)?.result === 'passed');
+  // A test that is not reported without the change has failed there, or has passed with its whole file.
+  const passing = fresh.filter(({ name, test }) => passesOn(report, name, test));
+  const failing = fresh.filter(({ name }) => report.get(name)?.result === 'failed');
+  // A test that is not reported has not failed where `verify` passes: it did not run.
+  const isDecided = verification.kind === 'failed' || passing.length + failing.length >= fresh.length;
+  if (fresh.length > 0 && isDecided)
     return {
       kind: 'new',
       of: fresh.every(({ test }) => test.of === 'file') ? 'file' : 'test',
@@ -145,16 +154,15 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
       passing: passing.length,
       named: namedOf(passing.map(({ name }) => name)),
     };
-  }
-  const failing = failingTests(report).filter(([name, test]) => passesOn(reports.head, name, test));
-  return verification.kind === 'failed' && failing.length > 0
-    ? { kind: 'changed', failing: failing.length }
+  const old = failingTests(report).filter(([name, test]) => passesOn(reports.head, name, test));
+  return verification.kind === 'failed' && old.length > 0
+    ? { kind: 'changed', failing: old.length }
     : { kind: 'whole', passed: verification.kind === 'passed' };
 }
 
-/** Returns true if a test passes on the head, which may name only its file. */
-function passesOn(head: TestReport, name: string, { file }: NamedTest): boolean {
-  const known = head.get(name) ?? (file === null ? undefined : head.get(nameOfTest({ file, path: [] })));
+/** Returns true if a test passes by a report, which may name only its file. */
+function passesOn(report: TestReport, name: string, { file }: NamedTest): boolean {
+  const known = report.get(name) ?? (file === null ? undefined : report.get(nameOfTest({ file, path: [] })));
   return known?.result === 'passed';
 }
 

@@ -68,8 +68,10 @@ function attributesOf(text: string): Readonly<Record<string, string | undefined>
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
 
+/** Returns the value of an attribute. As in XML, white space in it, such as a line end, becomes blanks. */
 function unescaped(text: string): string {
-  return text.replace(/&(lt|gt|quot|apos|amp);/g, (whole, name: string) => ENTITIES[name] ?? whole);
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.replace(/&(lt|gt|quot|apos|amp);/g, (whole, name: string) => ENTITIES[name] ?? whole);
 }
 
 /** Removes marked sections, in which a failure may quote anything. */

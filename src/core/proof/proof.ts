@@ -8,9 +8,10 @@ export const MAX_NAME_CHARS = 120;
 
 /**
  * Reasons why a proof cannot be decided. `no-time`: `verify` does not fit into the rest of the run. `timeout`: it did
- * not end in time. `cannot-run`: it cannot run on that tree. `in-code`: the tests are in files of code.
+ * not end in time. `cannot-run`: it cannot run on that tree. `too-long`: its output is too long to be read. `in-code`:
+ * the tests are in files of code.
  */
-const undecided = ['no-time', 'timeout', 'cannot-run', 'in-code'] as const;
+const undecided = ['no-time', 'timeout', 'cannot-run', 'too-long', 'in-code'] as const;
 
 export type Undecided = (typeof undecided)[number];
 
@@ -122,5 +123,6 @@ const WHY: Readonly<Record<Undecided, string>> = {
   'no-time': '`verify` does not fit into the rest of the run',
   timeout: '`verify` did not end in time',
   'cannot-run': '`verify` cannot run there',
+  'too-long': '`verify` prints too much to be read',
   'in-code': 'tests in files of code cannot be taken apart from it',
 };

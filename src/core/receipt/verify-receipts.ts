@@ -173,7 +173,7 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
   if (line === null) return { commits: [], findings: absentFindings(published.at(-1)?.receipt ?? first.receipt) };
   const spans = spansOn(line, published);
   const isOutdated = ({ read, span }: RunSpan): boolean =>
-    span === null && tip !== null && isKnownHead(runs, tip) && endsAfter(read, line);
+    span === null && tip !== null && isKnownHead(runs, { tip, newest: line.at(-1) ?? null }) && endsAfter(read, line);
   const judged = line.map((commit, index) => judgeOrigin({ commit, index, spans, isOutdated: spans.some(isOutdated) }));
   const commits = judged.map(({ origin }) => origin);
   const others = commits.filter(({ run }) => run === null);
@@ -215,11 +215,19 @@ function spansOn(line: readonly CloneCommit[], published: readonly ReadReceipt[]
   });
 }
 
-/** True if the clone's branch ends where a run found or left it, so that the clone may only be older than the runs. */
-function isKnownHead(runs: readonly ReadReceipt[], tip: string): boolean {
-  return runs.some(({ receipt: { base, head }, journal }) =>
-    [base, head, ...(journal?.entries ?? []).map(({ commit }) => commit)].includes(tip),
-  );
+/**
+ * True if the clone's branch ends where a run found or left it, so that the clone may only be older than the runs. A
+ * journal names commits as they were before GitHub signed them.
+ */
+function isKnownHead(
+  runs: readonly ReadReceipt[],
+  { tip, newest }: { readonly tip: string; readonly newest: CloneCommit | null },
+): boolean {
+  return runs.some(({ receipt: { base, head }, journal }) => {
+    const made = (journal?.entries ?? []).filter(({ commit }) => commit !== null);
+    const isSignedForm = newest?.isSigned === true && made.some(({ evidence }) => evidence.after.tree === newest.tree);
+    return isSignedForm || [base, head, ...made.map(({ commit }) => commit)].includes(tip);
+  });
 }
 
 /** True if a run made commits that are not on the line, so that the line may end before them. */

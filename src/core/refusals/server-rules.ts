@@ -148,7 +148,7 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'branch',
     rule: 'signatures',
     type: { name: 'required_signatures', kind: 'problem', does: 'refuses commits without a signature' },
-    pattern: /must have (verified|valid) signatures|commits must be signed|unsigned commits?/i,
+    pattern: /must have (verified|valid) signatures|commits must be signed(?![ -]?off)|unsigned commits?/i,
     meaning: 'A rule of the repository requires signed commits, and not all of these are signed.',
     remedy: `GitHub signs Ralph's own unless \`sign-commits\` is \`false\`, but not those of others that a merge of the base brings. ${EXEMPT}`,
   },

@@ -81,7 +81,7 @@ test('the log says which command passed, and the end of the output of one that f
 });
 
 test('a report has what was printed and the JUnit files that were written, without the folder', async () => {
-  const reports: string[] = [];
+  const reports: [string, boolean][] = [];
   const junit = (name: string): string => `<testsuite><testcase name="${name}"/></testsuite>`;
   const prepare = (folder: string): void => {
     execFileSync('git', ['init', '--quiet'], { cwd: folder });
@@ -94,15 +94,19 @@ test('a report has what was printed and the JUnit files that were written, witho
   };
   const write = `mkdir -p "out put" && echo '${junit('written')}' > "out put/-r.xml" && echo '<other/>' > other.xml`;
   const commands = ['echo first', `${write} && echo "✓ $PWD/test/a.test.ts (1 test)" && exit 1`, 'echo never'];
-  const { verification } = await verify(commands, { prepare, onReport: (report) => reports.push(report) });
+  const onReport = (report: string, isWhole: boolean): number => reports.push([report, isWhole]);
+  const { verification } = await verify(commands, { prepare, onReport });
   expect(verification).toMatchObject({ kind: 'failed', code: 1 });
-  expect(reports).toEqual([`first\n\n✓ test/a.test.ts (1 test)\n\n${junit('written')}\n`]);
+  expect(reports).toEqual([[`first\n\n✓ test/a.test.ts (1 test)\n\n${junit('written')}\n`, true]]);
 });
 
 test('a report has the end of a long output, and the evidence less of it', async () => {
-  const reports: string[] = [];
-  const { verification } = await verify(['seq 400000; exit 1'], { onReport: (report) => reports.push(report) });
-  const [report = ''] = reports;
+  const reports: [string, boolean][] = [];
+  const { verification } = await verify(['seq 400000; exit 1'], {
+    onReport: (report, isWhole) => reports.push([report, isWhole]),
+  });
+  const [[report, isWhole] = ['', true]] = reports;
+  expect(isWhole).toBe(false);
   expect(report.length).toBeGreaterThan(2_000_000);
   expect(report.length).toBeLessThan(2_200_000);
   expect(report).toContain('\n400000\n');
@@ -124,7 +128,7 @@ interface Given {
   readonly now?: () => number;
   readonly bash?: () => string | null;
   readonly folder?: string;
-  readonly onReport?: (report: string) => void;
+  readonly onReport?: (report: string, isWhole: boolean) => void;
   /** Prepares the work tree before anything runs. */
   readonly prepare?: (workFolder: string) => void;
 }

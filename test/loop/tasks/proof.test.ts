@@ -34,15 +34,18 @@ function runTests(tree: Files): { readonly passes: boolean; readonly output: str
   };
 }
 
+interface TestRun {
+  readonly output: string;
+  readonly verification: Verification;
+  readonly isWhole?: boolean;
+}
+
 interface Setting {
   readonly issues?: readonly number[];
   readonly files?: Files;
   readonly inputs?: Readonly<Record<string, string>>;
   /** Changes what `verify` prints, or how it ends. */
-  readonly change?: (run: { readonly output: string; readonly verification: Verification; readonly at: string }) => {
-    readonly output: string;
-    readonly verification: Verification;
-  };
+  readonly change?: (run: TestRun & { readonly at: string; readonly timeoutMs: number }) => TestRun;
 }
 
 /** Creates a project whose `verify` runs the tests of the tree. `runs` says where it ran. */
@@ -57,16 +60,15 @@ function testedProject(agent: readonly Behaviour[], { issues = [1], files = {}, 
         ? 'taken back'
         : 'head';
   project.verifier = {
-    verify: ({ folder, onReport }: VerifyCall) => {
+    verify: ({ folder, onReport, timeoutMs }: VerifyCall) => {
       const at = folder === null ? 'work tree' : placeOf(folder);
       runs.push(at);
       const { passes, output } = folder === null ? GREEN : runTests(origin.commits.get(folder)?.tree ?? {});
       const verification: Verification = passes
         ? { kind: 'passed', durationMs: 1000 }
         : { kind: 'failed', command: 'npm test', code: 1, tail: output, durationMs: 1000 };
-      const run = { output, verification, at };
-      const ran = change?.(run) ?? run;
-      onReport?.(ran.output);
+      const ran: TestRun = change?.({ output, verification, at, timeoutMs }) ?? { output, verification };
+      onReport?.(ran.output, ran.isWhole ?? true);
       return Promise.resolve(ran.verification);
     },
   };
@@ -200,9 +202,9 @@ describe('where the output names no test, the whole of verify decides', () => {
 });
 
 describe('no extra run', () => {
-  const slow: Setting['change'] = ({ output, verification }) => ({
+  const slow = ({ output, verification }: TestRun): TestRun => ({
     output,
-    verification: { ...verification, durationMs: 6 * MINUTE },
+    verification: verification.kind === 'not-run' ? verification : { ...verification, durationMs: 6 * MINUTE },
   });
   test.each<[string, Files, Setting, number]>([
     ['for a task without tests', { 'src/sum.ts': 'add' }, {}, 0],
@@ -210,6 +212,12 @@ describe('no extra run', () => {
     ['with the setting off', FEATURE, { inputs: { 'prove-tests': 'false' } }, 0],
     ['where verify takes more than five minutes', FEATURE, { change: slow }, 0],
     ['unless the setting asks for it', FEATURE, { change: slow, inputs: { 'prove-tests': 'true' } }, 1],
+    [
+      'but where only the head takes longer, which the agent decides',
+      FEATURE,
+      { change: (run) => (run.at === 'head' ? slow(run) : run) },
+      1,
+    ],
   ])('%s', async (_, writes, setting, count) => {
     const { project, proofRuns } = testedProject([finishing(writes)], setting);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
@@ -241,6 +249,41 @@ describe('what cannot be decided is reported as such, and decides nothing', () =
     await runOnce(project);
     expect(proofRuns()).toBe(0);
     expect(proofOf(project)).toMatchObject({ without: { kind: 'undecided', why: 'no-time' } });
+  });
+
+  test.each([
+    ['taken back', { kind: 'undecided', why: 'too-long' }],
+    ['head', { kind: 'whole', passed: false }],
+    ['base', { kind: 'new', count: 1, passing: 0 }],
+  ])('more output than is read: %s', async (where, without) => {
+    const { project } = testedProject([finishing(FEATURE)], {
+      change: (run) => ({ ...run, isWhole: run.at !== where }),
+    });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
+    expect(proofOf(project)).toMatchObject({ without });
+  });
+
+  test('a clone that takes long leaves verify no more time than the run has', async () => {
+    const given: number[] = [];
+    const { project } = testedProject([finishing(FEATURE)], {
+      inputs: { 'max-minutes': '30' },
+      change: (run) => {
+        if (run.at === 'head') project.clock.advance(27 * MINUTE);
+        if (run.at === 'taken back') given.push(run.timeoutMs);
+        return run;
+      },
+    });
+    await runOnce(project, {
+      prepare: (checkout) => {
+        const { layClean } = checkout;
+        checkout.layClean = (commit, signal) => {
+          if (project.origin.commits.get(commit)?.message === 'Taken back') project.clock.advance(2.5 * MINUTE);
+          return layClean(commit, signal);
+        };
+      },
+    });
+    expect(given).toHaveLength(1);
+    expect(given[0]).toBeLessThanOrEqual(MINUTE / 2);
   });
 
   test('a file that cannot be taken back', async () => {

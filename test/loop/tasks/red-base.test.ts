@@ -106,7 +106,7 @@ describe('verify fails on the base branch', () => {
     const main = project.origin.branches.get('main');
     project.verifier = {
       verify: ({ folder, onReport }: VerifyCall) => {
-        onReport?.(folder === main ? names('adds', 'divides') : names('subtracts', 'adds'));
+        onReport?.(folder === main ? names('adds', 'divides') : names('subtracts', 'adds'), true);
         return Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '2 failed', durationMs: 1 });
       },
     };

@@ -86,6 +86,8 @@ export const verificationRecordSchema = z.object({
   /** The command that failed, and its exit code; null if there is none. */
   command: word.nullable(),
   exitCode: z.number().int().nullable(),
+  /** Time in ms that they took on the base; absent for other commits and in states of earlier versions. */
+  durationMs: countSchema.exactOptional(),
 });
 
 /** The result of the `verify` commands at a commit in a clean clone. */

@@ -6,6 +6,7 @@ import { startGitHub, type GitHub } from '../../../../testbed/github/server.ts';
 import type { TokenIdentity } from '../../../../testbed/github/route.ts';
 import { setServerRules } from '../../../../testbed/server-rules.ts';
 import { createForge } from '../../../../src/github/forge.ts';
+import type { Forge } from '../../../../src/ports/forge.ts';
 import type { Remote } from '../../../../src/ports/repository.ts';
 import { BRANCH, iterate, openFresh, setScene, TOKEN, type Scene } from '../git-fixture.ts';
 
@@ -13,9 +14,11 @@ import { BRANCH, iterate, openFresh, setScene, TOKEN, type Scene } from '../git-
 interface SignedScene extends AsyncDisposable {
   readonly scene: Scene;
   readonly github: GitHub;
-  /** The remote of a new process. */
-  readonly remote: (when?: 'auto' | 'true') => ReturnType<Scene['remote']>;
+  /** The remote of a new process; `change` is what the server makes of a commit. */
+  readonly remote: (when?: 'auto' | 'true', change?: (commit: ApiCommit) => ApiCommit) => ReturnType<Scene['remote']>;
 }
+
+type ApiCommit = Parameters<Forge['makeCommit']>[0];
 
 async function setSignedScene({ kind = 'app' }: { readonly kind?: TokenIdentity['kind'] } = {}): Promise<SignedScene> {
   const scene = await setScene();
@@ -42,8 +45,8 @@ async function setSignedScene({ kind = 'app' }: { readonly kind?: TokenIdentity[
   return {
     scene,
     github,
-    remote: (when = 'auto') =>
-      scene.remote({ signer: { isWanted: when === 'true', make: (commit) => forge.makeCommit(commit) } }),
+    remote: (when = 'auto', change = (commit) => commit) =>
+      scene.remote({ signer: { isWanted: when === 'true', make: (commit) => forge.makeCommit(change(commit)) } }),
     async [Symbol.asyncDispose]() {
       expect(github.violations).toEqual([]);
       await github[Symbol.asyncDispose]();
@@ -277,6 +280,26 @@ describe('commits that a rule wants signed', () => {
       why: expect.stringContaining('must not be published') as string,
     });
     await expect(scene.serverGit('cat-file', '-e', leaking)).rejects.toThrow();
+  });
+
+  test.each<
+    [string, (commit: ApiCommit, first: { readonly base: string; readonly tree: string }) => Partial<ApiCommit>]
+  >([
+    ['message', ({ message }) => ({ message: `${message}\nCloses #1` })],
+    ['tree', (_, { tree }) => ({ tree })],
+    ['order', (_, { base }) => ({ parents: [base] })],
+  ])('a signed commit with another %s than was inspected is not used', async (_, change) => {
+    await using set = await setSignedScene();
+    const { scene } = set;
+    const { base, commit } = await work(scene);
+    const tree = await scene.serverGit('rev-parse', `${base}^{tree}`);
+    const remote = set.remote('true', (one) => ({ ...one, ...change(one, { base, tree }) }));
+    const refs = await scene.serverGit('for-each-ref');
+    expect(await remote.sign(on(base, commit))).toEqual({
+      kind: 'rejected',
+      why: expect.stringContaining('as it was inspected') as string,
+    });
+    expect(await scene.serverGit('for-each-ref')).toBe(refs);
   });
 
   test.each([

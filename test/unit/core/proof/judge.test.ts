@@ -98,6 +98,21 @@ describe('the judgement of the new tests', () => {
     ['none is reported', judge(run(' FAIL  test/a.test.ts [ test/a.test.ts ]')), { ...all, passing: 0 }],
     ['one passes', judge(run(A.replace('✓', '×'))), { ...all, passing: 1, named: ['test/a.test.ts > subtracts'] }],
     ['all pass', judge(run(A, { kind: 'passed', durationMs: 1 })), { ...all, passing: 2 }],
+    [
+      'one is not reported where all of verify passes, so that it has not failed',
+      judge(run(A.split('\n')[0] ?? '', { kind: 'passed', durationMs: 1 })),
+      { kind: 'whole', passed: true },
+    ],
+    [
+      'all fail, and verify hides it',
+      judge(run(A.replaceAll('✓', '×'), { kind: 'passed', durationMs: 1 })),
+      { ...all, passing: 0 },
+    ],
+    [
+      'only the file is reported, and passes',
+      judge(run(' ✓ test/a.test.ts (2 tests)\n × test/old.test.ts > divides 1ms')),
+      { ...all, passing: 2 },
+    ],
     ['a skipped test proves nothing', judge(run(''), { head: ' ↓ test/a.test.ts > adds' }), { kind: 'whole' }],
     ['the base is not known', judge(run(A.replaceAll('✓', '×')), { base: null }), { kind: 'changed', failing: 2 }],
     ['old tests fail', judge(run(OLD.replace('✓', '×')), { head: OLD }), { kind: 'changed', failing: 1 }],

@@ -191,6 +191,11 @@ describe('the tests that a reporter names', () => {
       '<testcase name="a"><system-out><![CDATA[<failure>]]></system-out></testcase>',
       ['+ a'],
     ],
+    [
+      'an attribute with line ends',
+      '<testcase name="a\n::error::b\r\n\t# c" classname="\n- d"/>',
+      ['+ - d > a ::error::b # c'],
+    ],
     ['an attribute with a bracket', '<testcase name="a > b &amp; c"><error/></testcase>', ['- a > b & c']],
   ])('%s', (_, text, expected) => {
     expect(listOf(text)).toEqual(expected);

@@ -236,6 +236,15 @@ describe('commits', () => {
     expect(content).toEqual(words.map((part) => expect.stringContaining(part) as string));
   });
 
+  test.each<[string, Partial<CloneCommit>, string]>([
+    ['signed, from the middle of the run', { isSigned: true }, 'unchecked: The branch in this clone ends before'],
+    ['signed, with other content', { isSigned: true, tree: id('2') }, 'bad: The branch does not have its commits'],
+  ])('of a branch that ends with a commit %s', (_, change, words) => {
+    const made = record([progress({ to: id('1') })]).text.replace(/"commit":[^,]+/, `"commit":"${id('c')}"`);
+    const one = receipt(made, { ...iterations(1), base: id('b'), head: id('d') });
+    expect(texts(verifyReceipts([one], clone({ line: [commit(change)] }), tools))[0]).toContain(words);
+  });
+
   test('that a merge brought in from elsewhere are said', () => {
     expect(texts(about({ strange: [id('e')] }))).toEqual([
       'note: Merges brought in commits that the base branch does not have: eeeeeee.',

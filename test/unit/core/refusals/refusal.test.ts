@@ -135,8 +135,10 @@ describe('each refusal is of one kind', () => {
     const asked = parseRefusal(ruleset('- Commits must have verified signatures.'));
     const unsigned = refusalOfSigning('unsigned');
     for (const refusal of [asked, unsigned]) expect(isForSignatures({ kind: 'refused', refusal })).toBe(true);
-    const other = parseRefusal(ruleset('- Changes must be made through a pull request.'));
-    expect(isForSignatures({ kind: 'refused', refusal: other })).toBe(false);
+    for (const words of ['- Changes must be made through a pull request.', '- All commits must be signed off.']) {
+      const other = parseRefusal(ruleset(words));
+      expect(isForSignatures({ kind: 'refused', refusal: other })).toBe(false);
+    }
     expect(isForSignatures({ kind: 'pushed' })).toBe(false);
     expect(explainRefusal(unsigned)).toMatch(/^GitHub did not sign the commits\. .*GitHub Apps.*said: unsigned\)$/);
   });

@@ -93,7 +93,7 @@ const full: LaneState = {
   },
   transcript: { sha256: 'ab'.repeat(32), bytes: 12 },
   journalHash: 'cd'.repeat(32),
-  baseVerification: { commit: 'f', commands: '01', kind: 'failed', command: 'npm test', exitCode: 1 },
+  baseVerification: { commit: 'f', commands: '01', kind: 'failed', command: 'npm test', exitCode: 1, durationMs: 5 },
   redBase: {
     stage: 'tried',
     commit: 'f',
@@ -254,6 +254,7 @@ describe('a document with a value outside its field is unreadable, and the field
     orNull(taskIds('park.taskId')),
     orNull(objectIds('park.branchHead')),
     oneOf('baseVerification.kind', 'passed', 'failed'),
+    { ...count('baseVerification.durationMs'), refuses: [-1, 0.5, 'x', null] },
     objectIds('baseVerification.commit'),
     words('baseVerification.commands', 0, 64),
     oneOf('redBase.stage', 'found', 'tried', 'reverify', 'repaired'),
