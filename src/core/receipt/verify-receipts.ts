@@ -63,18 +63,20 @@ export interface BranchQuestion {
   /** The branch, and the one that it merges into; null for runs of earlier versions, which do not name them. */
   readonly branch: string | null;
   readonly into: string | null;
-  /** The commit that the first of the runs began from, and the newest head that one of them published. */
+  /** The commit that the first of the runs began from, and the heads that they published, oldest first. */
   readonly base: string;
-  readonly head: string;
+  readonly heads: readonly string[];
+  readonly runs: readonly string[];
 }
 
 /** Returns what to look up in a clone to check receipts, oldest first; null if the runs published no commit. */
 export function branchQuestionOf(receipts: readonly RunReceipt[]): BranchQuestion | null {
   const published = receipts.filter(hasPublished);
   const [first, last] = [published[0], published.at(-1)];
-  return first === undefined || last?.head == null
-    ? null
-    : { branch: last.branch, into: last.baseBranch, base: first.base, head: last.head };
+  if (first === undefined || last === undefined) return null;
+  const heads = published.flatMap(({ head }) => head ?? []);
+  const runs = receipts.map(({ runId: id }) => id);
+  return { branch: last.branch, into: last.baseBranch, base: first.base, heads, runs };
 }
 
 function hasPublished({ base, head }: RunReceipt): boolean {
@@ -124,11 +126,11 @@ export interface CloneCommit {
 
 /** A branch in a clone. */
 export interface CloneBranch {
-  /** Newest commit of the branch in the clone; null if it has no such branch. */
+  /** Newest commit of the branch in the clone; null if it has no such branch, or one with other work. */
   readonly tip: string | null;
   /**
-   * The branch's own commits after the base of the first run up to `tip`, or up to the newest published head if there
-   * is no tip; oldest first. Null if the clone lacks one of the ends.
+   * The branch's own commits after the base of the first run up to `tip`; without a tip, up to what was merged, or to
+   * the newest published head. Oldest first. Null if the clone lacks one of the ends.
    */
   readonly line: readonly CloneCommit[] | null;
   /** Commits that merges on the line brought in and that the base branch does not have. */
@@ -206,13 +208,17 @@ interface RunSpan {
 
 function spansOn(line: readonly CloneCommit[], published: readonly ReadReceipt[]): readonly RunSpan[] {
   const indexOf = new Map(line.map(({ id }, index) => [id, index]));
-  const [root = ''] = line[0]?.parents ?? [];
+  const root = published[0]?.receipt.base ?? '';
   return published.map((read) => {
     const { base, head } = read.receipt;
-    const from = base === root ? 0 : (indexOf.get(base) ?? -2) + 1;
+    const from = base === root && beginsAt(line, root) ? 0 : (indexOf.get(base) ?? -2) + 1;
     const to = (indexOf.get(head ?? '') ?? -1) + 1;
     return { read, span: from >= 0 && from < to ? ([from, to] as const) : null };
   });
+}
+
+function beginsAt(line: readonly CloneCommit[], base: string): boolean {
+  return line.some(({ parents }) => parents[0] === base);
 }
 
 /** True if the clone's branch ends where a run found or left it, so that the clone may only be older than the runs. */
@@ -270,7 +276,7 @@ function judgeOrigin(at: {
 
 function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly CloneCommit[]): readonly ReceiptFinding[] {
   const { runId: run, base } = receipt;
-  const isElsewhere = line[0] !== undefined && line[0].parents[0] !== base;
+  const isElsewhere = line.length > 0 && !beginsAt(line, base);
   return [
     ...isWrong(isElsewhere, `The branch does not build on ${short(base)}, from which its first run began.`),
     ...isUnchecked(
@@ -283,10 +289,10 @@ function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly Clo
 function goneFindings({ baseBranch }: RunReceipt, { isMerged }: CloneBranch): readonly ReceiptFinding[] {
   const into = baseBranch ?? 'the base branch';
   return [
-    ...isNoted(isMerged, `The branch is gone; ${into} has its commits.`),
+    ...isNoted(isMerged, `The branch is gone or has other work; ${into} has its commits.`),
     ...isUnchecked(
       !isMerged,
-      `The branch is gone, and ${into} does not have its commits: what a squash or a rebase made of them is not checked.`,
+      `The branch is gone or has other work, and ${into} does not have its commits: what a squash or a rebase made of them is not checked.`,
     ),
   ];
 }

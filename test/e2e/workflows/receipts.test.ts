@@ -239,7 +239,9 @@ describe('commits', () => {
     git(clone, ['update-ref', '-d', BRANCH]);
     const { code, texts } = await verified(clone);
     expect(code).toBe(3);
-    expect(texts).toMatch(/^unchecked commits: The branch is gone, and main does not have its commits: [^\n]*$/);
+    expect(texts).toMatch(
+      /^unchecked commits: The branch is gone or has other work, and main does not have its commits: [^\n]*$/,
+    );
   });
 
   test('squashed into the base, and absent from the clone, can be fetched', async () => {
@@ -256,7 +258,52 @@ describe('commits', () => {
     git(clone, ['update-ref', MAIN, commitLike(clone, BRANCH, [tipOf(clone, MAIN), tipOf(clone)], 'Merge')]);
     git(clone, ['update-ref', '-d', BRANCH]);
     const { code, texts } = await verified(clone);
-    expect([code, texts]).toEqual([0, 'note commits: The branch is gone; main has its commits.']);
+    expect([code, texts]).toEqual([0, 'note commits: The branch is gone or has other work; main has its commits.']);
+  });
+
+  test('of people that were merged with them are named', async () => {
+    const clone = copyClone();
+    const added = commitLike(clone, MAIN, [tipOf(clone)], 'Mine');
+    const merge = commitLike(clone, BRANCH, [tipOf(clone, MAIN), added], 'Merge');
+    git(clone, ['update-ref', MAIN, commitLike(clone, BRANCH, [merge], 'Later')]);
+    git(clone, ['update-ref', '-d', BRANCH]);
+    const { code, texts } = await verified(clone);
+    expect([code, texts.split('\n')]).toEqual([
+      0,
+      [
+        expect.stringContaining(`commits are not by a run: ${added.slice(0, 7)} (Mallory).`),
+        'note commits: The branch is gone or has other work; main has its commits.',
+      ],
+    ]);
+  });
+
+  test.each([
+    ['squashed', 3],
+    ['merged', 0],
+  ])('%s into the base, whose branch has the next work under the same name, are not bad', async (how, expected) => {
+    const clone = copyClone();
+    const parents = [tipOf(clone, MAIN), ...(how === 'merged' ? [tipOf(clone)] : [])];
+    const message = git(clone, ['log', '--format=%B', `${MAIN}..${BRANCH}`]);
+    const merged = commitLike(clone, BRANCH, parents, how === 'merged' ? 'Merge' : message);
+    git(clone, ['update-ref', MAIN, commitLike(clone, BRANCH, [merged], 'Later')]);
+    const next = commitLike(clone, BRANCH, [merged], 'Next\n\nRalph-Run: 99\nRalph-Iteration: 1');
+    git(clone, ['update-ref', BRANCH, next]);
+    const { code, result } = await verified(clone);
+    expect([code, result.branches[0]?.commits]).toEqual([
+      expected,
+      (await verified(original)).result.branches[0]?.commits,
+    ]);
+  });
+
+  test('that a person pulled into a branch with a commit of their own are there', async () => {
+    const clone = copyClone();
+    const mine = commitLike(clone, MAIN, [tipOf(clone, `${BRANCH}~1`)], 'Mine');
+    git(clone, ['update-ref', BRANCH, commitLike(clone, BRANCH, [mine, tipOf(clone)], 'Merge')]);
+    const { code, texts, result } = await verified(clone);
+    const made = (await verified(original)).result.branches[0]?.commits ?? [];
+    expect(code).toBe(0);
+    expect(result.branches[0]?.commits).toEqual(expect.arrayContaining([...made]));
+    expect(texts).toMatch(/^note commits: 2 of its \d commits are not by a run: [^\n]*$/);
   });
 });
 
