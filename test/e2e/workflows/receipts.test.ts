@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHAIN_START, chainLine } from '../../../src/core/journal/parse-journal.ts';
-import { parseReceipts, type RunReceipt } from '../../../src/core/receipt/receipt.ts';
+import { parseReceipts, type RunReceipt, serializeReceipts } from '../../../src/core/receipt/receipt.ts';
 import {
   branchQuestionOf,
   type CloneBranch,
@@ -325,9 +325,10 @@ describe('a receipt', () => {
     [
       'another result of verify',
       'bad',
-      'that it did not',
+      'its journal does not',
       (one) => ({ ...one, headVerification: { commit: one.head ?? '', result: 'failed' } }),
     ],
+    ['no task', 'bad', 'does not name', (one) => ({ ...one, tasks: [] })],
     ['another text', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { textHash: other }) })],
     ['another person', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { askedBy: 'eve' }) })],
     ['no journal', 'part', 'Its journal is not kept', (one) => ({ ...one, journal: null })],
@@ -376,6 +377,17 @@ describe('a receipt', () => {
     expect(code).toBe(3);
     expect(texts).toContain('are no longer remembered');
   });
+});
+
+test.each<[string, Partial<RunReceipt>]>([
+  ['cost not known', { costUsd: 0, unpriced: 2 }],
+  ['cost not known', { costUsd: 0, unpriced: null, tokens: 7 }],
+  ['at least $0.5', { costUsd: 0.5, unpriced: 1 }],
+  ['tokens, $0', { costUsd: 0, unpriced: 0, tokens: 7 }],
+])('an unknown cost is never $0: %s', async (words, own) => {
+  const file = join(folder, 'priced.json');
+  writeFileSync(file, serializeReceipts(receipts.map((one) => ({ ...one, ...own }))));
+  expect((await ralph(['receipt', pull, '--dir', original, '--receipt', file])).out).toContain(words);
 });
 
 test('a file that is not a receipt is wrong usage', async () => {

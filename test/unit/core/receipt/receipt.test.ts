@@ -38,7 +38,9 @@ function receipt(journal: string | null, own: Partial<StoredRun> = {}): RunRecei
     prev = sha256(text);
     return text;
   });
-  const run = storedRun({ iterations: 0, calls: 0, costUsd: 1, journalHash: journal === null ? null : prev, ...own });
+  const journalHash = journal === null ? null : prev;
+  const tasks = [storedTask({ state: 'in-progress' })];
+  const run = storedRun({ iterations: 0, calls: 0, costUsd: 1, tasks, journalHash, ...own });
   const made = receiptOf(run, journal === null ? null : `${chained.join('\n')}\n`);
   if (made === null) throw new Error('The receipt does not fit its own schema.');
   return made;
@@ -113,7 +115,9 @@ describe('a person names', () => {
 
   test('a pull request: its runs, and those before it was opened', () => {
     expect(selectReceipts(all, { kind: 'any', id: '12' })).toEqual([early, first, second]);
-    expect(branchQuestionOf([early, first, second])).toMatchObject({ base: 'b'.repeat(40), head: 'e'.repeat(40) });
+    expect(branchQuestionOf([early, first, second])).toMatchObject({
+      ...{ base: 'b'.repeat(40), heads: ['c', 'd', 'e'].map((letter) => letter.repeat(40)), runs: ['1', '2', '3'] },
+    });
   });
 
   test('a run: each of its branches, with all runs on it', () => {
@@ -145,6 +149,21 @@ describe('a journal', () => {
     const lines = record([progress(), idle, idle, idle]).text.trimEnd().split('\n').slice(0, -1);
     expect(findingsAbout(lines.join('\n'), { ...iterations(4), outcome: halted })).toEqual([
       'note record: Its journal has no end: it was killed, or failed.',
+    ]);
+  });
+
+  test.each<[string, Partial<StoredRun>, string]>([
+    ['did not finish', { tasks: [storedTask()] }, 'bad record: Its record says that issue-1 is done'],
+    ['worked on', { tasks: [] }, 'bad record: Its record does not name issue-1'],
+    [
+      'never verified',
+      { tasks: [storedTask({ state: 'in-progress' })], headVerification: { commit: 'a'.repeat(40), result: 'passed' } },
+      'bad record: Its record says that `verify` passed',
+    ],
+  ])('contradicts a record about a task that it %s', (_, own, words) => {
+    const { text } = record([progress(), idle, idle, idle]);
+    expect(findingsAbout(text, { ...iterations(4), outcome: halted, ...own })).toEqual([
+      expect.stringContaining(words) as string,
     ]);
   });
 
