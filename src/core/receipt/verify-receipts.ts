@@ -195,7 +195,7 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
         strange.length > 0,
         `Merges brought in commits that the base branch does not have: ${namesOf(strange.map(short))}.`,
       ),
-      ...(tip === null ? goneFindings(first.receipt, clone) : []),
+      ...(tip === null ? goneFindings((published.at(-1) ?? first).receipt, clone) : []),
     ],
   };
 }
@@ -286,7 +286,12 @@ function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly Clo
   ];
 }
 
-function goneFindings({ baseBranch }: RunReceipt, { isMerged }: CloneBranch): readonly ReceiptFinding[] {
+function goneFindings({ branch, baseBranch }: RunReceipt, { isMerged }: CloneBranch): readonly ReceiptFinding[] {
+  if (branch === null)
+    return isUnchecked(
+      true,
+      'An earlier version did not record its branch: commits after the last run are not checked.',
+    );
   const into = baseBranch ?? 'the base branch';
   return [
     ...isNoted(isMerged, `The branch is gone or has other work; ${into} has its commits.`),

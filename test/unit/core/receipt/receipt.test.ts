@@ -261,6 +261,12 @@ describe('commits', () => {
     ]);
   });
 
+  test('of a run of an earlier version are checked up to its head', () => {
+    expect(texts(about({ tip: null }, { branch: null, baseBranch: null }))).toEqual([
+      'unchecked: An earlier version did not record its branch: commits after the last run are not checked.',
+    ]);
+  });
+
   test('that the clone lacks can be fetched by the branch if there is no pull request', () => {
     expect(texts(about({ tip: null, line: null }, { pullRequest: null }))).toEqual([
       'unchecked: This clone does not have the commits up to aaaaaaa. Fetch them: git fetch origin ralph/queue',
