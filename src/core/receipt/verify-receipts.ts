@@ -325,14 +325,7 @@ function contentFindings({ receipt, journal }: ReadReceipt, own: readonly CloneC
     const named = `${short(entry.commit)} of iteration ${entry.iteration}`;
     return [
       ...isMissing(last === null, `Its journal names the commit ${named}, which is not among its commits.`),
-      ...createFindings(
-        run,
-        'content',
-        'bad',
-      )(
-        last !== null && !hasContent(entry, last, commits),
-        `The commit ${named} does not change what its journal says.`,
-      ),
+      ...(last === null ? [] : comparedFindings(entry, { run, last, commits, named })),
     ];
   });
 }
@@ -344,15 +337,36 @@ function signedForm(commits: readonly CloneCommit[]): CloneCommit | null {
 }
 
 /**
- * True if a commit has the tree of the journal. That tree lacks files of the loop itself, so otherwise the changed
- * paths are compared.
+ * Compares a commit with the tree of the journal. That tree lacks files of the loop itself, so otherwise the changed
+ * paths are compared; what is in them, only the id of the commit says, which signing changes.
  */
-function hasContent({ evidence }: JournalEntry, last: CloneCommit, commits: readonly CloneCommit[]): boolean {
+function comparedFindings(
+  { commit, evidence }: JournalEntry,
+  {
+    run,
+    last,
+    commits,
+    named,
+  }: {
+    readonly run: string;
+    readonly last: CloneCommit;
+    readonly commits: readonly CloneCommit[];
+    readonly named: string;
+  },
+): readonly ReceiptFinding[] {
   const { after, files, fileCount, withheld } = evidence;
-  if (last.tree === after.tree) return true;
-  if (commits.some(({ paths }) => paths === null) || fileCount > files.length) return true;
+  if (last.tree === after.tree) return [];
+  const isPartial = commits.some(({ paths }) => paths === null) || fileCount > files.length;
   const changed = new Set(commits.flatMap(({ paths }) => paths ?? []));
-  return files.every((path) => changed.has(path) || withheld.includes(path));
+  const isOther = !isPartial && !files.every((path) => changed.has(path) || withheld.includes(path));
+  const find = (kind: ReceiptFinding['kind']): FindingIf => createFindings(run, 'content', kind);
+  return [
+    ...find('bad')(isOther, `The commit ${named} does not change what its journal says.`),
+    ...find('unchecked')(
+      !isOther && last.id !== commit,
+      `The commit ${named} was made again to be signed, with files of Ralph's own: ${isPartial ? 'its content is not' : 'only its paths are'} compared.`,
+    ),
+  ];
 }
 
 function short(id: string): string {

@@ -80,7 +80,7 @@ export const newestRunSchema = firstSchema.extend({
   isolation: isolationFacts.pick({ level: true, network: true, keyHidden: true, probe: true }).strip().nullable(),
   /** Number of iterations of unknown cost, which `costUsd` lacks; null in runs of version 1. */
   unpriced: countSchema.nullable().default(null),
-  /** Number of requests to GitHub's API that the publishing job had sent when it saved the state; null if not counted. */
+  /** Number of requests to GitHub's API that the publishing job had sent by then; null if not counted. */
   requests: countSchema.nullable(),
   /** SHA-256 of the journal's last line, also where the journal itself is not kept; null without one. */
   journalHash: z.string().max(64).nullable(),

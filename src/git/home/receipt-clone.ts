@@ -106,7 +106,7 @@ function trailer(name: string): string {
   return `%(trailers:key=${name},valueonly,separator=%x20)`;
 }
 
-/** Reads the commits after `base` up to `tips`, oldest first, without those that merges bring in; null if git cannot. */
+/** Reads the commits after `base` up to `tips`, oldest first, without those of merges; null if git cannot. */
 async function readLine(git: Git, base: string, tips: readonly string[]): Promise<readonly CloneCommit[] | null> {
   const format = ['%H', '%T', '%P', '%an', trailer('Ralph-Run'), trailer('Ralph-Iteration')].join('%x00');
   const order = ['--first-parent', '--topo-order', '--reverse'];

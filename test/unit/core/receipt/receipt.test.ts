@@ -247,6 +247,8 @@ describe('commits', () => {
     ['made again by GitHub, signed', { isSigned: true }, []],
     ['made again without a signature', {}, ['which is not among its commits']],
     ['signed with other content', { isSigned: true, tree: id('2'), paths: ['README.md'] }, ['does not change what']],
+    ['signed beside other files', { isSigned: true, tree: id('2'), paths: ['src/a.ts'] }, ['only its paths are']],
+    ['signed as a merge', { isSigned: true, tree: id('2'), paths: null }, ['its content is not compared']],
   ])('of an iteration, %s', (_, change, words) => {
     const made = record([progress({ to: id('1') })]).text.replace(/"commit":[^,]+/, `"commit":"${id('c')}"`);
     const one = receipt(made, { ...iterations(1), base: id('b'), head: change.id ?? id('a') });
