@@ -168,11 +168,13 @@ const [isNoted, isUnchecked, isWrong] = (['note', 'unchecked', 'bad'] as const).
 /** Checks the commits of a branch against the receipts of the runs on it, oldest first. */
 function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): CheckedCommits {
   const published = runs.filter(({ receipt }) => hasPublished(receipt));
+  const hidden = runs.filter((run) => !published.includes(run)).flatMap(unpublishedFindings);
   const [first] = published;
   if (first === undefined || clone === null)
-    return { commits: [], findings: isNoted(true, 'These runs published no commit.') };
+    return { commits: [], findings: [...hidden, ...isNoted(true, 'These runs published no commit.')] };
   const { line, tip, strange } = clone;
-  if (line === null) return { commits: [], findings: absentFindings(published.at(-1)?.receipt ?? first.receipt) };
+  if (line === null)
+    return { commits: [], findings: [...hidden, ...absentFindings(published.at(-1)?.receipt ?? first.receipt)] };
   const spans = spansOn(line, published);
   const isOutdated = ({ read, span }: RunSpan): boolean =>
     span === null && tip !== null && isKnownHead(runs, tip) && endsAfter(read, line);
@@ -183,6 +185,7 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
   return {
     commits,
     findings: [
+      ...hidden,
       ...beginningFindings(first, line),
       ...spans.flatMap((one) =>
         one.span === null
@@ -284,6 +287,13 @@ function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly Clo
       `Runs before ${run} are no longer remembered, so commits before ${short(base)} are not checked.`,
     ),
   ];
+}
+
+/** Names a run that made commits and has no published head, since a push may have failed. */
+function unpublishedFindings({ receipt: { runId: run }, journal }: ReadReceipt): readonly ReceiptFinding[] {
+  const made = journal?.entries.flatMap(({ commit }) => commit ?? []) ?? [];
+  const what = `Its journal names commits (${namesOf(made.map(short))}), and its record says that it published none.`;
+  return createFindings(run, 'commits', 'unchecked')(made.length > 0, what);
 }
 
 function goneFindings({ branch, baseBranch }: RunReceipt, { isMerged }: CloneBranch): readonly ReceiptFinding[] {

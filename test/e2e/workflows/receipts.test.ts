@@ -318,6 +318,7 @@ describe('a receipt', () => {
   test.each<[string, 'bad' | 'part', string, (receipt: RunReceipt) => RunReceipt]>([
     ['another base', 'bad', 'rebased, amended', (one) => ({ ...one, base: other })],
     ['another head', 'bad', 'rebased, amended', (one) => ({ ...one, head: other })],
+    ['no head', 'part', 'its record says that it published none', (one) => ({ ...one, head: null })],
     ['less cost', 'bad', 'the iterations of its journal cost', (one) => ({ ...one, costUsd: 0 })],
     ['fewer calls', 'bad', 'more calls than', (one) => ({ ...one, calls: 0 })],
     ['too many calls', 'bad', 'calls, and', (one) => ({ ...one, calls: 100 })],
