@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { JournalEntry } from '../journal/journal.ts';
-import type { Journal } from '../journal/parse-journal.ts';
 import type { Immutable } from '../policy.ts';
 import { namesOf } from '../text/phrase.ts';
+import { type CloneCommit, contentFindings, type ReadReceipt, shortCommit } from './check-content.ts';
 import { checkJournal, createFindings, type ReceiptFinding, receiptParts, type ReceiptTools } from './check-journal.ts';
 import type { RunReceipt } from './receipt.ts';
 
@@ -111,19 +110,6 @@ export function worstVerdict(of: readonly Pick<VerifiedBranch, 'verdict'>[]): Ve
   return order.find((one) => of.some(({ verdict: found }) => found === one)) ?? 'good';
 }
 
-/** A commit in a clone. `paths` are those that it changes; null for a merge. `isSigned`: it carries a signature. */
-export interface CloneCommit {
-  readonly id: string;
-  readonly tree: string;
-  readonly parents: readonly string[];
-  readonly author: string;
-  /** Values of our trailers; null without them. */
-  readonly run: string | null;
-  readonly iteration: string | null;
-  readonly paths: readonly string[] | null;
-  readonly isSigned: boolean;
-}
-
 /** A branch in a clone. */
 export interface CloneBranch {
   /** Newest commit of the branch in the clone; null if it has no such branch, or one with other work. */
@@ -140,12 +126,6 @@ export interface CloneBranch {
 }
 
 type FindingIf = ReturnType<typeof createFindings>;
-
-/** A receipt with its journal, if that could be read. */
-interface ReadReceipt {
-  readonly receipt: RunReceipt;
-  readonly journal: Journal | null;
-}
 
 /** The origin of a commit of the branch: one of the runs, or somebody else. */
 interface CommitOrigin {
@@ -181,7 +161,7 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
   const judged = line.map((commit, index) => judgeOrigin({ commit, index, spans, isOutdated: spans.some(isOutdated) }));
   const commits = judged.map(({ origin }) => origin);
   const others = commits.filter(({ run }) => run === null);
-  const names = namesOf(others.map(({ id, author }) => `${short(id)} (${author})`));
+  const names = namesOf(others.map(({ id, author }) => `${shortCommit(id)} (${author})`));
   return {
     commits,
     findings: [
@@ -196,7 +176,7 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
       ...isNoted(others.length > 0, `${others.length} of its ${commits.length} commits are not by a run: ${names}.`),
       ...isNoted(
         strange.length > 0,
-        `Merges brought in commits that the base branch does not have: ${namesOf(strange.map(short))}.`,
+        `Merges brought in commits that the base branch does not have: ${namesOf(strange.map(shortCommit))}.`,
       ),
       ...(tip === null ? goneFindings((published.at(-1) ?? first).receipt, clone) : []),
     ],
@@ -239,7 +219,7 @@ function endsAfter({ receipt, journal }: ReadReceipt, line: readonly CloneCommit
 }
 
 function lostFindings({ runId: run, base, head }: RunReceipt, isOutdated: boolean): readonly ReceiptFinding[] {
-  const what = `${short(base)}..${short(head ?? '')}`;
+  const what = `${shortCommit(base)}..${shortCommit(head ?? '')}`;
   return isOutdated
     ? createFindings(
         run,
@@ -266,7 +246,7 @@ function judgeOrigin(at: {
   const claimed = at.spans.filter(({ read }) => read.receipt.runId === named);
   // An attempt that was killed leaves commits but no record.
   const isUnknown = claimed.length === 0 || claimed.some(({ read }) => read.receipt.runAttempt > 1) || at.isOutdated;
-  const says = `${short(id)} says that run ${String(named)} made it, and`;
+  const says = `${shortCommit(id)} says that run ${String(named)} made it, and`;
   const isClaim = named !== null && run === null;
   return {
     origin: { id, author, run },
@@ -281,10 +261,10 @@ function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly Clo
   const { runId: run, base } = receipt;
   const isElsewhere = line.length > 0 && !beginsAt(line, base);
   return [
-    ...isWrong(isElsewhere, `The branch does not build on ${short(base)}, from which its first run began.`),
+    ...isWrong(isElsewhere, `The branch does not build on ${shortCommit(base)}, from which its first run began.`),
     ...isUnchecked(
       journal !== null && journal.start.state.change.iterations > 0,
-      `Runs before ${run} are no longer remembered, so commits before ${short(base)} are not checked.`,
+      `Runs before ${run} are no longer remembered, so commits before ${shortCommit(base)} are not checked.`,
     ),
   ];
 }
@@ -292,7 +272,7 @@ function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly Clo
 /** Names a run that made commits and has no published head, since a push may have failed. */
 function unpublishedFindings({ receipt: { runId: run }, journal }: ReadReceipt): readonly ReceiptFinding[] {
   const made = journal?.entries.flatMap(({ commit }) => commit ?? []) ?? [];
-  const what = `Its journal names commits (${namesOf(made.map(short))}), and its record says that it published none.`;
+  const what = `Its journal names commits (${namesOf(made.map(shortCommit))}), and its record says that it published none.`;
   return createFindings(run, 'commits', 'unchecked')(made.length > 0, what);
 }
 
@@ -314,71 +294,9 @@ function goneFindings({ branch, baseBranch }: RunReceipt, { isMerged }: CloneBra
 
 function absentFindings({ pullRequest, branch, head }: RunReceipt): readonly ReceiptFinding[] {
   const ref = pullRequest === null ? (branch ?? '') : `refs/pull/${pullRequest}/head`;
-  const what = `This clone does not have the commits up to ${short(head ?? '')}.`;
+  const what = `This clone does not have the commits up to ${shortCommit(head ?? '')}.`;
   return [
     ...isUnchecked(true, `${what} Fetch them: git fetch origin ${ref}`),
     ...createFindings(null, 'content', 'unchecked')(true, 'Not checked without the commits.'),
   ];
-}
-
-/** Checks that the commits which a journal names are there, with the content that it names. */
-function contentFindings({ receipt, journal }: ReadReceipt, own: readonly CloneCommit[]): readonly ReceiptFinding[] {
-  if (journal === null) return [];
-  const { runId: run, outcome } = receipt;
-  // After a refusal of the server, or if the end of a run could not be pushed, commits are made again or missing.
-  const mayLack = journal.leftOut.length > 0 || outcome.kind === 'failed';
-  const isMissing = createFindings(run, 'content', mayLack ? 'unchecked' : 'bad');
-  return journal.entries.flatMap((entry) => {
-    if (entry.commit === null) return [];
-    const commits = own.filter((one) => one.run === run && one.iteration === String(entry.iteration));
-    const last = own.find(({ id }) => id === entry.commit) ?? signedForm(commits);
-    const named = `${short(entry.commit)} of iteration ${entry.iteration}`;
-    return [
-      ...isMissing(last === null, `Its journal names the commit ${named}, which is not among its commits.`),
-      ...(last === null ? [] : comparedFindings(entry, { run, last, commits, named })),
-    ];
-  });
-}
-
-/** Returns the last commit of an iteration if it is signed: GitHub makes commits again to sign them, with other ids. */
-function signedForm(commits: readonly CloneCommit[]): CloneCommit | null {
-  const last = commits.at(-1);
-  return last?.isSigned === true ? last : null;
-}
-
-/**
- * Compares a commit with the tree of the journal. That tree lacks files of the loop itself, so otherwise the changed
- * paths are compared; what is in them, only the id of the commit says, which signing changes.
- */
-function comparedFindings(
-  { commit, evidence }: JournalEntry,
-  {
-    run,
-    last,
-    commits,
-    named,
-  }: {
-    readonly run: string;
-    readonly last: CloneCommit;
-    readonly commits: readonly CloneCommit[];
-    readonly named: string;
-  },
-): readonly ReceiptFinding[] {
-  const { after, files, fileCount, withheld } = evidence;
-  if (last.tree === after.tree) return [];
-  const isPartial = commits.some(({ paths }) => paths === null) || fileCount > files.length;
-  const changed = new Set(commits.flatMap(({ paths }) => paths ?? []));
-  const isOther = !isPartial && !files.every((path) => changed.has(path) || withheld.includes(path));
-  const find = (kind: ReceiptFinding['kind']): FindingIf => createFindings(run, 'content', kind);
-  return [
-    ...find('bad')(isOther, `The commit ${named} does not change what its journal says.`),
-    ...find('unchecked')(
-      !isOther && last.id !== commit,
-      `The commit ${named} was made again to be signed, with files of Ralph's own: ${isPartial ? 'its content is not' : 'only its paths are'} compared.`,
-    ),
-  ];
-}
-
-function short(id: string): string {
-  return id.slice(0, 7);
 }

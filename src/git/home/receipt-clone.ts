@@ -1,4 +1,5 @@
-import type { BranchQuestion, CloneBranch, CloneCommit } from '../../core/receipt/verify-receipts.ts';
+import type { CloneCommit } from '../../core/receipt/check-content.ts';
+import type { BranchQuestion, CloneBranch } from '../../core/receipt/verify-receipts.ts';
 import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { createGit, type Git } from '../git.ts';
 import { shownName } from '../names.ts';

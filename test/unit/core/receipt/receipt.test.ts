@@ -13,10 +13,10 @@ import {
   selectReceipts,
   serializeReceipts,
 } from '../../../../src/core/receipt/receipt.ts';
+import type { CloneCommit } from '../../../../src/core/receipt/check-content.ts';
 import {
   branchQuestionOf,
   type CloneBranch,
-  type CloneCommit,
   verificationJsonSchema,
   verifyReceipts,
 } from '../../../../src/core/receipt/verify-receipts.ts';
