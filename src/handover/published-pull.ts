@@ -22,14 +22,14 @@ const MAX_LABELS = 10;
 /** Returns what the repository remembers of a pull request. Texts of people are redacted and cut. */
 export function publishedPullOf(work: Work, { number, head, ...publication }: Publication): PublishedPull {
   const { lane, state, startedAt, endedAt } = work;
-  const { change, feedback } = state;
+  const { change } = state;
   return {
     number,
     head: head.slice(0, 64),
     lane: lane.id,
     baseBranch: lane.baseBranch.slice(0, 300),
     publishedAt: endedAt,
-    personHead: feedback.personHead,
+    personHead: personHeadOf(work),
     reviewedAt: answersReview(work) ? startedAt : null,
     iterations: change.iterations,
     costUsd: change.unpriced > 0 ? null : change.costUsd,
@@ -62,6 +62,12 @@ function toPullTask(
     iterations: share.iterations,
     costUsd: share.unpriced > 0 ? null : share.costUsd,
   };
+}
+
+/** Returns the head from which the run continued if no run published it; null otherwise. */
+function personHeadOf({ lane: { start }, stateBefore }: Work): string | null {
+  const published = stateBefore.lastRun?.published?.head ?? null;
+  return start.kind !== 'continue' || published === null || published === start.remoteHead ? null : start.remoteHead;
 }
 
 /** True if this run answered a thread or a review. */

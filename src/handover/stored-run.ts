@@ -1,4 +1,5 @@
 import type { AgentName } from '../core/agent-names.ts';
+import { isUnpriced } from '../core/lane/change.ts';
 import type { VerificationRecord } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { hasLabel, lifecycleLabels } from '../core/people/labels.ts';
@@ -72,6 +73,7 @@ export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
     baseBranch: lane.baseBranch.slice(0, 255),
     model: model === null ? null : words(model, 100),
     isolation: isolationOf(work, words),
+    unpriced: work.journal.filter(({ agent, analysis }) => isUnpriced({ ...analysis, agent })).length,
     requests,
     journalHash: state.journalHash,
     journal,

@@ -1,8 +1,7 @@
-import { gunzipSync } from 'node:zlib';
 import { changePolicy, parsePolicyInputs, policyInputs } from '../../config/agent-inputs.ts';
 import { defaultOf } from '../../config/setting-table.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
-import { type Journal, parseJournal } from '../../core/journal/parse-journal.ts';
+import { parseJournal } from '../../core/journal/parse-journal.ts';
 import type { KindsOfDenial } from '../../core/journal/replay.ts';
 import type { Policy } from '../../core/policy.ts';
 import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
@@ -26,6 +25,7 @@ import {
   UsageError,
   writeCheckoutFile,
 } from '../command.ts';
+import { unpackJournal } from '../unpack.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
 import { previewText } from '../setup/setup-text.ts';
 import { renderTuning, type TuneResult } from './tune-text.ts';
@@ -172,7 +172,10 @@ function tuneRuns(
 ): TuneResult {
   const packed = stored.flatMap(({ journal }) => journal ?? []);
   const replays = replaysOf(
-    packed.flatMap((journal) => unpackJournal(journal) ?? []),
+    packed
+      .map(unpackJournal)
+      .map(parseJournal)
+      .flatMap((parsed) => (parsed.kind === 'journal' ? [parsed.journal] : [])),
     kindsOf,
   );
   const { journals } = replays;
@@ -219,18 +222,4 @@ function parseNamed(given: readonly string[]): {
     else values.set(limit, Number(value));
   }
   return { values, problems };
-}
-
-/** Maximum size of an unpacked journal, in bytes. */
-const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
-
-/** Unpacks a stored journal; null if it is damaged. */
-function unpackJournal(packed: string): Journal | null {
-  try {
-    const text = gunzipSync(Buffer.from(packed, 'base64'), { maxOutputLength: MAX_JOURNAL_BYTES }).toString();
-    const parsed = parseJournal(text);
-    return parsed.kind === 'journal' ? parsed.journal : null;
-  } catch {
-    return null;
-  }
 }

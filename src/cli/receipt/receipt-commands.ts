@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { gunzipSync } from 'node:zlib';
 import { formatInstant } from '../../core/countdown.ts';
 import type { KindsOfDenial } from '../../core/journal/replay.ts';
 import {
-  MAX_JOURNAL_TEXT_CHARS,
   parseNamedRun,
   parseReceipts,
   receiptOf,
@@ -23,11 +21,12 @@ import {
   verifyReceipts,
   worstVerdict,
 } from '../../core/receipt/verify-receipts.ts';
-import type { StoredRun } from '../../core/snapshot/stored-run.ts';
+import { MAX_JOURNAL_TEXT_CHARS, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { formatCount, formatTokens } from '../../report/format.ts';
 import { parseArguments, plainLine } from '../arguments.ts';
+import { unpackGzip, unpackJournal } from '../unpack.ts';
 import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
 
 const FETCH = 'git fetch origin +refs/ralph/v2/state:refs/ralph/v2/state';
@@ -169,10 +168,7 @@ async function readReceipts(args: readonly string[], open: OpenClone) {
 }
 
 function storedReceipt(run: StoredRun): readonly RunReceipt[] {
-  const receipt = receiptOf(
-    run,
-    run.journal === null ? null : unpacked(Buffer.from(run.journal, 'base64'), MAX_JOURNAL_TEXT_CHARS),
-  );
+  const receipt = receiptOf(run, run.journal === null ? null : unpackJournal(run.journal));
   return receipt === null ? [] : [receipt];
 }
 
@@ -180,21 +176,14 @@ async function readReceiptFile(file: string): Promise<readonly RunReceipt[]> {
   try {
     if ((await stat(file)).size > MAX_JOURNAL_TEXT_CHARS) throw new Error('it is too large');
     const bytes = await readFile(file);
-    const receipts = parseReceipts(bytes[0] === 0x1f ? unpacked(bytes, 2 * MAX_JOURNAL_TEXT_CHARS) : bytes.toString());
+    const receipts = parseReceipts(
+      bytes[0] === 0x1f ? unpackGzip(bytes, 2 * MAX_JOURNAL_TEXT_CHARS) : bytes.toString(),
+    );
     if (receipts !== null) return receipts;
   } catch (error) {
     throw new UsageError([`--receipt ${JSON.stringify(plainLine(file))} cannot be read: ${reasonOf(error)}.`], 'none');
   }
   throw new UsageError([`--receipt ${JSON.stringify(plainLine(file))} is not a receipt.`], 'none');
-}
-
-/** Unpacks gzip; returns an empty text, which cannot be a journal or a receipt, for anything else. */
-function unpacked(bytes: Uint8Array, maxOutputLength: number): string {
-  try {
-    return gunzipSync(bytes, { maxOutputLength }).toString();
-  } catch {
-    return '';
-  }
 }
 
 function quoted(file: string): string {
@@ -221,7 +210,7 @@ function renderReceipt(receipt: RunReceipt): string {
     ['verify', `base ${one.baseVerification?.result ?? 'not run'}, head ${one.headVerification?.result ?? 'not run'}`],
     [
       'used',
-      `${formatCount(one.iterations, 'iteration')}, ${formatCount(one.calls, 'call')}, ${formatTokens(one.tokens)} tokens, $${one.costUsd}${one.requests === null ? '' : `, ${formatCount(one.requests, 'request')} to GitHub`}`,
+      `${formatCount(one.iterations, 'iteration')}, ${formatCount(one.calls, 'call')}, ${formatTokens(one.tokens)} tokens, ${costWords(one)}${one.requests === null ? '' : `, ${formatCount(one.requests, 'request')} to GitHub by the publishing job`}`,
     ],
     ['journal', `${one.journal}${hash === null ? '' : `; hash of its last line: ${hash}`}`],
   ];
@@ -231,6 +220,13 @@ function renderReceipt(receipt: RunReceipt): string {
     ...rows.map(([label, text]) => `  ${label.padEnd(10)}${text}`),
     '',
   ].join('\n');
+}
+
+/** Renders the exact cost; what is unknown is never $0. */
+function costWords({ costUsd, unpriced, tokens }: Pick<RunReceipt, 'costUsd' | 'unpriced' | 'tokens'>): string {
+  const isPartial = unpriced === null ? costUsd === 0 && tokens > 0 : unpriced > 0;
+  if (!isPartial) return `$${costUsd}`;
+  return costUsd > 0 ? `at least $${costUsd}` : 'cost not known';
 }
 
 function isolationWords({ level, network, keyHidden, probe }: NonNullable<RunReceipt['isolation']>): string {

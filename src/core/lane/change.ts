@@ -161,7 +161,7 @@ export interface IterationShare {
 }
 
 /** Returns true if the iteration used an agent at unknown cost. */
-function isUnpriced({ costUsd, tokens, agent }: IterationShare): boolean {
+export function isUnpriced({ costUsd, tokens, agent }: Pick<IterationShare, 'costUsd' | 'tokens' | 'agent'>): boolean {
   const isMute = agent !== null && !CAPABILITIES[agent].cost && !CAPABILITIES[agent].tokens;
   return costUsd === null && ((tokens ?? 0) > 0 || isMute);
 }

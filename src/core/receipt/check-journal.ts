@@ -1,8 +1,10 @@
 import { checkChain, type Journal, parseJournal } from '../journal/parse-journal.ts';
 import { callsOf, type JournalEntry } from '../journal/journal.ts';
-import { type KindsOfDenial, replayDecisions } from '../journal/replay.ts';
+import { type KindsOfDenial, replayChanged, replayDecisions } from '../journal/replay.ts';
 import { allowedCalls, type Policy } from '../policy.ts';
+import { MAX_TASKS_OF_RUN } from '../snapshot/stored-run.ts';
 import { progressOf } from '../tasks/queue.ts';
+import { shownState } from '../tasks/task.ts';
 import type { RunReceipt } from './receipt.ts';
 
 /** The parts of a receipt that are checked. */
@@ -75,6 +77,7 @@ export function checkJournal(receipt: RunReceipt, { sha256, kindsOf }: ReceiptTo
       `${1 + more.length} of its decisions do not follow from its journal; the first is \`${wrong?.of ?? ''}\` on line ${wrong?.line ?? 0}.`,
     ),
     ...recordFindings(receipt, journal),
+    ...taskFindings(receipt, journal, kindsOf),
     ...textFindings(receipt, journal),
     ...limitFindings(receipt, journal),
   ];
@@ -97,8 +100,12 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
   const isWrong = createFindings(runId, 'record', 'bad');
   const sum = (of: (entry: JournalEntry) => number): number => entries.reduce((total, entry) => total + of(entry), 0);
   const cost = sum(priceOfEntry);
-  const newest = journal.verifications.findLast(({ verification }) => verification.check.commit === head?.commit);
-  const isOtherResult = newest !== undefined && newest.verification.check.kind !== head?.result;
+  const results = [
+    start.state.headVerification,
+    ...journal.verifications.map(({ verification }) => verification.check),
+  ];
+  const newest = results.findLast((result) => result?.commit === head?.commit) ?? results.at(-1);
+  const isOtherResult = head !== null && newest?.kind !== head.result;
   const isComplete = outcome.kind !== 'complete' || end?.outcome.kind === 'complete';
   return [
     ...isWrong(start.lane !== lane, `Its journal is about ${start.lane}, its record about ${lane}.`),
@@ -112,12 +119,33 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
       cost > costUsd + ROUNDING_USD,
       `Its record says $${costUsd}, the iterations of its journal cost $${cost.toFixed(4)}.`,
     ),
-    ...isWrong(
-      isOtherResult,
-      `Its record says that \`verify\` ${head?.result ?? 'did not run'}, its journal that it did not.`,
-    ),
+    ...isWrong(isOtherResult, `Its record says that \`verify\` ${head?.result ?? ''}, its journal does not.`),
     ...isWrong(!isComplete, 'Its record says that it is complete, its journal does not.'),
     ...createFindings(runId, 'record', 'note')(end === null, 'Its journal has no end: it was killed, or failed.'),
+  ];
+}
+
+/** Compares the tasks of the record with those that the journal worked on, and with what became of them. */
+function taskFindings(
+  { runId, tasks }: RunReceipt,
+  journal: Journal,
+  kindsOf: KindsOfDenial,
+): readonly ReceiptFinding[] {
+  const isWrong = createFindings(runId, 'record', 'bad');
+  // The end of a complete run makes its prompt done.
+  const isComplete = journal.end?.outcome.kind === 'complete';
+  const { state } = replayChanged(journal, (policy) => policy, kindsOf);
+  const recorded = new Set(tasks.map(({ id }) => id));
+  const worked = [...new Set(journal.entries.map(({ taskId }) => taskId.slice(0, 200)))];
+  const missing = tasks.length < MAX_TASKS_OF_RUN ? worked.filter((id) => !recorded.has(id)) : [];
+  return [
+    ...missing.flatMap((id) => isWrong(true, `Its record does not name ${id}, on which it worked.`)),
+    ...tasks.flatMap((task) =>
+      isWrong(
+        task.state === 'done' && !isComplete && shownState(progressOf(state.tasks, task.id)) !== 'done',
+        `Its record says that ${task.id} is done, its journal does not.`,
+      ),
+    ),
   ];
 }
 

@@ -1,19 +1,22 @@
 import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
-import { newestRunSchema, type StoredRun } from '../snapshot/stored-run.ts';
+import { MAX_JOURNAL_TEXT_CHARS, newestRunSchema, type StoredRun } from '../snapshot/stored-run.ts';
 import { tryJson } from '../text/try-json.ts';
 
 /** Maximum number of receipts in one document. */
 const MAX_RECEIPTS = 200;
-
-/** Maximum length of a receipt's journal, unpacked, in characters. */
-export const MAX_JOURNAL_TEXT_CHARS = 16 * 1024 * 1024;
 
 const objectId = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
 
 const runReceiptSchema = newestRunSchema.extend({
   base: objectId.describe('The commit that the run began from.'),
   head: objectId.nullable().describe('The newest commit that it published; null if it published none.'),
+  unpriced: newestRunSchema.shape.unpriced.describe(
+    'Number of iterations of unknown cost, which `costUsd` lacks; null if not counted.',
+  ),
+  requests: newestRunSchema.shape.requests.describe(
+    "Number of requests to GitHub's API that the job which publishes had sent when it saved the state; with three jobs, without those of the gate's. null if not counted.",
+  ),
   journal: z.string().max(MAX_JOURNAL_TEXT_CHARS).nullable().describe('The whole journal; null: it is not kept.'),
 });
 

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { JournalEntry } from '../journal/journal.ts';
-import type { Journal } from '../journal/parse-journal.ts';
 import type { Immutable } from '../policy.ts';
 import { namesOf } from '../text/phrase.ts';
+import { type CloneCommit, contentFindings, type ReadReceipt, shortCommit } from './check-content.ts';
 import { checkJournal, createFindings, type ReceiptFinding, receiptParts, type ReceiptTools } from './check-journal.ts';
 import type { RunReceipt } from './receipt.ts';
 
@@ -63,18 +62,20 @@ export interface BranchQuestion {
   /** The branch, and the one that it merges into; null for runs of earlier versions, which do not name them. */
   readonly branch: string | null;
   readonly into: string | null;
-  /** The commit that the first of the runs began from, and the newest head that one of them published. */
+  /** The commit that the first of the runs began from, and the heads that they published, oldest first. */
   readonly base: string;
-  readonly head: string;
+  readonly heads: readonly string[];
+  readonly runs: readonly string[];
 }
 
 /** Returns what to look up in a clone to check receipts, oldest first; null if the runs published no commit. */
 export function branchQuestionOf(receipts: readonly RunReceipt[]): BranchQuestion | null {
   const published = receipts.filter(hasPublished);
   const [first, last] = [published[0], published.at(-1)];
-  return first === undefined || last?.head == null
-    ? null
-    : { branch: last.branch, into: last.baseBranch, base: first.base, head: last.head };
+  if (first === undefined || last === undefined) return null;
+  const heads = published.flatMap(({ head }) => head ?? []);
+  const runs = receipts.map(({ runId: id }) => id);
+  return { branch: last.branch, into: last.baseBranch, base: first.base, heads, runs };
 }
 
 function hasPublished({ base, head }: RunReceipt): boolean {
@@ -109,26 +110,13 @@ export function worstVerdict(of: readonly Pick<VerifiedBranch, 'verdict'>[]): Ve
   return order.find((one) => of.some(({ verdict: found }) => found === one)) ?? 'good';
 }
 
-/** A commit in a clone. `paths` are those that it changes; null for a merge. `isSigned`: it carries a signature. */
-export interface CloneCommit {
-  readonly id: string;
-  readonly tree: string;
-  readonly parents: readonly string[];
-  readonly author: string;
-  /** Values of our trailers; null without them. */
-  readonly run: string | null;
-  readonly iteration: string | null;
-  readonly paths: readonly string[] | null;
-  readonly isSigned: boolean;
-}
-
 /** A branch in a clone. */
 export interface CloneBranch {
-  /** Newest commit of the branch in the clone; null if it has no such branch. */
+  /** Newest commit of the branch in the clone; null if it has no such branch, or one with other work. */
   readonly tip: string | null;
   /**
-   * The branch's own commits after the base of the first run up to `tip`, or up to the newest published head if there
-   * is no tip; oldest first. Null if the clone lacks one of the ends.
+   * The branch's own commits after the base of the first run up to `tip`; without a tip, up to what was merged, or to
+   * the newest published head. Oldest first. Null if the clone lacks one of the ends.
    */
   readonly line: readonly CloneCommit[] | null;
   /** Commits that merges on the line brought in and that the base branch does not have. */
@@ -138,12 +126,6 @@ export interface CloneBranch {
 }
 
 type FindingIf = ReturnType<typeof createFindings>;
-
-/** A receipt with its journal, if that could be read. */
-interface ReadReceipt {
-  readonly receipt: RunReceipt;
-  readonly journal: Journal | null;
-}
 
 /** The origin of a commit of the branch: one of the runs, or somebody else. */
 interface CommitOrigin {
@@ -166,21 +148,24 @@ const [isNoted, isUnchecked, isWrong] = (['note', 'unchecked', 'bad'] as const).
 /** Checks the commits of a branch against the receipts of the runs on it, oldest first. */
 function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): CheckedCommits {
   const published = runs.filter(({ receipt }) => hasPublished(receipt));
+  const hidden = runs.filter((run) => !published.includes(run)).flatMap(unpublishedFindings);
   const [first] = published;
   if (first === undefined || clone === null)
-    return { commits: [], findings: isNoted(true, 'These runs published no commit.') };
+    return { commits: [], findings: [...hidden, ...isNoted(true, 'These runs published no commit.')] };
   const { line, tip, strange } = clone;
-  if (line === null) return { commits: [], findings: absentFindings(published.at(-1)?.receipt ?? first.receipt) };
+  if (line === null)
+    return { commits: [], findings: [...hidden, ...absentFindings(published.at(-1)?.receipt ?? first.receipt)] };
   const spans = spansOn(line, published);
   const isOutdated = ({ read, span }: RunSpan): boolean =>
     span === null && tip !== null && isKnownHead(runs, { tip, newest: line.at(-1) ?? null }) && endsAfter(read, line);
   const judged = line.map((commit, index) => judgeOrigin({ commit, index, spans, isOutdated: spans.some(isOutdated) }));
   const commits = judged.map(({ origin }) => origin);
   const others = commits.filter(({ run }) => run === null);
-  const names = namesOf(others.map(({ id, author }) => `${short(id)} (${author})`));
+  const names = namesOf(others.map(({ id, author }) => `${shortCommit(id)} (${author})`));
   return {
     commits,
     findings: [
+      ...hidden,
       ...beginningFindings(first, line),
       ...spans.flatMap((one) =>
         one.span === null
@@ -191,9 +176,9 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
       ...isNoted(others.length > 0, `${others.length} of its ${commits.length} commits are not by a run: ${names}.`),
       ...isNoted(
         strange.length > 0,
-        `Merges brought in commits that the base branch does not have: ${namesOf(strange.map(short))}.`,
+        `Merges brought in commits that the base branch does not have: ${namesOf(strange.map(shortCommit))}.`,
       ),
-      ...(tip === null ? goneFindings(first.receipt, clone) : []),
+      ...(tip === null ? goneFindings((published.at(-1) ?? first).receipt, clone) : []),
     ],
   };
 }
@@ -206,13 +191,17 @@ interface RunSpan {
 
 function spansOn(line: readonly CloneCommit[], published: readonly ReadReceipt[]): readonly RunSpan[] {
   const indexOf = new Map(line.map(({ id }, index) => [id, index]));
-  const [root = ''] = line[0]?.parents ?? [];
+  const root = published[0]?.receipt.base ?? '';
   return published.map((read) => {
     const { base, head } = read.receipt;
-    const from = base === root ? 0 : (indexOf.get(base) ?? -2) + 1;
+    const from = base === root && beginsAt(line, root) ? 0 : (indexOf.get(base) ?? -2) + 1;
     const to = (indexOf.get(head ?? '') ?? -1) + 1;
     return { read, span: from >= 0 && from < to ? ([from, to] as const) : null };
   });
+}
+
+function beginsAt(line: readonly CloneCommit[], base: string): boolean {
+  return line.some(({ parents }) => parents[0] === base);
 }
 
 /**
@@ -238,7 +227,7 @@ function endsAfter({ receipt, journal }: ReadReceipt, line: readonly CloneCommit
 }
 
 function lostFindings({ runId: run, base, head }: RunReceipt, isOutdated: boolean): readonly ReceiptFinding[] {
-  const what = `${short(base)}..${short(head ?? '')}`;
+  const what = `${shortCommit(base)}..${shortCommit(head ?? '')}`;
   return isOutdated
     ? createFindings(
         run,
@@ -265,7 +254,7 @@ function judgeOrigin(at: {
   const claimed = at.spans.filter(({ read }) => read.receipt.runId === named);
   // An attempt that was killed leaves commits but no record.
   const isUnknown = claimed.length === 0 || claimed.some(({ read }) => read.receipt.runAttempt > 1) || at.isOutdated;
-  const says = `${short(id)} says that run ${String(named)} made it, and`;
+  const says = `${shortCommit(id)} says that run ${String(named)} made it, and`;
   const isClaim = named !== null && run === null;
   return {
     origin: { id, author, run },
@@ -278,80 +267,44 @@ function judgeOrigin(at: {
 
 function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly CloneCommit[]): readonly ReceiptFinding[] {
   const { runId: run, base } = receipt;
-  const isElsewhere = line[0] !== undefined && line[0].parents[0] !== base;
+  const isElsewhere = line.length > 0 && !beginsAt(line, base);
   return [
-    ...isWrong(isElsewhere, `The branch does not build on ${short(base)}, from which its first run began.`),
+    ...isWrong(isElsewhere, `The branch does not build on ${shortCommit(base)}, from which its first run began.`),
     ...isUnchecked(
       journal !== null && journal.start.state.change.iterations > 0,
-      `Runs before ${run} are no longer remembered, so commits before ${short(base)} are not checked.`,
+      `Runs before ${run} are no longer remembered, so commits before ${shortCommit(base)} are not checked.`,
     ),
   ];
 }
 
-function goneFindings({ baseBranch }: RunReceipt, { isMerged }: CloneBranch): readonly ReceiptFinding[] {
+/** Names a run that made commits and has no published head, since a push may have failed. */
+function unpublishedFindings({ receipt: { runId: run }, journal }: ReadReceipt): readonly ReceiptFinding[] {
+  const made = journal?.entries.flatMap(({ commit }) => commit ?? []) ?? [];
+  const what = `Its journal names commits (${namesOf(made.map(shortCommit))}), and its record says that it published none.`;
+  return createFindings(run, 'commits', 'unchecked')(made.length > 0, what);
+}
+
+function goneFindings({ branch, baseBranch }: RunReceipt, { isMerged }: CloneBranch): readonly ReceiptFinding[] {
+  if (branch === null)
+    return isUnchecked(
+      true,
+      'An earlier version did not record its branch: commits after the last run are not checked.',
+    );
   const into = baseBranch ?? 'the base branch';
   return [
-    ...isNoted(isMerged, `The branch is gone; ${into} has its commits.`),
+    ...isNoted(isMerged, `The branch is gone or has other work; ${into} has its commits.`),
     ...isUnchecked(
       !isMerged,
-      `The branch is gone, and ${into} does not have its commits: what a squash or a rebase made of them is not checked.`,
+      `The branch is gone or has other work, and ${into} does not have its commits: what a squash or a rebase made of them is not checked.`,
     ),
   ];
 }
 
 function absentFindings({ pullRequest, branch, head }: RunReceipt): readonly ReceiptFinding[] {
   const ref = pullRequest === null ? (branch ?? '') : `refs/pull/${pullRequest}/head`;
-  const what = `This clone does not have the commits up to ${short(head ?? '')}.`;
+  const what = `This clone does not have the commits up to ${shortCommit(head ?? '')}.`;
   return [
     ...isUnchecked(true, `${what} Fetch them: git fetch origin ${ref}`),
     ...createFindings(null, 'content', 'unchecked')(true, 'Not checked without the commits.'),
   ];
-}
-
-/** Checks that the commits which a journal names are there, with the content that it names. */
-function contentFindings({ receipt, journal }: ReadReceipt, own: readonly CloneCommit[]): readonly ReceiptFinding[] {
-  if (journal === null) return [];
-  const { runId: run, outcome } = receipt;
-  // After a refusal of the server, or if the end of a run could not be pushed, commits are made again or missing.
-  const mayLack = journal.leftOut.length > 0 || outcome.kind === 'failed';
-  const isMissing = createFindings(run, 'content', mayLack ? 'unchecked' : 'bad');
-  return journal.entries.flatMap((entry) => {
-    if (entry.commit === null) return [];
-    const commits = own.filter((one) => one.run === run && one.iteration === String(entry.iteration));
-    const last = own.find(({ id }) => id === entry.commit) ?? signedForm(commits);
-    const named = `${short(entry.commit)} of iteration ${entry.iteration}`;
-    return [
-      ...isMissing(last === null, `Its journal names the commit ${named}, which is not among its commits.`),
-      ...createFindings(
-        run,
-        'content',
-        'bad',
-      )(
-        last !== null && !hasContent(entry, last, commits),
-        `The commit ${named} does not change what its journal says.`,
-      ),
-    ];
-  });
-}
-
-/** Returns the last commit of an iteration if it is signed: GitHub makes commits again to sign them, with other ids. */
-function signedForm(commits: readonly CloneCommit[]): CloneCommit | null {
-  const last = commits.at(-1);
-  return last?.isSigned === true ? last : null;
-}
-
-/**
- * True if a commit has the tree of the journal. That tree lacks files of the loop itself, so otherwise the changed
- * paths are compared.
- */
-function hasContent({ evidence }: JournalEntry, last: CloneCommit, commits: readonly CloneCommit[]): boolean {
-  const { after, files, fileCount, withheld } = evidence;
-  if (last.tree === after.tree) return true;
-  if (commits.some(({ paths }) => paths === null) || fileCount > files.length) return true;
-  const changed = new Set(commits.flatMap(({ paths }) => paths ?? []));
-  return files.every((path) => changed.has(path) || withheld.includes(path));
-}
-
-function short(id: string): string {
-  return id.slice(0, 7);
 }

@@ -15,6 +15,9 @@ export const MAX_TASKS_OF_RUN = 20;
 const MAX_JOURNAL_CHARS = 48 * 1024;
 const MAX_JOURNALS_CHARS = 384 * 1024;
 
+/** Maximum length of an unpacked journal, in characters. */
+export const MAX_JOURNAL_TEXT_CHARS = 16 * 1024 * 1024;
+
 /** Maximum number of a task's labels that are named. */
 export const MAX_LABELS_OF_TASK = 10;
 /** Maximum length of a label, which is GitHub's, in characters. */
@@ -75,7 +78,9 @@ export const newestRunSchema = firstSchema.extend({
   model: z.string().max(100).nullable(),
   /** The measured isolation; null if nothing was measured, and in runs of version 1. */
   isolation: isolationFacts.pick({ level: true, network: true, keyHidden: true, probe: true }).strip().nullable(),
-  /** Number of requests to GitHub that the publishing job had sent by then; null if not counted. */
+  /** Number of iterations of unknown cost, which `costUsd` lacks; null in runs of version 1. */
+  unpriced: countSchema.nullable().default(null),
+  /** Number of requests to GitHub's API that the publishing job had sent by then; null if not counted. */
   requests: countSchema.nullable(),
   /** SHA-256 of the journal's last line, also where the journal itself is not kept; null without one. */
   journalHash: z.string().max(64).nullable(),
@@ -87,7 +92,15 @@ const storedRunSchema = z.union([
     ...run,
     version: 2,
     tasks: run.tasks.map((task) => ({ ...task, labels: [], askedBy: null, askedAt: null, textHash: null })),
-    ...{ branch: null, baseBranch: null, model: null, isolation: null, requests: null, journalHash: null },
+    ...{
+      branch: null,
+      baseBranch: null,
+      model: null,
+      isolation: null,
+      unpriced: null,
+      requests: null,
+      journalHash: null,
+    },
   })),
 ]);
 

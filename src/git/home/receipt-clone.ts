@@ -1,4 +1,5 @@
-import type { BranchQuestion, CloneBranch, CloneCommit } from '../../core/receipt/verify-receipts.ts';
+import type { CloneCommit } from '../../core/receipt/check-content.ts';
+import type { BranchQuestion, CloneBranch } from '../../core/receipt/verify-receipts.ts';
 import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { createGit, type Git } from '../git.ts';
 import { shownName } from '../names.ts';
@@ -47,19 +48,48 @@ async function readRuns(git: Git): Promise<readonly StoredRun[] | null> {
 
 async function readBranch(
   git: Git,
-  { branch, into, base, head }: BranchQuestion,
+  { branch, into, base, heads, runs }: BranchQuestion,
   remote: string,
 ): Promise<CloneBranch> {
-  const [tip, intoTip] = await Promise.all([findTip(git, branch, remote), findTip(git, into, remote)]);
-  const line = await readLine(git, base, tip ?? head);
-  const merged = (line ?? []).flatMap(({ parents }) => parents.slice(1));
+  const [found, intoTip] = await Promise.all([findTip(git, branch, remote), findTip(git, into, remote)]);
+  const head = heads.at(-1) ?? base;
+  const isMerged = await isIn(git, head, intoTip);
+  const isOther = found !== null && intoTip !== null && (await hasOtherWork(git, { found, intoTip, head, runs }));
+  const tip = isOther ? null : found;
+  const end = tip ?? (isMerged && intoTip !== null ? await findMerged(git, head, intoTip) : head);
+  // A person may have merged a run's commits into their own, which puts these beside the first parents.
+  const isReached = await Promise.all(heads.map((one) => isIn(git, one, end)));
+  const line = await readLine(git, base, [end, ...heads.filter((_, index) => isReached[index])]);
+  const known = new Set(line?.map(({ id }) => id));
+  const merged = (line ?? []).flatMap(({ parents }) => parents.slice(1).filter((id) => !known.has(id)));
   const isKnown = await Promise.all(merged.map((id) => isIn(git, id, intoTip)));
-  return {
-    tip,
-    line,
-    strange: merged.filter((_, index) => isKnown[index] !== true),
-    isMerged: await isIn(git, head, intoTip),
-  };
+  return { tip, line, strange: merged.filter((_, index) => isKnown[index] !== true), isMerged };
+}
+
+/** True if a branch was made again after a merge: its commits that the base lacks are not of these runs. */
+async function hasOtherWork(
+  git: Git,
+  of: Pick<BranchQuestion, 'runs'> & { readonly found: string; readonly intoTip: string; readonly head: string },
+): Promise<boolean> {
+  const { found, intoTip, head, runs } = of;
+  if ((await isIn(git, head, found)) && (await isIn(git, found, intoTip))) return false;
+  const named = await git.answer(['rev-list', `--format=${trailer('Ralph-Run')}`, `${intoTip}..${found}`, '--']);
+  return !named.stdout
+    .toString()
+    .split(/\s/)
+    .some((run) => runs.includes(run));
+}
+
+/** Returns the commit that was merged into a branch and has `head`, which is `head` unless people added to it. */
+async function findMerged(git: Git, head: string, intoTip: string): Promise<string> {
+  const list = async (way: string): Promise<readonly string[]> =>
+    (await git.text(['rev-list', way, `${head}..${intoTip}`, '--'])).split('\n');
+  const [line, after] = await Promise.all([list('--first-parent'), list('--ancestry-path')]);
+  const later = new Set(after);
+  const merge = line.findLast((id) => later.has(id)) ?? '';
+  const [, first = head, ...others] =
+    merge === '' ? [] : (await git.text(['rev-list', '--parents', '-1', merge])).split(' ');
+  return first === head ? head : (others.find((id) => id === head || later.has(id)) ?? head);
 }
 
 async function findTip(git: Git, branch: string | null, remote: string): Promise<string | null> {
@@ -73,11 +103,15 @@ async function isIn(git: Git, commit: string, tip: string | null): Promise<boole
   return tip !== null && (await git.answer(['merge-base', '--is-ancestor', commit, tip])).exitCode === 0;
 }
 
-/** Reads the commits after `base` up to `tip`, oldest first, without those that merges bring in; null if git cannot. */
-async function readLine(git: Git, base: string, tip: string): Promise<readonly CloneCommit[] | null> {
-  const trailer = (name: string): string => `%(trailers:key=${name},valueonly,separator=%x20)`;
+function trailer(name: string): string {
+  return `%(trailers:key=${name},valueonly,separator=%x20)`;
+}
+
+/** Reads the commits after `base` up to `tips`, oldest first, without those of merges; null if git cannot. */
+async function readLine(git: Git, base: string, tips: readonly string[]): Promise<readonly CloneCommit[] | null> {
   const format = ['%H', '%T', '%P', '%an', trailer('Ralph-Run'), trailer('Ralph-Iteration')].join('%x00');
-  const range = ['--first-parent', '--reverse', `--format=${format}%x01`, `${base}..${tip}`, '--'];
+  const order = ['--first-parent', '--topo-order', '--reverse'];
+  const range = [...order, `--format=${format}%x01`, `^${base}`, ...tips, '--'];
   const listed = await git.answer(['rev-list', ...range]);
   if (listed.exitCode !== 0) return null;
   const commits = listed.stdout.toString().split('\u{1}\n').flatMap(parseLine);

@@ -3,6 +3,7 @@ import { VERIFIED_COMMITS } from '../../../testbed/github/routes-commits.ts';
 import { setServerRules } from '../../../testbed/server-rules.ts';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ralph } from '../../unit/cli/fixture.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
 import { deepTest } from '../../runs.ts';
 import { runSplit } from '../split-fixture.ts';
@@ -42,6 +43,12 @@ test('a branch that requires signatures gets signed commits, and the next run co
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
   await expectSigned(scene);
   expect(await scene.commitsOf('ralph/queue')).toEqual(['One', 'One, with a test', 'Two', 'Two, with a test']);
+  const { repositoryFolder } = scene.testbed.remote;
+  const clone = join(repositoryFolder, '..', 'clone-to-verify');
+  await git('clone', '--quiet', '-c', 'remote.origin.fetch=+refs/ralph/*:refs/ralph/*', repositoryFolder, clone);
+  const { code, out } = await ralph(['verify', String(scene.pullOf('ralph/queue').number), '--dir', clone]);
+  expect(out).toContain('Good: ');
+  expect(code).toBe(0);
 });
 
 // Also tested by loop/kill, at every moment.

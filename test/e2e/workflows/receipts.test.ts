@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHAIN_START, chainLine } from '../../../src/core/journal/parse-journal.ts';
-import { parseReceipts, type RunReceipt } from '../../../src/core/receipt/receipt.ts';
+import { parseReceipts, type RunReceipt, serializeReceipts } from '../../../src/core/receipt/receipt.ts';
 import {
   branchQuestionOf,
   type CloneBranch,
@@ -239,7 +239,9 @@ describe('commits', () => {
     git(clone, ['update-ref', '-d', BRANCH]);
     const { code, texts } = await verified(clone);
     expect(code).toBe(3);
-    expect(texts).toMatch(/^unchecked commits: The branch is gone, and main does not have its commits: [^\n]*$/);
+    expect(texts).toMatch(
+      /^unchecked commits: The branch is gone or has other work, and main does not have its commits: [^\n]*$/,
+    );
   });
 
   test('squashed into the base, and absent from the clone, can be fetched', async () => {
@@ -256,7 +258,52 @@ describe('commits', () => {
     git(clone, ['update-ref', MAIN, commitLike(clone, BRANCH, [tipOf(clone, MAIN), tipOf(clone)], 'Merge')]);
     git(clone, ['update-ref', '-d', BRANCH]);
     const { code, texts } = await verified(clone);
-    expect([code, texts]).toEqual([0, 'note commits: The branch is gone; main has its commits.']);
+    expect([code, texts]).toEqual([0, 'note commits: The branch is gone or has other work; main has its commits.']);
+  });
+
+  test('of people that were merged with them are named', async () => {
+    const clone = copyClone();
+    const added = commitLike(clone, MAIN, [tipOf(clone)], 'Mine');
+    const merge = commitLike(clone, BRANCH, [tipOf(clone, MAIN), added], 'Merge');
+    git(clone, ['update-ref', MAIN, commitLike(clone, BRANCH, [merge], 'Later')]);
+    git(clone, ['update-ref', '-d', BRANCH]);
+    const { code, texts } = await verified(clone);
+    expect([code, texts.split('\n')]).toEqual([
+      0,
+      [
+        expect.stringContaining(`commits are not by a run: ${added.slice(0, 7)} (Mallory).`),
+        'note commits: The branch is gone or has other work; main has its commits.',
+      ],
+    ]);
+  });
+
+  test.each([
+    ['squashed', 3],
+    ['merged', 0],
+  ])('%s into the base, whose branch has the next work under the same name, are not bad', async (how, expected) => {
+    const clone = copyClone();
+    const parents = [tipOf(clone, MAIN), ...(how === 'merged' ? [tipOf(clone)] : [])];
+    const message = git(clone, ['log', '--format=%B', `${MAIN}..${BRANCH}`]);
+    const merged = commitLike(clone, BRANCH, parents, how === 'merged' ? 'Merge' : message);
+    git(clone, ['update-ref', MAIN, commitLike(clone, BRANCH, [merged], 'Later')]);
+    const next = commitLike(clone, BRANCH, [merged], 'Next\n\nRalph-Run: 99\nRalph-Iteration: 1');
+    git(clone, ['update-ref', BRANCH, next]);
+    const { code, result } = await verified(clone);
+    expect([code, result.branches[0]?.commits]).toEqual([
+      expected,
+      (await verified(original)).result.branches[0]?.commits,
+    ]);
+  });
+
+  test('that a person pulled into a branch with a commit of their own are there', async () => {
+    const clone = copyClone();
+    const mine = commitLike(clone, MAIN, [tipOf(clone, `${BRANCH}~1`)], 'Mine');
+    git(clone, ['update-ref', BRANCH, commitLike(clone, BRANCH, [mine, tipOf(clone)], 'Merge')]);
+    const { code, texts, result } = await verified(clone);
+    const made = (await verified(original)).result.branches[0]?.commits ?? [];
+    expect(code).toBe(0);
+    expect(result.branches[0]?.commits).toEqual(expect.arrayContaining([...made]));
+    expect(texts).toMatch(/^note commits: 2 of its \d commits are not by a run: [^\n]*$/);
   });
 });
 
@@ -271,6 +318,7 @@ describe('a receipt', () => {
   test.each<[string, 'bad' | 'part', string, (receipt: RunReceipt) => RunReceipt]>([
     ['another base', 'bad', 'rebased, amended', (one) => ({ ...one, base: other })],
     ['another head', 'bad', 'rebased, amended', (one) => ({ ...one, head: other })],
+    ['no head', 'part', 'its record says that it published none', (one) => ({ ...one, head: null })],
     ['less cost', 'bad', 'the iterations of its journal cost', (one) => ({ ...one, costUsd: 0 })],
     ['fewer calls', 'bad', 'more calls than', (one) => ({ ...one, calls: 0 })],
     ['too many calls', 'bad', 'calls, and', (one) => ({ ...one, calls: 100 })],
@@ -278,9 +326,10 @@ describe('a receipt', () => {
     [
       'another result of verify',
       'bad',
-      'that it did not',
+      'its journal does not',
       (one) => ({ ...one, headVerification: { commit: one.head ?? '', result: 'failed' } }),
     ],
+    ['no task', 'bad', 'does not name', (one) => ({ ...one, tasks: [] })],
     ['another text', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { textHash: other }) })],
     ['another person', 'bad', 'different texts or people', (one) => ({ ...one, ...first(one, { askedBy: 'eve' }) })],
     ['no journal', 'part', 'Its journal is not kept', (one) => ({ ...one, journal: null })],
@@ -329,6 +378,17 @@ describe('a receipt', () => {
     expect(code).toBe(3);
     expect(texts).toContain('are no longer remembered');
   });
+});
+
+test.each<[string, Partial<RunReceipt>]>([
+  ['cost not known', { costUsd: 0, unpriced: 2 }],
+  ['cost not known', { costUsd: 0, unpriced: null, tokens: 7 }],
+  ['at least $0.5', { costUsd: 0.5, unpriced: 1 }],
+  ['tokens, $0', { costUsd: 0, unpriced: 0, tokens: 7 }],
+])('an unknown cost is never $0: %s', async (words, own) => {
+  const file = join(folder, 'priced.json');
+  writeFileSync(file, serializeReceipts(receipts.map((one) => ({ ...one, ...own }))));
+  expect((await ralph(['receipt', pull, '--dir', original, '--receipt', file])).out).toContain(words);
 });
 
 test('a file that is not a receipt is wrong usage', async () => {

@@ -24,6 +24,7 @@ import type { UserPrompt } from '../../../src/ports/prompt.ts';
 import { CHAIN_START, chainLine, parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import { replayDecisions } from '../../../src/core/journal/replay.ts';
+import { checkJournal } from '../../../src/core/receipt/check-journal.ts';
 import type { Budget } from '../../../src/core/sharing/budget.ts';
 import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import { budgetIn, laneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
@@ -364,7 +365,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   ]);
   const { journal } = machine;
   if (journal !== '') expectReplays(journal);
-  for (const { journal: kept } of storedRuns(project)) if (kept !== null) expectReplays(kept);
+  for (const stored of storedRuns(project)) if (stored.journal !== null) expectAgrees(stored);
   return {
     ...runOf({ report: end === null || end.kind === 'summed-up' ? null : end.report, machine, records, log, journal }),
     handedOver: end?.kind === 'handed-over' ? end : null,
@@ -627,6 +628,17 @@ function expectReplays(text: string): void {
   if (parsed.kind !== 'journal') throw new Error(`The journal cannot be read: ${JSON.stringify(parsed.problems)}`);
   const differences = replayDecisions(parsed.journal, () => kindOfDenial);
   if (differences.length > 0) throw new Error(`The journal leads to other decisions: ${JSON.stringify(differences)}`);
+}
+
+/**
+ * Expects of every stored run that its record and its journal agree, as `ralph verify` checks them; a forged record may
+ * have spent more than was allowed.
+ */
+function expectAgrees(run: StoredRun): void {
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const { findings } = checkJournal(run, { sha256, kindsOf: () => kindOfDenial });
+  const wrong = findings.filter(({ kind, part }) => kind === 'bad' && part !== 'limits');
+  if (wrong.length > 0) throw new Error(`The record contradicts the journal: ${JSON.stringify(wrong)}`);
 }
 
 /** Returns the warnings of a run's report, or none for a killed run. */

@@ -13,10 +13,10 @@ import {
   selectReceipts,
   serializeReceipts,
 } from '../../../../src/core/receipt/receipt.ts';
+import type { CloneCommit } from '../../../../src/core/receipt/check-content.ts';
 import {
   branchQuestionOf,
   type CloneBranch,
-  type CloneCommit,
   verificationJsonSchema,
   verifyReceipts,
 } from '../../../../src/core/receipt/verify-receipts.ts';
@@ -38,7 +38,9 @@ function receipt(journal: string | null, own: Partial<StoredRun> = {}): RunRecei
     prev = sha256(text);
     return text;
   });
-  const run = storedRun({ iterations: 0, calls: 0, costUsd: 1, journalHash: journal === null ? null : prev, ...own });
+  const journalHash = journal === null ? null : prev;
+  const tasks = [storedTask({ state: 'in-progress' })];
+  const run = storedRun({ iterations: 0, calls: 0, costUsd: 1, tasks, journalHash, ...own });
   const made = receiptOf(run, journal === null ? null : `${chained.join('\n')}\n`);
   if (made === null) throw new Error('The receipt does not fit its own schema.');
   return made;
@@ -113,7 +115,9 @@ describe('a person names', () => {
 
   test('a pull request: its runs, and those before it was opened', () => {
     expect(selectReceipts(all, { kind: 'any', id: '12' })).toEqual([early, first, second]);
-    expect(branchQuestionOf([early, first, second])).toMatchObject({ base: 'b'.repeat(40), head: 'e'.repeat(40) });
+    expect(branchQuestionOf([early, first, second])).toMatchObject({
+      ...{ base: 'b'.repeat(40), heads: ['c', 'd', 'e'].map((letter) => letter.repeat(40)), runs: ['1', '2', '3'] },
+    });
   });
 
   test('a run: each of its branches, with all runs on it', () => {
@@ -145,6 +149,21 @@ describe('a journal', () => {
     const lines = record([progress(), idle, idle, idle]).text.trimEnd().split('\n').slice(0, -1);
     expect(findingsAbout(lines.join('\n'), { ...iterations(4), outcome: halted })).toEqual([
       'note record: Its journal has no end: it was killed, or failed.',
+    ]);
+  });
+
+  test.each<[string, Partial<StoredRun>, string]>([
+    ['did not finish', { tasks: [storedTask()] }, 'bad record: Its record says that issue-1 is done'],
+    ['worked on', { tasks: [] }, 'bad record: Its record does not name issue-1'],
+    [
+      'never verified',
+      { tasks: [storedTask({ state: 'in-progress' })], headVerification: { commit: 'a'.repeat(40), result: 'passed' } },
+      'bad record: Its record says that `verify` passed',
+    ],
+  ])('contradicts a record about a task that it %s', (_, own, words) => {
+    const { text } = record([progress(), idle, idle, idle]);
+    expect(findingsAbout(text, { ...iterations(4), outcome: halted, ...own })).toEqual([
+      expect.stringContaining(words) as string,
     ]);
   });
 
@@ -228,6 +247,8 @@ describe('commits', () => {
     ['made again by GitHub, signed', { isSigned: true }, []],
     ['made again without a signature', {}, ['which is not among its commits']],
     ['signed with other content', { isSigned: true, tree: id('2'), paths: ['README.md'] }, ['does not change what']],
+    ['signed beside other files', { isSigned: true, tree: id('2'), paths: ['src/a.ts'] }, ['only its paths are']],
+    ['signed as a merge', { isSigned: true, tree: id('2'), paths: null }, ['its content is not compared']],
   ])('of an iteration, %s', (_, change, words) => {
     const made = record([progress({ to: id('1') })]).text.replace(/"commit":[^,]+/, `"commit":"${id('c')}"`);
     const one = receipt(made, { ...iterations(1), base: id('b'), head: change.id ?? id('a') });
@@ -248,6 +269,12 @@ describe('commits', () => {
   test('that a merge brought in from elsewhere are said', () => {
     expect(texts(about({ strange: [id('e')] }))).toEqual([
       'note: Merges brought in commits that the base branch does not have: eeeeeee.',
+    ]);
+  });
+
+  test('of a run of an earlier version are checked up to its head', () => {
+    expect(texts(about({ tip: null }, { branch: null, baseBranch: null }))).toEqual([
+      'unchecked: An earlier version did not record its branch: commits after the last run are not checked.',
     ]);
   });
 

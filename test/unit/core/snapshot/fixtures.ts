@@ -28,6 +28,7 @@ export function storedRun(own: Partial<StoredRun> = {}): StoredRun {
     baseBranch: 'main',
     model: null,
     isolation: null,
+    unpriced: 0,
     requests: null,
     journalHash: null,
     journal: null,

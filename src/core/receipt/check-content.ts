@@ -1,0 +1,90 @@
+import type { JournalEntry } from '../journal/journal.ts';
+import type { Journal } from '../journal/parse-journal.ts';
+import { createFindings, type ReceiptFinding } from './check-journal.ts';
+import type { RunReceipt } from './receipt.ts';
+
+/** A commit in a clone. `paths` are those that it changes; null for a merge. `isSigned`: it carries a signature. */
+export interface CloneCommit {
+  readonly id: string;
+  readonly tree: string;
+  readonly parents: readonly string[];
+  readonly author: string;
+  /** Values of our trailers; null without them. */
+  readonly run: string | null;
+  readonly iteration: string | null;
+  readonly paths: readonly string[] | null;
+  readonly isSigned: boolean;
+}
+
+/** A receipt with its journal, if that could be read. */
+export interface ReadReceipt {
+  readonly receipt: RunReceipt;
+  readonly journal: Journal | null;
+}
+
+/** Checks that the commits which a journal names are there, with the content that it names. */
+export function contentFindings(
+  { receipt, journal }: ReadReceipt,
+  own: readonly CloneCommit[],
+): readonly ReceiptFinding[] {
+  if (journal === null) return [];
+  const { runId: run, outcome } = receipt;
+  // After a refusal of the server, or if the end of a run could not be pushed, commits are made again or missing.
+  const mayLack = journal.leftOut.length > 0 || outcome.kind === 'failed';
+  const isMissing = createFindings(run, 'content', mayLack ? 'unchecked' : 'bad');
+  return journal.entries.flatMap((entry) => {
+    if (entry.commit === null) return [];
+    const commits = own.filter((one) => one.run === run && one.iteration === String(entry.iteration));
+    const last = own.find(({ id }) => id === entry.commit) ?? signedForm(commits);
+    const named = `${shortCommit(entry.commit)} of iteration ${entry.iteration}`;
+    return [
+      ...isMissing(last === null, `Its journal names the commit ${named}, which is not among its commits.`),
+      ...(last === null ? [] : comparedFindings(entry, { run, last, commits, named })),
+    ];
+  });
+}
+
+/** Returns the last commit of an iteration if it is signed: GitHub makes commits again to sign them, with other ids. */
+function signedForm(commits: readonly CloneCommit[]): CloneCommit | null {
+  const last = commits.at(-1);
+  return last?.isSigned === true ? last : null;
+}
+
+/**
+ * Compares a commit with the tree of the journal. That tree lacks files of the loop itself, so otherwise the changed
+ * paths are compared; what is in them, only the id of the commit says, which signing changes.
+ */
+function comparedFindings(
+  { commit, evidence }: JournalEntry,
+  {
+    run,
+    last,
+    commits,
+    named,
+  }: {
+    readonly run: string;
+    readonly last: CloneCommit;
+    readonly commits: readonly CloneCommit[];
+    readonly named: string;
+  },
+): readonly ReceiptFinding[] {
+  const { after, files, fileCount, withheld } = evidence;
+  if (last.tree === after.tree) return [];
+  const isPartial = commits.some(({ paths }) => paths === null) || fileCount > files.length;
+  const changed = new Set(commits.flatMap(({ paths }) => paths ?? []));
+  const isOther = !isPartial && !files.every((path) => changed.has(path) || withheld.includes(path));
+  const find = (kind: ReceiptFinding['kind']): ReturnType<typeof createFindings> =>
+    createFindings(run, 'content', kind);
+  return [
+    ...find('bad')(isOther, `The commit ${named} does not change what its journal says.`),
+    ...find('unchecked')(
+      !isOther && last.id !== commit,
+      `The commit ${named} was made again to be signed, with files of Ralph's own: ${isPartial ? 'its content is not' : 'only its paths are'} compared.`,
+    ),
+  ];
+}
+
+/** Returns the beginning of a commit's id, for people. */
+export function shortCommit(id: string): string {
+  return id.slice(0, 7);
+}
