@@ -5,7 +5,7 @@ import { MAX_PROPOSED_TASKS, MAX_SHOWN_CHARS } from '../proposal/proposal.ts';
 import { tryJson } from '../text/try-json.ts';
 import { PROPOSAL, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
-/** Maximum number of proposals that are kept; the oldest that nobody approved are dropped first. */
+/** Maximum number of proposals that are kept; of the others, the oldest that nobody approved are dropped first. */
 const MAX_PROPOSALS = 50;
 /** Time in ms after which another run may continue what a killed one began to make. */
 const MAKING_MS = 10 * 60_000;
@@ -69,10 +69,10 @@ export function keepProposal(record: ProposalRecord): SnapshotChange<boolean> {
   return (snapshot) => {
     const message = `issue #${record.issue}: sub-tasks proposed (${record.hash})`;
     if (proposalIn(snapshot, record.issue)?.approved != null) return { snapshot, message: '', answer: false };
-    const kept = withProposal(snapshot, record);
-    const dropped = proposalsIn(kept).toSorted(approvedAndNewestFirst).slice(MAX_PROPOSALS);
+    const others = proposalsIn(snapshot).filter(({ issue }) => issue !== record.issue);
+    const dropped = others.toSorted(approvedAndNewestFirst).slice(MAX_PROPOSALS - 1);
     return {
-      snapshot: dropped.reduce((next, { issue }) => withFile(next, fileOf(issue), null), kept),
+      snapshot: dropped.reduce((next, { issue }) => withFile(next, fileOf(issue), null), withProposal(snapshot, record)),
       message,
       answer: true,
     };

@@ -48,6 +48,15 @@ describe('a proposal', () => {
     expect([after.size, after.has('proposals/7.json'), after.has('proposals/100.json')]).toEqual([50, true, false]);
   });
 
+  test('is kept where many are approved', () => {
+    const approved = { approved: { by, at: noon } };
+    const all = Array.from({ length: 50 }, (_, at) => proposed({ issue: 100 + at, at: noon + at, ...approved }));
+    const full = kept(...all);
+    const { answer, snapshot } = keepProposal(proposed({ at: noon }))(full);
+    expect([full.size, answer, proposalIn(snapshot, 7)]).toEqual([50, true, proposed({ at: noon })]);
+    expect([snapshot.size, snapshot.has('proposals/100.json')]).toEqual([50, false]);
+  });
+
   test.each([
     ['of another issue', 'proposals/8.json', JSON.stringify(proposed())],
     ['of a newer version', 'proposals/7.json', JSON.stringify({ ...proposed(), version: 2 })],
