@@ -46,7 +46,7 @@ const recordSchema = z.object({
   maker: z.object({ runTag: z.string().max(100), until: instantSchema }).nullable(),
   /** The sub-issues made so far, each with its position (from 1), GitHub's id, and the hash of its approved text. */
   made: z.array(z.object({ position: z.int().min(1), number, id: number, text: hash })).max(MAX_PROPOSED_TASKS),
-  /** True once all sub-issues are made with their dependencies. */
+  /** True once all sub-issues are made and have their dependencies and the task label. */
   isComplete: z.boolean(),
 });
 
@@ -132,8 +132,8 @@ export function recordMaking(
 /** Returns the consents that approvals of proposals gave, by the number of the sub-issue. */
 export function grantsIn(snapshot: Snapshot | null): ReadonlyMap<number, Grant> {
   const grants = new Map<number, Grant>();
-  for (const { approved, tasks, made, isComplete } of proposalsIn(snapshot)) {
-    if (approved === null || !isComplete) continue;
+  for (const { approved, tasks, made } of proposalsIn(snapshot)) {
+    if (approved === null) continue;
     for (const { position, number: issue, text } of made)
       grants.set(issue, { ...approved, text, ceilingUsd: tasks[position - 1]?.ceilingUsd ?? 0 });
   }

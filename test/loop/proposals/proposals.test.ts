@@ -176,10 +176,12 @@ describe('an approval', () => {
     const project = await planned();
     await runOnce(project, { event: approve });
     await runOnce(project, { event: approve });
-    expect(project.forge.writes.filter((line) => /^made #|waits for/.test(line))).toEqual([
+    expect(project.forge.writes.filter((line) => /^made #|waits for|\+ralph$/.test(line))).toEqual([
       'made #501 of #1: Prices',
       'made #502 of #1: Cart',
       '#502 waits for #501',
+      'labels of #501: +ralph',
+      'labels of #502: +ralph',
     ]);
     expect(project.forge.issues.get(501)).toMatchObject({ labels: ['ralph'] });
     expect(commentOn(project)).toContain('**Approved before.** The sub-issues are #501, #502.');
@@ -285,6 +287,32 @@ describe('an approval', () => {
     project.forge.faults.clear();
     await runOnce(project, { event: approve });
     expect(madeIn(project)).toEqual(['made #501 of #1: Prices', 'made #502 of #1: Cart']);
+    expect(stored(project)?.isComplete).toBe(true);
+  });
+
+  test('gives the label last: a run that it starts knows what the sub-issue may cost', async () => {
+    const project = await planned();
+    const { addLabels } = project.forge;
+    project.script.behaviours = [steadyWorker];
+    project.forge.addLabels = async (number, names) => {
+      const added = await addLabels(number, names);
+      if (number === 501) await runOnce(project);
+      return added;
+    };
+    await runOnce(project, { event: approve });
+    expect(project.script.calls.slice(1).map(({ budgetUsd }) => budgetUsd).at(0)).toBe(0.3);
+    expect(stored(project)?.isComplete).toBe(true);
+  });
+
+  test('that could not label a sub-issue says so, and continues later', async () => {
+    const project = await planned();
+    project.forge.faults.set('addLabels', new Error('GitHub is down'));
+    await runOnce(project, { event: approve });
+    expect(stored(project)?.isComplete).toBe(false);
+    project.forge.faults.clear();
+    await runOnce(project, { event: approve });
+    expect(madeIn(project)).toHaveLength(2);
+    expect(project.forge.issues.get(502)?.labels).toEqual(['ralph']);
     expect(stored(project)?.isComplete).toBe(true);
   });
 

@@ -91,9 +91,10 @@ describe('making its sub-issues', () => {
     expect(proposalIn(again.snapshot, 7)?.approved).toEqual({ by, at: noon });
   });
 
-  test('grants nothing before everything is made', () => {
+  test('grants what is made, which has no label yet', () => {
+    expect(grantsIn(begun).size).toBe(0);
     const half = recordMaking({ issue: 7, runTag: 'run-1' }, { made, isComplete: false, isOver: true })(begun);
-    expect([half.answer, grantsIn(half.snapshot).size]).toEqual([true, 0]);
+    expect([half.answer, grantsIn(half.snapshot).size]).toEqual([true, 2]);
     expect(splitIssuesIn(half.snapshot)).toEqual(new Map([[7, [12, 13]]]));
   });
 
