@@ -201,9 +201,12 @@ export function createLabelMethods(
       }),
 
     addLabels: (number, names) =>
-      ask({ doing: `label #${String(number)}`, needs: ['issues: write', 'pull-requests: write'] }, async (octokit, at) => {
-        await octokit.rest.issues.addLabels({ ...at, issue_number: number, labels: [...names] });
-      }),
+      ask(
+        { doing: `label #${String(number)}`, needs: ['issues: write', 'pull-requests: write'] },
+        async (octokit, at) => {
+          await octokit.rest.issues.addLabels({ ...at, issue_number: number, labels: [...names] });
+        },
+      ),
 
     async changeLabels(number, { from, add, remove }) {
       const present = from.map(lowerCase);

@@ -72,7 +72,10 @@ export function keepProposal(record: ProposalRecord): SnapshotChange<boolean> {
     const others = proposalsIn(snapshot).filter(({ issue }) => issue !== record.issue);
     const dropped = others.toSorted(approvedAndNewestFirst).slice(MAX_PROPOSALS - 1);
     return {
-      snapshot: dropped.reduce((next, { issue }) => withFile(next, fileOf(issue), null), withProposal(snapshot, record)),
+      snapshot: dropped.reduce(
+        (next, { issue }) => withFile(next, fileOf(issue), null),
+        withProposal(snapshot, record),
+      ),
       message,
       answer: true,
     };

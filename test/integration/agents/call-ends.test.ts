@@ -16,7 +16,16 @@ async function createScene(cli: AgentCli, script: string, lingerMs = 45_000) {
   const machine = await createMachine();
   const path = join(machine.home, 'my-agent');
   writeFileSync(path, `#!/bin/sh\ncat > /dev/null\n${script}\n`, { mode: 0o755 });
-  return { ...machine, ...createAgentOn(machine, { cli, command: { kind: 'path', path }, lingerMs, servers: [docs], allowedTools: ['Read', ...mcpToolRules([docs])] }) };
+  return {
+    ...machine,
+    ...createAgentOn(machine, {
+      cli,
+      command: { kind: 'path', path },
+      lingerMs,
+      servers: [docs],
+      allowedTools: ['Read', ...mcpToolRules([docs])],
+    }),
+  };
 }
 
 const line = (event: object): string => `echo '${JSON.stringify(event)}'`;

@@ -113,7 +113,13 @@ describe('sub-issues that Ralph makes', () => {
     await using at = await openIssues(1);
     const made = await at.forge.openSubIssue(1, text, null);
     const [parent, sub] = at.github.state.issues;
-    expect(sub).toMatchObject({ ...text, labels: [], number: made.number, id: made.id, author: { login: 'github-actions[bot]' } });
+    expect(sub).toMatchObject({
+      ...text,
+      labels: [],
+      number: made.number,
+      id: made.id,
+      author: { login: 'github-actions[bot]' },
+    });
     expect(parent?.subIssues).toEqual([{ number: made.number }]);
     await at.forge.addLabels(made.number, ['ralph']);
     expect(await at.forge.openIssuesWithLabel('ralph')).toMatchObject([{ openSubIssues: 1 }, { number: made.number }]);
