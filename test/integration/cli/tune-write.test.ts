@@ -194,6 +194,17 @@ describe('--write', () => {
     );
   });
 
+  test('does not choose one of several steps', async () => {
+    const before = step('        with:\n          verify: make\n      - uses: acme/ralph-action@v1\n');
+    await commit({ [PATH]: before });
+    const { code, error } = await tune(['max-iterations=4', '--write']);
+    expect({ code, error }).toEqual({
+      code: 1,
+      error: `ralph tune: ${PATH} uses the action in several places: set the values by hand.\n`,
+    });
+    expect(await workflow()).toBe(before);
+  });
+
   test('without named values writes what saved money and lost nothing', async () => {
     const before = step('        with:\n          verify: make\n');
     await commit({ [PATH]: before });
