@@ -132,6 +132,12 @@ describe('--write', () => {
       ['+          max-iterations: 4\r'],
     ],
     [
+      'lines that end as on Windows, with a new block',
+      step('        with:\n          verify: make\n').replaceAll('\n', '\r\n'),
+      'max-tokens-per-hour=7',
+      ['+          settings: |\r', '+            max-tokens-per-hour: 7\r'],
+    ],
+    [
       'a file without a last line end',
       step('        with:\n          verify: make'),
       'max-iterations=4',
