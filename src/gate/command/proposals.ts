@@ -109,7 +109,7 @@ async function whyVoid(
     : null;
 }
 
-/** Makes the missing sub-issues, all dependencies and then the labels, and records them. Throws a UserError that says what to do. */
+/** Makes what is missing, the labels last, and records it. Throws a UserError that says what to do. */
 async function makeSubIssues(deps: GateDeps, record: ProposalRecord): Promise<readonly MadeIssue[]> {
   const { issue } = record;
   const own = { issue, runTag: deps.runTag };
