@@ -320,18 +320,25 @@ describe('an approval', () => {
     expect(stored(project)?.isComplete).toBe(true);
   });
 
-  test.each(['before', 'after'] as const)('that was killed %s its second sub-issue makes none twice', async (when) => {
+  test.each([
+    ['before', 'forge.openSubIssue'],
+    ['after', 'forge.openSubIssue'],
+    ['before', 'forge.addLabels'],
+    ['after', 'forge.addLabels'],
+  ] as const)('that was killed %s its second %s makes nothing twice', async (when, write) => {
     const project = await planned();
-    let opened = 0;
-    const tap = killAt((name) => name === 'forge.openSubIssue' && (opened += 1) === 2, when);
+    let writes = 0;
+    const tap = killAt((name) => name === write && (writes += 1) === 2, when);
     await runOnce(project, { event: approve, tap });
     await runOnce(project, { event: approve });
     expect(commentOn(project)).toContain('Another run makes the sub-issues now.');
     project.clock.advance(11 * MINUTE);
-    expect((await runOnce(project)).calls).toBe(0);
+    // Only those with the label are worked on.
+    expect((await runOnce(project)).calls > 0).toBe(write === 'forge.addLabels');
     await runOnce(project, { event: approve });
     expect(madeIn(project)).toEqual(['made #501 of #1: Prices', 'made #502 of #1: Cart']);
     expect(stored(project)?.isComplete).toBe(true);
+    expect(project.forge.issues.get(502)?.labels).toContain('ralph');
   });
 
   test('given twice at once makes nothing twice', async () => {
