@@ -111,12 +111,11 @@ export function createIssueMethods(
         );
       }),
 
-    openSubIssue: (parent, { labels, ...text }, earlier) =>
+    openSubIssue: (parent, text, earlier) =>
       ask({ doing: `make a sub-issue of #${String(parent)}`, needs: ['issues: write'] }, async (octokit, at) => {
         // If GitHub has made it in spite of a failure, the next try finds it.
         const request = { retries: 0 };
-        const made =
-          earlier ?? (await octokit.rest.issues.create({ ...at, ...text, labels: [...labels], request })).data;
+        const made = earlier ?? (await octokit.rest.issues.create({ ...at, ...text, request })).data;
         await octokit.rest.issues
           .addSubIssue({ ...at, issue_number: parent, sub_issue_id: made.id })
           .catch(unlessLinked);
@@ -202,9 +201,12 @@ export function createLabelMethods(
       }),
 
     addLabels: (number, names) =>
-      ask({ doing: `label pull request #${String(number)}`, needs: ['pull-requests: write'] }, async (octokit, at) => {
-        await octokit.rest.issues.addLabels({ ...at, issue_number: number, labels: [...names] });
-      }),
+      ask(
+        { doing: `label #${String(number)}`, needs: ['issues: write', 'pull-requests: write'] },
+        async (octokit, at) => {
+          await octokit.rest.issues.addLabels({ ...at, issue_number: number, labels: [...names] });
+        },
+      ),
 
     async changeLabels(number, { from, add, remove }) {
       const present = from.map(lowerCase);

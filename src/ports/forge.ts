@@ -202,7 +202,7 @@ export interface WishWrites {
       readonly remove: readonly string[];
     },
   ): Promise<void>;
-  /** Adds labels to a pull request; GitHub creates those that the repository lacks. */
+  /** Adds labels to an issue or pull request; GitHub creates those that the repository lacks. */
   addLabels(number: number, names: readonly string[]): Promise<void>;
   react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;
 }
@@ -252,10 +252,10 @@ interface DecidingForge {
   ): Promise<{ readonly body: string; readonly at: number; readonly isEdited: boolean } | null>;
   /** Returns the issues that this account made, among the newest 100 of the repository. */
   ownIssues(): Promise<readonly (OpenedIssue & { readonly body: string })[]>;
-  /** Opens an issue, unless it is `known`, and makes it a sub-issue of `parent`, unless it is one. */
+  /** Opens an issue without labels, unless it is `known`, and makes it a sub-issue of `parent`, unless it is one. */
   openSubIssue(
     parent: number,
-    issue: { readonly title: string; readonly body: string; readonly labels: readonly string[] },
+    issue: { readonly title: string; readonly body: string },
     known: OpenedIssue | null,
   ): Promise<OpenedIssue>;
   /** Makes an issue wait for the one with that id, unless it does already. */

@@ -22,6 +22,6 @@ export function renderAdvice(advice: Advice): string {
     case 'thin':
       return '**This issue may be too thin.** It says neither what must be true at the end nor which file or symbol it is about. Add what must be true at the end, for example as boxes `- [ ] …`, and a file or function to begin with. The next run reads it.';
     case 'large':
-      return `**This issue may be too large.** It has ${advice.boxes} boxes that have little to do with one another. Smaller issues, each with boxes that belong together, are likelier to succeed.`;
+      return `**This issue may be too large.** It has ${advice.boxes} boxes that have little to do with one another. Smaller issues, each with boxes that belong together, are likelier to succeed: to have them proposed, remove the label and comment \`/ralph plan\`.`;
   }
 }

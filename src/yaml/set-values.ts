@@ -56,7 +56,8 @@ function setInBlock(text: string, path: Path, entry: Entry): string | null {
   const [header = '', ...lines] = text.slice(from, to).split('\n');
   const indent = /^ +(?=\S)/m.exec(lines.join('\n'))?.[0] ?? `${indentOf(text, pair)}  `;
   const inner = setInMap(lines.map((line) => line.slice(indent.length)).join('\n'), [], entry);
-  const block = inner?.split('\n').map((line) => (line.trim() === '' ? line : indent + line));
+  const cr = header.endsWith('\r') ? '\r' : '';
+  const block = inner?.split('\n').map((line) => (line.trim() === '' ? line : indent + line.replace(/\r?$/, cr)));
   return block === undefined ? null : text.slice(0, from) + [header, ...block].join('\n') + text.slice(to);
 }
 

@@ -5,6 +5,7 @@ import { analyzeTranscript } from '../../core/analysis/analyze.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
 import { isWithin } from '../../core/isolation/view.ts';
+import { allowedServers } from '../../core/mcp/values.ts';
 import { asError } from '../../errors.ts';
 import type { AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Broker } from '../../ports/broker.ts';
@@ -191,11 +192,12 @@ function prepare(
 ): Promise<PreparedCall> {
   const { configFolder, workFolder, alsoFolder, tree, inbox, agentSandbox, runTag, servers, extraArgs, environment } =
     options;
+  const allowedTools = call.allowedTools ?? options.allowedTools;
   return cli.prepare(
     {
       model: call.model ?? options.model,
-      allowedTools: call.allowedTools ?? options.allowedTools,
-      servers,
+      allowedTools,
+      servers: allowedServers(servers, allowedTools),
       extraArgs,
       resume: call.resume,
       budgetUsd: call.budgetUsd,

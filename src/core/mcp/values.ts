@@ -145,3 +145,10 @@ export function mcpToolRules(servers: readonly McpServer[]): readonly string[] {
       : tools.map((tool) => `mcp__${name}__${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`),
   );
 }
+
+/** Returns the servers of which the rules allow a tool: some agents allow every tool of a server that they know. */
+export function allowedServers(servers: readonly McpServer[], rules: readonly string[]): readonly McpServer[] {
+  return servers.filter(({ name }) =>
+    rules.some((rule) => rule === `mcp__${name}` || rule.startsWith(`mcp__${name}__`)),
+  );
+}

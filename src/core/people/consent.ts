@@ -72,7 +72,10 @@ export function withGrant(
 ): History<Grant['by']> {
   const isTask = ({ label }: { readonly label: string }): boolean => isSameLabel(label, taskLabel);
   const ofLabel = history.labelings.filter(isTask);
-  if (grant === undefined || ofLabel.length > 1 || ofLabel[0]?.kind === 'unlabeled') return history;
+  const [made = null, ...later] = ofLabel;
+  // A person's label is theirs, and of a cut history nobody knows who added the first one.
+  const isOwn = made === null || (made.kind === 'labeled' && made.by?.kind === 'bot');
+  if (grant === undefined || later.length > 0 || !isOwn || history.truncated) return history;
   const { by, at } = grant;
   const isHidden = grant.text !== text && history.edits.length === 0;
   return {

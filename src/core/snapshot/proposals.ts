@@ -5,7 +5,7 @@ import { MAX_PROPOSED_TASKS, MAX_SHOWN_CHARS } from '../proposal/proposal.ts';
 import { tryJson } from '../text/try-json.ts';
 import { PROPOSAL, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
-/** Maximum number of proposals that are kept; the oldest that nobody approved are dropped first. */
+/** Maximum number of proposals that are kept; of the others, the oldest that nobody approved are dropped first. */
 const MAX_PROPOSALS = 50;
 /** Time in ms after which another run may continue what a killed one began to make. */
 const MAKING_MS = 10 * 60_000;
@@ -46,7 +46,7 @@ const recordSchema = z.object({
   maker: z.object({ runTag: z.string().max(100), until: instantSchema }).nullable(),
   /** The sub-issues made so far, each with its position (from 1), GitHub's id, and the hash of its approved text. */
   made: z.array(z.object({ position: z.int().min(1), number, id: number, text: hash })).max(MAX_PROPOSED_TASKS),
-  /** True once all sub-issues are made with their dependencies. */
+  /** True once all sub-issues are made and have their dependencies and the task label. */
   isComplete: z.boolean(),
 });
 
@@ -69,10 +69,13 @@ export function keepProposal(record: ProposalRecord): SnapshotChange<boolean> {
   return (snapshot) => {
     const message = `issue #${record.issue}: sub-tasks proposed (${record.hash})`;
     if (proposalIn(snapshot, record.issue)?.approved != null) return { snapshot, message: '', answer: false };
-    const kept = withProposal(snapshot, record);
-    const dropped = proposalsIn(kept).toSorted(approvedAndNewestFirst).slice(MAX_PROPOSALS);
+    const others = proposalsIn(snapshot).filter(({ issue }) => issue !== record.issue);
+    const dropped = others.toSorted(approvedAndNewestFirst).slice(MAX_PROPOSALS - 1);
     return {
-      snapshot: dropped.reduce((next, { issue }) => withFile(next, fileOf(issue), null), kept),
+      snapshot: dropped.reduce(
+        (next, { issue }) => withFile(next, fileOf(issue), null),
+        withProposal(snapshot, record),
+      ),
       message,
       answer: true,
     };
@@ -132,8 +135,8 @@ export function recordMaking(
 /** Returns the consents that approvals of proposals gave, by the number of the sub-issue. */
 export function grantsIn(snapshot: Snapshot | null): ReadonlyMap<number, Grant> {
   const grants = new Map<number, Grant>();
-  for (const { approved, tasks, made, isComplete } of proposalsIn(snapshot)) {
-    if (approved === null || !isComplete) continue;
+  for (const { approved, tasks, made } of proposalsIn(snapshot)) {
+    if (approved === null) continue;
     for (const { position, number: issue, text } of made)
       grants.set(issue, { ...approved, text, ceilingUsd: tasks[position - 1]?.ceilingUsd ?? 0 });
   }

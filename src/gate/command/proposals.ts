@@ -109,7 +109,7 @@ async function whyVoid(
     : null;
 }
 
-/** Makes the missing sub-issues and all dependencies, and records them. Throws a UserError that says what to do. */
+/** Makes what is missing, the labels last, and records it. Throws a UserError that says what to do. */
 async function makeSubIssues(deps: GateDeps, record: ProposalRecord): Promise<readonly MadeIssue[]> {
   const { issue } = record;
   const own = { issue, runTag: deps.runTag };
@@ -121,6 +121,9 @@ async function makeSubIssues(deps: GateDeps, record: ProposalRecord): Promise<re
         const awaited = made.find((one) => one.position === other);
         if (awaited !== undefined) await deps.forge.addDependency(number, awaited.id);
       }
+    // The label may start a run at once, which must know what they wait for and may cost.
+    await update(deps, recordMaking(own, { made, isComplete: false, isOver: false }));
+    for (const { number } of made) await addTaskLabel(deps, number);
   } catch (error) {
     await deps.store.update(recordMaking(own, { made, isComplete: false, isOver: true }));
     if (!(error instanceof UserError)) throw error;
@@ -137,9 +140,14 @@ async function makeSubIssues(deps: GateDeps, record: ProposalRecord): Promise<re
   return made;
 }
 
+async function addTaskLabel({ forge, config }: GateDeps, number: number): Promise<void> {
+  const added = await forge.addLabels(number, [config.taskLabel]);
+  if (added.kind === 'refused') throw new UserError('infrastructure', added.why);
+}
+
 /** Makes each sub-issue that an earlier run has not made; those are known by their first line, in issues of our own. */
 async function openSubIssues(
-  { forge, config, sha256 }: GateDeps,
+  { forge, sha256 }: GateDeps,
   { issue, hash, tasks }: ProposalRecord,
 ): Promise<readonly MadeIssue[]> {
   const before = await forge.ownIssues();
@@ -150,7 +158,7 @@ async function openSubIssues(
     const marker = subTaskMarker(hash, at + 1);
     const text = { title: task.title, body: `${marker}\n${task.body}` };
     const known: OpenedIssue | null = before.find(({ body }) => body.split(/\r?\n/, 1)[0] === marker) ?? null;
-    const { number, id } = await forge.openSubIssue(issue, { ...text, labels: [config.taskLabel] }, known);
+    const { number, id } = await forge.openSubIssue(issue, text, known);
     made.push({ position: at + 1, number, id, text: hashOfText(text, sha256) });
   }
   return made;

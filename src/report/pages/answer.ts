@@ -73,7 +73,7 @@ export function renderProposal(tasks: readonly ProposedTask[], hash: string): st
         ...(task.dependsOn.length === 0 ? [] : [`- After: ${task.dependsOn.join(', ')}`]),
       ].join('\n'),
     ),
-    `**Next:** to have exactly these made as sub-issues, comment \`/ralph approve\`. That takes write permission, and is consent to work on them. To have others proposed, change the text of this issue and comment \`/ralph plan\`. If anybody edits this comment, or the text of the issue, it is void.`,
+    `**Next:** to have exactly these made as sub-issues, comment \`/ralph approve\`. That takes write permission, and is consent to work on them. To have others proposed, change the text of this issue and comment \`/ralph plan\`. If anybody edits this comment, or the text of the issue, it is void. The newest proposal counts.`,
     `<sub>${hash}</sub>`,
   ].join('\n\n');
 }

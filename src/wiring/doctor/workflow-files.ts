@@ -45,7 +45,7 @@ export async function readOtherWorkflows(top: string): Promise<readonly OtherWor
 }
 
 /**
- * Plans a change of settings in the workflow of a checkout: in the inputs of its first step with the action, or in its
+ * Plans a change of settings in the workflow of a checkout: in the inputs of its one step with the action, or in its
  * input `settings`. `path` may be null if only one workflow uses the action.
  */
 export async function planWorkflow(
@@ -62,6 +62,8 @@ export async function planWorkflow(
       workflows.length === 0 ? 'No workflow uses the action.' : `The workflows with the action are ${paths}.`,
     );
   if (fitting.length > 1) return refused(`Several workflows use the action: name one of ${paths} with --workflow.`);
+  if (workflow.uses.length > 1)
+    return refused(`${workflow.path} uses the action in several places: set the values by hand.`);
   if (await hasChanges(top, { path: workflow.path, env }))
     return refused(`${workflow.path} has changes that are not committed: commit them first.`);
   const file = await readCheckoutFile(top, workflow.path);

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { McpServer } from '../../../src/core/mcp/values.ts';
 import type { Broker } from '../../../src/ports/broker.ts';
 import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import type { AgentCli } from '../../../src/agents/cli/cli.ts';
@@ -60,6 +61,7 @@ export function createAgentOn(
     readonly cli?: AgentCli;
     readonly environment?: Readonly<Record<string, string>>;
     readonly allowedTools?: readonly string[];
+    readonly servers?: readonly McpServer[];
     readonly broker?: Broker | null;
     readonly extraArgs?: readonly string[];
     readonly stallMs?: number;
@@ -81,7 +83,7 @@ export function createAgentOn(
       'Bash(git add:*)',
       'Bash(git commit:*)',
     ],
-    servers: [],
+    servers: given.servers ?? [],
     extraArgs: given.extraArgs ?? [],
     lingerMs: given.lingerMs ?? 45_000,
     stallMs: given.stallMs ?? 180_000,

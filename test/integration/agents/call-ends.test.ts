@@ -1,16 +1,31 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import { commandCli } from '../../../src/agents/command/cli.ts';
+import { copilotCli } from '../../../src/agents/copilot/cli.ts';
 import type { AgentCli } from '../../../src/agents/cli/cli.ts';
+import { mcpToolRules, type RemoteServer } from '../../../src/core/mcp/values.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
+
+const docs: RemoteServer = {
+  ...{ kind: 'remote', name: 'docs', tools: [], transport: 'http', url: 'https://a.example/mcp', headers: {} },
+};
 
 async function createScene(cli: AgentCli, script: string, lingerMs = 45_000) {
   const machine = await createMachine();
   const path = join(machine.home, 'my-agent');
   writeFileSync(path, `#!/bin/sh\ncat > /dev/null\n${script}\n`, { mode: 0o755 });
-  return { ...machine, ...createAgentOn(machine, { cli, command: { kind: 'path', path }, lingerMs }) };
+  return {
+    ...machine,
+    ...createAgentOn(machine, {
+      cli,
+      command: { kind: 'path', path },
+      lingerMs,
+      servers: [docs],
+      allowedTools: ['Read', ...mcpToolRules([docs])],
+    }),
+  };
 }
 
 const line = (event: object): string => `echo '${JSON.stringify(event)}'`;
@@ -25,6 +40,17 @@ const result = line({
   num_turns: 1,
   total_cost_usd: 0.5,
   usage: { input_tokens: 5, output_tokens: 5 },
+});
+
+test.each<[string, readonly string[] | null, boolean]>([
+  ['the rules of the run', null, true],
+  ['rules of its own that only read', ['Read', 'Glob', 'Grep'], false],
+])('with %s, a call gets the servers of which they allow a tool', async (_, allowedTools, isGiven) => {
+  await using scene = await createScene(copilotCli, `printf '%s\\n' "$@" > "$HOME/given"`);
+  await scene.agent.call(callOf({ prompt: 'x', allowedTools }));
+  const given = readFileSync(join(scene.home, 'given'), 'utf8');
+  expect(given).toContain('--output-format');
+  expect([given.includes('a.example'), given.includes('--allow-tool=docs')]).toEqual([isGiven, isGiven]);
 });
 
 describe('a CLI that gave its result and does not exit', () => {

@@ -132,6 +132,12 @@ describe('--write', () => {
       ['+          max-iterations: 4\r'],
     ],
     [
+      'lines that end as on Windows, with a new block',
+      step('        with:\n          verify: make\n').replaceAll('\n', '\r\n'),
+      'max-tokens-per-hour=7',
+      ['+          settings: |\r', '+            max-tokens-per-hour: 7\r'],
+    ],
+    [
       'a file without a last line end',
       step('        with:\n          verify: make'),
       'max-iterations=4',
@@ -192,6 +198,17 @@ describe('--write', () => {
     expect((await tune(['max-iterations=4', '--write', '--workflow', 'no.yml'])).error).toContain(
       `The workflows with the action are ${PATH}, ${other}.`,
     );
+  });
+
+  test('does not choose one of several steps', async () => {
+    const before = step('        with:\n          verify: make\n      - uses: acme/ralph-action@v1\n');
+    await commit({ [PATH]: before });
+    const { code, error } = await tune(['max-iterations=4', '--write']);
+    expect({ code, error }).toEqual({
+      code: 1,
+      error: `ralph tune: ${PATH} uses the action in several places: set the values by hand.\n`,
+    });
+    expect(await workflow()).toBe(before);
   });
 
   test('without named values writes what saved money and lost nothing', async () => {

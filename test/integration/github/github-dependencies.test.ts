@@ -107,14 +107,21 @@ describe('states', () => {
 
 /** Opens a forge whose repository has `count` issues labelled ralph. */
 describe('sub-issues that Ralph makes', () => {
-  const text = { title: 'Ducks', body: '<!-- mark -->\nCount them', labels: ['ralph'] };
+  const text = { title: 'Ducks', body: '<!-- mark -->\nCount them' };
 
-  test('have their label and their parent', async () => {
+  test('have their parent, and no label until they get one', async () => {
     await using at = await openIssues(1);
     const made = await at.forge.openSubIssue(1, text, null);
     const [parent, sub] = at.github.state.issues;
-    expect(sub).toMatchObject({ ...text, number: made.number, id: made.id, author: { login: 'github-actions[bot]' } });
+    expect(sub).toMatchObject({
+      ...text,
+      labels: [],
+      number: made.number,
+      id: made.id,
+      author: { login: 'github-actions[bot]' },
+    });
     expect(parent?.subIssues).toEqual([{ number: made.number }]);
+    await at.forge.addLabels(made.number, ['ralph']);
     expect(await at.forge.openIssuesWithLabel('ralph')).toMatchObject([{ openSubIssues: 1 }, { number: made.number }]);
   });
 

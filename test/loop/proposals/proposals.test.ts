@@ -176,10 +176,12 @@ describe('an approval', () => {
     const project = await planned();
     await runOnce(project, { event: approve });
     await runOnce(project, { event: approve });
-    expect(project.forge.writes.filter((line) => /^made #|waits for/.test(line))).toEqual([
+    expect(project.forge.writes.filter((line) => /^made #|waits for|\+ralph$/.test(line))).toEqual([
       'made #501 of #1: Prices',
       'made #502 of #1: Cart',
       '#502 waits for #501',
+      'labels of #501: +ralph',
+      'labels of #502: +ralph',
     ]);
     expect(project.forge.issues.get(501)).toMatchObject({ labels: ['ralph'] });
     expect(commentOn(project)).toContain('**Approved before.** The sub-issues are #501, #502.');
@@ -288,18 +290,55 @@ describe('an approval', () => {
     expect(stored(project)?.isComplete).toBe(true);
   });
 
-  test.each(['before', 'after'] as const)('that was killed %s its second sub-issue makes none twice', async (when) => {
+  test('gives the label last: a run that it starts knows what the sub-issue may cost', async () => {
     const project = await planned();
-    let opened = 0;
-    const tap = killAt((name) => name === 'forge.openSubIssue' && (opened += 1) === 2, when);
+    const { addLabels } = project.forge;
+    project.script.behaviours = [steadyWorker];
+    project.forge.addLabels = async (number, names) => {
+      await addLabels(number, names);
+      if (number === 501) await runOnce(project);
+    };
+    await runOnce(project, { event: approve });
+    expect(
+      project.script.calls
+        .slice(1)
+        .map(({ budgetUsd }) => budgetUsd)
+        .at(0),
+    ).toBe(0.3);
+    expect(stored(project)?.isComplete).toBe(true);
+  });
+
+  test('that could not label a sub-issue says so, and continues later', async () => {
+    const project = await planned();
+    project.forge.faults.set('addLabels', new Error('GitHub is down'));
+    await runOnce(project, { event: approve });
+    expect(stored(project)?.isComplete).toBe(false);
+    project.forge.faults.clear();
+    await runOnce(project, { event: approve });
+    expect(madeIn(project)).toHaveLength(2);
+    expect(project.forge.issues.get(502)?.labels).toEqual(['ralph']);
+    expect(stored(project)?.isComplete).toBe(true);
+  });
+
+  test.each([
+    ['before', 'forge.openSubIssue'],
+    ['after', 'forge.openSubIssue'],
+    ['before', 'forge.addLabels'],
+    ['after', 'forge.addLabels'],
+  ] as const)('that was killed %s its second %s makes nothing twice', async (when, write) => {
+    const project = await planned();
+    let writes = 0;
+    const tap = killAt((name) => name === write && (writes += 1) === 2, when);
     await runOnce(project, { event: approve, tap });
     await runOnce(project, { event: approve });
     expect(commentOn(project)).toContain('Another run makes the sub-issues now.');
     project.clock.advance(11 * MINUTE);
-    expect((await runOnce(project)).calls).toBe(0);
+    // Only those with the label are worked on.
+    expect((await runOnce(project)).calls > 0).toBe(write === 'forge.addLabels');
     await runOnce(project, { event: approve });
     expect(madeIn(project)).toEqual(['made #501 of #1: Prices', 'made #502 of #1: Cart']);
     expect(stored(project)?.isComplete).toBe(true);
+    expect(project.forge.issues.get(502)?.labels).toContain('ralph');
   });
 
   test('given twice at once makes nothing twice', async () => {

@@ -905,16 +905,14 @@ export function createForge({ branches }: Origin): FakeForge {
           .filter(({ number }) => number > OWN_ISSUES)
           .map(({ number, body }) => ({ number, id: idOfIssue(number), body })),
       ),
-    openSubIssue: (parent, { title, body, labels: named }, known) =>
+    openSubIssue: (parent, { title, body }, known) =>
       ask('openSubIssue', () => {
         if (known !== null) return known;
         const number = Math.max(OWN_ISSUES, ...issues.keys()) + 1;
         const url = `https://github.test/acme/shop/issues/${String(number)}`;
         const state = { state: 'open', isPullRequest: false, blockedBy: 0, openSubIssues: 0 } as const;
-        issues.set(number, { number, title, body, url, labels: named, ...state });
-        const by = { login: 'github-actions[bot]', id: 1, kind: 'bot' } as const;
-        const labelings = named.map((label) => ({ kind: 'labeled' as const, label, by, at: 2 }));
-        histories.set(number, { labelings, reopenings: [], edits: [], truncated: false });
+        issues.set(number, { number, title, body, url, labels: [], ...state });
+        histories.set(number, { labelings: [], reopenings: [], edits: [], truncated: false });
         writes.push(`made #${String(number)} of #${String(parent)}: ${title}`);
         return { number, id: idOfIssue(number) };
       }),
@@ -1133,7 +1131,17 @@ export function createForge({ branches }: Origin): FakeForge {
       }),
     addLabels: (number, names) =>
       ask('addLabels', () => {
-        change(number, { labels: [...(pulls.find((pull) => pull.number === number)?.labels ?? []), ...names] });
+        const issue = issues.get(number);
+        if (issue === undefined) {
+          change(number, { labels: [...(pulls.find((pull) => pull.number === number)?.labels ?? []), ...names] });
+        } else {
+          const by = { login: 'github-actions[bot]', id: 1, kind: 'bot' } as const;
+          const known = histories.get(number) ?? fail(`Issue ${String(number)} has no history.`);
+          const added = names.filter((name) => !issue.labels.includes(name));
+          const labelings = added.map((label) => ({ kind: 'labeled' as const, label, by, at: 2 }));
+          issues.set(number, { ...issue, labels: [...issue.labels, ...added] });
+          histories.set(number, { ...known, labelings: [...known.labelings, ...labelings] });
+        }
         writes.push(`labels of #${String(number)}: ${names.map((name) => `+${name}`).join(' ')}`);
       }),
     armAutoMerge: (branch, head) =>

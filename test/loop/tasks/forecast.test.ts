@@ -3,6 +3,7 @@ import type { Snapshot } from '../../../src/core/snapshot/snapshot.ts';
 import { withPublishedPull, withPullNews } from '../../../src/core/snapshot/stored-pull.ts';
 import type { Project } from '../stage/project.ts';
 import { finisher, stuck } from '../stage/behaviours.ts';
+import { runSplit } from '../stage/split.ts';
 import { addIssue, createProject, type Event, runOnce, schedule, senderOf } from '../stage/run-action.ts';
 
 const HEAD = 'a'.repeat(40);
@@ -12,7 +13,7 @@ const THIN = '**This issue may be too thin.**';
 function remember(project: Project, count: number): void {
   const { shared } = project.kept.refs;
   const now = project.clock.now();
-  const after = Array.from({ length: count }, (_, at) => at + 200).reduce((snapshot: Snapshot, number) => {
+  const after = Array.from({ length: count }, (_, at) => at + 700).reduce((snapshot: Snapshot, number) => {
     const task = {
       id: `issue-${String(number)}`,
       title: 'Before',
@@ -90,6 +91,7 @@ test('it warns of an issue that is too large', async () => {
   addIssue(project.forge, 1, { title: 'Release', body: words.map((word) => `- [ ] ${word}\n`).join('') });
   const [live = ''] = await statusOf(project, 1);
   expect(live).toContain('**This issue may be too large.** It has 9 boxes that have little to do with one another.');
+  expect(live).toContain('to have them proposed, remove the label and comment `/ralph plan`.');
 });
 
 test('a run that cannot begin answers with it as well', async () => {
@@ -101,6 +103,20 @@ test('a run that cannot begin answers with it as well', async () => {
   const [answer = ''] = await statusOf(project, 1);
   expect(answer).not.toContain('at work');
   expect(answer).toContain('**The last 5 tasks here:**');
+});
+
+test('three jobs show it while the loop works, and the advice at the end', async () => {
+  const project = createProject({ issues: [], agent: [stuck] });
+  addIssue(project.forge, 1, { title: 'Add an option to the shop', body: '' });
+  remember(project, 5);
+  const shown = (): string => [...(project.forge.comments.get(1)?.values() ?? [])].join('\n');
+  let live = '';
+  const beforePublish = (): void => void (live = shown());
+  await runSplit(project, { event: labelNow(project, 1), beforePublish });
+  expect(live).toContain('Ralph is at work');
+  for (const words of ['**The last 5 tasks here:**', THIN]) expect(live).toContain(words);
+  expect(shown()).not.toContain('Ralph is at work');
+  expect(shown()).toContain(THIN);
 });
 
 test('neither a scheduled run nor a task that was begun has a forecast', async () => {

@@ -13,12 +13,13 @@ interface Scene {
   readonly edits?: History<Person>['edits'];
   readonly text?: string;
   readonly given?: Grant | null;
+  readonly truncated?: boolean;
 }
 
 /** Judges the consent to a sub-issue that Ralph made and labelled at 11, of a proposal that ann approved at 10. */
-function judge({ labelings = made, edits = [], text = 'approved', given = grant }: Scene): string {
+function judge({ labelings = made, edits = [], text = 'approved', given = grant, truncated = false }: Scene): string {
   const known = given ?? undefined;
-  const found: History<Person> = { labelings, edits, reopenings: [], truncated: false };
+  const found: History<Person> = { labelings, edits, reopenings: [], truncated };
   const consent = judgeConsent({
     ...{ history: withGrant(found, { taskLabel: 'ralph', text }, known), taskLabel: 'ralph', text },
     approved: known ?? null,
@@ -53,6 +54,12 @@ test.each<[string, Scene, string]>([
     },
     'never by eve',
   ],
+  [
+    "a stranger's label that replaces one of another name",
+    { labelings: [{ kind: 'labeled', label: 'ralph', by: eve, at: 13 }] },
+    'never by eve',
+  ],
+  ['a label in a cut history', { truncated: true }, 'never by github-actions[bot]'],
   [
     'a label that a person with permission added again',
     {

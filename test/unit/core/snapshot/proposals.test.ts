@@ -48,6 +48,15 @@ describe('a proposal', () => {
     expect([after.size, after.has('proposals/7.json'), after.has('proposals/100.json')]).toEqual([50, true, false]);
   });
 
+  test('is kept where many are approved', () => {
+    const approved = { approved: { by, at: noon } };
+    const all = Array.from({ length: 50 }, (_, at) => proposed({ issue: 100 + at, at: noon + at, ...approved }));
+    const full = kept(...all);
+    const { answer, snapshot } = keepProposal(proposed({ at: noon }))(full);
+    expect([full.size, answer, proposalIn(snapshot, 7)]).toEqual([50, true, proposed({ at: noon })]);
+    expect([snapshot.size, snapshot.has('proposals/100.json')]).toEqual([50, false]);
+  });
+
   test.each([
     ['of another issue', 'proposals/8.json', JSON.stringify(proposed())],
     ['of a newer version', 'proposals/7.json', JSON.stringify({ ...proposed(), version: 2 })],
@@ -82,9 +91,10 @@ describe('making its sub-issues', () => {
     expect(proposalIn(again.snapshot, 7)?.approved).toEqual({ by, at: noon });
   });
 
-  test('grants nothing before everything is made', () => {
+  test('grants what is made, which has no label yet', () => {
+    expect(grantsIn(begun).size).toBe(0);
     const half = recordMaking({ issue: 7, runTag: 'run-1' }, { made, isComplete: false, isOver: true })(begun);
-    expect([half.answer, grantsIn(half.snapshot).size]).toEqual([true, 0]);
+    expect([half.answer, grantsIn(half.snapshot).size]).toEqual([true, 2]);
     expect(splitIssuesIn(half.snapshot)).toEqual(new Map([[7, [12, 13]]]));
   });
 
