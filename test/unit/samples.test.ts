@@ -225,6 +225,7 @@ test('stored-run-v1.json: a run without what later versions record, and with its
   const [run] = runsIn(new Map([['runs/1.1.issue-1.json', textOf('stored-run-v1.json')]]));
   expect(run).toEqual({
     ...(JSON.parse(textOf('stored-run-v1.json')) as object),
+    unpriced: null,
     version: 2,
     tasks: [storedTask({ title: 'Title 1' })],
     ...{ branch: null, baseBranch: null, model: null, isolation: null, requests: null, journalHash: null },
