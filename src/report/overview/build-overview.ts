@@ -11,6 +11,7 @@ import { progressOf } from '../../core/tasks/queue.ts';
 import { isBegun, isFinished, shownProgress, type TaskState } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { requestsIn } from '../sentences/feedback.ts';
+import { branchCost } from '../sentences/spend.ts';
 import {
   type KnownTask,
   laneOption,
@@ -74,9 +75,12 @@ export function describeNewerState(place: string, version: number): string {
 }
 
 function runAt({ place, run }: OverviewFacts['runs'][number]): Overview['runs'][number] {
-  const { lane, runUrl, endedAt, outcome, tasks, iterations, costUsd } = run;
+  const { lane, runUrl, endedAt, outcome, tasks, iterations, costUsd, tokens } = run;
+  // Runs of version 1 do not count iterations of unknown cost.
+  const unpriced = run.unpriced ?? (costUsd === 0 && tokens > 0 ? iterations : 0);
   return {
-    ...{ lane, place, iterations, costUsd, outcome: outcome.kind, reason: outcome.reason },
+    ...{ lane, place, iterations, outcome: outcome.kind, reason: outcome.reason },
+    ...{ costUsd: branchCost({ costUsd, unpriced }), unpriced },
     url: runUrl || null,
     endedAt: new Date(endedAt).toISOString(),
     tasksDone: tasks.filter(({ state }) => state === 'done').length,

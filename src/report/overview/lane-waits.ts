@@ -98,7 +98,8 @@ export const overviewSchema = z.object({
         reason: z.string(),
         tasksDone: wholeNumber.describe('Of the tasks that the run worked on.'),
         iterations: wholeNumber,
-        costUsd: amount,
+        costUsd: amount.nullable().describe('As far as it is known; null: not known.'),
+        unpriced: wholeNumber.describe('Iterations of unknown cost, which `costUsd` lacks.'),
       }),
     )
     .describe('The last ten that called an agent, newest first.'),

@@ -2,7 +2,7 @@ import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { moreLine } from '../../core/text/phrase.ts';
 import { formatCount, formatInstantFrom, formatTaskState } from '../format.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
-import { spendBars, spendSummary } from '../sentences/spend.ts';
+import { costInList, spendBars, spendSummary } from '../sentences/spend.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import type { Overview, OverviewLane, LaneWait } from './lane-waits.ts';
 
@@ -48,10 +48,11 @@ function runLine({
   tasksDone,
   iterations,
   costUsd,
+  unpriced,
   url,
 }: Overview['runs'][number]): string {
   const done = tasksDone === 0 ? [] : [`${formatCount(tasksDone, 'task')} done`];
-  const used = [...done, formatCount(iterations, 'iteration'), `$${costUsd.toFixed(2)}`].join(', ');
+  const used = [...done, formatCount(iterations, 'iteration'), costInList({ costUsd, unpriced })].join(', ');
   const where = url === null ? '' : `  ${url}`;
   return `  ${formatInstant(Date.parse(endedAt))}  ${nameOfLaneAt(lane, place)}  ${nameOutcome({ kind: outcome, reason })}; ${used}${where}`;
 }

@@ -20,7 +20,7 @@ import type { FoundLane } from '../overview/build-overview.ts';
 import type { LaneWait, Overview, OverviewLane } from '../overview/lane-waits.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
 import { healthLines, wordsOfReason } from '../sentences/health.ts';
-import { spendSummary } from '../sentences/spend.ts';
+import { costInList, spendSummary } from '../sentences/spend.ts';
 import { nextToMerge } from '../sentences/train.ts';
 
 /** Title of the dashboard's issue. */
@@ -292,13 +292,15 @@ function money({ overview, usage: { hour, day }, limits, now }: DashboardFacts):
 }
 
 function runTable({ overview }: DashboardFacts): string {
-  const rows = overview.runs.map(({ lane, url, endedAt, outcome, reason, tasksDone, iterations, costUsd }) => [
-    renderLink(instantOf(endedAt), url ?? ''),
-    renderText(nameOfLane(lane), 60),
-    renderText(nameOutcome({ kind: outcome, reason }), 80),
-    String(tasksDone),
-    String(iterations),
-    formatCost(costUsd),
-  ]);
+  const rows = overview.runs.map(
+    ({ lane, url, endedAt, outcome, reason, tasksDone, iterations, costUsd, unpriced }) => [
+      renderLink(instantOf(endedAt), url ?? ''),
+      renderText(nameOfLane(lane), 60),
+      renderText(nameOutcome({ kind: outcome, reason }), 80),
+      String(tasksDone),
+      String(iterations),
+      costInList({ costUsd, unpriced }),
+    ],
+  );
   return renderTable(['Ended', 'Work', 'Result', 'Tasks done', 'Iterations', 'Cost'], rows);
 }

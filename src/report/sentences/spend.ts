@@ -34,7 +34,18 @@ export function branchCost({ costUsd, unpriced }: Pick<BranchChange, 'costUsd' |
 export function branchCostNoun(change: Pick<BranchChange, 'costUsd' | 'unpriced' | 'tokens'>): string {
   const { costUsd, unpriced, tokens } = change;
   // Documents of earlier versions do not count iterations of unknown cost.
-  if (costUsd === 0 && (unpriced > 0 || tokens > 0)) return 'cost not known';
+  return costInList({ costUsd: costUsd === 0 && (unpriced > 0 || tokens > 0) ? null : costUsd, unpriced });
+}
+
+/** Renders a cost of which `unpriced` iterations are missing, and which is null when nothing is known. */
+export function costInList({
+  costUsd,
+  unpriced,
+}: {
+  readonly costUsd: number | null;
+  readonly unpriced: number;
+}): string {
+  if (costUsd === null) return 'cost not known';
   return unpriced > 0 ? `at least ${formatCost(costUsd)}` : formatCost(costUsd);
 }
 

@@ -166,6 +166,20 @@ describe('the page', () => {
     expect(tickedBoxes(everything().replaceAll('[ ]', '[x]')).map(({ kind }) => kind)).toContain('retry');
   });
 
+  test.each([
+    { what: 'nothing is known', used: { costUsd: 0, unpriced: 4 }, words: 'cost not known' },
+    { what: 'a part is known', used: { costUsd: 0.4, unpriced: 1 }, words: 'at least $0.40' },
+    { what: 'tokens cost nothing', used: { costUsd: 0, unpriced: 0, tokens: 900 }, words: '$0.00' },
+    {
+      what: 'a run of version 1 tells only tokens',
+      used: { costUsd: 0, unpriced: null, tokens: 900 },
+      words: 'cost not known',
+    },
+  ])('shows what a run cost where $what', ({ used, words }) => {
+    const rows = page({ runs: [{ place: 'ref', run: { ...run, ...used } }] });
+    expect(rows).toContain(`| 1 | 4 | ${words} |`);
+  });
+
   test('says of a repository without anything that nothing is needed', () => {
     const empty = page({});
     expect(empty).toContain('### What needs you\n\nNothing.');
