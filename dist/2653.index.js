@@ -1,1 +1,1 @@
-import{modules as o}from"./22653.shared.js";const t=2653,e=[2653],r={...o};export{t as id,e as ids,r as modules};
+import{modules as o}from"./37406.shared.js";import{modules as s}from"./22653.shared.js";import{modules as r}from"./89741.shared.js";const t=2653,a=[2653],p={...o,...s,...r};export{t as id,a as ids,p as modules};

@@ -1,1 +1,1 @@
-import{modules as o}from"./60433.shared.js";import{modules as s}from"./78396.shared.js";import{modules as r}from"./45138.shared.js";import{modules as m}from"./93828.shared.js";const p=5138,i=[5138,3828],l={...o,...s,...r,...m};export{p as id,i as ids,l as modules};
+import{modules as o}from"./60433.shared.js";import{modules as s}from"./45138.shared.js";import{modules as r}from"./93828.shared.js";const t=5138,a=[5138,3828],p={...o,...s,...r};export{t as id,a as ids,p as modules};

@@ -1,4 +1,4 @@
-import{modules as u}from"./78396.shared.js";import{modules as f}from"./89741.shared.js";import{modules as h}from"./8443.shared.js";const M=9565,O=[9565],D={...u,...f,...h,89565:((i,t,s)=>{s.d(t,{showAll:()=>d});var n=s(84842),l=s(89741),a=s(53004);async function d({json:m,...p},r){const v=o=>{r.error(`${(0,n.h0)(o,300)}
-`)},_=await(0,a.M)({...p,log:v},r.now());r.out(m?`${JSON.stringify(_,null,2)}
-`:(0,l.mp)(_));const e=[..._.problems,..._.lanes.flatMap(o=>o.kind==="lane"?[]:[`${o.lane}: ${o.why}`])];for(const o of e)r.error(`ralph status: ${o}
-`);return e.length===0?"done":"failed"}})};export{M as id,O as ids,D as modules};
+import{modules as c}from"./89741.shared.js";const M=9565,f=[9565],h={...c,89565:((u,e,s)=>{s.d(e,{showAll:()=>d});var n=s(84842),l=s(89741),a=s(53004);async function d({json:v,...p},_){const E=o=>{_.error(`${(0,n.h0)(o,300)}
+`)},r=await(0,a.M)({...p,log:E},_.now());_.out(v?`${JSON.stringify(r,null,2)}
+`:(0,l.mp)(r));const t=[...r.problems,...r.lanes.flatMap(o=>o.kind==="lane"?[]:[`${o.lane}: ${o.why}`])];for(const o of t)_.error(`ralph status: ${o}
+`);return t.length===0?"done":"failed"}})};export{M as id,f as ids,h as modules};

@@ -1,1 +1,0 @@
-import{modules as o}from"./4483.shared.js";import{modules as s}from"./78396.shared.js";import{modules as r}from"./74974.shared.js";const t=1623,a=[1623],p={...o,...s,...r};export{t as id,a as ids,p as modules};

@@ -1,1 +1,0 @@
-import{modules as o}from"./29333.shared.js";import{modules as s}from"./89952.shared.js";const t=7571,d=[7571,9333],m={...o,...s};export{t as id,d as ids,m as modules};
