@@ -5,9 +5,9 @@ import type { Row } from '../measure.ts';
 
 /**
  * Maximum size of dist/ in MB, licences included: 3.6 before settings of several repositories, memory of runs and named
- * waits, 0.1 for these, and 0.15 for proofs, receipts, costs and plans.
+ * waits, 0.1 for these, 0.15 for proofs, receipts, costs and plans, and 0.25 for other agents' protocol and telemetry.
  */
-const GOAL_MB = 3.85;
+const GOAL_MB = 4.1;
 
 /** Measures all files of dist/, including the licences. */
 export async function measureBundleSize(): Promise<readonly Row[]> {
