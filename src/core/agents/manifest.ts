@@ -4,7 +4,7 @@ export interface AgentManifest {
   readonly title: string;
   /** The package; null for a user's own program, which is never installed and only runs for calls. */
   readonly source: CliPackage | null;
-  /** True if a session can be resumed, also on another machine. This and the next were measured on the version above. */
+  /** True if a session can be resumed, also on another machine; measured, like what follows, on the version above. */
   readonly resume: boolean;
   readonly tokens: boolean;
   /**
