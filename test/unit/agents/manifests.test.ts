@@ -56,7 +56,7 @@ test('a key of several agents has one description', () => {
   expect(described.size).toBe(KEY_INPUTS.length);
 });
 
-/** What is of one agent alone, or older than manifests. */
+/** Files about something that one agent alone has, or about stored data. */
 const MAY_NAME_CLAUDE = new Set([
   // Its subscription is a key of another kind.
   'cli/setup/person.ts',
