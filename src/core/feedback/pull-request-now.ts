@@ -56,6 +56,8 @@ export interface PullRequestNow extends ReviewState {
   readonly moreThreads: number;
   /** The newest 100 reviews, oldest first. */
   readonly reviews: readonly ReviewNow[];
+  /** The newest 100 comments outside of reviews, oldest first; without hidden ones. */
+  readonly comments: readonly CommentNow[];
   readonly checks: ChecksNow;
 }
 
@@ -129,6 +131,9 @@ export interface ReviewNow {
   /** null if the review is not submitted yet. */
   readonly at: number | null;
 }
+
+/** A comment on the pull request, outside of reviews; `id` is its REST id. */
+export type CommentNow = Omit<ReviewNow, 'state'>;
 
 /**
  * The checks of a pull request. `why` is a sentence with what the token lacks or GitHub's words; `isTemporary`:

@@ -231,6 +231,8 @@ function nameOfSubject(on: Subject): string {
       return `thread on ${on.path}${on.line === null ? '' : `:${on.line}`}`;
     case 'review':
       return `review by ${on.by}`;
+    case 'comment':
+      return `comment by ${on.by}`;
     case 'check':
       return `check ${on.name}`;
     case 'conflict':

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type {
+  CommentNow,
   PullRequestNow,
   ReviewNow,
   ReviewState,
@@ -16,6 +17,7 @@ import {
   checksQuery,
   type CommentAnswer,
   MOST_THREADS,
+  type PlainCommentAnswer,
   type PullAnswer,
   type PullRequestAnswer,
   pullRequestQuery,
@@ -203,6 +205,7 @@ function toPullRequest({
     threads: threads.open,
     moreThreads: threads.more,
     reviews: shownEntries(pull.reviews).flatMap(toReview),
+    comments: shownEntries(pull.comments).flatMap(toPlainComment),
     checks:
       refused.checks === null
         ? { kind: 'known', head: checksOf(shownEntries(pull.commits)[0]?.commit ?? null), base: checksOf(base) }
@@ -263,6 +266,13 @@ function toReview({ fullDatabaseId, url, state, body, submittedAt, author }: Rev
     at: submittedAt === null ? null : Date.parse(submittedAt),
   };
   return [review];
+}
+
+function toPlainComment({ fullDatabaseId, isMinimized, ...answer }: PlainCommentAnswer): readonly CommentNow[] {
+  const id = numberOf(fullDatabaseId);
+  if (id === null || isMinimized) return [];
+  const { url, body: text, author, createdAt } = answer;
+  return [{ id, url, by: toAccount(author), text, at: Date.parse(createdAt) }];
 }
 
 const reviewStates = {

@@ -5,9 +5,9 @@ import { cleanText } from '../../text/clean.ts';
 import { capText, flattenText, oneLine } from '../../text/phrase.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { PullRequestNow, ThreadNow } from '../pull-request-now.ts';
-import { FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from '../subject.ts';
+import { commentTaskId, FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from '../subject.ts';
 import { suggestionIn } from './suggestions.ts';
-import type { AnswerInThread, AskedReview, AskedThread } from './threads.ts';
+import type { AnswerInThread, AskedComment, AskedReview, AskedThread } from './threads.ts';
 
 /** Maximum characters in a prompt for all comments of one task. */
 const MAX_CHARS = 6_000;
@@ -69,6 +69,24 @@ export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullR
     pullRequest: number,
     url: review.url,
     on: { kind: 'review', review: review.id, by: by.login },
+  });
+}
+
+/** Creates the task to do what a comment asks for; returns null if the comment has no visible words. */
+export function taskOfComment(
+  { comment, by }: AskedComment,
+  { number }: Pick<PullRequestNow, 'number'>,
+): Task | null {
+  const words = visibleText(comment.text, MAX_CHARS);
+  if (words === '') return null;
+  return feedbackTask({
+    id: commentTaskId(comment.id),
+    title: taskTitle(`${by.login} asks`, words),
+    body: 'What a comment on the pull request asks for.',
+    comments: [{ by: by.login, text: words }],
+    pullRequest: number,
+    url: comment.url,
+    on: { kind: 'comment', comment: comment.id, by: by.login },
   });
 }
 

@@ -1,8 +1,8 @@
 import { isOwnComment, parseAnswer, withoutCommand } from '../../people/command.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import type { FeedbackItem } from '../memory.ts';
-import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
-import { reviewTaskId, threadTaskId } from '../subject.ts';
+import type { Author, CommentNow, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
+import { commentTaskId, reviewTaskId, threadTaskId } from '../subject.ts';
 
 /** Maximum length of a courtesy; the agent reads longer texts. */
 const MAX_CHARS = 80;
@@ -62,6 +62,12 @@ export interface AskedReview {
   readonly by: Author;
 }
 
+/** A comment that asks for something. */
+export interface AskedComment {
+  readonly comment: CommentNow;
+  readonly by: Author;
+}
+
 /** The requests found, oldest first, and the number of further ones. */
 interface Asked<One> {
   readonly asked: readonly One[];
@@ -98,12 +104,23 @@ export function reviewsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known
     const { id, by, state, text } = review;
     if (by === null || (state !== 'changes-requested' && state !== 'commented') || !asks(text)) return [];
     if (!isTrusted(by) || isApprovedSince(now, by, review.at ?? 0)) return [];
-    const answer = answerTo(known, reviewTaskId(id), id);
-    // An unposted change may still fail verification.
-    const isOver = answer !== null && answer.posted && answer.kind !== 'given-up';
-    return isOver ? [] : [{ review, by }];
+    return isOver(answerTo(known, reviewTaskId(id), id)) ? [] : [{ review, by }];
   });
   return { asked: found.slice(0, MAX_REVIEWS), more: Math.max(0, found.length - MAX_REVIEWS) };
+}
+
+/** Returns the comments, all of them requests that the memory knows, that need an answer. */
+export function commentsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): readonly AskedComment[] {
+  return now.comments.flatMap((comment) => {
+    const { id, by, text } = comment;
+    if (by === null || !asks(text) || !isTrusted(by) || isApprovedSince(now, by, comment.at ?? 0)) return [];
+    return isOver(answerTo(known, commentTaskId(id), id)) ? [] : [{ comment, by }];
+  });
+}
+
+/** True if an answer is final. An unposted change may still fail verification. */
+function isOver(answer: FeedbackItem['answer']): boolean {
+  return answer !== null && answer.posted && answer.kind !== 'given-up';
 }
 
 /** Returns the known answer to exactly this comment or review; null if there is none. */
@@ -148,8 +165,9 @@ export function recoverAnswers(
  * Returns the accounts whose permission decides which comments count, each once, at most 30, those who wrote last
  * first.
  */
-export function authorsToCheck({ threads, reviews }: PullRequestNow): readonly Author[] {
+export function authorsToCheck({ threads, reviews, comments }: PullRequestNow): readonly Author[] {
   const words = [
+    ...comments.map(({ by, at, text }) => ({ by, at: at ?? 0, text })),
     ...threads.flatMap(({ comments }) => comments.map(({ by, at, text }) => ({ by, at, text }))),
     ...reviews.map(({ by, at, text }) => ({ by, at: at ?? 0, text })),
   ];
