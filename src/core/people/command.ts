@@ -76,8 +76,8 @@ export function commandIn(text: string, bot: string | null = null): RalphCommand
   const line = (words.split(/[\r\n]/, 1)[0] ?? '').replaceAll(BLANKS, ' ').replaceAll(/\*\*|`/g, '').trim();
   const command = parseCommand(line);
   const isSentence = !/^[\w#.-]*$/.test(words.trim());
-  // One or two words near a command are most likely a mistyped one.
-  const isMistyped = line.split(' ').length <= 2 && nearestCommand(line) !== null;
+  // One or two words near a command, or one with numbers, are most likely a mistyped one.
+  const isMistyped = /^\S+(?: \S+|[ \d#]*)$/.test(line) && nearestCommand(line) !== null;
   return command.kind === 'unknown' && isSentence && !isMistyped ? { kind: 'request' } : command;
 }
 

@@ -150,10 +150,11 @@ export const EVENTS: readonly EventRow[] = [
       const isPull = isPullRequest(issue);
       const command = commandIn(body, isPull ? mentionedBot(issue) : null);
       if (command === null) return dismissEvent('The comment does not start with /ralph.');
-      if (isCourtesy(withoutCommand(body))) return dismissEvent('The comment says thanks, and asks for nothing.');
       const isClosed = issue.state === 'closed';
       const thread = { number: issue.number, isPullRequest: isPull, ...(isPull && isClosed ? { isClosed } : {}) };
       const isMention = commandIn(body) === null;
+      if ((isMention || command.kind === 'request') && isCourtesy(withoutCommand(body)))
+        return dismissEvent('The comment says thanks, and asks for nothing.');
       const { title, body: issueBody } = issue;
       const isKnown = typeof title === 'string' && typeof createdAt === 'string';
       const issueThen = isKnown ? { title, body: issueBody, at: Date.parse(createdAt) } : null;
