@@ -194,7 +194,14 @@ export function addRound(feedback: Feedback, round: FeedbackRound): Feedback {
 /** Remembers a comment that asks for something; the next run that reads the pull request reads its text. */
 export function withRequest(feedback: Feedback, id: TaskId): Feedback {
   if (Object.hasOwn(feedback.items, id)) return feedback;
-  const item = { kind: 'comment', title: '', url: null, rounds: 0, asked: id.replace(/\D/g, ''), answer: null } as const;
+  const item = {
+    kind: 'comment',
+    title: '',
+    url: null,
+    rounds: 0,
+    asked: id.replace(/\D/g, ''),
+    answer: null,
+  } as const;
   return { ...feedback, items: newestItems({ ...feedback.items, [id]: item }, MAX_ITEMS) };
 }
 

@@ -73,7 +73,10 @@ export function parseCommand(text: string): RalphCommand {
 export function commandIn(text: string, bot: string | null = null): RalphCommand | null {
   const words = wordsTo(RALPH, text) ?? (bot === null ? null : wordsTo(mentionOf(bot), text));
   if (words === null) return null;
-  const line = (words.split(/[\r\n]/, 1)[0] ?? '').replaceAll(BLANKS, ' ').replaceAll(/\*\*|`/g, '').trim();
+  const line = (words.split(/[\r\n]/, 1)[0] ?? '')
+    .replaceAll(BLANKS, ' ')
+    .replaceAll(/\*\*|`/g, '')
+    .trim();
   const command = parseCommand(line);
   const isSentence = !/^[\w#.-]*$/.test(words.trim());
   // One or two words near a command, or one with numbers, are most likely a mistyped one.

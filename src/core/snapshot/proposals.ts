@@ -137,10 +137,7 @@ export function recordMaking(
  * Returns the consents that approvals of proposals gave, by the number of the sub-issue, and those that requests on
  * these issues gave.
  */
-export function grantsIn(
-  snapshot: Snapshot | null,
-  issues: readonly number[] = [],
-): ReadonlyMap<number, Grant> {
+export function grantsIn(snapshot: Snapshot | null, issues: readonly number[] = []): ReadonlyMap<number, Grant> {
   const grants = new Map<number, Grant>();
   for (const { approved, tasks, made } of proposalsIn(snapshot)) {
     if (approved === null) continue;

@@ -181,7 +181,8 @@ async function reviewTasks(
   if (threads.asked.length + reviews.asked.length + comments.length + forgotten.length === 0)
     return { tasks: [], more, requests, answered: {} };
   // Loaded here because it includes a Markdown parser.
-  const { itemOfAnswer, taskOfComment, taskOfReview, taskOfThread } = await import('../../core/feedback/reviews/thread-task.ts');
+  const { itemOfAnswer, taskOfComment, taskOfReview, taskOfThread } =
+    await import('../../core/feedback/reviews/thread-task.ts');
   const tasks = [
     ...threads.asked.map((one) => taskOfThread(one, now)),
     ...reviews.asked.map((one) => taskOfReview(one, now)),

@@ -208,7 +208,10 @@ export interface CommentAnswer {
 }
 
 /** A comment outside of reviews. */
-export type PlainCommentAnswer = Pick<CommentAnswer, 'fullDatabaseId' | 'isMinimized' | 'body' | 'createdAt' | 'author'> &
+export type PlainCommentAnswer = Pick<
+  CommentAnswer,
+  'fullDatabaseId' | 'isMinimized' | 'body' | 'createdAt' | 'author'
+> &
   Pick<ReviewAnswer, 'url'>;
 
 export interface ReviewAnswer {

@@ -35,7 +35,9 @@ export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: 
 
 /** Links what was asked when it was a review as a whole or a comment; an answer in a thread is posted below its question. */
 function askedLine(item: FeedbackItem, repositoryUrl: string): readonly string[] {
-  return isAnsweredByComment(item.kind) ? [renderLink(renderText(item.title, 120), pageOf(item, { repositoryUrl }))] : [];
+  return isAnsweredByComment(item.kind)
+    ? [renderLink(renderText(item.title, 120), pageOf(item, { repositoryUrl }))]
+    : [];
 }
 
 /** Renders the answer as one line; empty while there is no answer. */

@@ -97,7 +97,7 @@ describe('/ralph run on the pull request of a finished issue', () => {
 });
 
 describe('a request in a comment on the pull request', () => {
-  const TEXT = '/ralph please call it Greeter';
+  const sentence = '/ralph please call it Greeter';
 
   /** Writes a comment on the queue's pull request, and returns its event. */
   const writes = (project: Project, text: string, { id = 7, login = 'ann' } = {}): Event => {
@@ -115,7 +115,7 @@ describe('a request in a comment on the pull request', () => {
     [...(forge.comments.get(forge.pulls[0]?.number ?? 0)?.values() ?? [])].join('\n');
   const said = (project: Project): string => project.script.calls.at(-1)?.prompt ?? '';
 
-  test.each([TEXT, '@our-app please call it Greeter', '**/ralph** please call it Greeter'])(
+  test.each([sentence, '@our-app please call it Greeter', '**/ralph** please call it Greeter'])(
     '%j: is acknowledged, worked on, and answered there',
     async (text) => {
       const project = await reviewed(worker);
@@ -130,7 +130,7 @@ describe('a request in a comment on the pull request', () => {
 
   test('is worked on once', async () => {
     const project = await reviewed(worker);
-    await next(project, writes(project, TEXT));
+    await next(project, writes(project, sentence));
     expect(await next(project)).toMatchObject({ calls: 0 });
     await next(project, writes(project, '/ralph and call the file so, too', { id: 8 }));
     expect(said(project)).toContain('and call the file so, too');
@@ -139,7 +139,7 @@ describe('a request in a comment on the pull request', () => {
 
   test('that an earlier version answered is not read', async () => {
     const project = await reviewed(worker);
-    writes(project, TEXT);
+    writes(project, sentence);
     expect(await next(project)).toMatchObject({ calls: 0 });
   });
 
@@ -147,7 +147,7 @@ describe('a request in a comment on the pull request', () => {
     const project = await reviewed(worker);
     const number = project.forge.pulls[0]?.number ?? 0;
     await next(project, commented('/ralph pause', { issue: number, isPullRequest: true }));
-    expect(await next(project, writes(project, TEXT))).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+    expect(await next(project, writes(project, sentence))).toMatchObject({ end: 'paused (by_person)', calls: 0 });
     expect(answersOn(project)).toContain('**Request kept**');
     await next(project, commented('/ralph resume', { issue: number, isPullRequest: true }));
     expect(await next(project, schedule)).toMatchObject({ calls: 1 });
@@ -156,14 +156,14 @@ describe('a request in a comment on the pull request', () => {
 
   test('is worked on with `answer-reviews: false`, which a request in a thread is told', async () => {
     const project = await reviewed(worker, { 'answer-reviews': 'false' });
-    expect(await next(project, writes(project, TEXT))).toMatchObject({ calls: 1 });
-    expect(await next(project, inThread(project, TEXT))).toMatchObject({ end: 'idle (answered)', calls: 0 });
+    expect(await next(project, writes(project, sentence))).toMatchObject({ calls: 1 });
+    expect(await next(project, inThread(project, sentence))).toMatchObject({ end: 'idle (answered)', calls: 0 });
     expect(answersOn(project)).toContain('is `false`');
   });
 
   test('is withdrawn by its deletion', async () => {
     const project = await reviewed(worker);
-    const event = writes(project, TEXT);
+    const event = writes(project, sentence);
     project.forge.saidOf.delete(BRANCH);
     expect(await next(project, event)).toMatchObject({ calls: 0 });
     expect(await next(project)).toMatchObject({ calls: 0 });
@@ -171,7 +171,7 @@ describe('a request in a comment on the pull request', () => {
 
   test('on a closed pull request is refused', async () => {
     const project = await reviewed(worker);
-    const event = writes(project, TEXT);
+    const event = writes(project, sentence);
     const payload = event.payload as { readonly issue: object };
     const closed = { ...event, payload: { ...payload, issue: { ...payload.issue, state: 'closed' } } };
     expect(await next(project, closed)).toMatchObject({ end: 'idle (answered)', calls: 0 });
@@ -183,12 +183,12 @@ describe('a request in a comment on the pull request', () => {
     ['none', { end: 'failed (configuration)', calls: 0 }],
   ])('with `state-store: %s`', async (stateStore, end) => {
     const project = await reviewed(worker, { 'state-store': stateStore });
-    expect(await next(project, writes(project, TEXT))).toMatchObject(end);
+    expect(await next(project, writes(project, sentence))).toMatchObject(end);
     expect(answersOn(project)).toContain(stateStore === 'none' ? 'state-store is "none"' : 'comment-7');
   });
 
   test.each([
-    [TEXT, 'refused (not_allowed)', ['-1 on comment 7']],
+    [sentence, 'refused (not_allowed)', ['-1 on comment 7']],
     ['@our-app please call it Greeter', 'idle (not_for_us)', []],
   ])('by a stranger is not read: %j', async (text, end, writesSeen) => {
     const project = await reviewed(worker);

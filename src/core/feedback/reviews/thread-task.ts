@@ -73,10 +73,7 @@ export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullR
 }
 
 /** Creates the task to do what a comment asks for; returns null if the comment has no visible words. */
-export function taskOfComment(
-  { comment, by }: AskedComment,
-  { number }: Pick<PullRequestNow, 'number'>,
-): Task | null {
+export function taskOfComment({ comment, by }: AskedComment, { number }: Pick<PullRequestNow, 'number'>): Task | null {
   const words = visibleText(comment.text, MAX_CHARS);
   if (words === '') return null;
   return feedbackTask({
