@@ -143,7 +143,7 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'issue_comment',
     types: ['created'],
-    does: 'Obeys a [command](#commands). Edited comments are ignored.',
+    does: 'Obeys a [command](#commands), and works on a request. Edited comments are ignored.',
     payload: payloadSchemas.commented,
     means: ({ comment: { id, body, created_at: createdAt }, issue, sender: actor }) => {
       if (isOwnComment(body)) return dismissEvent("The comment is Ralph's own.");

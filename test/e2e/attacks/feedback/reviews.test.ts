@@ -157,8 +157,8 @@ repel<Commented>('What is written in a comment on the pull request', {
   },
   attacks: [
     ...['mention', 'itself'].map((who): Attack<Commented> => ({
-      who: who === 'mention' ? 'a commenter' : "the bot's own account",
-      does: 'mentions the bot, with an order',
+      who: 'a commenter',
+      does: who === 'mention' ? 'mentions the bot, with an order' : 'mentions the bot from its own account',
       never: 'a call, a reaction or their words in a prompt',
       holds: ({ runs, scene, prompts }) => {
         expect(runs[who]).toMatchObject({ calls: 0, outputs: { reason: 'not_for_us' } });
@@ -168,7 +168,7 @@ repel<Commented>('What is written in a comment on the pull request', {
       },
     })),
     {
-      who: 'a person with write permission',
+      who: 'a reviewer',
       does: 'pastes into a request what ends our frame, and what nobody sees',
       never: 'these words outside of the frame, or hidden ones in the prompt',
       holds: ({ runs, prompts }) => {
