@@ -57,7 +57,7 @@ export interface PullRequestNow extends ReviewState {
   /** The newest 100 reviews, oldest first. */
   readonly reviews: readonly ReviewNow[];
   /** The newest 100 comments outside of reviews, oldest first; without hidden ones. */
-  readonly comments: readonly CommentNow[];
+  readonly comments: readonly ReviewNow[];
   readonly checks: ChecksNow;
 }
 
@@ -121,19 +121,17 @@ export interface ThreadComment {
   readonly hunk: string;
 }
 
+/** What somebody says of the pull request as a whole: a review, or a comment outside of reviews. */
 export interface ReviewNow {
-  /** REST id of the review. */
+  /** REST id of the review or comment. */
   readonly id: number;
   readonly url: string;
   readonly by: Author | null;
-  readonly state: 'approved' | 'changes-requested' | 'commented' | 'dismissed' | 'pending';
+  readonly state: 'approved' | 'changes-requested' | 'commented' | 'dismissed' | 'pending' | 'comment';
   readonly text: string;
   /** null if the review is not submitted yet. */
   readonly at: number | null;
 }
-
-/** A comment on the pull request, outside of reviews; `id` is its REST id. */
-export type CommentNow = Omit<ReviewNow, 'state'>;
 
 /**
  * The checks of a pull request. `why` is a sentence with what the token lacks or GitHub's words; `isTemporary`:

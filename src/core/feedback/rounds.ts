@@ -300,9 +300,8 @@ function requestIdOf(on: Extract<Task['source'], { kind: 'feedback' }>['on']): s
     case 'thread':
       return String(on.asked);
     case 'review':
-      return String(on.review);
     case 'comment':
-      return String(on.comment);
+      return String(on.review);
     case 'check':
       return on.head;
     case 'conflict':

@@ -4,7 +4,7 @@ import type { ObjectId } from '../evidence.ts';
  * The subject of a feedback task: a review thread, a review as a whole, a comment on the pull request, a failed check,
  * or a conflict with the base branch.
  */
-export type Subject = ThreadSubject | ReviewSubject | CommentSubject | CheckSubject | ConflictSubject;
+export type Subject = ThreadSubject | ReviewSubject | CheckSubject | ConflictSubject;
 
 export interface ThreadSubject {
   readonly kind: 'thread';
@@ -32,16 +32,9 @@ export interface Suggestion {
 }
 
 interface ReviewSubject {
-  readonly kind: 'review';
-  /** REST id of the review. */
+  readonly kind: 'review' | 'comment';
+  /** REST id of the review, or of the comment. */
   readonly review: number;
-  readonly by: string;
-}
-
-interface CommentSubject {
-  readonly kind: 'comment';
-  /** REST id of the comment. */
-  readonly comment: number;
   readonly by: string;
 }
 

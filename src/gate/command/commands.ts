@@ -24,7 +24,7 @@ import type { Intent, Thread } from '../event/intent.ts';
 import { baseBranch, judgeLane } from '../lane/restore.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
 import { hasTaskLabel, workIssue, workQueue, workQueueOnLanes } from '../work.ts';
-import { refuseCommand } from './answering.ts';
+import { refuseCommand, withReceipt } from './answering.ts';
 import { approveProposal, requestProposal } from './proposals.ts';
 import { requestOnIssue, requestOnPull } from './requests.ts';
 import { readKnownTaskIds, reportStatus, saveOrder } from './save-order.ts';
@@ -170,9 +170,7 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
     number === null
       ? await workQueue(deps, { asked: true, byHand: given.task === null, purpose: FOR_TASKS })
       : await workIssue(deps, { number, redo: false, approvedText: null });
-  return intake.kind === 'end' && intake.answer === null
-    ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }
-    : intake;
+  return withReceipt(intake, thread, receipt);
 }
 
 /** The subject of a comment: the queue's or an issue lane's pull request, or an issue. */

@@ -2,13 +2,13 @@ import { isDashboardText } from '../../core/dashboard/boxes.ts';
 import { commentTaskId } from '../../core/feedback/subject.ts';
 import { issueLane, QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
-import type { Intake, Receipt } from '../../handover/intake.ts';
+import type { Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { answerFeedback } from '../feedback/answer.ts';
 import { hashOfText } from '../people/trust.ts';
 import { hasTaskLabel, workIssue } from '../work.ts';
-import { refuseCommand } from './answering.ts';
+import { refuseCommand, withReceipt } from './answering.ts';
 import { saveOrder } from './save-order.ts';
 
 /** A comment of a trusted person that describes work. */
@@ -47,16 +47,13 @@ export async function requestOnPull(
 export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen }: Asked): Promise<Intake> {
   const { number } = thread;
   const { commentsFrom, stateStore, taskLabel } = deps.config;
+  const refused = (why: string): Intake => refuseCommand(deps, number, why);
   if (commentsFrom === 'nobody')
-    return refuseCommand(
-      deps,
-      number,
+    return refused(
       '`comments-from` is `nobody`, so the agent would not read this comment. Write it into the text of the issue, then comment `/ralph run`.',
     );
   if (stateStore === 'cache' || stateStore === 'none')
-    return refuseCommand(
-      deps,
-      number,
+    return refused(
       `\`state-store: ${stateStore}\` keeps no requests on issues. If the issue has the label "${taskLabel}", comment \`/ralph run\`: the agent then reads this comment.`,
     );
   const issue = await deps.forge.issue(number);
@@ -71,11 +68,4 @@ export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen 
     if (added.kind === 'refused') throw new UserError('infrastructure', added.why);
   }
   return withReceipt(await workIssue(deps, { number, redo: true, approvedText: then }), number, receipt);
-}
-
-/** Returns the intake; if it makes no call and answers nothing, the answer says that the request is kept. */
-function withReceipt(intake: Intake, thread: number, receipt: Receipt | null): Intake {
-  return intake.kind === 'end' && intake.answer === null
-    ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }
-    : intake;
 }

@@ -12,7 +12,6 @@ import { checksToRead, type Feedback, type FeedbackItem, withEarlierAnswers } fr
 import type { CheckDetails, CheckNow, PullRequestNow, ReviewState } from '../../core/feedback/pull-request-now.ts';
 import { subjectOfTask, mergeSubjects } from '../../core/feedback/rounds.ts';
 import {
-  commentsToAnswer,
   reviewsToAnswer,
   threadsToAnswer,
   authorsToCheck,
@@ -176,17 +175,15 @@ async function reviewTasks(
   const known = { ...Object.fromEntries(forgotten.map((one) => [threadTaskId(one.first.id), one])), ...feedback.items };
   const threads = threadsToAnswer(now, isTrusted, known);
   const reviews = reviewsToAnswer(now, isTrusted, known);
-  const comments = commentsToAnswer(now, isTrusted, known);
   const more = threads.more + reviews.more;
-  if (threads.asked.length + reviews.asked.length + comments.length + forgotten.length === 0)
+  if (threads.asked.length + reviews.asked.length + forgotten.length === 0)
     return { tasks: [], more, requests, answered: {} };
   // Loaded here because it includes a Markdown parser.
-  const { itemOfAnswer, taskOfComment, taskOfReview, taskOfThread } =
+  const { itemOfAnswer, taskOfReview, taskOfThread } =
     await import('../../core/feedback/reviews/thread-task.ts');
   const tasks = [
     ...threads.asked.map((one) => taskOfThread(one, now)),
     ...reviews.asked.map((one) => taskOfReview(one, now)),
-    ...comments.map((one) => taskOfComment(one, now)),
   ];
   const answered = forgotten.map((one) => [threadTaskId(one.first.id), itemOfAnswer(one, now)] as const);
   return { tasks: tasks.filter((task) => task !== null), more, requests, answered: Object.fromEntries(answered) };

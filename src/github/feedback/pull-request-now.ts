@@ -1,6 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
 import type {
-  CommentNow,
   PullRequestNow,
   ReviewNow,
   ReviewState,
@@ -268,11 +267,11 @@ function toReview({ fullDatabaseId, url, state, body, submittedAt, author }: Rev
   return [review];
 }
 
-function toPlainComment({ fullDatabaseId, isMinimized, ...answer }: PlainCommentAnswer): readonly CommentNow[] {
+function toPlainComment({ fullDatabaseId, isMinimized, ...answer }: PlainCommentAnswer): readonly ReviewNow[] {
   const id = numberOf(fullDatabaseId);
   if (id === null || isMinimized) return [];
   const { url, body: text, author, createdAt } = answer;
-  return [{ id, url, by: toAccount(author), text, at: Date.parse(createdAt) }];
+  return [{ id, url, by: toAccount(author), state: 'comment', text, at: Date.parse(createdAt) }];
 }
 
 const reviewStates = {

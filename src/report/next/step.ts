@@ -194,9 +194,8 @@ export function nextStepsForFeedback(kind: FeedbackItem['kind'], rounds: 'used-u
         createNextStep('resolve', 'the thread', '; or '),
       ];
     case 'review':
-      return [push, createNextStep('say', 'in a new review what is missing', '; or '), orRetry];
     case 'comment':
-      return [push, createNextStep('say', 'in a new comment what is missing', '; or '), orRetry];
+      return [push, createNextStep('say', `in a new ${kind} what is missing`, '; or '), orRetry];
     case 'check':
       return [push, orRetry];
     case 'conflict':

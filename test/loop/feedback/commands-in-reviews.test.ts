@@ -12,7 +12,7 @@ import {
   type Event,
 } from '../stage/run-action.ts';
 import { BRANCH, next, remembered, reviewed, worker } from './reviewing.ts';
-import { comment, person, thread } from './said.ts';
+import { comment, person, review, thread } from './said.ts';
 
 const begun = async (): Promise<Project> => {
   const project = createProject({ issues: [1], agent: [finisher] });
@@ -104,7 +104,7 @@ describe('a request in a comment on the pull request', () => {
     const { forge } = project;
     const { number = 0, url = '' } = forge.pulls[0] ?? {};
     const said = forge.saidOf.get(BRANCH);
-    const one = { id, url: `${url}#issuecomment-${String(id)}`, by: person(login), text, at: id * 1000 };
+    const one = review({ id, url: `${url}#issuecomment-${String(id)}`, by: person(login), state: 'comment', text, at: id * 1000 });
     forge.saidOf.set(BRANCH, { ...said, comments: [...(said?.comments ?? []), one] });
     const event = commented(text, { issue: number, login, isPullRequest: true });
     const { comment: written, issue, ...payload } = event.payload as Record<'comment' | 'issue', object>;

@@ -1,7 +1,7 @@
 import { isOwnComment, parseAnswer, withoutCommand } from '../../people/command.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import type { FeedbackItem } from '../memory.ts';
-import type { Author, CommentNow, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
+import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
 import { commentTaskId, reviewTaskId, threadTaskId } from '../subject.ts';
 
 /** Maximum length of a courtesy; the agent reads longer texts. */
@@ -56,15 +56,9 @@ export interface AskedThread {
   readonly review: string | null;
 }
 
-/** A review whose own text asks for something. */
+/** A review whose own text asks for something, or a comment that does. */
 export interface AskedReview {
   readonly review: ReviewNow;
-  readonly by: Author;
-}
-
-/** A comment that asks for something. */
-export interface AskedComment {
-  readonly comment: CommentNow;
   readonly by: Author;
 }
 
@@ -81,6 +75,8 @@ const MAX_THREADS = 100;
 
 const MAX_REVIEWS = 20;
 
+const ASKING_STATES: readonly ReviewNow['state'][] = ['changes-requested', 'commented', 'comment'];
+
 /** The known answers by task id. */
 type Known = Readonly<Record<TaskId, Pick<FeedbackItem, 'asked' | 'answer'>>>;
 
@@ -96,31 +92,20 @@ export function threadsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known
 }
 
 /**
- * Returns the reviews whose own text needs an answer. GitHub has no replies to reviews, so the memory records which are
- * answered.
+ * Returns the reviews whose own text needs an answer, and the comments, all of them requests. GitHub has no replies to
+ * them, so the memory records which are answered.
  */
 export function reviewsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedReview> {
-  const found = now.reviews.flatMap((review) => {
+  const found = [...now.reviews, ...now.comments].flatMap((review) => {
     const { id, by, state, text } = review;
-    if (by === null || (state !== 'changes-requested' && state !== 'commented') || !asks(text)) return [];
+    if (by === null || !ASKING_STATES.includes(state) || !asks(text)) return [];
     if (!isTrusted(by) || isApprovedSince(now, by, review.at ?? 0)) return [];
-    return isOver(answerTo(known, reviewTaskId(id), id)) ? [] : [{ review, by }];
+    const answer = answerTo(known, state === 'comment' ? commentTaskId(id) : reviewTaskId(id), id);
+    // An unposted change may still fail verification.
+    const isOver = answer !== null && answer.posted && answer.kind !== 'given-up';
+    return isOver ? [] : [{ review, by }];
   });
   return { asked: found.slice(0, MAX_REVIEWS), more: Math.max(0, found.length - MAX_REVIEWS) };
-}
-
-/** Returns the comments, all of them requests that the memory knows, that need an answer. */
-export function commentsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): readonly AskedComment[] {
-  return now.comments.flatMap((comment) => {
-    const { id, by, text } = comment;
-    if (by === null || !asks(text) || !isTrusted(by) || isApprovedSince(now, by, comment.at ?? 0)) return [];
-    return isOver(answerTo(known, commentTaskId(id), id)) ? [] : [{ comment, by }];
-  });
-}
-
-/** True if an answer is final. An unposted change may still fail verification. */
-function isOver(answer: FeedbackItem['answer']): boolean {
-  return answer !== null && answer.posted && answer.kind !== 'given-up';
 }
 
 /** Returns the known answer to exactly this comment or review; null if there is none. */
@@ -167,9 +152,8 @@ export function recoverAnswers(
  */
 export function authorsToCheck({ threads, reviews, comments }: PullRequestNow): readonly Author[] {
   const words = [
-    ...comments.map(({ by, at, text }) => ({ by, at: at ?? 0, text })),
     ...threads.flatMap(({ comments }) => comments.map(({ by, at, text }) => ({ by, at, text }))),
-    ...reviews.map(({ by, at, text }) => ({ by, at: at ?? 0, text })),
+    ...[...reviews, ...comments].map(({ by, at, text }) => ({ by, at: at ?? 0, text })),
   ];
   const authors = new Map<string, Author>();
   for (const { by, text } of words.toSorted((a, b) => b.at - a.at)) {

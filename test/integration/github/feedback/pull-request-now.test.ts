@@ -51,6 +51,7 @@ describe('what people and CI say about a pull request', () => {
           id,
           url: `${at.github.url}/octo/demo/issues/1#issuecomment-${String(id)}`,
           by: { login: 'octo', id: expect.any(Number), kind: 'user' },
+          state: 'comment',
           text: said.body,
           at: now,
         },
