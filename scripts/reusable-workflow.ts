@@ -133,11 +133,13 @@ permissions: {}
 
 jobs:
   gate:
-    # What starts a runner: a comment that is a command; an issue or a label about a task; a ticked box of the dashboard;
+    # What starts a runner: a comment that may be for Ralph; an issue or a label about a task; a ticked box of the dashboard;
     # a review, a reply or a failed check on one of Ralph's branches. Not the single comments of a review, which come with
     # it, nor Ralph's own answers; if a GitHub App opened the pull request, such an answer arrives as a review without text.
     if: >-
-      startsWith(github.event.comment.body, '/ralph') || github.event.label.name == inputs.task-label ||
+      startsWith(github.event.comment.body, '/ralph') || startsWith(github.event.comment.body, '\`/ralph') ||
+      startsWith(github.event.comment.body, '**/ralph') || (github.event.issue.pull_request &&
+      github.event.issue.user.type == 'Bot' && startsWith(github.event.comment.body, '@')) || github.event.label.name == inputs.task-label ||
       github.event.label.name == format('{0}:plan', inputs.task-label) || (
       github.event.issue && !github.event.comment && !github.event.label && (contains(github.event.issue.labels.*.name, inputs.task-label) ||
       (startsWith(github.event.issue.body, '${DASHBOARD_MARKER}') && contains(github.event.issue.body, '- [x] ')))) || (

@@ -348,6 +348,7 @@ export const events = {
         issue: {
           ...{ number: issue.number, title: issue.title, body: issue.body },
           ...(pull ? { pull_request: { url: '' } } : {}),
+          user: { login: issue.author.login, id: 1, type: issue.author.type },
         },
         repository: repositoryPayload,
         sender: sender(by),

@@ -2,7 +2,7 @@ import type { Outcome } from '../core/outcome.ts';
 import type { GateDeps } from './deps.ts';
 import { ensureAnswer } from './command/answering.ts';
 import { planLabelOf } from '../core/people/labels.ts';
-import { obeyCommand, obeyDispatch } from './command/commands.ts';
+import { obeyCommand, obeyDispatch, topicOfThread } from './command/commands.ts';
 import { requestProposal } from './command/proposals.ts';
 import { followTicks, NO_TICKS, type ObeyedTicks, obeyTicks } from './command/ticks.ts';
 import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
@@ -99,6 +99,9 @@ async function proposeForLabeledIssue(
 /** Acknowledges every command by a reaction at once: eyes for a person who may command, thumbs down for others. */
 async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<GateResult> {
   const isAllowed = await isTrustedAccount(deps, intent.actor);
+  // Another bot's pull request, or words of a stranger to it: nobody has addressed Ralph.
+  if (intent.isMention && (!isAllowed || (await topicOfThread(deps, intent.thread)).kind === 'none'))
+    return onOneLane(deps, endIntake({ kind: 'idle', reason: 'not_for_us' }));
   if (intent.reactTo !== null) await deps.forge.react(intent.reactTo, isAllowed ? 'eyes' : '-1');
   return isAllowed
     ? ensureAnswer(deps, intent.thread.number, () => obeyCommand(deps, intent))

@@ -1,4 +1,5 @@
 import type { AgentName } from '../core/agent-names.ts';
+import { isOfPeople } from '../core/feedback/subject.ts';
 import { shareOf } from '../core/lane/change.ts';
 import { isSameLabel, lifecycleLabels } from '../core/people/labels.ts';
 import { MAX_TASKS_OF_PULL, type PublishedPull, type PullTask } from '../core/snapshot/stored-pull.ts';
@@ -73,6 +74,6 @@ function personHeadOf({ lane: { start }, stateBefore }: Work): string | null {
 /** True if this run answered a thread or a review. */
 function answersReview({ state: { feedback }, startedAt }: Work): boolean {
   return Object.values(feedback.items).some(
-    ({ kind, answer }) => (kind === 'thread' || kind === 'review') && answer !== null && answer.at >= startedAt,
+    ({ kind, answer }) => isOfPeople(kind) && answer !== null && answer.at >= startedAt,
   );
 }

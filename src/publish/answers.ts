@@ -1,6 +1,7 @@
 import { type Feedback, type FeedbackItem, isUnposted } from '../core/feedback/memory.ts';
 import type { PullRequestNow, ThreadNow } from '../core/feedback/pull-request-now.ts';
 import { markPosted } from '../core/feedback/rounds.ts';
+import { isAnsweredByComment } from '../core/feedback/subject.ts';
 import { answerMarker } from '../core/people/command.ts';
 import { resolvedNeeds } from '../core/people/needs.ts';
 import { markerOf } from '../core/people/notifications.ts';
@@ -61,7 +62,7 @@ export interface AnswersPosted {
 }
 
 /**
- * Posts every answer that people cannot read yet, each once: in its thread, or as a comment for a review as a whole.
+ * Posts every answer that people cannot read yet, each once: in its thread, or as a comment for all other words.
  * Posts only answers about work on the remote. Safe to repeat: an answer that is in its thread is recognized. Never
  * throws; failures become warnings.
  */
@@ -91,7 +92,7 @@ export async function publishAnswers(deps: PublishDeps, given: AnswersGiven): Pr
  */
 type Place = { readonly id: TaskId; readonly item: FeedbackItem } & (
   | { readonly kind: 'thread'; readonly replyTo: number }
-  | { readonly kind: 'review' }
+  | { readonly kind: 'comment' }
   | { readonly kind: 'page' }
 );
 
@@ -106,7 +107,7 @@ function placesOf({ tasks, progress, feedback, earlier }: AnswersGiven): readonl
     // Only the gate decides which threads exist, whatever else a job hands over.
     const isAsked = tasks.some((task) => task.id === id && task.source.kind === 'feedback');
     if (!isAsked && !isEarlier) return [];
-    if (item.kind !== 'thread') return [{ id, item, kind: item.kind === 'review' ? 'review' : 'page' }];
+    if (item.kind !== 'thread') return [{ id, item, kind: isAnsweredByComment(item.kind) ? 'comment' : 'page' }];
     const first = /^thread-([1-9]\d{0,15})$/.exec(id)?.[1];
     return first === undefined ? [] : [{ id, item, kind: 'thread', replyTo: Number(first) }];
   });
@@ -158,7 +159,7 @@ async function postAnswer(
   const item = mapTexts(place.item, redact);
   const { owner, repo } = context.repository;
   const body = redact(renderFeedbackAnswer(item, { id, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` }));
-  if (place.kind === 'review') return forge.upsertComment(now.number, answerMarker(id, item.asked), body);
+  if (place.kind === 'comment') return forge.upsertComment(now.number, answerMarker(id, item.asked), body);
   if (place.kind !== 'thread') return NOTHING_TO_RESOLVE;
   const thread = threadIn(place, now);
   // A person resolved or deleted the thread while the agent worked.

@@ -19,6 +19,7 @@ const empty = { state: 'commented', body: null };
 const bot = { type: 'Bot' };
 const app = { type: 'Bot', login: 'our-app[bot]' };
 const reviewer = { type: 'Bot', login: 'reviewer[bot]' };
+const ofBot = { ...issue, pull_request: {}, user: app };
 const repository = { default_branch: 'trunk' };
 
 type Event = Readonly<Record<string, unknown>>;
@@ -38,6 +39,14 @@ describe('what starts a job: the template, and the first job of the reusable wor
     ['another label', { issue, label: { name: 'bug' } }, false],
     ['a command', { issue, comment: { body: '/ralph run' } }, true],
     ['a comment', { issue, comment: { body: 'Nice.' } }, false],
+    ['a request', { issue, comment: { body: '/ralph\u00A0please rename it' } }, true],
+    ['a command as code', { issue, comment: { body: '`/ralph run`' } }, true],
+    ['a command in bold', { issue, comment: { body: '**/ralph** run' } }, true],
+    ['a quoted command', { issue, comment: { body: '> /ralph run' } }, false],
+    ["a mention on a bot's pull request", { issue: ofBot, comment: { body: '@our-app rename it' } }, true],
+    ["a mention on a person's", { issue: { ...ofBot, user: { type: 'User' } }, comment: { body: '@our-app' } }, false],
+    ['a mention on an issue of a bot', { issue: { ...issue, user: app }, comment: { body: '@our-app' } }, false],
+    ["any other comment on a bot's pull request", { issue: ofBot, comment: { body: 'So @our-app …' } }, false],
     ["Ralph's pull request closed", { pull_request: pull('ralph/queue') }, true],
     ['that of somebody else', { pull_request: pull('feature') }, false],
     ['a review', { pull_request: pull('ralph/issue-7'), review: { state: 'commented' } }, true],

@@ -69,7 +69,7 @@ export function eventFilterFindings(examined: ExaminedStep): readonly Finding[] 
       `${namesOf(missing)}: the job has no \`if\` that leaves out other labels and comments, so each of them starts a job.`,
       createRemedy('Give the job this condition, with your task label.', {
         paste:
-          "if: ${{ !github.event.issue || github.event.label.name == 'ralph' || startsWith(github.event.comment.body, '/ralph') }}",
+          "if: ${{ !github.event.issue || github.event.label.name == 'ralph' || startsWith(github.event.comment.body, '/ralph') || startsWith(github.event.comment.body, '`/ralph') || startsWith(github.event.comment.body, '**/ralph') || (github.event.issue.pull_request && github.event.issue.user.type == 'Bot' && startsWith(github.event.comment.body, '@')) }}",
       }),
     ),
   ];

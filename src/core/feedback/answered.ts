@@ -206,6 +206,7 @@ function ownAnswers(on: Extract<Task['source'], { kind: 'feedback' }>['on'], bas
     case 'conflict':
       return [answerForMerged(baseBranch), MERGED_WITHOUT_CALL, MERGED_BY_ITSELF];
     case 'review':
+    case 'comment':
     case 'check':
       return [];
   }

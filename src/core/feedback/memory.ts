@@ -5,6 +5,7 @@ import type { Task } from '../tasks/task.ts';
 import { capText, oneLine } from '../text/phrase.ts';
 import { lockFilesSchema } from './conflict/lock-tools.ts';
 import { type CheckNow, holdSchema } from './pull-request-now.ts';
+import { isOfPeople } from './subject.ts';
 
 /**
  * Maximum number of API requests that feedback adds to those of an idle run: ten, minus the one that finds where the
@@ -40,7 +41,7 @@ const objectId = z.string().max(64);
 export const answerKinds = ['changed', 'unchanged', 'given-up'] as const;
 
 /** The kinds of subjects. */
-export const subjectKinds = ['thread', 'review', 'check', 'conflict'] as const;
+export const subjectKinds = ['thread', 'review', 'comment', 'check', 'conflict'] as const;
 
 const itemSchema = z.object({
   kind: z.enum(subjectKinds),
@@ -195,20 +196,13 @@ function isPosted({ answer }: FeedbackItem): boolean {
  * to do.
  */
 function unpostedIn({ items }: Pick<Feedback, 'items'>): readonly TaskId[] {
-  return Object.entries(items).flatMap(([id, item]) => (isAnsweredInThread(item) && isUnposted(item) ? [id] : []));
+  // Checks and conflicts are answered in the description of the pull request.
+  return Object.entries(items).flatMap(([id, item]) => (isOfPeople(item.kind) && isUnposted(item) ? [id] : []));
 }
 
 /** True if an item has an answer that people cannot read yet. */
 export function isUnposted({ answer }: Pick<FeedbackItem, 'answer'>): boolean {
   return answer !== null && !answer.posted;
-}
-
-/**
- * Returns true if an item is answered in its own thread or review. Checks and conflicts are answered in the description
- * of the pull request.
- */
-function isAnsweredInThread({ kind }: FeedbackItem): boolean {
-  return kind === 'thread' || kind === 'review';
 }
 
 /**

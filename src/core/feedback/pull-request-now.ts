@@ -56,6 +56,8 @@ export interface PullRequestNow extends ReviewState {
   readonly moreThreads: number;
   /** The newest 100 reviews, oldest first. */
   readonly reviews: readonly ReviewNow[];
+  /** The newest 100 comments outside of reviews, oldest first; without hidden ones. */
+  readonly comments: readonly ReviewNow[];
   readonly checks: ChecksNow;
 }
 
@@ -119,12 +121,13 @@ export interface ThreadComment {
   readonly hunk: string;
 }
 
+/** What somebody says of the pull request as a whole: a review, or a comment outside of reviews. */
 export interface ReviewNow {
-  /** REST id of the review. */
+  /** REST id of the review or comment. */
   readonly id: number;
   readonly url: string;
   readonly by: Author | null;
-  readonly state: 'approved' | 'changes-requested' | 'commented' | 'dismissed' | 'pending';
+  readonly state: 'approved' | 'changes-requested' | 'commented' | 'dismissed' | 'pending' | 'comment';
   readonly text: string;
   /** null if the review is not submitted yet. */
   readonly at: number | null;

@@ -16,7 +16,7 @@ import {
   type FeedbackItem,
   type FeedbackRound,
 } from './memory.ts';
-import { isFeedback } from './subject.ts';
+import { isAnsweredByComment, isFeedback, isOfPeople } from './subject.ts';
 import { isOutOfRounds, isUnproven } from './unproven.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
@@ -191,6 +191,20 @@ export function addRound(feedback: Feedback, round: FeedbackRound): Feedback {
   return { ...feedback, rounds: [...feedback.rounds, round].slice(-MAX_ROUNDS) };
 }
 
+/** Remembers a comment that asks for something; the next run that reads the pull request reads its text. */
+export function withRequest(feedback: Feedback, id: TaskId): Feedback {
+  if (Object.hasOwn(feedback.items, id)) return feedback;
+  const item = {
+    kind: 'comment',
+    title: '',
+    url: null,
+    rounds: 0,
+    asked: id.replace(/\D/g, ''),
+    answer: null,
+  } as const;
+  return { ...feedback, items: newestItems({ ...feedback.items, [id]: item }, MAX_ITEMS) };
+}
+
 /**
  * Resets the rounds of a subject that a person retries, and reopens it if it is a check, a conflict, or a review that
  * was left to a person. A thread is reopened by a new comment in it.
@@ -201,7 +215,7 @@ export function resetRounds(feedback: Feedback, id: TaskId): Feedback {
   const isOfBot = known === undefined || known.botRound !== undefined;
   return changeItem(isOfBot ? withBotRounds(feedback, 0) : feedback, id, ({ botRound: _, ...item }) => {
     const isOfCi = item.kind === 'check' || item.kind === 'conflict';
-    const isAskedStill = isOfCi || (item.kind === 'review' && item.answer?.kind === 'given-up');
+    const isAskedStill = isOfCi || (isAnsweredByComment(item.kind) && item.answer?.kind === 'given-up');
     return { ...item, rounds: 0, answer: isAskedStill ? null : item.answer };
   });
 }
@@ -278,8 +292,7 @@ function isNewRequest({ kind, asked }: AskedSubject, before: FeedbackItem | unde
   // The task was finished, but its run was lost before it could answer.
   if (before === undefined || (before.answer === null && isFinished(then))) return true;
   if (before.asked === asked && (before.answer === null || isUnproven(before, then))) return false;
-  const isOfPeople = kind === 'thread' || kind === 'review';
-  return isOfPeople || before.answer !== null || (isSettled(then) && !isLeftForRounds(then));
+  return isOfPeople(kind) || before.answer !== null || (isSettled(then) && !isLeftForRounds(then));
 }
 
 function requestIdOf(on: Extract<Task['source'], { kind: 'feedback' }>['on']): string {
@@ -287,6 +300,7 @@ function requestIdOf(on: Extract<Task['source'], { kind: 'feedback' }>['on']): s
     case 'thread':
       return String(on.asked);
     case 'review':
+    case 'comment':
       return String(on.review);
     case 'check':
       return on.head;
@@ -297,7 +311,7 @@ function requestIdOf(on: Extract<Task['source'], { kind: 'feedback' }>['on']): s
 
 /** Only bots have brackets in their GitHub login. */
 function isByBot(on: Extract<Task['source'], { kind: 'feedback' }>['on']): boolean {
-  return (on.kind === 'thread' || on.kind === 'review') && on.by.endsWith('[bot]');
+  return isOfPeople(on.kind) && 'by' in on && on.by.endsWith('[bot]');
 }
 
 function changeItem(feedback: Feedback, id: TaskId, change: (item: FeedbackItem) => FeedbackItem): Feedback {

@@ -1,8 +1,8 @@
 import type { ObjectId } from '../evidence.ts';
 
 /**
- * The subject of a feedback task: a review thread, a review as a whole, a failed check, or a conflict with the base
- * branch.
+ * The subject of a feedback task: a review thread, a review as a whole, a comment on the pull request, a failed check,
+ * or a conflict with the base branch.
  */
 export type Subject = ThreadSubject | ReviewSubject | CheckSubject | ConflictSubject;
 
@@ -32,8 +32,8 @@ export interface Suggestion {
 }
 
 interface ReviewSubject {
-  readonly kind: 'review';
-  /** REST id of the review. */
+  readonly kind: 'review' | 'comment';
+  /** REST id of the review, or of the comment. */
   readonly review: number;
   readonly by: string;
 }
@@ -57,6 +57,7 @@ export const FEEDBACK_PRIORITY: Readonly<Record<Subject['kind'], number>> = {
   conflict: -3,
   thread: -2,
   review: -1,
+  comment: -1,
   check: 0,
 };
 
@@ -70,10 +71,25 @@ export function reviewTaskId(review: number): string {
   return `review-${review}`;
 }
 
+/** Returns the id of the task that a comment on the pull request asks for, from the comment's REST id. */
+export function commentTaskId(comment: number): string {
+  return `comment-${comment}`;
+}
+
+/** True if people ask, and not CI or the base branch. */
+export function isOfPeople(kind: Subject['kind']): kind is 'thread' | 'review' | 'comment' {
+  return kind === 'thread' || isAnsweredByComment(kind);
+}
+
+/** True if the answer is a comment on the pull request. */
+export function isAnsweredByComment(kind: Subject['kind']): kind is 'review' | 'comment' {
+  return kind === 'review' || kind === 'comment';
+}
+
 /** Id of the task that merges the base branch; a lane has only one base. */
 export const CONFLICT_TASK = 'conflict-base';
 
 /** True if a task is a request by people or CI on the pull request, and not one of the lane's own tasks. */
 export function isFeedback(id: string): boolean {
-  return /^(?:thread|review)-[1-9]\d{0,15}$|^check-[0-9a-f]{12}$/.test(id) || id === CONFLICT_TASK;
+  return /^(?:thread|review|comment)-[1-9]\d{0,15}$|^check-[0-9a-f]{12}$/.test(id) || id === CONFLICT_TASK;
 }

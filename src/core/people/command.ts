@@ -33,12 +33,14 @@ export type CommandWords = keyof typeof COMMANDS;
 export type RalphCommand =
   | { readonly kind: 'run' }
   | { readonly kind: 'status' }
-  | { readonly kind: 'order'; readonly order: Exclude<OrderKind, 'retry'> }
+  | { readonly kind: 'order'; readonly order: Exclude<OrderKind, 'retry' | 'request'> }
   /** `task` is the only task to retry; null if none was named. */
   | { readonly kind: 'retry'; readonly task: TaskId | null }
   | { readonly kind: 'plan' | 'approve' }
   | { readonly kind: 'doctor' }
   | { readonly kind: 'help' }
+  /** A sentence that is no command: work to do, which the comment describes. */
+  | { readonly kind: 'request' }
   | { readonly kind: 'unknown'; readonly word: string };
 
 const known: Readonly<Record<CommandWords, RalphCommand>> = {
@@ -64,15 +66,54 @@ export function parseCommand(text: string): RalphCommand {
   return task === null ? { kind: 'unknown', word: cutText(text.trim(), 40) } : { kind: 'retry', task };
 }
 
-/** Returns the command, known or not, at the beginning of a comment; null if there is none. */
-export function commandIn(text: string): RalphCommand | null {
-  const words = /^\/ralph(?:[ \t]+([^\r\n]*))?(?:\r?\n|$)/i.exec(text.trimStart());
-  return words === null ? null : parseCommand((words[1] ?? '').trim());
+/**
+ * Returns the command, known or not, or the request at the beginning of a comment; null if there is none. A mention of
+ * `bot`, the login of an account, begins one as `/ralph` does; null if no account may be mentioned.
+ */
+export function commandIn(text: string, bot: string | null = null): RalphCommand | null {
+  const words = wordsTo(RALPH, text) ?? (bot === null ? null : wordsTo(mentionOf(bot), text));
+  if (words === null) return null;
+  const line = (words.split(/[\r\n]/, 1)[0] ?? '')
+    .replaceAll(BLANKS, ' ')
+    .replaceAll(/\*\*|`/g, '')
+    .trim();
+  const command = parseCommand(line);
+  const isSentence = !/^[\w#.-]*$/.test(words.trim());
+  // One or two words near a command, or one with numbers, are most likely a mistyped one.
+  const isMistyped = /^\S+(?: \S+|[ \d#]*)$/.test(line) && nearestCommand(line) !== null;
+  return command.kind === 'unknown' && isSentence && !isMistyped ? { kind: 'request' } : command;
 }
 
-/** Returns the text below a command, which is meant for the agent; any other text is returned unchanged. */
+/**
+ * Returns what a comment says to the agent: the words of a request, and the text below a command; any other text is
+ * returned unchanged.
+ */
 export function withoutCommand(text: string): string {
-  return text.replace(/^\s*\/ralph(?![\w-])[^\r\n]*/i, '');
+  const words = wordsTo(RALPH, text);
+  if (words === null) return text;
+  return commandIn(text)?.kind === 'request' ? words : words.replace(/^[^\r\n]*/, '');
+}
+
+/** Matches a blank of any kind, also one without a width. */
+const BLANK = String.raw`[\s\u2800\p{Default_Ignorable_Code_Point}]`;
+const BLANKS = new RegExp(`${BLANK}+`, 'gu');
+
+const RALPH = '/ralph';
+
+/** Returns how people mention an account; a bot's login ends in `[bot]`, which they need not write. */
+function mentionOf(login: string): string {
+  const name = login.replace(/\[bot\]$/, '').replaceAll(/[^\w-]/g, '');
+  return String.raw`@${name}(?:\[bot\])?`;
+}
+
+/** Returns the words of a text that begins with `name`, as code, in bold or plain; null for any other text. */
+function wordsTo(name: string, text: string): string | null {
+  const beginning = `^${BLANK}*(\\*\\*|\`)?${name}[,:]?(\\1)?[,:]?(?:${BLANK}+|$)`;
+  const found = new RegExp(beginning, 'iu').exec(text);
+  if (found === null) return null;
+  const [whole, mark = '', closed = ''] = found;
+  const words = text.slice(whole.length);
+  return mark === closed ? words : words.replace(mark, '');
 }
 
 /** Returns the command that `word` was most likely meant to be; null if none is near. */

@@ -1,6 +1,6 @@
 import type { TaskComment } from '../tasks/task.ts';
 import { cleanText, unseenIn } from '../text/clean.ts';
-import { isOwnComment, parseCommand, withoutCommand } from './command.ts';
+import { commandIn, isOwnComment, withoutCommand } from './command.ts';
 
 /** The author or editor of a comment. */
 interface Person {
@@ -105,6 +105,5 @@ export function* readableComments<Account extends Person>(
 
 /** Returns true if a comment asks for the work again, and so for the comments before it to be read. */
 function asksForWork(body: string): boolean {
-  const words = /^\s*\/ralph[ \t]+([^\r\n]*)/i.exec(body)?.[1] ?? '';
-  return ['run', 'retry'].includes(parseCommand(words).kind);
+  return ['run', 'retry'].includes(commandIn(body)?.kind ?? '');
 }

@@ -53,17 +53,19 @@ export type Consent =
   | { readonly kind: 'never'; readonly by: string | null };
 
 /**
- * Consent to an issue that was made of an approved proposal: the text as it was approved, who approved it and when, and
- * the most that work on it may cost.
+ * Consent to an issue that was made of an approved proposal, or that a request asks for: the text as the person saw it,
+ * who they are and when they gave it, and the most that work on it may cost, null for no such ceiling.
  */
 export interface Grant extends Pick<Approval, 'text' | 'at'> {
   readonly by: { readonly login: string; readonly id: number | null; readonly kind: 'user' | 'bot' };
-  readonly ceilingUsd: number;
+  readonly ceilingUsd: number | null;
+  readonly isRequest?: true;
 }
 
 /**
  * Returns the history in which the person who approved the issue's proposal has labelled it: the label that it was made
- * with is theirs, until anybody changes the label. A text that differs without a known edit counts as changed.
+ * with is theirs, until anybody changes the label. A person who requests work labels it at that moment, whoever did
+ * before. A text that differs without a known edit counts as changed.
  */
 export function withGrant(
   history: History<Grant['by']>,
@@ -75,8 +77,14 @@ export function withGrant(
   const [made = null, ...later] = ofLabel;
   // A person's label is theirs, and of a cut history nobody knows who added the first one.
   const isOwn = made === null || (made.kind === 'labeled' && made.by?.kind === 'bot');
-  if (grant === undefined || later.length > 0 || !isOwn || history.truncated) return history;
-  const { by, at } = grant;
+  if (grant === undefined) return history;
+  const { by, at, isRequest } = grant;
+  const since = ofLabel.filter((act) => act.at >= at);
+  const counts =
+    isRequest === true
+      ? since.length <= 1 && since.every((act) => act.kind === 'labeled' && act.by?.kind === 'bot')
+      : later.length === 0 && isOwn && !history.truncated;
+  if (!counts) return history;
   const isHidden = grant.text !== text && history.edits.length === 0;
   return {
     ...history,

@@ -175,6 +175,6 @@ function limitOrders(orders: readonly Order[]): readonly Order[] {
   const superseded = orders.findIndex((order, index) =>
     orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)),
   );
-  // This many orders on different subjects contain retries, and the oldest retry is dropped: a pause is never lost.
-  return orders.toSpliced(superseded === -1 ? orders.findIndex(({ kind }) => kind === 'retry') : superseded, 1);
+  // This many orders on different subjects contain such of tasks, and the oldest is dropped: a pause is never lost.
+  return orders.toSpliced(superseded === -1 ? orders.findIndex(({ task }) => task !== null) : superseded, 1);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isFeedback } from '../feedback/subject.ts';
-import { resetRounds } from '../feedback/rounds.ts';
+import { resetRounds, withRequest } from '../feedback/rounds.ts';
 import { resetCircuit, retryTask } from '../lane/settle/settle-circuit.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
@@ -11,9 +11,9 @@ import { isFinished, isStuck } from '../tasks/task.ts';
 
 /**
  * The orders that a person may give for a lane. The next run of the lane obeys first. `stop` is a pause that a run in
- * progress obeys as well, after its current iteration.
+ * progress obeys as well, after its current iteration. `request`: a comment describes work.
  */
-export const orderKinds = ['pause', 'resume', 'stop', 'retry', 'reset-circuit', 'reset-session'] as const;
+export const orderKinds = ['pause', 'resume', 'stop', 'retry', 'reset-circuit', 'reset-session', 'request'] as const;
 export type OrderKind = (typeof orderKinds)[number];
 
 /** The origins of an order. `event`: an action of people on GitHub implies it, as a merge that ends a session. */
@@ -24,7 +24,10 @@ export const orderSchema = z.object({
   number: anyInstant,
   kind: z.enum(orderKinds),
   // Orders of older versions have neither task nor run.
-  /** The subject of `retry`, null for everything that failed or is blocked; null for all other orders. */
+  /**
+   * The subject of `retry`, null for everything that failed or is blocked; of `request`, the issue or the comment's
+   * task; null for all other orders.
+   */
   task: z.string().max(80).nullable().default(null),
   /** Id of the Actions run that gave it, the same in every attempt; null without a run. */
   run: z.string().max(40).nullable().default(null),
@@ -32,6 +35,11 @@ export const orderSchema = z.object({
   by: z.string().max(100),
   from: z.enum(orderOrigins),
   at: instantSchema,
+  /**
+   * The consent that a request on an issue gives: the hash of the text that the person saw, the id of their account,
+   * and when they wrote; absent for any other order.
+   */
+  consent: z.object({ text: z.string().max(64), id: z.int().positive().nullable(), at: instantSchema }).optional(),
 });
 
 /** An order as it is stored. */
@@ -77,6 +85,8 @@ export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): st
       return 'pause';
     case 'retry':
       return task === null ? 'retry' : `retry ${task}`;
+    case 'request':
+      return `request ${task ?? ''}`;
     case 'reset-circuit':
     case 'reset-session':
       return kind;
@@ -152,6 +162,10 @@ function obey(state: LaneState, order: Order): LaneState {
         (next, id) => retryOne(next, id, { reason, at }),
         makeNext(markRetried(state, order.task), order.task),
       );
+    case 'request':
+      return order.task !== null && isFeedback(order.task)
+        ? { ...state, feedback: withRequest(state.feedback, order.task) }
+        : tasksToRetry(state, order.task).reduce((next, id) => retryOne(next, id, { reason, at }), state);
     case 'reset-circuit':
       return withoutSession(resetCircuit(state, reason, at), order);
     case 'reset-session':

@@ -3,7 +3,8 @@ import type { Grant } from '../people/consent.ts';
 import { amountSchema, type Immutable, instantSchema } from '../policy.ts';
 import { MAX_PROPOSED_TASKS, MAX_SHOWN_CHARS } from '../proposal/proposal.ts';
 import { tryJson } from '../text/try-json.ts';
-import { PROPOSAL, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
+import { issueLane } from '../tasks/ids.ts';
+import { laneIn, PROPOSAL, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
 /** Maximum number of proposals that are kept; of the others, the oldest that nobody approved are dropped first. */
 const MAX_PROPOSALS = 50;
@@ -132,13 +133,27 @@ export function recordMaking(
   };
 }
 
-/** Returns the consents that approvals of proposals gave, by the number of the sub-issue. */
-export function grantsIn(snapshot: Snapshot | null): ReadonlyMap<number, Grant> {
+/**
+ * Returns the consents that approvals of proposals gave, by the number of the sub-issue, and those that requests on
+ * these issues gave.
+ */
+export function grantsIn(snapshot: Snapshot | null, issues: readonly number[] = []): ReadonlyMap<number, Grant> {
   const grants = new Map<number, Grant>();
   for (const { approved, tasks, made } of proposalsIn(snapshot)) {
     if (approved === null) continue;
     for (const { position, number: issue, text } of made)
       grants.set(issue, { ...approved, text, ceilingUsd: tasks[position - 1]?.ceilingUsd ?? 0 });
+  }
+  for (const issue of issues) {
+    const lane = snapshot === null ? null : laneIn(snapshot, issueLane(issue));
+    const orders = lane?.kind === 'record' ? lane.record.orders : [];
+    for (const { by: login, consent } of orders) {
+      if (consent === undefined) continue;
+      const { id, ...seen } = consent;
+      const kind = login.endsWith('[bot]') ? 'bot' : 'user';
+      const ceilingUsd = grants.get(issue)?.ceilingUsd ?? null;
+      grants.set(issue, { ...seen, by: { login, id, kind }, ceilingUsd, isRequest: true });
+    }
   }
   return grants;
 }

@@ -230,7 +230,8 @@ function nameOfSubject(on: Subject): string {
     case 'thread':
       return `thread on ${on.path}${on.line === null ? '' : `:${on.line}`}`;
     case 'review':
-      return `review by ${on.by}`;
+    case 'comment':
+      return `${on.kind} by ${on.by}`;
     case 'check':
       return `check ${on.name}`;
     case 'conflict':

@@ -1,6 +1,6 @@
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
-import { endIntake, type GateResult, type Intake, onOneLane } from '../../handover/intake.ts';
+import { endIntake, type GateResult, type Intake, onOneLane, type Receipt } from '../../handover/intake.ts';
 
 /** Makes sure that the person who asked in the thread gets an answer, also when `ask` fails. */
 export async function ensureAnswer(
@@ -10,10 +10,7 @@ export async function ensureAnswer(
 ): Promise<GateResult> {
   try {
     const result = await ask();
-    const { intake } = result;
-    return intake.kind === 'end' && intake.answer === null
-      ? { ...result, intake: { ...intake, answer: { thread, text: { kind: 'status', receipt: null } } } }
-      : result;
+    return { ...result, intake: withReceipt(result.intake, thread, null) };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return onOneLane(deps, {
@@ -21,6 +18,13 @@ export async function ensureAnswer(
       answer: { thread, text: { kind: 'refusal', why: error.message } },
     });
   }
+}
+
+/** Returns the intake; if it makes no call and answers nothing, the answer is the status, with what became of an order. */
+export function withReceipt(intake: Intake, thread: number | null, receipt: Receipt | null): Intake {
+  return intake.kind === 'end' && intake.answer === null
+    ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }
+    : intake;
 }
 
 /** Ends a run whose request makes no sense in its thread, with an answer that gives the reason. */

@@ -24,8 +24,9 @@ import type { Intent, Thread } from '../event/intent.ts';
 import { baseBranch, judgeLane } from '../lane/restore.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
 import { hasTaskLabel, workIssue, workQueue, workQueueOnLanes } from '../work.ts';
-import { refuseCommand } from './answering.ts';
+import { refuseCommand, withReceipt } from './answering.ts';
 import { approveProposal, requestProposal } from './proposals.ts';
+import { requestOnIssue, requestOnPull } from './requests.ts';
 import { readKnownTaskIds, reportStatus, saveOrder } from './save-order.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
@@ -39,7 +40,7 @@ interface LaneStatus {
 /** Obeys a command that a trusted person gave in a comment. */
 export async function obeyCommand(
   deps: GateDeps,
-  { command, thread, actor, issueThen }: Extract<Intent, { kind: 'command' }>,
+  { command, thread, actor, reactTo, issueThen }: Extract<Intent, { kind: 'command' }>,
 ): Promise<GateResult> {
   const threadTopic = await topicOfThread(deps, thread);
   const one = (intake: Intake): GateResult => onOneLane(deps, intake);
@@ -75,6 +76,11 @@ export async function obeyCommand(
     }
     case 'doctor':
       return one(await reportSetUp(deps, await laneAt(deps, threadTopic), thread.number));
+    case 'request': {
+      const asked = { actor, reactTo, thread, issueThen };
+      if (threadTopic.kind === 'issue') return one(await requestOnIssue(deps, asked));
+      return one(await requestOnPull(deps, asked, threadTopic.kind === 'lane' ? threadTopic.issue : null));
+    }
     default: {
       const answer = { thread: thread.number, text: answerTo(command) };
       return one(await reportStatus(deps, await laneAt(deps, threadTopic), answer));
@@ -164,9 +170,7 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
     number === null
       ? await workQueue(deps, { asked: true, byHand: given.task === null, purpose: FOR_TASKS })
       : await workIssue(deps, { number, redo: false, approvedText: null });
-  return intake.kind === 'end' && intake.answer === null
-    ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }
-    : intake;
+  return withReceipt(intake, thread, receipt);
 }
 
 /** The subject of a comment: the queue's or an issue lane's pull request, or an issue. */
@@ -185,7 +189,8 @@ function retryTarget(topic: Topic, named: TaskId | null): { readonly topic: Topi
   return { topic: topic.kind === 'lane' && topic.issue === issue ? topic : { kind: 'issue', issue }, task };
 }
 
-async function topicOfThread(
+/** Returns the subject of a comment; `none` if it is on a pull request that is not Ralph's. */
+export async function topicOfThread(
   deps: GateDeps,
   thread: Thread,
 ): Promise<Topic | { readonly kind: 'none'; readonly why: string }> {

@@ -106,6 +106,7 @@ const SIGNED_PARTS: Readonly<Record<OrderKind, 'pause' | 'leftCircuit' | null>> 
   // Without the signature, a circuit that another Ralph left open would be honoured again.
   'reset-circuit': 'leftCircuit',
   'reset-session': null,
+  request: null,
 };
 
 /** Returns true if the order changes anything. */
@@ -126,6 +127,8 @@ function changesAnything({ state, claimedBy }: RestoredLane, { kind, task }: Ord
       );
     case 'reset-session':
       return state.session !== null;
+    case 'request':
+      return true;
   }
 }
 

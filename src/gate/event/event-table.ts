@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { RunContext } from '../../config/config.ts';
 import { isDashboardText } from '../../core/dashboard/boxes.ts';
-import { commandIn, isOwnComment } from '../../core/people/command.ts';
+import { isCourtesy } from '../../core/feedback/reviews/threads.ts';
+import { commandIn, isOwnComment, withoutCommand } from '../../core/people/command.ts';
 import { isSameLabel, planLabelOf } from '../../core/people/labels.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
@@ -13,6 +14,7 @@ import {
   meaningOfReviewCommand,
   meaningOfDispatch,
   isPullRequest,
+  mentionedBot,
   NOBODY,
   dismissEvent,
   dismissForeignPullRequest,
@@ -141,17 +143,23 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'issue_comment',
     types: ['created'],
-    does: 'Obeys a [command](#commands). Edited comments are ignored.',
+    does: 'Obeys a [command](#commands), and works on a request. Edited comments are ignored.',
     payload: payloadSchemas.commented,
     means: ({ comment: { id, body, created_at: createdAt }, issue, sender: actor }) => {
       if (isOwnComment(body)) return dismissEvent("The comment is Ralph's own.");
-      const command = commandIn(body);
+      const isPull = isPullRequest(issue);
+      const command = commandIn(body, isPull ? mentionedBot(issue) : null);
       if (command === null) return dismissEvent('The comment does not start with /ralph.');
-      const thread = { number: issue.number, isPullRequest: isPullRequest(issue) };
+      const isClosed = issue.state === 'closed';
+      const thread = { number: issue.number, isPullRequest: isPull, ...(isPull && isClosed ? { isClosed } : {}) };
+      const isMention = commandIn(body) === null;
+      if ((isMention || command.kind === 'request') && isCourtesy(withoutCommand(body)))
+        return dismissEvent('The comment says thanks, and asks for nothing.');
       const { title, body: issueBody } = issue;
       const isKnown = typeof title === 'string' && typeof createdAt === 'string';
       const issueThen = isKnown ? { title, body: issueBody, at: Date.parse(createdAt) } : null;
-      return meaningOfCommand({ command, reactTo: { kind: 'comment', id }, thread, actor, issueThen });
+      const reactTo = { kind: 'comment', id } as const;
+      return meaningOfCommand({ command, reactTo, thread, actor, issueThen, ...(isMention ? { isMention } : {}) });
     },
   }),
   row({
@@ -207,10 +215,11 @@ export const EVENTS: readonly EventRow[] = [
       const command = action === 'created' ? meaningOfReviewCommand({ body, reactTo }, about) : null;
       if (command !== null) return command;
       if (action === 'deleted') return dismissEvent('The comment was deleted, so it asks for nothing.');
+      const isAddressed = action === 'created' && commandIn(body, mentionedBot(pull)) !== null;
       // A review of sixty comments is one event plus sixty of this kind: one run answers them all.
-      return action === 'created' && typeof answers !== 'number'
+      return action === 'created' && typeof answers !== 'number' && !isAddressed
         ? dismissEvent('The comment is part of a review, whose event `pull_request_review` starts the run.')
-        : meaningOfReview(about);
+        : meaningOfReview(about, isAddressed ? reactTo : null);
     },
   }),
   row({

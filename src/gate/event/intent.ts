@@ -74,6 +74,8 @@ export type Intent =
       readonly about: 'review' | 'check';
       /** The person who commented; null for CI. */
       readonly actor: Account | null;
+      /** The comment that gets the acknowledging reaction, because it addresses Ralph; absent if there is none. */
+      readonly reactTo?: ReactionTarget | null;
     }
   | {
       readonly kind: 'command';
@@ -83,6 +85,8 @@ export type Intent =
        * a review.
        */
       readonly reactTo: ReactionTarget | null;
+      /** Present if the comment mentions the bot that opened the pull request, which may not be one of Ralph's. */
+      readonly isMention?: true;
       readonly thread: Thread;
       readonly actor: Account;
       /** The issue's text and the instant of the comment; null for a review, or if the event does not contain them. */
@@ -104,6 +108,8 @@ type Withdrawal = (typeof withdrawalEvents)[number];
 export interface Thread {
   readonly number: number;
   readonly isPullRequest: boolean;
+  /** Present if it was closed when the comment was written. */
+  readonly isClosed?: true;
 }
 
 /** An issue when a person commented on it. */

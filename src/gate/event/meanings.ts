@@ -55,8 +55,12 @@ const label = z.object({ name });
 
 const fullName = z.object({ full_name: z.string().max(300) });
 
+/** The account that opened an issue or pull request. */
+const user = account.nullish();
+
 const pull = z.object({
   number,
+  user,
   head: z.object({ ref: name, sha, repo: fullName.nullable() }),
   base: z.object({ repo: fullName }),
 });
@@ -105,7 +109,7 @@ export const payloadSchemas = {
   }),
   commented: z.object({
     comment: z.object({ id: number, body: text, created_at: z.iso.datetime({ offset: true }).nullish() }),
-    issue: issue.extend({ title: name.nullish(), body: text }),
+    issue: issue.extend({ title: name.nullish(), body: text, user }),
     sender: account,
   }),
   closedPull: z.object({
@@ -279,22 +283,31 @@ interface ReviewComment {
   readonly inputs: EventInputs;
 }
 
+/** Returns the login of the bot that a comment on its pull request may mention; null if a person opened it. */
+export function mentionedBot({ user }: { readonly user?: Account | null | undefined }): string | null {
+  return user?.kind === 'bot' ? user.login : null;
+}
+
 /**
  * Returns the meaning of a command in a review thread or in a review's own text, or null if there is no command: the
- * text is then answered as part of the review.
+ * text, also that of a request, is then answered as part of the review.
  */
 export function meaningOfReviewCommand(
   { body, reactTo }: { readonly body: string; readonly reactTo: ReactionTarget | null },
   { pull, sender: actor, inputs }: ReviewComment,
 ): EventMeaning | null {
-  const command = commandIn(body);
-  if (command === null || command.kind === 'unknown' || dismissForeignPullRequest(pull, inputs) !== null) return null;
+  const command = commandIn(body, mentionedBot(pull));
+  if (command === null || dismissForeignPullRequest(pull, inputs) !== null) return null;
+  if (command.kind === 'request' && inputs.answers.reviews) return null;
   const thread = { number: pull.number, isPullRequest: true };
   return meaningOfCommand({ command, reactTo, thread, actor, issueThen: null });
 }
 
 /** Returns the meaning of a review, or of a comment in one; only those on Ralph's open pull requests are answered. */
-export function meaningOfReview({ pull, sender: actor, inputs }: ReviewComment): Meaning {
+export function meaningOfReview(
+  { pull, sender: actor, inputs }: ReviewComment,
+  reactTo: ReactionTarget | null = null,
+): Meaning {
   const dismissed = dismissForeignPullRequest(pull, inputs);
   if (dismissed !== null) return dismissed;
   if (pull.state !== 'open') return dismissEvent(`Pull request #${String(pull.number)} is closed.`);
@@ -302,7 +315,7 @@ export function meaningOfReview({ pull, sender: actor, inputs }: ReviewComment):
   const asker = { kind: 'account', account: actor, thread: pull.number } as const;
   return feedbackMeaning(
     asker,
-    { kind: 'answer', pullRequest: pullRequestBranchOf(pull), about: 'review', actor },
+    { kind: 'answer', pullRequest: pullRequestBranchOf(pull), about: 'review', actor, ...(reactTo && { reactTo }) },
     inputs,
   );
 }

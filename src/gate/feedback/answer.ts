@@ -12,7 +12,7 @@ import { hasTaskLabel, workQueue } from '../work.ts';
 /** Starts work on the lane of a pull request that people or CI commented on. The lane reads the comments itself. */
 export async function answerFeedback(
   deps: GateDeps,
-  { pullRequest, about, actor }: Extract<Intent, { kind: 'answer' }>,
+  { pullRequest, about, actor, reactTo = null }: Extract<Intent, { kind: 'answer' }>,
 ): Promise<Intake> {
   const { branch } = pullRequest;
   const lane = branch.slice(deps.config.branchPrefix.length);
@@ -25,6 +25,7 @@ export async function answerFeedback(
     );
     return endIntake({ kind: 'idle', reason: 'not_for_us' });
   }
+  if (reactTo !== null) await deps.forge.react(reactTo, 'eyes');
   const failedOn = about === 'check' ? pullRequest.head : null;
   const purpose: RunPurpose = { kind: 'answers', failedOn, of: 'event' };
   const issue = issueOfId(lane);

@@ -17,7 +17,7 @@ import {
   authorsToCheck,
   recoverAnswers,
 } from '../../core/feedback/reviews/threads.ts';
-import { threadTaskId } from '../../core/feedback/subject.ts';
+import { commentTaskId, threadTaskId } from '../../core/feedback/subject.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
@@ -90,8 +90,12 @@ export async function readFeedback(
     return { ...nothing, checks: { ...noChecks, unreadable: error.message, isTemporary }, warnings: [why] };
   }
   if (now === null) return nothing;
-  if (!reviews && !answersChecks) return { ...nothing, standing: now };
-  const people = reviews ? await reviewTasks(deps, now, known) : { tasks: [], more: 0, requests: 0, answered: {} };
+  const { items } = known.feedback;
+  const comments = now.comments.filter(({ id }) => Object.hasOwn(items, commentTaskId(id)));
+  if (!reviews && !answersChecks && comments.length === 0) return { ...nothing, standing: now };
+  // A request was addressed to Ralph by name, whatever is answered otherwise.
+  const said = reviews ? { ...now, comments } : { ...now, comments, threads: [], moreThreads: 0, reviews: [] };
+  const people = await reviewTasks(deps, said, known);
   const { feedback } = known;
   const state = { ...known, feedback: { ...feedback, items: { ...people.answered, ...feedback.items } } };
   const earlier = answersChecks ? await earlierChecksOnBase(deps, now) : null;
@@ -104,6 +108,8 @@ export async function readFeedback(
       case 'thread':
       case 'review':
         return !reviews || people.more > 0;
+      case 'comment':
+        return people.more > 0;
       case 'check':
         return checks?.judged == null || isUndecidedCheck(checks.judged, id);
       case 'conflict':
@@ -173,7 +179,8 @@ async function reviewTasks(
   if (threads.asked.length + reviews.asked.length + forgotten.length === 0)
     return { tasks: [], more, requests, answered: {} };
   // Loaded here because it includes a Markdown parser.
-  const { itemOfAnswer, taskOfReview, taskOfThread } = await import('../../core/feedback/reviews/thread-task.ts');
+  const { itemOfAnswer, taskOfReview, taskOfThread } =
+    await import('../../core/feedback/reviews/thread-task.ts');
   const tasks = [
     ...threads.asked.map((one) => taskOfThread(one, now)),
     ...reviews.asked.map((one) => taskOfReview(one, now)),

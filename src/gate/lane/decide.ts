@@ -206,7 +206,10 @@ async function findWork(
     promptAgain: request.promptAgain,
     workIsLost: found?.workIsLost ?? false,
   });
-  const grants = grantsIn(look.kept.snapshot);
+  const grants = grantsIn(
+    look.kept.snapshot,
+    request.issues.map(({ number }) => number),
+  );
   const listed = await findTasks(deps, request, { ...look, start: found?.start ?? null, state: reopened, grants });
   // Whatever an issue waits for, it can be read.
   const judged = isProposal
@@ -214,7 +217,11 @@ async function findWork(
     : listed;
   const woken = withCeilings(
     reopenEditedTasks(judged, (text) => hashOfText(text, deps.sha256)),
-    new Map([...grants].map(([number, { ceilingUsd }]) => [taskIdOfIssue(number), ceilingUsd])),
+    new Map(
+      [...grants].flatMap(([number, { ceilingUsd }]) =>
+        ceilingUsd === null ? [] : [[taskIdOfIssue(number), ceilingUsd] as const],
+      ),
+    ),
     judged.tasks,
   );
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;

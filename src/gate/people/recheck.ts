@@ -70,10 +70,10 @@ async function judgeWithAnyState(deps: GateDeps, issue: Issue) {
   const judge = async (tasks: LaneState['tasks']) =>
     (await judgeIssues(deps, [issue], { tasks, isFinished: () => false, grants })).get(issue.number);
   let first = await judge({});
-  if (first?.kind === 'never') {
-    // Ralph itself has labelled the sub-issues of an approved proposal.
+  if (first?.kind !== 'given') {
+    // Ralph itself has labelled the sub-issues of an approved proposal, and a request came without a label.
     const read = await deps.store.read();
-    if (read.kind === 'snapshot') grants = grantsIn(read.snapshot);
+    if (read.kind === 'snapshot') grants = grantsIn(read.snapshot, [issue.number]);
     if (grants.has(issue.number)) first = await judge({});
   }
   if (first?.kind !== 'changed') return first;

@@ -16,6 +16,7 @@ import {
   checksQuery,
   type CommentAnswer,
   MOST_THREADS,
+  type PlainCommentAnswer,
   type PullAnswer,
   type PullRequestAnswer,
   pullRequestQuery,
@@ -203,6 +204,7 @@ function toPullRequest({
     threads: threads.open,
     moreThreads: threads.more,
     reviews: shownEntries(pull.reviews).flatMap(toReview),
+    comments: shownEntries(pull.comments).flatMap(toPlainComment),
     checks:
       refused.checks === null
         ? { kind: 'known', head: checksOf(shownEntries(pull.commits)[0]?.commit ?? null), base: checksOf(base) }
@@ -263,6 +265,13 @@ function toReview({ fullDatabaseId, url, state, body, submittedAt, author }: Rev
     at: submittedAt === null ? null : Date.parse(submittedAt),
   };
   return [review];
+}
+
+function toPlainComment({ fullDatabaseId, isMinimized, ...answer }: PlainCommentAnswer): readonly ReviewNow[] {
+  const id = numberOf(fullDatabaseId);
+  if (id === null || isMinimized) return [];
+  const { url, body: text, author, createdAt } = answer;
+  return [{ id, url, by: toAccount(author), state: 'comment', text, at: Date.parse(createdAt) }];
 }
 
 const reviewStates = {

@@ -3,7 +3,7 @@ import { standingFields, withoutLacking, type Lacking, type StandingAnswer } fro
 
 /** Maximum number of unresolved threads, and of threads per page. */
 export const MOST_THREADS = 100;
-/** Number of threads and reviews per page after a query for all of them failed. */
+/** Number of threads, reviews and comments per page after a query for all of them failed. */
 export const SMALL_PAGE = 20;
 
 const THREADS = `totalCount pageInfo { hasPreviousPage startCursor } nodes { ...Thread }`;
@@ -68,7 +68,8 @@ const ofPullRequest = (fields: string) => `query ($owner: String!, $repo: String
 const conversationFields = (lacking: Lacking, page: number) =>
   `number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${standingFields(lacking)}
           reviewThreads(last: ${String(page)}) { ${THREADS} }
-          reviews(last: ${String(page)}) { nodes { fullDatabaseId url state body submittedAt author { ...Account } } }`;
+          reviews(last: ${String(page)}) { nodes { fullDatabaseId url state body submittedAt author { ...Account } } }
+          comments(last: ${String(page)}) { nodes { fullDatabaseId url isMinimized body createdAt author { ...Account } } }`;
 
 /** Builds the query for everything at once. */
 export const pullRequestQuery = (lacking: Lacking): string =>
@@ -173,6 +174,7 @@ export interface PullAnswer extends StandingAnswer {
   readonly commits: Nodes<{ readonly commit: CommitAnswer }>;
   readonly reviewThreads: ThreadPage;
   readonly reviews: Nodes<ReviewAnswer> | null;
+  readonly comments: Nodes<PlainCommentAnswer> | null;
 }
 
 export interface ThreadPage extends Nodes<ThreadAnswer> {
@@ -204,6 +206,13 @@ export interface CommentAnswer {
   readonly author: Actor | null;
   readonly pullRequestReview: { readonly fullDatabaseId: string | null } | null;
 }
+
+/** A comment outside of reviews. */
+export type PlainCommentAnswer = Pick<
+  CommentAnswer,
+  'fullDatabaseId' | 'isMinimized' | 'body' | 'createdAt' | 'author'
+> &
+  Pick<ReviewAnswer, 'url'>;
 
 export interface ReviewAnswer {
   readonly fullDatabaseId: string | null;

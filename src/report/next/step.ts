@@ -165,6 +165,7 @@ export function whereToWrite(task: Task): Words {
 const REVIEW_PLACES = {
   thread: 'the thread',
   review: 'a new review',
+  comment: 'a new comment',
   check: 'a review of the pull request',
   conflict: 'a review of the pull request',
 } as const;
@@ -193,7 +194,8 @@ export function nextStepsForFeedback(kind: FeedbackItem['kind'], rounds: 'used-u
         createNextStep('resolve', 'the thread', '; or '),
       ];
     case 'review':
-      return [push, createNextStep('say', 'in a new review what is missing', '; or '), orRetry];
+    case 'comment':
+      return [push, createNextStep('say', `in a new ${kind} what is missing`, '; or '), orRetry];
     case 'check':
       return [push, orRetry];
     case 'conflict':
@@ -217,6 +219,7 @@ export function nextStepsAfterRounds(kind: FeedbackItem['kind'], stands: boolean
 const ENOUGH_IF: Readonly<Record<FeedbackItem['kind'], string>> = {
   thread: ', if that is what you wanted',
   review: ', if that is what you wanted',
+  comment: ', if that is what you wanted',
   check: ', if the check passes now',
   conflict: ', if the pull request can be merged now',
 };

@@ -1,5 +1,6 @@
 import { formatInstant } from '../../core/countdown.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
+import { isAnsweredByComment } from '../../core/feedback/subject.ts';
 import { answerMarker, OWN_COMMENT_MARKER } from '../../core/people/command.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { ProposedTask } from '../../core/proposal/proposal.ts';
@@ -32,9 +33,11 @@ export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: 
   ].join('\n\n');
 }
 
-/** Links what was asked when it was a review as a whole; an answer in a thread is posted below its question. */
+/** Links what was asked when it was a review as a whole or a comment; an answer in a thread is posted below its question. */
 function askedLine(item: FeedbackItem, repositoryUrl: string): readonly string[] {
-  return item.kind === 'review' ? [renderLink(renderText(item.title, 120), pageOf(item, { repositoryUrl }))] : [];
+  return isAnsweredByComment(item.kind)
+    ? [renderLink(renderText(item.title, 120), pageOf(item, { repositoryUrl }))]
+    : [];
 }
 
 /** Renders the answer as one line; empty while there is no answer. */

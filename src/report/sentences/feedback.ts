@@ -72,6 +72,7 @@ function describeOpenRequests(asked: readonly AskedKind[]): string {
 const NOUNS: Readonly<Record<FeedbackItem['kind'], string>> = {
   thread: 'review thread',
   review: 'review',
+  comment: 'request',
   check: 'failed check',
   conflict: 'merge conflict',
 };

@@ -191,6 +191,8 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
       return changed
         ? `${style.strong('Session reset')}: the agent begins a new conversation with the next iteration.`
         : `${style.strong('No session to reset')}: the agent begins a new conversation with the next iteration anyway.`;
+    case 'request':
+      return `${style.strong('Request kept')}: the next run that may work on ${whose} takes it up.`;
   }
 }
 

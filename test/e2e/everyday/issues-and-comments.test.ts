@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { addIssue } from '../../../testbed/github/state.ts';
 import { events } from '../../../testbed/testbed.ts';
 import { deepTest, rows } from '../../runs.ts';
 import { createScene } from '../e2e-fixture.ts';
@@ -30,6 +31,34 @@ test('a labelled issue is worked on in its own lane; the ref keeps what the read
   expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '1' } });
   expect(scene.pullOf('ralph/queue').body).toContain(`Closes #${String(other.number)}`);
   expect(scene.pullOf('ralph/queue').body).not.toContain('#1\n');
+});
+
+test('people talk to it where they are: a request on an issue without the label, and one on its pull request', async () => {
+  await using scene = await createScene();
+  const { github } = scene.testbed;
+  const issue = addIssue(
+    github.state,
+    { title: 'Greet', body: 'In any way.', labels: [], author: 'stranger' },
+    Date.now(),
+  );
+  const first = await scene.run({
+    event: events.comment(github, { issue, body: '**/ralph** please greet in\u00A0green' }),
+  });
+  expect(first).toMatchObject({ calls: 2, outputs: { outcome: 'complete', branch: 'ralph/issue-1' } });
+  expect(issue.labels).toContain('ralph');
+  const pull = github.state.issues.find(({ number }) => number === scene.pullOf('ralph/issue-1').number);
+  if (pull === undefined) throw new Error('The pull request has no page.');
+  const asked = await scene.run({
+    event: events.comment(github, { issue: pull, body: '@github-actions please greet in blue' }),
+  });
+  expect(asked.calls).toBeGreaterThan(0);
+  expect(scene.commentsOn(pull.number).map(({ body }) => body)).toContainEqual(
+    expect.stringMatching(/^<!-- ralph-action:answer comment-\d+ asked=\d+ -->/),
+  );
+  expect(github.state.reactions.filter(({ on }) => on.kind === 'comment')).toMatchObject([
+    { content: 'eyes' },
+    { content: 'eyes' },
+  ]);
 });
 
 // Also tested by loop/going-on and loop/people/orders.

@@ -969,6 +969,7 @@ export function createForge({ branches }: Origin): FakeForge {
           threads: [],
           moreThreads: 0,
           reviews: [],
+          comments: [],
           checks: { kind: 'known', head: [], base: [] },
           ...saidOf.get(branch),
         };

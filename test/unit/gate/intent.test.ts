@@ -135,6 +135,27 @@ describe('comments', () => {
     ['/ralph plan', { kind: 'plan' }],
     ['/ralph approve', { kind: 'approve' }],
     ['/ralph approve all', unknown('approve all')],
+    ['/ralph rety 12', unknown('rety 12')],
+    ['/ralph reset circut', unknown('reset circut')],
+    ['/ralph\u00A0run', { kind: 'run' }],
+    ['\u3000/ralph\u3000run', { kind: 'run' }],
+    ['/ralph\u200B run', { kind: 'run' }],
+    ['\uFEFF/ralph\tretry\u202F12', { kind: 'retry', task: 'issue-12' }],
+    ['/ralph\nstatus', { kind: 'status' }],
+    ['`/ralph run`', { kind: 'run' }],
+    ['`/ralph` run', { kind: 'run' }],
+    ['**/ralph** run', { kind: 'run' }],
+    ['**/ralph run**', { kind: 'run' }],
+    ['**/ralph:** `run`', { kind: 'run' }],
+    ['/ralph **reset circuit**', { kind: 'order', order: 'reset-circuit' }],
+    ['/ralph fix tests', { kind: 'request' }],
+    ['/ralph, please rename it', { kind: 'request' }],
+    ['**/ralph** use `run` here', { kind: 'request' }],
+    ['/ralph\u00A0please\u00A0rename\u00A0it', { kind: 'request' }],
+    ['/ralph\nPlease rename it', { kind: 'request' }],
+    ['/ralph run the tests as well', { kind: 'request' }],
+    ['/ralph \u4FEE\u590D\u767B\u5F55', { kind: 'request' }],
+    ['/ralph resum\nThank you', unknown('resum')],
   ])('%j is a command', (body, command) => {
     expect(intentOf(commented(body, { issue: 4 }), asks)).toEqual({
       kind: 'command',
@@ -146,12 +167,48 @@ describe('comments', () => {
     });
   });
 
-  test.each([['Please use /ralph run'], ['/ralphrun'], ['/ralph-run'], ['> /ralph run'], ['`/ralph run`'], ['']])(
-    '%j is not a command',
-    (body) => {
-      expect(intentOf(commented(body, { issue: 4 }), asks).kind).toBe('not-for-us');
-    },
-  );
+  test.each([
+    ...['Please use /ralph run', '/ralphrun', '/ralph-run', '> /ralph run', '', 'I said: `/ralph run`', '*/ralph run*'],
+    ...['> /ralph fix the tests', '```\n/ralph run\n```', '/ralph/run', '@ralph-app run', 'ralph, fix the tests'],
+    ...['/ralph thanks a lot!', '/ralph great work, thanks'],
+  ])('%j is not a command', (body) => {
+    expect(intentOf(commented(body, { issue: 4 }), asks).kind).toBe('not-for-us');
+  });
+
+  const onPull = (body: string, user: object | null): ReturnType<typeof intentOf> => {
+    const event = commented(body, { issue: 4, isPullRequest: true });
+    const payload = event.payload as { readonly issue: object };
+    return intentOf({ ...event, payload: { ...payload, issue: { ...payload.issue, user } } }, asks);
+  };
+  const app = { login: 'ralph-app[bot]', id: 5, type: 'Bot' };
+
+  test.each<[string, RalphCommand]>([
+    ['@ralph-app please rename it', { kind: 'request' }],
+    ['@Ralph-App[bot] please rename it', { kind: 'request' }],
+    ['**@ralph-app**, please rename it', { kind: 'request' }],
+    ['@ralph-app status', { kind: 'status' }],
+    ['@ralph-app', unknown('')],
+  ])('%j on the pull request of that bot is a mention', (body, command) => {
+    expect(onPull(body, app)).toMatchObject({ kind: 'command', command, isMention: true });
+  });
+
+  test.each<[string, object | null]>([
+    ['@ralph-app please rename it', { ...app, type: 'User' }],
+    ['@ralph-app please rename it', null],
+    ['@ralph-app please rename it', { ...app, login: 'dependabot[bot]' }],
+    ['@ralph-app2 please rename it', app],
+    ['@ralph please rename it', app],
+    ['See @ralph-app about it', app],
+    ['> @ralph-app please rename it', app],
+    ['@ralph-app thanks!', app],
+    ['@ralph-app thanks', app],
+  ])('%j on the pull request of %j is not one', (body, user) => {
+    expect(onPull(body, user).kind).toBe('not-for-us');
+  });
+
+  test('a login is no pattern', () => {
+    expect(onPull('@anybody do it now', { ...app, login: '.*[bot]' }).kind).toBe('not-for-us');
+  });
 
   test('without a body are not a command', () => {
     const event = commented('', { issue: 4 });

@@ -2,7 +2,7 @@ import type { GraphQLError } from 'graphql';
 import type { Person } from '../accounts.ts';
 import { connection, instant, type Slice } from '../graphql/graphql-parts.ts';
 import type { Call } from '../route.ts';
-import type { StoredPull } from '../state.ts';
+import type { StoredComment, StoredPull } from '../state.ts';
 import type { StoredCheckRun, StoredReview, StoredReviewComment, StoredSuite, StoredThread } from './stored.ts';
 
 /** The data that the fields of all pull requests share. */
@@ -11,6 +11,7 @@ interface Surroundings {
   readonly branches: Readonly<Record<string, string>>;
   readonly actor: (person: Person) => object | null;
   readonly forbidden: () => GraphQLError;
+  readonly comment: (comment: StoredComment) => object;
 }
 
 interface RunFilter {
@@ -103,6 +104,8 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
         state.threads.filter((thread) => thread.pull === pull.number).map((thread) => threadFields(at, thread)),
         slice,
       ),
+    comments: (slice: Slice) =>
+      connection(state.comments.filter(({ issue }) => issue === pull.number).map(at.comment), slice),
     reviews: (slice: Slice) =>
       connection(
         state.reviews

@@ -195,7 +195,7 @@ export function createRoot(call: Call): object {
   }
 
   async function pullSurroundings() {
-    return { call, branches: await call.branches(), actor, forbidden };
+    return { call, branches: await call.branches(), actor, forbidden, comment: commentFields };
   }
 
   function found(number: number, issue: StoredIssue | undefined, what: string): object {
@@ -245,9 +245,10 @@ export function createRoot(call: Call): object {
     return event.kind === 'renamed' ? { ...did, previousTitle: event.from, currentTitle: event.to } : did;
   }
 
-  function commentFields({ id, author, body, createdAt, updatedAt, edited, minimized }: StoredComment): object {
+  function commentFields({ id, issue, author, body, createdAt, updatedAt, edited, minimized }: StoredComment): object {
     return {
       ...{ id: `IC_${String(id)}`, fullDatabaseId: String(id), updatedAt: instant(updatedAt) },
+      url: call.render.site(`/issues/${String(issue)}#issuecomment-${String(id)}`),
       authorAssociation: call.render.association(author),
       author: actor(author),
       viewerDidAuthor: author.login === call.viewer.login,

@@ -5,7 +5,7 @@ import { cleanText } from '../../text/clean.ts';
 import { capText, flattenText, oneLine } from '../../text/phrase.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { PullRequestNow, ThreadNow } from '../pull-request-now.ts';
-import { FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from '../subject.ts';
+import { commentTaskId, FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from '../subject.ts';
 import { suggestionIn } from './suggestions.ts';
 import type { AnswerInThread, AskedReview, AskedThread } from './threads.ts';
 
@@ -56,19 +56,22 @@ export function itemOfAnswer(
   return { kind: 'thread', title, url: `${url}#discussion_r${first.id}`, rounds: 0, asked, answer };
 }
 
-/** Creates the task to answer a review as a whole; returns null if the review has no visible words. */
+/** Creates the task to answer a review as a whole, or a comment; returns null if it has no visible words. */
 export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullRequestNow, 'number'>): Task | null {
   const words = visibleText(review.text, MAX_CHARS);
   if (words === '') return null;
-  const verb = review.state === 'changes-requested' ? 'requests changes' : 'comments';
+  const isReview = review.state !== 'comment';
+  const verb = review.state === 'changes-requested' ? 'requests changes' : isReview ? 'comments' : 'asks';
   return feedbackTask({
-    id: reviewTaskId(review.id),
+    id: isReview ? reviewTaskId(review.id) : commentTaskId(review.id),
     title: taskTitle(`${by.login} ${verb}`, words),
-    body: `What the review says as a whole; its comments on single lines are tasks of their own.`,
+    body: isReview
+      ? 'What the review says as a whole; its comments on single lines are tasks of their own.'
+      : 'What a comment on the pull request asks for.',
     comments: [{ by: by.login, text: words }],
     pullRequest: number,
     url: review.url,
-    on: { kind: 'review', review: review.id, by: by.login },
+    on: { kind: isReview ? 'review' : 'comment', review: review.id, by: by.login },
   });
 }
 

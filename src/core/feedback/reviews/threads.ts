@@ -2,7 +2,7 @@ import { isOwnComment, parseAnswer, withoutCommand } from '../../people/command.
 import type { TaskId } from '../../tasks/ids.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
-import { reviewTaskId, threadTaskId } from '../subject.ts';
+import { commentTaskId, reviewTaskId, threadTaskId } from '../subject.ts';
 
 /** Maximum length of a courtesy; the agent reads longer texts. */
 const MAX_CHARS = 80;
@@ -56,7 +56,7 @@ export interface AskedThread {
   readonly review: string | null;
 }
 
-/** A review whose own text asks for something. */
+/** A review whose own text asks for something, or a comment that does. */
 export interface AskedReview {
   readonly review: ReviewNow;
   readonly by: Author;
@@ -75,6 +75,8 @@ const MAX_THREADS = 100;
 
 const MAX_REVIEWS = 20;
 
+const ASKING_STATES: readonly ReviewNow['state'][] = ['changes-requested', 'commented', 'comment'];
+
 /** The known answers by task id. */
 type Known = Readonly<Record<TaskId, Pick<FeedbackItem, 'asked' | 'answer'>>>;
 
@@ -90,15 +92,15 @@ export function threadsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known
 }
 
 /**
- * Returns the reviews whose own text needs an answer. GitHub has no replies to reviews, so the memory records which are
- * answered.
+ * Returns the reviews whose own text needs an answer, and the comments, all of them requests. GitHub has no replies to
+ * them, so the memory records which are answered.
  */
 export function reviewsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedReview> {
-  const found = now.reviews.flatMap((review) => {
+  const found = [...now.reviews, ...now.comments].flatMap((review) => {
     const { id, by, state, text } = review;
-    if (by === null || (state !== 'changes-requested' && state !== 'commented') || !asks(text)) return [];
+    if (by === null || !ASKING_STATES.includes(state) || !asks(text)) return [];
     if (!isTrusted(by) || isApprovedSince(now, by, review.at ?? 0)) return [];
-    const answer = answerTo(known, reviewTaskId(id), id);
+    const answer = answerTo(known, state === 'comment' ? commentTaskId(id) : reviewTaskId(id), id);
     // An unposted change may still fail verification.
     const isOver = answer !== null && answer.posted && answer.kind !== 'given-up';
     return isOver ? [] : [{ review, by }];
@@ -148,10 +150,10 @@ export function recoverAnswers(
  * Returns the accounts whose permission decides which comments count, each once, at most 30, those who wrote last
  * first.
  */
-export function authorsToCheck({ threads, reviews }: PullRequestNow): readonly Author[] {
+export function authorsToCheck({ threads, reviews, comments }: PullRequestNow): readonly Author[] {
   const words = [
     ...threads.flatMap(({ comments }) => comments.map(({ by, at, text }) => ({ by, at, text }))),
-    ...reviews.map(({ by, at, text }) => ({ by, at: at ?? 0, text })),
+    ...[...reviews, ...comments].map(({ by, at, text }) => ({ by, at: at ?? 0, text })),
   ];
   const authors = new Map<string, Author>();
   for (const { by, text } of words.toSorted((a, b) => b.at - a.at)) {

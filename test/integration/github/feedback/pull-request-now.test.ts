@@ -9,7 +9,7 @@ import {
   submitReview,
 } from '../../../../testbed/github/feedback/reviews.ts';
 import type { StoredThread } from '../../../../testbed/github/feedback/stored.ts';
-import { closePull, newId, newIssue } from '../../../../testbed/github/state.ts';
+import { addComment, closePull, newId, newIssue } from '../../../../testbed/github/state.ts';
 import type { TokenIdentity } from '../../../../testbed/github/route.ts';
 import type { CheckNow, PullRequestNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from '../github-fixture.ts';
@@ -42,7 +42,20 @@ describe('what people and CI say about a pull request', () => {
       },
       now,
     );
+    const said = { issue: 1, body: '/ralph please count', author: { login: 'octo', type: 'User' } } as const;
+    const { id } = addComment(at.github.state, said, now);
+    addComment(at.github.state, { ...said, body: 'Spam.' }, now).minimized = true;
     expect(await at.forge.pullRequestNow('ralph/queue')).toEqual({
+      comments: [
+        {
+          id,
+          url: `${at.github.url}/octo/demo/issues/1#issuecomment-${String(id)}`,
+          by: { login: 'octo', id: expect.any(Number), kind: 'user' },
+          state: 'comment',
+          text: said.body,
+          at: now,
+        },
+      ],
       ...{ id: expect.stringMatching(/^PR_/), isDraft: true, decision: null, autoMerge: false, isQueued: false },
       ...{ approvedBy: [], changesRequestedBy: ['octo'] },
       number: 1,

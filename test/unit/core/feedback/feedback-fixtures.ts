@@ -96,6 +96,7 @@ export function pullRequestNow(change: Partial<PullRequestNow> = {}): PullReques
     threads: [],
     moreThreads: 0,
     reviews: [],
+    comments: [],
     checks: { kind: 'known', head: [], base: [] },
     ...change,
   };

@@ -16,6 +16,7 @@ const subjects: Readonly<Record<Subject['kind'], Subject>> = {
     suggestion: null,
   },
   review: { kind: 'review', review: 6, by: 'ann' },
+  comment: { kind: 'comment', review: 8, by: 'ann' },
   check: { kind: 'check', name: 'test', head: 'abc' },
   conflict: { kind: 'conflict', branch: 'main', base: 'def' },
 };
