@@ -44,6 +44,14 @@ export const proofSchema = z.object({
 /** The proof of a task's change by its tests. */
 export type Proof = Immutable<z.infer<typeof proofSchema>>;
 
+/** The proof of a task while there is none: a run that was cut off leaves it to the next one. */
+export const CUT_OFF: Proof = { without: { kind: 'undecided', why: 'no-time' }, old: null };
+
+/** True if a run had no time for the proof, so that another one may make it. */
+export function isCutOff({ without }: Proof): boolean {
+  return without.kind === 'undecided' && without.why === 'no-time';
+}
+
 /** A sentence about a proof. `concern`: why a reviewer looks at it first. `names`: the tests that it is about. */
 export interface ProofSentence {
   readonly text: string;
