@@ -243,7 +243,11 @@ export function createCheckout(origin: Origin): Checkout {
         const lane = history(commits, head);
         const mergeBase =
           lane.find((commit) => ofBase.includes(commit)) ?? fail('The lane and its base have nothing in common.');
-        return { head, base, fork: mergeBase, baseTree: evidenceOf(treeOf(mergeBase)), ahead: lane.indexOf(mergeBase) };
+        const ahead = lane.indexOf(mergeBase);
+        const isOfPerson = (commit: string): boolean =>
+          !/^(?:Ralph-Run: |Merge )/m.test(commits.get(commit)?.message ?? '');
+        const personHead = lane.slice(0, ahead).find(isOfPerson) ?? null;
+        return { head, base, fork: mergeBase, baseTree: evidenceOf(treeOf(mergeBase)), ahead, personHead };
       }),
     snapshot: () =>
       guarded(faults, 'snapshot', () => {

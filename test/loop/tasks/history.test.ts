@@ -134,16 +134,19 @@ test("a person's commit on the branch, and an answer to a review, count", async 
   });
 });
 
-test("a person's commit counts where no run answers reviews or checks", async () => {
+test.each([
+  ["a person's commit counts where no run answers reviews or checks", 'By hand', 1],
+  ["GitHub's update of the branch is no content of a person", "Merge branch 'main' into ralph/queue", 0],
+])('%s', async (_, message, peoplePushes) => {
   const inputs = { 'answer-reviews': 'false', 'answer-checks': 'false', 'max-iterations': '1' };
   const project = createProject({ issues: [1, 2], agent: [worker], inputs });
   await runOnce(project, { event: schedule });
   const { origin } = project;
   const parent = origin.branches.get('ralph/queue') ?? expect.fail();
   const tree = { ...origin.commits.get(parent)?.tree, 'by-hand.ts': '1' };
-  origin.branches.set('ralph/queue', addCommit(origin, { tree, parent, message: 'By hand' }));
+  origin.branches.set('ralph/queue', addCommit(origin, { tree, parent, message }));
   expect(await next(project)).toMatchObject({ calls: 1 });
-  expect(pullsIn(project.kept.refs.shared.snapshot)).toMatchObject([{ peoplePushes: 1 }]);
+  expect(pullsIn(project.kept.refs.shared.snapshot)).toMatchObject([{ peoplePushes }]);
 });
 
 test('a revert on the base branch is found while the merge is young', async () => {
