@@ -101,6 +101,20 @@ test.each([
   ]);
 });
 
+test.each([
+  ['without', []],
+  ['with', [2]],
+])('an end that the list no longer shows is found by a run %s work', async (_, issues) => {
+  const project = await published();
+  end(project, { how: 'merged' });
+  project.forge.unlisted.add(NUMBER);
+  for (const issue of issues) addIssue(project.forge, issue);
+  await next(project);
+  expect(taskHistoriesIn(project.kept.refs.shared.snapshot).find(({ id }) => id === 'issue-1')).toMatchObject({
+    end: 'merged',
+  });
+});
+
 test('a run without work stores the news once, and later ones write nothing', async () => {
   const project = await published();
   end(project, { how: 'merged' });
