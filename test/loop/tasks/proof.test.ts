@@ -99,7 +99,7 @@ describe('the tests of a finished task run without its change', () => {
       old: null,
     });
     const page = project.forge.pulls[0]?.body ?? '';
-    expect(page).toContain('The new test fails without the change.');
+    expect(page).toContain('The new test fails without the change, as it should.');
     expect(page).not.toContain('Look at first');
   });
 
@@ -238,7 +238,11 @@ test('tests that the task changed run in their old form on the new code', async 
 
 describe('where the output names no test, the whole of verify decides', () => {
   test.each([
-    [FEATURE, { kind: 'whole', passed: false }, '`verify` fails without the change; its output does not say'],
+    [
+      FEATURE,
+      { kind: 'whole', passed: false },
+      '`verify` fails without the change, as it should; its output does not say',
+    ],
     [
       { ...FEATURE, 'test/sum.test.ts': testOf('is there', 'README.md', 'A shop') },
       { kind: 'whole', passed: true },
