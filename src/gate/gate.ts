@@ -9,7 +9,7 @@ import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
 import { endIntake, type GateResult, onOneLane } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
-import { examineTrain, rememberEnds } from './lane/train.ts';
+import { examineTrain, rememberEnds, withOlderEnds } from './lane/train.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { isTrustedAccount } from './people/trust.ts';
 import { FOR_TASKS } from './tasks/sources.ts';
@@ -30,7 +30,8 @@ export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): 
       : await follow(deps, intent, ticked);
   const isAnswered = (ticked.seen?.answers.length ?? 0) > 0;
   const isShown = isAnswered || intake.kind === 'work' || intake.answer?.text.kind === 'status';
-  const train = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
+  const examined = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
+  const train = examined === null ? null : { ...examined, closed: await withOlderEnds(deps, examined) };
   // A run that works stores them with its state.
   if (intake.kind === 'end') await rememberEnds(deps, train?.closed ?? []);
   return {

@@ -126,7 +126,9 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
 
     rewriteBodies: (numbers, rewrite) =>
       ask({ doing: 'update the open pull requests', needs: ['pull-requests: write'] }, async (octokit, at) => {
-        const rewritten = (await bodiesOf(octokit, at, numbers)).flatMap(({ id, number, body }) => {
+        type Found = Readonly<Record<'id' | 'body', string>> & { readonly number: number };
+        const found = await readPullsByNumber<Found>(octokit, at, { numbers, fields: 'id number body' });
+        const rewritten = found.flatMap(({ id, number, body }) => {
           const text = rewrite(number, body);
           // Cutting a description that is too long would remove what people wrote at its end.
           return text === body || text.length > MAX_BODY_CHARS ? [] : [{ pullRequestId: id, body: text }];
@@ -149,17 +151,16 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
   };
 }
 
-/** Reads the descriptions of pull requests with one request. */
-async function bodiesOf(
+/** Reads these fields of pull requests with one request. */
+export async function readPullsByNumber<Pull>(
   octokit: Octokit,
   at: RepositoryName,
-  numbers: readonly number[],
-): Promise<readonly { readonly id: string; readonly number: number; readonly body: string }[]> {
-  type Found = Readonly<Record<string, { readonly id: string; readonly number: number; readonly body: string } | null>>;
-  const { repository } = await octokit.graphql<{ readonly repository: Found }>(
+  { numbers, fields }: { readonly numbers: readonly number[]; readonly fields: string },
+): Promise<readonly Pull[]> {
+  const { repository } = await octokit.graphql<{ readonly repository: Readonly<Record<string, Pull | null>> }>(
     `query ($owner: String!, $repo: String!) {
       repository(owner: $owner, name: $repo) {
-        ${numbers.map((number) => `pull${String(number)}: pullRequest(number: ${String(number)}) { id number body }`).join('\n')}
+        ${numbers.map((number) => `pull${String(number)}: pullRequest(number: ${String(number)}) { ${fields} }`).join('\n')}
       }
     }`,
     { ...at },

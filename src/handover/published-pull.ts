@@ -30,7 +30,7 @@ export function publishedPullOf(work: Work, { number, head, ...publication }: Pu
     lane: lane.id,
     baseBranch: lane.baseBranch.slice(0, 300),
     publishedAt: endedAt,
-    personHead: personHeadOf(work),
+    personHead: lane.start.kind === 'continue' ? (lane.start.personHead?.slice(0, 64) ?? null) : null,
     reviewedAt: answersReview(work) ? startedAt : null,
     iterations: change.iterations,
     costUsd: change.unpriced > 0 ? null : change.costUsd,
@@ -63,12 +63,6 @@ function toPullTask(
     iterations: share.iterations,
     costUsd: share.unpriced > 0 ? null : share.costUsd,
   };
-}
-
-/** Returns the head from which the run continued if no run published it; null otherwise. */
-function personHeadOf({ lane: { start }, stateBefore }: Work): string | null {
-  const published = stateBefore.lastRun?.published?.head ?? null;
-  return start.kind !== 'continue' || published === null || published === start.remoteHead ? null : start.remoteHead;
 }
 
 /** True if this run answered a thread or a review. */

@@ -91,8 +91,6 @@ export async function performAction(
     case 'verify-head': {
       const { passed, ...verified } = await verifyHead(deps, work, action);
       if (passed === null) return after(run, verified, { isHeadVerified: true });
-      // The verification counts, whatever becomes of the proofs.
-      deps.record(verified.work);
       const base = { commit: opened.base, tests: run.baseTests };
       const { work: proven, baseTests } = await proveTests(deps, verified.work, { head: passed, base });
       return after({ ...run, baseTests }, continuing(proven), { isHeadVerified: true });

@@ -1,4 +1,5 @@
 import { serializeProofs } from '../core/journal/journal.ts';
+import { hasShareOf, shareOf } from '../core/lane/change.ts';
 import { recordProofs, type TaskProof } from '../core/lane/verification.ts';
 import {
   isWorthProving,
@@ -12,10 +13,11 @@ import {
   type TaskChanges,
   type TaskFile,
 } from '../core/proof/judge.ts';
-import { plainProofSentence, type Proof, proofSentences } from '../core/proof/proof.ts';
+import { CUT_OFF, isCutOff, plainProofSentence, type Proof, proofSentences } from '../core/proof/proof.ts';
 import { NO_TESTS, type TestReport } from '../core/proof/test-report.ts';
-import type { TaskId } from '../core/tasks/ids.ts';
-import { nameOfTask } from '../core/tasks/task.ts';
+import { isPromptTask, type TaskId } from '../core/tasks/ids.ts';
+import { progressOf } from '../core/tasks/queue.ts';
+import { isFinished, nameOfTask } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
@@ -53,26 +55,31 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
     deps.log.warning(`What the tests prove is not known: ${completeSentence(textOf(error))}`);
     return [];
   });
-  const planned = changes.filter(({ task }) => isDue(work, proving, task)).flatMap(planOf);
+  const planned = changes.filter(({ task }) => isDue(work, task)).flatMap(planOf);
   if (planned.length === 0) return unproven;
   if (!isWorthProving(mode, usualMsOf(work, proving))) {
     deps.log.info('verify takes more than 5 minutes, so it does not run without the change (setting prove-tests).');
     return unproven;
   }
-  const proofs: TaskProof[] = [];
+  const proofs = new Map<TaskId, TaskProof>(planned.map(({ own: { task } }) => [task, { task, proof: CUT_OFF }]));
+  const proven = (): Work => ({ ...work, state: recordProofs(work.state, [...proofs.values()]) });
+  // A run that is killed from here on leaves tasks that are done, with proofs that the next run makes.
+  deps.record(proven());
   let baseTests = proving.base.tests;
   for (const one of planned) {
-    const others = changes.filter(({ task }) => task !== one.own.task);
+    const { task } = one.own;
+    const others = changes.filter((other) => other.task !== task);
     const proved = await proveTask(deps, work, { ...proving, ...one, others, baseTests });
     if (proved === null) break;
     baseTests = proved.baseTests;
-    proofs.push({ task: one.own.task, proof: proved.proof });
-    logProof(deps, nameIn(work, one.own.task), proved.proof);
+    proofs.set(task, { task, proof: proved.proof });
+    logProof(deps, nameIn(work, task), proved.proof);
   }
-  if (proofs.length === 0) return { work, baseTests };
   const { clock, appendJournal } = deps;
-  appendJournal(serializeProofs({ version: 1, lane: work.lane.id, provedAt: clock.now(), proofs }));
-  return { work: { ...work, state: recordProofs(work.state, proofs) }, baseTests };
+  appendJournal(
+    serializeProofs({ version: 1, lane: work.lane.id, provedAt: clock.now(), proofs: [...proofs.values()] }),
+  );
+  return { work: proven(), baseTests };
 }
 
 /** Returns how long `verify` takes on the base; on the head if the base is not known to pass. */
@@ -80,9 +87,11 @@ function usualMsOf({ state: { baseVerification: base } }: Work, { head }: Provin
   return (base?.kind === 'passed' ? base.durationMs : undefined) ?? head.durationMs;
 }
 
-/** Returns true for a task of the verified head that nothing was proven of since its newest iteration. */
-function isDue({ state: { change } }: Work, { head }: Proving, task: TaskId): boolean {
-  return head.tasks.includes(task) && Object.hasOwn(change.tasks, task) && change.tasks[task]?.proof === undefined;
+/** Returns true for a finished task, or a prompt, that nothing was proven of since its newest iteration. */
+function isDue({ state: { change, tasks } }: Work, task: TaskId): boolean {
+  const { proof } = shareOf(change, task);
+  const isOver = isFinished(progressOf(tasks, task)) || isPromptTask(task);
+  return isOver && hasShareOf(change, task) && (proof === undefined || isCutOff(proof));
 }
 
 function planOf(own: TaskChanges): readonly Planned[] {

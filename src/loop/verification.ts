@@ -9,12 +9,10 @@ import {
   recordBaseVerification,
   recordHeadVerification,
   reopenTasks,
-  tasksAwaitingVerification,
 } from '../core/lane/verification.ts';
 import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { NO_TESTS, parseTestReport, type TestReport } from '../core/proof/test-report.ts';
-import { isPromptTask, type TaskId } from '../core/tasks/ids.ts';
 import { cutText, namesOf, oneLine, completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
@@ -160,22 +158,15 @@ export async function verifyHead(
     state: recordHeadVerification(work.state, { record, finished }, now),
     cleanVerification: { commit: subject.commit, after: work.journal.length, verification },
   };
-  // A prompt is not finished by an iteration, but by the end of the run.
-  const prompts = Object.keys(work.state.change.tasks).filter(isPromptTask);
-  const tasks = [...new Set([...finished, ...tasksAwaitingVerification(work.state), ...prompts])];
   const passed =
     verification.kind === 'passed'
-      ? { tasks, commit: subject.commit, report: isWhole ? report : NO_TESTS, durationMs: verification.durationMs }
+      ? { commit: subject.commit, report: isWhole ? report : NO_TESTS, durationMs: verification.durationMs }
       : null;
   return { work: verified, end: null, passed };
 }
 
-/**
- * A head that passed in a clean clone, with the tasks that it decided on and the tests that its output names (none if
- * it is too long to be read).
- */
+/** A head that passed in a clean clone, with the tests that its output names (none if it is too long to be read). */
 export interface PassedHead {
-  readonly tasks: readonly TaskId[];
   readonly commit: string;
   readonly report: TestReport;
   readonly durationMs: number;

@@ -289,6 +289,8 @@ interface DecidingForge {
   waitingPullRequests(
     prefix: string,
   ): Promise<{ readonly open: readonly WaitingPullRequest[]; readonly closed: readonly ClosedPull[] }>;
+  /** Returns those of these pull requests that are closed. Takes one request. */
+  closedAmong(numbers: readonly number[]): Promise<readonly ClosedPull[]>;
   /**
    * Returns the checks of the five base branch commits before `tip`, the oldest first; empty when they cannot be read.
    * Takes one request.

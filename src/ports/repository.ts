@@ -16,7 +16,8 @@ import type { Compared } from '../core/train/train.ts';
  */
 export type LaneStart =
   | { readonly kind: 'fresh' }
-  | { readonly kind: 'continue'; readonly remoteHead: ObjectId }
+  /** `personHead`: see OpenedLane; absent until the branch was opened. */
+  | { readonly kind: 'continue'; readonly remoteHead: ObjectId; readonly personHead?: ObjectId | null }
   | { readonly kind: 'restart'; readonly mergedHead: ObjectId }
   | { readonly kind: 'reuse'; readonly mergedHead: ObjectId };
 
@@ -210,6 +211,8 @@ export interface OpenedLane {
   readonly baseTree: ObjectId;
   /** Commits of the lane that the base branch lacks. */
   readonly ahead: number;
+  /** The newest commit of the lane that no run made; null if there is none. Merges bring no content of a person. */
+  readonly personHead: ObjectId | null;
 }
 
 /** A branch, measured for those who review it. */

@@ -13,7 +13,7 @@ function renderSimilar({ count, label, costUsd, iterations, untouchedPercent }: 
   const which = label === null ? 'here' : `with the label ${renderCode(label, 60)}`;
   const cost = costUsd === null ? 'cost not known' : `about ${formatCost(costUsd)}`;
   const merged = untouchedPercent === null ? '' : `; ${untouchedPercent} % merged untouched`;
-  return `**The last ${count} tasks ${which}:** ${cost}, ${formatCount(iterations, 'iteration')}${merged}.`;
+  return `**The last ${count} tasks ${which}:** ${cost}, ${formatCount(iterations, 'iteration')} each${merged}.`;
 }
 
 /** Renders what an issue lacks, and what to add. */

@@ -30,7 +30,7 @@ test('a run leaves a journal without secrets; the command makes the same decisio
   expect(text.trimEnd().split('\n')).toHaveLength(Number(run.outputs.iterations) + 4);
   // The agent's tests are run without each of its tasks, by the real test runner.
   const { body } = scene.pullOf('ralph/queue');
-  expect(body.match(/The new test fails without the change\./g)).toHaveLength(2);
+  expect(body.match(/The new test fails without the change, as it should\./g)).toHaveLength(2);
   expect(body).not.toContain('Tests that prove too little');
   const { code, out } = await ralph('replay', journalOf(run), '--json');
   expect(code).toBe(0);

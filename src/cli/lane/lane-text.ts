@@ -213,7 +213,7 @@ function describeUsage(
         ? 'nothing used'
         : day.costUsd >= USED_UP
           ? `used up, until ${formatIsoFrom(day.endsAt, now)}`
-          : `${formatCost(day.costUsd)}, until ${formatIsoFrom(day.endsAt, now)}`,
+          : `${day.costUsd === 0 ? 'no known cost' : formatCost(day.costUsd)}, until ${formatIsoFrom(day.endsAt, now)}`,
     ],
     ...reservations.map(({ lane, runUrl, calls, tokens, costUsd }) => {
       const parts = [

@@ -9,6 +9,7 @@ import { limitOf, nextStep, type LaneDecision, type RunSoFar, type Situation, st
 import type { Outcome, RunBound } from '../outcome.ts';
 import { extendPolicyByWait, type Policy } from '../policy.ts';
 import type { MergeToFinish } from '../prompt/learnings.ts';
+import { isCutOff } from '../proof/proof.ts';
 import { type Order, stoppedBy } from '../sharing/orders.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import type { Task } from '../tasks/task.ts';
@@ -193,7 +194,12 @@ function dueHeadVerification(
 ): Extract<LoopAction, { kind: 'verify-head' }> | null {
   if (!policy.verifies || known.isHeadVerified || outcome?.kind === 'cancelled') return null;
   const finished = tasksDecidedByVerification(state, outcome?.kind === 'complete');
-  const isKnown = state.headVerification?.kind === 'passed' && isVerificationOf(state.headVerification, head);
+  // A run that was ended early has left its proofs to the next one.
+  const lacksProof =
+    state.lastRun?.outcome !== 'complete' &&
+    Object.values(state.change.tasks).some(({ proof }) => proof !== undefined && isCutOff(proof));
+  const isKnown =
+    state.headVerification?.kind === 'passed' && isVerificationOf(state.headVerification, head) && !lacksProof;
   const isDue =
     outcome === null ||
     ((finished.length > 0 || outcome.kind === 'complete') && !isKnown) ||

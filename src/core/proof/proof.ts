@@ -44,6 +44,14 @@ export const proofSchema = z.object({
 /** The proof of a task's change by its tests. */
 export type Proof = Immutable<z.infer<typeof proofSchema>>;
 
+/** The proof of a task while there is none: a run that was cut off leaves it to the next one. */
+export const CUT_OFF: Proof = { without: { kind: 'undecided', why: 'no-time' }, old: null };
+
+/** True if a run had no time for the proof, so that another one may make it. */
+export function isCutOff({ without }: Proof): boolean {
+  return without.kind === 'undecided' && without.why === 'no-time';
+}
+
 /** A sentence about a proof. `concern`: why a reviewer looks at it first. `names`: the tests that it is about. */
 export interface ProofSentence {
   readonly text: string;
@@ -69,7 +77,9 @@ function withoutSentence(without: Proof['without']): ProofSentence {
         without.of === 'test' ? ['new test', 'new tests'] : ['new file of tests', 'new files of tests'];
       if (passing === 0)
         return good(
-          count === 1 ? `The ${what} fails without the change.` : `All ${count} ${many} fail without the change.`,
+          count === 1
+            ? `The ${what} fails without the change, as it should.`
+            : `All ${count} ${many} fail without the change, as they should.`,
         );
       const text =
         count === 1
@@ -79,7 +89,7 @@ function withoutSentence(without: Proof['without']): ProofSentence {
     }
     case 'changed':
       return good(
-        `${without.failing} ${without.failing === 1 ? 'test fails' : 'tests fail'} without the change; no new test is named.`,
+        `${without.failing} ${without.failing === 1 ? 'test fails' : 'tests fail'} without the change, as ${without.failing === 1 ? 'it' : 'they'} should; no new test is named.`,
       );
     case 'whole':
       return without.passed
@@ -88,7 +98,7 @@ function withoutSentence(without: Proof['without']): ProofSentence {
             names: [],
             concern: 'proves-too-little',
           }
-        : good('`verify` fails without the change; its output does not say which tests do.');
+        : good('`verify` fails without the change, as it should; its output does not say which tests do.');
     case 'undecided':
       return good(`Not known whether the tests fail without the change: ${WHY[without.why]}.`);
   }

@@ -195,7 +195,13 @@ async function open(deps: GateDeps, decided: Admissible, { claim, read, beside }
   }
   const { pipeline, mcpServers } = read;
   const { policy, at: claimedAt } = claim;
-  const begun = { lane: freed.lane, opened, tasks, state: freed.state, policy, claimedAt };
+  const { start } = freed.lane;
+  const begun = {
+    lane:
+      start.kind === 'continue' ? { ...freed.lane, start: { ...start, personHead: opened.personHead } } : freed.lane,
+    opened,
+    ...{ tasks, state: freed.state, policy, claimedAt },
+  };
   return { kind: 'work', ...begun, pipeline, mcpServers, notes: freed.notes, proposes: null };
 }
 

@@ -4,7 +4,7 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { type Compared, type Train, trainOf } from '../../core/train/train.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { ObjectId } from '../../core/evidence.ts';
-import type { Snapshot } from '../../core/snapshot/snapshot.ts';
+import { emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import {
   andRememberPulls,
   type ClosedPull,
@@ -14,6 +14,9 @@ import {
   withPullNews,
 } from '../../core/snapshot/stored-pull.ts';
 import type { GateDeps } from '../deps.ts';
+
+/** Maximum number of pull requests whose end is asked for by number. */
+const MAX_OLDER = 50;
 
 /** The open pull requests of Ralph's branches; `train` null if they were not read. */
 export interface ExaminedTrain {
@@ -71,6 +74,22 @@ async function compare(
     log.info(`The open pull requests could not be compared: ${completeSentence(textOf(error))}`);
     return null;
   }
+}
+
+/**
+ * Returns the closed pull requests of the train with those that the last known snapshot takes for open although the
+ * list has none of them. One request asks for these by number; without an answer, the next run asks again.
+ */
+export async function withOlderEnds(
+  { forge, store }: Pick<GateDeps, 'forge' | 'store'>,
+  { pulls, closed }: Train,
+): Promise<readonly ClosedPull[]> {
+  const listed = new Set([...pulls, ...closed].map(({ number }) => number));
+  const missing = pullsIn(store.lastSeen() ?? emptySnapshot)
+    .filter(({ number, end }) => end === null && !listed.has(number))
+    .map(({ number }) => number);
+  if (missing.length === 0) return closed;
+  return [...closed, ...(await forge.closedAmong(missing.slice(0, MAX_OLDER)).catch(() => []))];
 }
 
 /** Stores how known pull requests ended. Makes no request if the last known snapshot has it all. */

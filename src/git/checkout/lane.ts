@@ -132,14 +132,16 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
 
   const isNew = tip === base;
   const fork = isNew ? base : (await git.answer(['merge-base', tip, base])).stdout.toString().trim() || base;
-  const { ahead, edge } = isNew ? { ahead: 0, edge: [] } : await commitsOfLane(git, { base, tip });
+  const { ahead, edge, personHead } = isNew
+    ? { ahead: 0, edge: [], personHead: null }
+    : await commitsOfLane(git, { base, tip });
   return {
     lane: { branch, tip },
     base,
     fork,
     roots: [...new Set([fork, base, ...edge])],
     published: [base, ...(remoteHead === null ? [] : [remoteHead])],
-    answer: { head: tip, base, fork, baseTree: await needTree(source, fork), ahead },
+    answer: { head: tip, base, fork, baseTree: await needTree(source, fork), ahead, personHead },
   };
 }
 
@@ -170,16 +172,18 @@ async function beginOn(
 }
 
 /**
- * Returns how many commits the lane has that the base branch lacks, and the base commits that they build on: several if
- * the base was merged.
+ * Returns how many commits the lane has that the base branch lacks, the base commits that they build on (several if the
+ * base was merged), and the newest of a person.
  */
 async function commitsOfLane(
   git: Git,
   { base, tip }: { readonly base: ObjectId; readonly tip: ObjectId },
-): Promise<{ readonly ahead: number; readonly edge: readonly ObjectId[] }> {
+): Promise<Pick<OpenedLane, 'ahead' | 'personHead'> & { readonly edge: readonly ObjectId[] }> {
   const listed = (await git.text(['rev-list', '--boundary', `${base}..${tip}`])).split('\n').filter((id) => id !== '');
   const edge = listed.filter((id) => id.startsWith('-')).map((id) => id.slice(1));
-  return { ahead: listed.length - edge.length, edge };
+  const ofPeople = ['-1', '--no-merges', '--invert-grep', '--grep=^Ralph-Run: '];
+  const personHead = (await git.text(['rev-list', ...ofPeople, `${base}..${tip}`])) || null;
+  return { ahead: listed.length - edge.length, edge, personHead };
 }
 
 /** Fetches the branch of a lane without checking it out, unless its tip is here already. */

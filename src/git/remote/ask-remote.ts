@@ -148,20 +148,26 @@ export async function readBranches(
 }
 
 /**
- * Returns the tip of a remote ref and the default branch, each null if it is missing. Throws if the remote cannot be
- * read.
+ * Returns the tip of a remote ref and the default branch, each null if it is missing, and those of the refs `beside` that
+ * are there. Throws if the remote cannot be read.
  */
 export async function readRemote(
   git: Git,
   { url, ref, network }: Question & { readonly ref: string },
-): Promise<{ readonly tip: ObjectId | null; readonly defaultBranch: string | null }> {
-  const listed = await askRemote(git, ['ls-remote', '--quiet', '--symref', url, 'HEAD', ref], network);
+  beside: readonly string[] = [],
+): Promise<{
+  readonly tip: ObjectId | null;
+  readonly defaultBranch: string | null;
+  readonly beside: readonly string[];
+}> {
+  const listed = await askRemote(git, ['ls-remote', '--quiet', '--symref', url, 'HEAD', ref, ...beside], network);
   if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
   const refs = parseRefs(listed.stdout);
   const symbolic = refs.find(({ name, value }) => name === 'HEAD' && value.startsWith('ref: '))?.value;
   return {
     tip: refs.find(({ name }) => name === ref)?.value ?? null,
     defaultBranch: symbolic?.replace('ref: refs/heads/', '') ?? null,
+    beside: beside.filter((wanted) => refs.some(({ name }) => name === wanted)),
   };
 }
 

@@ -32,7 +32,7 @@ import { inspectOutgoing, findNewestPublished, withPushRepository } from './outg
 import { pushTogether } from './push-together.ts';
 import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
 import { pathsByTask, receiveBranch, remakeWithout, withObjectsStoredIn } from './receive.ts';
-import { hasSignedForm, signCommits } from './sign.ts';
+import { hasSignedForm, signCommits, unsignedRefOf } from './sign.ts';
 
 /**
  * Creates the remote over HTTP(S), used from a bare repository of our own: no config, hook or ref of the checkout
@@ -256,11 +256,13 @@ async function deleteBranch(
       `"${branch}" does not start with the branch prefix "${branchPrefix}", and no other branch is ever deleted.`,
     );
   if (!isBranchName(branch)) return { kind: 'gone' };
-  const there = await readRemote(git, question);
+  const there = await readRemote(git, question, [unsignedRefOf(branch)]);
   if (there.defaultBranch === branch)
     return rejectedAnswer(`"${branch}" is the default branch of ${url}, which is never deleted.`);
+  if (there.tip !== null && there.tip !== head) return { kind: 'moved' };
+  // A run that was killed while its commits were signed has left it.
+  for (const left of there.beside) await askRemote(git, ['push', '--no-verify', url, `:${left}`], question.network);
   if (there.tip === null) return { kind: 'gone' };
-  if (there.tip !== head) return { kind: 'moved' };
   const removed = await deleteIfAt(git, question, head);
   if (removed.exitCode === 0) return { kind: 'deleted' };
   // Another run, a person or GitHub itself was faster.

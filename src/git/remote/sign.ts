@@ -119,6 +119,11 @@ function isSame(one: Commit, other: Commit | undefined): boolean {
   );
 }
 
+/** Returns the ref through which the content of a branch's commits gets to the server before it signs them. */
+export function unsignedRefOf(branch: string): string {
+  return `refs/ralph/v2/unsigned/${branch}`;
+}
+
 /** Makes the commits that are not known yet, and returns the newest, which is in the repository of `git` then. */
 async function makeAll(
   git: Git,
@@ -136,7 +141,7 @@ async function makeAll(
   if (rest.length === 0 && last !== null) return last;
   if (signer === null) return { kind: 'refused', refusal: refusalOfSigning('') };
   const network = networkOf(options);
-  const place = `refs/ralph/v2/unsigned/${branch}`;
+  const place = unsignedRefOf(branch);
   const push = ['push', '--porcelain', '--no-verify', '--no-follow-tags', '--force', url];
   const sent = await askRemote(git, [...push, `${commit}:${place}`], network);
   if (sent.exitCode !== 0) return refusedBy(sent);

@@ -2,7 +2,7 @@ import type { CheckNow, WaitingPullRequest } from '../../core/feedback/pull-requ
 import type { ClosedPull } from '../../core/snapshot/stored-pull.ts';
 import { UserError } from '../../errors.ts';
 import type { ForgeAdapter } from '../../ports/forge.ts';
-import { fitBody } from '../pull-requests.ts';
+import { fitBody, readPullsByNumber } from '../pull-requests.ts';
 import type { Client, ForgeOptions } from '../client.ts';
 import { mayWorkInParts } from '../graphql/errors.ts';
 import { loadCheckDetails } from './check-details.ts';
@@ -40,6 +40,9 @@ const NEWEST_COMMITS = 5;
 const RULES =
   'defaultBranchRef { name rules(first: 100) { nodes { parameters { ... on RequiredStatusChecksParameters { strictRequiredStatusChecksPolicy } } } } }';
 
+const CLOSED = `number isCrossRepository headRefName headRefOid state closedAt mergeCommit { oid }
+        newest: commits(last: ${String(NEWEST_COMMITS)}) { nodes { commit { oid messageHeadline } } }`;
+
 const queryWithout = (
   lacking: Lacking,
 ): string => `query ($owner: String!, $repo: String!, $first: Int!, $after: String) {
@@ -55,8 +58,7 @@ const queryWithout = (
     }
     closed: pullRequests(states: [MERGED, CLOSED], first: $first, orderBy: { field: UPDATED_AT, direction: DESC }) {
       nodes {
-        number isCrossRepository headRefName headRefOid state closedAt mergeCommit { oid }
-        newest: commits(last: ${String(NEWEST_COMMITS)}) { nodes { commit { oid messageHeadline } } }
+        ${CLOSED}
       }
     }
   }
@@ -82,7 +84,7 @@ interface ClosedAnswer {
   readonly isCrossRepository: boolean;
   readonly headRefName: string;
   readonly headRefOid: string;
-  readonly state: 'MERGED' | 'CLOSED';
+  readonly state: 'MERGED' | 'CLOSED' | 'OPEN';
   readonly closedAt: string | null;
   readonly mergeCommit: { readonly oid: string } | null;
   readonly newest: Nodes<{ readonly commit: { readonly oid: string; readonly messageHeadline: string } }> | null;
@@ -119,6 +121,7 @@ type FeedbackMethods = Pick<
   | 'freeHead'
   | 'armAutoMerge'
   | 'waitingPullRequests'
+  | 'closedAmong'
   | 'checksBefore'
   | 'checkDetails'
   | 'replyInThread'
@@ -141,6 +144,12 @@ export function createFeedbackMethods(
     freeHead: (number, standing) => freeHead(client, number, standing),
     armAutoMerge: (branch, head) => armAutoMerge(client, { branch, head }),
     waitingPullRequests: (prefix) => waitingPullRequests(client, prefix),
+    closedAmong: (numbers) =>
+      ask({ doing: 'look at closed pull requests', needs: ['pull-requests: read'] }, async (octokit, at) =>
+        (await readPullsByNumber<ClosedAnswer>(octokit, at, { numbers, fields: CLOSED })).flatMap((pull) =>
+          toClosed(pull, ''),
+        ),
+      ),
     checksBefore: (tip) => checksBefore(client, tip),
     checkDetails: (check) => loadCheckDetails(client, check, options),
 

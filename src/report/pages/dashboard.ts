@@ -20,7 +20,7 @@ import type { FoundLane } from '../overview/build-overview.ts';
 import type { LaneWait, Overview, OverviewLane } from '../overview/lane-waits.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
 import { healthLines, wordsOfReason } from '../sentences/health.ts';
-import { costInList, spendSummary } from '../sentences/spend.ts';
+import { costInList, knownCost, spendSummary } from '../sentences/spend.ts';
 import { nextToMerge } from '../sentences/train.ts';
 
 /** Title of the dashboard's issue. */
@@ -280,10 +280,11 @@ function money({ overview, usage: { hour, day }, limits, now }: DashboardFacts):
   const bound = (used: string, limit: number, name: string): string =>
     limit === 0 ? `${used} (no limit, \`${name}\`)` : `${used} (\`${name}\`)`;
   const ofDay = limits.maxCostUsdPerDay === 0 ? '' : ` of ${formatCost(limits.maxCostUsdPerDay)}`;
+  const [spent = null] = knownCost({ tokens: today?.tokens ?? 0, costUsd: day?.costUsd ?? 0 });
   const ofHour = limits.maxCallsPerHour === 0 ? '' : ` of ${String(limits.maxCallsPerHour)}`;
   const ofTokens = limits.maxTokensPerHour === 0 ? '' : ` of ${formatTokens(limits.maxTokensPerHour)}`;
   return [
-    `- Today: ${bound(`${formatCost(day?.costUsd ?? 0)}${ofDay}`, limits.maxCostUsdPerDay, 'max-cost-usd-per-day')}, ${formatCount(today?.calls ?? 0, 'call')}.`,
+    `- Today: ${bound(spent === null ? 'cost not known' : `${spent}${ofDay}`, limits.maxCostUsdPerDay, 'max-cost-usd-per-day')}, ${formatCount(today?.calls ?? 0, 'call')}.`,
     hour === null
       ? '- This hour: no calls.'
       : `- The hour until ${formatInstant(hour.endsAt)}: ${bound(`${String(hour.calls)}${ofHour} calls`, limits.maxCallsPerHour, 'max-calls-per-hour')}, ${formatTokens(hour.tokens)}${ofTokens} tokens.`,

@@ -1,3 +1,4 @@
+import { isUnpriced } from '../../core/lane/change.ts';
 import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
 import type { Forecast } from '../../core/forecast/forecast.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
@@ -21,7 +22,7 @@ import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
 import { renderStuckTask } from '../sentences/stuck.ts';
-import { costNoun, knownCost } from '../sentences/spend.ts';
+import { costInList, costNoun } from '../sentences/spend.ts';
 import { trainSection } from '../sentences/train.ts';
 import { feedbackLine } from './feedback-section.ts';
 import { tasksBar } from './progress-bar.ts';
@@ -266,10 +267,10 @@ export function renderLiveStatus(live: LiveStatus): string {
   const named = `${taskLink(doing.task)} ${renderText(doing.task.title, 120)} (${renderLink('live log', runUrl)})`;
   const last = journal.at(-1) ?? null;
   const costUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
-  const tokens = journal.reduce((sum, { analysis }) => sum + (analysis.tokens ?? 0), 0);
-  const cost = knownCost({ tokens, costUsd }).map(
-    (known) => ` · ${known}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
-  );
+  const unpriced = journal.filter(({ agent, analysis }) => isUnpriced({ ...analysis, agent })).length;
+  const isKnown = costUsd > 0 || unpriced === 0;
+  const ofLimit = isKnown && limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : '';
+  const cost = ` · ${costInList({ costUsd: isKnown ? costUsd : null, unpriced })}${ofLimit}`;
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
   const minutes = Math.floor(Math.max(0, now - startedAt) / MINUTE_MS);
   return [
@@ -278,7 +279,7 @@ export function renderLiveStatus(live: LiveStatus): string {
       ? `${AT_WORK} Iteration ${doing.iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${named}`
       : `${AT_WORK} ${doing.for === 'step_circuit' ? 'The circuit of a step is open' : 'A limit is reached'}, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
     ...(last === null ? [] : [`Last iteration: ${lastWordsOfIteration(last)}`]),
-    `\`${tasksBar(tasks)}\` ${formatTasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost.join('')}`,
+    `\`${tasksBar(tasks)}\` ${formatTasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost}`,
     ...forecastLines(forecast),
     ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
     jobs === 'one'

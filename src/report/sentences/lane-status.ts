@@ -143,7 +143,9 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
     `This hour, used or reserved: ${of(hour?.calls ?? 0, maxCallsPerHour, String)} calls${tokens}${until(hour)}`,
     ...(maxCostUsdPerDay === 0
       ? []
-      : [`This day (UTC), used or reserved: ${of(day?.costUsd ?? 0, maxCostUsdPerDay, formatCost)}${until(day)}`]),
+      : [
+          `This day (UTC), used or reserved: ${of(day?.costUsd ?? 0, maxCostUsdPerDay, (usd) => (usd === 0 && day !== null ? 'no known cost' : formatCost(usd)))}${until(day)}`,
+        ]),
   ];
 }
 

@@ -185,7 +185,7 @@ export function spendBars(days: readonly LedgerDay[]): readonly string[] {
   const hasPrices = days.some(({ costUsd }) => costUsd > 0);
   const amountOf = ({ costUsd, calls }: LedgerDay): number => (hasPrices ? costUsd : calls);
   const greatest = Math.max(...days.map(amountOf), 0);
-  const costs = days.map(({ costUsd }) => formatCost(costUsd));
+  const costs = days.map((day) => knownCost(day)[0] ?? 'cost not known');
   const width = Math.max(...costs.map(({ length }) => length), 0);
   return days.map((day, index) => {
     const amount = amountOf(day);

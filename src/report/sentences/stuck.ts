@@ -67,7 +67,7 @@ function opening(one: TaskReport, report: RunReport): string {
 
   function why(): string {
     const policy = settingOf(report)?.policy ?? null;
-    if (progress.reason === 'ceiling') return 'That is the most that was approved for it; a retry allows it once more.';
+    if (progress.reason === 'ceiling') return 'A retry allows as much once more.';
     if (progress.state === 'failed')
       return policy === null ? '' : `\`${policyInputs.maxIterationsPerTask.name}\` is ${policy.maxIterationsPerTask}.`;
     if (progress.state === 'stuck') {

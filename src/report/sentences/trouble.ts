@@ -16,7 +16,8 @@ export function taskTrouble(one: TaskReport): Words {
   const name = nameIn(task);
   if (markingFileOf(task, progress) !== null) return [name, ` is marked as ${progress.state}`];
   const calls = formatCount(progress.attempts, 'call');
-  if (progress.reason === 'ceiling') return [name, ` is not done for ${formatCost(progress.ceiling?.usd ?? 0)}`];
+  if (progress.reason === 'ceiling')
+    return [name, ` has used up the ${formatCost(progress.ceiling?.usd ?? 0)} approved for it`];
   if (progress.state === 'failed') return [name, ` is not done after ${calls}`];
   if (progress.state === 'stuck') return [name, ` stopped making progress after ${calls}`];
   switch (progress.reason) {

@@ -54,6 +54,7 @@ function readOnly(forge: Forge): Forge {
       // Feedback is answered only by runs that can post the answers.
       if (name === 'pullRequestNow') return () => Promise.resolve(null);
       if (name === 'waitingPullRequests') return () => Promise.resolve({ open: [], closed: [] });
+      if (name === 'closedAmong') return () => Promise.resolve([]);
       return READS.has(name) ? Reflect.get(target, name, receiver) : refuseRequest(name);
     },
   });

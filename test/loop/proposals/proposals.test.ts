@@ -200,7 +200,7 @@ describe('an approval', () => {
     expect(run.end).toBe('blocked (needs_human)');
     // Each call may spend what is left.
     expect(project.script.calls.map(({ budgetUsd }) => budgetUsd).slice(1)).toEqual([0.3, expect.closeTo(0.1)]);
-    expect(commentOn(project, 501)).toContain(String.raw`is not done for \$0.30`);
+    expect(commentOn(project, 501)).toContain(String.raw`has used up the \$0.30 approved for it`);
     expect(commentOn(project, 501)).toContain('/ralph retry');
     expect(progressOf(savedState(project).tasks, 'issue-502').state).toBe('todo');
   });

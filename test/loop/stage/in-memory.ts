@@ -243,7 +243,11 @@ export function createCheckout(origin: Origin): Checkout {
         const lane = history(commits, head);
         const mergeBase =
           lane.find((commit) => ofBase.includes(commit)) ?? fail('The lane and its base have nothing in common.');
-        return { head, base, fork: mergeBase, baseTree: evidenceOf(treeOf(mergeBase)), ahead: lane.indexOf(mergeBase) };
+        const ahead = lane.indexOf(mergeBase);
+        const isOfPerson = (commit: string): boolean =>
+          !/^(?:Ralph-Run: |Merge )/m.test(commits.get(commit)?.message ?? '');
+        const personHead = lane.slice(0, ahead).find(isOfPerson) ?? null;
+        return { head, base, fork: mergeBase, baseTree: evidenceOf(treeOf(mergeBase)), ahead, personHead };
       }),
     snapshot: () =>
       guarded(faults, 'snapshot', () => {
@@ -733,6 +737,8 @@ export interface FakeForge extends ForgeAdapter {
   /** The feedback of people and CI on the open pull request of a branch. */
   /** Branches that GitHub calls behind, whether a ruleset wants all of them up to date, and how GitHub answers auto-merge. */
   readonly rules: { readonly behind: Set<string>; mustBeCurrent: boolean; arms: 'armed' | 'at-once' | 'not-allowed' };
+  /** Closed pull requests that the list of the newest ones lacks. */
+  readonly unlisted: Set<number>;
   readonly saidOf: Map<string, Partial<Omit<PullRequestNow, 'id' | 'number' | 'url' | 'head' | 'isDraft'>>>;
   /** Details by name of the check. */
   readonly details: Map<string, CheckDetails>;
@@ -763,6 +769,7 @@ export function createForge({ branches }: Origin): FakeForge {
     comments,
     notifications,
     rules,
+    unlisted,
     saidOf,
     details,
     earlierChecks,
@@ -785,6 +792,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'comments'
     | 'notifications'
     | 'rules'
+    | 'unlisted'
     | 'saidOf'
     | 'details'
     | 'earlierChecks'
@@ -797,6 +805,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'faults'
   > = {
     rules: { behind: new Set(), mustBeCurrent: false, arms: 'armed' },
+    unlisted: new Set(),
     saidOf: new Map(),
     details: new Map(),
     earlierChecks: new Map(),
@@ -841,10 +850,17 @@ export function createForge({ branches }: Origin): FakeForge {
     const { autoMerge = false, isQueued = false } = said;
     return { id: `PR_${String(number)}`, isDraft, decision, approvedBy, changesRequestedBy, autoMerge, isQueued };
   };
+  const closedPulls = () =>
+    pulls.flatMap(({ number, branch, state, headSha: head, endedAt: at = 0 }) =>
+      state === 'open'
+        ? []
+        : [{ number, branch, kind: state, at, head, commit: null, commits: [{ id: head, subject: 'A commit' }] }],
+    );
   const current = (pull: FakeForge['pulls'][number]) =>
     pull.state === 'open' ? { ...pull, headSha: branches.get(pull.branch) ?? pull.headSha } : pull;
   return {
     rules,
+    unlisted,
     saidOf,
     details,
     earlierChecks,
@@ -992,12 +1008,11 @@ export function createForge({ branches }: Origin): FakeForge {
         ];
         writes.push(`freed #${String(number)}: no ${ended.join(', no ')}`);
       }),
+    closedAmong: (numbers) => ask('closedAmong', () => closedPulls().filter(({ number }) => numbers.includes(number))),
     waitingPullRequests: (prefix) =>
       ask('waitingPullRequests', () => ({
-        closed: pulls.flatMap(({ number, branch, state, headSha: head, endedAt: at = 0 }) =>
-          state === 'open' || !(branch.startsWith(prefix) || branch.startsWith('revert-'))
-            ? []
-            : [{ number, branch, kind: state, at, head, commit: null, commits: [{ id: head, subject: 'A commit' }] }],
+        closed: closedPulls().filter(
+          ({ number, branch }) => !unlisted.has(number) && (branch.startsWith(prefix) || branch.startsWith('revert-')),
         ),
         open: pulls
           .filter((pull) => pull.state === 'open' && pull.branch.startsWith(prefix) && !pull.fromFork)

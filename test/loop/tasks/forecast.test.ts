@@ -61,7 +61,7 @@ test('the answer to a label says what similar tasks cost here, once there are fi
   expect((await statusOf(project, 1)).join('\n')).not.toContain('tasks here');
   remember(project, 5);
   const [live = '', end = ''] = await statusOf(project, 2);
-  expect(live).toContain('**The last 5 tasks here:** about $1.40, 2 iterations; 100 % merged untouched.');
+  expect(live).toContain('**The last 5 tasks here:** about $1.40, 2 iterations each; 100 % merged untouched.');
   expect(end).not.toContain('tasks here');
 });
 

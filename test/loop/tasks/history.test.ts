@@ -101,6 +101,20 @@ test.each([
   ]);
 });
 
+test.each([
+  ['without', []],
+  ['with', [2]],
+])('an end that the list no longer shows is found by a run %s work', async (_, issues) => {
+  const project = await published();
+  end(project, { how: 'merged' });
+  project.forge.unlisted.add(NUMBER);
+  for (const issue of issues) addIssue(project.forge, issue);
+  await next(project);
+  expect(taskHistoriesIn(project.kept.refs.shared.snapshot).find(({ id }) => id === 'issue-1')).toMatchObject({
+    end: 'merged',
+  });
+});
+
 test('a run without work stores the news once, and later ones write nothing', async () => {
   const project = await published();
   end(project, { how: 'merged' });
@@ -134,16 +148,19 @@ test("a person's commit on the branch, and an answer to a review, count", async 
   });
 });
 
-test("a person's commit counts where no run answers reviews or checks", async () => {
+test.each([
+  ["a person's commit counts where no run answers reviews or checks", 'By hand', 1],
+  ["GitHub's update of the branch is no content of a person", "Merge branch 'main' into ralph/queue", 0],
+])('%s', async (_, message, peoplePushes) => {
   const inputs = { 'answer-reviews': 'false', 'answer-checks': 'false', 'max-iterations': '1' };
   const project = createProject({ issues: [1, 2], agent: [worker], inputs });
   await runOnce(project, { event: schedule });
   const { origin } = project;
   const parent = origin.branches.get('ralph/queue') ?? expect.fail();
   const tree = { ...origin.commits.get(parent)?.tree, 'by-hand.ts': '1' };
-  origin.branches.set('ralph/queue', addCommit(origin, { tree, parent, message: 'By hand' }));
+  origin.branches.set('ralph/queue', addCommit(origin, { tree, parent, message }));
   expect(await next(project)).toMatchObject({ calls: 1 });
-  expect(pullsIn(project.kept.refs.shared.snapshot)).toMatchObject([{ peoplePushes: 1 }]);
+  expect(pullsIn(project.kept.refs.shared.snapshot)).toMatchObject([{ peoplePushes }]);
 });
 
 test('a revert on the base branch is found while the merge is young', async () => {

@@ -6,7 +6,7 @@ import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
-import { createProject, runOnce, savedState } from '../stage/run-action.ts';
+import { createProject, finishOnce, runOnce, savedState } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 
 type Files = Readonly<Record<string, string>>;
@@ -99,7 +99,7 @@ describe('the tests of a finished task run without its change', () => {
       old: null,
     });
     const page = project.forge.pulls[0]?.body ?? '';
-    expect(page).toContain('The new test fails without the change.');
+    expect(page).toContain('The new test fails without the change, as it should.');
     expect(page).not.toContain('Look at first');
   });
 
@@ -170,6 +170,57 @@ describe('the tests of a finished task run without its change', () => {
   });
 });
 
+describe('proofs that are missing are made up', () => {
+  const cutOff = { without: { kind: 'undecided', why: 'no-time' }, old: null };
+
+  /** A project whose first run is asked to end while its first proof is made. */
+  function endedProject() {
+    const controller = new AbortController();
+    const change: Setting['change'] = (run) => {
+      if (run.at === 'taken back') controller.abort('ann');
+      return run;
+    };
+    return { ...testedProject([finishing(WEAK)], { change }), signal: controller.signal };
+  }
+
+  test('after a run that was cancelled, whose post believes no record', async () => {
+    const { project, signal, proofRuns } = endedProject();
+    await finishOnce(project, await runOnce(project, { signal }));
+    expect(savedState(project)).toMatchObject({ tasks: { 'issue-1': { state: 'in-progress', unproven: true } } });
+    await runOnce(project);
+    expect(proofRuns()).toBe(2);
+    expect(proofOf(project)).toMatchObject({ without: { kind: 'new', count: 2, passing: 1 } });
+  });
+
+  test('after a job of the loop that was cancelled, whose word counts, and once', async () => {
+    const { project, signal, runs } = endedProject();
+    await runSplit(project, { loop: { signal } });
+    expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' } });
+    expect(proofOf(project)).toEqual(cutOff);
+    for (const wanted of [['head', 'taken back', 'base'], []]) {
+      runs.splice(0);
+      await runSplit(project);
+      expect(runs).toEqual(wanted);
+      expect(proofOf(project)).toMatchObject({ without: { kind: 'new', count: 2, passing: 1 } });
+    }
+  });
+
+  test('for tasks that were done before proofs were asked for', async () => {
+    const other = { 'src/b.ts': 'mul', 'test/b.test.ts': testOf('multiplies', 'src/b.ts', 'mul') };
+    const agent: Behaviour = (call) => finishing(call.turn === 1 ? FEATURE : other)(call);
+    const { project } = testedProject([agent], {
+      issues: [1, 2],
+      inputs: { 'max-iterations': '1', 'prove-tests': 'false' },
+    });
+    await runOnce(project);
+    expect(proofOf(project)).toBeUndefined();
+    project.inputs = { ...project.inputs, 'prove-tests': 'auto' };
+    await runOnce(project);
+    for (const task of ['issue-1', 'issue-2'])
+      expect(proofOf(project, task)).toMatchObject({ without: { kind: 'new', count: 1, passing: 0 } });
+  });
+});
+
 test('tests that the task changed run in their old form on the new code', async () => {
   const files = { 'src/sum.ts': 'add', 'test/sum.test.ts': testOf('adds', 'src/sum.ts', 'add') };
   const agent = finishing({ 'src/sum.ts': 'sum', 'test/sum.test.ts': testOf('adds', 'src/sum.ts', 'sum') });
@@ -187,7 +238,11 @@ test('tests that the task changed run in their old form on the new code', async 
 
 describe('where the output names no test, the whole of verify decides', () => {
   test.each([
-    [FEATURE, { kind: 'whole', passed: false }, '`verify` fails without the change; its output does not say'],
+    [
+      FEATURE,
+      { kind: 'whole', passed: false },
+      '`verify` fails without the change, as it should; its output does not say',
+    ],
     [
       { ...FEATURE, 'test/sum.test.ts': testOf('is there', 'README.md', 'A shop') },
       { kind: 'whole', passed: true },

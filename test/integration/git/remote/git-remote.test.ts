@@ -481,7 +481,10 @@ describe('deleteBranch()', () => {
     await using scene = await setScene();
     const head = await merged(scene);
     await scene.serverGit('branch', 'ralph/issue-9', head);
+    // A run that was killed while it signed has left the other ref.
+    await scene.serverGit('update-ref', `refs/ralph/v2/unsigned/${BRANCH}`, head);
     expect(await scene.remote().deleteBranch({ branch: BRANCH, head })).toEqual({ kind: 'deleted' });
+    expect(await scene.serverGit('for-each-ref', 'refs/ralph')).toBe('');
     expect(await scene.remote().branches('')).toEqual({ main: head, 'ralph/issue-9': head });
     expect(await scene.remote().deleteBranch({ branch: BRANCH, head })).toEqual({ kind: 'gone' });
   });

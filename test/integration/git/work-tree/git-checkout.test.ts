@@ -137,7 +137,7 @@ describe('openLane()', () => {
     const main = await scene.git('rev-parse', 'HEAD');
     const opened = await openFresh(scene);
     const baseTree = await scene.git('rev-parse', 'HEAD^{tree}');
-    expect(opened).toEqual({ head: main, base: main, fork: main, baseTree, ahead: 0 });
+    expect(opened).toEqual({ head: main, base: main, fork: main, baseTree, ahead: 0, personHead: null });
     expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(BRANCH);
     expect(await scene.git('status', '--porcelain')).toBe('');
   });
@@ -162,6 +162,34 @@ describe('openLane()', () => {
     expect(opened).toMatchObject({ head: committed.head, ahead: 1 });
     expect(await scene.read('src/new.js')).toBe('// new\n');
     expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
+  test('the newest commit of a person is known, and none is that only brings the branch up to date', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, () => scene.write('src/new.js', '// new\n'), scene.repository, {
+      'Ralph-Run': '1',
+    });
+    expect(
+      await scene.remote().push({ branch: BRANCH, commit: committed.head, start: { kind: 'fresh' } }),
+    ).toMatchObject({ kind: 'pushed' });
+    await scene.repository.leave();
+    const on = (parents: readonly string[], message: string) =>
+      scene.serverGit(
+        ...['-c', 'user.name=Ann', '-c', 'user.email=ann@example.com'],
+        ...['commit-tree', 'main^{tree}', ...parents.flatMap((one) => ['-p', one]), '-m', message],
+      );
+    const base = await on(['main'], 'Base');
+    await scene.serverGit('update-ref', 'refs/heads/main', base);
+    const personHeadAt = async (remoteHead: string) => {
+      await scene.serverGit('update-ref', `refs/heads/${BRANCH}`, remoteHead);
+      const start = { kind: 'continue', remoteHead } as const;
+      return (await scene.reopen().openLane({ branch: BRANCH, baseBranch: 'main', start })).personHead;
+    };
+    const updated = await on([committed.head, base], `Merge branch 'main' into ${BRANCH}`);
+    expect(await personHeadAt(updated)).toBeNull();
+    const byHand = await on([updated], 'By hand');
+    expect(await personHeadAt(await on([byHand, base], 'Merge main'))).toBe(byHand);
   });
 
   test('a remote tip that is not the expected one stops the run', async () => {

@@ -192,6 +192,15 @@ describe('the open pull requests', () => {
     expect(at.github.violations).toEqual([]);
   });
 
+  test('that ended long ago are asked for by number', async () => {
+    await using at = await openPull();
+    addPull(at, { number: 2, head: 'ralph/issue-2' });
+    closePull(at.github.state, 2, { kind: 'merged', at: now });
+    expect(await at.forge.closedAmong([1, 2])).toMatchObject([{ number: 2, kind: 'merged', at: now }]);
+    expect(at.sent()).toHaveLength(1);
+    expect(at.github.violations).toEqual([]);
+  });
+
   test('of a large repository come in pages of 50', async () => {
     await using at = await openPull();
     for (let number = 2; number <= 120; number += 1) addPull(at, { number, head: `ralph/issue-${String(number)}` });

@@ -222,17 +222,17 @@ describe('what a proof says', () => {
   test.each<[Proof, readonly string[], boolean]>([
     [
       { without: { kind: 'new', of: 'test', count: 1, passing: 0, named: [] }, old: null },
-      ['The new test fails without the change.'],
+      ['The new test fails without the change, as it should.'],
       false,
     ],
     [
       { without: { kind: 'new', of: 'test', count: 3, passing: 0, named: [] }, old: { kind: 'passed' } },
-      ['All 3 new tests fail without the change.', 'The old form of the changed tests passes.'],
+      ['All 3 new tests fail without the change, as they should.', 'The old form of the changed tests passes.'],
       false,
     ],
     [
       { without: { kind: 'new', of: 'file', count: 2, passing: 0, named: [] }, old: null },
-      ['All 2 new files of tests fail without the change.'],
+      ['All 2 new files of tests fail without the change, as they should.'],
       false,
     ],
     [
@@ -247,7 +247,7 @@ describe('what a proof says', () => {
     ],
     [
       { without: { kind: 'changed', failing: 1 }, old: null },
-      ['1 test fails without the change; no new test is named.'],
+      ['1 test fails without the change, as it should; no new test is named.'],
       false,
     ],
     [
@@ -258,7 +258,7 @@ describe('what a proof says', () => {
     [
       { without: { kind: 'changed', failing: 2 }, old: { kind: 'failed', failing: 1, named: ['a'] } },
       [
-        '2 tests fail without the change; no new test is named.',
+        '2 tests fail without the change, as they should; no new test is named.',
         'In its old form, 1 changed test fails on the new code (a).',
       ],
       true,
@@ -266,7 +266,7 @@ describe('what a proof says', () => {
     [
       { without: { kind: 'whole', passed: false }, old: { kind: 'failed', failing: 0, named: [] } },
       [
-        '`verify` fails without the change; its output does not say which tests do.',
+        '`verify` fails without the change, as it should; its output does not say which tests do.',
         '`verify` fails with the old form of the changed tests; its output does not say which fail.',
       ],
       true,

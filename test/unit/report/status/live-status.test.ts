@@ -39,9 +39,9 @@ test('later: what the last iteration came to, without a limit of money', () => {
   expect(later).toMatch(/ · 3 of 50 min · \$[\d.]+\n/);
 });
 
-test('of an agent that reports no cost there is none', () => {
+test('the cost of an agent that reports none is not known', () => {
   const later = renderLiveStatus({ ...live, journal: [entry(1, { analysis: { costUsd: null } })] });
-  expect(later).toMatch(/ · 0 of 50 min\n/);
+  expect(later).toMatch(/ · 0 of 50 min · cost not known\n/);
   expect(later).not.toContain('$');
 });
 
