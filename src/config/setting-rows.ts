@@ -30,7 +30,7 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
       [
         'issue-query',
         '',
-        'GitHub search whose open issues are tasks as well as those with the label, for example `type:Bug milestone:2.0`; [whose issues count](tasks-and-branches.md#tasks-from-a-search).',
+        'GitHub search whose open issues are tasks beside those with the label, for example `type:Bug milestone:2.0`. It counts where it names their authors, or what a person with write permission gave them.',
       ],
       [
         'optional-sections',

@@ -86,14 +86,14 @@ function historyQuestion(demands: readonly string[]): IssueQuestion {
   const giving = Object.entries(GIVING).flatMap(([qualifier, events]) =>
     demands.some((demand) => demand.startsWith(`${qualifier}:`)) ? events : [],
   );
+  const author = demands.some((demand) => demand.startsWith('author:')) ? 'createdAt author { ...Account }' : '';
   const types = giving.map(([type]) => `, ${type.replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, '_').toUpperCase()}`);
   return {
     field: 'issue',
     selection: '...History',
     atOnce: 50,
     fragments: `fragment History on Issue {
-  createdAt
-  author { ...Account }
+  ${author}
   lastEditedAt
   editor { ...Account }
   includesCreatedEdit
@@ -143,8 +143,8 @@ interface OwnCommentsAnswer {
 }
 
 interface HistoryAnswer {
-  readonly createdAt: string;
-  readonly author: Actor | null;
+  readonly createdAt?: string;
+  readonly author?: Actor | null;
   readonly lastEditedAt: string | null;
   readonly editor: Actor | null;
   readonly includesCreatedEdit: boolean;
@@ -198,14 +198,14 @@ function toHistory(answer: HistoryAnswer, labels: readonly string[], demands: re
         .map((event) => ({ ...deedBy(event.actor, event.createdAt), event })),
     );
   const body = bodyEdits(answer);
-  const opening = { ...deedBy(answer.author, answer.createdAt), kind: 'set' as const };
+  const opening = deedBy(answer.author ?? null, answer.createdAt ?? '');
   const given = oldestFirst(
     events.flatMap((event) =>
       givenBy(event).map(([kind, what]) => ({ ...deedBy(event.actor, event.createdAt), kind, what })),
     ),
   );
   return {
-    given: [{ ...opening, what: `author:${opening.by?.login ?? ''}` }, ...given]
+    given: [{ ...opening, kind: 'set' as const, what: `author:${opening.by?.login ?? ''}` }, ...given]
       .map((one) => ({ ...one, what: one.what.toLowerCase() }))
       .filter(({ what }) => demands.includes(what)),
     labelings: ofType('LabeledEvent', 'UnlabeledEvent')

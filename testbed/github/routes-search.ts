@@ -27,6 +27,7 @@ export function searchIssues({ state, query, render, token }: Omit<Call, 'parame
     body: {
       total_count: found.length,
       incomplete_results: false,
+      search_type: 'lexical',
       items: found
         .slice((page - 1) * size, page * size)
         .map((issue) => ({ ...render.issue(issue), state: 'open', score: 1 })),

@@ -222,6 +222,7 @@ export function createRoot(call: Call): object {
       body: issue.body,
       closed: issue.state === 'closed',
       createdAt: instant(issue.createdAt),
+      author: actor(issue.author),
       includesCreatedEdit: issue.edits.length > 0,
       ...lastChange(lastEdit),
       userContentEdits: (slice: Slice) =>
