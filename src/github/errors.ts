@@ -146,8 +146,8 @@ function refusal(refused: Refusal, purpose: RequestPurpose, situation: RequestFa
     status === 422 && purpose.ifInvalid !== undefined
       ? purpose.ifInvalid
       : headers['x-github-sso'] === undefined
-      ? `Check the rules of the repository and its organisation, and that the token has ${permissions}.`
-      : 'Authorise the token for the organisation (SAML single sign-on).';
+        ? `Check the rules of the repository and its organisation, and that the token has ${permissions}.`
+        : 'Authorise the token for the organisation (SAML single sign-on).';
   return ['configuration', `${failed} (${answer}${details === '' ? '' : `: ${quote(details)}`}). ${hint}`];
 }
 

@@ -194,7 +194,8 @@ type IssueAnswer = Pick<
   | ('issue_dependencies_summary' | 'sub_issues_summary')
 > & { readonly pull_request?: unknown };
 
-const FIX_QUERY = 'Correct the setting `issue-query`: https://docs.github.com/search-github shows what GitHub understands.';
+const FIX_QUERY =
+  'Correct the setting `issue-query`: https://docs.github.com/search-github shows what GitHub understands.';
 
 function toIssue(answer: IssueAnswer): Issue {
   return {

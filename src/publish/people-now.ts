@@ -32,7 +32,10 @@ export async function lookAtTask(looking: Looking, task: Task): Promise<Withdraw
   const { taskLabel } = looking.config;
   if (source.kind !== 'issue') return null;
   try {
-    return withdrawalOf(await looking.forge.issue(source.number), hasLabel(source.labels, taskLabel) ? taskLabel : null);
+    return withdrawalOf(
+      await looking.forge.issue(source.number),
+      hasLabel(source.labels, taskLabel) ? taskLabel : null,
+    );
   } catch (error) {
     looking.debug(`It is unknown whether ${nameOfTask(task)} is still wanted: ${String(error)}`);
     return null;

@@ -115,7 +115,7 @@ export type StoredEvent = { readonly by: Person; readonly at: number } & (
 
 /** What an issue can be given besides labels; `type` is the issue's type, of which it has one. */
 export type GivenField = 'assignee' | 'milestone' | 'type' | 'project';
-export type GivenKind = `${GivenField}-set` | `${GivenField}-unset`;
+type GivenKind = `${GivenField}-set` | `${GivenField}-unset`;
 
 export interface StoredEdit {
   readonly by: Person;

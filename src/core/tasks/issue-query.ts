@@ -59,7 +59,10 @@ function isBalanced(tokens: readonly string[]): boolean {
 }
 
 /** Returns the search for open issues of one repository. No operator of the text gets around the limits. */
-export function limitedSearch(text: string, { owner, repo }: { readonly owner: string; readonly repo: string }): string {
+export function limitedSearch(
+  text: string,
+  { owner, repo }: { readonly owner: string; readonly repo: string },
+): string {
   const isPlain = !/[()]|\b(?:AND|OR|NOT)\b/i.test(text);
   return `repo:${owner}/${repo} is:issue is:open ${isPlain ? text : `(${text})`}`;
 }

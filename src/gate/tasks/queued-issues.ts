@@ -30,7 +30,10 @@ async function search(forge: Forge, text: string): Promise<readonly Issue[]> {
 }
 
 /** Returns true if a person made the issue a task: by the task label, or by what `issue-query` finds. */
-export async function isTaskIssue(deps: Asking, { labels, number }: Pick<Issue, 'labels' | 'number'>): Promise<boolean> {
+export async function isTaskIssue(
+  deps: Asking,
+  { labels, number }: Pick<Issue, 'labels' | 'number'>,
+): Promise<boolean> {
   if (hasLabel(labels, deps.config.taskLabel)) return true;
   return (await issuesOfQuery(deps)).some((found) => found.number === number);
 }

@@ -70,20 +70,18 @@ async function judge(query: string): Promise<readonly Violation[]> {
   }
 }
 
-const later = ['IssueTypeAdded', 'IssueTypeChanged', 'IssueTypeRemoved', 'AddedToProjectV2', 'RemovedFromProjectV2'];
+const LATER = ['IssueTypeAdded', 'IssueTypeChanged', 'IssueTypeRemoved', 'AddedToProjectV2', 'RemovedFromProjectV2'];
 
 /** Events of GitHub's timeline that the published schema lacks. */
-const eventsOfLater = `
+const LATER_EVENTS = `
 extend enum IssueTimelineItemsItemType {
-  ${later.map((name) => `${name}Event`.replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, '_').toUpperCase()).join(' ')}
+  ${LATER.map((name) => `${name}Event`.replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, '_').toUpperCase()).join(' ')}
 }
-extend union IssueTimelineItems = ${later.map((name) => `${name}Event`).join(' | ')}
-${later
-  .map((name) => {
-    const types = name.startsWith('IssueType') ? 'issueType: GivenIssueType prevIssueType: GivenIssueType' : '';
-    return `type ${name}Event { actor: Actor createdAt: DateTime! ${types} }`;
-  })
-  .join('\n')}
+extend union IssueTimelineItems = ${LATER.map((name) => `${name}Event`).join(' | ')}
+${LATER.map((name) => {
+  const types = name.startsWith('IssueType') ? 'issueType: GivenIssueType prevIssueType: GivenIssueType' : '';
+  return `type ${name}Event { actor: Actor createdAt: DateTime! ${types} }`;
+}).join('\n')}
 type GivenIssueType { name: String! }`;
 
 let loaded: ReturnType<typeof load> | undefined;
@@ -99,6 +97,6 @@ async function load() {
     import('./graphql-root.ts'),
     import('@octokit/graphql-schema'),
   ]);
-  const idl = `${schema.idl}\n${eventsOfLater}`;
+  const idl = `${schema.idl}\n${LATER_EVENTS}`;
   return { graphql, createRoot, schema: graphql.buildSchema(idl, { assumeValid: true, noLocation: true }) };
 }

@@ -80,7 +80,12 @@ describe('what a query demands is consent', () => {
       'given by ann at 7',
     ],
     ['beside the label of a stranger', ['label:bug'], [label(eve, 4), give('label:bug', ann, 5)], 'given by ann at 5'],
-    ['as well as the label of a writer', ['label:bug'], [give('label:bug', eve, 4), label(ann, 5)], 'given by ann at 5'],
+    [
+      'as well as the label of a writer',
+      ['label:bug'],
+      [give('label:bug', eve, 4), label(ann, 5)],
+      'given by ann at 5',
+    ],
     ['again after reopening', ['label:bug'], [give('label:bug', ann, 5), reopen(bea, 8)], 'given by ann at 8'],
     ['for the text as it was then', ['label:bug'], [give('label:bug', ann, 5), edit(eve, 6)], 'changed by eve'],
     ['for the edits of writers', ['label:bug'], [give('label:bug', ann, 5), edit(bea, 6)], 'given by ann at 5'],

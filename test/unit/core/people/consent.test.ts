@@ -278,5 +278,7 @@ test('nobody is asked about whose acts do not matter', () => {
     reopen(eve, 5),
   ]);
   expect(accountsToLookUp({ history, taskLabel: 'ralph', demands: [] })).toEqual([ann, bea, bea]);
-  expect(accountsToLookUp({ history: historyOf([label(eve, 5), unlabel(eve, 6)]), taskLabel: 'ralph', demands: [] })).toEqual([]);
+  expect(
+    accountsToLookUp({ history: historyOf([label(eve, 5), unlabel(eve, 6)]), taskLabel: 'ralph', demands: [] }),
+  ).toEqual([]);
 });

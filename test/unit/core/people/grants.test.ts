@@ -21,7 +21,13 @@ function judge({ labelings = made, edits = [], text = 'approved', given = grant,
   const known = given ?? undefined;
   const found: History<Person> = { labelings, edits, reopenings: [], given: [], truncated };
   const consent = judgeConsent({
-    ...{ history: withGrant(found, { taskLabel: 'ralph', text }, known), taskLabel: 'ralph', demands: [], text, now: 0 },
+    ...{
+      history: withGrant(found, { taskLabel: 'ralph', text }, known),
+      taskLabel: 'ralph',
+      demands: [],
+      text,
+      now: 0,
+    },
     approved: known ?? null,
     isTrusted: ({ login }) => login === 'ann' || login === 'bea',
   });
