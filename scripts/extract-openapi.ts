@@ -15,6 +15,7 @@ const npmPackage = { name: '@octokit/openapi', version: '23.0.2', file: 'generat
 const REPOSITORY = '/repos/{owner}/{repo}';
 const operations: Readonly<Record<string, readonly string[]>> = {
   '/rate_limit': ['get'],
+  '/search/issues': ['get'],
   '/users/{username}': ['get'],
   [REPOSITORY]: ['get'],
   [`${REPOSITORY}/issues`]: ['get', 'post'],

@@ -3,6 +3,7 @@ import { AGENT_NAMES, type AgentName, AGENTS, DEFAULT_AGENT, KEY_VARIABLES, keyI
 import { denialModes, limitModes, type Policy, sessionModes } from '../core/policy.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/countdown.ts';
+import type { IssueQuery } from '../core/tasks/issue-query.ts';
 import type { ConfiguredAgent } from './config.ts';
 import { choiceField, durationField, flagField, listField, numberField, wholeNumberField } from './fields.ts';
 import { defaultOf } from './setting-table.ts';
@@ -26,8 +27,8 @@ export type GivenSettings<Settings> = {
   readonly [Field in keyof Settings]?: Settings[Field] extends Leaf ? Settings[Field] : GivenSettings<Settings[Field]>;
 };
 
-/** A setting that is not nested further; a union with `kind` and a list by names count as one value. */
-type Leaf = string | number | boolean | null | readonly unknown[] | { readonly kind: string } | Prices;
+/** A setting that is not nested further; a union with `kind`, a list by names and a search count as one value. */
+type Leaf = string | number | boolean | null | readonly unknown[] | { readonly kind: string } | Prices | IssueQuery;
 
 export interface InputProblem {
   readonly name: string;

@@ -10,6 +10,7 @@ import type { Policy } from '../core/policy.ts';
 import { leaseMs, type Lease } from '../core/sharing/lease.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import type { TaskSourceName } from '../core/tasks/ids.ts';
+import type { IssueQuery } from '../core/tasks/issue-query.ts';
 import type { FoundSetting } from '../core/settings/effective.ts';
 
 /**
@@ -36,6 +37,8 @@ export interface Config {
   /** The repository whose file sets what this one does not, or null. */
   readonly settingsFrom: string | null;
   readonly taskLabel: string;
+  /** The search that finds tasks beside those with the label; null if there is none. */
+  readonly issueQuery: IssueQuery | null;
   /** True if an issue of the repository shows the state of everything. */
   readonly dashboard: boolean;
   /** True if each run's receipt is kept as a file of its job. */

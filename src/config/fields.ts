@@ -7,6 +7,7 @@ import { parseMcpServers } from '../core/mcp/parse-servers.ts';
 import type { McpAsked } from '../core/mcp/values.ts';
 import { LOGIN, type Recipients } from '../core/people/notifications.ts';
 import type { Price, Prices } from '../core/spending/prices.ts';
+import { type IssueQuery, readIssueQuery } from '../core/tasks/issue-query.ts';
 import { capText } from '../core/text/phrase.ts';
 
 /** The prices in the lines, and the problems of the lines as predicates. */
@@ -37,6 +38,16 @@ export function filledField(example: string) {
 /** Creates a field for a text, or null for an empty one. */
 export function optionalField() {
   return z.string().transform((text) => (text === '' ? null : text));
+}
+
+/** Creates a field for a search that finds tasks; empty for none. */
+export function issueQueryField() {
+  return z.string().transform((text, problems): IssueQuery | null => {
+    const query = text.trim() === '' ? null : readIssueQuery(text);
+    if (typeof query !== 'string') return query;
+    problems.addIssue(query);
+    return null;
+  });
 }
 
 /** Creates a field for lines, trimmed and without empty ones. */

@@ -30,6 +30,11 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
         '`true` keeps [one issue](merging.md#the-dashboard) with what needs you, the queue, cost and the last runs, and boxes that give orders.',
       ],
       [
+        'issue-query',
+        '',
+        'GitHub search whose open issues are tasks beside those with the label, for example `type:Bug milestone:2.0`. It counts where it names their authors, or what a person with write permission gave them.',
+      ],
+      [
         'optional-sections',
         'Optional,Future,Nice to have',
         'Items of the plan under headings that begin with one of these are optional and never block completion.',

@@ -8,7 +8,7 @@ import {
 } from '../core/layouts/found-files.ts';
 import { layoutOf } from '../core/layouts/layouts.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { hasLabel, warnOfMissingLabel } from '../core/people/labels.ts';
+import { warnOfMissingLabel } from '../core/people/labels.ts';
 import { isDashboardText } from '../core/dashboard/boxes.ts';
 import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
 import { type ListedQueue, toQueuedEntry } from '../core/snapshot/dashboard-record.ts';
@@ -16,7 +16,7 @@ import { mayServeOtherLanes } from '../core/sharing/elsewhere.ts';
 import { issueLane, QUEUE } from '../core/tasks/ids.ts';
 import { type IssueText, tasksOfIssues } from '../core/tasks/issue-task.ts';
 import { isListed, nameOfTask } from '../core/tasks/task.ts';
-import { ISSUES_SWITCHED_OFF, textOf, UserError } from '../errors.ts';
+import { textOf, UserError } from '../errors.ts';
 import { endIntake, type GateResult, type Intake, onOneLane } from '../handover/intake.ts';
 import type { Issue } from '../ports/forge.ts';
 import { refuseCommand } from './command/answering.ts';
@@ -25,6 +25,7 @@ import { admitWork, type Preview } from './lane/admit.ts';
 import { admitQueue, admitUrgent, previewLanes } from './lane/side-by-side.ts';
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
+import { isTaskIssue, type ListedIssues, listIssues, whyNoTask } from './tasks/queued-issues.ts';
 import { FOR_TASKS, type RunPurpose, type Request } from './tasks/sources.ts';
 
 /**
@@ -108,7 +109,7 @@ async function examineWaitingFirst(
 
 /** Returns the end of a run in a repository without the task label, or null if the label exists or that is unknown. */
 async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null> {
-  if (!config.taskSources.includes('issues')) return null;
+  if (!config.taskSources.includes('issues') || config.issueQuery !== null) return null;
   try {
     const message = warnOfMissingLabel(config.taskLabel, await forge.labelNames());
     return message === null ? null : { kind: 'idle', reason: 'no_such_label', message };
@@ -194,15 +195,14 @@ async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promis
 
 /** Works on one issue on its own lane. */
 export async function workIssue(deps: GateDeps, { number, redo, approvedText }: AskedIssue): Promise<Intake> {
-  const { taskLabel } = deps.config;
   const issue = await deps.forge.issue(number);
   const refused = (why: string): Intake => refuseCommand(deps, number, why);
   if (issue === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
   if (issue.isPullRequest) return refused('This is a pull request, not an issue.');
   if (isDashboardText(issue.body)) return refused('This is the dashboard, which is never a task.');
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
-  if (!hasTaskLabel(deps, issue))
-    return refused(`This issue does not have the label "${taskLabel}". Add it to start the work.`);
+  if (!(await isTaskIssue(deps, issue)))
+    return refused(`This issue ${whyNoTask(deps.config)}. Add the label to start the work.`);
   return admitWork(deps, {
     id: issueLane(number),
     requested: 'by-name',
@@ -217,33 +217,6 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
     promptAgain: false,
     approvedText,
   });
-}
-
-/** Returns the issues that the queue works on; empty if `task-sources` or the repository leaves issues out. */
-export async function listQueuedIssues(deps: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<readonly Issue[]> {
-  const listed = await listIssues(deps);
-  return listed.kind === 'listed' ? listed.issues : [];
-}
-
-type ListedIssues =
-  | { readonly kind: 'listed'; readonly issues: readonly Issue[] }
-  | { readonly kind: 'switched-off'; readonly error: UserError };
-
-async function listIssues({ config, forge, log }: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<ListedIssues> {
-  if (!config.taskSources.includes('issues')) return { kind: 'listed', issues: [] };
-  try {
-    const issues = await forge.openIssuesWithLabel(config.taskLabel);
-    return { kind: 'listed', issues: issues.filter(({ body }) => !isDashboardText(body)) };
-  } catch (error) {
-    if (!(error instanceof UserError && error.reason === ISSUES_SWITCHED_OFF)) throw error;
-    log.warning(error.message);
-    return { kind: 'switched-off', error };
-  }
-}
-
-/** Returns true if the issue has the task label. */
-export function hasTaskLabel({ config }: Pick<GateDeps, 'config'>, { labels }: Pick<Issue, 'labels'>): boolean {
-  return hasLabel(labels, config.taskLabel);
 }
 
 /**

@@ -157,6 +157,11 @@ async function connect(
     fetchFor(apiUrl),
   ]);
   const outage = watchOutage(now, pace);
+  const mayPause = (limit: string, ...[retryAfter, , , retryCount]: AskedPause): boolean => {
+    const again = pace.retries > 0 && retryCount === 0 && retryAfter <= LONGEST_PAUSE_SECONDS;
+    if (again) log.info(`GitHub asks for a pause of ${String(retryAfter)} s (${limit} rate limit).`);
+    return again;
+  };
   const octokit = new (Octokit.plugin(retry, throttling))({
     auth: token,
     baseUrl: apiUrl,
@@ -173,12 +178,9 @@ async function connect(
       ...unspaced,
       retryAfterBaseValue: pace.secondMs,
       fallbackSecondaryRateRetryAfter: LONGEST_PAUSE_SECONDS,
-      onRateLimit: () => false,
-      onSecondaryRateLimit: (...[retryAfter, , , retryCount]: readonly [number, unknown, unknown, number]) => {
-        const again = pace.retries > 0 && retryCount === 0 && retryAfter <= LONGEST_PAUSE_SECONDS;
-        if (again) log.info(`GitHub asks for a pause of ${String(retryAfter)} s (secondary rate limit).`);
-        return again;
-      },
+      // The limit of searches is one of a minute, that of all else one of an hour.
+      onRateLimit: (...asked: AskedPause) => asked[1].url.startsWith('/search/') && mayPause('search', ...asked),
+      onSecondaryRateLimit: (...asked: AskedPause) => mayPause('secondary', ...asked),
     },
   });
   // The getter is read when an attempt has failed, not when the attempt is made.
@@ -196,6 +198,8 @@ async function connect(
   });
   return octokit;
 }
+
+type AskedPause = readonly [seconds: number, request: { readonly url: string }, octokit: unknown, retries: number];
 
 const silent = () => undefined;
 

@@ -10,6 +10,8 @@ import { graphqlAnswerOf, isServerFailure, type GraphqlError } from './graphql/e
 export interface RequestPurpose {
   readonly doing: string;
   readonly needs: readonly string[];
+  /** What to do if GitHub does not understand what is asked (422), as sentences. */
+  readonly ifInvalid?: string;
 }
 
 /** The source of the token: the workflow's input, or a person who started the command line. */
@@ -141,9 +143,11 @@ function refusal(refused: Refusal, purpose: RequestPurpose, situation: RequestFa
       `${failed}: its API failed (${answer}), more than once. Run again later; https://www.githubstatus.com shows whether GitHub has an incident.`,
     ];
   const hint =
-    headers['x-github-sso'] === undefined
-      ? `Check the rules of the repository and its organisation, and that the token has ${permissions}.`
-      : 'Authorise the token for the organisation (SAML single sign-on).';
+    status === 422 && purpose.ifInvalid !== undefined
+      ? purpose.ifInvalid
+      : headers['x-github-sso'] === undefined
+        ? `Check the rules of the repository and its organisation, and that the token has ${permissions}.`
+        : 'Authorise the token for the organisation (SAML single sign-on).';
   return ['configuration', `${failed} (${answer}${details === '' ? '' : `: ${quote(details)}`}). ${hint}`];
 }
 
@@ -158,7 +162,7 @@ function rateLimit({ status, message, headers }: Refusal, now: number): string |
   if (headers['x-ratelimit-remaining'] === '0' && Number.isFinite(reset)) {
     const limit =
       typeof headers['x-ratelimit-limit'] === 'string'
-        ? `${quote(headers['x-ratelimit-limit'])} requests an hour`
+        ? `${quote(headers['x-ratelimit-limit'])} requests ${headers['x-ratelimit-resource'] === 'search' ? 'a minute' : 'an hour'}`
         : 'requests';
     return `the rate limit of this token (${limit}) is used up until ${new Date(reset).toISOString()}, in ${String(Math.max(1, Math.ceil((reset - now) / MINUTE_MS)))} min. Run again then, or give the input \`github-token\` a token with a limit of its own.`;
   }

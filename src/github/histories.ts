@@ -26,14 +26,14 @@ type HistoryMethods = Pick<Forge, 'issueHistories' | 'commentsOf' | 'ownComment'
 /** Creates methods that read who labelled, reopened, changed and commented on issues. */
 export function createHistoryMethods(client: Client): HistoryMethods {
   return {
-    async issueHistories(numbers, taskLabel) {
+    async issueHistories(numbers, taskLabel, demands = []) {
       const labels = [taskLabel.toLowerCase(), NOTICE_LABEL];
       const found = await askAboutIssues<HistoryAnswer>(
         client,
         { doing: 'read who labelled and changed issues', needs: ['issues: read'] },
-        { ...historyQuestion, numbers },
+        { ...historyQuestion(demands), numbers },
       );
-      return new Map([...found].map(([number, answer]) => [number, toHistory(answer, labels)]));
+      return new Map([...found].map(([number, answer]) => [number, toHistory(answer, labels, demands)]));
     },
 
     async commentsOf(numbers) {
@@ -60,16 +60,45 @@ export function createHistoryMethods(client: Client): HistoryMethods {
   };
 }
 
-/** The query for histories. GitHub lists the changes of a body newest first, and the events oldest first. */
-const historyQuestion: IssueQuestion = {
-  field: 'issue',
-  selection: '...History',
-  fragments: `fragment History on Issue {
+/**
+ * The events that give or take what a qualifier of a search names, with what is selected of each. Only those of a
+ * demanded qualifier are queried: older servers do not know them all.
+ */
+const GIVING: Readonly<Record<string, readonly (readonly [type: string, selection: string])[]>> = {
+  assignee: [
+    ['AssignedEvent', 'assignee { ... on Actor { login } }'],
+    ['UnassignedEvent', 'assignee { ... on Actor { login } }'],
+  ],
+  milestone: [
+    ['MilestonedEvent', 'milestoneTitle'],
+    ['DemilestonedEvent', 'milestoneTitle'],
+  ],
+  type: [
+    ['IssueTypeAddedEvent', 'issueType { name }'],
+    ['IssueTypeChangedEvent', 'issueType { name } prevIssueType { name }'],
+    ['IssueTypeRemovedEvent', 'issueType { name }'],
+  ],
+  project: [['AddedToProjectV2Event', '']],
+};
+
+/** Returns the query for histories. GitHub lists the changes of a body newest first, and the events oldest first. */
+function historyQuestion(demands: readonly string[]): IssueQuestion {
+  const giving = Object.entries(GIVING).flatMap(([qualifier, events]) =>
+    demands.some((demand) => demand.startsWith(`${qualifier}:`)) ? events : [],
+  );
+  const author = demands.some((demand) => demand.startsWith('author:')) ? 'createdAt author { ...Account }' : '';
+  const types = giving.map(([type]) => `, ${type.replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, '_').toUpperCase()}`);
+  return {
+    field: 'issue',
+    selection: '...History',
+    atOnce: 50,
+    fragments: `fragment History on Issue {
+  ${author}
   lastEditedAt
   editor { ...Account }
   includesCreatedEdit
   userContentEdits(first: 50) { pageInfo { hasNextPage } nodes { editedAt editor { ...Account } } }
-  timelineItems(last: 100, itemTypes: [LABELED_EVENT, UNLABELED_EVENT, RENAMED_TITLE_EVENT, REOPENED_EVENT]) {
+  timelineItems(last: 100, itemTypes: [LABELED_EVENT, UNLABELED_EVENT, RENAMED_TITLE_EVENT, REOPENED_EVENT${types.join('')}]) {
     pageInfo { hasPreviousPage }
     nodes {
       __typename
@@ -77,12 +106,13 @@ const historyQuestion: IssueQuestion = {
       ... on UnlabeledEvent { createdAt actor { ...Account } label { name } }
       ... on RenamedTitleEvent { createdAt actor { ...Account } }
       ... on ReopenedEvent { createdAt actor { ...Account } }
+      ${giving.map(([type, selection]) => `... on ${type} { createdAt actor { ...Account } ${selection} }`).join('\n      ')}
     }
   }
 }
 ${ACCOUNT_FRAGMENT}`,
-  atOnce: 50,
-};
+  };
+}
 
 /** The query for comments. A body may have 65,536 characters, so ten issues are 33 MB at worst. */
 const commentsQuestion: IssueQuestion = {
@@ -113,6 +143,8 @@ interface OwnCommentsAnswer {
 }
 
 interface HistoryAnswer {
+  readonly createdAt?: string;
+  readonly author?: Actor | null;
   readonly lastEditedAt: string | null;
   readonly editor: Actor | null;
   readonly includesCreatedEdit: boolean;
@@ -132,10 +164,14 @@ interface EditAnswer {
 }
 
 interface EventAnswer {
-  readonly __typename: 'LabeledEvent' | 'UnlabeledEvent' | 'RenamedTitleEvent' | 'ReopenedEvent';
+  readonly __typename: string;
   readonly createdAt: string;
   readonly actor: Actor | null;
   readonly label?: { readonly name: string };
+  readonly assignee?: { readonly login?: string } | null;
+  readonly milestoneTitle?: string;
+  readonly issueType?: { readonly name: string } | null;
+  readonly prevIssueType?: { readonly name: string } | null;
 }
 
 interface CommentsAnswer {
@@ -151,18 +187,27 @@ interface CommentAnswer {
   readonly isMinimized: boolean;
 }
 
-/** Converts a history. `labels`, in lower case, are the only labels that count. */
-function toHistory(answer: HistoryAnswer, labels: readonly string[]): IssueHistory {
+/** Converts a history. `labels`, in lower case, are the only labels that count, and `demands` what was given. */
+function toHistory(answer: HistoryAnswer, labels: readonly string[], demands: readonly string[]): IssueHistory {
   const { nodes, pageInfo } = answer.timelineItems;
   const events = nodes.filter(isThere);
-  const ofType = (...types: readonly EventAnswer['__typename'][]) =>
+  const ofType = (...types: readonly string[]) =>
     oldestFirst(
       events
         .filter(({ __typename: type }) => types.includes(type))
         .map((event) => ({ ...deedBy(event.actor, event.createdAt), event })),
     );
   const body = bodyEdits(answer);
+  const opening = deedBy(answer.author ?? null, answer.createdAt ?? '');
+  const given = oldestFirst(
+    events.flatMap((event) =>
+      givenBy(event).map(([kind, what]) => ({ ...deedBy(event.actor, event.createdAt), kind, what })),
+    ),
+  );
   return {
+    given: [{ ...opening, kind: 'set' as const, what: `author:${opening.by?.login ?? ''}` }, ...given]
+      .map((one) => ({ ...one, what: one.what.toLowerCase() }))
+      .filter(({ what }) => demands.includes(what)),
     labelings: ofType('LabeledEvent', 'UnlabeledEvent')
       .map(({ by, at, event }) => ({
         kind: event.__typename === 'LabeledEvent' ? ('labeled' as const) : ('unlabeled' as const),
@@ -176,6 +221,25 @@ function toHistory(answer: HistoryAnswer, labels: readonly string[]): IssueHisto
     // Content that GitHub withholds may be harmful.
     truncated: body.truncated || pageInfo.hasPreviousPage || events.length < nodes.length,
   };
+}
+
+/** Returns what an event gave or took, each as a search names it. */
+function givenBy(event: EventAnswer): readonly (readonly ['set' | 'unset', string])[] {
+  const { __typename: type, label, assignee, milestoneTitle, issueType, prevIssueType } = event;
+  const kind = /^Un|^De|Removed/.test(type) ? 'unset' : 'set';
+  const named = {
+    label: label?.name,
+    assignee: assignee?.login,
+    milestone: milestoneTitle,
+    type: issueType?.name,
+    project: type === 'AddedToProjectV2Event' ? '' : undefined,
+  };
+  return [
+    ...(prevIssueType == null ? [] : [['unset', `type:${prevIssueType.name}`] as const]),
+    ...Object.entries(named).flatMap(([qualifier, value]) =>
+      value === undefined ? [] : [[kind, `${qualifier}:${value}`] as const],
+    ),
+  ];
 }
 
 type Edits = Pick<IssueHistory, 'edits' | 'truncated'>;

@@ -2,6 +2,7 @@ import { UserError } from '../errors.ts';
 import type { Forge, ForgeAdapter, Issue, LabelDefinition } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { gatherCalls } from '../ports/gathered-calls.ts';
+import { limitedSearch } from '../core/tasks/issue-query.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isGoneError, isInvalid, statusOf } from './errors.ts';
 import type { KnownNodes, WriteOnIssue } from './wishes/issue-writes.ts';
@@ -13,7 +14,7 @@ const MAX_LABEL_PAGES = 10;
 
 type IssueMethods = Pick<
   Forge,
-  'defaultBranch' | 'openIssuesWithLabel' | 'issue' | 'ownIssues' | 'openSubIssue' | 'addDependency'
+  'defaultBranch' | 'openIssuesWithLabel' | 'searchIssues' | 'issue' | 'ownIssues' | 'openSubIssue' | 'addDependency'
 >;
 
 const NEWEST = `query ($owner: String!, $repo: String!) {
@@ -41,6 +42,9 @@ interface NewestAnswer {
  * Maximum number of issues, which takes 20 of the 1,000 requests an hour; a run would not reach later issues for weeks.
  */
 const MOST_ISSUES = 2000;
+
+/** Number of results of a search that GitHub gives at most. */
+const MOST_FOUND = 1000;
 
 /** Creates methods that read the repository and its issues, and that add issues and labels to `known`. */
 export function createIssueMethods(
@@ -90,6 +94,34 @@ export function createIssueMethods(
             (issue) => !issue.isPullRequest && issue.labels.some((name) => name.toLowerCase() === label.toLowerCase()),
           );
       }),
+
+    searchIssues: (query) =>
+      ask(
+        { doing: `search for issues by \`issue-query\` (${query})`, needs: ['issues: read'], ifInvalid: FIX_QUERY },
+        async (octokit, at) => {
+          const found: SearchAnswer['items'] = [];
+          for (let page = 1; page <= MOST_FOUND / 100; page += 1) {
+            const { data } = await octokit.rest.search.issuesAndPullRequests({
+              ...{ q: limitedSearch(query, at), sort: 'created', order: 'asc', per_page: 100, page },
+              advanced_search: 'true',
+            });
+            // From a part nobody can tell whether anything is left to do.
+            if (data.incomplete_results)
+              throw new UserError(
+                'infrastructure',
+                `GitHub's search by \`issue-query\` took too long and found only a part of the issues (${query}). Run again later, or make the query simpler.`,
+              );
+            found.push(...data.items);
+            if (data.items.length === 0 || found.length >= data.total_count) break;
+            if (found.length >= MOST_FOUND)
+              log.warning(
+                `\`issue-query\` finds ${String(data.total_count)} open issues: this run sees the oldest ${MOST_FOUND.toLocaleString('en')} only.`,
+              );
+          }
+          const open = found.filter((answer) => answer.state === 'open' && isOfRepository(at, answer));
+          return open.map(read).filter((issue) => !issue.isPullRequest);
+        },
+      ),
 
     issue: (number) =>
       ask({ doing: `read issue #${String(number)}`, needs: ['issues: read'] }, async (octokit, at) => {
@@ -153,7 +185,17 @@ function hasNext({ link = '' }: { readonly link?: string | undefined }): boolean
   return link.includes('rel="next"');
 }
 
-type IssueAnswer = Awaited<ReturnType<Octokit['rest']['issues']['get']>>['data'];
+type SearchAnswer = Awaited<ReturnType<Octokit['rest']['search']['issuesAndPullRequests']>>['data'];
+
+/** The part of an issue that lists and searches have in common. */
+type IssueAnswer = Pick<
+  Awaited<ReturnType<Octokit['rest']['issues']['get']>>['data'],
+  | ('number' | 'node_id' | 'title' | 'body' | 'html_url' | 'repository_url' | 'labels' | 'state')
+  | ('issue_dependencies_summary' | 'sub_issues_summary')
+> & { readonly pull_request?: unknown };
+
+const FIX_QUERY =
+  'Correct the setting `issue-query`: https://docs.github.com/search-github shows what GitHub understands.';
 
 function toIssue(answer: IssueAnswer): Issue {
   return {

@@ -232,14 +232,26 @@ export type Wishes = {
 interface DecidingForge {
   defaultBranch(): Promise<string>;
   openIssuesWithLabel(label: string): Promise<readonly Issue[]>;
+  /**
+   * Returns the issues of this repository that a search finds open, at most the oldest 1,000. GitHub's index may be
+   * minutes behind. Throws UserError if GitHub searched only a part, or refuses the search.
+   */
+  searchIssues(query: string): Promise<readonly Issue[]>;
   issue(number: number): Promise<Issue | null>;
   /** Returns the names of the repository's labels, at most 1,000. */
   labelNames(): Promise<readonly string[]>;
   permissionOf(login: string): Promise<Permission>;
   /** Returns the account of this login; null when there is none. */
   account(login: string): Promise<Account | null>;
-  /** Returns histories by number, many issues per request; an issue that no longer exists is left out. */
-  issueHistories(numbers: readonly number[], taskLabel: string): Promise<ReadonlyMap<number, IssueHistory>>;
+  /**
+   * Returns histories by number, many issues per request; an issue that no longer exists is left out. `demands` are those
+   * of a query, of which the histories say who gave them.
+   */
+  issueHistories(
+    numbers: readonly number[],
+    taskLabel: string,
+    demands?: readonly string[],
+  ): Promise<ReadonlyMap<number, IssueHistory>>;
   /** Returns the newest 50 comments of each issue, oldest first, many issues per request. */
   commentsOf(numbers: readonly number[]): Promise<ReadonlyMap<number, readonly IssueComment[]>>;
   /**

@@ -1,3 +1,4 @@
+import { hasLabel } from '../core/people/labels.ts';
 import { isWithdrawn, withdrawalOf, type Withdrawal, type WithdrawalKind } from '../core/people/withdrawal.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { isFinished, issueOfTask, nameOfTask, type Task } from '../core/tasks/task.ts';
@@ -27,10 +28,14 @@ export interface LaneWithdrawal {
  * answer is unknown. Takes one request, or none for a task without an issue. Never throws.
  */
 export async function lookAtTask(looking: Looking, task: Task): Promise<WithdrawalKind | null> {
-  const number = issueOfTask(task);
-  if (number === null) return null;
+  const { source } = task;
+  const { taskLabel } = looking.config;
+  if (source.kind !== 'issue') return null;
   try {
-    return withdrawalOf(await looking.forge.issue(number), looking.config.taskLabel);
+    return withdrawalOf(
+      await looking.forge.issue(source.number),
+      hasLabel(source.labels, taskLabel) ? taskLabel : null,
+    );
   } catch (error) {
     looking.debug(`It is unknown whether ${nameOfTask(task)} is still wanted: ${String(error)}`);
     return null;

@@ -2,6 +2,7 @@ import { personOf } from './accounts.ts';
 import {
   ensureLabel,
   type GitHubState,
+  type GivenField,
   type Gone,
   type IssueReference,
   sameName,
@@ -42,6 +43,40 @@ export function unlabelIssue(
   issue.events.push({ kind: 'unlabeled', label: name, by: personOf(state, by), at: now });
   issue.updatedAt = now;
   return true;
+}
+
+/** Gives the issue an assignee, milestone, type or project; it has one milestone and one type. */
+export function giveIssue(
+  state: GitHubState,
+  number: number,
+  { field, what, by, now }: Deed & { readonly field: GivenField; readonly what: string },
+): void {
+  const issue = issueOf(state, number);
+  const values = field === 'assignee' ? issue.assignees : issue.given[field];
+  const before = field === 'milestone' || field === 'type' ? (values[0] ?? null) : null;
+  if (before !== null) takeFromIssue(state, number, { field, what: before, by, now, isReplaced: field === 'type' });
+  values.push(what);
+  issue.events.push({ kind: `${field}-set`, what, before, by: personOf(state, by), at: now });
+  issue.updatedAt = now;
+}
+
+/** Takes from the issue what `giveIssue` gave; GitHub records no event of its own for a type that is replaced. */
+export function takeFromIssue(
+  state: GitHubState,
+  number: number,
+  {
+    field,
+    what,
+    by,
+    now,
+    isReplaced = false,
+  }: Deed & { readonly field: GivenField; readonly what: string; readonly isReplaced?: boolean },
+): void {
+  const issue = issueOf(state, number);
+  const values = field === 'assignee' ? issue.assignees : issue.given[field];
+  values.splice(values.indexOf(what), 1);
+  if (!isReplaced) issue.events.push({ kind: `${field}-unset`, what, before: null, by: personOf(state, by), at: now });
+  issue.updatedAt = now;
 }
 
 export function editIssue(

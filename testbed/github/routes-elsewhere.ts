@@ -1,14 +1,16 @@
 import { type GitHubAnswer, type Call, notFound } from './route.ts';
 import { fileAnswer } from './routes-settings.ts';
+import { searchIssues } from './routes-search.ts';
 import { strangeIssue } from './state.ts';
 
 /**
- * Answers requests outside the repository: for accounts, files of other repositories, and issues that were transferred
+ * Answers requests outside the repository: searches, and those for accounts, files of other repositories, and issues that were transferred
  * to one.
  */
 export function answerElsewhere(call: Omit<Call, 'parameters'> & { readonly method: string }): GitHubAnswer {
   const { method, path, state, render } = call;
   const login = /^\/users\/([^/]+)$/.exec(path)?.[1];
+  if (method === 'GET' && path === '/search/issues') return searchIssues(call);
   if (method === 'GET' && login !== undefined) return user(call, decodeURIComponent(login));
   const moved = [...state.gone.values()].find(
     (gone) => gone.kind === 'transferred' && path === `/repos/${gone.to}/issues/${String(gone.number)}`,

@@ -39,6 +39,8 @@ export interface GitHubState extends KnownAccounts {
   readonly behind: Set<number>;
   /** First parents of commits, by commit id; for others they are looked up. */
   readonly parents: Map<string, string>;
+  /** Closed issues that the index of the search still calls open. */
+  readonly stillIndexed: Set<number>;
   readonly reactions: StoredReaction[];
   /** Jobs of workflow runs. */
   readonly jobs: StoredJob[];
@@ -106,8 +108,14 @@ export interface StoredLabel {
 export type StoredEvent = { readonly by: Person; readonly at: number } & (
   | { readonly kind: 'labeled' | 'unlabeled'; readonly label: string }
   | { readonly kind: 'renamed'; readonly from: string; readonly to: string }
+  /** What a search can name was given to the issue, or taken from it. */
+  | { readonly kind: GivenKind; readonly what: string; readonly before: string | null }
   | { readonly kind: 'closed' | 'reopened' }
 );
+
+/** What an issue can be given besides labels; `type` is the issue's type, of which it has one. */
+export type GivenField = 'assignee' | 'milestone' | 'type' | 'project';
+type GivenKind = `${GivenField}-set` | `${GivenField}-unset`;
 
 export interface StoredEdit {
   readonly by: Person;
@@ -133,6 +141,8 @@ export interface StoredIssue {
   state: 'open' | 'closed';
   locked: boolean;
   readonly assignees: string[];
+  /** Titles of its milestone and type, and its projects as `owner/number`. */
+  readonly given: Record<Exclude<GivenField, 'assignee'>, string[]>;
   updatedAt: number;
   closedAt: number | null;
   /** The events, oldest first like `edits`, which are the changes of the body. */
@@ -248,6 +258,7 @@ export function createState(repository: GitHubState['repository'], now: number):
     mergeQueue: new Set(),
     behind: new Set(),
     parents: new Map(),
+    stillIndexed: new Set(),
     reactions: [],
     jobs: [],
     caches: [],
@@ -333,6 +344,7 @@ function blankIssue(): StoredIssue {
     state: 'open',
     locked: false,
     assignees: [],
+    given: { milestone: [], type: [], project: [] },
     updatedAt: 0,
     closedAt: null,
     events: [],

@@ -17,6 +17,11 @@ export interface History<Account> {
   /** Additions and removals of the task label and of `ralph:needs-approval`. */
   readonly labelings: readonly (Act<Account> & { readonly kind: 'labeled' | 'unlabeled'; readonly label: string })[];
   readonly reopenings: readonly Act<Account>[];
+  /**
+   * Who gave the issue, or took from it, what the demands of a query name, such as `label:bug`; its author did so when
+   * opening it.
+   */
+  readonly given: readonly (Act<Account> & { readonly kind: 'set' | 'unset'; readonly what: string })[];
   /** Changes of title or body; creating the issue is not a change. */
   readonly edits: readonly Act<Account>[];
   /** True if a list is cut, so that older entries are missing. */
@@ -26,14 +31,21 @@ export interface History<Account> {
 interface ConsentQuestion<Account> {
   readonly history: History<Account>;
   readonly taskLabel: string;
+  /** What the query that finds the issue demands of it; empty if none finds it. */
+  readonly demands: readonly string[];
   /** Hash of the current text. */
   readonly text: string;
   /** The text that was last approved and when the work was asked for; null if not known. */
   readonly approved: Pick<Approval, 'text' | 'at'> | null;
   readonly isTrusted: (account: Account) => boolean;
+  /** Instant in ms. */
+  readonly now: number;
 }
 
-/** The consent to work on an issue: a label added by a trusted account approves the text as it was then. */
+/**
+ * The consent to work on an issue: what a trusted account gave it, the label or what a query demands, approves the text
+ * as it was then. A query that names the author approves the text that was seen first.
+ */
 export type Consent =
   /** `at`: when the account last asked for the work, by the label or by reopening the issue. */
   | { readonly kind: 'given'; readonly by: string; readonly at: number }
@@ -49,7 +61,7 @@ export type Consent =
       readonly at: number;
       readonly isNoticed: boolean;
     }
-  /** The label was not added by a trusted account; `by` is the account that added it, null if not known. */
+  /** No trusted account asked for the work; `by` is the account that added the label, null if not known. */
   | { readonly kind: 'never'; readonly by: string | null };
 
 /**
@@ -96,6 +108,9 @@ export function withGrant(
 /** Number of edits of a body that GitHub shows at once. */
 const SHOWN_EDITS = 50;
 
+/** Most that our clock may be ahead of GitHub's, and a text older than its approval, in ms. */
+const CLOCK_SLACK_MS = 600_000;
+
 /** Judges consent from the events that GitHub reports. Unknown facts never count as consent. */
 export function judgeConsent<Account extends { readonly login: string }>({
   history,
@@ -103,22 +118,31 @@ export function judgeConsent<Account extends { readonly login: string }>({
   text,
   approved,
   isTrusted,
+  demands,
+  now,
 }: ConsentQuestion<Account>): Consent {
-  const labeling = currentLabeling(history, taskLabel);
-  const labeler = labeling?.by ?? null;
-  if (labeling === null || labeler === null || !isTrusted(labeler))
-    return { kind: 'never', by: labeler?.login ?? null };
-  const { by, consentAt } = { by: labeler.login, consentAt: labeling.at };
   const isForeign = ({ by: who }: Act<Account>): boolean => who === null || !isTrusted(who);
+  const asked = requestsIn(history, { taskLabel, demands })
+    .filter((acts) => !acts.some(isForeign))
+    .flatMap((acts) => acts.slice(-1))
+    .toSorted(byTime)
+    .at(-1);
+  const author = history.given.find(({ what }) => what.startsWith('author:') && demands.includes(what));
+  const by = (asked ?? author)?.by?.login;
+  if (by === undefined) return { kind: 'never', by: labellerOf(history, taskLabel)?.login ?? null };
+  const isSeenFirst = approved === null || approved.text === text;
+  const consentAt = asked?.at ?? (isSeenFirst ? Infinity : approved.at - CLOCK_SLACK_MS);
 
   const askedAt = Math.max(
-    consentAt,
+    asked?.at ?? approved?.at ?? now,
     ...history.reopenings.filter((reopening) => !isForeign(reopening)).map(({ at }) => at),
   );
 
   const edits = editsSince(history, consentAt);
   const seen = edits.findLast(isForeign);
-  const foreign = seen ?? (mayHideEdits(history, edits) ? { by: null, at: edits.at(-1)?.at ?? consentAt } : null);
+  const isUnexplained = asked === undefined && !isSeenFirst && edits.length === 0;
+  const isHidden = isUnexplained || mayHideEdits(history, edits);
+  const foreign = seen ?? (isHidden ? { by: null, at: edits.at(-1)?.at ?? consentAt } : null);
   // A person who labelled the issue or corrected its text since then does not want the old text back.
   const isOvertaken =
     (approved?.at ?? 0) < consentAt ||
@@ -146,7 +170,7 @@ export function unchangedConsent<Account extends { readonly login: string }>({
   taskLabel,
   text,
   approved,
-}: Omit<ConsentQuestion<Account>, 'isTrusted'>): Extract<Consent, { kind: 'given' }> | null {
+}: Omit<ConsentQuestion<Account>, 'isTrusted' | 'now' | 'demands'>): Extract<Consent, { kind: 'given' }> | null {
   const labeling = currentLabeling(history, taskLabel);
   if (approved === null || approved.text !== text || labeling?.by == null || history.truncated) return null;
   const { at } = approved;
@@ -156,15 +180,37 @@ export function unchangedConsent<Account extends { readonly login: string }>({
 }
 
 /** Returns the accounts whose permission `judgeConsent` needs. */
-export function accountsToLookUp<Account>(history: History<Account>, taskLabel: string): readonly Account[] {
-  const labeling = currentLabeling(history, taskLabel);
-  if (labeling === null) return [];
-  const acts = [
-    labeling,
-    ...editsSince(history, labeling.at),
-    ...history.reopenings.filter(({ at }) => at > labeling.at),
-  ];
+export function accountsToLookUp<Account>({
+  history,
+  ...query
+}: Pick<ConsentQuestion<Account>, 'history' | 'taskLabel' | 'demands'>): readonly Account[] {
+  const requests = requestsIn(history, query).flat().toSorted(byTime);
+  const [first] = requests;
+  if (first === undefined) return [];
+  const acts = [...requests, ...editsSince(history, first.at), ...history.reopenings.filter(({ at }) => at > first.at)];
   return acts.map(({ by }) => by).filter((by) => by !== null);
+}
+
+/**
+ * Returns what asks for the work if a trusted account did it, and all of it: the act that added the label, and those
+ * that gave what a query demands.
+ */
+function requestsIn<Account>(
+  history: History<Account>,
+  { taskLabel, demands }: Pick<ConsentQuestion<Account>, 'taskLabel' | 'demands'>,
+): readonly (readonly Act<Account>[])[] {
+  const labeling = currentLabeling(history, taskLabel);
+  const ofQuery = demands.map((demand) => {
+    const acts = history.given.filter(({ what }) => what === demand);
+    // An event does not say which project it is about: it counts where the same is true of all of them.
+    if (demand === 'project:') return history.truncated ? [] : acts;
+    return acts.at(-1)?.kind === 'set' ? acts.slice(-1) : [];
+  });
+  return labeling === null ? ofQuery : [[labeling], ...ofQuery];
+}
+
+function byTime(one: Pick<Act<unknown>, 'at'>, other: Pick<Act<unknown>, 'at'>): number {
+  return one.at - other.at;
 }
 
 /**
@@ -221,6 +267,15 @@ export function warnOfUntrustedLabels(
   );
   return [
     `The label "${label}" counts only when somebody with write permission, or a bot of \`allowed-bots\`, adds it. Left out: ${namesOf(named)}. To have Ralph work on one, remove the label and add it again.`,
+  ];
+}
+
+/** Returns the warning about issues that a query finds, but that are not tasks. */
+export function warnOfUnaskedIssues(label: string, numbers: readonly number[]): readonly string[] {
+  if (numbers.length === 0) return [];
+  const named = namesOf(numbers.map((number) => `#${number}`));
+  return [
+    `What \`issue-query\` names counts only when somebody with write permission, or a bot of \`allowed-bots\`, gave it to the issue. Left out: ${named}. To have Ralph work on one, add the label "${label}".`,
   ];
 }
 

@@ -18,15 +18,15 @@ export interface Withdrawal {
 
 /**
  * Returns how a person has taken the issue back, or null if it is still open and labelled. `issue` is null if the
- * repository does not have it.
+ * repository does not have it, `taskLabel` if a query made it a task.
  */
 export function withdrawalOf(
   issue: { readonly state: 'open' | 'closed'; readonly labels: readonly string[] } | null,
-  taskLabel: string,
+  taskLabel: string | null,
 ): WithdrawalKind | null {
   if (issue === null) return 'gone';
   if (issue.state === 'closed') return 'closed';
-  return hasLabel(issue.labels, taskLabel) ? null : 'unlabeled';
+  return taskLabel === null || hasLabel(issue.labels, taskLabel) ? null : 'unlabeled';
 }
 
 /** Returns the tasks; those that a person took back become ineligible. */

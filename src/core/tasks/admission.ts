@@ -6,8 +6,10 @@ import {
   noticeFor,
   warnOfTooManyPeople,
   warnOfChanges,
+  warnOfUnaskedIssues,
   warnOfUntrustedLabels,
 } from '../people/consent.ts';
+import { hasLabel } from '../people/labels.ts';
 import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
 import { resetProgress, sortByPriority, progressOf, tasksWithinReach } from './queue.ts';
 import { type TaskId, taskIdOfIssue, type TaskSourceName } from './ids.ts';
@@ -229,6 +231,7 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
   const approved = new Map<TaskId, ApprovedIssue>();
   const notices: ApprovalNotice[] = [];
   const strangers: { number: number; by: string | null }[] = [];
+  const unasked: number[] = [];
   const changed: { number: number; editor: string | null }[] = [];
   const outdated: number[] = [];
   for (const [number, consent] of consents) {
@@ -236,7 +239,8 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
     if (issue === undefined || consent === 'gone') continue;
     const id = taskIdOfIssue(number);
     const { title, body } = workedText(admission, issue);
-    if (consent.kind === 'never') strangers.push({ number, by: consent.by });
+    if (consent.kind === 'never' && hasLabel(issue.labels, taskLabel)) strangers.push({ number, by: consent.by });
+    else if (consent.kind === 'never') unasked.push(number);
     else if (consent.kind === 'given')
       approved.set(id, { number, text: { title, body }, by: consent.by, at: consent.at });
     else if (isCoveredByEvent(admission)) {
@@ -262,6 +266,7 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
     notices,
     warnings: [
       ...warnOfUntrustedLabels(taskLabel, strangers),
+      ...warnOfUnaskedIssues(taskLabel, unasked),
       ...warnOfChanges(taskLabel, changed),
       ...outdated.map(
         (number) =>

@@ -23,7 +23,8 @@ import type { GateDeps } from '../deps.ts';
 import type { Intent, Thread } from '../event/intent.ts';
 import { baseBranch, judgeLane } from '../lane/restore.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
-import { hasTaskLabel, workIssue, workQueue, workQueueOnLanes } from '../work.ts';
+import { isTaskIssue, whyNoTask } from '../tasks/queued-issues.ts';
+import { workIssue, workQueue, workQueueOnLanes } from '../work.ts';
 import { refuseCommand, withReceipt } from './answering.ts';
 import { approveProposal, requestProposal } from './proposals.ts';
 import { requestOnIssue, requestOnPull } from './requests.ts';
@@ -238,7 +239,7 @@ async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
   const cannotWork = claimedBy !== null || state.pause !== null || state.circuit.kind === 'open';
   if (!wasPublished || cannotWork) return own;
   const issue = await deps.forge.issue(topic.issue);
-  return issue !== null && issue.state === 'open' && hasTaskLabel(deps, issue) ? QUEUE : own;
+  return issue !== null && issue.state === 'open' && (await isTaskIssue(deps, issue)) ? QUEUE : own;
 }
 
 /** Works like `laneToOrder`, but returns no lane for an unknown task that is not an issue. */
@@ -272,7 +273,7 @@ async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   const id = await laneAt(deps, topic);
   if (id !== QUEUE || topic.kind !== 'issue') return { kind: 'lane', id };
   const issue = await deps.forge.issue(topic.issue);
-  if (issue !== null && hasTaskLabel(deps, issue)) return { kind: 'lane', id };
+  if (issue !== null && (await isTaskIssue(deps, issue))) return { kind: 'lane', id };
   if (issue === null) {
     const known = (await readKnownTaskIds(deps, QUEUE)) ?? [];
     const nearest = unknownTask(taskIdOfIssue(topic.issue), known, `There is no task #${topic.issue}.`);
@@ -280,7 +281,7 @@ async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   }
   return {
     kind: 'none',
-    why: `Issue #${String(topic.issue)} does not have the label "${deps.config.taskLabel}", so Ralph does not work on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`,
+    why: `Issue #${String(topic.issue)} ${whyNoTask(deps.config)}, so Ralph does not work on it. Give the order on one that Ralph works on, or on one of Ralph's pull requests. Nothing was changed.`,
   };
 }
 

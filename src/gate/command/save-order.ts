@@ -12,7 +12,7 @@ import type { GateDeps } from '../deps.ts';
 import { baseBranch, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
 import { findPrompt, findTaskFiles } from '../tasks/file-tasks.ts';
 import { listTasks } from '../tasks/sources.ts';
-import { listQueuedIssues } from '../work.ts';
+import { listQueuedIssues } from '../tasks/queued-issues.ts';
 
 /**
  * Leaves the order for the lane's next run. The cache alone keeps no orders, so there the state is changed as that run

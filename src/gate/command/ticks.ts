@@ -1,5 +1,5 @@
 import { type AnsweredTick, contentHash, type Tick, ticksOnPage, wordsOfBox } from '../../core/dashboard/boxes.ts';
-import { labelChange } from '../../core/people/labels.ts';
+import { isSameLabel, labelChange } from '../../core/people/labels.ts';
 import {
   changeDashboard,
   dashboardIn,
@@ -16,7 +16,7 @@ import type { GateDeps } from '../deps.ts';
 import { endAsUpdated } from '../lane/end-lane.ts';
 import { isTrustedAccount } from '../people/trust.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
-import { hasTaskLabel, workIssue, workQueue, workQueueOnLanes } from '../work.ts';
+import { workIssue, workQueue, workQueueOnLanes } from '../work.ts';
 import { orderRetry, QUEUE_NOW } from './commands.ts';
 import { saveOrder } from './save-order.ts';
 
@@ -131,9 +131,12 @@ async function obeyTick(deps: GateDeps, { box: { kind, subject } }: Tick, { logi
 async function takeLabelOff(deps: GateDeps, number: number): Promise<void> {
   const { forge, config } = deps;
   const issue = await forge.issue(number);
-  if (issue === null || !hasTaskLabel(deps, issue))
-    throw new UserError('configuration', `#${String(number)} does not have the label "${config.taskLabel}".`);
-  const remove = issue.labels.filter((name) => name.toLowerCase() === config.taskLabel.toLowerCase());
+  const remove = issue?.labels.filter((name) => isSameLabel(name, config.taskLabel)) ?? [];
+  if (issue === null || remove.length === 0)
+    throw new UserError(
+      'configuration',
+      `#${String(number)} does not have the label "${config.taskLabel}".${config.issueQuery === null ? '' : ' If `issue-query` finds it, close it, or take from it what the query names.'}`,
+    );
   const changed = await forge.changeLabels(number, {
     from: issue.labels,
     add: [],

@@ -7,7 +7,8 @@ import { admitWork } from '../lane/admit.ts';
 import { endAsUpdated } from '../lane/end-lane.ts';
 import { isTrustedAccount } from '../people/trust.ts';
 import { requestByItself, type RunPurpose } from '../tasks/sources.ts';
-import { hasTaskLabel, workQueue } from '../work.ts';
+import { isTaskIssue, whyNoTask } from '../tasks/queued-issues.ts';
+import { workQueue } from '../work.ts';
 
 /** Starts work on the lane of a pull request that people or CI commented on. The lane reads the comments itself. */
 export async function answerFeedback(
@@ -39,11 +40,8 @@ async function answerOnIssueLane(deps: GateDeps, number: number, purpose: RunPur
   const issue = await deps.forge.issue(number);
   const name = `Issue #${String(number)}`;
   if (issue?.state !== 'open') return endAsUpdated(deps, `${name} is closed, so its pull request is not answered.`);
-  if (!hasTaskLabel(deps, issue))
-    return endAsUpdated(
-      deps,
-      `${name} does not have the label "${deps.config.taskLabel}", so its pull request is not answered.`,
-    );
+  if (!(await isTaskIssue(deps, issue)))
+    return endAsUpdated(deps, `${name} ${whyNoTask(deps.config)}, so its pull request is not answered.`);
   const intake = await admitWork(deps, requestByItself(issue, purpose));
   // If something prevents an answer now, the store records that one is due, and the next scheduled run tries again.
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';

@@ -1,6 +1,6 @@
 import { jobsOf } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import { definitionOf, labelChange, type LifecycleLabel } from '../../core/people/labels.ts';
+import { definitionOf, hasLabel, labelChange, type LifecycleLabel } from '../../core/people/labels.ts';
 import { needsOfPullRequest, needsOfTask } from '../../core/people/notifications.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
 import { reservedByOthers } from '../../core/sharing/budget.ts';
@@ -26,7 +26,7 @@ import type { BranchDeleted } from '../../ports/repository.ts';
 import { whyOrderNotKept } from '../command/save-order.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
-import { hasTaskLabel } from '../work.ts';
+import { isTaskIssue } from '../tasks/queued-issues.ts';
 import { restoreLane } from './restore.ts';
 import { examineTrain, rememberEnds } from './train.ts';
 
@@ -118,7 +118,7 @@ function closedPullOf(
 async function remainingWork(deps: GateDeps, { lane, tasks }: LaneState): Promise<Remains | null> {
   const number = issueOfId(lane);
   const issue = number === null ? null : await deps.forge.issue(number);
-  if (issue === null || issue.state === 'closed' || !hasTaskLabel(deps, issue)) return null;
+  if (issue === null || issue.state === 'closed' || !(await isTaskIssue(deps, issue))) return null;
   const progress = Object.hasOwn(tasks, lane) ? tasks[lane] : undefined;
   return progress === undefined || progress.state === 'done' ? 'done' : 'unfinished';
 }
@@ -213,10 +213,10 @@ export async function withdrawIssue(
       deps,
       `${name} no longer exists, so it is out of the queue. ${await workingRunSentence(deps, number)}`,
     );
-  if (issue.state === 'open' && hasTaskLabel(deps, issue))
+  if (issue.state === 'open' && (await isTaskIssue(deps, issue)))
     return endAsUpdated(
       deps,
-      `${name} is open and has the label "${deps.config.taskLabel}" again, so it stays in the queue.`,
+      `${name} is open and ${hasLabel(issue.labels, deps.config.taskLabel) ? `has the label "${deps.config.taskLabel}" again` : 'found by `issue-query`'}, so it stays in the queue.`,
     );
   const wanted =
     issue.state === 'closed' && issue.labels.some((label) => label.toLowerCase() === 'ralph:done')
@@ -258,7 +258,7 @@ export async function takeBack(
 ): Promise<EndIntake> {
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);
-  if (issue === null || issue.state === 'closed' || !hasTaskLabel(deps, issue))
+  if (issue === null || issue.state === 'closed' || !(await isTaskIssue(deps, issue)))
     return endAsUpdated(
       deps,
       `${name} is no longer open with the label "${deps.config.taskLabel}", so it is not a task.`,

@@ -1,4 +1,3 @@
-import { hasLabel } from '../../core/people/labels.ts';
 import { needsAtRest } from '../../core/people/needs.ts';
 import { aboutLane } from '../../core/people/notifications.ts';
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
@@ -11,6 +10,7 @@ import { UserError } from '../../errors.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
+import { isTaskIssue } from '../tasks/queued-issues.ts';
 import { requestByItself, FOR_TASKS, type RunPurpose, type Request } from '../tasks/sources.ts';
 import type { Ended } from './decide.ts';
 import { examineTrain, type ExaminedTrain } from './train.ts';
@@ -114,7 +114,7 @@ async function requestFor(deps: GateDeps, { lane, need }: LaneInNeed, queue: Que
   const listed = queue.issues.find((one) => one.number === number);
   const issue = listed ?? (await deps.forge.issue(number));
   if (issue === null) return null;
-  const isTask = issue.state === 'open' && (listed !== undefined || hasLabel(issue.labels, deps.config.taskLabel));
+  const isTask = issue.state === 'open' && (listed !== undefined || (await isTaskIssue(deps, issue)));
   const purpose: RunPurpose = { kind: 'answers', failedOn: null, of: isTask ? 'waiting' : 'waiting-finished' };
   return { ...requestByItself(issue, purpose), update };
 }

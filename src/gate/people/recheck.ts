@@ -10,13 +10,13 @@ import type { Intake } from '../../handover/intake.ts';
 import { restoreLane } from '../lane/restore.ts';
 import { obstacleByLabel, taskOfIssue } from '../../core/tasks/issue-task.ts';
 import { endAsUpdated, takeLabelsOff } from '../lane/end-lane.ts';
-import { hasTaskLabel } from '../work.ts';
+import { isTaskIssue } from '../tasks/queued-issues.ts';
 
 /** Judges and reports whether the approval of an edited issue still holds. Never works on a task. */
 export async function recheckApproval(deps: GateDeps, number: number): Promise<Intake> {
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);
-  if (issue === null || issue.isPullRequest || issue.state === 'closed' || !hasTaskLabel(deps, issue))
+  if (issue === null || issue.isPullRequest || issue.state === 'closed' || !(await isTaskIssue(deps, issue)))
     return endAsUpdated(
       deps,
       `${name} is not an open issue with the label "${deps.config.taskLabel}", so its text does not matter.`,

@@ -18,6 +18,7 @@ import type { Intake } from '../../handover/intake.ts';
 import type { Account, Forge, Permission } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Meaning } from '../event/intent.ts';
+import { issuesOfQuery } from '../tasks/queued-issues.ts';
 
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
@@ -124,7 +125,7 @@ export async function readComments(
  * for which nothing is looked up unless they changed.
  */
 export async function judgeIssues(
-  deps: Pick<GateDeps, 'config' | 'forge' | 'sha256'>,
+  deps: Pick<GateDeps, 'config' | 'forge' | 'sha256' | 'clock'>,
   issues: readonly (IssueText & { readonly number: number })[],
   known: {
     readonly tasks: LaneState['tasks'];
@@ -134,9 +135,12 @@ export async function judgeIssues(
 ): Promise<ReadonlyMap<number, Consent>> {
   if (issues.length === 0) return new Map();
   const { taskLabel } = deps.config;
+  const ofQuery = new Set((await issuesOfQuery(deps)).map(({ number }) => number));
+  const demanded = deps.config.issueQuery?.demands ?? [];
   const histories = await deps.forge.issueHistories(
     issues.map(({ number }) => number),
     taskLabel,
+    ofQuery.size === 0 ? [] : demanded,
   );
   const questions = issues.flatMap((issue) => {
     const found = histories.get(issue.number);
@@ -146,13 +150,14 @@ export async function judgeIssues(
     const grant = known.grants.get(issue.number);
     const history = withGrant(found, { taskLabel, text }, grant);
     const approved = progressOf(known.tasks, id).approval ?? grant ?? null;
-    const question = { history, taskLabel, text, approved };
+    const demands = ofQuery.has(issue.number) ? demanded : [];
+    const question = { history, taskLabel, demands, text, approved, now: deps.clock.now() };
     const before = known.isFinished(id) ? unchangedConsent(question) : null;
     return [{ number: issue.number, question, before }];
   });
   const isTrusted = await createTrustCheck(
     deps,
-    questions.flatMap(({ question, before }) => (before === null ? accountsToLookUp(question.history, taskLabel) : [])),
+    questions.flatMap(({ question, before }) => (before === null ? accountsToLookUp(question) : [])),
   );
   return new Map(
     questions.map(({ number, question, before }) => [number, before ?? judgeConsent({ ...question, isTrusted })]),

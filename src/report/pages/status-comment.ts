@@ -5,6 +5,7 @@ import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { ParkReason } from '../../core/outcome.ts';
 import { COMMANDS, nearestCommand } from '../../core/people/command.ts';
 import type { ApprovalNotice } from '../../core/people/consent.ts';
+import { hasLabel } from '../../core/people/labels.ts';
 import type { Policy } from '../../core/policy.ts';
 import type { Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
@@ -316,20 +317,29 @@ function lastWordsOfIteration(entry: JournalEntry): string {
  * Renders what happened to the issue's text, and what to do. The same edit always renders the same text. `name` is what
  * the issue is called.
  */
-export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: string, name = 'This issue'): string {
+export function renderApprovalNotice(
+  { editor, at, labels }: ApprovalNotice,
+  taskLabel: string,
+  name = 'This issue',
+): string {
+  const isLabelled = hasLabel(labels, taskLabel);
   const label = renderCode(taskLabel, 60);
+  const consent = isLabelled
+    ? [`the label ${label} was added`, 'The label is consent to the text as it was then']
+    : ['it was asked for by `issue-query`', 'That was consent to the text as it was then'];
   const who =
     editor === null
       ? 'by somebody GitHub does not name'
       : `by ${renderCode(editor, 60)}, who has no write permission in this repository`;
   return [
-    `**${name} waits for approval.** Its text was changed after the label ${label} was added: ${who}, ${formatInstant(at)}. The label is consent to the text as it was then, so Ralph does not work on the new one.`,
-    `**Next:** ${renderSteps(nextStepsForApproval(taskLabel), 'markdown')}`,
+    `**${name} waits for approval.** Its text was changed after ${consent[0]}: ${who}, ${formatInstant(at)}. ${consent[1]}, so Ralph does not work on the new one.`,
+    `**Next:** ${renderSteps(nextStepsForApproval(taskLabel, isLabelled), 'markdown')}`,
   ].join('\n\n');
 }
 
-function nextStepsForApproval(taskLabel: string): readonly NextStep[] {
-  const again = createNextStep('relabel', `the label \`${taskLabel.replaceAll('`', "'")}\``);
+function nextStepsForApproval(taskLabel: string, isLabelled: boolean): readonly NextStep[] {
+  const label = `the label \`${taskLabel.replaceAll('`', "'")}\``;
+  const again = isLabelled ? createNextStep('relabel', label) : createNextStep('label', `${label} on the issue`);
   return [
     ...[createNextStep('note', 'read the text'), { ...again, lead: 'if it should be worked on as it is now, ' }],
     createNextStep('note', 'that takes write permission', '; '),

@@ -37,6 +37,7 @@ export async function connectHomeForge(
 const READS: ReadonlySet<string | symbol> = new Set([
   'issue',
   'openIssuesWithLabel',
+  'searchIssues',
   'permissionOf',
   'account',
   'issueHistories',

@@ -103,6 +103,7 @@ describe('the people who reopened and changed an issue', () => {
     closeIssue(at.github.state, 1, { by: 'octo', now: now + MINUTE });
     reopenIssue(at.github.state, 1, { by: 'stranger', now: now + 2 * MINUTE });
     expect(await historyOf(at)).toEqual({
+      given: [],
       labelings: [],
       reopenings: [{ by: user('stranger'), at: now + 2 * MINUTE }],
       edits: [],
@@ -129,7 +130,7 @@ describe('the people who reopened and changed an issue', () => {
   test('an issue that nobody changed has no edits', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
-    expect(await historyOf(at)).toEqual({ labelings: [], reopenings: [], edits: [], truncated: false });
+    expect(await historyOf(at)).toEqual({ given: [], labelings: [], reopenings: [], edits: [], truncated: false });
   });
 
   test('a change by an account that is gone is a change by nobody known', async () => {
@@ -218,7 +219,7 @@ describe('a history is marked as cut', () => {
       times: 1,
       effect: { kind: 'answer', status: 200, body: { data: { repository: { i1: answer } } } },
     });
-    expect(await historyOf(at)).toEqual({ labelings: [], reopenings: [], edits, truncated: true });
+    expect(await historyOf(at)).toEqual({ given: [], labelings: [], reopenings: [], edits, truncated: true });
   });
 });
 

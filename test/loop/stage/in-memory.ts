@@ -700,6 +700,7 @@ function labelledBy(login: string, label: string): IssueHistory {
     labelings: [{ kind: 'labeled', label, by: { login, id: null, kind: 'user' }, at: 1 }],
     reopenings: [],
     edits: [],
+    given: [],
     truncated: false,
   };
 }
@@ -754,6 +755,8 @@ export interface FakeForge extends ForgeAdapter {
   /** Issues that were made as the dashboard, by number; a person who edits one adds a version. */
   readonly dashboards: Map<number, DashboardIssue>;
   readonly faults: Faults<ForgeAdapter>;
+  /** Numbers of the issues that a search finds, by its text. */
+  readonly found: Map<string, readonly number[]>;
 }
 
 export function createForge({ branches }: Origin): FakeForge {
@@ -780,6 +783,7 @@ export function createForge({ branches }: Origin): FakeForge {
     dashboards,
     editedComments,
     faults,
+    found,
   }: Pick<
     FakeForge,
     | 'histories'
@@ -803,6 +807,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'dashboards'
     | 'editedComments'
     | 'faults'
+    | 'found'
   > = {
     rules: { behind: new Set(), mustBeCurrent: false, arms: 'armed' },
     unlisted: new Set(),
@@ -825,6 +830,7 @@ export function createForge({ branches }: Origin): FakeForge {
     dashboards: new Map(),
     editedComments: new Set<string>(),
     faults: new Map(),
+    found: new Map(),
   };
   const ask = <T>(method: keyof ForgeAdapter, answer: () => T): Promise<T> => {
     requests += 1;
@@ -880,6 +886,7 @@ export function createForge({ branches }: Origin): FakeForge {
     dashboards,
     editedComments,
     faults,
+    found,
     defaultBranch: () => ask('defaultBranch', () => 'main'),
     openIssuesWithLabel: (label) =>
       ask('openIssuesWithLabel', () =>
@@ -890,6 +897,8 @@ export function createForge({ branches }: Origin): FakeForge {
             issue.labels.some((name) => name.toLowerCase() === label.toLowerCase()),
         ),
       ),
+    searchIssues: (query) =>
+      ask('searchIssues', () => (found.get(query) ?? []).flatMap((number) => issues.get(number) ?? [])),
     issue: (number) => ask('issue', () => issues.get(number) ?? null),
     labelNames: () => ask('labelNames', () => labels),
     account: (login) =>
@@ -928,7 +937,7 @@ export function createForge({ branches }: Origin): FakeForge {
         const url = `https://github.test/acme/shop/issues/${String(number)}`;
         const state = { state: 'open', isPullRequest: false, blockedBy: 0, openSubIssues: 0 } as const;
         issues.set(number, { number, title, body, url, labels: [], ...state });
-        histories.set(number, { labelings: [], reopenings: [], edits: [], truncated: false });
+        histories.set(number, { labelings: [], reopenings: [], edits: [], given: [], truncated: false });
         writes.push(`made #${String(number)} of #${String(parent)}: ${title}`);
         return { number, id: idOfIssue(number) };
       }),

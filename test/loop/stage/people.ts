@@ -10,7 +10,7 @@ export function person(login: string): Account {
   return { login, id: login.length, kind: 'user' };
 }
 
-const nothing: IssueHistory = { labelings: [], reopenings: [], edits: [], truncated: false };
+const nothing: IssueHistory = { labelings: [], reopenings: [], edits: [], given: [], truncated: false };
 
 /** Returns the actions of people on an issue, in order; at first the issue has no label. */
 export function on({ histories, issues }: FakeForge, number: number) {
@@ -29,6 +29,10 @@ export function on({ histories, issues }: FakeForge, number: number) {
     },
     reopen: (by: Account | null, at: number) => {
       change(({ reopenings }) => ({ reopenings: [...reopenings, { by, at }] }));
+      return deeds;
+    },
+    give: (what: string, by: Account | null, at: number, kind: 'set' | 'unset' = 'set') => {
+      change(({ given }) => ({ given: [...given, { kind, what, by, at }] }));
       return deeds;
     },
     edit: (by: Account | null, at: number, body: string) => {

@@ -222,6 +222,7 @@ export function createRoot(call: Call): object {
       body: issue.body,
       closed: issue.state === 'closed',
       createdAt: instant(issue.createdAt),
+      author: actor(issue.author),
       includesCreatedEdit: issue.edits.length > 0,
       ...lastChange(lastEdit),
       userContentEdits: (slice: Slice) =>
@@ -242,7 +243,18 @@ export function createRoot(call: Call): object {
   function eventFields(event: StoredEvent): object {
     const did = { __typename: eventTypes[event.kind].name, createdAt: instant(event.at), actor: actor(event.by) };
     if (event.kind === 'labeled' || event.kind === 'unlabeled') return { ...did, label: { name: event.label } };
+    if ('what' in event) return { ...did, ...givenFields(event) };
     return event.kind === 'renamed' ? { ...did, previousTitle: event.from, currentTitle: event.to } : did;
+  }
+
+  function givenFields({ kind, what, before }: Extract<StoredEvent, { readonly what: string }>): object {
+    const isRetyped = kind === 'type-set' && before !== null;
+    return {
+      ...(isRetyped ? { __typename: 'IssueTypeChangedEvent', prevIssueType: { name: before } } : {}),
+      assignee: { __typename: 'User', login: what },
+      milestoneTitle: what,
+      issueType: { name: what },
+    };
   }
 
   function commentFields({ id, issue, author, body, createdAt, updatedAt, edited, minimized }: StoredComment): object {
@@ -298,6 +310,14 @@ const eventTypes: Readonly<Record<StoredEvent['kind'], { readonly name: string; 
   renamed: { name: 'RenamedTitleEvent', itemType: 'RENAMED_TITLE_EVENT' },
   closed: { name: 'ClosedEvent', itemType: 'CLOSED_EVENT' },
   reopened: { name: 'ReopenedEvent', itemType: 'REOPENED_EVENT' },
+  'assignee-set': { name: 'AssignedEvent', itemType: 'ASSIGNED_EVENT' },
+  'assignee-unset': { name: 'UnassignedEvent', itemType: 'UNASSIGNED_EVENT' },
+  'milestone-set': { name: 'MilestonedEvent', itemType: 'MILESTONED_EVENT' },
+  'milestone-unset': { name: 'DemilestonedEvent', itemType: 'DEMILESTONED_EVENT' },
+  'type-set': { name: 'IssueTypeAddedEvent', itemType: 'ISSUE_TYPE_ADDED_EVENT' },
+  'type-unset': { name: 'IssueTypeRemovedEvent', itemType: 'ISSUE_TYPE_REMOVED_EVENT' },
+  'project-set': { name: 'AddedToProjectV2Event', itemType: 'ADDED_TO_PROJECT_V2_EVENT' },
+  'project-unset': { name: 'RemovedFromProjectV2Event', itemType: 'REMOVED_FROM_PROJECT_V2_EVENT' },
 };
 
 interface Numbered {

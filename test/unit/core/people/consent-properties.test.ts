@@ -41,7 +41,7 @@ function live(
     readonly approved: { readonly text: string; readonly at: number } | null;
   }) => ReturnType<typeof judgeConsent>,
 ): void {
-  let history: History<Person> = { labelings: [], reopenings: [], edits: [], truncated: false };
+  let history: History<Person> = { labelings: [], reopenings: [], edits: [], given: [], truncated: false };
   let [at, text, approved] = [1, 0, null as { readonly text: string; readonly at: number } | null];
   const vouched = new Set<number>();
   let isForeign = true;
@@ -81,7 +81,11 @@ const judge = ({
   readonly history: History<Person>;
   readonly text: number;
   readonly approved: { readonly text: string; readonly at: number } | null;
-}) => judgeConsent({ history, taskLabel: 'ralph', text: String(text), approved, isTrusted: ({ trusted }) => trusted });
+}) =>
+  judgeConsent({
+    ...{ history, taskLabel: 'ralph', demands: [], text: String(text), approved, now: 0 },
+    isTrusted: ({ trusted }) => trusted,
+  });
 
 test('no run ever works a text that nobody trusted has labelled or written on top of such a one', () => {
   fc.assert(

@@ -36,12 +36,20 @@ const historyOf = (events: readonly Event[]): History<Person> =>
     labelings: [],
     reopenings: [],
     edits: [],
+    given: [],
     truncated: false,
   });
-const judged = (events: readonly Event[], approved: string | null = null, at = 5): Consent =>
+const judged = (
+  events: readonly Event[],
+  approved: string | null = null,
+  at = 5,
+  demands: readonly string[] = [],
+): Consent =>
   judgeConsent({
     history: historyOf(events),
     taskLabel: 'ralph',
+    demands,
+    now: 1_000_000,
     text: 'now',
     approved: approved === null ? null : { text: approved, at },
     isTrusted,
@@ -269,6 +277,8 @@ test('nobody is asked about whose acts do not matter', () => {
     // A reopening within the second of the label requires no new approval.
     reopen(eve, 5),
   ]);
-  expect(accountsToLookUp(history, 'ralph')).toEqual([ann, bea, bea]);
-  expect(accountsToLookUp(historyOf([label(eve, 5), unlabel(eve, 6)]), 'ralph')).toEqual([]);
+  expect(accountsToLookUp({ history, taskLabel: 'ralph', demands: [] })).toEqual([ann, bea, bea]);
+  expect(
+    accountsToLookUp({ history: historyOf([label(eve, 5), unlabel(eve, 6)]), taskLabel: 'ralph', demands: [] }),
+  ).toEqual([]);
 });

@@ -19,9 +19,15 @@ interface Scene {
 /** Judges the consent to a sub-issue that Ralph made and labelled at 11, of a proposal that ann approved at 10. */
 function judge({ labelings = made, edits = [], text = 'approved', given = grant, truncated = false }: Scene): string {
   const known = given ?? undefined;
-  const found: History<Person> = { labelings, edits, reopenings: [], truncated };
+  const found: History<Person> = { labelings, edits, reopenings: [], given: [], truncated };
   const consent = judgeConsent({
-    ...{ history: withGrant(found, { taskLabel: 'ralph', text }, known), taskLabel: 'ralph', text },
+    ...{
+      history: withGrant(found, { taskLabel: 'ralph', text }, known),
+      taskLabel: 'ralph',
+      demands: [],
+      text,
+      now: 0,
+    },
     approved: known ?? null,
     isTrusted: ({ login }) => login === 'ann' || login === 'bea',
   });

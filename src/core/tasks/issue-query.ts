@@ -1,0 +1,68 @@
+/** A search of GitHub that finds tasks, as its setting gives it. */
+export interface IssueQuery {
+  /** The search without its limits to the repository and to open issues, on one line. */
+  readonly text: string;
+  /**
+   * What every issue that it finds was given by somebody, in lower case and without quotes: `label:bug`. Of a project
+   * only the word, `project:`, since its events do not name it to every token.
+   */
+  readonly demands: readonly string[];
+}
+
+/** The qualifiers that name people, or what only people with write permission can set outside of a template. */
+const DEMANDING: readonly string[] = ['author', 'assignee', 'label', 'milestone', 'type', 'project'];
+
+/** GitHub's limits of a search: characters of words that are no qualifier, and operators. */
+const MAX_WORD_CHARS = 256;
+const MAX_OPERATORS = 5;
+
+const OPERATOR = /^(?:AND|OR|NOT)$/i;
+
+/**
+ * Reads a search. Returns the reason, as a predicate, for one that GitHub would refuse, that leaves the repository, or
+ * whose parts nobody can tell. Below `OR`, `NOT` and parentheses a qualifier may not hold, so there none demands.
+ */
+export function readIssueQuery(given: string): IssueQuery | string {
+  const text = given.trim().replaceAll(/\s+/g, ' ');
+  if (/[\p{Cc}\\]/u.test(text)) return 'has a backslash or a control character';
+  if (text.split('"').length % 2 === 0) return 'has a quotation mark that is never closed';
+  const tokens = text.match(/(?:[^\s"()]|"[^"]*")+|[()]/g) ?? [];
+  if (!isBalanced(tokens)) return 'has parentheses that do not match';
+  const qualifiers = tokens.flatMap((token) => {
+    const [, sign = '', name = '', value = ''] = /^(-?)([a-z-]+):(.+)$/i.exec(token) ?? [];
+    return name === '' ? [] : [{ token, sign, name: name.toLowerCase(), value: value.toLowerCase() }];
+  });
+  const elsewhere = qualifiers.find(({ name }) => ['repo', 'org', 'user'].includes(name));
+  if (elsewhere !== undefined)
+    return `has \`${elsewhere.token}\`: the search is always of this repository, so leave it out`;
+  const operators = tokens.filter((token) => OPERATOR.test(token));
+  if (operators.length > MAX_OPERATORS) return `has more than ${String(MAX_OPERATORS)} operators (AND, OR, NOT)`;
+  const all = new Set(qualifiers.map(({ token }) => token));
+  const words = tokens.filter((token) => !all.has(token) && !OPERATOR.test(token) && !/^[()]$/.test(token));
+  if (words.join(' ').length > MAX_WORD_CHARS)
+    return `has more than ${String(MAX_WORD_CHARS)} characters of words, beside its qualifiers`;
+  const isPlain = !tokens.some((token) => /^(?:OR|NOT|[()])$/i.test(token));
+  const demands = qualifiers
+    .filter(({ sign, name }) => isPlain && sign === '' && DEMANDING.includes(name))
+    .map(({ name, value }) => `${name}:${name === 'project' ? '' : value.replace(/^"([^"]*)"$/, '$1')}`);
+  return { text, demands: [...new Set(demands)] };
+}
+
+function isBalanced(tokens: readonly string[]): boolean {
+  let depth = 0;
+  for (const token of tokens) {
+    if (token === '(') depth += 1;
+    if (token === ')') depth -= 1;
+    if (depth < 0) return false;
+  }
+  return depth === 0;
+}
+
+/** Returns the search for open issues of one repository. No operator of the text gets around the limits. */
+export function limitedSearch(
+  text: string,
+  { owner, repo }: { readonly owner: string; readonly repo: string },
+): string {
+  const isPlain = !/[()]|\b(?:AND|OR|NOT)\b/i.test(text);
+  return `repo:${owner}/${repo} is:issue is:open ${isPlain ? text : `(${text})`}`;
+}
