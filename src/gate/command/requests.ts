@@ -1,5 +1,6 @@
 import { isDashboardText } from '../../core/dashboard/boxes.ts';
 import { commentTaskId } from '../../core/feedback/subject.ts';
+import { hasLabel } from '../../core/people/labels.ts';
 import { issueLane, QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import type { Intake } from '../../handover/intake.ts';
@@ -7,7 +8,7 @@ import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { answerFeedback } from '../feedback/answer.ts';
 import { hashOfText } from '../people/trust.ts';
-import { hasTaskLabel, workIssue } from '../work.ts';
+import { workIssue } from '../work.ts';
 import { refuseCommand, withReceipt } from './answering.ts';
 import { saveOrder } from './save-order.ts';
 
@@ -63,7 +64,7 @@ export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen 
   const consent = { text: hashOfText(then, deps.sha256), id: actor.id, at: then.at };
   const task = issueLane(number);
   const receipt = await saveOrder(deps, task, { kind: 'request', task, by: actor.login, from: 'comment', consent });
-  if (!hasTaskLabel(deps, issue)) {
+  if (!hasLabel(issue.labels, taskLabel)) {
     const added = await deps.forge.addLabels(number, [taskLabel]);
     if (added.kind === 'refused') throw new UserError('infrastructure', added.why);
   }

@@ -519,7 +519,7 @@ describe('a request on an issue', () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     addIssue(project.forge, 1, { labels: [] });
     on(project.forge, 1);
-    project.forge.histories.set(1, { labelings: [], reopenings: [], edits: [], truncated: false });
+    project.forge.histories.set(1, { labelings: [], reopenings: [], edits: [], given: [], truncated: false });
     const run = await runOnce(project, { event: asked(project) });
     expect(workedOn(run)).toEqual(['issue-1']);
     expect(project.forge.issues.get(1)?.labels).toContain('ralph');
