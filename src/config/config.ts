@@ -27,7 +27,7 @@ export const signingModes = ['auto', 'true', 'false'] as const;
 
 export const commentReading = ['writers', 'everybody', 'nobody'] as const;
 
-/** The user's configuration, checked. It contains no secret but the token, which only gate and publish get. */
+/** The user's configuration, checked. Its only secrets, the token and the webhook, are given to gate and publish alone. */
 export interface Config {
   /** The token; empty in the job of the loop, which does not need it. */
   readonly githubToken: string;
@@ -79,6 +79,7 @@ export interface Config {
   readonly prAssignees: Recipients;
   /** The people whom the product mentions when a person is needed. */
   readonly notify: Recipients;
+  readonly webhook: WebhookConfig;
   /** Says when tests run without the change that they test; `auto`: where `verify` takes at most five minutes. */
   readonly proveTests: (typeof proveModes)[number];
   /** True if commits name the agent as their co-author. */
@@ -103,6 +104,12 @@ interface SettingsFound {
   readonly lines: readonly string[];
   /** The reason why the settings file of the base branch is unknown, as a sentence; null if it is known. */
   readonly unknown: string | null;
+}
+
+/** The receiver of a message whenever people are notified: its address, or null, and the key of the signatures, or "". */
+export interface WebhookConfig {
+  readonly address: string | null;
+  readonly secret: string;
 }
 
 /** The feedback on its pull request that a lane answers. */

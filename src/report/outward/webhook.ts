@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { shareOf } from '../../core/lane/change.ts';
+import { outcomeKinds } from '../../core/outcome.ts';
+import { markerOf, type Need, notificationKinds } from '../../core/people/notifications.ts';
+import { oneLine } from '../../core/text/phrase.ts';
+import { allTasksOf, laneOf } from '../facts.ts';
+import { renderWords } from '../next/step.ts';
+import { type NotificationText, renderNotification } from '../pages/notification.ts';
+import { renderHeadline } from '../sentences/outcome-text.ts';
+import { taskTrouble } from '../sentences/trouble.ts';
+
+/** Maximum number of needs in a message to Slack, which cuts long ones. */
+const SHOWN_NEEDS = 10;
+
+const url = z.string();
+
+/** Schema of a message to `notify-webhook`. A change that breaks readers gets a new `version`. */
+const webhookSchema = z.object({
+  version: z.literal(1),
+  event: z.literal('notification'),
+  id: z.string().describe('The same in every attempt to deliver this message, and in the header X-Ralph-Delivery.'),
+  repository: url.describe('Address of the repository.'),
+  outcome: z.enum(outcomeKinds).describe('Why the run ended.'),
+  reason: z.string().describe('The outcome in detail, e.g. plan_complete, circuit_open.'),
+  needs: z.array(
+    z.object({
+      kind: z.enum(notificationKinds),
+      about: z.string().describe('Id of the task, `lane-queue`, `lane-issue-N`, or `every-run`.'),
+      text: z.string().describe('What is needed, as plain text without markup.'),
+      title: z.string().nullable().describe('Title of the task, in the words of whoever wrote it; null: no task.'),
+      question: z.string().nullable().describe("The agent's question, in its words; null: it has none."),
+    }),
+  ),
+  markdown: z.string().describe('The text of the comment, without mentions.'),
+  commentUrl: url.describe('The comment, or the issue or pull request where it could not be written.'),
+  pullRequestUrl: url.nullable(),
+  runUrl: url,
+});
+
+type WebhookMessage = z.infer<typeof webhookSchema>;
+
+/** Returns the published JSON Schema of a message to `notify-webhook`. */
+export function webhookJsonSchema(): object {
+  return { title: 'notify-webhook', ...z.toJSONSchema(webhookSchema) };
+}
+
+/** Builds the message about a notification. `comment` is the comment that was written, or null for none. */
+export function buildWebhookMessage(
+  notification: Omit<NotificationText, 'mentions'>,
+  { id, thread, comment }: { readonly id: string; readonly thread: number; readonly comment: number | null },
+): WebhookMessage {
+  const { needs, report } = notification;
+  const at = `${report.repositoryUrl}/issues/${thread}`;
+  return {
+    version: 1,
+    event: 'notification',
+    id,
+    repository: report.repositoryUrl,
+    outcome: report.outcome.kind,
+    reason: report.outcome.reason,
+    needs: needs.map((need) => describeNeed(need, notification)),
+    markdown: renderNotification({ ...notification, mentions: [] }).replace(`${markerOf(needs)}\n\n`, ''),
+    commentUrl: comment === null ? at : `${at}#issuecomment-${comment}`,
+    pullRequestUrl: laneOf(report)?.pullRequest?.url ?? null,
+    runUrl: report.runUrl,
+  };
+}
+
+function describeNeed(
+  { kind, about }: Need,
+  { report, change }: Omit<NotificationText, 'mentions'>,
+): WebhookMessage['needs'][number] {
+  const one = allTasksOf(report).find(({ task }) => task.id === about);
+  if (kind === 'needs_approval') {
+    const text = `${about.replace(/^issue-/, '#')} waits for approval: its text was changed after its label was added`;
+    return { kind, about, text, title: null, question: null };
+  }
+  if (one === undefined) return { kind, about, text: renderHeadline(report, 'log'), title: null, question: null };
+  const { question } = shareOf(change, one.task.id);
+  return {
+    kind,
+    about,
+    text: renderWords(taskTrouble(one), 'log'),
+    title: oneLine(one.task.title, 200),
+    question: question === null ? null : oneLine(question, 500),
+  };
+}
+
+/** Renders a message as the JSON that the receiver at `address` expects. */
+export function renderWebhook(message: WebhookMessage, address: string): string {
+  const isSlack = /^hooks\.slack(?:-gov)?\.com$/.test(new URL(address).hostname);
+  return JSON.stringify(isSlack ? { text: slackText(message), mrkdwn: false, link_names: false } : message);
+}
+
+/** Slack reads `<…>` as mentions and links and `&…;` as characters; with these three escaped, a text is only a text. */
+function slackText({ repository, needs, commentUrl }: WebhookMessage): string {
+  const left = needs.length - SHOWN_NEEDS;
+  return [
+    ...needs
+      .slice(0, SHOWN_NEEDS)
+      .flatMap(({ text, title, question }) => [
+        `${repository.split('/').slice(-2).join('/')}: ${text}${title === null ? '' : ` (“${title}”)`}`,
+        ...(question === null ? [] : [`The agent asks: “${question}”`]),
+      ]),
+    ...(left > 0 ? [`And ${left} more.`] : []),
+    commentUrl,
+  ]
+    .join('\n')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;');
+}
