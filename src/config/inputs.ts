@@ -57,7 +57,6 @@ export function buildConfig({ texts, counting, settings: found, problems: unread
     ...(agents?.problems ?? []),
     ...missingFor(parsed.settings),
     ...(where === 'job' ? parallelProblems(parsed.settings) : []),
-    ...((parsed.settings.handoff?.phase ?? 'all') === 'all' ? [] : unkeptSecrets(counting)),
     ...unknownInputs(Object.keys(texts)),
   ];
   if (problems.length > 0 || unread.length > 0 || agents === null) {
@@ -156,16 +155,6 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
   ];
 }
 
-/** Returns the problems of secrets under `settings`, which the gate hands over to the other jobs without them. */
-function unkeptSecrets(counting: readonly FoundSetting[]): readonly InputProblem[] {
-  return counting
-    .filter(({ input }) => SECRET_SETTINGS.includes(input))
-    .map(({ input: name }) => ({
-      name,
-      why: `is not handed over with the settings: give it as the secret \`${name}\` of the reusable workflow, or as an input of each job`,
-    }));
-}
-
 /** Returns why the runs of a job cannot work on several branches at once; empty if they can. */
 function parallelProblems({ handoff, parallel = 1, stateStore }: GivenSettings<Settings>): readonly InputProblem[] {
   if (parallel === 1) return [];
@@ -233,28 +222,19 @@ export type Reach = Pick<
 
 /** Parses the inputs that are needed to notify people; null without a token, because nobody can be reached then. */
 export function parseReach(texts: Readonly<Record<string, string | undefined>>): Reach | null {
-  const {
-    githubToken: token,
-    notify,
-    webhook,
-    taskLabel,
-    taskSources,
-    allowedBots,
-    command,
-    branchPrefix,
-  } = inputTable;
+  const { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix } = inputTable;
   const { reviews, checks } = inputTable.answers;
-  const answers = { reviews, checks };
+  const nested = { webhook: inputTable.webhook, answers: { reviews, checks } };
   const { settings } = parseTexts<Reach>(
-    { githubToken: token, notify, webhook, taskLabel, taskSources, allowedBots, command, branchPrefix, answers },
+    { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix, ...nested },
     withDefaults(texts),
   );
   const { githubToken } = settings;
   if (githubToken === undefined || githubToken === '') return null;
   const nothing = { taskLabel: '', taskSources: [], allowedBots: [], command: '', branchPrefix: '' };
   const answered = { reviews: true, checks: true, ...settings.answers };
-  const told = { address: null, secret: '', ...settings.webhook };
-  return { ...nothing, notify: { kind: 'auto' }, ...settings, webhook: told, answers: answered, githubToken };
+  const webhook = { address: null, secret: '', ...settings.webhook };
+  return { ...nothing, notify: { kind: 'auto' }, ...settings, webhook, answers: answered, githubToken };
 }
 
 function unknownInputs(names: readonly string[]): readonly InputProblem[] {

@@ -217,11 +217,9 @@ type ConfigurationDeps = Notifying &
 export async function notifyOfConfiguration(deps: ConfigurationDeps, report: RunReport): Promise<void> {
   const { config, forge, asked, log } = deps;
   if (config.notify.kind === 'none') return;
-  const warn = (text: string): void => {
-    log.warning(text);
-  };
+  const about = { ...CONFIGURATION, report, warn: log.warning };
   if (asked.thread !== null) {
-    await notifyOfReason(deps, { ...CONFIGURATION, thread: asked.thread, report, askers: [asked.by], warn });
+    await notifyOfReason(deps, { ...about, thread: asked.thread, askers: [asked.by] });
     return;
   }
   const pullRequest = config.branchPrefix === '' ? null : await forge.pullRequestOf(config.branchPrefix + QUEUE);
@@ -232,7 +230,7 @@ export async function notifyOfConfiguration(deps: ConfigurationDeps, report: Run
   const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
   if (thread === null) return;
   const askers = [asked.by, ...(await labellersOf(deps, [first]))];
-  await notifyOfReason(deps, { ...CONFIGURATION, thread, report, askers, warn });
+  await notifyOfReason(deps, { ...about, thread, askers });
 }
 
 const CONFIGURATION = {

@@ -32,7 +32,7 @@ export async function notifyOfInputs(deps: UnusableDeps, failure: FailedOutcome)
 }
 
 async function tryToNotify(deps: UnusableDeps, outcome: FailedOutcome): Promise<void> {
-  const { reach: config, context, webhook, clock, log, redact } = deps;
+  const { reach: config, context, clock } = deps;
   const meaning = meaningOfRun({ context, config });
   const forge = await deps.connectForge(config);
   if (!(await isAskedFor({ config, forge }, meaning))) return;
@@ -45,13 +45,6 @@ async function tryToNotify(deps: UnusableDeps, outcome: FailedOutcome): Promise<
     startedAt: now,
     endedAt: now,
   });
-  await notifyOfConfiguration(
-    {
-      ...{ config, forge, webhook, clock, log, redact },
-      asked: requesterOf(meaning),
-      sha256: hashText,
-      stepWithinMs: null,
-    },
-    report,
-  );
+  const asked = requesterOf(meaning);
+  await notifyOfConfiguration({ ...deps, config, forge, asked, sha256: hashText, stepWithinMs: null }, report);
 }

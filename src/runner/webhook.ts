@@ -30,25 +30,18 @@ export function createWebhook({ address, secret, fetch, withinMs = WITHIN_MS }: 
       'x-ralph-delivery': id,
       ...(secret === '' ? {} : { 'x-ralph-signature-256': `sha256=${hmacOf(body, secret)}` }),
     };
-    let why = 'there was no time left for it';
+    let why: string | null = 'there was no time left for it';
     for (const waitMs of [0, ...WAITS_MS]) {
       if (left() <= waitMs) break;
       await sleepMs(waitMs);
       const signal = AbortSignal.timeout(Math.min(left(), ATTEMPT_MS));
-      const status = await fetch(address, { method: 'POST', body, headers, redirect: 'manual', signal }).then(
-        async (answer) => {
-          await answer.body?.cancel();
-          return answer.status;
-        },
-        (error: unknown) => {
-          why = causeOf(error);
-          return null;
-        },
-      );
-      if (status !== null) why = `it answered with HTTP ${status}`;
-      if (status !== null && ![408, 425, 429].includes(status) && status < 500) {
-        leftMs = left();
-        return status >= 200 && status < 300 ? null : why;
+      try {
+        const answer = await fetch(address, { method: 'POST', body, headers, redirect: 'manual', signal });
+        await answer.body?.cancel();
+        why = answer.ok ? null : `it answered with HTTP ${answer.status}`;
+        if (answer.status < 500 && ![408, 425, 429].includes(answer.status)) break;
+      } catch (error) {
+        why = causeOf(error);
       }
     }
     leftMs = left();
@@ -62,9 +55,7 @@ function hmacOf(body: string, secret: string): string {
 
 /** Returns what kept a request from being answered, without the address, which a message would name. */
 function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the request failed';
-  if (error.name === 'TimeoutError') return 'it did not answer in time';
-  const { cause } = error;
-  const hasCode = cause instanceof Error && 'code' in cause && typeof cause.code === 'string';
-  return `the request failed${hasCode ? ` (${cause.code})` : ''}`;
+  const { name = '', cause = null } = error instanceof Error ? error : {};
+  if (name === 'TimeoutError') return 'it did not answer in time';
+  return `the request failed${cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''}`;
 }

@@ -20,10 +20,8 @@ interface WiredConnections extends Connections {
 export function openWebhook({ address, secret }: WebhookConfig): SendWebhook | null {
   if (address === null) return null;
   const opened = once(async () => {
-    const [{ createWebhook }, { fetchFor }] = await Promise.all([
-      import('../runner/webhook.ts'),
-      import('../github/proxied-fetch.ts'),
-    ]);
+    const { createWebhook } = await import('../runner/webhook.ts');
+    const { fetchFor } = await import('../github/proxied-fetch.ts');
     return createWebhook({ address, secret, fetch: await fetchFor(address) });
   });
   return async (message) => (await opened())(message);

@@ -1,22 +1,19 @@
 import { spansOfJob } from '../core/journal/spans.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import type { HandedIntake } from '../handover/intake.ts';
+import { textOf } from '../errors.ts';
 import type { RunReport } from '../handover/report.ts';
 import { iterationsOf, laneOf, settingOf } from '../report/facts.ts';
 import type { RunEnd } from '../run/deps.ts';
 import { hashText } from '../run/packed-journal.ts';
+import { takeIntake } from '../run/jobs/parcels.ts';
 import { openHandoff } from './handoff.ts';
 import type { World } from './world.ts';
 
 /** Sends the spans of this job to the collector; a failure is a warning. Never throws. */
 export async function sendTelemetry(world: World, end: RunEnd, startedAt: number): Promise<void> {
-  try {
-    const why = await send(world, end, startedAt);
-    if (why !== null) world.log.warning(`The spans of this job were not sent: ${completeSentence(why)}`);
-  } catch (error) {
-    world.log.warning(`The spans of this job were not sent: ${completeSentence(String(error))}`);
-  }
+  const why = await send(world, end, startedAt).catch(textOf);
+  if (why !== null) world.log.warning(`The spans of this job were not sent: ${completeSentence(world.redact(why))}`);
 }
 
 async function send(world: World, end: RunEnd, startedAt: number): Promise<string | null> {
@@ -28,7 +25,8 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
   // The last job of several branches has nothing of its own, and an event that asks for nothing is no run.
   const report = end.kind === 'summed-up' ? null : end.report;
   if (phase === 'finish' || end.kind === 'summed-up' || report?.outcome.reason === 'not_for_us') return null;
-  const begun = phase === 'loop' || phase === 'publish' ? await handedBy(world) : null;
+  const isBehindGate = phase === 'loop' || phase === 'publish';
+  const begun = isBehindGate ? (await takeIntake(await openHandoff(config, null), config.handoff)).handed : null;
   const made = spansOfJob(
     {
       ...{ phase, startedAt, endedAt: clock.now() },
@@ -41,19 +39,12 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
   );
   const { owner, repo } = context.repository;
   const { sendSpans } = await import('../runner/send-spans.ts');
-  const why = await sendSpans(mapTexts(made, redact), {
+  return sendSpans(mapTexts(made, redact), {
     'service.name': (environment['OTEL_SERVICE_NAME'] ?? '') || 'ralph-action',
     'vcs.repository.url.full': `${context.serverUrl}/${owner}/${repo}`,
     'cicd.pipeline.run.id': context.runId,
     'cicd.pipeline.run.url.full': context.runUrl,
   });
-  return why === null ? null : redact(why);
-}
-
-/** Returns what the gate has handed over to this job. */
-async function handedBy({ config }: World): Promise<HandedIntake> {
-  const { takeIntake } = await import('../run/jobs/parcels.ts');
-  return (await takeIntake(await openHandoff(config, null), config.handoff)).handed;
 }
 
 function runOf(report: RunReport, claimedAt = report.startedAt) {

@@ -1,5 +1,6 @@
+import type { CallUsage } from '../lane/ledger.ts';
 import type { Outcome } from '../outcome.ts';
-import { callsOf, type JournalEntry } from './journal.ts';
+import type { JournalEntry } from './journal.ts';
 
 /** A span of a trace. Ids are hex digits, 16 of a span and 32 of a trace; instants are in ms. */
 export interface Span {
@@ -36,102 +37,81 @@ export function spansOfJob(
   { runTag, phase, startedAt, endedAt, run, iterations, models }: JobOfRun,
   sha256: (text: string) => string,
 ): { readonly traceId: string; readonly spans: readonly Span[] } {
-  const idOf = (...path: readonly (string | number)[]): string => sha256([runTag, ...path].join('\n')).slice(0, 16);
+  const idOf: IdOf = (...path) => sha256([runTag, ...path].join('\n')).slice(0, 16);
   const root = idOf('run');
   const job = phase === 'all' ? root : idOf(phase);
-  const spans: Span[] = [];
-  if (run !== null) {
-    const { kind, reason } = run.outcome;
-    spans.push({
-      ...{ id: root, parent: null, name: 'ralph run', startedAt: run.startedAt, endedAt },
-      attributes: {
-        'ralph.outcome': kind,
-        'ralph.reason': reason,
-        ...known('ralph.branch', run.branch),
-        ...amountsOf(iterations),
-      },
-      failed: kind === 'failed' || kind === 'halted' ? reason : null,
-    });
-  }
-  if (phase !== 'all')
-    spans.push({ id: job, parent: root, name: `ralph ${phase}`, startedAt, endedAt, attributes: {}, failed: null });
-  if (phase === 'all' || phase === 'loop')
-    for (const entry of iterations) spans.push(...spansOfIteration(entry, { parent: job, models, idOf }));
-  // Branches of one run have tags of their own, which begin with that of the run.
-  return { traceId: sha256(runTag.replace(/:.*/, '')).slice(0, 32), spans };
+  const { kind, reason } = run?.outcome ?? { kind: null, reason: null };
+  const ofRun = {
+    ...{ id: root, parent: null, name: 'ralph run', startedAt: run?.startedAt ?? startedAt, endedAt },
+    attributes: attributesOf({ 'ralph.outcome': kind, 'ralph.reason': reason, 'ralph.branch': run?.branch ?? null }),
+    failed: kind === 'failed' || kind === 'halted' ? reason : null,
+  };
+  const ofJob = { id: job, parent: root, name: `ralph ${phase}`, startedAt, endedAt, attributes: {}, failed: null };
+  return {
+    // Branches of one run have tags of their own, which begin with that of the run.
+    traceId: sha256(runTag.replace(/:.*/, '')).slice(0, 32),
+    spans: [
+      ...(run === null ? [] : [ofRun]),
+      ...(phase === 'all' ? [] : [ofJob]),
+      ...(phase === 'publish' ? [] : iterations.flatMap((one) => spansOfIteration(one, { parent: job, models, idOf }))),
+    ],
+  };
 }
 
-interface Place {
-  readonly parent: string;
-  readonly models: JobOfRun['models'];
-  readonly idOf: (...path: readonly (string | number)[]) => string;
-}
+type IdOf = (...path: readonly (string | number)[]) => string;
 
-function spansOfIteration(entry: JournalEntry, { parent, models, idOf }: Place): readonly Span[] {
+function spansOfIteration(
+  entry: JournalEntry,
+  { parent, models, idOf }: Pick<JobOfRun, 'models'> & { readonly parent: string; readonly idOf: IdOf },
+): readonly Span[] {
   const { iteration, taskId, agent, startedAt, endedAt, analysis, evidence, verdict, madeAgain } = entry;
+  const { tokens, costUsd, sessionId, agentError } = analysis;
   const id = idOf('iteration', iteration);
-  const call = (
-    under: string,
-    at: { readonly startedAt: number; readonly endedAt: number },
-    used: { readonly tokens: number | null; readonly costUsd: number | null },
-  ): Span => ({
-    ...{ id: idOf('call', under, at.startedAt), parent: under, startedAt: at.startedAt, endedAt: at.endedAt },
-    name: agent === null ? 'invoke_agent' : `invoke_agent ${agent}`,
-    attributes: {
+  const spanOfCall = (under: string, call: CallUsage): Span => ({
+    ...{ id: idOf('call', under, call.startedAt), parent: under, startedAt: call.startedAt, endedAt: call.endedAt },
+    name: `invoke_agent ${agent ?? ''}`.trimEnd(),
+    attributes: attributesOf({
       'gen_ai.operation.name': 'invoke_agent',
-      ...known('gen_ai.agent.name', agent),
-      ...known('gen_ai.request.model', (agent === null ? undefined : models.get(agent)) ?? null),
-      ...known('ralph.tokens', used.tokens),
-      ...known('ralph.cost_usd', used.costUsd),
-    },
-    failed: analysis.agentError?.kind ?? null,
+      'gen_ai.agent.name': agent,
+      'gen_ai.request.model': models.get(agent ?? '') ?? null,
+      ...amountsOf(call),
+    }),
+    failed: agentError?.kind ?? null,
   });
+  // The amounts of an iteration are those of all its calls, so with two of them neither is known.
+  const used = madeAgain === null ? { tokens, costUsd } : { tokens: null, costUsd: null };
+  const starts = madeAgain === null ? [startedAt] : [startedAt, madeAgain.at];
+  const alone = starts.map((from, at) => ({ startedAt: from, endedAt: starts[at + 1] ?? endedAt, ...used }));
   let stepAt = startedAt;
-  const inside = evidence.steps.flatMap(({ name, kind, result, durationMs, calls }, at): readonly Span[] => {
+  const steps = evidence.steps.flatMap(({ name, kind, result, durationMs, calls }, at): readonly Span[] => {
     const step = idOf('step', iteration, at);
-    // A record has no instants of its own: steps follow each other from the beginning of the iteration.
+    // A record has no instants but those of its calls: steps follow each other from the beginning of the iteration.
     const begun = calls[0]?.startedAt ?? stepAt;
-    stepAt = Math.min(endedAt, Math.max(begun, begun + durationMs));
+    stepAt = Math.min(endedAt, begun + durationMs);
     const attributes = { 'ralph.step.name': name, 'ralph.step.kind': kind, 'ralph.step.result': result.kind };
     const failed = result.kind === 'failed' ? 'step' : null;
     const span = { id: step, parent: id, name: 'ralph step', startedAt: begun, endedAt: stepAt, attributes, failed };
-    return [span, ...calls.map((used) => call(step, used, used))];
+    return [span, ...calls.map((call) => spanOfCall(step, call))];
   });
-  const alone = (): readonly Span[] => {
-    const again = { startedAt: madeAgain?.at ?? startedAt, endedAt };
-    const before = madeAgain === null ? [] : [call(id, { startedAt, endedAt: again.startedAt }, UNKNOWN)];
-    // The amounts of an iteration are those of all of its calls.
-    return [...before, call(id, again, madeAgain === null ? analysis : UNKNOWN)];
-  };
+  const attributes = attributesOf({
+    'ralph.iteration': iteration,
+    'ralph.task': taskId,
+    'gen_ai.conversation.id': sessionId,
+    ...amountsOf(analysis),
+  });
+  const failed = verdict.agentFailed ? 'agent' : null;
   return [
-    {
-      ...{ id, parent, name: 'ralph iteration', startedAt, endedAt },
-      attributes: {
-        'ralph.iteration': iteration,
-        'ralph.task': taskId,
-        'ralph.calls': callsOf(entry),
-        'ralph.progress': String(verdict.progress),
-        ...known('gen_ai.conversation.id', analysis.sessionId),
-        ...amountsOf([entry]),
-      },
-      failed: verdict.agentFailed ? 'agent' : null,
-    },
-    ...(evidence.steps.length === 0 ? alone() : inside),
+    { id, parent, name: 'ralph iteration', startedAt, endedAt, attributes, failed },
+    ...(evidence.steps.length === 0 ? alone.map((call) => spanOfCall(id, call)) : steps),
   ];
 }
 
-const UNKNOWN = { tokens: null, costUsd: null };
-
-/** Returns the sums of tokens and cost, each of which is absent while any part of it is unknown. */
-function amountsOf(iterations: readonly JournalEntry[]): Span['attributes'] {
-  const sum = (amounts: readonly (number | null)[]): number | null =>
-    amounts.reduce<number | null>((all, one) => (all === null || one === null ? null : all + one), 0);
-  return {
-    ...known('ralph.tokens', sum(iterations.map(({ analysis }) => analysis.tokens))),
-    ...known('ralph.cost_usd', sum(iterations.map(({ analysis }) => analysis.costUsd))),
-  };
+/** The journal has tokens of all kinds as one sum, for which the conventions of OpenTelemetry have no name. */
+function amountsOf({ tokens, costUsd }: Pick<CallUsage, 'tokens' | 'costUsd'>) {
+  return { 'ralph.tokens': tokens, 'ralph.cost_usd': costUsd };
 }
 
-function known(name: string, value: string | number | null): Span['attributes'] {
-  return value === null ? {} : { [name]: value };
+/** Returns the attributes without those that are not known. */
+function attributesOf(all: Readonly<Record<string, string | number | null>>): Span['attributes'] {
+  return Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }

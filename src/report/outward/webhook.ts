@@ -2,15 +2,16 @@ import { z } from 'zod';
 import { shareOf } from '../../core/lane/change.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
 import { markerOf, type Need, notificationKinds } from '../../core/people/notifications.ts';
-import { oneLine } from '../../core/text/phrase.ts';
+import { nameOfTaskId } from '../../core/tasks/ids.ts';
+import { cutText, oneLine } from '../../core/text/phrase.ts';
 import { allTasksOf, laneOf } from '../facts.ts';
 import { renderWords } from '../next/step.ts';
 import { type NotificationText, renderNotification } from '../pages/notification.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { taskTrouble } from '../sentences/trouble.ts';
 
-/** Maximum number of needs in a message to Slack, which cuts long ones. */
-const SHOWN_NEEDS = 10;
+/** Maximum length of a message to Slack, which cuts those of more than 40,000 characters. */
+const MAX_SLACK_CHARS = 3_000;
 
 const url = z.string();
 
@@ -37,6 +38,8 @@ const webhookSchema = z.object({
   runUrl: url,
 });
 
+type About = Omit<NotificationText, 'mentions'>;
+
 type WebhookMessage = z.infer<typeof webhookSchema>;
 
 /** Returns the published JSON Schema of a message to `notify-webhook`. */
@@ -46,7 +49,7 @@ export function webhookJsonSchema(): object {
 
 /** Builds the message about a notification. `comment` is the comment that was written, or null for none. */
 export function buildWebhookMessage(
-  notification: Omit<NotificationText, 'mentions'>,
+  notification: About,
   { id, thread, comment }: { readonly id: string; readonly thread: number; readonly comment: number | null },
 ): WebhookMessage {
   const { needs, report } = notification;
@@ -66,22 +69,14 @@ export function buildWebhookMessage(
   };
 }
 
-function describeNeed(
-  { kind, about }: Need,
-  { report, change }: Omit<NotificationText, 'mentions'>,
-): WebhookMessage['needs'][number] {
+function describeNeed({ kind, about }: Need, { report, change }: About): WebhookMessage['needs'][number] {
   const one = allTasksOf(report).find(({ task }) => task.id === about);
-  if (kind === 'needs_approval') {
-    const text = `${about.replace(/^issue-/, '#')} waits for approval: its text was changed after its label was added`;
-    return { kind, about, text, title: null, question: null };
-  }
-  if (one === undefined) return { kind, about, text: renderHeadline(report, 'log'), title: null, question: null };
-  const { question } = shareOf(change, one.task.id);
+  const text = one === undefined ? renderHeadline(report, 'log') : renderWords(taskTrouble(one), 'log');
+  const { question } = shareOf(change, about);
   return {
-    kind,
-    about,
-    text: renderWords(taskTrouble(one), 'log'),
-    title: oneLine(one.task.title, 200),
+    ...{ kind, about },
+    text: kind === 'needs_approval' ? `${nameOfTaskId(about)} waits for approval of its changed text` : text,
+    title: one === undefined ? null : oneLine(one.task.title, 200),
     question: question === null ? null : oneLine(question, 500),
   };
 }
@@ -94,18 +89,11 @@ export function renderWebhook(message: WebhookMessage, address: string): string 
 
 /** Slack reads `<…>` as mentions and links and `&…;` as characters; with these three escaped, a text is only a text. */
 function slackText({ repository, needs, commentUrl }: WebhookMessage): string {
-  const left = needs.length - SHOWN_NEEDS;
-  return [
-    ...needs
-      .slice(0, SHOWN_NEEDS)
-      .flatMap(({ text, title, question }) => [
-        `${repository.split('/').slice(-2).join('/')}: ${text}${title === null ? '' : ` (“${title}”)`}`,
-        ...(question === null ? [] : [`The agent asks: “${question}”`]),
-      ]),
-    ...(left > 0 ? [`And ${left} more.`] : []),
-    commentUrl,
-  ]
-    .join('\n')
+  const lines = needs.flatMap(({ text, title, question }) => [
+    `${repository.split('/').slice(-2).join('/')}: ${text}${title === null ? '' : ` (“${title}”)`}`,
+    ...(question === null ? [] : [`The agent asks: “${question}”`]),
+  ]);
+  return `${cutText(lines.join('\n'), MAX_SLACK_CHARS)}\n${commentUrl}`
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;');
