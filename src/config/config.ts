@@ -27,7 +27,7 @@ export const signingModes = ['auto', 'true', 'false'] as const;
 
 export const commentReading = ['writers', 'everybody', 'nobody'] as const;
 
-/** The user's configuration, checked. Its only secrets, the token and the webhook, are given to gate and publish alone. */
+/** The user's configuration, checked. Its only secrets are the token and the webhook, which only gate and publish get. */
 export interface Config {
   /** The token; empty in the job of the loop, which does not need it. */
   readonly githubToken: string;
@@ -106,7 +106,7 @@ interface SettingsFound {
   readonly unknown: string | null;
 }
 
-/** The receiver of a message whenever people are notified: its address, or null, and the key of the signatures, or "". */
+/** The receiver of messages: its address, or null, and the key of their signatures; empty for none. */
 export interface WebhookConfig {
   readonly address: string | null;
   readonly secret: string;

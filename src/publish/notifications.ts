@@ -154,13 +154,13 @@ type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'last
 
 /**
  * A written notification. `before` is the text of a comment that was there already, which is kept as it is, because
- * GitHub sends no message for an edit. `id` is null if only the webhook could be told.
+ * GitHub sends no message for an edit. `id` is null if only the webhook was notified.
  */
 type Announced = Wished<{ readonly id: number | null; readonly before: string | null }>;
 
 /**
- * Notifies in a comment that its first line identifies, and tells the webhook of a comment that is new, or that is never
- * allowed in this thread.
+ * Notifies in a comment that its first line identifies, and the webhook of a comment that is new or is never allowed in
+ * this thread.
  */
 async function announce(deps: Notifying, notification: NotifiedOnce): Promise<Announced> {
   const { thread, needs } = notification;
@@ -173,15 +173,15 @@ async function announce(deps: Notifying, notification: NotifiedOnce): Promise<An
   const { text: before } = found;
   if (written.kind === 'granted') {
     const { id } = written.value;
-    if (before === null) await tellWebhook(deps, notification, id);
+    if (before === null) await notifyWebhook(deps, notification, id);
     return { kind: 'granted', value: { id, before } };
   }
-  const isTold = written.isLasting && (await tellWebhook(deps, notification, null));
-  return isTold ? { kind: 'granted', value: { id: null, before } } : written;
+  const isNotified = written.isLasting && (await notifyWebhook(deps, notification, null));
+  return isNotified ? { kind: 'granted', value: { id: null, before } } : written;
 }
 
 /** Returns true if the webhook has accepted the message. */
-async function tellWebhook(
+async function notifyWebhook(
   { config, webhook, redact, sha256 }: Notifying,
   { thread, warn, ...text }: NotifiedOnce,
   comment: number | null,
@@ -191,7 +191,7 @@ async function tellWebhook(
   const id = sha256([text.report.runUrl, thread, comment ?? '', markerOf(text.needs)].join(' ')).slice(0, 32);
   const message = buildWebhookMessage(text, { id, thread, comment });
   const why = await webhook({ id, body: renderWebhook(mapTexts(message, redact), address) });
-  if (why !== null) warn(`The address in \`notify-webhook\` could not be told of it: ${completeSentence(redact(why))}`);
+  if (why !== null) warn(`The address in \`notify-webhook\` got no message: ${completeSentence(redact(why))}`);
   return why === null;
 }
 

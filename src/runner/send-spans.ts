@@ -1,5 +1,5 @@
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import type { Span } from '../core/journal/spans.ts';
+import type { RunSpan } from '../core/journal/spans.ts';
 
 type ReadableSpan = Parameters<OTLPTraceExporter['export']>[0][number];
 
@@ -14,7 +14,7 @@ const [SAMPLED, INTERNAL, UNSET, ERROR] = [1, 0, 0, 2];
  * accepted, as a sentence part, or null.
  */
 export async function sendSpans(
-  { traceId, spans }: { readonly traceId: string; readonly spans: readonly Span[] },
+  { traceId, spans }: { readonly traceId: string; readonly spans: readonly RunSpan[] },
   attributes: Readonly<Record<string, string>>,
 ): Promise<string | null> {
   const resource = { attributes, merge: () => resource, getRawAttributes: () => Object.entries(attributes) };

@@ -57,5 +57,6 @@ function hmacOf(body: string, secret: string): string {
 function causeOf(error: unknown): string {
   const { name = '', cause = null } = error instanceof Error ? error : {};
   if (name === 'TimeoutError') return 'it did not answer in time';
-  return `the request failed${cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''}`;
+  const code = cause instanceof Error && 'code' in cause ? cause.code : null;
+  return `the request failed${typeof code === 'string' ? ` (${code})` : ''}`;
 }

@@ -3,7 +3,7 @@ import type { Outcome } from '../outcome.ts';
 import type { JournalEntry } from './journal.ts';
 
 /** A span of a trace. Ids are hex digits, 16 of a span and 32 of a trace; instants are in ms. */
-export interface Span {
+export interface RunSpan {
   readonly id: string;
   /** null for the root of a run. */
   readonly parent: string | null;
@@ -16,7 +16,7 @@ export interface Span {
   readonly failed: string | null;
 }
 
-/** What a job did of a run. Every job of the run knows the same tag. */
+/** A job's part of a run. Every job of the run knows the same tag. */
 interface JobOfRun {
   readonly runTag: string;
   readonly phase: 'all' | 'gate' | 'loop' | 'publish';
@@ -36,7 +36,7 @@ interface JobOfRun {
 export function spansOfJob(
   { runTag, phase, startedAt, endedAt, run, iterations, models }: JobOfRun,
   sha256: (text: string) => string,
-): { readonly traceId: string; readonly spans: readonly Span[] } {
+): { readonly traceId: string; readonly spans: readonly RunSpan[] } {
   const idOf: IdOf = (...path) => sha256([runTag, ...path].join('\n')).slice(0, 16);
   const root = idOf('run');
   const job = phase === 'all' ? root : idOf(phase);
@@ -63,11 +63,11 @@ type IdOf = (...path: readonly (string | number)[]) => string;
 function spansOfIteration(
   entry: JournalEntry,
   { parent, models, idOf }: Pick<JobOfRun, 'models'> & { readonly parent: string; readonly idOf: IdOf },
-): readonly Span[] {
+): readonly RunSpan[] {
   const { iteration, taskId, agent, startedAt, endedAt, analysis, evidence, verdict, madeAgain } = entry;
   const { tokens, costUsd, sessionId, agentError } = analysis;
   const id = idOf('iteration', iteration);
-  const spanOfCall = (under: string, call: CallUsage): Span => ({
+  const spanOfCall = (under: string, call: CallUsage): RunSpan => ({
     ...{ id: idOf('call', under, call.startedAt), parent: under, startedAt: call.startedAt, endedAt: call.endedAt },
     name: `invoke_agent ${agent ?? ''}`.trimEnd(),
     attributes: attributesOf({
@@ -83,7 +83,7 @@ function spansOfIteration(
   const starts = madeAgain === null ? [startedAt] : [startedAt, madeAgain.at];
   const alone = starts.map((from, at) => ({ startedAt: from, endedAt: starts[at + 1] ?? endedAt, ...used }));
   let stepAt = startedAt;
-  const steps = evidence.steps.flatMap(({ name, kind, result, durationMs, calls }, at): readonly Span[] => {
+  const steps = evidence.steps.flatMap(({ name, kind, result, durationMs, calls }, at): readonly RunSpan[] => {
     const step = idOf('step', iteration, at);
     // A record has no instants but those of its calls: steps follow each other from the beginning of the iteration.
     const begun = calls[0]?.startedAt ?? stepAt;
@@ -112,6 +112,6 @@ function amountsOf({ tokens, costUsd }: Pick<CallUsage, 'tokens' | 'costUsd'>) {
 }
 
 /** Returns the attributes without those that are not known. */
-function attributesOf(all: Readonly<Record<string, string | number | null>>): Span['attributes'] {
+function attributesOf(all: Readonly<Record<string, string | number | null>>): RunSpan['attributes'] {
   return Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }

@@ -26,7 +26,7 @@ const webhookSchema = z.object({
   needs: z.array(
     z.object({
       kind: z.enum(notificationKinds),
-      about: z.string().describe('Id of the task, `lane-queue`, `lane-issue-N`, or `every-run`.'),
+      about: z.string().describe('Id of the task, or a name for the whole branch or for every run.'),
       text: z.string().describe('What is needed, as plain text without markup.'),
       title: z.string().nullable().describe('Title of the task, in the words of whoever wrote it; null: no task.'),
       question: z.string().nullable().describe("The agent's question, in its words; null: it has none."),

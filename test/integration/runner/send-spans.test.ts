@@ -1,12 +1,12 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Span } from '../../../src/core/journal/spans.ts';
+import type { RunSpan } from '../../../src/core/journal/spans.ts';
 import { sendSpans } from '../../../src/runner/send-spans.ts';
 import { decodeSpans, type ReceivedSpan } from '../../../testbed/otlp.ts';
 
 const traceId = 'b3c5d6e0b3c5d6e0b3c5d6e0b3c5d6e0';
-const root: Span = {
+const root: RunSpan = {
   ...{
     id: '00f067aa0ba902b7',
     parent: null,
@@ -17,7 +17,7 @@ const root: Span = {
   attributes: { 'ralph.outcome': 'halted', 'ralph.cost_usd': 0.25, 'ralph.tokens': 12_345 },
   failed: 'safety',
 };
-const child: Span = {
+const child: RunSpan = {
   ...root,
   id: '00f067aa0ba902b8',
   parent: root.id,

@@ -28,18 +28,19 @@ function withWebhook(
   return { project, bodies, ids };
 }
 
-const needsIn = (body = ''): unknown => JSON.parse(body).needs;
+const read = (body = '') => JSON.parse(body) as { readonly needs: unknown; readonly commentUrl: string };
+const needsIn = (body = ''): unknown => read(body).needs;
 const nextRun = (project: Project) => {
   project.clock.advance(MINUTE);
   return runOnce(project);
 };
 
-describe('the webhook is told at the moments at which people are mentioned', () => {
+describe('the webhook gets a message at the moments at which people are mentioned', () => {
   test('of a blocked task, once over several runs', async () => {
     const { project, bodies } = withWebhook([claimsBlocked]);
     for (let run = 0; run < 3; run += 1) await nextRun(project);
     expect(bodies).toHaveLength(1);
-    expect(JSON.parse(bodies[0] ?? '')).toMatchObject({
+    expect(read(bodies[0])).toMatchObject({
       outcome: 'blocked',
       needs: [{ kind: 'blocked', about: 'issue-1', title: 'Title 1' }],
       commentUrl: expect.stringMatching(/\/issues\/1#issuecomment-\d+$/),
@@ -88,11 +89,11 @@ describe('a comment that cannot be written', () => {
     expect(bodies).toHaveLength(1);
   });
 
-  test('ever, as on a locked issue: the webhook is told once', async () => {
+  test('ever, as on a locked issue: the message comes alone, once', async () => {
     const { project, bodies } = withWebhook([claimsBlocked]);
     project.forge.faults.set('upsertComment', new UserError('configuration', 'The conversation is locked.'));
     for (let run = 0; run < 3; run += 1) await nextRun(project);
-    expect(bodies.map((body) => JSON.parse(body).commentUrl)).toEqual([expect.stringMatching(/\/issues\/1$/)]);
+    expect(bodies.map((body) => read(body).commentUrl)).toEqual([expect.stringMatching(/\/issues\/1$/)]);
     expect(savedState(project).notified).toMatchObject([{ kind: 'blocked', comment: null }]);
   });
 });
@@ -102,20 +103,18 @@ test('a webhook that fails is a warning, and the run ends as without it', async 
   project.webhook = () => Promise.resolve('it answered with HTTP 500');
   const run = await runOnce(project);
   expect(run.end).toBe('blocked (needs_human)');
-  expect(warningsIn(run)).toContain(
-    'The address in `notify-webhook` could not be told of it: it answered with HTTP 500.',
-  );
+  expect(warningsIn(run)).toContain('The address in `notify-webhook` got no message: it answered with HTTP 500.');
 });
 
 test.each(['before', 'after'] as const)('a main that is killed %s its state is saved: one message', async (when) => {
   const { project, bodies } = withWebhook([claimsBlocked]);
-  let isTold = false;
+  let isSent = false;
   const { webhook } = project;
   project.webhook = (message) => {
-    isTold = true;
+    isSent = true;
     return webhook(message);
   };
-  const run = await runOnce(project, { tap: killAt(() => isTold, when) });
+  const run = await runOnce(project, { tap: killAt(() => isSent, when) });
   await finishOnce(project, run);
   await nextRun(project);
   expect(bodies).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { JournalEntry } from '../../../../src/core/journal/journal.ts';
-import { type Span, spansOfJob } from '../../../../src/core/journal/spans.ts';
+import { type RunSpan, spansOfJob } from '../../../../src/core/journal/spans.ts';
 import type { StepRecord } from '../../../../src/core/pipeline/step-record.ts';
 import { entry } from '../../report/fixtures.ts';
 
@@ -21,8 +21,8 @@ type Job = Parameters<typeof spansOfJob>[0];
 const made = (change: Partial<Job> = {}) => spansOfJob({ ...job, ...change }, sha256);
 
 /** Returns each span with its ancestors, the outermost first. */
-function pathsOf(spans: readonly Span[]): readonly string[] {
-  const pathOf = ({ parent, name }: Span): string => {
+function pathsOf(spans: readonly RunSpan[]): readonly string[] {
+  const pathOf = ({ parent, name }: RunSpan): string => {
     const above = spans.find(({ id }) => id === parent);
     return above === undefined ? name : `${pathOf(above)} > ${name}`;
   };
@@ -99,7 +99,7 @@ describe('what is not known is absent', () => {
   const attributes = (iteration: JournalEntry) =>
     made({ iterations: [iteration] }).spans.map((span) => span.attributes);
 
-  test('a cost that nobody told, never 0', () => {
+  test('a cost that nobody reports, never 0', () => {
     const [, iteration, call] = attributes(entry(1, { agent: 'codex', analysis: { costUsd: null } }));
     expect(iteration).toEqual({
       'ralph.iteration': 1,
