@@ -27,7 +27,7 @@ export const signingModes = ['auto', 'true', 'false'] as const;
 
 export const commentReading = ['writers', 'everybody', 'nobody'] as const;
 
-/** The user's configuration, checked. Its only secrets are the token and the webhook, which only gate and publish get. */
+/** The user's configuration, checked. It contains two secrets, token and webhook, which only gate and publish get. */
 export interface Config {
   /** The token; empty in the job of the loop, which does not need it. */
   readonly githubToken: string;

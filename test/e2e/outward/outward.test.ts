@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Behaviour } from '../../../testbed/scripted-agent.ts';
-import { decodeSpans } from '../../../testbed/otlp.ts';
+import { decodeSpans } from '../../otlp.ts';
 import { ACTION_FOLDER, events } from '../../../testbed/testbed.ts';
 import { createScene, KEY, type Run } from '../e2e-fixture.ts';
 

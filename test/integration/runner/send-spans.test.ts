@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { RunSpan } from '../../../src/core/journal/spans.ts';
 import { sendSpans } from '../../../src/runner/send-spans.ts';
-import { decodeSpans, type ReceivedSpan } from '../../../testbed/otlp.ts';
+import { decodeSpans, type ReceivedSpan } from '../../otlp.ts';
 
 const traceId = 'b3c5d6e0b3c5d6e0b3c5d6e0b3c5d6e0';
 const root: RunSpan = {
