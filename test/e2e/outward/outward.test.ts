@@ -1,80 +1,29 @@
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Behaviour } from '../../../testbed/scripted-agent.ts';
-import { decodeSpans } from '../../otlp.ts';
 import { ACTION_FOLDER, events } from '../../../testbed/testbed.ts';
-import { createScene, KEY, type Run } from '../e2e-fixture.ts';
+import { decodeSpans } from '../../otlp.ts';
+import { createScene, KEY } from '../e2e-fixture.ts';
+import { COLLECTOR_KEY, SECRET, startReceiver } from './receiver.ts';
 
-const SECRET = 'the-secret-of-the-receiver';
-const COLLECTOR_KEY = 'the-key-of-the-collector';
-
-interface Received {
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
-
-/** Starts a receiver of webhooks and a collector at the same address, which accepts everything. */
-async function startReceiver() {
-  const received: Received[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks) });
-      response.writeHead(200).end();
-    });
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const origin = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-  return {
-    origin,
-    hook: `${origin}/hooks/T0123/B0123/part-that-is-secret`,
-    messages: () => received.filter(({ path }) => path.startsWith('/hooks/')),
-    traces: () => received.filter(({ path }) => path === '/v1/traces'),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
-/** Writes down its environment, changes nothing, and asks in words that try to mention people and name a key. */
-const spy = (file: string): Behaviour => ({
+/** Changes nothing, and asks. */
+const lost: Behaviour = {
   kind: 'shell',
-  script: `env >> '${file}'`,
+  script: 'true',
   text: 'I looked around.',
-  status: { finishes: false, exit: false, recommendation: `Ask <!channel> @octocat about ${KEY}` },
-});
+  status: { finishes: false, exit: false, recommendation: 'Ask which greeting is meant' },
+};
 
-/** Returns everything that the run has shown, without the lines by which the runner is given what to hide. */
-function shownBy({ main, post, summary, outputs }: Run): string {
-  const log = [main.log, post.log].join('\n').split('\n');
-  return [...log.filter((line) => !line.startsWith('::add-mask::')), summary, JSON.stringify(outputs)].join('\n');
-}
-
-test('a run that needs a person sends one signed message, over two runs; nothing shows its address', async () => {
+test('a run that needs a person sends one signed message, over two runs', async () => {
   await using scene = await createScene();
   await using receiver = await startReceiver();
   scene.openIssue('Greet everybody');
   const inputs = { settings: `notify-webhook: ${receiver.hook}\nnotify-webhook-secret: ${SECRET}` };
-  const seen = join(scene.testbed.folder, 'seen');
-  const lost = spy(seen);
-  const first = await scene.run({
-    agent: [lost, lost, lost],
-    inputs,
-    env: { OTEL_EXPORTER_OTLP_HEADERS: `a=${COLLECTOR_KEY}` },
-  });
+  const first = await scene.run({ agent: [lost, lost, lost], inputs });
   const second = await scene.run({ inputs });
   expect([first.outputs['outcome'], second.calls]).toEqual(['halted', 0]);
-  const given = readFileSync(seen, 'utf8');
-  expect(given).toContain('PATH=');
-  for (const secret of [receiver.hook, SECRET, COLLECTOR_KEY]) expect(given).not.toContain(secret);
 
   const [message, ...more] = receiver.messages();
   expect(more).toEqual([]);
@@ -82,16 +31,8 @@ test('a run that needs a person sends one signed message, over two runs; nothing
   expect(message?.headers['x-ralph-signature-256']).toBe(
     `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`,
   );
-  const text = body.toString();
-  expect(JSON.parse(text)).toMatchObject({ version: 1, event: 'notification', outcome: 'halted' });
-  expect(text).not.toMatch(new RegExp(`${KEY}|@octo\\b`));
-
-  for (const run of [first, second]) {
-    const shown = shownBy(run);
-    for (const secret of ['part-that-is-secret', SECRET]) expect(shown).not.toContain(secret);
-    expect(shown).not.toContain('got no message');
-  }
-  expect(JSON.stringify(scene.testbed.github.state)).not.toContain('part-that-is-secret');
+  expect(JSON.parse(body.toString())).toMatchObject({ version: 1, event: 'notification', outcome: 'halted' });
+  for (const { main } of [first, second]) expect(main.log).not.toContain('got no message');
 });
 
 test('three jobs send one trace, a tree whose root is the run, and the message of the job that publishes', async () => {
