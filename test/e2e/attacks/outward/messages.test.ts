@@ -3,7 +3,7 @@ import { KEY, type Run } from '../../e2e-fixture.ts';
 import { COLLECTOR_KEY, SECRET, startReceiver } from '../../outward/receiver.ts';
 import { attackBy, everythingPushed, repel, shownBy, type Attack } from '../attack-fixture.ts';
 
-const SECRETS = ['part-that-is-secret', SECRET, COLLECTOR_KEY];
+const SECRETS = [SECRET, COLLECTOR_KEY];
 
 /** Words that mention people, in GitHub's way and in Slack's, and name a key. */
 const shout = attackBy('', {
@@ -13,6 +13,7 @@ const shout = attackBy('', {
 
 interface Sent {
   readonly runs: readonly Run[];
+  readonly address: string;
   readonly bodies: readonly string[];
   /** Everything that is on GitHub or was pushed. */
   readonly written: string;
@@ -26,11 +27,12 @@ repel<Sent>('messages that leave', {
     scene.openIssue('Greet <!here> & everybody');
     const inputs = { settings: `notify-webhook: ${receiver.hook}\nnotify-webhook-secret: ${SECRET}` };
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin, OTEL_EXPORTER_OTLP_HEADERS: `a=${COLLECTOR_KEY}` };
-    const spy = attackBy(`env | grep -c '${SECRETS.join('\\|')}' > found.txt`);
+    const spy = attackBy(`env | grep -c 'T0123/B0123\\|${SECRETS.join('\\|')}' > found.txt`);
     const run = await scene.run({ agent: [spy, shout, shout, shout], inputs, env });
     const pushed = await everythingPushed(scene);
     return {
       runs: [run],
+      address: receiver.hook,
       bodies: receiver.messages().map(({ body }) => body.toString()),
       written: `${JSON.stringify(scene.testbed.github.state)}${pushed}`,
       found: /^\+(\d+)$/m.exec(pushed)?.[1] ?? '',
@@ -59,13 +61,14 @@ repel<Sent>('messages that leave', {
       who: 'the agent',
       does: 'makes a run that sends',
       never: 'the address, the secret or the headers are shown',
-      holds: ({ runs, written }) => {
+      holds: ({ runs, address, written }) => {
         const shown = runs
           .map(shownBy)
           .join('')
           .split('\n')
           .filter((line) => !line.startsWith('::add-mask::'));
-        for (const secret of SECRETS) expect(`${shown.join('\n')}${written}`).not.toContain(secret);
+        const all = `${shown.join('\n')}${written}`;
+        expect([address, ...SECRETS].filter((secret) => all.includes(secret))).toEqual([]);
       },
     },
   ] satisfies readonly Attack<Sent>[],
