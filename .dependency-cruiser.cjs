@@ -45,7 +45,7 @@ const layers = {
   github: { may: ADAPTER, packages: ['@octokit/', '@actions/http-client', 'undici', 'node:'] },
   secrets: { may: ADAPTER, packages: ['@secretlint/', 'node:'] },
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
-  runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', 'node:'] },
+  runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', '@opentelemetry/', 'node:'] },
   home: { may: ADAPTER, packages: ['node:', 'zod'] },
   cli: { may: ['core', 'config', 'ports', 'report', 'errors'], packages: ['node:', 'zod', '@clack/', ...TERMINAL] },
   // Pure code makes the monitor's screen of data, size and time.

@@ -1,6 +1,8 @@
 import { KEY_INPUTS } from '../src/core/agent-names.ts';
 import { DASHBOARD_MARKER } from '../src/core/dashboard/boxes.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
+import { SECRET_ROWS } from '../src/config/setting-rows.ts';
+import { SECRET_SETTINGS } from '../src/config/setting-table.ts';
 import { quoted, withInputs } from './action-yml.ts';
 
 /** The path of the workflow that other repositories call, from the root. */
@@ -18,7 +20,7 @@ export const JOB_ACTION = `${JOB_FOLDER}/action.yml`;
 
 /** Renders the same action as `actionYml` in the root, in a folder of its own and with the inputs of one job. */
 export function renderJobAction(actionYml: string): string {
-  const programs = withInputs(actionYml, [...JOB_ROWS, ...INPUT_ROWS]).replaceAll(
+  const programs = withInputs(actionYml, [...JOB_ROWS, ...INPUT_ROWS, SECRET_ROWS]).replaceAll(
     /^( {2}(?:main|post): )(dist\/)/gm,
     `$1${'../'.repeat(3)}$2`,
   );
@@ -52,6 +54,12 @@ const ENV_STEP = `      - name: Set the variables of the secret env
         shell: bash
         run: while IFS= read -r line; do value="\${line#*=}"; [ "\${#value}" -lt 8 ] || echo "::add-mask::$value"; [ -z "$line" ] || echo "$line" >> "$GITHUB_ENV"; done <<< "$VARIABLES"`;
 
+/** The same for the variables that name a collector of traces, in the gate, which needs no others. */
+const OTEL_STEP = ENV_STEP.replace('the variables of', 'the OTEL_ variables of').replace(
+  '[ -z "$line" ]',
+  '[ "${line#OTEL_}" = "$line" ]',
+);
+
 /** The default branch for events of a pull request, and the event's own ref for all others. */
 const REF = "${{ github.event.pull_request && github.event.repository.default_branch || '' }}";
 
@@ -75,8 +83,10 @@ function outputEntries(valueOf: (name: string) => string): readonly string[] {
 }
 
 const KEYS = KEY_INPUTS.map((name) => `${name}: '\${{ secrets.${name} }}'`);
+/** Secrets of the jobs that notify people. */
+const WEBHOOK = SECRET_SETTINGS.map((name) => `${name}: '\${{ secrets.${name} }}'`);
 const OPTIONAL_KEYS = flowLines(
-  KEY_INPUTS.map((name) => `${name}: { required: false }`),
+  [...KEY_INPUTS, ...SECRET_SETTINGS].map((name) => `${name}: { required: false }`),
   { indent: 6, perLine: 3 },
 );
 const OF_STEP = flowLines(
@@ -104,6 +114,7 @@ export function renderReusableWorkflow(): string {
   const passed = flowLines(
     [
       ...KEYS,
+      ...WEBHOOK,
       ...['token', 'app-client-id', 'app-private-key', 'env'].map((name) => `${name}: '\${{ secrets.${name} }}'`),
     ],
     { indent: 6, perLine: 3 },
@@ -169,6 +180,7 @@ ${APP_STEPS}
       - uses: ${CHECKOUT}
         # A review is of Ralph's branch, whose code must not set up a job.
         with: { ref: "${REF}", fetch-depth: 0, persist-credentials: false }
+${OTEL_STEP}
       - id: ralph
         uses: $/${JOB_FOLDER}
         with:
@@ -176,6 +188,7 @@ ${APP_STEPS}
           handoff-branch: each
           github-token: \${{ ${TOKEN} }}
           settings: \${{ toJSON(inputs) }} # all other jobs take them from what the gate hands over
+${WEBHOOK.map((entry) => `          ${entry}`).join('\n')}
       # Also if one of several branches failed here: the others continue.
       - if: always() && steps.ralph.outputs.handed-over == 'true'
         uses: ${UPLOAD}
@@ -300,6 +313,7 @@ ${ENV_STEP}
         # The keys are searched for in what is published; no agent runs here.
         with: {
           phase: publish, handoff-branch: '\${{ inputs.branch }}', github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ inputs.digest }}',
+          ${WEBHOOK.join(', ')},
 ${TO_STEP} }
       # With the setting \`receipts\`: a job of the caller can sign it.
       - if: always() && steps.ralph.outputs.receipt-path

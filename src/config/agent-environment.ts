@@ -201,6 +201,7 @@ export function secretValues(
     keys.includes(name) ||
     otherSecrets.includes(name) ||
     /^(INPUT_GITHUB-TOKEN|GITHUB_TOKEN|GH_TOKEN|ACTIONS_RUNTIME_TOKEN|ACTIONS_ID_TOKEN_REQUEST_TOKEN)$/.test(name) ||
+    /^INPUT_NOTIFY-WEBHOOK$/.test(name) ||
     /(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API[-_]?KEY|PRIVATE_KEY|ACCESS_KEY)/i.test(name) ||
     (names.includes(name) && (environment[name] ?? '').length >= 20);
   return [
@@ -208,9 +209,17 @@ export function secretValues(
       Object.keys(environment)
         .filter(secret)
         .map((name) => (environment[name] ?? '').trim())
+        .concat(Object.keys(environment).flatMap((name) => headerValues(name, environment[name])))
         .filter((value) => value.length >= 8),
     ),
   ];
+}
+
+/** Returns the values in the variables of OpenTelemetry's headers, `NAME=VALUE,…`, in which a value may be encoded. */
+function headerValues(name: string, text = ''): readonly string[] {
+  if (!/^OTEL_EXPORTER_OTLP_(\w+_)?HEADERS$/i.test(name)) return [];
+  const values = text.split(',').map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
+  return values.flatMap((value) => [value, ...value.replaceAll('%20', ' ').split(' ')]);
 }
 
 function pick(environment: Environment, wanted: (name: string) => boolean): Record<string, string> {

@@ -28,7 +28,7 @@ export const signingModes = ['auto', 'true', 'false'] as const;
 
 export const commentReading = ['writers', 'everybody', 'nobody'] as const;
 
-/** The user's configuration, checked. It contains no secret but the token, which only gate and publish get. */
+/** The user's configuration, checked. It contains two secrets, token and webhook, which only gate and publish get. */
 export interface Config {
   /** The token; empty in the job of the loop, which does not need it. */
   readonly githubToken: string;
@@ -82,6 +82,7 @@ export interface Config {
   readonly prAssignees: Recipients;
   /** The people whom the product mentions when a person is needed. */
   readonly notify: Recipients;
+  readonly webhook: WebhookConfig;
   /** Says when tests run without the change that they test; `auto`: where `verify` takes at most five minutes. */
   readonly proveTests: (typeof proveModes)[number];
   /** True if commits name the agent as their co-author. */
@@ -106,6 +107,12 @@ interface SettingsFound {
   readonly lines: readonly string[];
   /** The reason why the settings file of the base branch is unknown, as a sentence; null if it is known. */
   readonly unknown: string | null;
+}
+
+/** The receiver of messages: its address, or null, and the key of their signatures; empty for none. */
+export interface WebhookConfig {
+  readonly address: string | null;
+  readonly secret: string;
 }
 
 /** The feedback on its pull request that a lane answers. */

@@ -131,6 +131,20 @@ export function mcpConfigField() {
   });
 }
 
+/** Creates a field for an address that messages are sent to, or null for an empty text. */
+export function webhookField() {
+  return optionalField().refine(
+    (text) => text === null || isWebhook(URL.parse(text)),
+    'must be an address that begins with https://, without a name and password; http:// is for this machine only',
+  );
+}
+
+function isWebhook(url: URL | null): boolean {
+  if (url === null || url.username !== '' || url.password !== '') return false;
+  const isLocal = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLocal);
+}
+
 /** Creates a field for the path of a file in the working directory. */
 export function pathField() {
   return filledField('a path').refine(isInside, PATH_INSIDE);

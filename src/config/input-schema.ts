@@ -31,6 +31,7 @@ import {
   pathField,
   priceListField,
   recipientsField,
+  webhookField,
   wholeNumberField,
 } from './fields.ts';
 
@@ -164,6 +165,13 @@ export const inputTable: InputTable<Settings> = {
   prReviewers: createInput('pr-reviewers', recipientsField({ teams: true })),
   prAssignees: createInput('pr-assignees', recipientsField({ teams: false })),
   notify: createInput('notify', recipientsField({ teams: false })),
+  webhook: {
+    address: createInput('notify-webhook', webhookField()),
+    secret: createInput(
+      'notify-webhook-secret',
+      z.string().refine((text) => text === '' || text.length >= 16, 'has fewer than 16 characters'),
+    ),
+  },
   autoMerge: createInput('auto-merge', autoMergeField()),
   proveTests: createInput('prove-tests', choiceField(...proveModes)),
   coAuthor: createInput('co-author', flagField()),
@@ -187,7 +195,7 @@ export const inputTable: InputTable<Settings> = {
 
 /** True if a variable of this name may carry the job's own credentials. */
 export function isJobSecret(name: string): boolean {
-  return /^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$|^(ACTIONS|INPUT|STATE)_/i.test(
+  return /^OTEL_EXPORTER_OTLP_(\w+_)?HEADERS$|^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$|^(ACTIONS|INPUT|STATE)_/i.test(
     name,
   );
 }

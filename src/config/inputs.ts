@@ -15,7 +15,7 @@ import {
 } from './agent-inputs.ts';
 import type { Config } from './config.ts';
 import { inputTable, type Settings } from './input-schema.ts';
-import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SETTING_NAMES } from './setting-table.ts';
+import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SECRET_SETTINGS, SETTING_NAMES } from './setting-table.ts';
 import { placeName } from './settings/settings.ts';
 
 /**
@@ -92,7 +92,8 @@ export function buildConfig({ texts, counting, settings: found, problems: unread
       maxCalls: 0,
       maxWaitMs: 0,
     },
-    settings: found,
+    // Each job is given the secrets itself, so they are in no parcel and no record.
+    settings: { ...found, found: found.found.filter(({ input }) => !SECRET_SETTINGS.includes(input)) },
   };
 }
 
@@ -179,6 +180,7 @@ export function describeMisplaced(given: Readonly<Record<string, string | undefi
   const isJob = JOB_INPUTS.every((name) => names.includes(name));
   return names
     .filter((name) => SETTING_NAMES.includes(name) && !ACTION_INPUTS.includes(name))
+    .filter((name) => !isJob || !SECRET_SETTINGS.includes(name))
     .flatMap((name) => {
       if (!JOB_INPUTS.includes(name))
         return [
@@ -215,23 +217,24 @@ export function inputProblems(texts: Readonly<Record<string, string>>): readonly
  */
 export type Reach = Pick<
   Config,
-  'githubToken' | 'notify' | 'taskLabel' | 'taskSources' | 'allowedBots' | 'command' | 'branchPrefix'
+  'githubToken' | 'notify' | 'webhook' | 'taskLabel' | 'taskSources' | 'allowedBots' | 'command' | 'branchPrefix'
 > & { readonly answers: Pick<Config['answers'], 'reviews' | 'checks'> };
 
 /** Parses the inputs that are needed to notify people; null without a token, because nobody can be reached then. */
 export function parseReach(texts: Readonly<Record<string, string | undefined>>): Reach | null {
   const { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix } = inputTable;
   const { reviews, checks } = inputTable.answers;
-  const answers = { reviews, checks };
+  const nested = { webhook: inputTable.webhook, answers: { reviews, checks } };
   const { settings } = parseTexts<Reach>(
-    { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix, answers },
+    { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix, ...nested },
     withDefaults(texts),
   );
   const { githubToken } = settings;
   if (githubToken === undefined || githubToken === '') return null;
   const nothing = { taskLabel: '', taskSources: [], allowedBots: [], command: '', branchPrefix: '' };
   const answered = { reviews: true, checks: true, ...settings.answers };
-  return { ...nothing, notify: { kind: 'auto' }, ...settings, answers: answered, githubToken };
+  const webhook = { address: null, secret: '', ...settings.webhook };
+  return { ...nothing, notify: { kind: 'auto' }, ...settings, webhook, answers: answered, githubToken };
 }
 
 function unknownInputs(names: readonly string[]): readonly InputProblem[] {
@@ -247,7 +250,7 @@ export function suggestSetting(name: string): string {
 }
 
 /** Inputs whose text may contain a secret. */
-const UNSHOWN: readonly string[] = ['github-token', 'mcp-config'];
+const UNSHOWN: readonly string[] = ['github-token', 'mcp-config', ...SECRET_SETTINGS];
 
 function describeProblem(
   { name, value, why }: InputProblem & { readonly value: string },

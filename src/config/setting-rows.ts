@@ -9,8 +9,22 @@ export interface SettingGroup {
   readonly rows: readonly SettingRow[];
 }
 
+/** The settings that are secrets: the action of one job takes them as inputs, and no job hands them over. */
+export const SECRET_ROWS: SettingGroup = {
+  group: 'Webhook',
+  rows: [
+    [
+      'notify-webhook',
+      '',
+      'Address, `https://…`, that gets [a message](recipes.md#messages-to-slack-or-another-service) whenever `notify` would write a comment; an address of Slack in its form. It is kept secret.',
+    ],
+    ['notify-webhook-secret', '', 'Secret, at least 16 characters, with which these messages are signed.'],
+  ],
+};
+
 /** The settings that are names under the input `settings`. */
 export const SETTING_ROWS: readonly SettingGroup[] = [
+  SECRET_ROWS,
   {
     group: 'Several repositories',
     rows: [

@@ -1,11 +1,14 @@
 import { INPUT_ROWS, JOB_ROWS } from './input-rows.ts';
-import { SETTING_ROWS, type SettingGroup, type SettingRow } from './setting-rows.ts';
+import { SECRET_ROWS, SETTING_ROWS, type SettingGroup, type SettingRow } from './setting-rows.ts';
 
 /** Names of the inputs of action.yml. One of them is `settings`, which takes all other settings by their names. */
 export const ACTION_INPUTS: readonly string[] = rowsOf(INPUT_ROWS).map(([name]) => name);
 
 /** Names of the inputs that only the action of one job has. */
 export const JOB_INPUTS: readonly string[] = rowsOf(JOB_ROWS).map(([name]) => name);
+
+/** Names of the settings that are secrets. */
+export const SECRET_SETTINGS: readonly string[] = rowsOf([SECRET_ROWS]).map(([name]) => name);
 
 /**
  * The defaults of all settings, by name: they are written nowhere else. A default that is an expression is empty here,

@@ -1,11 +1,11 @@
 import { createMachine } from '../wiring/machine.ts';
-import { connectPorts } from '../wiring/connect.ts';
+import { connectPorts, openWebhook } from '../wiring/connect.ts';
 import { connectForge } from '../wiring/github.ts';
 import { createGuard, guardConnections } from '../wiring/guard.ts';
 import { removeDeadSandboxes } from '../wiring/isolation/remove-dead.ts';
 import { createRunIsolation } from '../wiring/isolation/isolated.ts';
 import { readIdentity } from '../wiring/handoff.ts';
-import { createWorld, secretsOf, systemClock } from '../wiring/world.ts';
+import { createWorld, hasCollector, secretsOf, systemClock } from '../wiring/world.ts';
 import type { Config } from '../config/config.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
 import { conclusionOf, type Conclusion, type Outcome } from '../core/outcome.ts';
@@ -49,7 +49,7 @@ export async function runMain(): Promise<void> {
   const environment = withKeyInputs(process.env);
   const startedAt = systemClock.now();
   const read = await readRunSetUp(environment);
-  const secrets = secretsOf(environment, read.kind === 'ready' ? read.config.agent.envNames : []);
+  const secrets = secretsOf(environment, read.kind === 'ready' ? read.config : null);
   const { redact } = secrets;
   maskValues(secrets.values());
   let journal: JournalFile | null = null;
@@ -136,6 +136,11 @@ export async function runMain(): Promise<void> {
         const { keepHistoryPage } = await import('../publish/history-page.ts');
         historyPath = await keepHistoryPage({ ...world, store: connections.store }, journal.keepHistory);
       }
+      // A job that is cancelled has seconds left.
+      if (hasCollector(environment) && !cancelled.aborted) {
+        const { sendTelemetry } = await import('../wiring/telemetry.ts');
+        await sendTelemetry(world, end, startedAt);
+      }
       return end;
     } finally {
       const close = async (): Promise<string | null> => {
@@ -157,6 +162,7 @@ export async function runMain(): Promise<void> {
         reach,
         context,
         connectForge: (config) => connectForge({ ...connecting, config }, null),
+        webhook: openWebhook(reach.webhook),
         clock: systemClock,
         log,
         redact,

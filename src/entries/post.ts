@@ -50,7 +50,7 @@ type Environment = World['environment'];
  */
 export async function runPost(): Promise<void> {
   const environment = withKeyInputs(process.env);
-  const { redact } = secretsOf(environment, []);
+  const { redact } = secretsOf(environment, null);
   const log = createLog(redact);
   const runnerFiles = createRunnerFiles(environment, () => undefined);
   setTimeout(() => {
@@ -122,7 +122,7 @@ async function finish({
   const { phase } = read.config.handoff;
   // The job of the loop has published nothing and claimed nothing, and the last one has nothing of its own.
   if (phase === 'loop' || phase === 'finish') return;
-  const secrets = secretsOf(environment, read.config.agent.envNames);
+  const secrets = secretsOf(environment, read.config);
   const world = createWorld({
     environment,
     ...read,
@@ -178,7 +178,7 @@ function refuse({
   readonly runnerFiles: RunnerFiles;
   readonly problem: string;
 }): void {
-  const { redact } = secretsOf(environment, []);
+  const { redact } = secretsOf(environment, null);
   const message = `${problem} The next run continues from what was saved before.`;
   createLog(redact).error(message);
   const now = systemClock.now();

@@ -29,7 +29,7 @@ export async function readRunSetUp(environment: World['environment']): Promise<R
     } catch (error) {
       problems.push(
         failureOf(error, (stack) => {
-          logDebug(secretsOf(environment, []).redact(stack));
+          logDebug(secretsOf(environment, null).redact(stack));
         }),
       );
       return null;

@@ -2,7 +2,7 @@ import type { Config, RunContext } from '../config/config.ts';
 import type { StoredRun } from '../core/snapshot/stored-run.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Forge } from '../ports/forge.ts';
-import type { Clock, Log } from '../ports/machine.ts';
+import type { Clock, Log, SendWebhook } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { StateStore, SealedTranscript } from '../ports/state.ts';
 
@@ -21,6 +21,8 @@ export interface PublishDeps {
   readonly log: Log;
   /** Returns the text without secrets. */
   readonly redact: (text: string) => string;
+  /** Null without a webhook. */
+  readonly webhook: SendWebhook | null;
   /** Returns the hash of a text in hex digits. */
   readonly sha256: (text: string) => string;
   /** Returns the stored transcripts of a lane's conversations; null when there are none. */

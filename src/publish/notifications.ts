@@ -18,6 +18,7 @@ import {
 import { QUEUE, type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
 import { issueOfTask, type Task } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
+import { mapTexts } from '../core/text/redact.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
@@ -28,6 +29,7 @@ import {
   renderNotification,
   renderSettled,
 } from '../report/pages/notification.ts';
+import { buildWebhookMessage, renderWebhook } from '../report/outward/webhook.ts';
 import { withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { askersOf, issueOfNeeds, labellersOf, tasksOfNeeds, type WorkedEnd } from './recipients.ts';
@@ -140,35 +142,71 @@ function onlyAnswers({ journal, state, stateBefore }: Work): boolean {
 }
 
 /** The dependencies of a notification that no state remembers. */
-type Notifying = Pick<PublishDeps, 'forge' | 'redact' | 'stepWithinMs'> & { readonly config: Pick<Config, 'notify'> };
+type Notifying = Pick<PublishDeps, 'forge' | 'redact' | 'stepWithinMs' | 'webhook' | 'sha256'> & {
+  readonly config: Pick<Config, 'notify' | 'webhook'>;
+};
 
 type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'lastTask' | 'notices'> & {
   readonly thread: number;
   readonly askers: readonly (string | null)[];
+  readonly warn: (text: string) => void;
 };
 
-/** Notifies in a comment that its first line identifies. If GitHub refuses, nobody was notified. */
-export async function notifyOnce(
-  deps: Notifying,
-  notification: NotifiedOnce,
-): Promise<Wished<{ readonly id: number }>> {
+/**
+ * A written notification. `before` is the text of a comment that was there already, which is kept as it is, because
+ * GitHub sends no message for an edit. `id` is null if only the webhook was notified.
+ */
+type Announced = Wished<{ readonly id: number | null; readonly before: string | null }>;
+
+/**
+ * Notifies in a comment that its first line identifies, and the webhook of a comment that is new or is never allowed in
+ * this thread.
+ */
+async function announce(deps: Notifying, notification: NotifiedOnce): Promise<Announced> {
   const { thread, needs } = notification;
-  const body = onlyOnce(textOnce(deps, notification));
-  return withinLimit(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(needs), body));
+  const body = textOnce(deps, notification);
+  const found: { text: string | null } = { text: null };
+  const written = await deps.forge.upsertComment(thread, markerOf(needs), (before) => {
+    found.text = before;
+    return before ?? body;
+  });
+  const { text: before } = found;
+  if (written.kind === 'granted') {
+    const { id } = written.value;
+    if (before === null) await notifyWebhook(deps, notification, id);
+    return { kind: 'granted', value: { id, before } };
+  }
+  const isNotified = written.isLasting && (await notifyWebhook(deps, notification, null));
+  return isNotified ? { kind: 'granted', value: { id: null, before } } : written;
+}
+
+/** Returns true if the webhook has accepted the message. */
+async function notifyWebhook(
+  { config, webhook, redact, sha256 }: Notifying,
+  { thread, warn, ...text }: NotifiedOnce,
+  comment: number | null,
+): Promise<boolean> {
+  const { address } = config.webhook;
+  if (webhook === null || address === null) return false;
+  const id = sha256([text.report.runUrl, thread, comment ?? '', markerOf(text.needs)].join(' ')).slice(0, 32);
+  const message = buildWebhookMessage(text, { id, thread, comment });
+  const why = await webhook({ id, body: renderWebhook(mapTexts(message, redact), address) });
+  if (why !== null) warn(`The address in \`notify-webhook\` got no message: ${completeSentence(redact(why))}`);
+  return why === null;
+}
+
+/** Notifies in a comment that its first line identifies. If GitHub refuses, nobody was notified. */
+export async function notifyOnce(deps: Notifying, notification: NotifiedOnce): Promise<Announced> {
+  return withinLimit(deps.stepWithinMs, announce(deps, notification));
 }
 
 function textOnce({ config, redact }: Notifying, { askers, ...text }: NotifiedOnce): string {
   return redact(renderNotification({ ...text, mentions: peopleOf(config.notify, askers) }));
 }
 
-/** Keeps an existing comment as it is, because GitHub sends no message for an edit. */
-function onlyOnce(body: string): (before: string | null) => string {
-  return (before) => before ?? body;
-}
-
 /** The dependencies of a notification about a configuration that stops every run before it knows its lane. */
 type ConfigurationDeps = Notifying &
-  Pick<PublishDeps, 'asked' | 'clock'> & {
+  Pick<PublishDeps, 'asked' | 'clock' | 'log'> & {
     readonly config: Pick<Config, 'branchPrefix' | 'taskLabel' | 'taskSources'>;
   };
 
@@ -177,10 +215,11 @@ type ConfigurationDeps = Notifying &
  * of the request, else on the queue's pull request, else on the first issue with the task label.
  */
 export async function notifyOfConfiguration(deps: ConfigurationDeps, report: RunReport): Promise<void> {
-  const { config, forge, asked } = deps;
+  const { config, forge, asked, log } = deps;
   if (config.notify.kind === 'none') return;
+  const about = { ...CONFIGURATION, report, warn: log.warning };
   if (asked.thread !== null) {
-    await notifyOfReason(deps, { ...CONFIGURATION, thread: asked.thread, report, askers: [asked.by] });
+    await notifyOfReason(deps, { ...about, thread: asked.thread, askers: [asked.by] });
     return;
   }
   const pullRequest = config.branchPrefix === '' ? null : await forge.pullRequestOf(config.branchPrefix + QUEUE);
@@ -191,7 +230,7 @@ export async function notifyOfConfiguration(deps: ConfigurationDeps, report: Run
   const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
   if (thread === null) return;
   const askers = [asked.by, ...(await labellersOf(deps, [first]))];
-  await notifyOfReason(deps, { ...CONFIGURATION, thread, report, askers });
+  await notifyOfReason(deps, { ...about, thread, askers });
 }
 
 const CONFIGURATION = {
@@ -213,17 +252,12 @@ function isAtRest(label: string): boolean {
 async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnce): Promise<void> {
   const { forge, clock } = deps;
   const { thread, needs } = notification;
-  const marker = markerOf(needs);
-  const body = textOnce(deps, notification);
-  const found: { text: string | null } = { text: null };
-  await forge.upsertComment(thread, marker, (before) => {
-    found.text = before;
-    return before ?? body;
-  });
-  if (found.text === null || comparableReason(found.text) === comparableReason(body)) return;
+  const announced = await announce(deps, notification);
+  const before = announced.kind === 'granted' ? announced.value.before : null;
+  if (before === null || comparableReason(before) === comparableReason(textOnce(deps, notification))) return;
   const writtenBefore = clock.now() - DAY_MS;
-  await forge.amendComment(thread, marker, { body: ANOTHER_REASON, writtenBefore, closing: true });
-  await forge.upsertComment(thread, marker, body);
+  await forge.amendComment(thread, markerOf(needs), { body: ANOTHER_REASON, writtenBefore, closing: true });
+  await announce(deps, notification);
 }
 
 /** Returns the text of a notification without mentions, numbers and links, which differ from run to run. */
@@ -280,7 +314,7 @@ async function notify(
     warn,
   }: { readonly needs: readonly Need[]; readonly known: NotificationMemory; readonly warn: (text: string) => void },
 ): Promise<NotificationMemory & Pick<Notified, 'isUnheard'>> {
-  const { config, clock, log, forge } = deps;
+  const { config, clock, log } = deps;
   const nothingMore = { ...known, isUnheard: false };
   if (needs.length === 0 || config.notify.kind === 'none') return nothingMore;
   const now = clock.now();
@@ -297,17 +331,15 @@ async function notify(
     warn(NO_THREAD);
     return nothingMore;
   }
-  const mentions = peopleOf(config.notify, await askersOf(deps, end, needs));
+  const askers = await askersOf(deps, end, needs);
+  const mentions = peopleOf(config.notify, askers);
   if (mentions.length === 0) warn(warnOfNobodyMentioned(thread));
-  const body = renderNotification({
-    needs,
-    report,
+  const written = await announce(deps, {
+    ...{ needs, report, thread, askers, warn },
     change: work.state.change,
     lastTask: work.state.lastIteration?.taskId ?? null,
     notices: work.notes.notices,
-    mentions,
   });
-  const written = await forge.upsertComment(thread, markerOf(needs), onlyOnce(deps.redact(body)));
   if (written.kind === 'refused') {
     warn(`Nobody could be notified: ${written.why}`);
     if (!written.isLasting) return { ...known, isUnheard: true };

@@ -253,7 +253,7 @@ async function write(
     change: state?.change ?? noChange,
     lastTask: state?.lastIteration?.taskId ?? null,
     notices: unapproved,
-    askers,
+    ...{ askers, warn },
   });
   if (written.kind === 'granted') return { thread, comment: written.value.id };
   warn(`Nobody could be notified: ${written.why}`);

@@ -13,7 +13,7 @@ import type { Finding } from '../core/doctor/finding.ts';
 import type { KnownLane } from '../ports/examiner.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
 import type { Forge, RequestsSent } from '../ports/forge.ts';
-import type { Clock, Log } from '../ports/machine.ts';
+import type { Clock, Log, SendWebhook } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
 import type { Seal, StateStore } from '../ports/state.ts';
@@ -63,6 +63,8 @@ export interface Connections {
   readonly requests: () => RequestsSent | null;
   /** Returns GitHub's refusals of the run's wishes, as warnings. */
   readonly refusedWishes: () => readonly string[];
+  /** Null without a webhook. */
+  readonly webhook: SendWebhook | null;
   readonly remote: () => Promise<Remote>;
   readonly repository: () => Promise<Repository>;
   readonly store: () => Promise<StateStore>;

@@ -31,7 +31,8 @@ export async function connectStages(
   const first = connect.agents[0].name;
   const exportSessions = exporters === null ? nothing : createSessionExport({ exporters, first, seal, store, log });
   const asked = requesterOf(meaningOfRun({ context, config }));
-  const ports = { forge, remote, store, clock, log, redact, sha256: hashText, seal };
+  const { webhook } = connect;
+  const ports = { forge, remote, store, clock, log, redact, sha256: hashText, seal, webhook };
   // The job that publishes has no journal of its own.
   const journal =
     config.handoff.phase === 'publish'

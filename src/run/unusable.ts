@@ -5,10 +5,11 @@ import { requesterOf } from '../gate/event/intent.ts';
 import { isAskedFor } from '../gate/people/trust.ts';
 import { reportWithoutLane } from '../handover/report.ts';
 import type { Forge } from '../ports/forge.ts';
-import type { Clock, Log } from '../ports/machine.ts';
+import type { Clock, Log, SendWebhook } from '../ports/machine.ts';
 import { withinLimit } from '../publish/answers.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import { type FailedOutcome, unnotifiedLine } from './failure.ts';
+import { hashText } from './packed-journal.ts';
 
 /** Maximum time for the notification of a run that has already failed, in ms. */
 const WITHIN_MS = 30_000;
@@ -17,6 +18,7 @@ interface UnusableDeps {
   readonly reach: Reach;
   readonly context: RunContext;
   readonly connectForge: (config: Pick<Config, 'githubToken'>) => Promise<Forge>;
+  readonly webhook: SendWebhook | null;
   readonly clock: Clock;
   readonly log: Log;
   readonly redact: (text: string) => string;
@@ -30,7 +32,7 @@ export async function notifyOfInputs(deps: UnusableDeps, failure: FailedOutcome)
 }
 
 async function tryToNotify(deps: UnusableDeps, outcome: FailedOutcome): Promise<void> {
-  const { reach: config, context, clock, redact } = deps;
+  const { reach: config, context, clock } = deps;
   const meaning = meaningOfRun({ context, config });
   const forge = await deps.connectForge(config);
   if (!(await isAskedFor({ config, forge }, meaning))) return;
@@ -43,8 +45,6 @@ async function tryToNotify(deps: UnusableDeps, outcome: FailedOutcome): Promise<
     startedAt: now,
     endedAt: now,
   });
-  await notifyOfConfiguration(
-    { config, forge, clock, redact, asked: requesterOf(meaning), stepWithinMs: null },
-    report,
-  );
+  const asked = requesterOf(meaning);
+  await notifyOfConfiguration({ ...deps, config, forge, asked, sha256: hashText, stepWithinMs: null }, report);
 }

@@ -1,6 +1,7 @@
 import type { Forge } from '../ports/forge.ts';
 import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
-import type { ConfiguredAgent } from '../config/config.ts';
+import type { ConfiguredAgent, WebhookConfig } from '../config/config.ts';
+import type { SendWebhook } from '../ports/machine.ts';
 import type { AgentConnection, AgentNeeds, Connections } from '../run/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
 import type { AgentLogin } from './agents/agent-settings.ts';
@@ -13,6 +14,17 @@ import type { ServerTimeouts, World } from './world.ts';
 interface WiredConnections extends Connections {
   /** Returns the text files of the work tree, whoever owns it. */
   readonly workFiles: () => Promise<WorkTreeFiles>;
+}
+
+/** Returns the sender to the user's webhook, whose code is loaded for its first message; null without a webhook. */
+export function openWebhook({ address, secret }: WebhookConfig): SendWebhook | null {
+  if (address === null) return null;
+  const opened = once(async () => {
+    const { createWebhook } = await import('../runner/webhook.ts');
+    const { fetchFor } = await import('../github/proxied-fetch.ts');
+    return createWebhook({ address, secret, fetch: await fetchFor(address) });
+  });
+  return async (message) => (await opened())(message);
 }
 
 /** Creates the world's ports, each once, at its first use. `timeouts` is null to use each adapter's own timeouts. */
@@ -52,6 +64,7 @@ export function connectPorts(
     forge: github,
     requests: () => forge?.requests() ?? null,
     refusedWishes: () => forge?.refusedWishes() ?? [],
+    webhook: openWebhook(world.config.webhook),
     remote: once(async () => connectRemote(world, { rules: await rules(), timeouts, forge: github })),
     repository: once(async () => isolatedRepository(await checkout(), { isolated, agents })),
     store: once(async () => (await import('./state.ts')).openStore(world, timeouts)),

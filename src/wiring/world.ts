@@ -1,7 +1,7 @@
 import { ALL_PROVIDERS } from './agents/providers.ts';
 import { dirname } from 'node:path';
 import { secretValues, verifyEnvironment } from '../config/agent-environment.ts';
-import type { RunContext } from '../config/config.ts';
+import type { Config, RunContext } from '../config/config.ts';
 import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
 import type { RequestPace } from '../github/client.ts';
 import type { Clock } from '../ports/machine.ts';
@@ -90,9 +90,22 @@ export interface ServerTimeouts {
 const STARTED_AT = Date.now() - performance.now();
 export const systemClock: Clock = { now: () => Math.round(STARTED_AT + performance.now()) };
 
-/** Returns the secrets that the job gave to this process. */
-export function secretsOf(environment: World['environment'], envNames: readonly string[]): Secrets {
-  return secretsFrom(environment, { envNames, announce: maskValues });
+/** Returns true if the standard variables name a collector for traces. */
+export function hasCollector(environment: World['environment']): boolean {
+  const given = (name: string): string => (environment[name] ?? '').trim().toLowerCase();
+  const isOn = given('OTEL_SDK_DISABLED') !== 'true' && /^(?:|.*\botlp\b.*)$/.test(given('OTEL_TRACES_EXPORTER'));
+  return isOn && given('OTEL_EXPORTER_OTLP_ENDPOINT') + given('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') !== '';
+}
+
+/** Returns the secrets that the job gave to this process. `config` is null where it is unusable, or not known yet. */
+export function secretsOf(
+  environment: World['environment'],
+  config: Pick<Config, 'agent' | 'webhook'> | null,
+): Secrets {
+  const secrets = secretsFrom(environment, { envNames: config?.agent.envNames ?? [], announce: maskValues });
+  const { address = null, secret = '' } = config?.webhook ?? {};
+  secrets.learn([address ?? '', secret].filter((text) => text !== ''));
+  return secrets;
 }
 
 /** Works like `secretsOf`, but passes secrets that are found later to `announce` and not to the runner. */

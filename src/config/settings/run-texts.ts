@@ -3,7 +3,7 @@ import { type ReportedSettings, effectiveSettings, type FoundSetting } from '../
 import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { workingFolderOf } from '../fields.ts';
 import { type ConfigTexts, inputProblems, NO_SETTINGS } from '../inputs.ts';
-import { DEFAULTS, JOB_INPUTS } from '../setting-table.ts';
+import { DEFAULTS, JOB_INPUTS, SECRET_SETTINGS } from '../setting-table.ts';
 import { NO_NAMED_SETTINGS, type NamedSettings } from './settings-input.ts';
 import {
   describeSettings,
@@ -135,7 +135,7 @@ interface SettingsQuestion {
 }
 
 /** Inputs with tokens, keys and hand-overs, which do not determine how a run works. */
-const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, ...JOB_INPUTS];
+const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, ...JOB_INPUTS, ...SECRET_SETTINGS];
 
 /** Returns the settings that a step would run with; an expression counts as given. */
 export function answerSettings({ workflow, given, environment, files }: SettingsQuestion): ReportedSettings {

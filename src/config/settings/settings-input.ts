@@ -3,7 +3,7 @@ import { capText, firstLines, oneLine, completeSentence } from '../../core/text/
 import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { newPlaceOfInput } from '../agent-inputs.ts';
 import { suggestSetting } from '../inputs.ts';
-import { DEFAULTS, JOB_INPUTS, SETTING_NAMES } from '../setting-table.ts';
+import { DEFAULTS, JOB_INPUTS, SECRET_SETTINGS, SETTING_NAMES } from '../setting-table.ts';
 
 /** The settings that the input `settings` names, and its problems as lines for people. */
 export interface NamedSettings {
@@ -37,9 +37,14 @@ export function parseNamedSettings(text: string, parse: ParseTexts): NamedSettin
   const { found, problems, nested } = readMapping(text, parse);
   const inner = nested === null ? NO_NAMED_SETTINGS : readMapping(nested, parse);
   const own = new Set(found.map(({ input }) => input));
+  // Others can read what the gate of the workflow hands over.
+  const unkept = inner.found.filter(({ input }) => SECRET_SETTINGS.includes(input));
   return {
     found: [...found, ...inner.found.filter(({ input }) => !own.has(input))],
-    problems: firstLines([...problems, ...inner.problems], MAX_PROBLEMS),
+    problems: firstLines(
+      [...problems, ...inner.problems, ...unkept.map(({ input }) => unkeptSecret(input))],
+      MAX_PROBLEMS,
+    ),
   };
 }
 
@@ -71,8 +76,7 @@ function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonl
 /** Returns the setting of an entry, null if it is not given, or its problem as a line. */
 function readEntry(name: string, value: unknown): FoundSetting | string | null {
   const shown = `settings: ${oneLine(name, 80)}`;
-  if (name === 'github-token' || KEY_INPUTS.includes(name))
-    return `${shown} is a secret, and settings are not kept secret. Give it as an input of its own.`;
+  if (name === 'github-token' || KEY_INPUTS.includes(name)) return unkeptSecret(oneLine(name, 80));
   if (JOB_INPUTS.includes(name)) return `${shown} is an input of the action of one job. Give it as an input there.`;
   if (!SETTING_NAMES.includes(name)) {
     const renamed = newPlaceOfInput(name);
@@ -85,6 +89,10 @@ function readEntry(name: string, value: unknown): FoundSetting | string | null {
   // As with an input, the text of the default counts as not given.
   const isGiven = text !== DEFAULTS[name] && (text !== '' || Array.isArray(value));
   return !isGiven ? null : { input: name, text, places: [{ key: name, file: 'settings' }] };
+}
+
+function unkeptSecret(name: string): string {
+  return `settings: ${name} is a secret, and settings are not kept secret. Give it as an input of its own.`;
 }
 
 /** Returns the text of a scalar, or of a list with an item per line; null for anything else. */

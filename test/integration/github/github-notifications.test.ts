@@ -9,6 +9,8 @@ import { now, openForge } from './github-fixture.ts';
 const HOUR = 3_600_000;
 const MARKER = '<!-- ralph-action:notification configuration:every-run -->';
 
+const silent = (): undefined => undefined;
+
 /** Runs with an invalid input; the thread has another run's message about another input, `ago` ms old. */
 async function runAgain(ago: number, input: string) {
   const at = await openForge();
@@ -20,7 +22,10 @@ async function runAgain(ago: number, input: string) {
         forge: withWishes(at.nextRun()),
         asked: { by: 'octo', thread: 1 },
         clock: { now: () => now },
+        log: { info: silent, warning: silent, error: silent, group: (_title, body) => body() },
         redact: (text) => text,
+        sha256: (text) => text,
+        webhook: null,
         stepWithinMs: null,
       },
       reportWithoutLane({

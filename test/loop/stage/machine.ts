@@ -113,6 +113,7 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     forge: () => Promise.resolve(forge),
     requests: () => project.forge.requests(),
     refusedWishes: () => forge.refusedWishes(),
+    webhook: config.webhook.address === null ? null : project.webhook,
     remote: () => Promise.resolve(tapped('remote', project.remote, tap)),
     repository: () =>
       Promise.resolve(tapped('repository', placedCheckout(machine.checkout, config.workingDirectory), tap)),

@@ -1,6 +1,7 @@
 import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Finding } from '../../../src/core/doctor/finding.ts';
 import type { CommandCall, CommandRun, Verifier } from '../../../src/ports/agent.ts';
+import type { SendWebhook } from '../../../src/ports/machine.ts';
 import type { HandoffName } from '../../../src/ports/handoff.ts';
 import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import type { AgentScript } from './behaviours.ts';
@@ -21,6 +22,8 @@ export interface Project {
   readonly handoff: Map<HandoffName, Uint8Array>;
   /** The same for the jobs of one lane each, by lane. */
   readonly handoffs: Map<LaneId, Map<HandoffName, Uint8Array>>;
+  /** Takes the messages to the webhook, where one is set. */
+  webhook: SendWebhook;
   inputs: Readonly<Record<string, string>>;
   /** Variables of the job in addition to those that the runner sets. */
   environment: Readonly<Record<string, string>>;

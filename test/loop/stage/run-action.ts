@@ -135,6 +135,7 @@ export function createProject(
     clock: createClock(noon),
     script: createScript(setting.agent ?? []),
     others: Object.entries(setting.others ?? {}).map(([name, agent]) => [name as AgentName, createScript(agent)]),
+    webhook: () => Promise.resolve(null),
     inputs: setting.inputs ?? {},
     environment: {},
     verifier: green,

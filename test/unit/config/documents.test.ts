@@ -7,7 +7,13 @@ import { KEY_INPUTS } from '../../../src/core/agent-names.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../../../src/config/input-rows.ts';
 import { inputTable } from '../../../src/config/input-schema.ts';
 import { SETTING_ROWS } from '../../../src/config/setting-rows.ts';
-import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SETTING_NAMES } from '../../../src/config/setting-table.ts';
+import {
+  ACTION_INPUTS,
+  DEFAULTS,
+  JOB_INPUTS,
+  SECRET_SETTINGS,
+  SETTING_NAMES,
+} from '../../../src/config/setting-table.ts';
 import { lookAtKinds } from '../../../src/core/review/manifest.ts';
 import { buildOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
@@ -34,7 +40,7 @@ describe('action.yml, the schema and the page about them say the same', () => {
       '${{ github.token }}',
       '${{ runner.temp }}',
     );
-    expect(Object.keys(ofJob)).toEqual([...JOB_INPUTS, ...ACTION_INPUTS]);
+    expect(Object.keys(ofJob)).toEqual([...JOB_INPUTS, ...ACTION_INPUTS, ...SECRET_SETTINGS]);
     expect(ofJob).toMatchObject({ phase: 'all', 'handoff-path': '${{ runner.temp }}/ralph-handoff' });
   });
 

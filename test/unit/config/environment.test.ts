@@ -217,6 +217,20 @@ describe('secrets', () => {
     expect(secretValues({ [name]: ' value-of-it\n' }, [], claudeAgent.provider)).toEqual(['value-of-it']);
   });
 
+  test('the headers of a collector are, each value as it is written and as it is sent', () => {
+    const OTEL_EXPORTER_OTLP_HEADERS = 'authorization=Bearer%20the-key-of-it, x-team=team-of-it';
+    expect(secretValues({ OTEL_EXPORTER_OTLP_HEADERS }, [], claudeProvider)).toEqual([
+      'Bearer%20the-key-of-it',
+      'the-key-of-it',
+      'team-of-it',
+    ]);
+  });
+
+  test('the address of a webhook is', () => {
+    const address = 'https://hooks.test/T0/B0/x';
+    expect(secretValues({ 'INPUT_NOTIFY-WEBHOOK': address }, [], claudeProvider)).toEqual([address]);
+  });
+
   test('what agent-env names is one if it is long enough to be', () => {
     expect(
       secretValues(

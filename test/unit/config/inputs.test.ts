@@ -158,6 +158,10 @@ describe('what each input accepts', () => {
     ['state-store', 'none', (config) => config.stateStore, 'none'],
     ['fail-on', 'halted, blocked ,', (config) => config.failOn, ['halted', 'blocked']],
     ['fail-on', '', (config) => config.failOn, []],
+    ['notify-webhook', 'https://hooks.test/a?b=c', (config) => config.webhook.address, 'https://hooks.test/a?b=c'],
+    ['notify-webhook', 'http://127.0.0.1:8080/a', (config) => config.webhook.address, 'http://127.0.0.1:8080/a'],
+    ['notify-webhook', 'http://[::1]/a', (config) => config.webhook.address, 'http://[::1]/a'],
+    ['notify-webhook', '', (config) => config.webhook, { address: null, secret: '' }],
   ])('%s: %j', (name, text, read, expected) => {
     expect(read(configOf({ [name]: text }))).toEqual(expected);
   });
@@ -177,6 +181,20 @@ describe('what each input refuses, with its name, its value and what is expected
     ['agent-env', 'ACTIONS_RUNTIME_TOKEN', /the agent must never see those/],
     ['agent-env', 'INPUT_GITHUB_TOKEN', /the agent must never see those/],
     ['agent-env', 'gh_token', /the agent must never see those/],
+    ['agent-env', 'OTEL_EXPORTER_OTLP_HEADERS', /the agent must never see those/],
+    ['agent-env', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS', /the agent must never see those/],
+    ...[
+      'http://hooks.test/a',
+      'http://127.0.0.1.evil.test/',
+      'ftp://hooks.test/',
+      'https://a:b@hooks.test/',
+      'hooks',
+    ].map((text): [string, string, RegExp] => [
+      'notify-webhook',
+      text,
+      /^(?!.*"(?:http|ftp|hooks)).* must be an address that begins with https/s,
+    ]),
+    ['notify-webhook-secret', 'short', /^(?!.*"short").*has fewer than 16 characters/s],
     ['allowed-tools', ' , ', /is empty: name at least one tool/],
     ['allowed-tools', 'Read,Bash(npm:*', /the rule "Bash\(npm:\*", which is not a tool.*parentheses do not match/],
     ['allowed-tools', 'Bash()', /the rule "Bash\(\)", which is not a tool/],
@@ -305,6 +323,18 @@ describe('problems', () => {
     );
   });
 
+  test('never hand over or record the secrets among the settings', () => {
+    const found = ['notify-webhook', 'notify-webhook-secret', 'parallel'].map((input) => ({
+      input,
+      text: 'x',
+      places: [],
+    }));
+    const texts = { ...readInputDefaults(actionYml, 'x'), 'notify-webhook': 'https://hooks.test/' };
+    const settings = { found, lines: [], unknown: null };
+    const config = buildConfig({ texts, counting: found, settings, problems: [], where: 'job' });
+    expect(config.settings.found.map(({ input }) => input)).toEqual(['parallel']);
+  });
+
   test('never show the token', () => {
     const given = { ...readInputDefaults(actionYml, 'x'), 'github-token': 'ghs_secretsecretsecret', draft: 'yes' };
     expect(errorOf(() => buildConfigFromInputs(given)).message).not.toContain('secretsecret');
@@ -376,6 +406,12 @@ describe('the people that a run with unusable inputs notifies', () => {
     expect(
       parseReach(texts({ notify: 'ann', 'task-label': 'bug', 'max-iterations': 'many', nonsense: '1' })),
     ).toMatchObject({ taskLabel, notify, branchPrefix: 'ralph/' });
+  });
+
+  test('and the webhook, which only a usable address can be', () => {
+    const address = 'https://hooks.test/a';
+    expect(parseReach(texts({ 'notify-webhook': address, draft: '1' }))?.webhook).toEqual({ address, secret: '' });
+    expect(parseReach(texts({ 'notify-webhook': 'hooks' }))?.webhook.address).toBeNull();
   });
 
   test('do not come from an unusable input', () => {

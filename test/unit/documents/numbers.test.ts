@@ -75,6 +75,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   'docs/inputs-and-outputs.md': [
     ['Keep it # minutes below', of('core/doctor/step-findings', 'EXTRA_MINUTES')],
     ['takes at most # minutes', minutes('core/proof/judge', 'QUICK_MS')],
+    ['at least # characters', of('config/input-schema', /'notify-webhook-secret',[^]*?length >= (\d+)/)],
   ],
   'docs/internals.md': [
     ['README.md has at most # words', of('../test/unit/documents/documents.test', /'README\.md', (\d+)/)],
@@ -116,6 +117,8 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ],
     [`git ${of('git/git', /OLDEST_GIT = \[(\d+)/)}.${of('git/git', /OLDEST_GIT = \[\d+, (\d+)/)} or newer`],
     ['# repositories', SAMPLES],
+    ['at most # s of a run', seconds('runner/webhook', 'WITHIN_MS')],
+    ['at most # s of each job', seconds('runner/send-spans', 'WITHIN_MS')],
   ],
   'docs/reviews-and-checks.md': [
     ['of the checks, at most #.', of('core/feedback/memory', 'MAX_CHECKS')],

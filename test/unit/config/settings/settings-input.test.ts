@@ -83,6 +83,14 @@ describe('what `settings` takes', () => {
     });
   });
 
+  test('of the reusable workflow no secret, since its gate hands over what it is given', () => {
+    const settings = 'notify-webhook: https://hooks.test/secret\nmax-iterations: 8';
+    expect(read(JSON.stringify({ 'runs-on': 'ubuntu-latest', settings })).problems).toEqual([
+      'settings: notify-webhook is a secret, and settings are not kept secret. Give it as an input of its own.',
+    ]);
+    expect(read(settings).problems).toEqual([]);
+  });
+
   test('what it finds can be handed over and recorded, and so can what earlier versions found', () => {
     const [found] = read('max-patch-kib: 1').found;
     expect(foundSettingSchema.parse(JSON.parse(JSON.stringify(found)))).toEqual(found);

@@ -1,0 +1,47 @@
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import type { RunSpan } from '../core/journal/spans.ts';
+
+type ReadableSpan = Parameters<OTLPTraceExporter['export']>[0][number];
+
+/** Maximum time for all spans of a job, in ms; a shorter OTEL_EXPORTER_OTLP_TIMEOUT counts. */
+const WITHIN_MS = 10_000;
+
+/** The values that OTLP has for these. */
+const [SAMPLED, INTERNAL, UNSET, ERROR] = [1, 0, 0, 2];
+
+/**
+ * Sends spans to where the standard variables OTEL_EXPORTER_OTLP_* say, by http/protobuf; returns why they were not
+ * accepted, as a sentence part, or null.
+ */
+export async function sendSpans(
+  { traceId, spans }: { readonly traceId: string; readonly spans: readonly RunSpan[] },
+  attributes: Readonly<Record<string, string>>,
+): Promise<string | null> {
+  const resource = { attributes, merge: () => resource, getRawAttributes: () => Object.entries(attributes) };
+  const contextOf = (spanId: string) => ({ traceId, spanId, traceFlags: SAMPLED });
+  const readable = spans.map((span): ReadableSpan => ({
+    name: span.name,
+    kind: INTERNAL,
+    spanContext: () => contextOf(span.id),
+    ...(span.parent === null ? {} : { parentSpanContext: contextOf(span.parent) }),
+    startTime: timeOf(span.startedAt),
+    endTime: timeOf(span.endedAt),
+    duration: timeOf(span.endedAt - span.startedAt),
+    status: span.failed === null ? { code: UNSET } : { code: ERROR, message: span.failed },
+    attributes: { ...span.attributes, ...(span.failed === null ? {} : { 'error.type': span.failed }) },
+    ...{ links: [], events: [], ended: true, resource, instrumentationScope: { name: 'ralph-action' } },
+    ...{ droppedAttributesCount: 0, droppedEventsCount: 0, droppedLinksCount: 0 },
+  }));
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  setTimeout(resolve, WITHIN_MS, 'there was no answer in time').unref();
+  new OTLPTraceExporter().export(readable, ({ error }) => {
+    resolve(error?.message ?? null);
+  });
+  return promise;
+}
+
+/** Returns an instant or a duration in seconds and nanoseconds. */
+function timeOf(ms: number): [number, number] {
+  const whole = Math.max(0, Math.round(ms));
+  return [Math.floor(whole / 1000), (whole % 1000) * 1_000_000];
+}

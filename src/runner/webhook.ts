@@ -1,0 +1,62 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as sleepMs } from 'node:timers/promises';
+import type { SendWebhook } from '../ports/machine.ts';
+
+/** Maximum time of a run that its messages may take together, and of one attempt, in ms. */
+const WITHIN_MS = 10_000;
+const ATTEMPT_MS = 4_000;
+
+/** Waits before the second and the third attempt, in ms. */
+const WAITS_MS = [500, 2_000];
+
+interface Receiver {
+  readonly address: string;
+  /** Key of the signatures; empty for none. */
+  readonly secret: string;
+  readonly fetch: typeof fetch;
+  readonly withinMs?: number;
+}
+
+/** Creates the sender of messages to a receiver. Redirects are not followed, and nothing of an answer is read. */
+export function createWebhook({ address, secret, fetch, withinMs = WITHIN_MS }: Receiver): SendWebhook {
+  let leftMs = withinMs;
+  return async ({ id, body }) => {
+    const begun = performance.now();
+    const left = (): number => Math.floor(leftMs - (performance.now() - begun));
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'ralph-action',
+      'x-ralph-event': 'notification',
+      'x-ralph-delivery': id,
+      ...(secret === '' ? {} : { 'x-ralph-signature-256': `sha256=${hmacOf(body, secret)}` }),
+    };
+    let why: string | null = 'there was no time left for it';
+    for (const waitMs of [0, ...WAITS_MS]) {
+      if (left() <= waitMs) break;
+      await sleepMs(waitMs);
+      const signal = AbortSignal.timeout(Math.min(left(), ATTEMPT_MS));
+      try {
+        const answer = await fetch(address, { method: 'POST', body, headers, redirect: 'manual', signal });
+        await answer.body?.cancel();
+        why = answer.ok ? null : `it answered with HTTP ${answer.status}`;
+        if (answer.status < 500 && ![408, 425, 429].includes(answer.status)) break;
+      } catch (error) {
+        why = causeOf(error);
+      }
+    }
+    leftMs = left();
+    return why;
+  };
+}
+
+function hmacOf(body: string, secret: string): string {
+  return createHmac('sha256', secret).update(body).digest('hex');
+}
+
+/** Returns what kept a request from being answered, without the address, which a message would name. */
+function causeOf(error: unknown): string {
+  const { name = '', cause = null } = error instanceof Error ? error : {};
+  if (name === 'TimeoutError') return 'it did not answer in time';
+  const code = cause instanceof Error && 'code' in cause ? cause.code : null;
+  return `the request failed${typeof code === 'string' ? ` (${code})` : ''}`;
+}

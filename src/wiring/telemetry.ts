@@ -1,0 +1,58 @@
+import { spansOfJob } from '../core/journal/spans.ts';
+import { mapTexts } from '../core/text/redact.ts';
+import { completeSentence } from '../core/text/phrase.ts';
+import { textOf } from '../errors.ts';
+import type { RunReport } from '../handover/report.ts';
+import { iterationsOf, laneOf, settingOf } from '../report/facts.ts';
+import type { RunEnd } from '../run/deps.ts';
+import { hashText } from '../run/packed-journal.ts';
+import { takeIntake } from '../run/jobs/parcels.ts';
+import { openHandoff } from './handoff.ts';
+import type { World } from './world.ts';
+
+/** Sends the spans of this job to the collector; a failure is a warning. Never throws. */
+export async function sendTelemetry(world: World, end: RunEnd, startedAt: number): Promise<void> {
+  const why = await send(world, end, startedAt).catch(textOf);
+  if (why !== null) world.log.warning(`The spans of this job were not sent: ${completeSentence(world.redact(why))}`);
+}
+
+async function send(world: World, end: RunEnd, startedAt: number): Promise<string | null> {
+  const { config, context, environment, clock, redact } = world;
+  const { phase } = config.handoff;
+  const named = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? '';
+  if (!['', 'http/protobuf'].includes(named))
+    return `the protocol is \`${named}\`, and only \`http/protobuf\` is known`;
+  // The last job of several branches has nothing of its own, and an event that asks for nothing begins no run.
+  const report = end.kind === 'summed-up' ? null : end.report;
+  if (phase === 'finish' || end.kind === 'summed-up' || report?.outcome.reason === 'not_for_us') return null;
+  const isBehindGate = phase === 'loop' || phase === 'publish';
+  const begun = isBehindGate ? (await takeIntake(await openHandoff(config, null), config.handoff)).handed : null;
+  const made = spansOfJob(
+    {
+      ...{ phase, startedAt, endedAt: clock.now() },
+      runTag: begun?.runTag ?? world.runTag,
+      run: end.kind === 'ended' && phase !== 'loop' ? runOf(end.report, begun?.intake.claimedAt) : null,
+      iterations: report === null ? [] : iterationsOf(report),
+      models: modelsOf(report),
+    },
+    hashText,
+  );
+  const { owner, repo } = context.repository;
+  const { sendSpans } = await import('../runner/send-spans.ts');
+  return sendSpans(mapTexts(made, redact), {
+    'service.name': (environment['OTEL_SERVICE_NAME'] ?? '') || 'ralph-action',
+    'vcs.repository.url.full': `${context.serverUrl}/${owner}/${repo}`,
+    'cicd.pipeline.run.id': context.runId,
+    'cicd.pipeline.run.url.full': context.runUrl,
+  });
+}
+
+function runOf(report: RunReport, claimedAt = report.startedAt) {
+  const { startedAt, outcome } = report;
+  return { startedAt: Math.min(startedAt, claimedAt), outcome, branch: laneOf(report)?.branch ?? null };
+}
+
+function modelsOf(report: RunReport | null): ReadonlyMap<string, string> {
+  const agents = (report === null ? null : settingOf(report))?.agents ?? [];
+  return new Map(agents.flatMap(({ name, model }) => (model === null ? [] : [[name, model] as const])));
+}
