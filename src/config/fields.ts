@@ -1,3 +1,4 @@
+import type { LoginTerm } from '../core/agents/login-term.ts';
 import { type LookAtKind, lookAtKinds } from '../core/review/manifest.ts';
 import { z } from 'zod';
 import { isExpression } from '../core/doctor/workflow.ts';
@@ -117,6 +118,18 @@ export function mcpConfigField() {
     const parsed = parseMcpServers(text, () => 'given');
     if (parsed.kind === 'wrong') for (const problem of parsed.problems) problems.addIssue(`: ${problem}`);
     return { kind: 'inline', text };
+  });
+}
+
+/** Creates a field for the end of the agent's login: an instant, `none`, or empty. */
+export function loginTermField() {
+  return z.string().transform((text, problems): LoginTerm => {
+    if (text === '') return { kind: 'lasting' };
+    if (text === 'none') return { kind: 'absent' };
+    // AWS's action gives the instant as JSON.
+    const endsAt = z.iso.datetime({ offset: true }).safeParse(text.replace(/^"(.*)"$/, '$1'));
+    if (!endsAt.success) problems.addIssue('must be `none`, or an instant such as 2026-01-31T12:00:00Z');
+    return { kind: 'until', endsAt: Date.parse(endsAt.data ?? '') };
   });
 }
 

@@ -24,6 +24,7 @@ import {
   folderField,
   linesField,
   listField,
+  loginTermField,
   mcpConfigField,
   optionalField,
   parseRepositoryName,
@@ -67,6 +68,7 @@ export const inputTable: InputTable<Settings> = {
         .string()
         .refine((lane) => lane === '' || lane === 'each' || isLaneId(lane), 'must be `each`, `queue` or `issue-N`'),
     ),
+    login: createInput('login-ends', loginTermField()),
   },
   isolation: {
     wanted: createInput('isolation', choiceField(...wantedIsolations)),
