@@ -106,7 +106,7 @@ const LOGIN_STEPS = String.raw`      # A login lasts as long as this job may, fr
           printf 'token=%s\nends=%s\n' "$token" "$(date -u -d "+$(valueOf expires_in <<< "$answer") seconds" +%FT%TZ)" >> "$GITHUB_OUTPUT"
 `.replaceAll('%{', '${');
 
-/** What the steps of the login got, for the action's step alone; empty for the providers that the caller does not name. */
+/** What the steps of the login got, for the action's step alone; empty for providers that the caller does not name. */
 const LOGGED_IN = `
         env: {
           CLAUDE_CODE_USE_BEDROCK: "\${{ steps.aws.outputs.aws-access-key-id && '1' || '' }}", AWS_REGION: '\${{ inputs.aws-region || env.AWS_REGION }}',
