@@ -6,12 +6,12 @@ import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
 import { SETTING_ROWS, type SettingGroup } from '../src/config/setting-rows.ts';
 import { outputsIn, withInputs } from './action-yml.ts';
 import {
-  BRANCH_WORKFLOW,
   JOB_ACTION,
+  KEYLESS,
   renderBranchWorkflow,
   renderJobAction,
   renderReusableWorkflow,
-  REUSABLE_WORKFLOW,
+  WITH_KEYS,
 } from './reusable-workflow.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -165,8 +165,10 @@ if (import.meta.main) {
   write(AGENTS_PAGE, withCapabilities(read(AGENTS_PAGE)));
   write('action.yml', withInputs(read('action.yml'), INPUT_ROWS));
   write(INPUTS_PAGE, renderInputsPage(read('action.yml')));
-  write(REUSABLE_WORKFLOW, renderReusableWorkflow());
-  write(BRANCH_WORKFLOW, renderBranchWorkflow());
+  for (const form of [WITH_KEYS, KEYLESS]) {
+    write(form.reusable, renderReusableWorkflow(form));
+    write(form.branch, renderBranchWorkflow(form));
+  }
   write(JOB_ACTION, renderJobAction(read('action.yml')));
 }
 

@@ -1,14 +1,32 @@
 import { KEY_INPUTS } from '../src/core/agent-names.ts';
 import { DASHBOARD_MARKER } from '../src/core/dashboard/boxes.ts';
-import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
+import { INPUT_ROWS, JOB_ROWS, LOGIN_ROWS } from '../src/config/input-rows.ts';
 import { SECRET_ROWS } from '../src/config/setting-rows.ts';
 import { SECRET_SETTINGS } from '../src/config/setting-table.ts';
 import { quoted, withInputs } from './action-yml.ts';
 
-/** The path of the workflow that other repositories call, from the root. */
-export const REUSABLE_WORKFLOW = '.github/workflows/ralph.yml';
-/** The path of the workflow that it calls for each branch, from the root. */
-export const BRANCH_WORKFLOW = '.github/workflows/ralph-branch.yml';
+/**
+ * The two forms of the reusable workflow. They are files of their own because GitHub checks the permissions of all jobs
+ * before a run begins: callers with a stored key do not have to grant `id-token: write`.
+ */
+export interface WorkflowForm {
+  /** The path of the workflow that other repositories call, from the root. */
+  readonly reusable: string;
+  /** The path of the workflow that it calls for each branch, from the root. */
+  readonly branch: string;
+  /** True if the job of the loop logs in to the provider itself, and no key is stored. */
+  readonly logsIn: boolean;
+}
+export const WITH_KEYS: WorkflowForm = {
+  reusable: '.github/workflows/ralph.yml',
+  branch: '.github/workflows/ralph-branch.yml',
+  logsIn: false,
+};
+export const KEYLESS: WorkflowForm = {
+  reusable: '.github/workflows/ralph-keyless.yml',
+  branch: '.github/workflows/ralph-keyless-branch.yml',
+  logsIn: true,
+};
 
 /**
  * The folder of the action that the jobs use: GitHub accepts a path in the workflow's own repository at its own commit,
@@ -36,6 +54,70 @@ const CHECKOUT = 'actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7
 const UPLOAD = 'actions/upload-artifact@043fb46d1a93c77aae656e7c1c64a875d1fc6a0a # v7.0.1';
 const DOWNLOAD = 'actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1';
 const APP_TOKEN = 'actions/create-github-app-token@1b10c78c7865c340bc4f6099eb2f838309f1e8c3 # v3.1.1';
+const AWS_LOGIN = 'aws-actions/configure-aws-credentials@e6de054238d6b7531b4efff3b6587d9aade6a06c # v6.2.3';
+const GOOGLE_LOGIN = 'google-github-actions/auth@7c6bc770dae815cd3e89ee6cdf493a5fab2cc093 # v3.0.0';
+
+/** The longest login in seconds that AWS and Google grant, where a role or a policy allows it. */
+const LONGEST_LOGIN_S = 43_200;
+
+/**
+ * Steps that log in to the one provider that the caller names. What they get is their outputs, which only the action's
+ * step reads: no variable of the job, and no file. A login that fails is reported by the action, with the run.
+ */
+const LOGIN_STEPS = String.raw`      # A login lasts as long as this job may, from now on.
+      - id: login
+        env: { MINUTES: '%{{ inputs.timeout-minutes }}' }
+        shell: bash
+        run: |
+          seconds=$((%{MINUTES%%.*} * 60))
+          if [ $seconds -lt 900 ]; then seconds=900; elif [ $seconds -gt ${LONGEST_LOGIN_S} ]; then seconds=${LONGEST_LOGIN_S}; fi
+          printf 'seconds=%s\nends=%s\n' $seconds "$(date -u -d "+$seconds seconds" +%FT%TZ)" >> "$GITHUB_OUTPUT"
+      - if: inputs.aws-role != ''
+        id: aws
+        continue-on-error: true
+        uses: ${AWS_LOGIN}
+        with: {
+          role-to-assume: '%{{ inputs.aws-role }}', aws-region: '%{{ inputs.aws-region }}', role-duration-seconds: '%{{ steps.login.outputs.seconds }}',
+          output-credentials: true, output-env-credentials: false, retry-max-attempts: 3 }
+      - if: inputs.google-workload-identity-provider != ''
+        id: google
+        continue-on-error: true
+        uses: ${GOOGLE_LOGIN}
+        with: {
+          workload_identity_provider: '%{{ inputs.google-workload-identity-provider }}', service_account: '%{{ inputs.google-service-account }}',
+          project_id: '%{{ inputs.google-project }}', token_format: access_token, access_token_lifetime: '%{{ steps.login.outputs.seconds }}s',
+          create_credentials_file: false, export_environment_variables: false }
+      # Anthropic has no action that only logs in. How long its login lasts is part of the rule.
+      - if: inputs.anthropic-federation-rule != ''
+        id: anthropic
+        continue-on-error: true
+        env: {
+          RULE: '%{{ inputs.anthropic-federation-rule }}', ORGANIZATION: '%{{ inputs.anthropic-organization }}',
+          ACCOUNT: '%{{ inputs.anthropic-service-account }}', WORKSPACE: '%{{ inputs.anthropic-workspace }}' }
+        shell: bash
+        run: |
+          valueOf() { sed -n 's/.*"'"$1"'" *: *"\{0,1\}\([^",} ]*\).*/\1/p'; }
+          [[ "$RULE$ORGANIZATION$ACCOUNT$WORKSPACE" =~ ^[A-Za-z0-9_-]+$ ]] || { echo '::error::An input of the login to Anthropic is not an ID.'; exit 1; }
+          identity=$(curl -fsS --retry 3 -K - "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=https%3A%2F%2Fapi.anthropic.com" <<< "header = \"Authorization: Bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN\"" | valueOf value)
+          optional=%{ACCOUNT:+',"service_account_id":"'"$ACCOUNT"'"'}%{WORKSPACE:+',"workspace_id":"'"$WORKSPACE"'"'}
+          answer=$(printf '{"grant_type":"urn:ietf:params:oauth:grant-type:jwt-bearer","assertion":"%s","federation_rule_id":"%s","organization_id":"%s"%s}' "$identity" "$RULE" "$ORGANIZATION" "$optional" |
+            curl -fsS -H 'content-type: application/json' -H 'anthropic-beta: oauth-2025-04-20,oidc-federation-2026-04-01' -d @- https://api.anthropic.com/v1/oauth/token)
+          token=$(valueOf access_token <<< "$answer")
+          [ -n "$token" ]
+          echo "::add-mask::$token"
+          printf 'token=%s\nends=%s\n' "$token" "$(date -u -d "+$(valueOf expires_in <<< "$answer") seconds" +%FT%TZ)" >> "$GITHUB_OUTPUT"
+`.replaceAll('%{', '${');
+
+/** What the steps of the login got, for the action's step alone; empty for providers that the caller does not name. */
+const LOGGED_IN = `
+        env: {
+          CLAUDE_CODE_USE_BEDROCK: "\${{ steps.aws.outputs.aws-access-key-id && '1' || '' }}", AWS_REGION: '\${{ inputs.aws-region || env.AWS_REGION }}',
+          AWS_ACCESS_KEY_ID: '\${{ steps.aws.outputs.aws-access-key-id }}', AWS_SECRET_ACCESS_KEY: '\${{ steps.aws.outputs.aws-secret-access-key }}',
+          AWS_SESSION_TOKEN: '\${{ steps.aws.outputs.aws-session-token }}',
+          CLAUDE_CODE_USE_VERTEX: "\${{ steps.google.outputs.access_token && '1' || '' }}", CLOUD_ML_REGION: '\${{ inputs.google-region }}',
+          ANTHROPIC_VERTEX_PROJECT_ID: '\${{ inputs.google-project || steps.google.outputs.project_id }}', CLOUDSDK_AUTH_ACCESS_TOKEN: '\${{ steps.google.outputs.access_token }}' }`;
+const LOGIN_ENDS =
+  "${{ steps.aws.outputs.aws-expiration || steps.google.outputs.access_token && steps.login.outputs.ends || steps.anthropic.outputs.ends || 'none' }}";
 
 /** Steps that make a token of the caller's GitHub App, if there is one. */
 const APP_STEPS = `      - if: env.APP != ''
@@ -85,21 +167,36 @@ function outputEntries(valueOf: (name: string) => string): readonly string[] {
 const KEYS = KEY_INPUTS.map((name) => `${name}: '\${{ secrets.${name} }}'`);
 /** Secrets of the jobs that notify people. */
 const WEBHOOK = SECRET_SETTINGS.map((name) => `${name}: '\${{ secrets.${name} }}'`);
-const OPTIONAL_KEYS = flowLines(
-  [...KEY_INPUTS, ...SECRET_SETTINGS].map((name) => `${name}: { required: false }`),
-  { indent: 6, perLine: 3 },
-);
+
+/** Declares secrets that a caller may leave out. */
+function optionalSecrets(logsIn: boolean): string {
+  const names = [...(logsIn ? [] : KEY_INPUTS), ...SECRET_SETTINGS];
+  return flowLines(
+    names.map((name) => `${name}: { required: false }`),
+    { indent: 6, perLine: 3 },
+  );
+}
+
+const LOGIN_INPUTS = LOGIN_ROWS.map(([name]) => name);
 const OF_STEP = flowLines(
   outputEntries((name) => `'\${{ steps.ralph.outputs.${name} }}'`),
   { indent: 6, perLine: 3 },
 );
-const TO_STEP = flowLines(KEYS, { indent: 10, perLine: 3 });
+const TO_STEP = `,
+${flowLines(KEYS, { indent: 10, perLine: 3 })}`;
 
 /** The folder of the hand-over, which has a folder of the same name for each branch. */
 const HANDOFF = '${{ runner.temp }}/ralph-handoff';
 
-/** Renders the reusable workflow, whose inputs and their defaults are those of action.yml. */
-export function renderReusableWorkflow(): string {
+const ABOUT_KEYS = `# A run in three jobs, for other repositories to call. The agent works in the job \`loop\` of ralph-branch.yml, which holds its key
+# and a token that can only read this repository. \`gate\`, \`publish\` and \`finish\` hold the token that can write: no agent runs
+# there, and no code of the branch.`;
+const ABOUT_KEYLESS = `# A run in three jobs, for other repositories to call. The agent works in the job \`loop\` of ralph-keyless-branch.yml. It alone takes
+# \`id-token: write\`, to log in to the model's provider without a stored key, and holds a token that can only read this repository.
+# \`gate\`, \`publish\` and \`finish\` hold the token that can write: no agent runs there, and no code of the branch.`;
+
+/** Renders a reusable workflow, whose inputs and their defaults are those of action.yml. */
+export function renderReusableWorkflow({ branch, logsIn }: WorkflowForm): string {
   const declared = INPUT_ROWS.flatMap(({ rows }) => rows)
     .filter(([name]) => !SECRET_INPUTS.includes(name))
     .map(([name, text]) => `${name}: { type: string, default: ${quoted(text)} }`);
@@ -113,27 +210,29 @@ export function renderReusableWorkflow(): string {
   );
   const passed = flowLines(
     [
-      ...KEYS,
+      ...(logsIn ? [] : KEYS),
       ...WEBHOOK,
       ...['token', 'app-client-id', 'app-private-key', 'env'].map((name) => `${name}: '\${{ secrets.${name} }}'`),
     ],
     { indent: 6, perLine: 3 },
   );
+  const ofLogin = LOGIN_ROWS.map(
+    ([name, text, what]) => `${name}: { type: string, default: ${quoted(text)}, description: ${quoted(what)} }`,
+  );
+  const given = LOGIN_INPUTS.map((name) => `${name}: '\${{ inputs.${name} }}'`);
   return `# Generated by \`npm run docs\`: change scripts/reusable-workflow.ts, then run it.
 #
-# A run in three jobs, for other repositories to call. The agent works in the job \`loop\` of ralph-branch.yml, which holds its key
-# and a token that can only read this repository. \`gate\`, \`publish\` and \`finish\` hold the token that can write: no agent runs
-# there, and no code of the branch.
-name: ralph (reusable)
+${logsIn ? ABOUT_KEYLESS : ABOUT_KEYS}
+name: ralph (reusable${logsIn ? ', without stored keys' : ''})
 
 on:
   workflow_call:
     inputs: {
       runs-on: { type: string, default: ubuntu-latest, description: 'Label of the runners, or a list of labels as JSON' },
       timeout-minutes: { type: string, default: '60', description: 'Time limit of the job with the agent; at least 10 more than max-minutes' },
-${flowLines(declared, { indent: 6, perLine: 2 })} }
+${logsIn ? `${flowLines(ofLogin, { indent: 6, perLine: 1 })},\n` : ''}${flowLines(declared, { indent: 6, perLine: 2 })} }
     secrets: {
-${OPTIONAL_KEYS},
+${optionalSecrets(logsIn)},
       token: { required: false, description: 'A token for issues, branch and pull request instead of the one of the job' },
       app-client-id: { required: false, description: 'Client ID of a GitHub App to use instead of token' }, app-private-key: { required: false },
       env: { required: false, description: 'Variables for the set-up steps and the agent, one NAME=VALUE on each line' } }
@@ -200,11 +299,15 @@ ${WEBHOOK.map((entry) => `          ${entry}`).join('\n')}
     # Also when the run was cancelled: what the gate claimed is given back.
     if: always() && needs.gate.outputs.handed-over == 'true'
     strategy: { fail-fast: false, matrix: { branch: '\${{ fromJSON(needs.gate.outputs.handoff-branches) }}' } }
-    permissions: { contents: write, issues: write, pull-requests: write } # what its job \`publish\` needs
-    uses: $/${BRANCH_WORKFLOW}
+    permissions: { contents: write, issues: write, pull-requests: write${logsIn ? ', id-token: write' : ''} } # what its ${
+      logsIn ? 'jobs need; id-token only `loop`' : 'job `publish` needs'
+    }
+    uses: $/${branch}
     with: {
       branch: '\${{ matrix.branch }}', digest: '\${{ fromJSON(needs.gate.outputs.handoff-digests)[matrix.branch] }}',
-      runs-on: '\${{ inputs.runs-on }}', timeout-minutes: '\${{ inputs.timeout-minutes }}' }
+      runs-on: '\${{ inputs.runs-on }}', timeout-minutes: '\${{ inputs.timeout-minutes }}'${
+        logsIn ? `,\n${flowLines(given, { indent: 6, perLine: 2 })}` : ''
+      } }
     secrets: {
 ${passed} }
 
@@ -233,24 +336,27 @@ ${APP_STEPS}
 }
 
 /** Renders the workflow that the reusable one calls for each branch: the agent's job, and the one that publishes. */
-export function renderBranchWorkflow(): string {
+export function renderBranchWorkflow({ reusable, logsIn }: WorkflowForm): string {
   const ofBranch = flowLines(
     outputEntries((name) => `{ value: '\${{ jobs.publish.outputs.${name} }}' }`),
     { indent: 6, perLine: 2 },
   );
+  const inputs = LOGIN_INPUTS.map((name) => `${name}: { type: string, required: true }`);
   return `# Generated by \`npm run docs\`: change scripts/reusable-workflow.ts, then run it.
 #
-# The work on one branch, which ralph.yml calls after its job \`gate\`. It is not for other workflows.
-name: ralph (one branch)
+# The work on one branch, which ${reusable.replace(/.*\//, '')} calls after its job \`gate\`. It is not for other workflows.
+name: ralph (one branch${logsIn ? ', without stored keys' : ''})
 
 on:
   workflow_call:
     inputs: {
       branch: { type: string, required: true, description: 'queue or issue-N' },
       digest: { type: string, required: true, description: 'SHA-256 of what the gate handed over for it' },
-      runs-on: { type: string, required: true }, timeout-minutes: { type: string, required: true } }
+      runs-on: { type: string, required: true }, timeout-minutes: { type: string, required: true }${
+        logsIn ? `,\n${flowLines(inputs, { indent: 6, perLine: 3 })}` : ''
+      } }
     secrets: {
-${OPTIONAL_KEYS},
+${optionalSecrets(logsIn)},
       token: { required: false }, app-client-id: { required: false }, app-private-key: { required: false }, env: { required: false } }
     outputs: {
 ${ofBranch} }
@@ -263,7 +369,7 @@ jobs:
     runs-on: ${RUNS_ON}
     timeout-minutes: \${{ fromJSON(inputs.timeout-minutes) }}
     permissions:
-      contents: read # check out; the action itself gets no token
+      contents: read # check out; the action itself gets no token${logsIn ? "\n      id-token: write # log in to the model's provider" : ''}
     steps:
       - uses: ${CHECKOUT}
         with: { ref: "${REF}", fetch-depth: 0, persist-credentials: false }
@@ -273,11 +379,14 @@ ${ENV_STEP}
         uses: ./.github/actions/ralph-setup
       - uses: ${DOWNLOAD}
         with: { name: ralph-gate, path: '${HANDOFF}' }
-      - id: ralph
-        uses: $/${JOB_FOLDER}
+${logsIn ? LOGIN_STEPS : ''}      - id: ralph
+        uses: $/${JOB_FOLDER}${logsIn ? LOGGED_IN : ''}
         with: {
-          phase: loop, handoff-branch: '\${{ inputs.branch }}', github-token: '', handoff-digest: '\${{ inputs.digest }}',
-${TO_STEP} }
+          phase: loop, handoff-branch: '\${{ inputs.branch }}', github-token: '', handoff-digest: '\${{ inputs.digest }}'${
+            logsIn
+              ? `,\n          claude-code-oauth-token: '\${{ steps.anthropic.outputs.token }}', login-ends: "${LOGIN_ENDS}"`
+              : TO_STEP
+          } }
       # Also of a run that was cancelled or failed: what it finished is published.
       - if: always()
         uses: ${UPLOAD}
@@ -310,11 +419,10 @@ ${ENV_STEP}
         with: { name: 'ralph-loop-\${{ inputs.branch }}', path: '${HANDOFF}/\${{ inputs.branch }}/loop' }
       - id: ralph
         uses: $/${JOB_FOLDER}
-        # The keys are searched for in what is published; no agent runs here.
+        # ${logsIn ? 'The login ended with the job of the loop' : 'The keys are searched for in what is published'}; no agent runs here.
         with: {
           phase: publish, handoff-branch: '\${{ inputs.branch }}', github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ inputs.digest }}',
-          ${WEBHOOK.join(', ')},
-${TO_STEP} }
+          ${WEBHOOK.join(', ')}${logsIn ? '' : TO_STEP} }
       # With the setting \`receipts\`: a job of the caller can sign it.
       - if: always() && steps.ralph.outputs.receipt-path
         uses: ${UPLOAD}

@@ -58,6 +58,23 @@ export const INPUTS_OF: Readonly<Record<string, readonly string[]>> = {
   ],
   'actions/setup-go': ['go-version', 'go-version-file', 'cache', 'cache-dependency-path'],
   'actions/setup-java': ['distribution', 'java-version', 'java-version-file', 'cache', 'cache-dependency-path'],
+  'aws-actions/configure-aws-credentials': [
+    'role-to-assume',
+    'aws-region',
+    'role-duration-seconds',
+    'output-credentials',
+    'output-env-credentials',
+    'retry-max-attempts',
+  ],
+  'google-github-actions/auth': [
+    'workload_identity_provider',
+    'service_account',
+    'project_id',
+    'token_format',
+    'access_token_lifetime',
+    'create_credentials_file',
+    'export_environment_variables',
+  ],
   'actions/create-github-app-token': ['client-id', 'private-key'],
   'actions/attest-build-provenance': ['subject-path', 'subject-digest', 'subject-name'],
 };

@@ -1,4 +1,5 @@
 import type { AgentName } from '../core/agent-names.ts';
+import type { LoginTerm } from '../core/agents/login-term.ts';
 import type { Folder } from '../core/folder.ts';
 import type { HostsAsked } from '../core/isolation/hosts.ts';
 import type { WantedIsolation } from '../core/isolation/probe.ts';
@@ -136,6 +137,7 @@ interface HandoffConfig {
    * there is one hand-over, without such a folder.
    */
   readonly lane: string;
+  readonly login: LoginTerm;
 }
 
 interface IsolationConfig {

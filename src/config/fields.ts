@@ -1,3 +1,4 @@
+import type { LoginTerm } from '../core/agents/login-term.ts';
 import { type LookAtKind, lookAtKinds } from '../core/review/manifest.ts';
 import { z } from 'zod';
 import { isExpression } from '../core/doctor/workflow.ts';
@@ -143,6 +144,18 @@ function isWebhook(url: URL | null): boolean {
   if (url === null || url.username !== '' || url.password !== '') return false;
   const isLocal = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(url.hostname);
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLocal);
+}
+
+/** Creates a field for the end of the agent's login: an instant, `none`, or empty. */
+export function loginTermField() {
+  return z.string().transform((text, problems): LoginTerm => {
+    if (text === '') return { kind: 'lasting' };
+    if (text === 'none') return { kind: 'absent' };
+    // AWS's action gives the instant as JSON.
+    const endsAt = z.iso.datetime({ offset: true }).safeParse(text.replace(/^"(.*)"$/, '$1'));
+    if (!endsAt.success) problems.addIssue('must be `none`, or an instant such as 2026-01-31T12:00:00Z');
+    return { kind: 'until', endsAt: Date.parse(endsAt.data ?? '') };
+  });
 }
 
 /** Creates a field for the path of a file in the working directory. */

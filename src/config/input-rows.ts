@@ -1,5 +1,5 @@
 import { AGENT_NAMES, AGENTS, DEFAULT_AGENT, KEY_VARIABLES, keyInputOf } from '../core/agent-names.ts';
-import type { SettingGroup } from './setting-rows.ts';
+import type { SettingGroup, SettingRow } from './setting-rows.ts';
 
 function keyDescription(variable: string): string {
   const agents = Object.values(AGENTS).flatMap(({ title, provider }) =>
@@ -220,6 +220,25 @@ export const JOB_ROWS: readonly SettingGroup[] = [
         '',
         'With `phase: gate`, `each` makes a hand-over for each branch, in folders `queue` and `issue-N`, as `parallel` needs; the jobs after it name the one that they take. Empty: one hand-over, without such a folder.',
       ],
+      [
+        'login-ends',
+        '',
+        'With `phase: loop`: when the login ends that the job asked for, for example `2026-01-31T12:00:00Z`, or `none` if it got none. The run then needs isolation, and ends before that. Empty: the agent has a stored key.',
+      ],
     ],
   },
+];
+
+/** The inputs of the reusable workflow without stored keys by which its jobs log in, with their defaults. */
+export const LOGIN_ROWS: readonly SettingRow[] = [
+  ['aws-role', '', 'Amazon Bedrock: ARN of the role'],
+  ['aws-region', '', 'Amazon Bedrock: region'],
+  ['google-workload-identity-provider', '', 'Vertex AI: full name of the provider'],
+  ['google-service-account', '', 'Vertex AI: email of the service account'],
+  ['google-project', '', 'Vertex AI: project, if it is not that of the service account'],
+  ['google-region', 'global', 'Vertex AI: location of the models'],
+  ['anthropic-federation-rule', '', 'Anthropic: ID of the federation rule (fdrl_…)'],
+  ['anthropic-organization', '', 'Anthropic: ID of the organization'],
+  ['anthropic-service-account', '', 'Anthropic: ID of the service account (svac_…)'],
+  ['anthropic-workspace', '', 'Anthropic: ID of the workspace, if the rule has several'],
 ];

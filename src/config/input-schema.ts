@@ -25,6 +25,7 @@ import {
   issueQueryField,
   linesField,
   listField,
+  loginTermField,
   mcpConfigField,
   optionalField,
   parseRepositoryName,
@@ -69,6 +70,7 @@ export const inputTable: InputTable<Settings> = {
         .string()
         .refine((lane) => lane === '' || lane === 'each' || isLaneId(lane), 'must be `each`, `queue` or `issue-N`'),
     ),
+    login: createInput('login-ends', loginTermField()),
   },
   isolation: {
     wanted: createInput('isolation', choiceField(...wantedIsolations)),

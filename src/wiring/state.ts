@@ -40,7 +40,7 @@ async function openRefs(
 export function openSeal({ environment, config, context }: World): Seal {
   const { owner, repo } = context.repository;
   const repository = `${owner}/${repo}`.toLowerCase();
-  const keys = lastingKeys(environment, config.agent.order);
+  const keys = config.handoff.login.kind === 'lasting' ? lastingKeys(environment, config.agent.order) : [];
   return keys.length === 0
     ? createSeal({ credential: null, repository })
     : sealWith(keys.map((credential) => createSeal({ credential, repository })));

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { holds, interpolate } from '../../testbed/workflow/expressions.ts';
 import { within } from '../../testbed/workflow/permissions.ts';
 import { parseWorkflow } from '../../testbed/workflow/workflow.ts';
+import { KEY_INPUTS } from '../../src/core/agent-names.ts';
 import { DASHBOARD_MARKER as page } from '../../src/core/dashboard/boxes.ts';
 import { answerMarker } from '../../src/core/people/command.ts';
+import { KEYLESS, WITH_KEYS } from '../../scripts/reusable-workflow.ts';
 import { read } from './documents/pages.ts';
 
 const single = parseWorkflow(read('templates/workflows/ralph.yml'));
@@ -106,11 +108,32 @@ test('the workflow that calls grants every permission that the called one asks f
       expect([level, 'write'], area).toContain(given[area]);
 });
 
-test('the workflow of one branch has no permission that its caller does not grant, and gets every secret', () => {
-  const { permissions, uses, secrets = {}, with: given = {} } = called.jobs['branch'] ?? {};
-  expect(uses).toBe('$/.github/workflows/ralph-branch.yml');
-  for (const job of Object.values(branch.jobs)) expect(() => within(job.permissions, permissions)).not.toThrow();
-  expect(Object.keys(given).sort()).toEqual(Object.keys(branch.on.called?.inputs ?? {}).sort());
-  const used = [...read('.github/workflows/ralph-branch.yml').matchAll(/secrets\.([\w-]+)/g)].map(([, name]) => name);
-  expect([...new Set(used)].sort()).toEqual(Object.keys(secrets).sort());
+describe.each([WITH_KEYS, KEYLESS])('$reusable', ({ reusable, branch: path, logsIn }) => {
+  const calls = parseWorkflow(read(reusable));
+  const ofBranch = parseWorkflow(read(path));
+
+  test('calls a workflow of one branch with no permission that it does not grant, and with every secret', () => {
+    const { permissions, uses, secrets = {}, with: given = {} } = calls.jobs['branch'] ?? {};
+    expect(uses).toBe(`$/${path}`);
+    for (const job of Object.values(ofBranch.jobs)) expect(() => within(job.permissions, permissions)).not.toThrow();
+    expect(Object.keys(given).sort()).toEqual(Object.keys(ofBranch.on.called?.inputs ?? {}).sort());
+    const used = [...read(path).matchAll(/secrets\.([\w-]+)/g)].map(([, name]) => name);
+    expect([...new Set(used)].sort()).toEqual(Object.keys(secrets).sort());
+    expect(KEY_INPUTS.filter((name) => Object.hasOwn(secrets, name))).toEqual(logsIn ? [] : KEY_INPUTS);
+  });
+
+  test('gives each job its permissions, and only the loop of the keyless one asks for logins', () => {
+    const writes = { contents: 'write', issues: 'write', 'pull-requests': 'write' };
+    const login = logsIn ? { 'id-token': 'write' } : {};
+    const permissionsOf = (of: typeof calls): Readonly<Record<string, unknown>> =>
+      Object.fromEntries(Object.entries(of.jobs).map(([name, { permissions }]) => [name, permissions]));
+    expect([calls.permissions, ofBranch.permissions]).toEqual([{}, {}]);
+    expect(permissionsOf(calls)).toEqual({
+      gate: { ...writes, checks: 'read', statuses: 'read', actions: 'read' },
+      // It runs nothing itself: GitHub wants what its jobs ask for.
+      branch: { ...writes, ...login },
+      finish: { contents: 'write', issues: 'write' },
+    });
+    expect(permissionsOf(ofBranch)).toEqual({ loop: { contents: 'read', ...login }, publish: writes });
+  });
 });

@@ -37,7 +37,7 @@ test('workflows for copying use each action in the version that the workflows of
   const versions = new Map<string, Set<string>>();
   for (const [, name = '', exact, pinned] of texts
     .join('\n')
-    .matchAll(/uses: (actions\/[\w-]+)@(?:(v\d+)|[0-9a-f]{40} # (v\d+)\.)/g))
+    .matchAll(/uses: ((?:aws-|google-github-)?actions\/[\w-]+)@(?:(v\d+)|[0-9a-f]{40} # (v\d+)\.)/g))
     versions.set(name, (versions.get(name) ?? new Set()).add(exact ?? pinned ?? ''));
   expect(versions.get('actions/checkout')?.size).toBe(1);
   expect([...versions].filter(([, found]) => found.size > 1)).toEqual([]);

@@ -157,9 +157,41 @@ async function perform(
     // The testbed's GitHub creates no App tokens; the step returns the job's own token.
     case 'app-token':
       return { ...skipped, end: 'success', outputs: { token: github['token'] ?? '' } };
+    case 'cloud-login':
+      return { ...skipped, ...logIn(evaluated(step.with ?? {}, contexts), env) };
     case 'other':
       return { ...skipped, end: 'not-played' };
   }
+}
+
+/** The longest login in seconds that the testbed's clouds grant, as real ones do until somebody raises it. */
+const LONGEST_LOGIN_S = 3600;
+
+/** Logs in to AWS or Google as their actions do, with outputs as the only trace of it. */
+function logIn(
+  given: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>>,
+): Pick<Act, 'end' | 'log' | 'outputs'> {
+  const isAws = given['role-to-assume'] !== undefined;
+  const seconds = parseInt((isAws ? given['role-duration-seconds'] : given['access_token_lifetime']) ?? '', 10);
+  const refuse = (log: string) => ({ end: 'failure' as const, log, outputs: {} });
+  if (env['ACTIONS_ID_TOKEN_REQUEST_TOKEN'] === undefined) return refuse('The job has no id-token: write.');
+  if (!(seconds <= LONGEST_LOGIN_S)) return refuse(`${String(seconds)} seconds are more than the login may last.`);
+  const isKeptIn = isAws
+    ? given['output-env-credentials'] === 'false'
+    : given['create_credentials_file'] === 'false' && given['export_environment_variables'] === 'false';
+  if (!isKeptIn) return refuse('The login would be left in variables or files of the job.');
+  const ofAws = {
+    'aws-access-key-id': 'login-of-aws-key-id',
+    'aws-secret-access-key': 'login-of-aws-secret',
+    'aws-session-token': 'login-of-aws-session',
+    'aws-expiration': JSON.stringify(new Date(Date.now() + seconds * 1000)),
+  };
+  return {
+    end: 'success',
+    log: '',
+    outputs: isAws ? ofAws : { access_token: 'login-of-google-token', project_id: 'shop' },
+  };
 }
 
 /** Copies artifacts as folders; as with the real actions, missing files fail an upload only if the step says so. */
@@ -201,13 +233,16 @@ function endOf({ exitCode, log }: StepResult): { readonly end: 'success' | 'fail
   return { end: exitCode === 0 ? 'success' : 'failure', log };
 }
 
-function kindOf(step: WorkflowStep): 'checkout' | 'action' | 'script' | 'upload' | 'download' | 'app-token' | 'other' {
+function kindOf(
+  step: WorkflowStep,
+): 'checkout' | 'action' | 'script' | 'upload' | 'download' | 'app-token' | 'cloud-login' | 'other' {
   const { uses, run, shell } = step;
   if (run !== undefined) return shell === undefined || shell === 'bash' ? 'script' : 'other';
   if (uses?.startsWith('actions/checkout@') === true) return 'checkout';
   if (uses?.startsWith('actions/upload-artifact@') === true) return 'upload';
   if (uses?.startsWith('actions/download-artifact@') === true) return 'download';
   if (uses?.startsWith('actions/create-github-app-token@') === true) return 'app-token';
+  if (/^(?:aws-actions\/configure-aws-credentials|google-github-actions\/auth)@/.test(uses ?? '')) return 'cloud-login';
   return usesAction(step) ? 'action' : 'other';
 }
 

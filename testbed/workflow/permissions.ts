@@ -39,6 +39,8 @@ function rightsOf(asked: Permissions): Rights {
 /** Limits the permissions of a called workflow's job to those of the calling job; GitHub refuses more. */
 export function within(asked: Permissions | undefined, caller: Permissions | undefined): Permissions | undefined {
   if (asked === undefined || caller === undefined) return asked ?? caller;
+  if (mayLogIn(asked) && !mayLogIn(caller))
+    throw new Error('The called workflow asks for id-token: write, and the calling job has none.');
   const [wanted, given] = [rightsOf(asked), rightsOf(caller)];
   for (const [area, right] of Object.entries(wanted)) {
     const has = given[area as Area];
@@ -46,6 +48,20 @@ export function within(asked: Permissions | undefined, caller: Permissions | und
       throw new Error(`The called workflow asks for ${area}: ${right}, and the calling job has ${has ?? 'none'}.`);
   }
   return asked;
+}
+
+function mayLogIn(asked: Permissions | undefined): boolean {
+  return asked === 'write-all' || (typeof asked === 'object' && asked['id-token'] === 'write');
+}
+
+/** The variables by which a job asks for identity tokens, as GitHub sets them for `id-token: write`. */
+export function loginVariables(asked: Permissions | undefined): Readonly<Record<string, string>> {
+  return mayLogIn(asked)
+    ? {
+        ACTIONS_ID_TOKEN_REQUEST_URL: 'https://id.example/login-of-url?api-version=2.0',
+        ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'login-of-request-token',
+      }
+    : {};
 }
 
 function readOnly(rights: Rights): Rights {

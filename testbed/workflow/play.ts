@@ -5,7 +5,7 @@ import { readEvent } from './event.ts';
 import { holds, interpolate, type Contexts, type JobStatus } from './expressions.ts';
 import { evaluated, playSteps, variablesOf, type PlayedJob } from './job.ts';
 import type { Performance } from './performance.ts';
-import { within, withPermissions } from './permissions.ts';
+import { loginVariables, within, withPermissions } from './permissions.ts';
 import { dispatchInputs, parseWorkflow, whyNot, type Job, type Permissions, type Workflow } from './workflow.ts';
 
 /** The result of an event. */
@@ -26,8 +26,8 @@ interface PlayedJobs {
   readonly outputs: Readonly<Record<string, string>>;
 }
 
-/** The reusable workflow of this repository, with any owner, name and version. */
-const OUR_WORKFLOW = /^(?:[^/]+\/[^/]+|\.)\/\.github\/workflows\/ralph\.yml(?:@|$)/;
+/** The reusable workflows of this repository, with any owner, name and version. */
+const OUR_WORKFLOW = /^(?:[^/]+\/[^/]+|\.)\/(?<file>\.github\/workflows\/ralph(?:-keyless)?\.yml)(?:@|$)/;
 
 /** Plays a workflow as GitHub and its runner would: its triggers, conditions, names, inputs and permissions. */
 export async function playWorkflow(testbed: Testbed, performance: Performance): Promise<Played> {
@@ -113,7 +113,11 @@ async function playJob(
   const { contexts, asked } = given;
   const { event, onOutput } = performance;
   const on = await testbed.machine({ event, ...(onOutput === undefined ? {} : { onOutput }) });
-  const env = { ...ofRun, ...evaluated({ ...given.env, ...job.env }, { ...contexts, secrets }) };
+  const env = {
+    ...ofRun,
+    ...loginVariables(asked),
+    ...evaluated({ ...given.env, ...job.env }, { ...contexts, secrets }),
+  };
   const { steps, services = {} } = job;
   const scene = { on, performance, steps, services, github, open: contexts, secrets, env, artifacts };
   return withPermissions(testbed, { asked, isFork }, async () => {
@@ -142,7 +146,8 @@ interface Calling {
 /** Plays our reusable workflow as the job calls it: each job on its own machine, with the rights that it requests. */
 async function playReusable(stage: Stage, job: Job, calling: Calling): Promise<PlayedJobs> {
   const { uses = '' } = job;
-  if (!OUR_WORKFLOW.test(uses)) throw new Error(`The sandbox does not know the workflow ${uses}.`);
+  const file = OUR_WORKFLOW.exec(uses)?.groups?.['file'];
+  if (file === undefined) throw new Error(`The sandbox does not know the workflow ${uses}.`);
   // The jobs belong to one run, and share its artifacts and its lease.
   const runId = String(9000 + (calls += 1));
   const { standIn } = stage.performance;
@@ -154,7 +159,7 @@ async function playReusable(stage: Stage, job: Job, calling: Calling): Promise<P
     env: { ...stage.env, GITHUB_RUN_ID: runId },
     performance: { ...stage.performance, standIn: { ...standIn, inputs: agentAlone } },
   };
-  return playCalled(ofRun, job, { ...calling, file: '.github/workflows/ralph.yml', name: '' });
+  return playCalled(ofRun, job, { ...calling, file, name: '' });
 }
 
 /** Plays a workflow of this repository; `name` is what GitHub shows before the names of its jobs. */

@@ -2,6 +2,7 @@ import type { FoundSetting } from '../../core/settings/effective.ts';
 import { capText, firstLines, oneLine, completeSentence } from '../../core/text/phrase.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { newPlaceOfInput } from '../agent-inputs.ts';
+import { LOGIN_ROWS } from '../input-rows.ts';
 import { suggestSetting } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS, SECRET_SETTINGS, SETTING_NAMES } from '../setting-table.ts';
 
@@ -24,8 +25,8 @@ const MAX_CHARS = 64 * 1024;
 /** Maximum number of problems that are reported. */
 const MAX_PROBLEMS = 20;
 
-/** The reusable workflow's own inputs, which set up its jobs. */
-const OF_WORKFLOW: readonly string[] = ['runs-on', 'timeout-minutes'];
+/** The reusable workflows' own inputs, which set up their jobs. */
+const OF_WORKFLOW: readonly string[] = ['runs-on', 'timeout-minutes', ...LOGIN_ROWS.map(([name]) => name)];
 
 const FORM = 'Write one `name: value` per line, for example `max-patch-kib: 4096`.';
 

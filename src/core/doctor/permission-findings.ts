@@ -1,7 +1,7 @@
 import { namesOf } from '../text/phrase.ts';
 import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, type Finding } from './finding.ts';
-import { callsRalph, type RalphStep } from './workflow.ts';
+import { callsRalph, logsIn, type RalphStep } from './workflow.ts';
 
 const WRITE_RIGHTS = ['contents', 'issues', 'pull-requests'];
 /** The rights to read failed checks, commit statuses and the logs of failed jobs. */
@@ -13,13 +13,14 @@ export function permissionFinding({ step, repository }: ExaminedStep): Finding {
   // GitHub starts the reusable workflow only if the caller's job has the rights that its jobs ask for.
   if (own !== null && !callsRalph(step.action)) return ownTokenFinding('permissions', own);
   const { permissions: given } = step;
+  const rights = logsIn(step.action) ? [...WRITE_RIGHTS, 'id-token'] : WRITE_RIGHTS;
   const paste = [
     'permissions:',
-    ...WRITE_RIGHTS.map((name) => `  ${name}: write`),
+    ...rights.map((name) => `  ${name}: write`),
     ...READ_RIGHTS.map((name) => `  ${name}: read`),
   ].join('\n');
   if (given.kind !== 'absent') {
-    const lacking = WRITE_RIGHTS.filter((name) =>
+    const lacking = rights.filter((name) =>
       given.kind === 'all' ? given.level !== 'write-all' : given.levels[name] !== 'write',
     );
     return lacking.length === 0

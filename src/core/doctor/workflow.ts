@@ -63,16 +63,31 @@ export function parseWorkflow(path: string, data: unknown): Workflow | null {
     : { path, name: scalarTextOf(file.name) || path, triggers: triggersOf(file.on), uses };
 }
 
-/** Matches the reusable workflow of the action, with any owner and in any copy. */
-const RALPH_WORKFLOW = /^[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph\.yml(?:@|$)/i;
+/** Matches the reusable workflows of the action, with any owner and in any copy. */
+const RALPH_WORKFLOW = /^[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph(?<keyless>-keyless)?\.yml(?:@|$)/i;
 
 /** The condition of the reusable workflow's first job, which filters events. */
 const ITS_CONDITION = 'github.event.label.name == inputs.task-label, startsWith(github.event.comment.body)';
 
-/** True if the `uses:` of a job is the reusable workflow. */
+/** True if the `uses:` of a job is a reusable workflow of the action. */
 export function callsRalph(uses: string): boolean {
   return RALPH_WORKFLOW.test(uses);
 }
+
+/** True if it is the one whose jobs log in without a stored key. */
+export function logsIn(uses: string): boolean {
+  return RALPH_WORKFLOW.exec(uses)?.groups?.['keyless'] !== undefined;
+}
+
+/** Matches the inputs by which that workflow logs in. */
+const LOGIN_INPUT = /^(?:(?:aws|google)-[a-z-]+|anthropic-(?!api-key$)[a-z-]+)$/;
+
+/** The variable that means a login of the agent, for each input that names one; a value is as good as a key. */
+const LOGIN_VARIABLES = {
+  'aws-role': { CLAUDE_CODE_USE_BEDROCK: '1' },
+  'google-workload-identity-provider': { CLAUDE_CODE_USE_VERTEX: '1' },
+  'anthropic-federation-rule': { CLAUDE_CODE_OAUTH_TOKEN: '${{ steps.anthropic.outputs.token }}' },
+} as const;
 
 /** Returns a job that calls the reusable workflow as one step with the action, or an empty list for any other job. */
 function calledSteps(job: string, given: Entries, file: Entries): readonly RalphStep[] {
@@ -81,8 +96,11 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
   const {
     'runs-on': runsOn = 'ubuntu-latest',
     'timeout-minutes': timeoutMinutes = '60',
-    ...inputs
+    ...rest
   } = textsOf(given.with);
+  const isOfLogin = ([name]: readonly [string, string]): boolean => logsIn(action) && LOGIN_INPUT.test(name);
+  const inputs = Object.fromEntries(Object.entries(rest).filter((entry) => !isOfLogin(entry)));
+  const logins = Object.entries(LOGIN_VARIABLES).filter(([name]) => logsIn(action) && (rest[name] ?? '') !== '');
   return [
     {
       job,
@@ -97,7 +115,7 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
       hasEnvironment: false,
       inputs: { ...inputs, ...textsOf(given.secrets) },
       given: { ...inputs, ...textsOf(given.secrets) },
-      environment: {},
+      environment: Object.assign({}, ...logins.map(([, variables]) => variables)) as Texts,
       checkout: { ref: 'its own choice', 'fetch-depth': '0', 'persist-credentials': 'false' },
       caches: [],
     },

@@ -161,9 +161,9 @@ export function renderSetupAction(project: Project): string | null {
   ].join('\n');
 }
 
-/** True if a workflow's text calls the reusable workflow. */
+/** True if a workflow's text calls a reusable workflow of the action. */
 export function callsWorkflow(text: string): boolean {
-  return /^ +uses: ["']?[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph\.yml@/m.test(text);
+  return /^ +uses: ["']?[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph(?:-keyless)?\.yml@/m.test(text);
 }
 
 const WITH_PLACE = /^ {4}# with:\n {4}# {3}verify:[^\n]*\n/m;

@@ -1,8 +1,9 @@
+import { runTimeUnder } from '../../core/agents/login-term.ts';
 import { oneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { MAX_WAIT_FOR_JOBS_MS } from '../../core/sharing/lease.ts';
 import { messageOf, UserError } from '../../errors.ts';
-import type { Work } from '../../handover/intake.ts';
+import type { Work, WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import type { HandoffFolder } from '../../ports/handoff.ts';
@@ -33,8 +34,8 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
   };
   const patches = handOverPatches(deps, folder);
   try {
+    const intake = withinLogin(deps, taken.handed.intake);
     await openHandedLane(deps, taken);
-    const { intake } = taken.handed;
     const agents = createLoopAgents(connect, intake, () => undefined);
     await openFirst(agents, intake, deps.clock.now());
     const store = handedStore(folder, taken);
@@ -72,6 +73,15 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
   } catch (error) {
     return handOverFailure(deps, recording, { giving, error });
   }
+}
+
+/** Returns the intake with no more time than the agent's login leaves; throws a UserError if that is too little. */
+function withinLogin({ config, clock, log }: ActionDeps, intake: WorkIntake): WorkIntake {
+  const { policy } = intake;
+  const time = runTimeUnder(config.handoff.login, { now: clock.now(), maxRunMs: policy.maxRunMs });
+  if (time.kind === 'unusable') throw new UserError('configuration', time.problem);
+  if (time.warning !== null) log.warning(time.warning);
+  return { ...intake, policy: { ...policy, maxRunMs: time.maxRunMs } };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KEY_VARIABLES } from '../../core/agent-names.ts';
+import { needsIsolation } from '../../core/agents/login-term.ts';
 import { agentSandboxEnvironment } from '../../core/isolation/environment.ts';
 import {
   allowedHosts,
@@ -61,9 +62,11 @@ export async function createIsolation(world: World): Promise<Isolation> {
     }
     failed.push({ level, why: tried });
   }
-  const byOutsiders = isByOutsiders(context.event.name);
+  const mustIsolate = config.handoff.login.kind !== 'lasting';
+  const byOutsiders = !mustIsolate && isByOutsiders(context.event.name);
   const settled = settleLevel(wanted, { reached: opened?.level ?? null, failed, byOutsiders, mustLimit });
   if (settled.kind === 'unusable') throw new UserError('configuration', settled.problem);
+  if (settled.level === 'none' && mustIsolate) throw new UserError('configuration', needsIsolation(settled.why));
   if (settled.why !== null && opened === null) world.log.warning(settled.why);
   return opened === null || hosts === null
     ? createNoIsolation(settled.why)
@@ -162,7 +165,7 @@ async function isolatedIn(
         'infrastructure',
         `The isolated agent cannot work on this runner: ${problem}. No call was made. Use another runner, or set \`isolation\` to a weaker level.`,
       );
-    const mustHold = wanted !== 'auto' || isByOutsiders(context.event.name);
+    const mustHold = wanted !== 'auto' || isByOutsiders(context.event.name) || config.handoff.login.kind !== 'lasting';
     if (mustHold && (probe === null || can.length > 0))
       throw new UserError(
         'configuration',

@@ -88,6 +88,15 @@ describe('credentials of the checkout are found, are in no tree, and stay where 
     await expectInNoTree(scene, SECRET);
   });
 
+  test("the file of Google's login, which git ignores", async () => {
+    await using scene = await setScene();
+    await writeFile(join(scene.checkout, '.git', 'info', 'exclude'), 'gha-creds-*.json\nother.json\n');
+    await writeFile(join(scene.checkout, 'gha-creds-0123456789abcdef.json'), `{"headers":"${SECRET}"}`);
+    await writeFile(join(scene.checkout, 'other.json'), '{}');
+    for (const tree of await expectInNoTree(scene, SECRET))
+      expect((await readdir(tree)).filter((name) => /creds|other/.test(name))).toEqual(['other.json']);
+  });
+
   test('and in nothing that is published: they are secrets from the first tree on', async () => {
     await using scene = await setScene();
     await scene.git('config', 'http.extraheader', `PRIVATE-TOKEN: ${SECRET}`);

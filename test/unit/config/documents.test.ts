@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../testbed/runner.ts';
 import { inputNamesIn } from '../../../src/config/agent-inputs.ts';
 import { KEY_INPUTS } from '../../../src/core/agent-names.ts';
-import { INPUT_ROWS, JOB_ROWS } from '../../../src/config/input-rows.ts';
+import { INPUT_ROWS, JOB_ROWS, LOGIN_ROWS } from '../../../src/config/input-rows.ts';
 import { inputTable } from '../../../src/config/input-schema.ts';
 import { SETTING_ROWS } from '../../../src/config/setting-rows.ts';
 import {
@@ -97,7 +97,7 @@ describe('action.yml, the schema and the page about them say the same', () => {
   });
 
   test('what messages call an input or output is one', () => {
-    const known = [...SETTING_NAMES, ...namesIn('outputs')];
+    const known = [...SETTING_NAMES, ...namesIn('outputs'), ...LOGIN_ROWS.map(([name]) => name)];
     const named = wordsInMessages().filter((word) => !OTHER_WORDS.includes(word));
     expect(named).toContain('allow-protected-paths');
     expect(named.filter((word) => !known.includes(word))).toEqual([]);
@@ -129,6 +129,8 @@ const OTHER_WORDS = [
   'ralph-action',
   'test-suite',
   'timeout-minutes',
+  // A permission of GitHub's.
+  'id-token',
   'x-access-token',
   // These are ids of tasks.
   'issue-12',

@@ -219,7 +219,7 @@ describe('secrets', () => {
 
   test('the headers of a collector are, each value as it is written and as it is sent', () => {
     const OTEL_EXPORTER_OTLP_HEADERS = 'authorization=Bearer%20the-key-of-it, x-team=team-of-it';
-    expect(secretValues({ OTEL_EXPORTER_OTLP_HEADERS }, [], claudeProvider)).toEqual([
+    expect(secretValues({ OTEL_EXPORTER_OTLP_HEADERS }, [], claudeAgent.provider)).toEqual([
       'Bearer%20the-key-of-it',
       'the-key-of-it',
       'team-of-it',
@@ -228,7 +228,7 @@ describe('secrets', () => {
 
   test('the address of a webhook is', () => {
     const address = 'https://hooks.test/T0/B0/x';
-    expect(secretValues({ 'INPUT_NOTIFY-WEBHOOK': address }, [], claudeProvider)).toEqual([address]);
+    expect(secretValues({ 'INPUT_NOTIFY-WEBHOOK': address }, [], claudeAgent.provider)).toEqual([address]);
   });
 
   test('what agent-env names is one if it is long enough to be', () => {

@@ -13,22 +13,22 @@ import {
 } from '../../../scripts/docs.ts';
 import {
   JOB_ACTION,
-  BRANCH_WORKFLOW,
+  KEYLESS,
   renderBranchWorkflow,
   renderJobAction,
   renderReusableWorkflow,
-  REUSABLE_WORKFLOW,
+  WITH_KEYS,
 } from '../../../scripts/reusable-workflow.ts';
 import { COMMANDS } from '../../../src/core/people/command.ts';
 import { commands } from '../cli/fixture.ts';
 import { withInputs } from '../../../scripts/action-yml.ts';
 import { PROMPT_PLACES } from '../../../src/core/prompt/places.ts';
-import { INPUT_ROWS } from '../../../src/config/input-rows.ts';
+import { INPUT_ROWS, LOGIN_ROWS } from '../../../src/config/input-rows.ts';
 import { DEFAULTS, SETTING_NAMES } from '../../../src/config/setting-table.ts';
 import { cellsOf, filesIn, namesIn, nodesOf, PAGES, proseOf, read, tableUnder, USER_PAGES } from './pages.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const inputs = [...SETTING_NAMES, 'settings'];
+const inputs = [...SETTING_NAMES, 'settings', ...LOGIN_ROWS.map(([name]) => name)];
 const outputs = namesIn('outputs');
 
 describe('how long documents are', () => {
@@ -198,20 +198,19 @@ describe('generated parts are fresh: npm run docs', () => {
       existsSync(join(root, dirname(JOB_ACTION), path)),
     );
     expect(programs).toEqual([true, true]);
-    const used = [REUSABLE_WORKFLOW, BRANCH_WORKFLOW].flatMap((path) =>
-      [...read(path).matchAll(/uses: \$\/(.*)$/gm)].map(([, use]) => use),
-    );
     const job = dirname(JOB_ACTION);
-    expect(used).toEqual([job, BRANCH_WORKFLOW, job, job, job]);
+    for (const { reusable, branch } of [WITH_KEYS, KEYLESS]) {
+      const used = [reusable, branch].flatMap((path) =>
+        [...read(path).matchAll(/uses: \$\/(.*)$/gm)].map(([, use]) => use),
+      );
+      expect(used).toEqual([job, branch, job, job, job]);
+    }
   });
 
-  test(REUSABLE_WORKFLOW, () => {
-    expect(read(REUSABLE_WORKFLOW)).toBe(renderReusableWorkflow());
-    expect(read(REUSABLE_WORKFLOW).trimEnd().split('\n').length).toBeLessThanOrEqual(160);
-  });
-
-  test(BRANCH_WORKFLOW, () => {
-    expect(read(BRANCH_WORKFLOW)).toBe(renderBranchWorkflow());
+  test.each([WITH_KEYS, KEYLESS])('$reusable and $branch', (form) => {
+    expect(read(form.reusable)).toBe(renderReusableWorkflow(form));
+    expect(read(form.reusable).trimEnd().split('\n').length).toBeLessThanOrEqual(form.logsIn ? 180 : 160);
+    expect(read(form.branch)).toBe(renderBranchWorkflow(form));
   });
 });
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { realpath, rename, rm, stat } from 'node:fs/promises';
-import { dirname, resolve, sep } from 'node:path';
+import { readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve, sep } from 'node:path';
 import { type MovedFolder, movedPath } from '../../../core/clean-clone/searched-upward.ts';
 import { firstNames, oneLine } from '../../../core/text/phrase.ts';
 import { UserError } from '../../../errors.ts';
@@ -21,11 +21,14 @@ const MIN_TOKEN_CHARS = 20;
 /** The conventional password when the token is the user name. */
 const STAND_IN = 'x-oauth-basic';
 
+/** Matches the file of Google's login action, by which a job can ask for tokens; git usually ignores it. */
+const GOOGLE_LOGIN = /^gha-creds-[0-9a-f]+\.json$/;
+
 /** The files of a checkout, and of other checkouts in it, that contain credentials. */
 export interface FoundCredentials {
   /** Paths of config files. */
   readonly configs: readonly string[];
-  /** Included files and SSH keys, which are secret as a whole. */
+  /** Included files, SSH keys and the file of Google's login, which are secret as a whole. */
   readonly secretFiles: readonly string[];
   /** The secrets themselves. */
   readonly secrets: readonly string[];
@@ -44,9 +47,11 @@ export async function findCredentials(
   const { secrets: included, outOfReach } = await includedSecrets(git, configs, env);
   warnOfUnread([...unread, ...outOfReach], log);
   const found = [...configs, ...included].flatMap(({ settings }) => (settings ?? []).filter(isCredential));
+  const atTop = await readdir(workspace.top).catch(() => []);
+  const logins = atTop.filter((name) => GOOGLE_LOGIN.test(name)).map((name) => join(workspace.top, name));
   return {
     configs: configs.map(({ path }) => path),
-    secretFiles: included.map(({ path }) => path),
+    secretFiles: [...included.map(({ path }) => path), ...logins],
     secrets: secretsOfSettings(found),
   };
 }

@@ -69,6 +69,9 @@ describe('what `settings` takes', () => {
     const inputs = {
       'runs-on': 'ubuntu-latest',
       'timeout-minutes': '60',
+      'aws-role': 'arn:aws:iam::1:role/ralph',
+      'google-region': 'global',
+      'anthropic-workspace': '',
       'max-iterations': '7',
       'max-cost-usd': '5',
       model: '',
@@ -155,7 +158,7 @@ describe('what `settings` refuses', () => {
 });
 
 describe('a setting in the wrong place under `with`', () => {
-  const job = { phase: 'gate', 'handoff-path': '/x', 'handoff-digest': '', 'handoff-branch': '' };
+  const job = { phase: 'gate', 'handoff-path': '/x', 'handoff-digest': '', 'handoff-branch': '', 'login-ends': '' };
   test.each<[string, Readonly<Record<string, string>>, readonly RegExp[]]>([
     ['nothing', { verify: 'make', settings: '', 'something-else': '1' }, []],
     [

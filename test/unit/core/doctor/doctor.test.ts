@@ -820,6 +820,34 @@ describe('a workflow that calls the reusable one', () => {
   });
 });
 
+describe('a workflow that calls the one without stored keys', () => {
+  const keyless = readFileSync(new URL('../../../../templates/workflows/three-jobs.yml', import.meta.url), 'utf8')
+    .replace('OWNER/', 'acme/')
+    .replace('ralph.yml', 'ralph-keyless.yml')
+    .replace('  contents: write', '  id-token: write\n  contents: write')
+    .replace(/^ {4}# with:\n {4}# {3}(verify: .*?) #.*\n {4}secrets:.*$/m, '    with:\n      $1\n      PROVIDER: x');
+  const factsOf = (provider: string, from = '', to = ''): Facts => {
+    const text = keyless.replace('PROVIDER', provider).replace(from, to);
+    return { ...withSettings({ onDefaultBranch: known({ [PATH]: text }) }), files: [fileWith(text)] };
+  };
+
+  test.each(['aws-role', 'google-workload-identity-provider', 'anthropic-federation-rule'])(
+    'needs no key with %s',
+    (provider) => {
+      const findings = diagnoseRepository(factsOf(provider), actionRules);
+      expect(findings.filter(({ kind }) => kind !== 'ok')).toEqual([]);
+    },
+  );
+
+  test('needs a provider, the permission to log in, and inputs that exist', () => {
+    expect(of(factsOf('google-project'), 'secret')).toMatchObject([{ kind: 'problem' }]);
+    expect(of(factsOf('aws-role', '  id-token: write\n'), 'permissions')).toMatchObject([
+      { kind: 'problem', says: 'The workflow lacks `id-token: write`.' },
+    ]);
+    expect(of(factsOf('aws-role', 'ralph-keyless.yml', 'ralph.yml'), 'inputs')).toMatchObject([{ kind: 'problem' }]);
+  });
+});
+
 test('odd data for a workflow is not taken for one of Ralph, and never throws', () => {
   for (const data of [
     null,

@@ -1,0 +1,49 @@
+import { formatInstant, leftInWords, MINUTE_MS } from '../countdown.ts';
+
+/**
+ * How long the agent's login holds: `lasting` like a stored key, `until` an instant in ms if the job itself asked for
+ * it, `absent` if the job asked and got none.
+ */
+export type LoginTerm =
+  | { readonly kind: 'lasting' }
+  | { readonly kind: 'until'; readonly endsAt: number }
+  | { readonly kind: 'absent' };
+
+/** Time in ms before a login's end at which a run stops working, for clocks that differ and an answer under way. */
+const SPARE_MS = MINUTE_MS;
+
+/** The shortest run in ms; `max-minutes` allows no shorter one either. */
+const SHORTEST_RUN_MS = 2 * MINUTE_MS;
+
+/** A run's time limit under a login, in ms; `warning` is a sentence for people, null if the login outlasts the run. */
+type RunTime =
+  | { readonly kind: 'limit'; readonly maxRunMs: number; readonly warning: string | null }
+  | { readonly kind: 'unusable'; readonly problem: string };
+
+const ABSENT =
+  'This run has no login of its agent, so no call was made. Give the workflow one provider: `aws-role` and `aws-region`; `google-workload-identity-provider` and `google-service-account`; or `anthropic-federation-rule` and `anthropic-organization`. If it has one, the provider refused the login, and the log of this job has its words. The login was asked for as long as the job may last (`timeout-minutes`), and most roles and service accounts allow 60 minutes: raise that at the provider, or lower `timeout-minutes` and `max-minutes`.';
+
+/** Decides how long a run may work that begins at `now`: never longer than its agent is logged in. */
+export function runTimeUnder(term: LoginTerm, { now, maxRunMs }: { now: number; maxRunMs: number }): RunTime {
+  if (term.kind === 'absent') return { kind: 'unusable', problem: ABSENT };
+  const leftMs = term.kind === 'lasting' ? Infinity : term.endsAt - SPARE_MS - now;
+  if (leftMs >= maxRunMs) return { kind: 'limit', maxRunMs, warning: null };
+  const ends = term.kind === 'lasting' ? '' : formatInstant(term.endsAt);
+  const wanted = `the ${String(Math.round(maxRunMs / MINUTE_MS))} minutes of \`max-minutes\``;
+  const longer = `Let the provider give a longer login, or lower \`max-minutes\`.`;
+  return leftMs < SHORTEST_RUN_MS
+    ? {
+        kind: 'unusable',
+        problem: `The agent's login ends at ${ends}, too early for a call, so none was made. The run may take ${wanted}. ${longer}`,
+      }
+    : {
+        kind: 'limit',
+        maxRunMs: leftMs,
+        warning: `The agent's login ends at ${ends}, before ${wanted} are over, so this run works for ${leftInWords(leftMs)} only. ${longer}`,
+      };
+}
+
+/** Returns why an agent without isolation gets no call in a job that can ask for logins; `why` says what is missing. */
+export function needsIsolation(why: string | null): string {
+  return `This job can ask for logins (\`id-token: write\`), and without isolation its agent could do so as well. No call was made. ${why === null ? '' : `${why} `}Use a runner with sudo, such as GitHub's Ubuntu runners, and leave \`isolation\` at \`auto\`; with a stored key, the workflow ralph.yml works without isolation.`;
+}
