@@ -20,7 +20,7 @@ export async function ensureAnswer(
   }
 }
 
-/** Returns the intake; if it makes no call and answers nothing, the answer is the status, with what became of an order. */
+/** Returns the intake; if it makes no call and answers nothing, it answers with the status after an order. */
 export function withReceipt(intake: Intake, thread: number | null, receipt: Receipt | null): Intake {
   return intake.kind === 'end' && intake.answer === null
     ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }

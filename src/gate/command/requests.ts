@@ -42,8 +42,8 @@ export async function requestOnPull(
 }
 
 /**
- * Works on an issue as a comment on it says, which the agent reads. The request is the person's consent, like the label,
- * which is added.
+ * Works on an issue as a comment on it says, which the agent reads. The request is the person's consent, like the
+ * label, which is added.
  */
 export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen }: Asked): Promise<Intake> {
   const { number } = thread;

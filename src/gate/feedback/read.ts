@@ -179,8 +179,7 @@ async function reviewTasks(
   if (threads.asked.length + reviews.asked.length + forgotten.length === 0)
     return { tasks: [], more, requests, answered: {} };
   // Loaded here because it includes a Markdown parser.
-  const { itemOfAnswer, taskOfReview, taskOfThread } =
-    await import('../../core/feedback/reviews/thread-task.ts');
+  const { itemOfAnswer, taskOfReview, taskOfThread } = await import('../../core/feedback/reviews/thread-task.ts');
   const tasks = [
     ...threads.asked.map((one) => taskOfThread(one, now)),
     ...reviews.asked.map((one) => taskOfReview(one, now)),

@@ -33,7 +33,7 @@ export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: 
   ].join('\n\n');
 }
 
-/** Links what was asked when it was a review as a whole or a comment; an answer in a thread is posted below its question. */
+/** Links what was asked in a review as a whole or a comment; an answer in a thread is posted below its question. */
 function askedLine(item: FeedbackItem, repositoryUrl: string): readonly string[] {
   return isAnsweredByComment(item.kind)
     ? [renderLink(renderText(item.title, 120), pageOf(item, { repositoryUrl }))]

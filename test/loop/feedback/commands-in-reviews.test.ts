@@ -104,7 +104,14 @@ describe('a request in a comment on the pull request', () => {
     const { forge } = project;
     const { number = 0, url = '' } = forge.pulls[0] ?? {};
     const said = forge.saidOf.get(BRANCH);
-    const one = review({ id, url: `${url}#issuecomment-${String(id)}`, by: person(login), state: 'comment', text, at: id * 1000 });
+    const one = review({
+      id,
+      url: `${url}#issuecomment-${String(id)}`,
+      by: person(login),
+      state: 'comment',
+      text,
+      at: id * 1000,
+    });
     forge.saidOf.set(BRANCH, { ...said, comments: [...(said?.comments ?? []), one] });
     const event = commented(text, { issue: number, login, isPullRequest: true });
     const { comment: written, issue, ...payload } = event.payload as Record<'comment' | 'issue', object>;

@@ -82,3 +82,24 @@ test.each<[string, Scene, string]>([
 ])('%s', (_what, scene, consent) => {
   expect(judge(scene)).toBe(consent);
 });
+
+test.each<[string, Scene['labelings'], string]>([
+  ['comes before the label that Ralph adds', made, 'given by ann'],
+  ['counts before GitHub lists that label', [], 'given by ann'],
+  ['counts whoever added the label before', [{ kind: 'labeled', label: 'ralph', by: eve, at: 3 }], 'given by ann'],
+  ['is overtaken by a removal', [...made, { kind: 'unlabeled', label: 'ralph', by: eve, at: 12 }], 'never by ?'],
+  ["is overtaken by a stranger's label", [{ kind: 'labeled', label: 'ralph', by: eve, at: 12 }], 'never by eve'],
+  [
+    'is overtaken by another bot that adds the label again',
+    [
+      ...made,
+      { kind: 'unlabeled', label: 'ralph', by: bea, at: 12 },
+      { kind: 'labeled', label: 'ralph', by: ralph, at: 13 },
+    ],
+    'never by github-actions[bot]',
+  ],
+])('a request %s', (_what, labelings, consent) => {
+  const given: Grant = { ...grant, ceilingUsd: null, isRequest: true };
+  expect(judge({ labelings: labelings ?? [], given, truncated: true })).toBe(consent);
+  expect(judge({ labelings: labelings ?? [], given: { ...given, by: eve } })).not.toMatch(/^given/);
+});

@@ -319,3 +319,36 @@ test.each<[string, object]>([
 ])('a stored order with %s is refused', (_, change) => {
   expect(orderSchema.safeParse({ ...order(1, 'pause'), ...change }).success).toBe(false);
 });
+
+describe('a request', () => {
+  const asked = (number: number, task: string): Order => order(number, 'request', { task });
+
+  test('in a comment on a pull request is remembered, without its text', () => {
+    expect(applyOrders(bare, [asked(1, 'comment-7')]).feedback.items).toEqual({
+      'comment-7': { kind: 'comment', title: '', url: null, rounds: 0, asked: '7', answer: null },
+    });
+  });
+
+  test('that is known already changes nothing of it', () => {
+    const once = applyOrders(bare, [asked(1, 'comment-7')]);
+    const item = { ...once.feedback.items['comment-7'], rounds: 2 };
+    const worked = { ...once, feedback: { ...once.feedback, items: { 'comment-7': item } } } as LaneState;
+    expect(applyOrders(worked, [asked(2, 'comment-7')]).feedback).toEqual(worked.feedback);
+  });
+
+  test('supersedes none of another comment', () => {
+    expect(subjectOf(asked(1, 'comment-7'))).not.toBe(subjectOf(asked(2, 'comment-8')));
+    expect(subjectOf(asked(1, 'comment-7'))).toBe(subjectOf(asked(2, 'comment-7')));
+  });
+
+  test('on an issue gives failed work all its attempts again', () => {
+    const failed: TaskProgress = {
+      ...untouchedProgress,
+      state: 'failed',
+      attempts: 3,
+      reason: 'status_failed' as never,
+    };
+    const state = { ...bare, tasks: { 'issue-7': failed } };
+    expect(applyOrders(state, [asked(1, 'issue-7')]).tasks['issue-7']).not.toMatchObject({ state: 'failed' });
+  });
+});
