@@ -334,3 +334,8 @@ export async function writeTreeWith(
 export function indexLine(mode: string, id: ObjectId, path: string): string {
   return `${mode} ${id}\t${path}\0`;
 }
+
+/** Returns true if the header of a commit has a signature, whether or not that is valid. */
+export function isSigned(text: string): boolean {
+  return /^gpgsig(-sha256)? /m.test(text.split('\n\n')[0] ?? '');
+}

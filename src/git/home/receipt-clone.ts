@@ -3,7 +3,7 @@ import type { BranchQuestion, CloneBranch } from '../../core/receipt/verify-rece
 import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { createGit, type Git } from '../git.ts';
 import { shownName } from '../names.ts';
-import { changesOfEach, commitsOf, withObjects } from '../objects.ts';
+import { changesOfEach, commitsOf, isSigned, withObjects } from '../objects.ts';
 import { STATE_REF } from '../refs/ref-snapshot.ts';
 import { findCheckout, readFirstLine } from './person-checkout.ts';
 
@@ -124,9 +124,7 @@ async function readLine(git: Git, base: string, tips: readonly string[]): Promis
       objects,
       commits.map(({ id }) => id),
     );
-    return new Set(
-      read.flatMap(({ id, text }) => (/^gpgsig(-sha256)? /m.test(text.split('\n\n')[0] ?? '') ? [id] : [])),
-    );
+    return new Set(read.flatMap(({ id, text }) => (isSigned(text) ? [id] : [])));
   });
   return commits.map((commit) => ({
     ...commit,

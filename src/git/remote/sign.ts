@@ -3,7 +3,7 @@ import { refusalOfSigning } from '../../core/refusals/refusal.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import type { PushResult, Signed } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
-import { type Commit, commitsOf, readChain, withObjects } from '../objects.ts';
+import { type Commit, commitsOf, isSigned, readChain, withObjects } from '../objects.ts';
 import { askRemote, networkOf, readRemote, refusedBy, rejectedAnswer, type RemoteOptions } from './ask-remote.ts';
 
 /**
@@ -61,11 +61,6 @@ function chainOf(git: Git, { commit, since }: Pick<Signing, 'commit' | 'since'>)
       ? commitsOf(objects, [commit])
       : readChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true }),
   );
-}
-
-/** Returns true if the header of a commit has a signature; the server says later if it is valid. */
-function isSigned(text: string): boolean {
-  return /^gpgsig /m.test(text.slice(0, text.indexOf('\n\n')));
 }
 
 /**

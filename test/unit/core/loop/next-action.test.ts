@@ -12,6 +12,7 @@ import {
 } from '../../../../src/core/loop/next-action.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
+import { CUT_OFF, type Proof } from '../../../../src/core/proof/proof.ts';
 import type { Order } from '../../../../src/core/sharing/orders.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon, policy, task } from '../core-fixtures.ts';
@@ -39,9 +40,11 @@ const merge = { conflicts: ['a.ts'], lockFiles: [], regeneratedByLoop: [], regen
 const failure: Outcome = { kind: 'failed', reason: 'infrastructure', message: 'The branch moved.' };
 const limit: Outcome = { kind: 'limit', reason: 'minutes' };
 
+const complete = { outcome: 'complete', reason: 'plan_complete', at: noon, published: null } as const;
+
 /** Returns the state of a lane whose branch contains work of these tasks. */
-function withShares(state: LaneState, ids: readonly string[]): LaneState {
-  const tasks = Object.fromEntries(ids.map((id) => [id, { title: id }]));
+function withShares(state: LaneState, ids: readonly string[], proof?: Proof): LaneState {
+  const tasks = Object.fromEntries(ids.map((id) => [id, { title: id, proof }]));
   return { ...state, change: { ...state.change, tasks } } as unknown as LaneState;
 }
 
@@ -175,6 +178,19 @@ test.each<[string, Change, object]>([
   [
     '… and its head passed before',
     { state: { ...finished, headVerification: passed }, policy: verifies },
+    ends({ kind: 'complete' }),
+  ],
+  [
+    '… and a run that was ended has left its proof',
+    { state: { ...withShares(finished, ['issue-1'], CUT_OFF), headVerification: passed }, policy: verifies },
+    { kind: 'verify-head', finished: ['issue-1'] },
+  ],
+  [
+    '… and a run that was complete had no time for its proof',
+    {
+      state: { ...withShares(finished, ['issue-1'], CUT_OFF), headVerification: passed, lastRun: complete },
+      policy: verifies,
+    },
     ends({ kind: 'complete' }),
   ],
   [
