@@ -11,7 +11,10 @@ import type { Forge } from '../ports/forge.ts';
  */
 export interface Viewer {
   readonly repository: string;
-  readonly forge: Pick<Forge, 'openIssuesWithLabel' | 'dependenciesOf' | 'statesOf' | 'issue' | 'pullRequestOf'>;
+  readonly forge: Pick<
+    Forge,
+    'openIssuesWithLabel' | 'searchIssues' | 'dependenciesOf' | 'statesOf' | 'issue' | 'pullRequestOf'
+  >;
 }
 
 /** The result of a request to GitHub. `no-token` means that the person's environment has no token. */

@@ -58,11 +58,11 @@ export async function readOverview(
   );
   const effective = await readEffective(folder);
   const [answered = unset] = effective;
-  const { sources, label, optionalSections, branchPrefix } = taskSettings(answered, {});
+  const { sources, label, query, optionalSections, branchPrefix } = taskSettings(answered, {});
   const files = sources.filter(isFileSource);
   const [found, seen] = await Promise.all([
     readCheckoutTasks(folder, { sources: files, optionalSections }),
-    look({ folder, remote, log }, (viewer) => readGitHub(viewer, lanes, { label, branchPrefix })),
+    look({ folder, remote, log }, (viewer) => readGitHub(viewer, lanes, { label, query, branchPrefix })),
   ]);
   const github = seen.kind === 'seen' ? seen.value : null;
   const overview = buildOverview(
@@ -100,10 +100,10 @@ function longestCooldown(settings: readonly ReportedSettings[]): number {
 async function readGitHub(
   viewer: Viewer,
   lanes: readonly FoundLane[],
-  { label, branchPrefix }: Pick<TaskSettings, 'label' | 'branchPrefix'>,
+  { label, query, branchPrefix }: Pick<TaskSettings, 'label' | 'query' | 'branchPrefix'>,
 ): Promise<OnGitHub & { readonly tasks: readonly Task[] }> {
   const { forge, repository } = viewer;
-  const { tasks } = await readIssueTasks(viewer, label);
+  const { tasks } = await readIssueTasks(viewer, { label, query });
   const listed = new Set(tasks.map(({ id }) => id));
   const names = [...new Set(lanes.map(({ lane }) => lane))];
   const worked = [

@@ -12,17 +12,22 @@ import {
 } from '../../core/tasks/waiting.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { Viewer } from '../arguments.ts';
+import type { TaskSettings } from './task-settings.ts';
 
 /**
- * Reads the open issues with the label as tasks with their dependencies, and warnings about what people should correct.
+ * Reads the open issues with the label, and those that a search finds, as tasks with their dependencies, and warnings about what people should correct.
  * Approvals are not queried: an issue's labels show what runs found.
  */
 export async function readIssueTasks(
   viewer: Viewer,
-  label: string,
+  { label, query }: Pick<TaskSettings, 'label' | 'query'>,
 ): Promise<{ readonly tasks: readonly Task[]; readonly warnings: readonly string[] }> {
   const labelled = await viewer.forge.openIssuesWithLabel(label);
-  const issues = labelled.filter(({ body }) => !isDashboardText(body));
+  const numbers = new Set(labelled.map(({ number }) => number));
+  const found = query === null || query.demands.length === 0 ? [] : await viewer.forge.searchIssues(query.text);
+  const issues = [...labelled, ...found.filter(({ number }) => !numbers.has(number))].filter(
+    ({ body }) => !isDashboardText(body),
+  );
   const waiting = {
     tasks: tasksOfIssues(issues).map((task) => ({ ...task, obstacle: obstacleByLabel(task) })),
     issues: new Map(issues.map((issue) => [issue.number, issue])),

@@ -1,9 +1,11 @@
-import { listField } from '../../config/fields.ts';
+import { issueQueryField, listField } from '../../config/fields.ts';
 import { taskSources } from '../../config/input-schema.ts';
 import { inputProblems } from '../../config/inputs.ts';
 import { isExpression } from '../../core/doctor/workflow.ts';
 import type { ReportedSettings, EffectiveSetting } from '../../core/settings/effective.ts';
+import { defaultOf } from '../../config/setting-table.ts';
 import type { TaskSourceName } from '../../core/tasks/ids.ts';
+import type { IssueQuery } from '../../core/tasks/issue-query.ts';
 import {
   DEFAULT_BRANCH_PREFIX,
   DEFAULT_OPTIONAL_SECTIONS,
@@ -16,6 +18,7 @@ import {
 export interface TaskSettings {
   readonly sources: readonly TaskSourceName[];
   readonly label: string;
+  readonly query: IssueQuery | null;
   readonly optionalSections: readonly string[];
   readonly promptFile: string;
   readonly branchPrefix: string;
@@ -28,6 +31,7 @@ export interface TaskSettings {
 const DEFAULTS = {
   'task-sources': DEFAULT_SOURCES,
   'task-label': DEFAULT_TASK_LABEL,
+  'issue-query': defaultOf('issue-query'),
   'optional-sections': DEFAULT_OPTIONAL_SECTIONS,
   'prompt-file': DEFAULT_PROMPT_FILE,
   'branch-prefix': DEFAULT_BRANCH_PREFIX,
@@ -50,6 +54,7 @@ export function taskSettings(
   return {
     sources: taskSources.parse(texts['task-sources']),
     label: texts['task-label'],
+    query: issueQueryField().parse(texts['issue-query']),
     optionalSections: listField().parse(texts['optional-sections']),
     promptFile: texts['prompt-file'],
     branchPrefix: texts['branch-prefix'],

@@ -7,7 +7,7 @@ import { isFileSource } from '../../core/tasks/ids.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { type LookAtGitHub, parseArguments, plainLine } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
-import { taskSettings } from './task-settings.ts';
+import { taskSettings, type TaskSettings } from './task-settings.ts';
 import { readCheckoutTasks, readPromptTask, renderTasks, type TasksReport } from './read-tasks.ts';
 
 /** Returns the settings of runs whose tasks are in a folder. */
@@ -92,15 +92,18 @@ async function showTasks(
   ];
   if (misused.length > 0) throw new UsageError(misused);
 
-  const { sources, label, optionalSections, promptFile, set, ...settings } = taskSettings(await readSettings(folder), {
-    ...(list === undefined ? {} : { 'task-sources': list }),
-    ...(asked === undefined ? {} : { 'task-label': asked }),
-  });
+  const { sources, label, query, optionalSections, promptFile, set, ...settings } = taskSettings(
+    await readSettings(folder),
+    {
+      ...(list === undefined ? {} : { 'task-sources': list }),
+      ...(asked === undefined ? {} : { 'task-label': asked }),
+    },
+  );
   const files = sources.filter(isFileSource);
   const readsPrompt = sources.includes('prompt');
   const [inFiles, onGitHub, prompt] = await Promise.all([
     readCheckoutTasks(folder, { sources: files, optionalSections }),
-    sources.includes('issues') ? issuesAt(look, { folder, label }, terminal) : nothing,
+    sources.includes('issues') ? issuesAt(look, { folder, label, query }, terminal) : nothing,
     readsPrompt ? readPromptTask(folder, promptFile) : { task: null, problems: [] },
   ]);
   const [{ simulateWorkOrder }, { promptUnlessListed }] = await Promise.all([
@@ -151,14 +154,14 @@ const nothing: FoundTasks = { tasks: [], problems: [], looked: [] };
 
 async function issuesAt(
   look: LookAtGitHub,
-  { folder, label }: { readonly folder: string; readonly label: string },
+  { folder, label, query }: { readonly folder: string } & Pick<TaskSettings, 'label' | 'query'>,
   terminal: Terminal,
 ): Promise<FoundTasks> {
   const log = (line: string): void => {
     terminal.error(`${plainLine(line, 300)}\n`);
   };
   const seen = await look({ folder, remote: null, log }, async (viewer) =>
-    (await import('./issue-tasks.ts')).readIssueTasks(viewer, label),
+    (await import('./issue-tasks.ts')).readIssueTasks(viewer, { label, query }),
   );
   const problem = (message: string): TasksReport['problems'][number] => ({ file: 'issues', line: null, message });
   if (seen.kind === 'no-token')
@@ -168,7 +171,7 @@ async function issuesAt(
   const unapproved = tasks.filter(({ obstacle }) => obstacle === 'needs-approval');
   return {
     tasks: tasks.map((task) => ({ task, state: 'todo' })),
-    looked: [`open issues with the label ${JSON.stringify(label)}`],
+    looked: [`open issues with the label ${JSON.stringify(label)}${query === null ? '' : ', or found by issue-query'}`],
     problems: [
       ...unapproved.map((task) =>
         problem(`the text of ${nameOfTask(task)} was changed after it was approved: remove and re-add the label`),
