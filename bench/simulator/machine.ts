@@ -96,6 +96,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     repository: repositoryOf(scene),
     outlet: { kind: 'push', remote: takingRemote, forge: noPullRequest },
     agents: [{ name: 'claude', open: () => Promise.resolve(opened), opened: () => opened }],
+    stepAgents: [],
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Forge } from '../ports/forge.ts';
 import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
+import { agentsOfSteps } from '../core/pipeline/pipeline.ts';
 import type { ConfiguredAgent } from '../config/config.ts';
 import type { AgentConnection, AgentNeeds, Connections } from '../run/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
@@ -45,6 +46,7 @@ export function connectPorts(
     };
   };
   const agents = [connected(first), ...others.map(connected)] as const;
+  let stepAgents: readonly WiredAgent[] = [];
   let forge: Forge | null = null;
   const github = once(async () => (forge = await connectForge(world, timeouts)));
   return {
@@ -53,11 +55,15 @@ export function connectPorts(
     requests: () => forge?.requests() ?? null,
     refusedWishes: () => forge?.refusedWishes() ?? [],
     remote: once(async () => connectRemote(world, { rules: await rules(), timeouts, forge: github })),
-    repository: once(async () => isolatedRepository(await checkout(), { isolated, agents })),
+    repository: once(async () => isolatedRepository(await checkout(), { isolated, agents: () => [...agents, ...stepAgents] })),
     store: once(async () => (await import('./state.ts')).openStore(world, timeouts)),
     seal: once(async () => (await import('./state.ts')).openSeal(world)),
     agent: agents[0].connect,
     agents,
+    stepAgents: (pipeline) => {
+      const named = agentsOfSteps(pipeline).map(({ name }) => name);
+      return (stepAgents = world.config.agent.others.filter(({ name }) => named.includes(name)).map(connected));
+    },
     verifier: once(async () => (await wiring()).createVerifyCommands(world, await isolated.open())),
     commands: once(async () => (await wiring()).loadStepCommands(world, await isolated.open())),
     isolation: isolated.facts,
@@ -79,7 +85,7 @@ interface WiredAgent extends AgentConnection {
  */
 function isolatedRepository(
   repository: Repository,
-  { isolated, agents }: { readonly isolated: Isolated; readonly agents: readonly WiredAgent[] },
+  { isolated, agents }: { readonly isolated: Isolated; readonly agents: () => readonly WiredAgent[] },
 ): Repository {
   return {
     ...repository,
@@ -88,11 +94,12 @@ function isolatedRepository(
       const leave = await repository.layTree(signal);
       try {
         const ports: number[] = [];
-        for (const { login } of agents) {
+        for (const { login } of agents()) {
           const { broker } = await login();
           if (broker !== null) ports.push(await broker.port());
         }
-        await isolation.begin(ports[0] ?? null);
+        const names = agents().map(({ name }) => name);
+        await isolation.begin(ports[0] ?? null, names);
       } catch (error) {
         await leave();
         throw error;

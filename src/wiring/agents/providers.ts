@@ -45,6 +45,14 @@ export function loginProblemsOf(environment: Environment, order: Order): readonl
   return [...new Set(order.flatMap(({ name }) => loginProblems(environment, providerOf(name))))];
 }
 
+/** Returns the same sentences for each of the agents, by its name. */
+export function loginProblemsByAgent(
+  environment: Environment,
+  order: Order,
+): Readonly<Partial<Record<AgentName, readonly string[]>>> {
+  return Object.fromEntries(order.map((one) => [one.name, loginProblemsOf(environment, [one])]));
+}
+
 /** Returns the keys that protect stored data: those of the agents that have one, each once, in their order. */
 export function lastingKeys(environment: Environment, order: Order): readonly string[] {
   return [...new Set(order.flatMap(({ name }) => providerKey(environment, providerOf(name)) ?? []))];

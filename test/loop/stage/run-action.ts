@@ -117,6 +117,7 @@ export function createProject(
     readonly agent?: readonly Behaviour[];
     /** The agents after the first, in order. */
     readonly others?: Readonly<Partial<Record<AgentName, readonly Behaviour[]>>>;
+    readonly stepAgents?: Readonly<Partial<Record<AgentName, readonly Behaviour[]>>>;
     readonly inputs?: Readonly<Record<string, string>>;
     /** Files of the base branch, in addition to a README. */
     readonly files?: Readonly<Record<string, string>>;
@@ -135,6 +136,7 @@ export function createProject(
     clock: createClock(noon),
     script: createScript(setting.agent ?? []),
     others: Object.entries(setting.others ?? {}).map(([name, agent]) => [name as AgentName, createScript(agent)]),
+    stepAgents: Object.entries(setting.stepAgents ?? {}).map(([name, own]) => [name as AgentName, createScript(own)]),
     inputs: setting.inputs ?? {},
     environment: {},
     verifier: green,
@@ -214,6 +216,7 @@ function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
     workflowPath: '.github/workflows/ralph.yml',
     event,
     verifyProblems: [],
+    otherLoginProblems: {},
     loginProblems: hasProviderKey ? [] : ['There is no key for the agent.'],
   };
 }
