@@ -3,11 +3,12 @@ import { isStuck } from '../../core/tasks/task.ts';
 import { firstLines, namesOf, upperFirst } from '../../core/text/phrase.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { iterationsOn, startedTasks } from '../facts.ts';
-import { formatCount, formatCost, formatTaskState } from '../format.ts';
+import { formatCount, formatTaskState } from '../format.ts';
 import { renderLink, taskLink, renderText } from '../markdown.ts';
 import type { TestState } from '../sentences/alarms.ts';
 import { proofLinesOf } from '../sentences/look-at.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
+import { costInList } from '../sentences/spend.ts';
 import { commitLink, stateGlyph, unlistedLine } from './sections.ts';
 
 /** Maximum number of tasks described in full: more of them get one line each. */
@@ -75,7 +76,7 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...commitWords(share, one, report),
     ...verificationWords(one, tests),
     ...(share.iterations > 0 ? [formatCount(share.iterations, 'iteration')] : []),
-    ...(share.costUsd > 0 ? [formatCost(share.costUsd)] : []),
+    ...(share.costUsd > 0 ? [costInList(share)] : []),
     ...(agentsOfChange(report.change).length > 1 && share.agents.length > 0 ? [`by ${namesOf(share.agents)}`] : []),
   ].join(' · ');
   const words = ownWords(one, report, tests);

@@ -259,6 +259,7 @@ export interface Job {
 export interface RunSetting {
   readonly event?: Event;
   readonly hasProviderKey?: boolean;
+  readonly otherLoginProblems?: RunContext['otherLoginProblems'];
   /** Number of the run of which this is the second attempt. */
   readonly againOf?: number;
   /** The job of a split run. */
@@ -304,6 +305,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     config,
     context: {
       ...contextOf(setting.event ?? schedule, setting.hasProviderKey, setting.againOf ?? number),
+      otherLoginProblems: setting.otherLoginProblems ?? {},
       runAttempt: setting.againOf === undefined ? 1 : 2,
     },
     runTag: tagOf(project, job, number),

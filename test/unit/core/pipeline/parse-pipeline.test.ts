@@ -36,6 +36,8 @@ const agent = {
   prompt: null,
   model: null,
   allowedTools: null,
+  agent: null,
+  review: null,
   session: 'continue',
   marker: null,
 } as const;
