@@ -101,6 +101,7 @@ export interface LoopDeps {
     | 'keepAlone'
     | 'abandonMerge'
     | 'putBack'
+    | 'undo'
     | 'review'
     | 'layTree'
     | 'layClean'

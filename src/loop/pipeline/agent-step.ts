@@ -117,7 +117,7 @@ const MAX_CHANGED = 20;
 async function undoReview({ repository, log }: LoopDeps, { opened }: Turn, step: AgentStep): Promise<void> {
   if (step.review === null) return;
   await opened.agent.sweep();
-  const { length } = await repository.putBack();
+  const { length } = await repository.undo();
   if (length > 0) log.warning(`step ${step.name} only reviews: it changed ${String(length)} files, which are put back`);
 }
 
