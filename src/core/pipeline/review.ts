@@ -33,7 +33,7 @@ const findingSchema = z.object({
 });
 
 /** The findings that a reviewing agent gives at the end of its final message. */
-export const findingsSchema = z.object({
+const findingsSchema = z.object({
   findings: z.array(findingSchema).describe('Empty if nothing was found.'),
 });
 

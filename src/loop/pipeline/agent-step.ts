@@ -170,7 +170,7 @@ export async function tryAgent(
         },
       },
     },
-  ).finally(() => undoReview(deps, turn, step));
+  ).finally(async () => undoReview(deps, turn, step));
   const { sessionId } = agentRun.analysis;
   const attempt = judgeAgentAttempt(agentRun);
   const passed = attempt.result.kind === 'passed';
