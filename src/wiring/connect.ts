@@ -55,7 +55,9 @@ export function connectPorts(
     requests: () => forge?.requests() ?? null,
     refusedWishes: () => forge?.refusedWishes() ?? [],
     remote: once(async () => connectRemote(world, { rules: await rules(), timeouts, forge: github })),
-    repository: once(async () => isolatedRepository(await checkout(), { isolated, agents: () => [...agents, ...stepAgents] })),
+    repository: once(async () =>
+      isolatedRepository(await checkout(), { isolated, agents: () => [...agents, ...stepAgents] }),
+    ),
     store: once(async () => (await import('./state.ts')).openStore(world, timeouts)),
     seal: once(async () => (await import('./state.ts')).openSeal(world)),
     agent: agents[0].connect,

@@ -114,7 +114,10 @@ const tools = z
   .describe('Rules for the tools that the agent may use, in place of `allowed-tools`.');
 
 const agentConfig = z.strictObject({
-  agent: choice(AGENT_NAMES, 'The agent of the step, with its own key; default: the agent of the iteration.').optional(),
+  agent: choice(
+    AGENT_NAMES,
+    'The agent of the step, with its own key; default: the agent of the iteration.',
+  ).optional(),
   role: choice(
     ['review'] as const,
     'The step only reviews, in a conversation of its own: its changes are put back, and it ends with findings.',

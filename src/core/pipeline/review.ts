@@ -33,9 +33,7 @@ const findingSchema = z.object({
 });
 
 /** The findings that a reviewing agent gives at the end of its final message. */
-const findingsSchema = z.object({
-  findings: z.array(findingSchema).describe('Empty if nothing was found.'),
-});
+const findingsSchema = z.object({ findings: z.array(findingSchema).describe('Empty if nothing was found.') });
 
 export const reviewSchema = z.object({
   /** The agent that reviewed. */
@@ -72,11 +70,13 @@ export function readReview(by: Pick<Review, 'agent' | 'hold'>, message: string):
   }
   const { findings } = parsed.data;
   const worstFirst = severities.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
-  const kept = worstFirst.slice(0, MAX_FINDINGS).map((finding) => ({
-    ...finding,
-    file: cutText(oneLine(finding.file, MAX_FILE_CHARS), MAX_FILE_CHARS),
-    text: oneLine(finding.text, MAX_TEXT_CHARS),
-  }));
+  const kept = worstFirst
+    .slice(0, MAX_FINDINGS)
+    .map((finding) => ({
+      ...finding,
+      file: cutText(oneLine(finding.file, MAX_FILE_CHARS), MAX_FILE_CHARS),
+      text: oneLine(finding.text, MAX_TEXT_CHARS),
+    }));
   const holding = by.hold === 'none' ? [] : severities.slice(0, severities.indexOf(by.hold) + 1);
   return {
     ...by,
@@ -118,9 +118,9 @@ export function findingLines(reviews: readonly { readonly step: string; readonly
   return reviews
     .flatMap(({ step, review }) => [
       ...(review.unreadable === null ? [] : [`Step ${step}: ${reviewWords(review)}`]),
-      ...review.findings.toReversed().map(
-        ({ file, line, severity, text }) => `- ${severity}: ${file}${line === null ? '' : `:${line}`}: ${text}`,
-      ),
+      ...review.findings
+        .toReversed()
+        .map(({ file, line, severity, text }) => `- ${severity}: ${file}${line === null ? '' : `:${line}`}: ${text}`),
     ])
     .join('\n');
 }

@@ -16,10 +16,7 @@ export const taskIntro: Readonly<Record<Aim, string>> = {
 const BEGINNING =
   '- The task is not begun yet, whatever you did: STATUS: IN_PROGRESS, TASKS_COMPLETED_THIS_LOOP: 0, EXIT_SIGNAL: false.';
 
-const TASK: Readonly<Record<'task' | 'step', string>> = {
-  task: taskClaims('Your task'),
-  step: taskClaims('The task'),
-};
+const TASK: Readonly<Record<'task' | 'step', string>> = { task: taskClaims('Your task'), step: taskClaims('The task') };
 
 const OPEN_ENDED = `- Something that was asked for is missing, is not tested or does not work: STATUS: IN_PROGRESS, EXIT_SIGNAL: false.
 - Everything that was asked for is done, and you looked for what is missing: STATUS: COMPLETE, EXIT_SIGNAL: true. The next iteration is asked to confirm it.

@@ -141,7 +141,9 @@ export async function showWhatWouldRun(
           promptPath: template.path,
           setup: setupInstructionsFor(userPrompt, work),
           pipeline:
-            first === null ? null : { fact: `This is step ${first.name} of this iteration's pipeline.`, notes: '', findings: '' },
+            first === null
+              ? null
+              : { fact: `This is step ${first.name} of this iteration's pipeline.`, notes: '', findings: '' },
         },
       },
     );

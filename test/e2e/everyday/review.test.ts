@@ -34,7 +34,10 @@ function createReviewed(config: object): Promise<Scene> {
 function runReviewed(
   scene: Scene,
   review: string,
-  { agent = [], env = { OPENAI_API_KEY: OPENAI_KEY } }: Pick<SceneJob, 'agent'> & { readonly env?: Record<string, string> },
+  {
+    agent = [],
+    env = { OPENAI_API_KEY: OPENAI_KEY },
+  }: Pick<SceneJob, 'agent'> & { readonly env?: Record<string, string> },
 ): Promise<Run> {
   const path = (name: string): string => join(inject('programs'), name);
   return scene.run({
@@ -79,7 +82,10 @@ test('the reviewer sees no key of the other vendor, and no key ends the run befo
   await using scene = await createReviewed({});
   scene.openIssue('Count');
   const without = await runReviewed(scene, '', { env: {} });
-  expect(without, without.main.log).toMatchObject({ calls: 0, outputs: { outcome: 'failed', reason: 'configuration' } });
+  expect(without, without.main.log).toMatchObject({
+    calls: 0,
+    outputs: { outcome: 'failed', reason: 'configuration' },
+  });
   expect(without.main.log).toContain('step review calls the agent codex: There is no key');
   const run = await runReviewed(
     scene,

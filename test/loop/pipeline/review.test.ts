@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { HOUR, noon } from '../../unit/core/core-fixtures.ts';
 import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
-import { createScript, finisher, steadyWorker, usageLimited, type AgentScript, type Behaviour } from '../stage/behaviours.ts';
+import {
+  createScript,
+  finisher,
+  steadyWorker,
+  usageLimited,
+  type AgentScript,
+  type Behaviour,
+} from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
 import { createProject, runOnce, savedState, type Run } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
@@ -21,7 +28,12 @@ function filesWith(...steps: readonly object[]): Readonly<Record<string, string>
 
 /** Reviews with these findings; each is a severity. */
 function finding(...severities: readonly string[]): Behaviour {
-  const findings = severities.map((severity, at) => ({ file: 'src/a.ts', line: at + 1, severity, text: `Flaw ${String(at)}.` }));
+  const findings = severities.map((severity, at) => ({
+    file: 'src/a.ts',
+    line: at + 1,
+    severity,
+    text: `Flaw ${String(at)}.`,
+  }));
   return () => ({ words: JSON.stringify({ findings }) });
 }
 
@@ -85,7 +97,9 @@ describe('findings', () => {
   test('hold nothing by default: the task is done, and the pull request lists them', async () => {
     const run = await runOnce(projectWith([finding('low', 'high')]));
     expect(run.end).toBe('complete (plan_complete)');
-    expect(pageOf(run)).toContain('<summary>Step <code>review</code> (Codex) on <code>issue-1</code>: 2 findings</summary>');
+    expect(pageOf(run)).toContain(
+      '<summary>Step <code>review</code> (Codex) on <code>issue-1</code>: 2 findings</summary>',
+    );
     expect(pageOf(run)).toMatch(/- \*\*high\*\* `src\/a\.ts:2`: Flaw 1\.\n- \*\*low\*\* `src\/a\.ts:1`: Flaw 0\./);
   });
 
@@ -165,7 +179,9 @@ describe('findings', () => {
     const project = projectWith([finding('high')], { steps, inputs: { 'max-iterations': '1' } });
     const run = await runSplit(project);
     expect(savedState(project)).toMatchObject({ tasks: { 'issue-1': { state: 'in-progress' } } });
-    expect(savedState(project).change.reviews).toMatchObject([{ task: 'issue-1', step: 'review', review: { holding: 1 } }]);
+    expect(savedState(project).change.reviews).toMatchObject([
+      { task: 'issue-1', step: 'review', review: { holding: 1 } },
+    ]);
     expect(run).toBeDefined();
   });
 });
@@ -188,7 +204,9 @@ describe('the provider of a step with an agent of its own', () => {
     const project = projectWith([() => ({ exitCode: 1, output: { agentError: { kind: 'auth', text: '401 no' } } })]);
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'failed (configuration)', calls: 2 });
-    expect(run.outcome).toMatchObject({ message: expect.stringContaining('The agent codex of step review cannot work: 401 no.') as string });
+    expect(run.outcome).toMatchObject({
+      message: expect.stringContaining('The agent codex of step review cannot work: 401 no.') as string,
+    });
   });
 
   test('without a price leaves the cost unknown, never $0.00', async () => {
@@ -211,6 +229,9 @@ describe('the provider of a step with an agent of its own', () => {
 
   test('inputs about an agent that nothing calls end the run before a call', async () => {
     const inputs = { 'agent-path': 'gemini=/bin/gemini' };
-    expect(await runOnce(projectWith([finding()], { inputs }))).toMatchObject({ end: 'failed (configuration)', calls: 0 });
+    expect(await runOnce(projectWith([finding()], { inputs }))).toMatchObject({
+      end: 'failed (configuration)',
+      calls: 0,
+    });
   });
 });

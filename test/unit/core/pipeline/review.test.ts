@@ -63,7 +63,11 @@ describe('findings are read from the final message', () => {
     ['10 MB of findings', saying(...Array<object>(100_000).fill(finding('low'))), /more than 200000 characters/],
     ['many brackets', `{"findings":${'}'.repeat(199_000)}`, /no JSON/],
   ])('unreadable: %s', (_, message, why) => {
-    expect(read(message, 'low')).toMatchObject({ findings: [], holding: 0, unreadable: expect.stringMatching(why) as string });
+    expect(read(message, 'low')).toMatchObject({
+      findings: [],
+      holding: 0,
+      unreadable: expect.stringMatching(why) as string,
+    });
   });
 
   test('the worst come first, and are kept', () => {
@@ -74,7 +78,9 @@ describe('findings are read from the final message', () => {
   });
 
   test('texts are one line of bounded length', () => {
-    const [only] = read(saying(finding('low', { file: 'a'.repeat(999), text: `x\n\u001B[31m${'y'.repeat(9999)}` }))).findings;
+    const [only] = read(
+      saying(finding('low', { file: 'a'.repeat(999), text: `x\n\u001B[31m${'y'.repeat(9999)}` })),
+    ).findings;
     expect(only?.file.length).toBeLessThanOrEqual(200);
     expect(only?.text.length).toBeLessThanOrEqual(400);
     expect(only?.text).not.toMatch(/[\n\u001B]/);
@@ -90,7 +96,11 @@ test.each<[Hold, readonly string[], number, boolean, string]>([
   ['low', [], 0, false, '0 findings'],
 ])('hold: %s, findings %j', (hold, severities, holding, isHeld, words) => {
   const review = read(saying(...severities.map((severity) => finding(severity))), hold);
-  expect({ holding: review.holding, isHeld: isHeldBy(review), words: reviewWords(review) }).toEqual({ holding, isHeld, words });
+  expect({ holding: review.holding, isHeld: isHeldBy(review), words: reviewWords(review) }).toEqual({
+    holding,
+    isHeld,
+    words,
+  });
 });
 
 test('a review that nobody can read holds where findings hold', () => {
