@@ -97,7 +97,7 @@ function step(
   const settled = settleIteration(called, facts, policy, now + 60_000);
   return {
     state: settled.state,
-    run: addIterationToRun(run, { analysis, verdict: settled.verdict, end: evidence.end }, 1),
+    run: addIterationToRun(run, { analysis, verdict: settled.verdict, end: evidence.end, steps: [] }, 1),
   };
 }
 

@@ -125,6 +125,7 @@ async function loopOn(
   const run = {
     config,
     agents: [{ name: 'claude' as const, open: () => Promise.resolve(opened), opened: () => opened }] as const,
+    stepAgents: [],
     repository,
     outlet: { kind: 'push', remote: takingRemote, forge: noPullRequest } as const,
     pipeline: null,

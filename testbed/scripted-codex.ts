@@ -9,7 +9,8 @@ import { isLastTask, statusBlock, taskIn, visitOf } from './scripted-work.ts';
 // `resume` needs, and uses no model. It commits its own work.
 //
 // RALPH_CODEX_LIMIT may contain a time such as `11:01 AM`: the provider is then at its usage limit until that time, in
-// UTC.
+// UTC. RALPH_CODEX_REVIEW may contain a bash script, which a review runs in the work tree and whose output is its final
+// message.
 
 const args = process.argv.slice(2);
 if (args.includes('--version')) console.log('codex-cli 0.0.0-scripted');
@@ -39,6 +40,9 @@ function turn(prompt: string): number {
 
 /** Does the next visit of the task named in the prompt and returns the final message. */
 function work(prompt: string): string {
+  const review = process.env['RALPH_CODEX_REVIEW'] ?? '';
+  if (review !== '' && prompt.includes('End your final message with your findings'))
+    return spawnSync('bash', ['-c', review], { encoding: 'utf8', maxBuffer: 64 * 2 ** 20 }).stdout;
   const task = taskIn(prompt);
   if (task === null) return 'The prompt names no task, so I did nothing.';
   const visit = visitOf(task, existsSync(visitOf(task, 1).path) ? 2 : 1);

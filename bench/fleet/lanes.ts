@@ -266,7 +266,14 @@ function placeOf(read: () => Snapshot, write: (next: Snapshot) => void): Snapsho
 
 const NO_CONTEXT = {
   ...{ workspace: '', temp: '', repository: { owner: '', repo: '' }, serverUrl: '', apiUrl: '', logUrl: '' },
-  ...{ runnerName: '', workflowPath: null, event: { name: '', payload: null }, loginProblems: [], verifyProblems: [] },
+  ...{
+    runnerName: '',
+    workflowPath: null,
+    event: { name: '', payload: null },
+    loginProblems: [],
+    otherLoginProblems: {},
+    verifyProblems: [],
+  },
 };
 
 /** Renders the time of as many independent tasks as there are lanes, and of a longer queue, against one lane. */

@@ -96,6 +96,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     repository: repositoryOf(scene),
     outlet: { kind: 'push', remote: takingRemote, forge: noPullRequest },
     agents: [{ name: 'claude', open: () => Promise.resolve(opened), opened: () => opened }],
+    stepAgents: [],
   };
 }
 
@@ -165,6 +166,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     keepAlone: () => Promise.resolve('kept'),
     abandonMerge: () => Promise.resolve(),
     putBack: () => Promise.resolve([]),
+    undo: () => Promise.resolve([]),
     review: () => Promise.resolve(null),
     layTree: () => Promise.resolve(() => Promise.resolve()),
     layClean: (commit) => Promise.resolve(commit),

@@ -157,9 +157,10 @@ function linesOf(text: string): readonly string[] {
     .filter(Boolean);
 }
 
-/** Returns the agents in their order, and the problems that their inputs have together. */
+/** Returns the agents in their order, all others, and the problems that the inputs of those have together. */
 export function chooseAgents(texts: AgentTexts): {
   readonly order: readonly [ConfiguredAgent, ...ConfiguredAgent[]];
+  readonly others: readonly ConfiguredAgent[];
   readonly problems: readonly InputProblem[];
 } {
   const { names: order } = texts;
@@ -177,6 +178,7 @@ export function chooseAgents(texts: AgentTexts): {
   const withoutPath = order.find((of) => AGENTS[of].source === null && valueFor(texts.path, of) === '');
   return {
     order: [chosen(first), ...others.map(chosen)],
+    others: AGENT_NAMES.filter((of) => !order.includes(of)).map((of) => chooseOther(texts, of)),
     problems: [
       ...problems,
       ...(withoutPath === undefined
@@ -192,17 +194,29 @@ export function chooseAgents(texts: AgentTexts): {
   };
 }
 
+/** Returns an agent that is not in the order. A text without names is about the only agent in it. */
+function chooseOther({ version, path, args, model }: AgentTexts, of: AgentName): ConfiguredAgent {
+  const valueOf = (given: ForAgents): string => (given.kind === 'one' ? '' : valueFor(given, of));
+  return {
+    name: of,
+    version: valueOf(version) || valueFor(forAgents({ isList: true }).parse(defaultOf('agent-version')), of),
+    path: valueOf(path) || null,
+    args: args.kind === 'one' ? [] : valuesFor(args, of),
+    model: valueOf(model) || null,
+  };
+}
+
 /**
  * Chooses agents from some of the texts, which may be unusable, for a look from outside of a run. Returns only problems
  * of the inputs that are among the texts.
  */
 export function chooseFrom(texts: Readonly<Record<string, string | undefined>>): ReturnType<typeof chooseAgents> {
   const { settings } = parseTexts(agentInputs, texts);
-  const { order, problems } = chooseAgents({
+  const { order, others, problems } = chooseAgents({
     ...{ names: [DEFAULT_AGENT] as const, version: NOTHING, path: NOTHING, args: NOTHING, model: NOTHING },
     ...settings,
   });
-  return { order, problems: problems.filter(({ name: of }) => Object.hasOwn(texts, of)) };
+  return { order, others, problems: problems.filter(({ name: of }) => Object.hasOwn(texts, of)) };
 }
 
 const NOTHING: ForAgents = { kind: 'one', text: '' };
@@ -218,12 +232,8 @@ function problemsOf(field: keyof typeof INPUT, given: ForAgents, order: readonly
       : [];
   }
   const names = given.lines.map(([of]) => of);
-  const strangers = field === 'version' ? [] : names.filter((of) => !order.includes(of));
   const twice = field === 'args' ? [] : names.filter((of, at) => names.indexOf(of) !== at);
-  return [
-    ...[...new Set(strangers)].map((of) => problem(`has a line for ${of}, which is not among the agents`)),
-    ...[...new Set(twice)].map((of) => problem(`has two lines for ${of}`)),
-  ];
+  return [...new Set(twice)].map((of) => problem(`has two lines for ${of}`));
 }
 
 function agentVersionProblem(of: AgentName, { version, path }: AgentTexts): readonly InputProblem[] {

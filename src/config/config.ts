@@ -148,6 +148,8 @@ interface IsolationConfig {
 interface AgentConfig {
   /** The agents in their order; each works when the providers of those before it do not. */
   readonly order: readonly [ConfiguredAgent, ...ConfiguredAgent[]];
+  /** The agents that are not in the order, each of which a step of a pipeline may name. */
+  readonly others: readonly ConfiguredAgent[];
   readonly envNames: readonly string[];
   /** The configuration of the servers for the agents' tools. */
   readonly mcp: McpAsked;
@@ -186,6 +188,8 @@ export interface RunContext {
   readonly event: { readonly name: string; readonly payload: unknown };
   /** Reasons why the agent cannot log in, as sentences; empty if it can. */
   readonly loginProblems: readonly string[];
+  /** The same for the agents that are not in the order, by their names. */
+  readonly otherLoginProblems: Readonly<Partial<Record<AgentName, readonly string[]>>>;
   /** Reasons why verify commands cannot work here, as sentences; empty if they can. */
   readonly verifyProblems: readonly string[];
 }

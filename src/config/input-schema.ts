@@ -48,7 +48,7 @@ export const taskSources = listField()
 /** The parts of the Config that inputs set. */
 export type Settings = Omit<Config, 'policy' | 'settings' | 'agent'> & {
   readonly policy: PolicySettings;
-  readonly agent: Omit<Config['agent'], 'order'> & { readonly each: AgentTexts };
+  readonly agent: Omit<Config['agent'], 'order' | 'others'> & { readonly each: AgentTexts };
 };
 
 /** All settings and the form of their texts. Their defaults are in setting-table.ts. */

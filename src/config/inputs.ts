@@ -80,7 +80,7 @@ export function buildConfig({ texts, counting, settings: found, problems: unread
   const [firstAgent, ...otherAgents] = agents.order;
   return {
     ...rest,
-    agent: { order: agents.order, envNames, mcp, stallMs },
+    agent: { order: agents.order, others: agents.others, envNames, mcp, stallMs },
     policy: {
       ...policy,
       agents: [firstAgent.name, ...otherAgents.map(({ name }) => name)],

@@ -38,6 +38,8 @@ export const limitModes = ['park', 'wait'] as const;
 /** The lifetime of an agent's session: as long as possible, one task, or one call. */
 export const sessionModes = ['resume', 'task', 'fresh'] as const;
 
+const agentName = z.enum(AGENT_NAMES);
+
 const agentStepSchema = z.object({
   name: z.string(),
   /** The marker that keeps the step from running again once it exists; null if the step runs in every iteration. */
@@ -49,9 +51,9 @@ const agentStepSchema = z.object({
    * step might run.
    */
   required: z.boolean().default(false),
+  /** The step's own agent; null for the agent of the iteration. Earlier journals lack it. */
+  agent: agentName.nullable().default(null),
 });
-
-const agentName = z.enum(AGENT_NAMES);
 
 export const policySchema = z.object({
   /** Agents in the order in which they are called. Earlier journals lack it. */

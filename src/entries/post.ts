@@ -201,7 +201,7 @@ async function readRun(
   // No agent logs in after this, so there are no problems to report.
   return {
     config: buildConfig(settled),
-    context: { ...(await readRunContext(environment)), loginProblems: [], verifyProblems: [] },
+    context: { ...(await readRunContext(environment)), loginProblems: [], otherLoginProblems: {}, verifyProblems: [] },
   };
 }
 

@@ -86,6 +86,8 @@ export interface LoopDeps {
   readonly context: Pick<RunContext, 'runId' | 'runAttempt' | 'runUrl' | 'verifyProblems'>;
   /** The agents, in the policy's order. */
   readonly agents: readonly [LoopAgent, ...(readonly LoopAgent[])];
+  /** The agents that only steps of the pipeline name. */
+  readonly stepAgents: readonly LoopAgent[];
   readonly repository: Pick<
     Repository,
     | 'snapshot'
@@ -99,6 +101,7 @@ export interface LoopDeps {
     | 'keepAlone'
     | 'abandonMerge'
     | 'putBack'
+    | 'undo'
     | 'review'
     | 'layTree'
     | 'layClean'

@@ -267,7 +267,7 @@ async function conclude(
   deps.record(done);
   return {
     work: done,
-    soFar: addIterationToRun(soFar, { analysis, verdict: settled.verdict, end: output.end }, callsOf(entry)),
+    soFar: addIterationToRun(soFar, { analysis, verdict: settled.verdict, end: output.end, steps }, callsOf(entry)),
   };
 }
 

@@ -128,7 +128,7 @@ export async function verifyHead(
   work: Work,
   { subject, finished }: Extract<LoopAction, { kind: 'verify-head' }>,
 ): Promise<Advanced & { readonly passed: PassedHead | null }> {
-  for (const { opened } of deps.agents) await opened()?.agent.sweep();
+  for (const { opened } of [...deps.agents, ...deps.stepAgents]) await opened()?.agent.sweep();
   deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);
   const { verification, report, isWhole } = await verifyClean(deps, work, subject.commit);
   const now = deps.clock.now();

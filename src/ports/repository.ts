@@ -123,6 +123,11 @@ export interface Repository {
    * a verification belong to no iteration.
    */
   putBack(): Promise<readonly string[]>;
+  /**
+   * Undoes all that happened in the work tree since the last snapshot: its files like `putBack`, and commits. What was
+   * left beside the work tree is nobody's work. Returns the paths of the files.
+   */
+  undo(): Promise<readonly string[]>;
   /** Measures all that the lane's branch has changed since it left the base branch; null when no lane is open. */
   review(): Promise<Review | null>;
   /**

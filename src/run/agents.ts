@@ -18,25 +18,32 @@ import { type AgentConnection, type AgentNeeds, type Connections, NO_NEEDS } fro
  * Returns the agents of a run, none of which is opened yet. `prepared` receives an agent's name and version once it is.
  */
 export function createLoopAgents(
-  { agents: [first, ...others] }: Pick<Connections, 'agents'>,
+  { agents: [first, ...others], stepAgents }: Pick<Connections, 'agents' | 'stepAgents'>,
   needs: AgentNeeds,
   prepared: (called: AgentIdentity) => void,
-): LoopDeps['agents'] {
+): LoopAgents {
   const openingOf = (agent: AgentConnection): LoopAgent => createLazyAgent(agent, needs, prepared);
-  return [openingOf(first), ...others.map(openingOf)];
+  return {
+    agents: [openingOf(first), ...others.map(openingOf)],
+    stepAgents: stepAgents(needs.pipeline).map(openingOf),
+  };
 }
 
+/** The agents that a run may call. */
+export type LoopAgents = Pick<LoopDeps, 'agents' | 'stepAgents'>;
+
 /**
- * Opens the agent whose turn comes first, so that an agent that cannot be installed ends the run before people read
- * that it works.
+ * Opens the agent whose turn comes first and those of the pipeline's steps, so that an agent that cannot be installed
+ * ends the run before people read that it works.
  */
 export async function openFirst(
-  agents: LoopDeps['agents'],
+  { agents, stepAgents }: LoopAgents,
   { state, policy }: Pick<WorkIntake, 'state' | 'policy'>,
   now: number,
 ): Promise<void> {
   const name = agentToCall({ state, policy: { ...policy, agents: agentNamesOf(agents) }, now });
   await (agents.find((agent) => agent.name === name) ?? agents[0]).open();
+  for (const agent of stepAgents) await agent.open();
 }
 
 /** Returns the names of the agents in their order. */

@@ -73,6 +73,8 @@ export interface Connections {
   readonly agent: (needs: AgentNeeds) => Promise<Agent>;
   /** The agents in the order in which they are called. */
   readonly agents: readonly [AgentConnection, ...(readonly AgentConnection[])];
+  /** Returns the agents that only steps of the pipeline name; from then on the isolation counts on their calls. */
+  readonly stepAgents: (pipeline: Pipeline | null) => readonly AgentConnection[];
   readonly verifier: () => Promise<Verifier>;
   /** Runs commands of a pipeline, and tools that make lock files. */
   readonly commands: () => Promise<CommandRunner>;

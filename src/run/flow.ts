@@ -79,8 +79,9 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
   const entered = await enter(deps, recording, signal);
   if (entered.kind === 'ended') return entered.report;
   const { stages, intake } = entered;
-  const agents = createLoopAgents(deps.connect, intake, () => undefined);
-  await openFirst(agents, intake, deps.clock.now());
+  const called = createLoopAgents(deps.connect, intake, () => undefined);
+  const { agents } = called;
+  await openFirst(called, intake, deps.clock.now());
   const begun = await acknowledgeIssue(stages.forge, intake);
   const { remote, store, forge } = stages;
   const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
@@ -90,7 +91,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
   const work = await runLoop(
     deps,
     {
-      ...{ agents, prompt, signal, outlet, store, recording, ...live },
+      ...{ ...called, prompt, signal, outlet, store, recording, ...live },
       ending: neverAborts,
       sayLeft: deps.log.info,
       lookAtPeople: async (unfinished, task) => ({

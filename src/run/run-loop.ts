@@ -15,6 +15,7 @@ import type { Recording } from './recording.ts';
 interface LoopSetting extends Pick<
   LoopDeps,
   | 'agents'
+  | 'stepAgents'
   | 'prompt'
   | 'signal'
   | 'ending'
@@ -64,7 +65,7 @@ export async function runLoop(deps: ActionDeps, setting: LoopSetting, intake: Wo
   );
   const work = measured(deps, finished);
   recording.keep(work);
-  for (const { opened } of setting.agents) await opened()?.agent.sweep();
+  for (const { opened } of [...setting.agents, ...setting.stepAgents]) await opened()?.agent.sweep();
   return work;
 }
 

@@ -40,7 +40,7 @@ const MAX_EVENT_BYTES = 25 * 1024 * 1024;
  */
 export async function readRunContext(
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<Omit<RunContext, 'loginProblems' | 'verifyProblems'>> {
+): Promise<Omit<RunContext, 'loginProblems' | 'otherLoginProblems' | 'verifyProblems'>> {
   const problems: string[] = [];
   const need = (name: string): string => {
     const value = (environment[name] ?? '').trim();

@@ -1,5 +1,6 @@
 import type { Forge } from '../ports/forge.ts';
 import type { Repository, WorkTreeFiles } from '../ports/repository.ts';
+import { agentsOfSteps } from '../core/pipeline/pipeline.ts';
 import type { ConfiguredAgent, WebhookConfig } from '../config/config.ts';
 import type { SendWebhook } from '../ports/machine.ts';
 import type { AgentConnection, AgentNeeds, Connections } from '../run/deps.ts';
@@ -57,6 +58,7 @@ export function connectPorts(
     };
   };
   const agents = [connected(first), ...others.map(connected)] as const;
+  let stepAgents: readonly WiredAgent[] = [];
   let forge: Forge | null = null;
   const github = once(async () => (forge = await connectForge(world, timeouts)));
   return {
@@ -66,11 +68,17 @@ export function connectPorts(
     refusedWishes: () => forge?.refusedWishes() ?? [],
     webhook: openWebhook(world.config.webhook),
     remote: once(async () => connectRemote(world, { rules: await rules(), timeouts, forge: github })),
-    repository: once(async () => isolatedRepository(await checkout(), { isolated, agents })),
+    repository: once(async () =>
+      isolatedRepository(await checkout(), { isolated, agents: () => [...agents, ...stepAgents] }),
+    ),
     store: once(async () => (await import('./state.ts')).openStore(world, timeouts)),
     seal: once(async () => (await import('./state.ts')).openSeal(world)),
     agent: agents[0].connect,
     agents,
+    stepAgents: (pipeline) => {
+      const named = agentsOfSteps(pipeline).map(({ name }) => name);
+      return (stepAgents = world.config.agent.others.filter(({ name }) => named.includes(name)).map(connected));
+    },
     verifier: once(async () => (await wiring()).createVerifyCommands(world, await isolated.open())),
     commands: once(async () => (await wiring()).loadStepCommands(world, await isolated.open())),
     isolation: isolated.facts,
@@ -92,7 +100,7 @@ interface WiredAgent extends AgentConnection {
  */
 function isolatedRepository(
   repository: Repository,
-  { isolated, agents }: { readonly isolated: Isolated; readonly agents: readonly WiredAgent[] },
+  { isolated, agents }: { readonly isolated: Isolated; readonly agents: () => readonly WiredAgent[] },
 ): Repository {
   return {
     ...repository,
@@ -101,11 +109,12 @@ function isolatedRepository(
       const leave = await repository.layTree(signal);
       try {
         const ports: number[] = [];
-        for (const { login } of agents) {
+        for (const { login } of agents()) {
           const { broker } = await login();
           if (broker !== null) ports.push(await broker.port());
         }
-        await isolation.begin(ports[0] ?? null);
+        const names = agents().map(({ name }) => name);
+        await isolation.begin(ports[0] ?? null, names);
       } catch (error) {
         await leave();
         throw error;

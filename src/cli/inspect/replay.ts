@@ -16,6 +16,8 @@ import {
   replayUnderPolicy,
   type WhatIf,
 } from '../../core/journal/replay.ts';
+import { reviewWords } from '../../core/pipeline/review.ts';
+import { reviewsIn } from '../../core/pipeline/step-record.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { andMore } from '../../core/text/phrase.ts';
 import { nearestName } from '../../core/text/nearest.ts';
@@ -231,7 +233,7 @@ function renderReplay({ start, entries }: Journal, result: ReplayResult): string
   ].join('\n');
 }
 
-function renderEntry({ iteration, taskId, taskTitle, verdict }: JournalEntry): string {
+function renderEntry({ iteration, taskId, taskTitle, verdict, evidence }: JournalEntry): string {
   const facts = [
     verdict.progress ? 'progress' : 'no progress',
     ...(verdict.taskDone ? ['task done'] : []),
@@ -241,6 +243,7 @@ function renderEntry({ iteration, taskId, taskTitle, verdict }: JournalEntry): s
     ...(verdict.countedDenials > 0 ? ['denied'] : []),
     ...(verdict.discrepancies.length > 0 ? ['discrepancy'] : []),
     ...(verdict.vetoes.length > 0 ? ['vetoed'] : []),
+    ...reviewsIn(evidence.steps).map(({ step, review }) => `${plainLine(step)}: ${plainLine(reviewWords(review))}`),
     `circuit ${verdict.circuit}`,
   ];
   return `  ${String(iteration).padStart(3)}  ${plainLine(`${taskId}: ${taskTitle}`)} · ${facts.join(', ')}`;

@@ -150,7 +150,7 @@ const REQUEST_ERRORS: readonly string[] = ['prompt-too-long', 'max-turns', 'budg
  * hour if no end is reported. A limit that is still reported after its end is tried again after five minutes, and then
  * every hour. The result is at least a minute away, so that no call follows at once.
  */
-function limitUntil(
+export function limitUntil(
   { resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit']>,
   before: ProviderCircuit,
   now: number,

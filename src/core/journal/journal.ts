@@ -12,7 +12,7 @@ import { proofSchema } from '../proof/proof.ts';
 import { windowsSchema } from '../lane/windows.ts';
 import { outcomeSchema, parkReasons } from '../outcome.ts';
 import { withdrawalKinds } from '../people/withdrawal.ts';
-import { callsIn } from '../pipeline/step-record.ts';
+import { callsIn, hasUnpricedCall, reviewsIn } from '../pipeline/step-record.ts';
 import { amountSchema, anyInstant, countSchema, type Immutable, policySchema } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { type QueuedTask, queuedTaskSchema } from '../tasks/task.ts';
@@ -332,6 +332,8 @@ export function recordIteration(state: LaneState, entry: JournalEntry, titleOf: 
     commit,
     agent: hasWorked(entry) ? entry.agent : null,
     verification: evidence.verification.kind,
+    isPartlyPriced: hasUnpricedCall(evidence.steps),
+    reviews: reviewsIn(evidence.steps),
     overruled: [...verdict.discrepancies, ...verdict.vetoes],
     alsoDone: Object.fromEntries(verdict.alsoDone.map((id) => [id, titleOf(id)])),
   });

@@ -282,7 +282,11 @@ function advance(
       policy,
       tasks,
       state: recordIteration(settled.state, entry, () => ''),
-      run: addIterationToRun(run, { analysis, verdict: settled.verdict, end: evidence.end }, callsOf(entry)),
+      run: addIterationToRun(
+        run,
+        { analysis, verdict: settled.verdict, end: evidence.end, steps: evidence.steps },
+        callsOf(entry),
+      ),
     },
     verdict: settled.verdict,
   };

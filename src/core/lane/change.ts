@@ -5,6 +5,8 @@ import { type Verification, verificationKinds } from '../evidence.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import { groupByKey } from '../grouped.ts';
 import { amountSchema, countSchema, type Immutable, type Policy } from '../policy.ts';
+import { reviewSchema } from '../pipeline/review.ts';
+import type { reviewsIn } from '../pipeline/step-record.ts';
 import { type Proof, proofSchema } from '../proof/proof.ts';
 import { type LookAtKind, lookAtKinds } from '../review/manifest.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
@@ -31,6 +33,9 @@ const MAX_SHARES = 60;
 const MAX_LEFT_OUT = 40;
 
 const MAX_PATH_CHARS = 200;
+
+/** Maximum number of reviews that are kept, newest last. */
+const MAX_REVIEWS = 5;
 
 const words = z.string().max(MAX_WORDS_CHARS);
 
@@ -99,6 +104,11 @@ export const changeSchema = z.object({
   lines: countSchema.nullable(),
   /** Kinds of files that a reviewer looks at first; null if they were not measured, as by earlier versions. */
   lookAt: z.array(z.enum(lookAtKinds)).nullable().default(null),
+  /** The last review of each task by each step, unless it found nothing. */
+  reviews: z
+    .array(z.object({ task: storedTaskId, step: z.string(), review: reviewSchema }))
+    .max(MAX_REVIEWS)
+    .default([]),
 });
 
 /**
@@ -122,6 +132,7 @@ export const noChange: BranchChange = {
   leftOutMore: 0,
   lines: null,
   lookAt: null,
+  reviews: [],
 };
 
 /** The share of a task that has no part in the branch. */
@@ -154,6 +165,9 @@ export interface IterationShare {
   /** The agent that worked; null if it is unknown or its provider gave no answer. */
   readonly agent: AgentName | null;
   readonly verification: Verification['kind'];
+  /** True if a step made a call of unknown cost, whatever the other calls cost. */
+  readonly isPartlyPriced?: boolean;
+  readonly reviews?: ReturnType<typeof reviewsIn>;
   /** Claims that were overruled. */
   readonly overruled: readonly string[];
   /** Tasks that were finished along with it, by id, with their titles. */
@@ -161,9 +175,14 @@ export interface IterationShare {
 }
 
 /** Returns true if the iteration used an agent at unknown cost. */
-export function isUnpriced({ costUsd, tokens, agent }: Pick<IterationShare, 'costUsd' | 'tokens' | 'agent'>): boolean {
+export function isUnpriced({
+  costUsd,
+  tokens,
+  agent,
+  isPartlyPriced,
+}: Pick<IterationShare, 'costUsd' | 'tokens' | 'agent' | 'isPartlyPriced'>): boolean {
   const isMute = agent !== null && !AGENTS[agent].cost && !AGENTS[agent].tokens;
-  return costUsd === null && ((tokens ?? 0) > 0 || isMute);
+  return isPartlyPriced === true || (costUsd === null && ((tokens ?? 0) > 0 || isMute));
 }
 
 /**
@@ -220,7 +239,19 @@ export function addIteration(change: BranchChange, iteration: IterationShare): B
           : (change.failingSince ?? iterations),
     overruled,
     overruledMore: change.overruledMore + claims.length - overruled.length,
+    reviews: withReviews(change.reviews, iteration),
   };
+}
+
+/** Returns the last reviews after an iteration. One that did not run leaves the last one that did. */
+function withReviews(
+  before: BranchChange['reviews'],
+  { taskId, reviews = [] }: Pick<IterationShare, 'taskId' | 'reviews'>,
+): BranchChange['reviews'] {
+  const ran = reviews.filter(({ hasRun }) => hasRun);
+  const others = before.filter(({ task, step }) => task !== taskId || !ran.some((own) => own.step === step));
+  const found = ran.filter(({ review }) => review.unreadable !== null || review.findings.length > 0);
+  return [...others, ...found.map(({ step, review }) => ({ task: taskId, step, review }))].slice(-MAX_REVIEWS);
 }
 
 /** Returns the claims that fit: of a repeated claim, earlier copies are dropped first. */

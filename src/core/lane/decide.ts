@@ -8,7 +8,7 @@ import { isFeedback } from '../feedback/subject.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { isAllWithdrawn } from '../people/withdrawal.ts';
-import { findOpenSteps } from '../pipeline/step-record.ts';
+import { findOpenSteps, stepRefusal, type StepRecord } from '../pipeline/step-record.ts';
 import type { Policy } from '../policy.ts';
 import { chooseAgent, longestRefusedAgent, type ChosenAgent } from '../agents/providers.ts';
 import type { LaneState } from './state/state.ts';
@@ -32,7 +32,12 @@ export interface RunSoFar {
   readonly stoppedBy: string | null;
   /** `totalOpens` when the run started: a higher count means that the circuit tripped in this run. */
   readonly opensAtStart: number;
-  readonly last: { readonly analysis: Analysis; readonly verdict: Verdict; readonly end: AgentEnd } | null;
+  readonly last: {
+    readonly analysis: Analysis;
+    readonly verdict: Verdict;
+    readonly end: AgentEnd;
+    readonly steps: readonly StepRecord[];
+  } | null;
 }
 
 /** The next step of a run. */
@@ -218,6 +223,11 @@ function planComplete({ state, tasks }: Situation): Outcome | null {
  * belong to one provider, so another agent is called or waited for if possible.
  */
 function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
+  const refusal = stepRefusal(run.last?.steps ?? []);
+  if (refusal !== null) {
+    const message = `${refusal} Check its key, its credit and its model, then run again.`;
+    return { kind: 'failed', reason: 'configuration', message };
+  }
   const problem = run.last === null ? null : configurationProblem(run.last.analysis);
   const isOfProvider = run.last?.analysis.agentError?.kind !== 'model';
   const isHandedOn = isOfProvider && chooseAgent(policy.agents, state.providers, now).kind !== 'refused';
@@ -330,9 +340,12 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
 function parked({ state, policy, now }: Situation): Outcome | null {
   const window = exhaustedWindow(state.windows, policy, now);
   const chosen = chooseAgent(policy.agents, state.providers, now);
+  const ofSteps = policy.agentSteps.flatMap(({ agent, required }) =>
+    agent === null || !required ? [] : [chooseAgent([agent], state.providers, now)],
+  );
   const steps = findOpenSteps(state.steps, policy, now);
   const waits: readonly Parked[] = [
-    ...(chosen.kind === 'parked' ? [providerLimit(chosen)] : []),
+    ...[chosen, ...ofSteps].flatMap((one) => (one.kind === 'parked' ? [providerLimit(one)] : [])),
     // An iteration that makes no call, or cannot finish anything, would waste an attempt and its calls.
     ...(steps === null ? [] : [{ kind: 'parked', reason: 'step_circuit', ...steps } as const]),
     ...(window === null ? [] : [{ kind: 'parked', ...window } as const]),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { AGENT_NAMES } from '../agent-names.ts';
 import { doneSignalsSchema } from '../analysis/done-signals.ts';
 import { DAY_MS, HOUR_MS } from '../countdown.ts';
 import { parseDuration } from './reading/command-variables.ts';
+import { holds } from './review.ts';
 import { MAX_FILE_CHARS, MAX_STEP_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
 /** Maximum length of a command; a longer one belongs in a script. */
@@ -44,6 +46,10 @@ function whole(min: number, max: number, what: string) {
     .min(min, `must be a whole number from ${min} to ${max}`)
     .max(max, `must be a whole number from ${min} to ${max}`)
     .describe(what);
+}
+
+function choice<const Choice extends string>(choices: readonly Choice[], what: string) {
+  return z.enum(choices, { error: `must be one of: ${choices.join(', ')}` }).describe(what);
 }
 
 function path(what: string) {
@@ -108,6 +114,18 @@ const tools = z
   .describe('Rules for the tools that the agent may use, in place of `allowed-tools`.');
 
 const agentConfig = z.strictObject({
+  agent: choice(
+    AGENT_NAMES,
+    'The agent of the step, with its own key; default: the agent of the iteration.',
+  ).optional(),
+  role: choice(
+    ['review'] as const,
+    'The step only reviews, in a conversation of its own: its changes are put back, and it ends with findings.',
+  ).optional(),
+  hold: choice(
+    holds,
+    'Which findings of a review keep the task from being done: those of this severity or a worse one; default: none.',
+  ).optional(),
   prompt_file: path("The step's own prompt, read from the base branch; default: the run's prompt.").optional(),
   model: z
     .string()
@@ -124,10 +142,10 @@ const agentConfig = z.strictObject({
   marker_file: path(
     'The step runs once on each branch: not again after it has passed, and not at all if the base branch has this file.',
   ).optional(),
-  session: z
-    .enum(['continue', 'fresh'], { error: 'must be one of: continue, fresh' })
-    .optional()
-    .describe('`continue` (default): the step continues the conversation of the branch; `fresh`: it begins its own.'),
+  session: choice(
+    ['continue', 'fresh'],
+    '`continue` (default): the step continues the conversation of the branch; `fresh`: it begins its own.',
+  ).optional(),
   prd_file: path('Accepted for compatibility; tasks are found in the same places as without a pipeline.').optional(),
   session_file: unused,
   session_expiry_hours: unused,

@@ -207,6 +207,10 @@ function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContex
           `the step "${steps[first]?.name ?? ''}" has the same \`marker_file\`, so this step would never run`,
         );
     }
+    if (config.hold !== undefined && config.role === undefined)
+      note([index, 'config', 'hold'], 'only a step with `role: review` has findings that hold');
+    if (marker !== undefined && config.role !== undefined)
+      note([index, 'config', 'marker_file'], 'a review runs in every iteration, so it has no `marker_file`');
     for (const rule of toolsOf(config) ?? []) {
       const problem = ruleProblem(rule);
       if (problem !== null)
@@ -236,6 +240,8 @@ function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContex
   if (steps.length === 0 || steps.includes(null)) return wrong;
   if (agents.length === 0)
     wrong.push({ path: ['steps'], of: 'key', message: '`steps` has no `agent` step that is enabled' });
+  else if (agents.every(({ config }) => config.role !== undefined))
+    wrong.push({ path: ['steps'], of: 'key', message: 'every `agent` step is a review, so nobody would do the task' });
   else if (agents.every(({ config }) => config.marker_file !== undefined))
     wrong.push({
       path: ['steps'],
@@ -282,13 +288,15 @@ function planStep(step: FileStep, placeOf: (key: string) => Position): PlannedSt
   const plain = (made: Step): PlannedStep => ({ step: made, prompt: null, marker: null });
   switch (step.type) {
     case 'agent': {
-      const { prompt_file: promptFile, marker_file: markerFile, model, session } = step.config ?? {};
+      const { prompt_file: promptFile, marker_file: markerFile, model, session, ...who } = step.config ?? {};
       const named = (key: string, path: string | undefined): NamedFile | null =>
         path === undefined ? null : { path: plainPath(path), at: placeOf(key) };
       return {
         step: {
           ...common,
           kind: 'agent',
+          agent: who.agent ?? null,
+          review: who.role === undefined ? null : { hold: who.hold ?? 'none' },
           prompt: null,
           model: model === undefined || model === '' ? null : model,
           allowedTools: toolsOf(step.config ?? {}),

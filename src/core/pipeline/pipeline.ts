@@ -1,5 +1,7 @@
+import type { AgentName } from '../agent-names.ts';
 import type { Policy } from '../policy.ts';
 import type { Aim } from '../prompt/hints.ts';
+import { type Hold, REVIEW_PROMPT } from './review.ts';
 
 /** The fields that every step of a pipeline has. */
 interface Common {
@@ -31,6 +33,10 @@ interface Marker {
 
 export interface AgentStep extends Common {
   readonly kind: 'agent';
+  /** The step's own agent; null for the agent of the iteration. */
+  readonly agent: AgentName | null;
+  /** Set if the step only reviews: which of its findings keep the task from being done. */
+  readonly review: { readonly hold: Hold } | null;
   /** The step's own prompt from the base branch; null for the run's prompt. */
   readonly prompt: { readonly path: string; readonly text: string } | null;
   /** null for the run's model. */
@@ -95,9 +101,11 @@ export const MAX_CALLS_PER_ITERATION = 220;
 export const stepKinds = ['agent', 'command', 'git-commit', 'readme-check', 'noop'] as const;
 
 /**
- * Returns the aim of an agent step's calls: the task, or the step's own prompt, which may run once before all tasks.
+ * Returns the aim of an agent step's calls: a review, the task, or the step's own prompt, which may run once before all
+ * tasks.
  */
-export function aimOfStep({ prompt, marker }: Pick<AgentStep, 'prompt' | 'marker'>): Aim {
+export function aimOfStep({ prompt, marker, review }: Pick<AgentStep, 'prompt' | 'marker' | 'review'>): Aim {
+  if (review !== null) return 'review';
   if (prompt === null) return 'task';
   return marker === null ? 'step' : 'once';
 }
@@ -116,6 +124,7 @@ export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentS
             marker: step.marker?.file ?? null,
             resetAfterMs: step.breaker?.resetAfterMs ?? null,
             required: !step.continueOnError,
+            agent: step.agent,
           },
         ],
   );
@@ -126,6 +135,24 @@ export function otherStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['otherS
   return steps.flatMap(({ kind, name, breaker, continueOnError }) =>
     kind === 'agent' || breaker === null || continueOnError ? [] : [{ name, resetAfterMs: breaker.resetAfterMs }],
   );
+}
+
+/** Returns the prompt of an agent step: its own, else that of the run, or the built-in one for a review. */
+export function promptOfStep(
+  { prompt, review }: Pick<AgentStep, 'prompt' | 'review'>,
+  run: { readonly path: string | null; readonly text: string },
+): typeof run {
+  return prompt ?? (review === null ? run : { path: null, text: REVIEW_PROMPT });
+}
+
+/** Returns the agents that steps name, each once, with the first step that names it. */
+export function agentsOfSteps(
+  pipeline: Pick<Pipeline, 'steps'> | null,
+): readonly { readonly name: AgentName; readonly step: string }[] {
+  const named = (pipeline?.steps ?? []).flatMap((step) =>
+    step.kind === 'agent' && step.agent !== null ? [[step.agent, step.name] as const] : [],
+  );
+  return [...new Map(named.toReversed())].map(([name, step]) => ({ name, step }));
 }
 
 /** Returns the maximum number of agent calls of one iteration, including retries. */

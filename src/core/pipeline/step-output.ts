@@ -48,6 +48,8 @@ export interface StepOutput {
   readonly fencedBlock: boolean;
   /** See AgentRun. */
   readonly failedServers: readonly string[];
+  /** Set for a review, and a failed call of a step's own agent: only its usage counts for the iteration. */
+  readonly isUsageOnly?: boolean;
 }
 
 const SILENCE: Analysis = {
@@ -80,12 +82,19 @@ const SILENCE: Analysis = {
   costUsd: null,
 };
 
+const PASSED: AgentEnd = { kind: 'exited', code: 0 };
+
 /**
  * Returns why a call is the last one of its run, in words: people took its task back, the provider's limit is reached,
  * or the access fails for every call. Null if the run may continue.
  */
-export function whyRunEnds({ analysis, end }: Pick<StepOutput, 'analysis' | 'end'>): string | null {
+export function whyRunEnds({
+  analysis,
+  end,
+  isUsageOnly,
+}: Pick<StepOutput, 'analysis' | 'end' | 'isUsageOnly'>): string | null {
   if (end.kind === 'withdrawn') return 'people took its task back';
+  if (isUsageOnly === true) return null;
   if (analysis.usageLimit !== null) return "the provider's usage limit is reached";
   return configurationProblem(analysis) === null ? null : `the agent cannot work (${analysis.agentError?.kind ?? ''})`;
 }
@@ -103,15 +112,14 @@ export function joinOutputs(
     cancelled,
   }: { readonly failed: readonly StepOutput[]; readonly sessionId: string | null; readonly cancelled: boolean },
 ): StepOutput {
-  const last =
-    calls.find((call) => whyRunEnds(call) !== null) ?? calls.findLast((call) => !failed.includes(call)) ?? calls.at(-1);
-  const end: AgentEnd = cancelled ? { kind: 'cancelled' } : (last?.end ?? { kind: 'exited', code: 0 });
-  if (last === undefined)
-    return { analysis: { ...SILENCE, sessionId }, end, outputChars: 0, fencedBlock: false, failedServers: [] };
+  const deciding = calls.filter(({ isUsageOnly }) => isUsageOnly !== true);
+  const last: StepOutput = calls.find((call) => whyRunEnds(call) !== null) ??
+    deciding.findLast((call) => !failed.includes(call)) ??
+    deciding.at(-1) ?? { analysis: SILENCE, end: PASSED, outputChars: 0, fencedBlock: false, failedServers: [] };
   const analyses = calls.map(({ analysis }) => analysis);
   return {
     ...last,
-    end,
+    end: cancelled ? { kind: 'cancelled' } : last.end,
     failedServers: [...new Set(calls.flatMap(({ failedServers }) => failedServers))],
     analysis: {
       ...last.analysis,

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { AGENT_NAMES, AGENTS } from '../agent-names.ts';
 import type { Denial } from '../analysis/analysis.ts';
 import { callUsageSchema } from '../lane/ledger.ts';
-import { countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
-import { oneLine } from '../text/phrase.ts';
+import { anyInstant, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
+import { completeSentence, oneLine } from '../text/phrase.ts';
 import { type Breaker, stepKinds } from './pipeline.ts';
+import { isHeldBy, type Review, reviewSchema } from './review.ts';
 
 const stepCircuitSchema = z.object({
   /** Number of failures in a row, up to the newest run. */
@@ -46,6 +48,11 @@ export const stepRecordSchema = z.object({
   marker: z.string().nullable(),
   /** The step's circuit after the iteration; null if it has none. */
   circuit: stepCircuitSchema.nullable(),
+  /** The agent of the step where it is not that of the iteration. */
+  agent: z.enum(AGENT_NAMES).exactOptional(),
+  /** Why that agent can make no call at all, and until when; null: until a person changes something. */
+  refused: z.object({ why: z.string(), until: anyInstant.nullable() }).exactOptional(),
+  review: reviewSchema.exactOptional(),
 });
 
 /** A measured step of an iteration's pipeline. */
@@ -65,6 +72,36 @@ export function failingSteps(steps: readonly StepRecord[]): readonly StepRecord[
     ({ optional, result }) =>
       !optional && result.kind !== 'passed' && !(result.kind === 'skipped' && result.why === 'done-once'),
   );
+}
+
+/** Returns the reviews of an iteration, whether they ran or not. */
+export function reviewsIn(
+  steps: readonly StepRecord[],
+): readonly { readonly step: string; readonly review: Review; readonly hasRun: boolean }[] {
+  return steps.flatMap(({ name: step, review, attempts }) =>
+    review === undefined ? [] : [{ step, review, hasRun: attempts > 0 }],
+  );
+}
+
+/** Returns the reviews that keep an iteration's tasks from being done. */
+export function holdingReviews(steps: readonly StepRecord[]): ReturnType<typeof reviewsIn> {
+  return reviewsIn(steps).filter(({ review }) => isHeldBy(review));
+}
+
+/** Returns why the own agent of a required step can make no call until a person changes something; null if it can. */
+export function stepRefusal(steps: readonly StepRecord[]): string | null {
+  const refused = steps.find((step) => !step.optional && step.refused?.until === null);
+  return refused === undefined
+    ? null
+    : `The agent ${refused.agent ?? ''} of step ${refused.name} cannot work: ${completeSentence(refused.refused?.why ?? '')}`;
+}
+
+/** True if a call of a step has no known cost, except one that ended before it reported anything. */
+export function hasUnpricedCall(steps: readonly StepRecord[]): boolean {
+  return steps.some(({ calls, agent }) => {
+    const isMute = agent !== undefined && !AGENTS[agent].cost && !AGENTS[agent].tokens;
+    return calls.some(({ costUsd, tokens }) => costUsd === null && ((tokens ?? 0) > 0 || isMute));
+  });
 }
 
 /** True if any agent was called. */

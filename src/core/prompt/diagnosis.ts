@@ -234,7 +234,7 @@ function isListedInFile({ task: { source }, standing }: PromptAndTask): boolean 
 export function describeMarking(
   kind: Exclude<Task['source']['kind'], 'issue' | 'prompt' | 'feedback'>,
   standing: 'listed' | 'unlisted',
-  aim: Exclude<Aim, 'once'>,
+  aim: 'task' | 'step',
 ): string {
   if (standing === 'unlisted')
     return 'Its item is not in that file on this branch, so there is nothing to mark: only the status block says that the task is finished. Do not add it. Do not mark, delete or reword any other item.';

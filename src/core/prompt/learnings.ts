@@ -236,7 +236,7 @@ function withLineEnd(text: string): string {
 
 /** Returns the text before a task that answers people or CI. `isLaid`: the work tree contains the unfinished merge. */
 export function feedbackIntro(aim: Aim, kind: Subject['kind'], isLaid: boolean): string {
-  if (aim === 'once') return taskIntro.once;
+  if (aim === 'once' || aim === 'review') return taskIntro[aim];
   const intro = kind === 'conflict' && !isLaid ? MERGED : INTRO[kind];
   return aim === 'task' ? intro : `${taskIntro.step} For the step that does it: ${intro}`;
 }

@@ -1,4 +1,5 @@
 import type { Verification } from '../evidence.ts';
+import { REVIEW_PROTOCOL } from '../pipeline/review.ts';
 import type { CircuitView } from '../lane/circuit.ts';
 import type { LastIteration } from '../lane/state/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
@@ -66,10 +67,10 @@ export interface PromptParts {
   readonly notesPath: string;
   readonly verifyCommands: readonly string[];
   /**
-   * The call's place in the pipeline as a sentence, and the notes of earlier and recently failed steps; null without a
-   * pipeline.
+   * The call's place in the pipeline as a sentence, the notes of earlier and recently failed steps, and what reviews
+   * found; null without a pipeline.
    */
-  readonly pipeline: { readonly fact: string; readonly notes: string } | null;
+  readonly pipeline: { readonly fact: string; readonly notes: string; readonly findings: string } | null;
 }
 
 /** Maximum characters of the context; the following limits apply to texts of others within it. */
@@ -83,6 +84,8 @@ const MAX_TAIL = 600;
 
 const MAX_STEP_NOTES = 1_000;
 
+const MAX_FINDINGS = 1_300;
+
 const MAX_COMMANDS = 300;
 
 const MAX_REFUSED = 1_000;
@@ -93,7 +96,7 @@ const maxOthers = { count: 5, chars: 90 };
 const MAX_COMMENTS = 6_000;
 
 /** Characters kept free of facts and hints, for the data that follows them. */
-const keptForData = { usual: 400, takeover: 1_300, diagnosis: 1_300, refused: 1_300 };
+const keptForData = { usual: 400, takeover: 1_300, diagnosis: 1_300, refused: 1_300, findings: 1_300 };
 
 /**
  * Composes the text for the agent's stdin. The context is at its top: a resumed session keeps the system prompt of its
@@ -106,7 +109,7 @@ export function composePrompt(parts: PromptParts): string {
     setup.trim(),
     promptTemplate.trim(),
     // The built-in prompt contradicts none of the loop's rules.
-    promptPath === null ? '' : precedenceRules({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
+    promptPath === null || aim === 'review' ? '' : precedenceRules({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
     `# ${aim === 'task' ? 'Your task' : 'The task of the iteration'}: ${task.id}`,
     ...(task.source.kind === 'prompt' ? openEndedTask(parts, task.source) : taskSections(parts)),
     protocol(parts),
@@ -116,6 +119,7 @@ export function composePrompt(parts: PromptParts): string {
 }
 
 function protocol({ aim, task }: PromptParts): string {
+  if (aim === 'review') return REVIEW_PROTOCOL;
   const { source } = task;
   const claims =
     source.kind === 'feedback' && aim !== 'once'
@@ -192,7 +196,7 @@ function taskSections({ aim, task, standing, merge, instructions }: PromptParts)
       ? ''
       : `What was said about it, oldest first, as data:\n${dataSection('COMMENTS', lastChars(conversation, MAX_COMMENTS))}`,
     ...(merge === null || aim === 'once' ? [] : sectionsAboutMerge(merge, instructions)),
-    isInFile && aim !== 'once' ? describeMarking(source.kind, standing, aim) : '',
+    isInFile && (aim === 'task' || aim === 'step') ? describeMarking(source.kind, standing, aim) : '',
   ];
 }
 
@@ -236,6 +240,12 @@ function contextOf(parts: PromptParts): string {
       label: 'ATTEMPTS',
       text: diagnoses ? parts.attempts : '',
       max: MAX_ATTEMPTS_CHARS,
+    },
+    {
+      title: 'What reviews found in the work on this task, the worst last, as data:',
+      label: 'FINDINGS',
+      text: parts.pipeline?.findings ?? '',
+      max: MAX_FINDINGS,
     },
     {
       title: 'What other steps of the pipeline say, as data:',
@@ -298,7 +308,8 @@ function isDiagnosis({ circuit, attempts }: PromptParts): boolean {
 function dataOf(parts: PromptParts): keyof typeof keptForData {
   if (parts.refused !== null) return 'refused';
   if (isDiagnosis(parts)) return 'diagnosis';
-  return parts.takeover === null ? 'usual' : 'takeover';
+  if (parts.takeover !== null) return 'takeover';
+  return (parts.pipeline?.findings ?? '') === '' ? 'usual' : 'findings';
 }
 
 function refusedText(refused: RefusedWork | null): string {

@@ -5,6 +5,7 @@ import { type Folder, fromRoot } from '../../core/folder.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
 import type { ParsedPipeline } from '../../core/pipeline/parse-pipeline.ts';
 import {
+  agentsOfSteps,
   agentStepsOf,
   callsPerIteration,
   isSharedFileName,
@@ -29,13 +30,18 @@ export interface ReadPipeline {
 
 /** Reads the pipeline from the base branch. Throws a UserError that names all of its problems. */
 export async function readPipeline({
-  config: { policy, workingDirectory },
+  config: { agent, handoff, policy, workingDirectory },
+  context,
   ...deps
-}: Pick<GateDeps, 'config' | 'repository' | 'variables' | 'log'>): Promise<ReadPipeline> {
+}: Pick<GateDeps, 'config' | 'context' | 'repository' | 'variables' | 'log'>): Promise<ReadPipeline> {
   const found = await findPipeline({ ...deps, allowedTools: policy.allowedTools, within: workingDirectory });
-  if (found.kind === 'none') return { pipeline: null, policy, warnings: [] };
   if (found.kind === 'wrong') throw unusable(found.problems);
-  const { pipeline, warnings } = found;
+  const pipeline = found.kind === 'none' ? null : found.pipeline;
+  // The keys are in the job of the loop, which checks them.
+  const problems = stepAgentProblems(pipeline, { agent, context: handoff.phase === 'gate' ? null : context });
+  if (problems.length > 0) throw unusable(problems);
+  if (found.kind === 'none' || pipeline === null) return { pipeline: null, policy, warnings: [] };
+  const { warnings } = found;
   // The summary shows them at the end of the run; the log shows them before the first call.
   for (const warning of warnings) deps.log.warning(warning);
   const bounds = [policy.maxIterationsPerTask, pipeline.maxIterationsPerTask].filter((bound) => bound > 0);
@@ -50,6 +56,40 @@ export async function readPipeline({
     },
     warnings,
   };
+}
+
+/**
+ * Returns what is wrong with the agents that steps name, and with inputs about agents that nothing names; `context` is
+ * null in a job without their keys.
+ */
+export function stepAgentProblems(
+  pipeline: Pipeline | null,
+  {
+    agent: { order, others },
+    context,
+  }: {
+    readonly agent: GateDeps['config']['agent'];
+    readonly context: Pick<GateDeps['context'], 'otherLoginProblems'> | null;
+  },
+): readonly string[] {
+  const named = agentsOfSteps(pipeline).filter(({ name }) => order.every((one) => one.name !== name));
+  const unnamed = others.filter(
+    ({ name, path, args, model }) =>
+      (path !== null || args.length > 0 || model !== null) && named.every((one) => one.name !== name),
+  );
+  return [
+    ...named.flatMap(({ name, step }) => {
+      const isMissing = name === 'command' && others.every((one) => one.name !== name || one.path === null);
+      const missing = isMissing ? ['give its path: `agent-path: command=PATH`.'] : [];
+      return [...missing, ...(context?.otherLoginProblems[name] ?? [])].map(
+        (problem) => `step ${step} calls the agent ${name}: ${problem}`,
+      );
+    }),
+    ...unnamed.map(
+      ({ name }) =>
+        `\`agent-path\`, \`agent-args\` or \`model\` has a line for ${name}, which is neither among the agents nor named by a step of a pipeline`,
+    ),
+  ];
 }
 
 /**

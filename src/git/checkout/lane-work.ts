@@ -169,6 +169,20 @@ export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<reado
   return paths.map(shownName);
 }
 
+/** Undoes all that happened in the work tree since a reading of it; see `Repository.undo`. */
+export async function undoSince(work: LaneWork, read: LastRead): Promise<readonly string[]> {
+  const { head, beside } = await readContent(work);
+  const paths = await putBackTo(work, read.content.tree);
+  if (head !== read.head) {
+    const has = [work.lane.tip, ...(read.head === null ? [] : [read.head])];
+    const { access, lane } = work;
+    await access.leavePlainCheckout({ ...lane, tip: read.head ?? lane.tip, has, hasIndex: false });
+  }
+  const known = work.beside.known ?? [];
+  work.beside = { ...work.beside, known: [...known, ...newBeside(read.beside, beside)] };
+  return paths;
+}
+
 /**
  * Returns patches of the work that the agent left outside of the checked-out branch, so that it is not lost. A failure
  * never ends a run.

@@ -1,16 +1,23 @@
+import { limitUntil } from '../../core/agents/providers.ts';
+import type { AgentName } from '../../core/agent-names.ts';
 import { isSessionSuspect } from '../../core/agents/fresh-call.ts';
 import type { TreeSnapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
+import { configurationProblem } from '../../core/lane/verdict/verdict.ts';
 import { judgeAgentAttempt, type Attempt, type StepOutput } from '../../core/pipeline/step-output.ts';
-import { type AgentStep, aimOfStep, type Step } from '../../core/pipeline/pipeline.ts';
-import { type EarlierStep, stepNotes, type StepRecord } from '../../core/pipeline/step-record.ts';
+import { type AgentStep, aimOfStep, promptOfStep, type Step } from '../../core/pipeline/pipeline.ts';
+import { findingLines, type Review, readReview, unreadableReview } from '../../core/pipeline/review.ts';
+import { type EarlierStep, reviewsIn, stepNotes, type StepRecord } from '../../core/pipeline/step-record.ts';
+import { firstNames } from '../../core/text/phrase.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import type { Work } from '../../handover/intake.ts';
+import type { AgentRun } from '../../ports/agent.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import { callAgent, type Iteration, setupInstructionsFor } from '../call.ts';
 import type { Committed } from '../commits.ts';
 import type { LoopDeps } from '../deps.ts';
+import type { Turn } from '../turns.ts';
 
 /** The state of an iteration between its steps. */
 export interface Walk {
@@ -49,6 +56,9 @@ export interface AttemptedStep {
    * no call.
    */
   readonly calls: readonly (CallUsage & { readonly output: StepOutput })[];
+  /** See StepRecord; absent in steps that call no agent. */
+  readonly refused?: StepRecord['refused'];
+  readonly review?: Review | null;
 }
 
 /** The state in which an iteration begins. */
@@ -69,6 +79,57 @@ export interface Running<S extends Step = Step> {
   readonly of: number;
 }
 
+/** Returns the agent of a step, as far as it is another one than that of the iteration. */
+export function ownAgentOf({ step: turn }: Pick<Iteration, 'step'>, step: Step): AgentName | null {
+  return step.kind === 'agent' && step.agent !== turn.agent ? step.agent : null;
+}
+
+/** Returns the review of a step whose call gave none; undefined if the step is no review. */
+export function reviewWithout({ step: turn }: Pick<Iteration, 'step'>, step: Step, why: string): Review | undefined {
+  if (step.kind !== 'agent' || step.review === null) return undefined;
+  return unreadableReview({ agent: step.agent ?? turn.agent, hold: step.review.hold }, why);
+}
+
+/** Returns the turn of a step's agent, which was opened before the first call. */
+async function turnOf(deps: LoopDeps, { turn }: Iteration, own: AgentName | null): Promise<Turn> {
+  const agent = [...deps.stepAgents, ...deps.agents].find(({ name }) => name === own);
+  return agent === undefined ? turn : { opened: await agent.open(), isForgotten: false };
+}
+
+/** Describes the earlier steps of the iteration, what reviews found, and for a review what there is to look at. */
+async function notesFor(deps: LoopDeps, { iteration, step }: Running<AgentStep>, { work, records, earlier }: Walk) {
+  const now = reviewsIn(records);
+  const before = work.state.change.reviews.filter(
+    ({ task, step: of }) => task === iteration.step.task.id && now.every((own) => own.step !== of),
+  );
+  const notes = stepNotes(earlier, work.journal.at(-1)?.evidence.steps ?? []);
+  const findings = findingLines([...before, ...now]);
+  if (step.review === null) return { notes, findings };
+  const { files } = await deps.repository.compare(iteration.before, await deps.repository.snapshot());
+  const changed = files.length === 0 ? [] : [`Changed in this iteration: ${firstNames(files, MAX_CHANGED)}`];
+  return { notes: [notes, ...changed].join('\n'), findings };
+}
+
+/** Maximum number of changed files that a review is told. */
+const MAX_CHANGED = 20;
+
+/** Undoes everything that a review did in the work tree, after its processes are gone. */
+async function undoReview({ repository, log }: LoopDeps, { opened }: Turn, step: AgentStep): Promise<void> {
+  if (step.review === null) return;
+  await opened.agent.sweep();
+  const { length } = await repository.undo();
+  if (length > 0) log.warning(`step ${step.name} only reviews: it changed ${String(length)} files, which are put back`);
+}
+
+/** Returns why a step's own agent can make no call at all; undefined if it may make another one. */
+function refusalOf({ analysis }: AgentRun, now: number): StepRecord['refused'] {
+  const why = configurationProblem(analysis);
+  if (why !== null) return { why: why.slice(0, 500), until: null };
+  const { usageLimit } = analysis;
+  if (usageLimit === null) return undefined;
+  return { why: 'usage limit', until: limitUntil(usageLimit, { kind: 'closed', failures: 0 }, now) };
+}
+
 /** Calls the agent for one step. The call is charged and on record before it is made. */
 export async function tryAgent(
   deps: LoopDeps,
@@ -79,18 +140,22 @@ export async function tryAgent(
   const charged: Work = { ...walk.work, state: chargeCallAt(walk.work.state, deps.config.policy, startedAt) };
   deps.record(charged);
   const spentUsd = walk.outputs.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
-  const isOfLane = step.session === 'continue' && deps.config.policy.session !== 'fresh';
+  const own = ownAgentOf(iteration, step);
+  const turn = await turnOf(deps, iteration, own);
+  const prompt = promptOfStep(step, deps.prompt);
+  const isOfLane =
+    step.session === 'continue' && deps.config.policy.session !== 'fresh' && own === null && step.review === null;
   const { agentRun, work, usage, sessionDroppedAt, failed } = await callAgent(
     deps,
-    { ...iteration, work: charged, startedAt },
+    { ...iteration, turn, work: charged, startedAt },
     {
       listed: iteration.listed,
       notes: iteration.notes,
       treeBefore: walk.tree,
       setting: {
         aim: aimOfStep(step),
-        promptTemplate: step.prompt?.text ?? deps.prompt.text,
-        promptPath: step.prompt?.path ?? deps.prompt.path,
+        promptTemplate: prompt.text,
+        promptPath: prompt.path,
         // The set-up comes before all else, so it is part of the first call only.
         setup: walk.outputs.length === 0 ? setupInstructionsFor(deps.prompt, charged) : '',
         model: step.model,
@@ -101,21 +166,30 @@ export async function tryAgent(
         calls: iteration.soFar.calls + walk.outputs.length,
         pipeline: {
           fact: `This is step ${step.name}, ${walk.records.length + 1} of ${of} of this iteration's pipeline.`,
-          notes: stepNotes(walk.earlier, charged.journal.at(-1)?.evidence.steps ?? []),
+          ...(await notesFor(deps, { iteration, step, of }, { ...walk, work: charged })),
         },
       },
     },
-  );
+  ).finally(async () => undoReview(deps, turn, step));
   const { sessionId } = agentRun.analysis;
+  const attempt = judgeAgentAttempt(agentRun);
+  const passed = attempt.result.kind === 'passed';
+  const isUsageOnly = step.review !== null || (own !== null && !passed);
+  // Refused tools are judged by the rules of the iteration's agent, and a review needs none.
+  const ofOwn = step.review === null && own === null ? {} : { denials: [] };
+  const output: StepOutput = { ...agentRun, isUsageOnly, analysis: { ...agentRun.analysis, ...ofOwn } };
   const again = failed === null ? [] : [{ ...failed.usage, output: failed.agentRun }];
-  const calls = [...again, { ...usage, output: agentRun }];
+  const calls = [...again, { ...usage, output }];
+  const review = reviewWithout(iteration, step, 'its call failed') ?? null;
   // A retry does not continue a conversation in which nothing has succeeded.
   const isLost = failed !== null && isSessionSuspect(agentRun);
   const dropped = sessionDroppedAt === null ? walk.sessionId : null;
   return {
-    attempt: judgeAgentAttempt(agentRun),
+    attempt,
     tail: '',
     calls,
+    refused: own === null ? undefined : refusalOf(agentRun, deps.clock.now()),
+    review: review !== null && passed ? readReview(review, agentRun.finalMessage) : review,
     walk: {
       ...walk,
       work,

@@ -22,7 +22,16 @@ import { commitWork } from '../commits.ts';
 import type { LoopDeps } from '../deps.ts';
 import { takeDoneMarker } from '../marks.ts';
 import { handOverNow } from '../pushing.ts';
-import { type Begun, type Running, type AttemptedStep, tryAgent, type Walk } from './agent-step.ts';
+import { reviewWords } from '../../core/pipeline/review.ts';
+import {
+  type Begun,
+  type Running,
+  type AttemptedStep,
+  ownAgentOf,
+  reviewWithout,
+  tryAgent,
+  type Walk,
+} from './agent-step.ts';
 
 /** Runs the steps of an iteration, one after another: each is on record before the next begins. */
 export async function runSteps(
@@ -58,7 +67,7 @@ export async function runSteps(
     if (action.kind === 'over') break;
     walk =
       action.kind === 'leave'
-        ? withStepRecord(deps, walk, { ...recordBeforeRun(walk, action.step), result: action.result })
+        ? withStepRecord(deps, walk, { ...recordBeforeRun(iteration, walk, action.step), result: action.result })
         : await runStep(deps, { iteration, step: action.step, of: pipeline.steps.length }, walk);
   }
   const together = joinOutputs(walk.outputs, {
@@ -98,17 +107,20 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
   const { tree } = works ? await deps.repository.snapshot() : walk;
   const passed = result.kind === 'passed';
   const now = deps.clock.now();
-  const { circuit } = recordBeforeRun(walk, step);
+  const { circuit, review, ...unrun } = recordBeforeRun(iteration, walk, step);
+  const found = last?.review ?? review;
   return withStepRecord(
     deps,
     {
       ...walk,
       tree,
-      doneMarker: walk.doneMarker ?? marked,
+      doneMarker: walk.doneMarker ?? (review === undefined ? marked : null),
       failed: passed || !step.continueOnError ? walk.failed : [...walk.failed, ...calls.map(({ output }) => output)],
     },
     {
-      ...recordBeforeRun(walk, step),
+      ...unrun,
+      ...(found === undefined ? {} : { review: found }),
+      ...(last?.refused === undefined ? {} : { refused: last.refused }),
       result,
       attempts: tried.length,
       durationMs: now - startedAt,
@@ -185,8 +197,12 @@ function obstacleToCall(
 }
 
 /** Returns the record of a step that has not run. */
-function recordBeforeRun({ work }: Walk, step: Step): Omit<StepRecord, 'result'> {
+function recordBeforeRun(iteration: Iteration, { work }: Walk, step: Step): Omit<StepRecord, 'result'> {
+  const agent = ownAgentOf(iteration, step);
+  const review = reviewWithout(iteration, step, 'it did not run');
   return {
+    ...(agent === null ? {} : { agent }),
+    ...(review === undefined ? {} : { review }),
     name: step.name,
     kind: step.kind,
     optional: step.continueOnError,
@@ -203,7 +219,8 @@ function recordBeforeRun({ work }: Walk, step: Step): Omit<StepRecord, 'result'>
 }
 
 function withStepRecord({ log }: LoopDeps, walk: Walk, record: StepRecord): Walk {
-  log.info(`step ${record.name} (${record.kind}) ${resultWords(record.result)}`);
+  const found = record.review === undefined ? '' : `; ${reviewWords(record.review)}`;
+  log.info(`step ${record.name} (${record.kind}) ${resultWords(record.result)}${found}`);
   const said = record.calls.length === 0 ? null : lastAgentWords(walk);
   return { ...walk, records: [...walk.records, record], earlier: [...walk.earlier, { record, said }] };
 }

@@ -5,7 +5,7 @@ import { resultWords } from '../../core/pipeline/step-record.ts';
 import { flattenText, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, findingsOf, hasUsed, laneOf, storesWord, workOf } from '../facts.ts';
-import { apiUsageLine, formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
+import { apiUsageLine, formatCount, formatDuration, formatTokens } from '../format.ts';
 import { renderProse } from '../markdown.ts';
 import { nextSteps } from '../next/for-run.ts';
 import { renderSteps } from '../next/step.ts';
@@ -13,7 +13,7 @@ import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { laneStatusLines } from '../sentences/lane-status.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import { setUpLines } from '../sentences/set-up.ts';
-import { costNoun } from '../sentences/spend.ts';
+import { costNoun, iterationCost } from '../sentences/spend.ts';
 import { progressBar } from './progress-bar.ts';
 
 /** A text about one iteration. */
@@ -46,7 +46,7 @@ export function renderIterationEnd(entry: JournalEntry): string {
     ...stepFailures(evidence.steps),
     formatDuration(entry.endedAt - entry.startedAt),
     ...(analysis.tokens === null ? [] : [`${formatTokens(analysis.tokens)} tokens`]),
-    ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
+    ...iterationCost(entry),
     ...(verdict.circuit === 'closed' ? [] : [`circuit ${verdict.circuit}`]),
   ].join(' · ');
 }

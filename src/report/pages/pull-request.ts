@@ -8,6 +8,7 @@ import { allTasksOf, doneTasks, startedTasks, tasksOf } from '../facts.ts';
 import { formatCount, formatDuration, formatTokens } from '../format.ts';
 import { renderCode, renderLink, linkPages, renderProse, proseLines, renderText } from '../markdown.ts';
 import { listBranchAlarms, testState, type TestState, testWords } from '../sentences/alarms.ts';
+import { findingsSection } from '../sentences/iteration-problems.ts';
 import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
 import { listStillRedChecks, describeObjections } from '../sentences/feedback.ts';
@@ -72,6 +73,7 @@ function ownPart(report: WorkedReport, title: string, maxChars: number): string 
     { name: 'look at first', rank: 0, markdown: lookAtSection(report, isTight ? 60 : 300) },
     { name: 'tasks', rank: 2, markdown: renderPullRequestTasks(report, tests) },
     { name: 'review and checks', rank: 3, markdown: feedbackSection(report) },
+    { name: 'findings of reviews', rank: 3, markdown: findingsSection(report.change) },
     { name: 'left out', rank: 3, markdown: leftOutSection(report) },
     { name: 'claims overruled', rank: 4, markdown: overruledSection(report) },
     { name: 'warnings', rank: 5, markdown: warningSection(report, 'Warnings of the last run') },

@@ -23,7 +23,7 @@ import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
 import { renderStuckTask } from '../sentences/stuck.ts';
-import { costInList, costNoun } from '../sentences/spend.ts';
+import { costInList, costNoun, iterationCost } from '../sentences/spend.ts';
 import { trainSection } from '../sentences/train.ts';
 import { feedbackLine } from './feedback-section.ts';
 import { tasksBar } from './progress-bar.ts';
@@ -301,7 +301,7 @@ function orderWords({ kind, task, by }: Order): string {
 }
 
 function lastWordsOfIteration(entry: JournalEntry): string {
-  const { evidence, analysis, startedAt, endedAt } = entry;
+  const { evidence, startedAt, endedAt } = entry;
   return [
     entry.verdict.agentFailed ? renderProse(quotedFailure(entry), 300) : iterationResult(entry),
     evidence.fileCount === 0
@@ -309,7 +309,7 @@ function lastWordsOfIteration(entry: JournalEntry): string {
       : `${formatCount(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
     ...(evidence.verification.kind === 'not-run' ? [] : [`\`verify\` ${verificationWord(evidence.verification)}`]),
     formatDuration(endedAt - startedAt),
-    ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
+    ...iterationCost(entry),
   ].join(' · ');
 }
 

@@ -17,10 +17,10 @@ import {
 import { apiUsageLine, formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { renderCode, renderLink, linkPages, renderProse, proseLines, renderText, taskLink } from '../markdown.ts';
 import { isolationLine } from '../sentences/isolation.ts';
-import { denialLines, iterationProblemLines } from '../sentences/iteration-problems.ts';
+import { denialLines, findingsSection, iterationProblemLines } from '../sentences/iteration-problems.ts';
 import { calledAgents, handOverLines, renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
-import { explainUnknownCost, costWord } from '../sentences/spend.ts';
+import { explainUnknownCost, costWord, iterationCost } from '../sentences/spend.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import { findOnlyTrouble } from '../sentences/waiting.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
@@ -65,6 +65,7 @@ export function renderSummary(report: RunReport): string {
       { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
       { name: 'tasks', rank: 2, markdown: taskSection(report) },
       { name: 'review and checks', rank: 2, markdown: feedbackLine(report) },
+      { name: 'findings of reviews', rank: 3, markdown: findingsSection(workOf(report)?.change ?? { reviews: [] }) },
       { name: 'merge order', rank: 3, markdown: trainSection(settingOf(report)?.train ?? null) },
       { name: 'tasks that need a person', rank: 2, markdown: stuckSection(report) },
       { name: 'waiting tasks', rank: 3, markdown: waitingSection(report) },
@@ -195,7 +196,7 @@ function iterationLine(
   entry: JournalEntry,
   { report, namesTasks }: { readonly report: RunReport; readonly namesTasks: boolean },
 ): string {
-  const { iteration, agent, evidence, commit, analysis, startedAt, endedAt } = entry;
+  const { iteration, agent, evidence, commit, startedAt, endedAt } = entry;
   const took = [
     `${iterationResult(entry)}${verificationMark(entry, report)}`,
     evidence.fileCount === 0
@@ -203,7 +204,7 @@ function iterationLine(
       : `${formatCount(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
     ...(commit === null ? [] : [commitLink(commit, report)]),
     formatDuration(endedAt - startedAt),
-    ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
+    ...iterationCost(entry),
   ];
   const by = agent !== null && calledAgents(iterationsOf(report)).length > 1 ? ` (${agent})` : '';
   return `- Iteration ${iteration}${namesTasks ? ` on ${taskName(entry, report)}` : ''}${by}: ${took.join(', ')}`;

@@ -1,13 +1,16 @@
+import { AGENTS } from '../../core/agent-names.ts';
 import type { Denial } from '../../core/analysis/analysis.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
+import type { BranchChange } from '../../core/lane/change.ts';
 import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
+import { isHeldBy } from '../../core/pipeline/review.ts';
 import { resultWords } from '../../core/pipeline/step-record.ts';
-import { oneLine } from '../../core/text/phrase.ts';
+import { moreLine, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { quotedFailure } from '../agent-failures.ts';
 import { iterationsOf, settingOf, workOf } from '../facts.ts';
 import { formatCount } from '../format.ts';
-import { renderCode, renderProse } from '../markdown.ts';
+import { codeElement, renderCode, renderProse, renderText } from '../markdown.ts';
 import { claimWords, groupedLines } from '../pages/progress.ts';
 import { isolationProblems } from './isolation.ts';
 
@@ -66,6 +69,27 @@ function stepProblems(steps: JournalEntry['evidence']['steps']): readonly string
   return steps
     .filter(({ result }) => result.kind !== 'passed' && !(result.kind === 'skipped' && result.why === 'done-once'))
     .map(({ name, result }) => `Step "${oneLine(name, 60)}" ${oneLine(resultWords(result), 200)}.`);
+}
+
+/** Renders what the last reviews of a branch found, each folded; empty if they found nothing. */
+export function findingsSection({ reviews }: Pick<BranchChange, 'reviews'>): string {
+  return reviews.length === 0 ? '' : ['### Findings of reviews', ...reviews.map(reviewBlock)].join('\n\n');
+}
+
+function reviewBlock({ task, step, review }: BranchChange['reviews'][number]): string {
+  const { agent, unreadable, findings, more, holding } = review;
+  const count = unreadable === null ? formatCount(findings.length + more, 'finding') : 'its findings cannot be read';
+  const held = holding === 0 ? 'held by review' : `held by review: ${formatCount(holding, 'finding')}`;
+  const lines = [
+    ...(unreadable === null ? [] : [`⚠️ ${renderProse(unreadable, 300)}`]),
+    ...findings.map(
+      ({ file, line, severity, text }) =>
+        `**${severity}** ${renderCode(line === null ? file : `${file}:${String(line)}`, 220)}: ${renderText(text, 400)}`,
+    ),
+    ...moreLine(more),
+  ].map((line) => `- ${line}`);
+  const title = `Step ${codeElement(step, 60)} (${AGENTS[agent].title}) on ${codeElement(task, 60)}: ${count}`;
+  return `<details>\n<summary>${title}${isHeldBy(review) ? `; ${held}` : ''}</summary>\n\n${lines.join('\n')}\n\n</details>`;
 }
 
 /** Returns a line for each denied tool of a run, with the rule that would allow it. */

@@ -3,6 +3,7 @@ import { MINUTE_MS } from '../../core/countdown.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { BranchChange } from '../../core/lane/change.ts';
 import type { LedgerDay } from '../../core/lane/ledger.ts';
+import { hasUnpricedCall } from '../../core/pipeline/step-record.ts';
 import type { RunUsage } from '../../core/sharing/budget.ts';
 import { totalOf } from '../../core/sharing/spend.ts';
 import { costOf } from '../../core/spending/prices.ts';
@@ -47,6 +48,11 @@ export function costInList({
 }): string {
   if (costUsd === null) return 'cost not known';
   return unpriced > 0 ? `at least ${formatCost(costUsd)}` : formatCost(costUsd);
+}
+
+/** Renders what an iteration is known to have cost, for a list of amounts; empty when nothing is known. */
+export function iterationCost({ analysis: { costUsd }, evidence }: JournalEntry): readonly string[] {
+  return costUsd === null ? [] : [costInList({ costUsd, unpriced: hasUnpricedCall(evidence.steps) ? 1 : 0 })];
 }
 
 /** Renders a run's cost for a list of amounts, such as `cost not known`. */
@@ -102,9 +108,12 @@ export function explainUnknownCost(report: Costs & Pick<WorkedReport, 'policy'>)
  * Returns the run's agents that report no cost, or all agents when each normally does, because then one of them left it
  * out.
  */
-function agentsWithoutCost({ agents }: Costs): Costs['agents'] {
-  const silent = agents.filter(({ name }) => !AGENTS[name].cost);
-  return silent.length > 0 ? silent : agents;
+function agentsWithoutCost({ agents, iterations }: Costs): Costs['agents'] {
+  const ofSteps = iterations.flatMap(({ evidence }) => evidence.steps.flatMap(({ agent }) => agent ?? []));
+  const others = [...new Set(ofSteps)].filter((name) => agents.every((one) => one.name !== name));
+  const all = [...agents, ...others.map((name) => ({ name, model: null }))];
+  const silent = all.filter(({ name }) => !AGENTS[name].cost);
+  return silent.length > 0 ? silent : all;
 }
 
 function silentWords(costs: Costs): string {
@@ -129,8 +138,9 @@ function unpriced(costs: Costs): readonly JournalEntry[] {
   return isFree
     ? []
     : costs.iterations.filter(
-        ({ agent, analysis: { tokens, costUsd } }) =>
-          costUsd === null && ((tokens ?? 0) > 0 || (agent !== null && reportsNoUsage(agent))),
+        ({ agent, analysis: { tokens, costUsd }, evidence: { steps } }) =>
+          hasUnpricedCall(steps) ||
+          (costUsd === null && ((tokens ?? 0) > 0 || (agent !== null && reportsNoUsage(agent)))),
       );
 }
 

@@ -11,12 +11,12 @@ import type { Task } from '../../core/tasks/task.ts';
 import { endIntake, type GateResult, type Intake, type Work, type WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import type { LoopAgent, LoopDeps, OpenedAgent } from '../../loop/deps.ts';
+import type { LoopAgent, OpenedAgent } from '../../loop/deps.ts';
 import { beginWork } from '../../loop/loop.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';
 import type { SealedTranscript } from '../../ports/state.ts';
 import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
-import { createLoopAgents, openedExporters, openFirst, createSessionExport } from '../agents.ts';
+import { type LoopAgents, createLoopAgents, openedExporters, openFirst, createSessionExport } from '../agents.ts';
 import { reportWithoutWork } from '../reports.ts';
 import { hashText } from '../packed-journal.ts';
 import { UserError } from '../../errors.ts';
@@ -160,13 +160,14 @@ async function work(
   };
   try {
     if (!isOpen) await openAgain(gateDeps, intake);
-    const agents = createLoopAgents(connect, intake, ({ name, version }) => {
+    const called = createLoopAgents(connect, intake, ({ name, version }) => {
       log.info(`agent: ${version === '' ? name : `${version} (${name})`}`);
     });
+    const { agents } = called;
     const first = agents[0].name;
     const exporters = openedExporters(agents);
     exportSessions = createSessionExport({ exporters, first, seal: await connect.seal(), store, log });
-    await openFirst(agents, intake, clock.now());
+    await openFirst(called, intake, clock.now());
     const shown = { resumeAt: null, outcome: null } as const;
     const policy = withPipelineOf(config.policy, intake.policy);
     const worked = await runLoop(
@@ -174,7 +175,7 @@ async function work(
       {
         ...{ prompt, signal, ending, store, recording, sayLeft },
         lookAtPeople: null,
-        agents: pipeline === null ? agents : showPipelineSteps(agents, show),
+        ...(pipeline === null ? called : showPipelineSteps(called, show)),
         outlet: { kind: 'hand-over', handOver: outlet.keep },
         waitPolicy: {
           policy,
@@ -215,8 +216,9 @@ async function openAgain({ repository }: Pick<GateDeps, 'repository'>, { lane, o
 }
 
 /** Shows the agents of a pipeline at work, since other steps run before and after their calls. */
-function showPipelineSteps([first, ...others]: LoopDeps['agents'], show: HomeDeps['show']): LoopDeps['agents'] {
-  return [showing(first, show), ...others.map((agent) => showing(agent, show))];
+function showPipelineSteps({ agents: [first, ...others], stepAgents }: LoopAgents, show: HomeDeps['show']): LoopAgents {
+  const shown = (agent: LoopAgent): LoopAgent => showing(agent, show);
+  return { agents: [shown(first), ...others.map(shown)], stepAgents: stepAgents.map(shown) };
 }
 
 function showing(agent: LoopAgent, show: HomeDeps['show']): LoopAgent {

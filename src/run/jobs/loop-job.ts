@@ -1,4 +1,5 @@
 import { runTimeUnder } from '../../core/agents/login-term.ts';
+import { stepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { oneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { MAX_WAIT_FOR_JOBS_MS } from '../../core/sharing/lease.ts';
@@ -36,13 +37,14 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
   try {
     const intake = withinLogin(deps, taken.handed.intake);
     await openHandedLane(deps, taken);
-    const agents = createLoopAgents(connect, intake, () => undefined);
-    await openFirst(agents, intake, deps.clock.now());
+    const called = createLoopAgents(connect, intake, () => undefined);
+    const { agents } = called;
+    await openFirst(called, intake, deps.clock.now());
     const store = handedStore(folder, taken);
     const work = await runLoop(
       { ...deps, keepPatch: patches.keep },
       {
-        agents,
+        ...called,
         prompt,
         signal,
         recording,
@@ -126,7 +128,11 @@ async function openHandedLane({ config, context, connect, clock }: ActionDeps, {
       "This job began more than an hour after the gate's job, so another run may soon take over. No call was made. Run the workflow again when runners are free.",
     );
   const repository = await connect.repository();
-  const problems = [...(await repository.problems()), ...context.loginProblems];
+  const problems = [
+    ...(await repository.problems()),
+    ...context.loginProblems,
+    ...stepAgentProblems(handed.intake.pipeline, { agent: config.agent, context }),
+  ];
   if (problems.length > 0)
     throw new UserError(
       'configuration',

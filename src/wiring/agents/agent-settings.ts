@@ -135,7 +135,10 @@ export async function checkStepRules(
   name: AgentName,
   { level, pipeline }: Pick<Isolation, 'level'> & { readonly pipeline: Pick<Pipeline, 'steps'> | null },
 ): Promise<void> {
-  const steps = (pipeline?.steps ?? []).filter(hasOwnRules);
+  const isInOrder = config.agent.order.some((one) => one.name === name);
+  const steps = (pipeline?.steps ?? [])
+    .filter(hasOwnRules)
+    .filter(({ agent }) => (agent === null ? isInOrder : agent === name));
   if (steps.length === 0) return;
   const judge = await verdictsOf(name, level);
   const known = judge(config.policy.allowedTools);

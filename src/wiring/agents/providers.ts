@@ -1,6 +1,6 @@
 import { loginProblems, mergeProviders, providerKey } from '../../config/agent-environment.ts';
 import type { ConfiguredAgent } from '../../config/config.ts';
-import { AGENTS } from '../../core/agent-names.ts';
+import { type AgentName, AGENTS } from '../../core/agent-names.ts';
 
 /** Returns the co-author lines that commits may have for the agents, see Agent. */
 export function coAuthorsOf(order: Order): readonly string[] {
@@ -16,6 +16,14 @@ type Order = readonly Pick<ConfiguredAgent, 'name'>[];
 /** Returns what prevents a login of any of the agents, as sentences; empty if all can log in. */
 export function loginProblemsOf(environment: Environment, order: Order): readonly string[] {
   return [...new Set(order.flatMap(({ name }) => loginProblems(environment, AGENTS[name].provider)))];
+}
+
+/** Returns the same sentences for each of the agents, by its name. */
+export function loginProblemsByAgent(
+  environment: Environment,
+  order: Order,
+): Readonly<Partial<Record<AgentName, readonly string[]>>> {
+  return Object.fromEntries(order.map((one) => [one.name, loginProblemsOf(environment, [one])]));
 }
 
 /** Returns the keys that protect stored data: those of the agents that have one, each once, in their order. */

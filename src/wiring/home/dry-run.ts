@@ -8,7 +8,7 @@ import { formatInstant } from '../../core/countdown.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
 import { terminalLine } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { aimOfStep } from '../../core/pipeline/pipeline.ts';
+import { aimOfStep, promptOfStep } from '../../core/pipeline/pipeline.ts';
 import { firstAgentStep } from '../../core/pipeline/step-output.ts';
 import { readMcpServers, readPipeline } from '../../gate/lane/pipeline.ts';
 import { detectOtherRalphs, previewQueue } from '../../gate/work.ts';
@@ -128,6 +128,7 @@ export async function showWhatWouldRun(
     );
     const { files, readLearnings } = machine;
     const { notes } = await readSetAsideFiles({ files, prompt: userPrompt });
+    const template = first === null ? userPrompt : promptOfStep(first, userPrompt);
     const prompt = await composeCallPrompt(
       { config, prompt: userPrompt, readLearnings },
       { work, soFar, step, merge: null },
@@ -136,23 +137,25 @@ export async function showWhatWouldRun(
         notes,
         setting: {
           aim: first === null ? 'task' : aimOfStep(first),
-          promptTemplate: first?.prompt?.text ?? userPrompt.text,
-          promptPath: first?.prompt?.path ?? userPrompt.path,
+          promptTemplate: template.text,
+          promptPath: template.path,
           setup: setupInstructionsFor(userPrompt, work),
           pipeline:
-            first === null ? null : { fact: `This is step ${first.name} of this iteration's pipeline.`, notes: '' },
+            first === null
+              ? null
+              : { fact: `This is step ${first.name} of this iteration's pipeline.`, notes: '', findings: '' },
         },
       },
     );
-    const { order } = config.agent;
-    const agent = order.find(({ name }) => name === step.agent) ?? order[0];
+    const { order, others } = config.agent;
+    const agent = [...order, ...others].find(({ name }) => name === (first?.agent ?? step.agent)) ?? order[0];
     const args = await argumentsOf(world, agent, {
       model: first?.model ?? agent.model,
       allowedTools: first?.allowedTools ?? [...config.policy.allowedTools, ...mcpToolRules(mcpServers)],
       servers: mcpServers,
       extraArgs: agent.args,
       resume:
-        first?.session === 'fresh'
+        first?.session === 'fresh' || first?.review != null || agent.name !== step.agent
           ? null
           : await sessionToResume(gateDeps.store, { state: preview.state, taskId: step.task.id, policy, now }),
       budgetUsd: budgetLeft(work, soFar.costUsd, policy),

@@ -11,6 +11,7 @@ import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
 import { createPersonClock } from './person-clock.ts';
 import { stateFolder } from './checkout-state.ts';
 import type { Secrets, World } from '../world.ts';
+import { loginProblemsByAgent } from '../agents/providers.ts';
 import { sealingKey, type RunFolders } from './place.ts';
 
 const personClock = createPersonClock(Date.now, () => performance.now());
@@ -58,6 +59,7 @@ export function createHomeWorld(setting: HomeSetting): World {
       // A person starts the run by hand.
       event: { name: 'workflow_dispatch', payload: {} },
       loginProblems: setting.loginProblems,
+      otherLoginProblems: loginProblemsByAgent(setting.environment, setting.config.agent.others),
       verifyProblems: setting.verifyProblems,
     },
     environment: { ...environment, RUNNER_TOOL_CACHE: environment.RUNNER_TOOL_CACHE ?? place.tools },

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KEY_VARIABLES } from '../../core/agent-names.ts';
+import { type AgentName, KEY_VARIABLES } from '../../core/agent-names.ts';
 import { needsIsolation } from '../../core/agents/login-term.ts';
 import { agentSandboxEnvironment } from '../../core/isolation/environment.ts';
 import {
@@ -121,26 +121,29 @@ async function isolatedIn(
   const { config, context, log } = world;
   const { agentSandbox, level } = opened;
   const options = agentSandboxOptions(world);
-  const never = modelHosts(world);
-  const ofModel = modelHostsAmong(config.isolation.hosts, never).map(nameOfTarget);
-  if (ofModel.length > 0)
-    log.warning(
-      `\`allowed-hosts\` does not open ${namesOf(ofModel)} to the agent: it reaches its model only through the action.`,
-    );
   const { createEgress } = await import('../../isolation/egress.ts');
   let allowed: AllowedHosts = { kind: 'listed', hosts: [] };
   let more: readonly HostRule[] = [];
+  let never: readonly string[] = [];
   const egress = createEgress({
     get allowed() {
       return allowed;
     },
-    never,
+    get never() {
+      return never;
+    },
     upstreamFor: await createProxyFinder(),
   });
   const proxyPort = await opened.listen(egress.server);
   let measured: MeasuredIsolation | null = null;
 
-  async function begin(brokerPort: number | null): Promise<void> {
+  async function begin(brokerPort: number | null, agents: readonly AgentName[]): Promise<void> {
+    never = modelHosts(world, agents);
+    const ofModel = modelHostsAmong(config.isolation.hosts, never).map(nameOfTarget);
+    if (ofModel.length > 0)
+      log.warning(
+        `\`allowed-hosts\` does not open ${namesOf(ofModel)} to the agent: it reaches its model only through the action.`,
+      );
     allowed = withHosts(await hosts, more);
     const isLimited = await opened.limitNetwork([proxyPort, ...(brokerPort === null ? [] : [brokerPort])]);
     if (!isLimited && requiresNetworkLimit(config.isolation.hosts)) throw new UserError('configuration', BROKEN_BOUNDS);
@@ -149,8 +152,7 @@ async function isolatedIn(
     const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';
     // Sessions may have been stored there before.
     await agentSandbox.takeBack(agentSandbox.folders.session);
-    for (const { name } of config.agent.order)
-      await mkdir(join(agentSandbox.folders.session, name), { recursive: true });
+    for (const name of agents) await mkdir(join(agentSandbox.folders.session, name), { recursive: true });
     await agentSandbox.give(agentSandbox.folders.session);
     const { probeAgentSandbox } = await import('./probe-sandbox.ts');
     const probe = await probeAgentSandbox(world, opened, { brokerPort, proxyPort, network });
@@ -261,8 +263,7 @@ function agentlessEnvironment(entries: readonly (readonly [string, string])[]): 
 }
 
 /** Returns the hosts that only the broker contacts, including configured gateways. */
-function modelHosts({ environment, config }: World): readonly string[] {
-  const agents = config.agent.order.map(({ name }) => name);
+function modelHosts({ environment }: World, agents: readonly AgentName[]): readonly string[] {
   const bases = Object.entries(environment).filter(([name]) => isProviderAddress(name));
   // An IPv6 address has brackets in a URL.
   const ofGateways = bases.map(([, base]) => (URL.parse(base ?? '')?.hostname ?? '').replace(/^\[|\]$/g, ''));

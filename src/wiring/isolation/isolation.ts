@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { IsolationFacts } from '../../core/isolation/probe.ts';
+import type { AgentName } from '../../core/agent-names.ts';
 import type { HostRule } from '../../core/isolation/hosts.ts';
 import { listenOnLoopback } from '../../isolation/listening.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
@@ -16,10 +17,10 @@ export interface Isolation {
   /** Opens hosts in addition to those of the inputs; must be called before `begin`. */
   readonly allow: (hosts: readonly HostRule[]) => void;
   /**
-   * Closes the network except for the brokers' port, and measures what is open; must be called before the first
-   * program. Throws a UserError if it does not hold as asked for.
+   * Closes the network except for the brokers' port, and measures what is open to these agents; must be called before
+   * the first program. Throws a UserError if it does not hold as asked for.
    */
-  readonly begin: (brokerPort: number | null) => Promise<void>;
+  readonly begin: (brokerPort: number | null, agents: readonly AgentName[]) => Promise<void>;
   /** Ends all isolated processes and counts those that remain. */
   readonly count: () => Promise<void>;
   /** Returns the measured facts; null if nothing has been measured yet. */

@@ -394,6 +394,14 @@ export function createCheckout(origin: Origin): Checkout {
         checkout.files = { ...(lastSnapshot ?? checkout.files) };
         return [];
       }),
+    undo: () =>
+      guarded(faults, 'undo', () => {
+        const before = lastSnapshot ?? checkout.files;
+        const changed = [...new Set([...Object.keys(before), ...Object.keys(checkout.files)])];
+        const paths = changed.filter((path) => checkout.files[path] !== before[path]);
+        checkout.files = { ...before };
+        return paths;
+      }),
     review: () => guarded(faults, 'review', () => reviewOf(treeOf(branches.get('main') ?? ''), treeOf(head))),
     bundle: ({ path }) =>
       guarded(faults, 'bundle', () => {

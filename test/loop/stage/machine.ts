@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import type { AgentName } from '../../../src/core/agent-names.ts';
+import { agentsOfSteps } from '../../../src/core/pipeline/pipeline.ts';
 import type { Config, RunContext } from '../../../src/config/config.ts';
 import type { McpServer } from '../../../src/core/mcp/values.ts';
 import type { Agent, CommandCall } from '../../../src/ports/agent.ts';
@@ -26,6 +27,7 @@ export interface Machine {
   readonly checkout: Checkout;
   readonly agent: Agent;
   readonly others: readonly { readonly name: AgentName; readonly agent: Agent }[];
+  readonly stepAgents: Machine['others'];
   /** Returns the number of agent calls made here. */
   readonly calls: () => number;
   /** The reason why the disk accepts no record, or null if it does. */
@@ -80,6 +82,7 @@ export function createMachine(
     checkout,
     agent: onMachine('claude', script),
     others: project.others.map(([name, own]) => ({ name, agent: onMachine(name, own) })),
+    stepAgents: project.stepAgents.map(([name, own]) => ({ name, agent: onMachine(name, own) })),
     calls: () => calls,
     diskProblem: null,
     record: JSON.stringify(record),
@@ -124,6 +127,12 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
       { name: 'claude', connect: connectAgent },
       ...machine.others.map(({ name, agent }) => ({ name, connect: () => Promise.resolve(tapped(name, agent, tap)) })),
     ],
+    stepAgents: (pipeline) => {
+      const named = agentsOfSteps(pipeline).map(({ name }) => name);
+      return machine.stepAgents
+        .filter(({ name }) => named.includes(name))
+        .map(({ name, agent }) => ({ name, connect: () => Promise.resolve(tapped(name, agent, tap)) }));
+    },
     verifier: () => Promise.resolve(tapped('verifier', project.verifier, tap)),
     commands: () =>
       Promise.resolve(

@@ -18,6 +18,8 @@ export interface Project {
   readonly script: AgentScript;
   /** The scripts of the agents after the first, in order. */
   readonly others: readonly (readonly [AgentName, AgentScript])[];
+  /** The scripts of the agents that only steps of a pipeline name. */
+  readonly stepAgents: Project['others'];
   /** The files that the jobs of a split run hand over, by name. */
   readonly handoff: Map<HandoffName, Uint8Array>;
   /** The same for the jobs of one lane each, by lane. */

@@ -117,6 +117,7 @@ export function createProject(
     readonly agent?: readonly Behaviour[];
     /** The agents after the first, in order. */
     readonly others?: Readonly<Partial<Record<AgentName, readonly Behaviour[]>>>;
+    readonly stepAgents?: Readonly<Partial<Record<AgentName, readonly Behaviour[]>>>;
     readonly inputs?: Readonly<Record<string, string>>;
     /** Files of the base branch, in addition to a README. */
     readonly files?: Readonly<Record<string, string>>;
@@ -136,6 +137,7 @@ export function createProject(
     script: createScript(setting.agent ?? []),
     others: Object.entries(setting.others ?? {}).map(([name, agent]) => [name as AgentName, createScript(agent)]),
     webhook: () => Promise.resolve(null),
+    stepAgents: Object.entries(setting.stepAgents ?? {}).map(([name, own]) => [name as AgentName, createScript(own)]),
     inputs: setting.inputs ?? {},
     environment: {},
     verifier: green,
@@ -215,6 +217,7 @@ function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
     workflowPath: '.github/workflows/ralph.yml',
     event,
     verifyProblems: [],
+    otherLoginProblems: {},
     loginProblems: hasProviderKey ? [] : ['There is no key for the agent.'],
   };
 }
@@ -257,6 +260,7 @@ export interface Job {
 export interface RunSetting {
   readonly event?: Event;
   readonly hasProviderKey?: boolean;
+  readonly otherLoginProblems?: RunContext['otherLoginProblems'];
   /** Number of the run of which this is the second attempt. */
   readonly againOf?: number;
   /** The job of a split run. */
@@ -302,6 +306,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     config,
     context: {
       ...contextOf(setting.event ?? schedule, setting.hasProviderKey, setting.againOf ?? number),
+      otherLoginProblems: setting.otherLoginProblems ?? {},
       runAttempt: setting.againOf === undefined ? 1 : 2,
     },
     runTag: tagOf(project, job, number),

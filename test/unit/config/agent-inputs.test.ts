@@ -56,11 +56,6 @@ describe('the agents, in their order', () => {
       { agent: 'claude, codex', model: 'opus' },
       'model: "opus" must be of the form NAME=VALUE, since there are several agents',
     ],
-    [
-      'a stranger',
-      { agent: 'claude, codex', model: 'gemini=x' },
-      'has a line for gemini, which is not among the agents',
-    ],
     ['two models', { agent: 'claude, codex', model: 'codex=x\ncodex=y' }, 'has two lines for codex'],
     ['no version', { agent: 'claude, codex', 'agent-version': 'claude=2.1.330' }, 'has no version for codex'],
     ['no exact version', { agent: 'codex', 'agent-version': 'codex=latest' }, 'is not an exact version such as'],

@@ -260,7 +260,8 @@ export function play(script: readonly Play[], start: Start = {}): Played {
     state = settled.state;
     verdicts.push(settled.verdict);
     tree = facts.evidence.after.tree;
-    run = addIterationToRun(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
+    const { end, steps } = facts.evidence;
+    run = addIterationToRun(run, { analysis: facts.analysis, verdict: settled.verdict, end, steps }, 1);
     step = nextStep({ state, tasks, run, policy: bounds, now });
   }
   return { state, run, step, verdicts, now, tree };

@@ -117,7 +117,7 @@ export function settleIteration(state: LaneState, facts: IterationFacts, policy:
   const signalled: LaneState = {
     ...state,
     circuit,
-    providers,
+    providers: withLimitsOfSteps(providers, facts.evidence),
     signals:
       judgement.neutral || agentFailed
         ? state.signals
@@ -302,6 +302,16 @@ function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, no
   const progress = evidence.before.tree !== evidence.after.tree && hasAgentChangedContent(evidence.steps);
   const agent = state.agent ?? policy.agents[0];
   return recordProviderCall(state.providers, agent, { analysis, end: evidence.end, progress, agentFailed }, now);
+}
+
+/** Returns the providers with the usage limits that steps met whose agent is their own. */
+function withLimitsOfSteps(providers: Providers, { steps }: Pick<Evidence, 'steps'>): Providers {
+  const limits = steps.flatMap(({ agent, refused }) =>
+    agent === undefined || refused?.until == null
+      ? []
+      : [[agent, { kind: 'open', why: 'limit', until: refused.until }] as const],
+  );
+  return limits.length === 0 ? providers : { ...providers, ...Object.fromEntries(limits) };
 }
 
 /**

@@ -1,5 +1,7 @@
 import type { Evidence } from '../../evidence.ts';
 import type { HintCode } from '../../prompt/hints.ts';
+import { holdingReviews } from '../../pipeline/step-record.ts';
+import { reviewWords } from '../../pipeline/review.ts';
 import { progressOf } from '../../tasks/queue.ts';
 import { firstNames } from '../../text/phrase.ts';
 import { hasChangedSinceStart, claimsDone, claimsEverything, type IterationFacts } from './claims.ts';
@@ -58,6 +60,13 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
     found.push({
       hint: 'work_beside',
       sentence: `It changed nothing in the work tree and left work beside it, where it is not published: ${firstNames(evidence.beside, 5)}.`,
+    });
+  }
+  const [held] = claims ? holdingReviews(evidence.steps) : [];
+  if (held !== undefined) {
+    found.push({
+      hint: 'held_by_review',
+      sentence: `It claimed finished work, but step ${held.step} does not let it pass; ${reviewWords(held.review)}.`,
     });
   }
   if (claims && evidence.merge === 'open') {

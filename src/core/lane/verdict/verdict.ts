@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Analysis } from '../../analysis/analysis.ts';
 import type { Evidence } from '../../evidence.ts';
 import { CONFLICT_TASK, isFeedback } from '../../feedback/subject.ts';
-import { hasCalledAgent, failingSteps } from '../../pipeline/step-record.ts';
+import { hasCalledAgent, failingSteps, holdingReviews } from '../../pipeline/step-record.ts';
 import { countSchema, type Immutable, type Policy } from '../../policy.ts';
 import type { HintCode } from '../../prompt/hints.ts';
 import { leftOutReason } from '../../review/left-out.ts';
@@ -91,7 +91,7 @@ export function judgeIteration(state: LaneState, facts: IterationFacts, policy: 
   const { analysis, evidence } = facts;
   const verification = verificationAfter(state, evidence);
   const changed = hasChangedContent(evidence);
-  const stepsHold = failingSteps(evidence.steps).length === 0;
+  const stepsHold = failingSteps(evidence.steps).length === 0 && holdingReviews(evidence.steps).length === 0;
   const passed = verification === 'passed';
   const discrepancies = discrepanciesOf(state, facts);
   const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts) && !isStillWithheld(state, facts);

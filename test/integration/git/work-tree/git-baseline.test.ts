@@ -336,3 +336,25 @@ describe('what verify leaves is put back or left alone', () => {
     }
   });
 });
+
+test('what a review does is undone with its commits and its branches; what was done before it stays', async () => {
+  await using scene = await setScene();
+  await seed(scene, { 'a.txt': 'one\n' });
+  await openFresh(scene);
+  await scene.repository.snapshot();
+  const own = async (path: string): Promise<void> => {
+    await scene.write(path, 'x\n');
+    await scene.git('add', path);
+    await scene.git('commit', '--quiet', '-m', `adds ${path}`);
+  };
+  await own('agent.txt');
+  await scene.write('open.txt', 'x\n');
+  const before = await scene.repository.snapshot();
+  await own('review.txt');
+  await scene.git('stash', 'push', '--include-untracked', '--quiet');
+  await scene.write('a.txt', 'changed\n');
+  expect(await scene.repository.undo()).toEqual(['a.txt', 'open.txt', 'review.txt']);
+  expect(await scene.repository.snapshot()).toEqual(before);
+  expect(await scene.git('log', '--format=%s', '-1')).toBe('adds agent.txt');
+  expect(await scene.read('open.txt')).toBe('x\n');
+});

@@ -85,7 +85,8 @@ export function record(
     );
     state = settled.state;
     tree = facts.evidence.after.tree;
-    run = addIterationToRun(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
+    const { end, steps } = facts.evidence;
+    run = addIterationToRun(run, { analysis: facts.analysis, verdict: settled.verdict, end, steps }, 1);
   }
 }
 

@@ -538,7 +538,7 @@ describe('before the first call', () => {
       providers: { claude: { kind: 'open', why: 'limit', until: noon + parkedFor } },
       steps: { markers: [], circuits: { work: { failures: 1, openedAt: noon } } },
     };
-    const agentSteps = [{ name: 'work', marker: null, resetAfterMs: 2 * HOUR, required: true }];
+    const agentSteps = [{ name: 'work', marker: null, resetAfterMs: 2 * HOUR, required: true, agent: null }];
     expect(play([], { state: both, policy: { ...policy, agentSteps } }).step).toMatchObject({
       outcome: {
         kind: 'parked',

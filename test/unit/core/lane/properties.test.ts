@@ -138,7 +138,8 @@ function history(
       calls.push({ before: state, after: settled.state, progress: settled.verdict.progress });
       state = settled.state;
       tree = facts.evidence.after.tree;
-      run = addIterationToRun(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end }, 1);
+      const { end, steps } = facts.evidence;
+      run = addIterationToRun(run, { analysis: facts.analysis, verdict: settled.verdict, end, steps }, 1);
       if (calls.length > 1_000) throw new Error('it never stops');
     }
     stored = serializeState(state);

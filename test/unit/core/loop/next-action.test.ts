@@ -77,7 +77,7 @@ const waits = { onLimit: 'wait' } as const;
 const ends = (outcome: Partial<Outcome>): object => ({ kind: 'end', ending: { outcome } });
 const calls = { outcome: { kind: 'parked', reason: 'calls_per_hour', resumeAt: noon + 5 * MINUTE } };
 const stepOpen: LaneState = { ...fresh, steps: { markers: [], circuits: { work: { failures: 1, openedAt: noon } } } };
-const steps = { agentSteps: [{ name: 'work', marker: null, resetAfterMs: MINUTE, required: true }] };
+const steps = { agentSteps: [{ name: 'work', marker: null, resetAfterMs: MINUTE, required: true, agent: null }] };
 const stepWait = { outcome: { kind: 'parked', reason: 'step_circuit' } };
 const byPerson = (by: string): object => ends({ kind: 'paused', reason: 'by_person', by });
 

@@ -36,6 +36,8 @@ const agent = {
   prompt: null,
   model: null,
   allowedTools: null,
+  agent: null,
+  review: null,
   session: 'continue',
   marker: null,
 } as const;
@@ -361,6 +363,24 @@ describe('mistakes are reported with file, line and column', () => {
       'a pipeline that calls nobody',
       '{ "steps": [{ "type": "noop", "name": "a" }] }',
       ['1:3 `steps` has no `agent` step that is enabled'],
+    ],
+    [
+      'a pipeline that only reviews',
+      '{ "steps": [{ "type": "agent", "name": "a", "config": { "role": "review" } }] }',
+      ['1:3 every `agent` step is a review, so nobody would do the task'],
+    ],
+    [
+      'a review that runs once, and findings of no review',
+      '{ "steps": [{ "type": "agent", "name": "a", "config": { "role": "review", "marker_file": "m" } }, { "type": "agent", "name": "b", "config": { "hold": "high" } }] }',
+      [
+        '1:90 a review runs in every iteration, so it has no `marker_file`',
+        '1:151 only a step with `role: review` has findings that hold',
+      ],
+    ],
+    [
+      'an unknown agent',
+      '{ "steps": [{ "type": "agent", "name": "a", "config": { "agent": "copilto" } }] }',
+      ['1:66 `agent` must be one of: claude, codex, gemini, opencode, copilot, qwen, command'],
     ],
     [
       'a pipeline that no longer calls anybody',

@@ -4,8 +4,8 @@ import type { StepRecord } from '../../../../src/core/pipeline/step-record.ts';
 const common = { timeoutMs: null, maxRetries: 0, retryDelayMs: 1000, continueOnError: false, breaker: null };
 
 export function agentStep(name: string, change: Partial<AgentStep> = {}): AgentStep {
-  const own = { prompt: null, model: null, allowedTools: null, session: 'continue', marker: null } as const;
-  return { ...common, ...own, kind: 'agent', name, ...change };
+  const of = { agent: null, review: null, prompt: null, model: null, allowedTools: null, marker: null } as const;
+  return { ...common, ...of, session: 'continue', kind: 'agent', name, ...change };
 }
 
 export function commandStep(name: string, change: Partial<CommandStep> = {}): CommandStep {

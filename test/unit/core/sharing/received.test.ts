@@ -46,7 +46,7 @@ describe('what the job of the loop says of', () => {
   });
 
   test('a step that it waits for: only one of the pipeline', () => {
-    const agentSteps = [{ name: 'work', marker: null, resetAfterMs: HOUR, required: true }];
+    const agentSteps = [{ name: 'work', marker: null, resetAfterMs: HOUR, required: true, agent: null }];
     const of = (step: string): LaneState['park'] => {
       const park = { reason: 'step_circuit', step, resumeAt: noon + HOUR, taskId: null, branchHead: null } as const;
       return mergeReceivedState({ ...before, park }, { ...admitted, policy: { ...admitted.policy, agentSteps } }, noon)

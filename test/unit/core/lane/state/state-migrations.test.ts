@@ -74,7 +74,7 @@ const samples: readonly [number, Record<string, unknown>, Record<string, unknown
 function withAgents(change: BranchChange): object {
   const none = { agents: [], unpriced: 0 };
   const tasks = Object.entries(change.tasks).map(([id, share]) => [id, { ...none, ...share }]);
-  return { ...{ unpriced: 0, lookAt: null }, ...change, tasks: Object.fromEntries(tasks) as object };
+  return { ...{ unpriced: 0, lookAt: null, reviews: [] }, ...change, tasks: Object.fromEntries(tasks) as object };
 }
 
 /** Adds the fields that tasks and circuits have got since. */

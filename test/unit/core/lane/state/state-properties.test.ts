@@ -173,6 +173,29 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
     leftOutMore: count,
     lines: fc.option(count),
     lookAt: fc.option(fc.constant(['dependencies', 'notes'] as const)),
+    reviews: fc.array(
+      fc.record({
+        task: id,
+        step: text,
+        review: fc.record({
+          agent: agentName,
+          hold: fc.constantFrom('none' as const, 'high' as const),
+          unreadable: fc.option(text),
+          findings: fc.array(
+            fc.record({
+              file: fc.constant('src/a.ts'),
+              line: fc.option(fc.integer({ min: 1 })),
+              severity: fc.constantFrom('high' as const, 'medium' as const, 'low' as const),
+              text: fc.constant('It greets nobody.'),
+            }),
+            { maxLength: 3 },
+          ),
+          more: count,
+          holding: count,
+        }),
+      }),
+      { maxLength: 5 },
+    ),
   }),
   notifiedAt: fc.array(instant, { maxLength: 10 }),
   feedback: fc.record({

@@ -133,6 +133,16 @@ const full: LaneState = {
     overruled: ['Iteration 1: it claimed too much.'],
     overruledMore: 2,
     lookAt: ['dependencies'],
+    reviews: [
+      {
+        task: 'issue-1',
+        step: 'review',
+        review: {
+          ...{ agent: 'codex', hold: 'high', unreadable: null, more: 0, holding: 1 },
+          findings: [{ file: 'src/a.ts', line: 3, severity: 'high', text: 'It greets nobody.' }],
+        },
+      },
+    ],
     leftOut: [{ path: 'a.env', why: 'it holds a key' }],
     leftOutMore: 1,
     lines: 5,

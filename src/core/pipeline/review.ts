@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { AGENT_NAMES } from '../agent-names.ts';
+import { countSchema, type Immutable } from '../policy.ts';
+import { cutText, oneLine } from '../text/phrase.ts';
+import { tryJson } from '../text/try-json.ts';
+
+/** Severities of findings, the worst first. */
+const severities = ['high', 'medium', 'low'] as const;
+
+/** Which findings keep a task from being done: none, or those of this severity or a worse one. */
+export const holds = ['none', ...severities] as const;
+
+export type Hold = (typeof holds)[number];
+
+/** Maximum length in characters of a final message in which findings are looked for. */
+const MAX_MESSAGE_CHARS = 200_000;
+
+/** Maximum number of findings of one review that are kept, the worst first; more are only counted. */
+const MAX_FINDINGS = 20;
+
+const MAX_FILE_CHARS = 200;
+
+const MAX_TEXT_CHARS = 400;
+
+/** Number of closing brackets, from the end of the message, at which the JSON may end. */
+const MAX_ENDS = 50;
+
+const findingSchema = z.object({
+  file: z.string().min(1).describe('Path of the file, relative to the root of the repository.'),
+  line: z.int().min(1).nullable().default(null).describe('Line in the file; null for the file as a whole.'),
+  severity: z.enum(severities).describe('`high`: must not be merged; `medium`: should be fixed; `low`: a suggestion.'),
+  text: z.string().min(1).describe('What is wrong, and what happens because of it.'),
+});
+
+/** The findings that a reviewing agent gives at the end of its final message. */
+const findingsSchema = z.object({ findings: z.array(findingSchema).describe('Empty if nothing was found.') });
+
+export const reviewSchema = z.object({
+  /** The agent that reviewed. */
+  agent: z.enum(AGENT_NAMES),
+  hold: z.enum(holds),
+  /** Why the findings are not known; null if they are. */
+  unreadable: z.string().nullable(),
+  /** The worst first. */
+  findings: z.array(findingSchema).max(MAX_FINDINGS),
+  /** Number of further findings. */
+  more: countSchema,
+  /** Number of all findings that keep the task from being done. */
+  holding: countSchema,
+});
+
+/** The result of an agent's review. Its texts are data of a stranger. */
+export type Review = Immutable<z.infer<typeof reviewSchema>>;
+
+/** Returns a review without known findings, and why they are not known. */
+export function unreadableReview(by: Pick<Review, 'agent' | 'hold'>, why: string): Review {
+  return { ...by, unreadable: why, findings: [], more: 0, holding: 0 };
+}
+
+/** Reads the last findings in a final message; accepts any text. */
+export function readReview(by: Pick<Review, 'agent' | 'hold'>, message: string): Review {
+  if (message.length > MAX_MESSAGE_CHARS)
+    return unreadableReview(by, `its final message has more than ${MAX_MESSAGE_CHARS} characters`);
+  const json = lastFindings(message);
+  if (json === undefined) return unreadableReview(by, 'its final message has no JSON with `findings`');
+  const parsed = findingsSchema.safeParse(json);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return unreadableReview(by, `${issue?.path.join('.') ?? ''}: ${oneLine(issue?.message ?? '', 100)}`);
+  }
+  const { findings } = parsed.data;
+  const worstFirst = severities.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
+  const kept = worstFirst
+    .slice(0, MAX_FINDINGS)
+    .map((finding) => ({
+      ...finding,
+      file: cutText(oneLine(finding.file, MAX_FILE_CHARS), MAX_FILE_CHARS),
+      text: oneLine(finding.text, MAX_TEXT_CHARS),
+    }));
+  const holding = by.hold === 'none' ? [] : severities.slice(0, severities.indexOf(by.hold) + 1);
+  return {
+    ...by,
+    unreadable: null,
+    findings: kept,
+    more: findings.length - kept.length,
+    holding: findings.filter(({ severity }) => holding.includes(severity)).length,
+  };
+}
+
+function lastFindings(message: string): unknown {
+  const start = [...message.matchAll(/\{\s*"findings"\s*:/g)].at(-1)?.index;
+  if (start === undefined) return undefined;
+  let end = message.lastIndexOf('}');
+  for (let tried = 0; tried < MAX_ENDS && end > start; tried += 1) {
+    const json = tryJson(message.slice(start, end + 1));
+    if (json !== undefined) return json;
+    end = message.lastIndexOf('}', end - 1);
+  }
+  return undefined;
+}
+
+/** True if a task is not done because of this review. A review that nobody can read holds as well. */
+export function isHeldBy({ hold, unreadable, holding }: Review): boolean {
+  return hold !== 'none' && (unreadable !== null || holding > 0);
+}
+
+/** Describes a review, such as `2 findings` or `held by review: 2 findings`; its reasons are data of a stranger. */
+export function reviewWords(review: Review): string {
+  const { unreadable, findings, more, holding } = review;
+  const held = isHeldBy(review);
+  const count = held ? holding : findings.length + more;
+  const words = unreadable === null ? `${count} ${count === 1 ? 'finding' : 'findings'}` : `unreadable (${unreadable})`;
+  return held ? `held by review: ${words}` : words;
+}
+
+/** Lists findings for a prompt, a line each, the worst last. They must be shown as data. */
+export function findingLines(reviews: readonly { readonly step: string; readonly review: Review }[]): string {
+  return reviews
+    .flatMap(({ step, review }) => [
+      ...(review.unreadable === null ? [] : [`Step ${step}: ${reviewWords(review)}`]),
+      ...review.findings
+        .toReversed()
+        .map(({ file, line, severity, text }) => `- ${severity}: ${file}${line === null ? '' : `:${line}`}: ${text}`),
+    ])
+    .join('\n');
+}
+
+/** The instructions of a review that has no prompt of its own. */
+export const REVIEW_PROMPT = `# Review
+
+Review the changes that were made for the task below. Read the changed files and what uses them; \`git diff HEAD\` shows what is not committed, \`git log\` the rest. Look for what is wrong, missing, unsafe or untested, not for matters of taste. Change nothing: whatever you change is put back.`;
+
+/** The end of the prompt of a review. */
+export const REVIEW_PROTOCOL = `# How to end
+
+Change nothing, and do not finish the task: you only review it. End your final message with your findings, as JSON of this form:
+
+{"findings": [{"file": "src/total.ts", "line": 12, "severity": "high", "text": "Adds the price twice when the order has a discount."}]}
+
+- \`file\` is a path from the root of the repository; \`line\` a line of it, or null.
+- \`severity\` is ${severities.map((severity) => `\`${severity}\``).join(', ')}: must not be merged, should be fixed, is a suggestion.
+- You found nothing: {"findings": []}. A review without this JSON does not count as one.`;
+
+/** Returns the published JSON Schema of the findings. */
+export function findingsJsonSchema(): object {
+  return { title: 'Findings of a review', ...z.toJSONSchema(findingsSchema, { io: 'input' }) };
+}
