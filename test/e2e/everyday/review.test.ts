@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
 import { git } from '../../../testbed/git.ts';
-import { everythingPushed, everTouched } from '../attacks/attack-fixture.ts';
+import { everTouched } from '../attacks/attack-fixture.ts';
 import { createScene, type Run, type Scene, type SceneJob } from '../e2e-fixture.ts';
 
 const OPENAI_KEY = 'sk-proj-of-the-stand-in-that-opens-nothing';
@@ -52,8 +52,11 @@ function runReviewed(
   });
 }
 
-/** Prints which keys of providers are among the variables of a process, in words that are no secrets. */
-const KEYS_SEEN = `env | grep -oE '^(ANTHROPIC|OPENAI|CODEX)_API_KEY|${OPENAI_KEY}' | sed 's/_API_KEY//' | sort -u | tr '\\n' ' '`;
+/**
+ * Prints which keys of providers are among the variables of a process, in words that are no secrets; a real key is one.
+ * The brackets keep the pattern from matching itself.
+ */
+const KEYS_SEEN = `env | grep -oE '^(ANTHROPIC|OPENAI|CODEX)_API_KEY|[s]k-proj-of' | sed 's/_API_KEY//' | sort -u | tr '\\n' ' '`;
 
 test('another vendor reviews, with its own key: its findings hold the task, and reach the next prompt', async () => {
   await using scene = await createReviewed({ hold: 'high' });
@@ -112,7 +115,7 @@ echo '${JSON.stringify({ findings: [{ file: '<!-- x -->@maintainer', line: 1, se
     );
     expect(run.outputs, run.main.log).toMatchObject({ outcome: 'limit' });
     expect((await everTouched(scene)).sort()).toEqual(['count.txt']);
-    expect(await everythingPushed(scene)).not.toContain('Closes #1');
+    expect(await scene.testbed.git('log', '--format=%B', 'main..ralph/queue')).not.toMatch(/Closes #1|adds/);
     const { body } = scene.pullOf('ralph/queue');
     const [, block = ''] = /### Findings of reviews\n([^]*?)\n###? /.exec(body) ?? [];
     expect(block).toContain('look.');
