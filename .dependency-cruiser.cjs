@@ -15,7 +15,8 @@ const layers = {
   markdown: { may: [], packages: ['mdast', 'mdast-util-', 'micromark', 'htmlparser2', 'domhandler'] },
   json: { may: [], packages: ['jsonc-parser'] },
   yaml: { may: [], packages: ['yaml'] },
-  core: { may: PURE, packages: ['zod'] },
+  // The manifests of agents are data. What else they name is loaded by wiring/.
+  core: { may: [...PURE, 'agents/all'], packages: ['zod'] },
   ports: { may: ['core'], packages: [] },
   handover: { may: ['ports', 'core'], packages: ['zod'] },
   config: { may: ['core', 'errors'], packages: ['zod'] },
@@ -95,7 +96,8 @@ module.exports = {
       comment: 'Cycles hide which of two files is the deeper one.',
       severity: 'error',
       from: {},
-      to: { circular: true },
+      // A manifest names the code of its agent, which knows decisions, which know the facts in manifests.
+      to: { circular: true, viaOnly: { pathNot: '^src/agents/(?!cli/)[^/]+/agent\\.ts$' } },
     },
     {
       name: 'programs-are-run-in-processes',
@@ -116,7 +118,14 @@ module.exports = {
       comment: 'A run uses one agent: the code of the others is behind await import().',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/agents/' },
-      to: { path: '^src/agents/(?!claude/|cli/|reading/|rules/)', dynamic: false },
+      to: { path: '^src/agents/(?!all\\.ts|claude/|cli/|reading/|rules/)', dynamic: false },
+    },
+    {
+      name: 'manifests-are-data',
+      comment: 'Every event loads the manifests of all agents: the code that they name is behind await import().',
+      severity: 'error',
+      from: { path: '^src/agents/(all|manifest|(?!cli/)[^/]+/agent)\\.ts$' },
+      to: { pathNot: '^src/agents/(manifest|[^/]+/agent)\\.ts$', dynamic: false, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'receipts-are-loaded-when-asked-for',

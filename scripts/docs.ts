@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AGENT_NAMES, CAPABILITIES } from '../src/core/agent-names.ts';
+import { AGENT_NAMES, AGENTS } from '../src/core/agent-names.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
 import { SETTING_ROWS, type SettingGroup } from '../src/config/setting-rows.ts';
 import { outputsIn, withInputs } from './action-yml.ts';
@@ -123,7 +123,7 @@ export const AGENTS_PAGE = 'docs/agents.md';
 /** Returns the page with its table generated from the code. */
 export function withCapabilities(page: string): string {
   const rows = AGENT_NAMES.map((name) => {
-    const { title, resume, tokens, cost, denials, toolRules, turnLimit } = CAPABILITIES[name];
+    const { title, resume, tokens, cost, denials, toolRules, turnLimit } = AGENTS[name];
     const words = [resume, tokens, cost, denials].map(yesNo);
     return `| \`${name}\` | ${[title, ...words, RULES[toolRules], yesNo(turnLimit)].join(' | ')} |`;
   });

@@ -1,4 +1,4 @@
-import { KEY_INPUTS } from '../src/config/agent-inputs.ts';
+import { KEY_INPUTS } from '../src/core/agent-names.ts';
 import { DASHBOARD_MARKER } from '../src/core/dashboard/boxes.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
 import { quoted, withInputs } from './action-yml.ts';

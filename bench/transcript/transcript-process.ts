@@ -1,9 +1,9 @@
+import { agents } from '../../src/agents/all.ts';
 import { callEventOf } from '../../src/agents/claude/cli.ts';
 import { createOutputReader } from '../../src/agents/claude/output/reader.ts';
 import { createAgentReader } from '../../src/agents/reading/reader.ts';
 import { analyzeTranscript } from '../../src/core/analysis/analyze.ts';
 import type { TranscriptReader } from '../../src/core/analysis/analysis.ts';
-import { DIALECTS } from '../../src/wiring/agents/output-reader.ts';
 import { agentLines, LINE_AGENTS } from './agent-lines.ts';
 import { inChunks, shortLines, streamLines } from './transcript-chunks.ts';
 
@@ -41,6 +41,6 @@ async function openReader(): Promise<TranscriptReader> {
       now: 0,
       onEvent: IS_TEXT ? null : (event) => void (shown += callEventOf(event).line.length),
     });
-  const dialect = await DIALECTS[agent]();
+  const dialect = await agents[agent].output();
   return createAgentReader({ dialect, now: 0, tokensBefore: null, onEvent: () => void (shown += 1) });
 }

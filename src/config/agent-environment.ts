@@ -1,8 +1,9 @@
+import { KEY_VARIABLES, keyInputOf } from '../core/agent-names.ts';
+import type { ProviderVariables } from '../core/agents/manifest.ts';
 import type { VariableAccess } from '../core/mcp/parse-servers.ts';
 import { variablesNeededBy } from '../core/pipeline/reading/command-variables.ts';
 import { oneLine } from '../core/text/phrase.ts';
 import { isJobSecret } from './input-schema.ts';
-import { KEY_VARIABLES } from './agent-inputs.ts';
 
 /**
  * Variables that every program needs to run at all, and the proxies and certificates without which some networks cannot
@@ -51,32 +52,6 @@ const ALWAYS = [
   'DOTNET_ROOT',
   'ANDROID_HOME',
 ] as const;
-
-/** The variables by which an agent's CLI finds its provider. */
-export interface ProviderVariables {
-  /** Matches the names of all these variables. */
-  readonly variables: RegExp;
-  /** Names of keys, each of which is a login if it is set; empty if there is nothing to log in to. */
-  readonly keys: readonly string[];
-  readonly otherSecrets: readonly string[];
-  /** The forms of keys that inputs take, with names under which people pass keys by mistake. */
-  readonly keyForms: readonly KeyForm[];
-  /** Names of variables that mean a cloud's login if they are `1`. */
-  readonly switches: readonly string[];
-  /** Matches the names of the cloud's variables, including its keys. */
-  readonly cloudVariables: RegExp;
-  readonly cloudKeys: readonly string[];
-  /** Names of the cloud keys that are the same in the next run. */
-  readonly lastingCloudKeys: readonly string[];
-}
-
-interface KeyForm {
-  readonly variable: string;
-  readonly begin: string;
-  /** The key in words, with its article. */
-  readonly what: string;
-  readonly misspelled: readonly string[];
-}
 
 /** Combines several providers into one. */
 export function mergeProviders(providers: readonly ProviderVariables[]): ProviderVariables {
@@ -195,11 +170,6 @@ export function adviceOnMisnamedKey(environment: Environment, { keyForms, keys }
   return first === undefined
     ? null
     : `There is no key for the agent, but \`${first.name}\` seems to be one. Pass it as the input \`${keyInputOf(first.form.variable)}\` instead.`;
-}
-
-/** Returns the input of a variable, see KEY_INPUTS: `ANTHROPIC_API_KEY` → `anthropic-api-key`. */
-function keyInputOf(variable: string): string {
-  return variable.toLowerCase().replaceAll('_', '-');
 }
 
 function trimmedVariable(environment: Environment, name: string): string {

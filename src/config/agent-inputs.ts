@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AGENT_NAMES, type AgentName } from '../core/agent-names.ts';
+import { AGENT_NAMES, type AgentName, AGENTS, DEFAULT_AGENT, KEY_VARIABLES, keyInputOf } from '../core/agent-names.ts';
 import { denialModes, limitModes, type Policy, sessionModes } from '../core/policy.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/countdown.ts';
@@ -99,18 +99,6 @@ export type GivenInputs =
   | { readonly kind: 'inputs'; readonly inputs: GivenSettings<PolicySettings> }
   | { readonly kind: 'problems'; readonly problems: readonly InputProblem[] };
 
-/** Inputs with the key of an agent's provider. Each is another way to set the environment variable of the same name. */
-export const KEY_INPUTS = [
-  'anthropic-api-key',
-  'claude-code-oauth-token',
-  'openai-api-key',
-  'gemini-api-key',
-  'copilot-github-token',
-] as const;
-
-/** The environment variables of these inputs. */
-export const KEY_VARIABLES: readonly string[] = KEY_INPUTS.map(variableOf);
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The inputs about the agents, each parsed by itself. */
@@ -185,14 +173,19 @@ export function chooseAgents(texts: AgentTexts): {
     args: valuesFor(texts.args, of),
     model: valueFor(texts.model, of) || null,
   });
-  const withoutPath = order.some((of) => of === 'command' && valueFor(texts.path, of) === '');
+  const withoutPath = order.find((of) => AGENTS[of].source === null && valueFor(texts.path, of) === '');
   return {
     order: [chosen(first), ...others.map(chosen)],
     problems: [
       ...problems,
-      ...(withoutPath
-        ? [{ name: 'agent-path', why: 'is empty: the agent `command` is a program of yours, so give its path' }]
-        : []),
+      ...(withoutPath === undefined
+        ? []
+        : [
+            {
+              name: 'agent-path',
+              why: `is empty: the agent \`${withoutPath}\` is a program of yours, so give its path`,
+            },
+          ]),
       ...order.flatMap((of) => agentVersionProblem(of, texts)),
     ],
   };
@@ -205,7 +198,7 @@ export function chooseAgents(texts: AgentTexts): {
 export function chooseFrom(texts: Readonly<Record<string, string | undefined>>): ReturnType<typeof chooseAgents> {
   const { settings } = parseTexts(agentInputs, texts);
   const { order, problems } = chooseAgents({
-    ...{ names: ['claude'] as const, version: NOTHING, path: NOTHING, args: NOTHING, model: NOTHING },
+    ...{ names: [DEFAULT_AGENT] as const, version: NOTHING, path: NOTHING, args: NOTHING, model: NOTHING },
     ...settings,
   });
   return { order, problems: problems.filter(({ name: of }) => Object.hasOwn(texts, of)) };
@@ -233,7 +226,7 @@ function problemsOf(field: keyof typeof INPUT, given: ForAgents, order: readonly
 }
 
 function agentVersionProblem(of: AgentName, { version, path }: AgentTexts): readonly InputProblem[] {
-  if (of === 'command') return [];
+  if (AGENTS[of].source === null) return [];
   const text = valueFor(version, of);
   // No agent is installed if there is a path.
   if (text === '' && valueFor(path, of) !== '') return [];
@@ -255,16 +248,11 @@ function valuesFor(given: ForAgents, of: AgentName): readonly string[] {
 /** Returns the environment with the keys that were given as inputs; an input takes precedence over the variable. */
 export function withKeyInputs(environment: Environment): Environment {
   const given: Record<string, string> = {};
-  for (const name of KEY_INPUTS) {
-    const key = (environment[`INPUT_${name.toUpperCase()}`] ?? '').trim();
-    if (key !== '') given[variableOf(name)] = key;
+  for (const variable of KEY_VARIABLES) {
+    const key = (environment[`INPUT_${keyInputOf(variable).toUpperCase()}`] ?? '').trim();
+    if (key !== '') given[variable] = key;
   }
   return { ...environment, ...given };
-}
-
-/** Returns the variable of an input: `anthropic-api-key` → `ANTHROPIC_API_KEY`. */
-function variableOf(input: string): string {
-  return input.toUpperCase().replaceAll('-', '_');
 }
 
 /** Parses some of the inputs' texts as the action does. */

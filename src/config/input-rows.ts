@@ -1,4 +1,18 @@
+import { AGENT_NAMES, AGENTS, DEFAULT_AGENT, KEY_VARIABLES, keyInputOf } from '../core/agent-names.ts';
+import { namesOf } from '../core/text/phrase.ts';
 import type { SettingGroup } from './setting-rows.ts';
+
+function keyDescription(variable: string): string {
+  const agents = Object.values(AGENTS).flatMap(({ title, provider }) =>
+    provider.keyForms.filter((form) => form.variable === variable).map(({ description }) => ({ title, description })),
+  );
+  return `${agents[0]?.description ?? ''}, for ${namesOf(agents.map(({ title }) => title))}.`;
+}
+
+/** The agents that are installed, with their names for people. */
+const INSTALLED = AGENT_NAMES.filter((name) => AGENTS[name].source !== null).map(
+  (name) => `\`${name}\` (${AGENTS[name].title})`,
+);
 
 /** The inputs of action.yml, in its order. */
 export const INPUT_ROWS: readonly SettingGroup[] = [
@@ -10,19 +24,7 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
         '${{ github.token }}',
         `Token for issues, comments, the branch and the pull request. It is not in the agent's environment.`,
       ],
-      ['anthropic-api-key', '', 'API key of the Claude Console for the agent.'],
-      [
-        'claude-code-oauth-token',
-        '',
-        'Token of a Claude subscription for the agent (`claude setup-token`), instead of an API key.',
-      ],
-      ['openai-api-key', '', 'API key of OpenAI, for Codex, OpenCode and Qwen Code.'],
-      ['gemini-api-key', '', 'API key of Google AI Studio, for Gemini CLI.'],
-      [
-        'copilot-github-token',
-        '',
-        'Fine-grained token with the permission "Copilot Requests", for GitHub Copilot CLI.',
-      ],
+      ...KEY_VARIABLES.map((variable) => [keyInputOf(variable), '', keyDescription(variable)] as const),
     ],
   },
   {
@@ -68,8 +70,8 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
     rows: [
       [
         'agent',
-        'claude',
-        'Which agent works: `claude` (Claude Code), `codex`, `gemini` (Gemini CLI), `opencode`, `copilot` (GitHub Copilot CLI), `qwen` (Qwen Code), or `command`: the program in `agent-path`, which reads the prompt on its standard input and prints its answer. Several in order, for example `claude, codex`: when the provider of one is at its limit, refuses its key or fails, the next one continues.',
+        DEFAULT_AGENT,
+        `Which agent works: ${INSTALLED.join(', ')}, or \`command\`: the program in \`agent-path\`, which reads the prompt on its standard input and prints its answer. Several in order, for example \`claude, codex\`: when the provider of one is at its limit, refuses its key or fails, the next one continues.`,
       ],
       ['model', '', 'Model for the agent; when empty, the CLI chooses. With several agents NAME=MODEL for each.'],
       [

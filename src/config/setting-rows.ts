@@ -1,3 +1,5 @@
+import { AGENTS } from '../core/agent-names.ts';
+
 /** A setting: its name, its default as a text, and its description in Markdown. */
 export type SettingRow = readonly [name: string, defaultText: string, description: string];
 
@@ -49,7 +51,9 @@ export const SETTING_ROWS: readonly SettingGroup[] = [
     rows: [
       [
         'agent-version',
-        'claude=2.1.330, codex=0.169.0, gemini=0.61.0, opencode=1.18.33, copilot=1.0.102, qwen=0.24.4',
+        Object.entries(AGENTS)
+          .flatMap(([name, { source }]) => (source === null ? [] : [`${name}=${source.version}`]))
+          .join(', '),
         "Exact version of the agent's CLI on npm, which is installed when `agent-path` is empty, or NAME=VERSION for each of several agents.",
       ],
       [

@@ -1,65 +1,37 @@
-/** The agents that can be run; `command` is any program of the user. */
-export const AGENT_NAMES = ['claude', 'codex', 'gemini', 'opencode', 'copilot', 'qwen', 'command'] as const;
+import { agents } from '../agents/all.ts';
+import type { AgentManifest } from './agents/manifest.ts';
 
-export type AgentName = (typeof AGENT_NAMES)[number];
+export type AgentName = keyof typeof agents;
 
-/** The agents whose output this program parses. */
-export const READ_AGENTS = ['claude', 'codex', 'gemini', 'opencode', 'copilot', 'qwen'] as const;
+/** The facts about each agent. Its code is loaded by wiring/ alone. */
+export const AGENTS: Readonly<Record<AgentName, AgentManifest>> = agents;
 
-export type ReadAgent = (typeof READ_AGENTS)[number];
+/** The agents that can be run; the default is the first. */
+export const AGENT_NAMES = Object.keys(agents) as [AgentName, ...AgentName[]];
 
-/** The features of an agent's CLI that the loop relies on. */
-export interface Capabilities {
-  /** Name of the agent for people. */
-  readonly title: string;
-  /** True if a session can be resumed, also on another machine. */
-  readonly resume: boolean;
-  readonly tokens: boolean;
-  /**
-   * True if the CLI reports the cost of a call. Otherwise, calls are limited by their number, by tokens and by the
-   * setting `prices`.
-   */
-  readonly cost: boolean;
-  /** True if the CLI reports refused tools; otherwise no denials are counted. */
-  readonly denials: boolean;
-  /**
-   * `each`: rules for single commands apply; `sandbox`: every command runs in a sandbox instead; `none`: the agent has
-   * no rules for tools.
-   */
-  readonly toolRules: 'each' | 'sandbox' | 'none';
-  /** True if an option among `agent-args` can limit the number of turns. */
-  readonly turnLimit: boolean;
+export const DEFAULT_AGENT = AGENT_NAMES[0];
+
+/** An agent whose output this program parses outside of a run, too. */
+export type ReadAgent = {
+  [Name in AgentName]: (typeof agents)[Name]['output'] extends null ? never : Name;
+}[AgentName];
+
+export const READ_AGENTS: readonly ReadAgent[] = AGENT_NAMES.filter(
+  (name): name is ReadAgent => agents[name].output !== null,
+);
+
+/** The variables of the keys that inputs take. */
+export const KEY_VARIABLES: readonly string[] = [...new Set(AGENT_NAMES.flatMap((name) => keyVariablesOf(name)))];
+
+/** Inputs with the key of an agent's provider. Each is another way to set the environment variable of the same name. */
+export const KEY_INPUTS: readonly string[] = KEY_VARIABLES.map(keyInputOf);
+
+/** Returns the variables of an agent's keys that inputs take, the usual one first. */
+export function keyVariablesOf(name: AgentName): readonly string[] {
+  return AGENTS[name].provider.keyForms.map(({ variable }) => variable);
 }
 
-/** Capabilities measured on the versions that action.yml pins. */
-export const CAPABILITIES: Readonly<Record<AgentName, Capabilities>> = {
-  claude: {
-    ...{ title: 'Claude Code', resume: true, tokens: true, cost: true },
-    ...{ denials: true, toolRules: 'each', turnLimit: true },
-  },
-  codex: {
-    ...{ title: 'Codex', resume: true, tokens: true, cost: false },
-    ...{ denials: false, toolRules: 'sandbox', turnLimit: false },
-  },
-  gemini: {
-    ...{ title: 'Gemini CLI', resume: true, tokens: true, cost: false },
-    // A setting could limit the turns, but Ralph controls the settings of this CLI.
-    ...{ denials: true, toolRules: 'each', turnLimit: false },
-  },
-  opencode: {
-    ...{ title: 'OpenCode', resume: true, tokens: true, cost: true },
-    ...{ denials: true, toolRules: 'each', turnLimit: false },
-  },
-  copilot: {
-    ...{ title: 'GitHub Copilot CLI', resume: true, tokens: true, cost: false },
-    ...{ denials: true, toolRules: 'each', turnLimit: false },
-  },
-  qwen: {
-    ...{ title: 'Qwen Code', resume: true, tokens: true, cost: false },
-    ...{ denials: true, toolRules: 'each', turnLimit: true },
-  },
-  command: {
-    ...{ title: 'Your command', resume: false, tokens: false, cost: false },
-    ...{ denials: false, toolRules: 'none', turnLimit: false },
-  },
-};
+/** Returns the input of a variable: `ANTHROPIC_API_KEY` → `anthropic-api-key`. */
+export function keyInputOf(variable: string): string {
+  return variable.toLowerCase().replaceAll('_', '-');
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AGENT_NAMES } from './agent-names.ts';
+import { AGENT_NAMES, DEFAULT_AGENT } from './agent-names.ts';
 
 /** The inferred type of a schema, deeply read-only. */
 export type Immutable<T> = T extends object ? { readonly [Key in keyof T]: Immutable<T[Key]> } : T;
@@ -55,7 +55,7 @@ const agentName = z.enum(AGENT_NAMES);
 
 export const policySchema = z.object({
   /** Agents in the order in which they are called. Earlier journals lack it. */
-  agents: z.tuple([agentName], agentName).default(['claude']),
+  agents: z.tuple([agentName], agentName).default([DEFAULT_AGENT]),
   maxIterations: countSchema,
   maxRunMs: countSchema,
   /** 0 = no limit. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { agentEnvironment } from '../config/agent-environment.ts';
 import { NO_REMAINS, type SandboxRemains } from '../core/isolation/sandbox-record.ts';
+import { agents } from '../agents/all.ts';
 import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
 import { LINGER_MS } from '../agents/cli/stall-watch.ts';
 import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
@@ -9,8 +10,7 @@ import type { ShellSurroundings } from '../processes/run-program.ts';
 import { movedEnvironment } from '../processes/clean-surroundings.ts';
 import { treeFolder } from '../git/checkout/tree/tree-folder.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
-import { providerOf } from './agents/providers.ts';
-import { CAPABILITIES, type AgentName } from '../core/agent-names.ts';
+import { AGENTS, type AgentName } from '../core/agent-names.ts';
 import type { ConfiguredAgent } from '../config/config.ts';
 import type { AgentNeeds } from '../run/deps.ts';
 import { mcpToolRules } from '../core/mcp/values.ts';
@@ -18,7 +18,6 @@ import { noPriceText } from '../core/spending/prices.ts';
 import { UserError } from '../errors.ts';
 import type { BrokerOptions } from '../isolation/broker.ts';
 import {
-  ADAPTERS,
   type AgentLogin,
   checkRules,
   checkStepRules,
@@ -42,7 +41,7 @@ export async function createAgent(
 ): Promise<Agent> {
   const [{ createCliAgent }, cli, { installFolder }] = await Promise.all([
     import('../agents/cli/agent.ts'),
-    ADAPTERS[name](),
+    agents[name].adapter(),
     import('./isolation/sandbox-place.ts'),
   ]);
   const { config } = world;
@@ -72,7 +71,7 @@ export async function createAgent(
     redact: world.redact,
     holdsSecret: world.secrets.holdsSecret,
   });
-  return restrictToCapabilities(agent, CAPABILITIES[name]);
+  return restrictToCapabilities(agent, AGENTS[name]);
 }
 
 /** Returns the command-line arguments of a call, to show them in a dry run. */
@@ -81,7 +80,7 @@ export async function argumentsOf(
   { name }: ConfiguredAgent,
   call: Omit<CliCall, 'environment'>,
 ): Promise<readonly string[]> {
-  const cli = await ADAPTERS[name]();
+  const cli = await agents[name].adapter();
   const { args } = await cli.prepare(
     { ...call, environment: {} },
     {
@@ -107,13 +106,13 @@ function agentFoldersOf(world: World, name: AgentName, agentSandbox: Isolation['
   };
 }
 
-/** Returns the agent's own config folder. A person's own login is Claude Code's. */
+/** Returns the agent's own config folder: that of the person whose login it uses, see loginAtHome. */
 function configFolderOf(
   { agentFolder, runFolder }: World,
   name: AgentName,
   agentSandbox: Isolation['agentSandbox'],
 ): string {
-  if (name === 'claude' && agentFolder !== null && agentSandbox === null) return agentFolder;
+  if (agentFolder !== null && agentSandbox === null) return agentFolder;
   return join(agentSandbox === null ? join(runFolder, 'agent') : agentSandbox.folders.session, name);
 }
 
@@ -140,7 +139,7 @@ export async function openLogin(
 ): Promise<AgentLogin> {
   await checkRules(world, name, isolation);
   const { config, environment } = world;
-  const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, providerOf(name)) };
+  const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, AGENTS[name].provider) };
   const { allowedTools, maxCostUsd, maxCostUsdPerDay } = config.policy;
   const login = await createAgentLogin(name, given, {
     allowedTools,
@@ -148,13 +147,9 @@ export async function openLogin(
     prices: config.prices,
     listen: isolation.listen,
   });
-  if (login.broker === null && isolation.agentSandbox !== null && name !== 'command')
-    throw new UserError(
-      'configuration',
-      name === 'copilot'
-        ? "GitHub's own Copilot service cannot be reached by an isolated agent, which would hold your token. Set `isolation: none`, or give it a model of your own with `COPILOT_PROVIDER_BASE_URL` and `COPILOT_PROVIDER_API_KEY`."
-        : "The agent's login is a profile, a role or a file of this machine, which an isolated agent cannot use. Pass keys as environment variables (the documentation of your cloud's login action says how), or set `isolation: none`.",
-    );
+  const { directLogin } = AGENTS[name];
+  if (login.broker === null && isolation.agentSandbox !== null && directLogin !== null)
+    throw new UserError('configuration', directLogin);
   // Known before a call, so that nothing is spent on it.
   if (maxCostUsd + maxCostUsdPerDay > 0 && model !== null && login.hasPrice?.(model) === false)
     throw new UserError('configuration', noPriceText(model));

@@ -9,7 +9,8 @@ import { installCli } from '../../src/agents/cli/install.ts';
 import type { McpServer } from '../../src/core/mcp/values.ts';
 import { listenOnLoopback } from '../../src/isolation/listening.ts';
 import type { Agent, AgentCall, AgentRun } from '../../src/ports/agent.ts';
-import { type ADAPTERS, createAgentLogin } from '../../src/wiring/agents/agent-settings.ts';
+import type { AgentName } from '../../src/core/agent-names.ts';
+import { createAgentLogin } from '../../src/wiring/agents/agent-settings.ts';
 import {
   callOf,
   createMachine,
@@ -20,7 +21,7 @@ import {
 
 /** A real CLI, with the adapter that runs it. */
 export interface Subject {
-  readonly name: keyof typeof ADAPTERS;
+  readonly name: AgentName;
   readonly cli: AgentCli;
   readonly version: string;
   /** Returns the variables that point the CLI to a model at an address, with a key that opens nothing. */

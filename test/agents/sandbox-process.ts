@@ -5,12 +5,13 @@ import { dirname, join } from 'node:path';
 import { startScriptedModel } from '../../testbed/scripted-model/server.ts';
 import type { ModelStep } from '../../testbed/scripted-model/step.ts';
 import { createCliAgent } from '../../src/agents/cli/agent.ts';
+import { agents } from '../../src/agents/all.ts';
 import type { AgentName } from '../../src/core/agent-names.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import { agentSandboxEnvironment } from '../../src/core/isolation/environment.ts';
 import { openAgentSandbox } from '../../src/isolation/namespaces/open-sandbox.ts';
 import { collectOutput } from '../../src/processes/collect-output.ts';
-import { ADAPTERS, createAgentLogin } from '../../src/wiring/agents/agent-settings.ts';
+import { createAgentLogin } from '../../src/wiring/agents/agent-settings.ts';
 import { callOf, createMemoryLog } from '../integration/agents/agent-fixture.ts';
 
 // A runner's process, of root or of a user with sudo, that lets a real CLI work in two sandboxes, one after the other.
@@ -95,7 +96,7 @@ async function openPlace(nth: number, calls: SandboxPlay['calls']) {
     prices: {},
     listen: opened.listen,
   });
-  const cli = await ADAPTERS[play.name]();
+  const cli = await agents[play.name].adapter();
   const [log, configFolder] = [createMemoryLog(), join(agentSandbox.folders.session, play.name)];
   const agent = createCliAgent(cli, {
     command: play.command,

@@ -1,7 +1,5 @@
 import { join } from 'node:path';
-import { KEY_VARIABLES } from '../../src/config/agent-inputs.ts';
-import { CAPABILITIES, READ_AGENTS, type ReadAgent } from '../../src/core/agent-names.ts';
-import { providerOf } from '../../src/wiring/agents/providers.ts';
+import { AGENTS, KEY_VARIABLES, keyInputOf, READ_AGENTS, type ReadAgent } from '../../src/core/agent-names.ts';
 import { TESTBED_KEY, SCRIPTED_AGENT, TOOL_CACHE } from '../testbed.ts';
 import type { Performance } from '../workflow/performance.ts';
 
@@ -41,7 +39,7 @@ export function castScripted(): CastAgent {
 export function castWithModel(name: ReadAgent, url: string): CastAgent {
   const { key, toModel } = WAYS[name];
   return {
-    notice: `The agent is the real ${CAPABILITIES[name].title}, installed from npm; the MODEL is scripted, on loopback.`,
+    notice: `The agent is the real ${AGENTS[name].title}, installed from npm; the MODEL is scripted, on loopback.`,
     secrets: { [key]: TESTBED_KEY },
     workflow: { key, inputs: { ...inputsFor(name), ...pricesFor(name) } },
     inputs: {},
@@ -51,14 +49,14 @@ export function castWithModel(name: ReadAgent, url: string): CastAgent {
 
 /** Returns a real CLI with the provider's settings from the environment, or null if there is no key in it. */
 export function castWithKey(name: ReadAgent, environment: NodeJS.ProcessEnv): CastAgent | null {
-  const { variables } = providerOf(name);
+  const { variables } = AGENTS[name].provider;
   const own = Object.entries(environment).filter(
     (entry): entry is [string, string] => variables.test(entry[0]) && (entry[1] ?? '') !== '',
   );
   const keys = own.map(([variable]) => variable).filter((variable) => keysOf(name).includes(variable));
   if (keys.length === 0) return null;
   return {
-    notice: `The agent is the real ${CAPABILITIES[name].title}, installed from npm, with YOUR key: this costs money.`,
+    notice: `The agent is the real ${AGENTS[name].title}, installed from npm, with YOUR key: this costs money.`,
     secrets: Object.fromEntries(own.filter(([variable]) => KEY_VARIABLES.includes(variable))),
     workflow: {
       key:
@@ -72,7 +70,7 @@ export function castWithKey(name: ReadAgent, environment: NodeJS.ProcessEnv): Ca
 
 /** Returns the variables of which one must contain a key. */
 export function keysOf(name: ReadAgent): readonly string[] {
-  return providerOf(name).keys;
+  return AGENTS[name].provider.keys;
 }
 
 /**
@@ -83,7 +81,7 @@ export function workflowFor(template: string, { key, inputs: own }: WorkflowLine
   return template
     .replace(
       /anthropic-api-key: ('?)\$\{\{ secrets\.ANTHROPIC_API_KEY \}\}/,
-      (_, quote: string) => `${inputOf(key)}: ${quote}\${{ secrets.${key} }}`,
+      (_, quote: string) => `${keyInputOf(key)}: ${quote}\${{ secrets.${key} }}`,
     )
     .replace(/^(?:( +)# with:\n)?( +)# +verify: .*$/m, (_, call: string | undefined, indent: string) => {
       const lines = Object.entries({ ...own, ...inputs }).map(
@@ -91,10 +89,6 @@ export function workflowFor(template: string, { key, inputs: own }: WorkflowLine
       );
       return [...(call === undefined ? [] : [`${call}with:`]), ...lines].join('\n');
     });
-}
-
-function inputOf(key: string): string {
-  return key.toLowerCase().replaceAll('_', '-');
 }
 
 function inputsFor(name: ReadAgent): Variables {

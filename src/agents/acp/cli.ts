@@ -6,6 +6,7 @@ import { realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { Dialect } from '../reading/agent-event.ts';
 import { createAgentReader } from '../reading/reader.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
+import { acpAgent } from './agent.ts';
 import { startTalking, type Talk } from './conversation.ts';
 import { acpErrors, toolName } from './events/updates.ts';
 import type { ToolCall } from './events/tool-calls.ts';
@@ -17,15 +18,13 @@ const EXIT_MS = 5_000;
 
 /** Any program that speaks the Agent Client Protocol on its standard input and output. */
 export const acpCli: AgentCli = {
-  title: 'Your agent',
-  source: null,
+  ...acpAgent,
   usesConfigFolder: false,
   // The user passes what it needs to reach a model by `agent-env`.
   accessOf: (environment) => ({ kind: 'direct', environment }),
   printedVersion: /^(?!)/,
   printsRetries: false,
-  kindOfDenial: kindOfDenialBy('command'),
-  coAuthor: null,
+  kindOfDenial: kindOfDenialBy('acp'),
   sessions: {
     export: () => Promise.resolve({ kind: 'left-behind', why: 'only the agent knows its files' }),
     // Where its files are still there, it finds the session by itself.

@@ -207,7 +207,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     if (id === null) return problem('The agent began no session.');
     session = id;
     if ((canResume || canLoad) && SESSION_ID.test(id)) take({ kind: 'session', id });
-    return talk.model === null ? null : await chooseModel(agent, id, asObject(answer), talk.model);
+    return talk.model === null ? null : await chooseModel(agent, { id, opened: asObject(answer) }, talk.model);
   }
 
   function serversFor(abilities: JsonObject): ProtocolServer[] {
@@ -289,8 +289,7 @@ function failureOf(error: unknown): AgentFailure {
 /** Chooses the model among those that the agent offers. Returns the failure, or null. */
 async function chooseModel(
   agent: ClientContext,
-  sessionId: string,
-  opened: JsonObject | null,
+  { id: sessionId, opened }: { readonly id: string; readonly opened: JsonObject | null },
   model: string,
 ): Promise<AgentFailure | null> {
   const option = asArray(opened?.['configOptions'])

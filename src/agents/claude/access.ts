@@ -12,7 +12,7 @@ import {
   type AgentVariables,
   withoutVariables,
 } from '../cli/access.ts';
-import { claudeProvider } from '../cli/providers.ts';
+import { claudeAgent } from './agent.ts';
 import { bedrockApi, createClaudeProtocol, messagesApi, createVertexApi } from './messages/protocol.ts';
 
 /** The agent's access to its model: through the broker, which holds the keys, or direct. */
@@ -81,7 +81,7 @@ export const claudeAccessOf: AccessOf = (given, { allowedTools, prices }) => {
 export function loginOf(environment: AgentVariables): Login {
   if (environment['CLAUDE_CODE_USE_BEDROCK'] === '1') return bedrockLogin(environment);
   if (environment['CLAUDE_CODE_USE_VERTEX'] === '1') return vertexLogin(environment);
-  const keys = valuesIn(environment, claudeProvider.keys);
+  const keys = valuesIn(environment, claudeAgent.provider.keys);
   return Object.keys(keys).length === 0
     ? { kind: 'direct', environment }
     : brokered(environment, { api: { kind: 'anthropic' }, keys, standard: PROVIDER });
@@ -141,8 +141,8 @@ function brokered(
   const provider = serverAddress(valueIn(environment, name) || standard);
   if (provider === null) return createUnusableAccess(name);
   const taken: readonly string[] = [
-    ...claudeProvider.keys,
-    ...claudeProvider.cloudKeys,
+    ...claudeAgent.provider.keys,
+    ...claudeAgent.provider.cloudKeys,
     ...Object.values(ADDRESSES),
     HEADERS,
   ];

@@ -22,7 +22,7 @@ import type { StreamEvent } from './events/collector.ts';
 import { createOutputReader } from './output/reader.ts';
 import { projectSlug } from './try-key.ts';
 import { claudeAccessOf } from './access.ts';
-import { CO_AUTHORS } from '../cli/providers.ts';
+import { claudeAgent } from './agent.ts';
 
 /** The parts of one call's command line. `alsoFolder` is another folder in which it may edit files, or null. */
 type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
@@ -41,23 +41,13 @@ const NAME = /^\w{1,40}$/;
 
 /** The CLI of Claude Code, with stream-json on stdout. */
 export const claudeCli: AgentCli = {
-  title: 'Claude Code',
-  source: {
-    name: '@anthropic-ai/claude-code',
-    // The platform's binary (2.1.113 and later), or the script of older versions.
-    programs: ({ os, cpu }) => [
-      `@anthropic-ai/claude-code-${os}-${cpu}/claude`,
-      `@anthropic-ai/claude-code-${os}-${cpu}-musl/claude`,
-      '@anthropic-ai/claude-code/cli.js',
-    ],
-  },
+  ...claudeAgent,
   usesConfigFolder: false,
   accessOf: claudeAccessOf,
   // `2.1.330 (Claude Code)`
   printedVersion: /^(?<version>\S+) \((?<name>[^)]+)\)$/,
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('claude'),
-  coAuthor: CO_AUTHORS.claude,
   sessions: { export: exportClaudeSession, import: importClaudeSession },
   rulesGap: claudeRules,
   unmappedServers: () => [],

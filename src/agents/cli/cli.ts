@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { AgentManifest } from '../../core/agents/manifest.ts';
 import type { RulesGap } from '../../core/agents/rules-verdict.ts';
 import type { Transcript } from '../../core/analysis/analysis.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
@@ -10,11 +11,7 @@ import type { Hiding } from './signed-texts.ts';
 import type { CallEvent, Retrying } from './stall-watch.ts';
 
 /** A coding agent's CLI, with everything that differs between CLIs. */
-export interface AgentCli {
-  /** The CLI's name for people: `Claude Code`. */
-  readonly title: string;
-  /** The package; null for a user's own program, which is never installed and only runs for calls. */
-  readonly source: CliPackage | null;
+export interface AgentCli extends Pick<AgentManifest, 'title' | 'source' | 'coAuthor'> {
   /** True if `prepare`, or `complete` of its result, reads or writes the CLI's config folder. */
   readonly usesConfigFolder: boolean;
   readonly accessOf: AccessOf;
@@ -26,8 +23,6 @@ export interface AgentCli {
   /** True if the CLI prints its retries. Silent retries show only in its requests to the provider. */
   readonly printsRetries: boolean;
   readonly kindOfDenial: KindOfDenial;
-  /** See Agent. */
-  readonly coAuthor: string | null;
   readonly sessions: CliSessions;
   /** Returns how its own rules differ from the user's. */
   readonly rulesGap: (allowedTools: readonly string[]) => RulesGap;
@@ -42,13 +37,6 @@ export interface AgentCli {
 
 /** Folder below the config folder and created with it, for temporary files if the machine's own cannot be used. */
 export const TEMPORARY_FOLDER = 'tmp';
-
-/** The CLI's npm package. */
-export interface CliPackage {
-  readonly name: string;
-  /** Returns the paths of its programs below `node_modules`, the best first. */
-  readonly programs: (platform: { readonly os: string; readonly cpu: string }) => readonly string[];
-}
 
 /** Export and import of the CLI's sessions. */
 export interface CliSessions {

@@ -15,7 +15,7 @@ import {
 } from '../../processes/collect-output.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import { trustedProgram } from '../../processes/trusted-programs.ts';
-import type { AgentCli, CliPackage } from './cli.ts';
+import type { AgentCli } from './cli.ts';
 
 /**
  * Runs `work` while this program's user owns the session folder. The agent's user has no processes then, and gets the
@@ -98,7 +98,7 @@ async function openToAll(folder: string): Promise<void> {
 
 interface Wanted {
   readonly title: string;
-  readonly source: CliPackage;
+  readonly source: NonNullable<AgentCli['source']>;
   readonly version: string;
   readonly agentSandbox: null;
   readonly runTag: string;
@@ -171,7 +171,7 @@ function notUsable(folder: string, { title, source, version }: Pick<Wanted, 'tit
 }
 
 /** Returns the platform's binary, or a script. */
-function findProgram(folder: string, { programs }: CliPackage): Program | null {
+function findProgram(folder: string, { programs }: Wanted['source']): Program | null {
   const candidates = programs({ os: process.platform, cpu: process.arch }).map((path) =>
     join(folder, 'node_modules', ...path.split('/')),
   );

@@ -1,6 +1,5 @@
 import { brokeredAccess, type AccessOf, valueIn, valuesIn } from '../cli/access.ts';
-import { OPENAI_ADDRESS } from '../cli/providers.ts';
-import { createOpenAiProtocol } from '../openai/protocol.ts';
+import { createOpenAiProtocol, OPENAI_ADDRESS } from '../openai/protocol.ts';
 
 /** Returns Codex's access to OpenAI, or to another provider of the Responses API. */
 export const codexAccessOf: AccessOf = (given, setting) => {

@@ -29,8 +29,9 @@ import { asAmount, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { codexDialect } from './events/dialect.ts';
 import { codexAccessOf } from './access.ts';
-import { CO_AUTHORS, OPENAI_ADDRESS } from '../cli/providers.ts';
+import { OPENAI_ADDRESS } from '../openai/protocol.ts';
 import { codexMcpServers, type CodexSandbox, codexRules } from './tool-rules.ts';
+import { codexAgent } from './agent.ts';
 
 /** The parts of one call's command line. */
 type CodexRequest = Omit<CliCall, 'budgetUsd'> &
@@ -81,22 +82,13 @@ const probes = new Map<string, Promise<string | null>>();
 
 /** The CLI of OpenAI's Codex: `codex exec --json`. */
 export const codexCli: AgentCli = {
-  title: 'Codex',
-  source: {
-    name: '@openai/codex',
-    // The platform's binary, or the script that looks for it.
-    programs: ({ os, cpu }) => [
-      `@openai/codex-${os}-${cpu}/vendor/${tripleOf(os, cpu)}/bin/codex`,
-      '@openai/codex/bin/codex.js',
-    ],
-  },
+  ...codexAgent,
   usesConfigFolder: true,
   accessOf: codexAccessOf,
   // `codex-cli 0.169.0`
   printedVersion: /^codex-cli (?<version>\S+)$/,
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('codex'),
-  coAuthor: CO_AUTHORS.codex,
   sessions: { export: exportCodexSession, import: importCodexSession },
   rulesGap: (allowedTools) => codexRules(allowedTools, { gitFolder: '.git' }),
   unmappedServers: (servers) => codexMcpServers(servers).unmapped,
@@ -116,12 +108,6 @@ export const codexCli: AgentCli = {
   },
   judgeStall: judgeStallIn(codexDialect),
 };
-
-/** Returns the platform's name in the package's builds. */
-function tripleOf(os: string, cpu: string): string {
-  const machine = cpu === 'arm64' ? 'aarch64' : 'x86_64';
-  return os === 'darwin' ? `${machine}-apple-darwin` : `${machine}-unknown-linux-musl`;
-}
 
 /**
  * Returns the sandbox of a call by its rules; null if Codex cannot have one here and the agent's sandbox around it is

@@ -3,6 +3,7 @@ import type { AgentCli, CallListener, CallReader } from '../cli/cli.ts';
 import type { Transcript } from '../../core/analysis/analysis.ts';
 import { oneLine } from '../../core/text/phrase.ts';
 import { createTail } from '../../processes/output-tail.ts';
+import { commandAgent } from './agent.ts';
 
 /** Maximum size of the kept output in bytes, from the end, where the status block is. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
@@ -10,15 +11,13 @@ const MAX_COMPLAINT_BYTES = 4 * 1024;
 
 /** The CLI of any program: it reads the prompt on stdin and prints its answer. Only its exit code says how it ended. */
 export const commandCli: AgentCli = {
-  title: 'Your command',
-  source: null,
+  ...commandAgent,
   usesConfigFolder: false,
   // The user passes what it needs to reach a model by `agent-env`.
   accessOf: (environment) => ({ kind: 'direct', environment }),
   printedVersion: /^(?!)/,
   printsRetries: false,
   kindOfDenial: kindOfDenialBy('command'),
-  coAuthor: null,
   sessions: {
     export: () => Promise.resolve({ kind: 'left-behind', why: 'a command of yours has no conversation to continue' }),
     import: () => Promise.resolve(false),

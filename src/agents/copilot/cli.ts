@@ -18,9 +18,9 @@ import { UUID } from '../reading/agent-event.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { copilotDialect } from './events/dialect.ts';
 import { copilotAccessOf } from './access.ts';
-import { CO_AUTHORS } from '../cli/providers.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { copilotRules } from './tool-rules.ts';
+import { copilotAgent } from './agent.ts';
 
 /** The session of a call, whose id this program chooses. */
 interface Session {
@@ -55,19 +55,13 @@ const form: SessionForm = {
 
 /** The CLI of GitHub Copilot: JSON lines on stdout. */
 export const copilotCli: AgentCli = {
-  title: 'GitHub Copilot CLI',
-  source: {
-    name: '@github/copilot',
-    // The platform's binary, or the script that looks for it.
-    programs: ({ os, cpu }) => [`@github/copilot-${os}-${cpu}/copilot`, '@github/copilot/npm-loader.js'],
-  },
+  ...copilotAgent,
   usesConfigFolder: true,
   accessOf: copilotAccessOf,
   // `GitHub Copilot CLI 1.0.102.`
   printedVersion: /^GitHub Copilot CLI (?<version>\S+?)\.?$/,
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('copilot'),
-  coAuthor: CO_AUTHORS.copilot,
   sessions: { export: exportCopilotSession, import: importCopilotSession },
   rulesGap: copilotRules,
   unmappedServers: (servers) => copilotMcpServers(servers).unmapped,

@@ -22,9 +22,9 @@ import { asObject, type JsonObject } from '../reading/json-value.ts';
 import { geminiDialect } from './events/dialect.ts';
 import { createGeminiProtocol } from './messages/protocol.ts';
 import { accessByKey } from '../cli/access.ts';
-import { CO_AUTHORS } from '../cli/providers.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { geminiRules } from './tool-rules.ts';
+import { geminiAgent } from './agent.ts';
 
 /** The entries of `mcpServers` in settings.json. */
 type SettingsServers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -80,9 +80,7 @@ const settings = {
 
 /** The CLI of Gemini: stream-json on stdout. */
 export const geminiCli: AgentCli = {
-  title: 'Gemini CLI',
-  // Gemini CLI is JavaScript on every platform.
-  source: { name: '@google/gemini-cli', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
+  ...geminiAgent,
   usesConfigFolder: true,
   accessOf: (given, setting) =>
     accessByKey(given, setting, {
@@ -95,7 +93,6 @@ export const geminiCli: AgentCli = {
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   printsRetries: false,
   kindOfDenial: kindOfDenialBy('gemini'),
-  coAuthor: CO_AUTHORS.gemini,
   sessions: { export: exportGeminiSession, import: importGeminiSession },
   rulesGap: geminiRules,
   unmappedServers: (servers) => geminiMcpServers(servers).unmapped,

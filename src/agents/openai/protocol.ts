@@ -16,6 +16,9 @@ import {
   type OpenaiTokenCounts,
 } from './usage.ts';
 
+/** Address of OpenAI's API. */
+export const OPENAI_ADDRESS = 'https://api.openai.com/v1';
+
 /**
  * Headers by which Codex, OpenCode, Qwen Code and Copilot CLI describe themselves, their session and the form of a
  * request. All others are dropped: possible credentials, and the account of the request.

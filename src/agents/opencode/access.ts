@@ -1,7 +1,12 @@
 import { createClaudeProtocol, messagesApi } from '../claude/messages/protocol.ts';
 import { brokeredAccess, serverAddress, type AccessOf, valueIn } from '../cli/access.ts';
-import { GATEWAY_PATH, OPENAI_ADDRESS, OWN_PATH } from '../cli/providers.ts';
-import { createOpenAiProtocol } from '../openai/protocol.ts';
+import { createOpenAiProtocol, OPENAI_ADDRESS } from '../openai/protocol.ts';
+
+/**
+ * The paths after the broker's address: a provider's own API, and the API that all OpenAI-compatible servers have.
+ */
+const OWN_PATH = '/v1';
+export const GATEWAY_PATH = '/chat/v1';
 
 /** The providers that it can use. `id` is the part before the slash in the name of a model. */
 const providers = [

@@ -18,10 +18,10 @@ import {
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { opencodeDialect } from './events/dialect.ts';
-import { opencodeAccessOf } from './access.ts';
-import { CO_AUTHORS, GATEWAY_PATH } from '../cli/providers.ts';
+import { GATEWAY_PATH, opencodeAccessOf } from './access.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { opencodeRules, opencodeMcpServers } from './tool-rules.ts';
+import { opencodeAgent } from './agent.ts';
 
 /** OpenCode's folder for settings, below the config folder: created again for each call. */
 const OWN_FOLDER = ['config', 'own'] as const;
@@ -64,24 +64,13 @@ const MAX_SETTINGS_BYTES = 1024 * 1024;
 
 /** The CLI of OpenCode: its own lines of JSON on stdout, without a result; failed attempts on stderr. */
 export const opencodeCli: AgentCli = {
-  title: 'OpenCode',
-  source: {
-    name: 'opencode-ai',
-    // The baseline build runs on every processor. The launcher is missing if package scripts do not run.
-    programs: ({ os, cpu }) => [
-      `opencode-${os}-${cpu}-baseline/bin/opencode`,
-      `opencode-${os}-${cpu}/bin/opencode`,
-      `opencode-${os}-${cpu}-baseline-musl/bin/opencode`,
-      `opencode-${os}-${cpu}-musl/bin/opencode`,
-    ],
-  },
+  ...opencodeAgent,
   usesConfigFolder: true,
   accessOf: opencodeAccessOf,
   // `1.18.33`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('opencode'),
-  coAuthor: CO_AUTHORS.opencode,
   sessions: { export: exportOpenCodeSession, import: importOpenCodeSession },
   rulesGap: opencodeRules,
   unmappedServers: (servers) => opencodeMcpServers(servers, {}).unmapped,

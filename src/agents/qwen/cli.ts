@@ -19,11 +19,11 @@ import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { qwenDialect } from './events/dialect.ts';
-import { createOpenAiProtocol } from '../openai/protocol.ts';
+import { createOpenAiProtocol, OPENAI_ADDRESS } from '../openai/protocol.ts';
 import { accessByKey } from '../cli/access.ts';
-import { CO_AUTHORS, OPENAI_ADDRESS } from '../cli/providers.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { qwenRules } from './tool-rules.ts';
+import { qwenAgent } from './agent.ts';
 
 const PROJECTS = 'projects';
 
@@ -64,9 +64,7 @@ const settings = {
 
 /** The CLI of Qwen Code: stream-json on stdout, with sums of the session. */
 export const qwenCli: AgentCli = {
-  title: 'Qwen Code',
-  // Qwen Code is JavaScript on every platform.
-  source: { name: '@qwen-code/qwen-code', programs: () => ['@qwen-code/qwen-code/cli-entry.js'] },
+  ...qwenAgent,
   usesConfigFolder: true,
   accessOf: (given, setting) =>
     accessByKey(given, setting, {
@@ -80,7 +78,6 @@ export const qwenCli: AgentCli = {
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   printsRetries: false,
   kindOfDenial: kindOfDenialBy('qwen'),
-  coAuthor: CO_AUTHORS.qwen,
   sessions: { export: exportQwenSession, import: importQwenSession },
   rulesGap: qwenRules,
   unmappedServers,

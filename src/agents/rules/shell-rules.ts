@@ -1,4 +1,4 @@
-import type { AgentName } from '../../core/agent-names.ts';
+import { type AgentName, AGENTS } from '../../core/agent-names.ts';
 import type { RulesGap } from '../../core/agents/rules-verdict.ts';
 import type { Denial } from '../../core/analysis/analysis.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
@@ -64,23 +64,9 @@ const SEPARATOR = /^(?:&&|\|\||;|\||\n)/;
 /** Commands that only read; Claude Code allows them without a rule inside the work tree, and so rules omit them. */
 export const READERS = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'] as const;
 
-/** An agent's names for the tools that run commands, and for the one that asks a person, null if there is none. */
-const TOOLS: Readonly<Record<AgentName, { readonly shell: readonly string[]; readonly question: string | null }>> = {
-  claude: { shell: ['Bash'], question: 'AskUserQuestion' },
-  // The CLI does not report what its sandbox refused; this is for its events of commands.
-  codex: { shell: ['command_execution'], question: null },
-  // Gemini's own question tool is refused without a person, and is not offered then.
-  gemini: { shell: ['run_shell_command'], question: 'ask_user' },
-  opencode: { shell: ['bash'], question: 'question' },
-  copilot: { shell: ['bash', 'powershell'], question: 'ask_user' },
-  qwen: { shell: ['run_shell_command'], question: 'ask_user_question' },
-  // A user's program reports no refused call.
-  command: { shell: [], question: null },
-};
-
 /** Returns how an agent's refused calls are classified. */
 export function kindOfDenialBy(agent: AgentName): KindOfDenial {
-  const { shell, question } = TOOLS[agent];
+  const { shell, question } = AGENTS[agent].tools;
   return (denial, rules) => {
     if (denial.tool === question) return 'question';
     return shell.includes(denial.tool) && isCompoundOfAllowed(denial, rules) ? 'compound' : 'forbidden';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { READ_AGENTS, type ReadAgent } from '../../core/agent-names.ts';
+import { DEFAULT_AGENT, READ_AGENTS, type ReadAgent } from '../../core/agent-names.ts';
 import { type Analysis, printedAnalysis, type Signal, type TranscriptReader } from '../../core/analysis/analysis.ts';
 import { analyzeTranscript } from '../../core/analysis/analyze.ts';
 import { KNOWN_SIGNALS } from '../../core/analysis/done-signals.ts';
@@ -41,7 +41,7 @@ Reads what an agent printed in one call (FILE; stdin for - or without FILE) and
 shows what the loop reads from it: its status block, errors, denials, usage
 limit and usage.
 
-  --agent NAME  the agent that printed it (default: claude), one of
+  --agent NAME  the agent that printed it (default: ${DEFAULT_AGENT}), one of
                 ${READ_AGENTS.join(', ')}
   --json        prints one JSON object instead, described by
                 schemas/ralph-analysis.schema.json
@@ -66,7 +66,7 @@ const instant = z.iso.datetime({ offset: true });
 async function analyzeOutput(openReader: OpenReader, args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
   const given = parseArguments(args, { agent: 'value', json: 'flag', now: 'value' }, { name: 'FILE', min: 0, max: 1 });
   const [now] = given.values('now');
-  const [agentName = 'claude'] = given.values('agent');
+  const [agentName = DEFAULT_AGENT] = given.values('agent');
   const agent = READ_AGENTS.find((known) => known === agentName);
   const name = given.positionals[0] ?? '-';
   const input = await openInput(name, terminal);

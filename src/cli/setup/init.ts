@@ -1,3 +1,4 @@
+import { DEFAULT_AGENT } from '../../core/agent-names.ts';
 import { detectProject, filesToRead } from '../../core/setup/detect.ts';
 import { filesOf, SETUP_PATHS, type Choices, type Templates } from '../../core/setup/files.ts';
 import { changeToRemove, changeToWrite } from '../../core/setup/ownership.ts';
@@ -204,7 +205,7 @@ function choicesOf(
   return {
     shape: workflowShapes.find((shape) => shape === asked) ?? (isSingle ? 'single' : 'three-jobs'),
     verify: verify === undefined ? proposedVerify(project) : [verify].filter((line) => line.trim() !== ''),
-    agent: agentChoices.find((name) => name === (given.values('agent')[0] ?? defaultOf('agent'))) ?? 'claude',
+    agent: agentChoices.find((name) => name === (given.values('agent')[0] ?? defaultOf('agent'))) ?? DEFAULT_AGENT,
     key: given.values('key')[0] === 'subscription' ? 'subscription' : 'api-key',
     action: given.values('action')[0] ?? defaults.action,
     prompt: given.has('prompt'),

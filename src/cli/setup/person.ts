@@ -1,8 +1,8 @@
 import { confirm, isCancel, multiselect, select, selectKey, text, updateSettings } from '@clack/prompts';
 import type { Readable, Writable } from 'node:stream';
 import type { Choices } from '../../core/setup/files.ts';
-import { CAPABILITIES } from '../../core/agent-names.ts';
-import { agentChoices, isLeftToFile, type AgentChoice } from '../../core/setup/workflow.ts';
+import { type AgentName, AGENTS } from '../../core/agent-names.ts';
+import { agentChoices, isLeftToFile } from '../../core/setup/workflow.ts';
 import { plainLine } from '../arguments.ts';
 import { verifyProblem } from './verify-command.ts';
 import type { Person } from './setup-world.ts';
@@ -46,10 +46,10 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
       if (isCancel(added)) return null;
       const agent = isLeftToFile(found, 'agent')
         ? found.agent
-        : await select<AgentChoice>({
+        : await select<AgentName>({
             ...terminal,
             message: 'Which agent does the work?',
-            options: agentChoices.map((value) => ({ value, label: CAPABILITIES[value].title })),
+            options: agentChoices.map((value) => ({ value, label: AGENTS[value].title })),
             initialValue: found.agent,
           });
       if (isCancel(agent)) return null;

@@ -1,6 +1,6 @@
 import { type Folder, fromRoot } from '../../core/folder.ts';
 import { type ReportedSettings, effectiveSettings, type FoundSetting } from '../../core/settings/effective.ts';
-import { KEY_INPUTS } from '../agent-inputs.ts';
+import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { workingFolderOf } from '../fields.ts';
 import { type ConfigTexts, inputProblems, NO_SETTINGS } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS } from '../setting-table.ts';

@@ -1,6 +1,7 @@
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import { capText, firstLines, oneLine, completeSentence } from '../../core/text/phrase.ts';
-import { KEY_INPUTS, newPlaceOfInput } from '../agent-inputs.ts';
+import { KEY_INPUTS } from '../../core/agent-names.ts';
+import { newPlaceOfInput } from '../agent-inputs.ts';
 import { suggestSetting } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS, SETTING_NAMES } from '../setting-table.ts';
 
@@ -70,7 +71,7 @@ function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonl
 /** Returns the setting of an entry, null if it is not given, or its problem as a line. */
 function readEntry(name: string, value: unknown): FoundSetting | string | null {
   const shown = `settings: ${oneLine(name, 80)}`;
-  if (name === 'github-token' || KEY_INPUTS.some((key) => key === name))
+  if (name === 'github-token' || KEY_INPUTS.includes(name))
     return `${shown} is a secret, and settings are not kept secret. Give it as an input of its own.`;
   if (JOB_INPUTS.includes(name)) return `${shown} is an input of the action of one job. Give it as an input there.`;
   if (!SETTING_NAMES.includes(name)) {

@@ -1,5 +1,5 @@
 import { rulesToAllow } from '../people/rules-to-allow.ts';
-import { CAPABILITIES, type AgentName } from '../agent-names.ts';
+import { AGENTS, type AgentName } from '../agent-names.ts';
 import { callsRalph, isExpression } from './workflow.ts';
 import { namesOf } from '../text/phrase.ts';
 import type { ActionRules, Asked, BaseTrial, Facts, KeyTrial } from './facts.ts';
@@ -85,7 +85,7 @@ function agent(examined: ExaminedStep, { hasNpm }: Facts): Finding {
       `\`agent-path\` names a program of the runner, which could not be checked here: ${namesOf(own)}.`,
       createRemedy('Make sure that the runner has it.', {}),
     );
-  const named = chosen.map(({ name, version: exact }) => `${CAPABILITIES[name].title} ${exact}`);
+  const named = chosen.map(({ name, version: exact }) => `${AGENTS[name].title} ${exact}`);
   if (version === null)
     return uncheckedFinding(
       'agent',
@@ -134,9 +134,9 @@ export function priceFindings(
       ),
     ];
   if (hasPrices) return [];
-  const silent = agents.filter((name) => !CAPABILITIES[name].cost);
-  const titlesOf = (names: readonly AgentName[]): string => namesOf(names.map((name) => CAPABILITIES[name].title));
-  const isUncounted = (name: AgentName): boolean => name === 'command' || name === 'copilot';
+  const silent = agents.filter((name) => !AGENTS[name].cost);
+  const titlesOf = (names: readonly AgentName[]): string => namesOf(names.map((name) => AGENTS[name].title));
+  const isUncounted = (name: AgentName): boolean => !AGENTS[name].isCounted;
   const unbound = silent.filter(isUncounted);
   const bound = silent.filter((name) => !isUncounted(name));
   return [

@@ -1,3 +1,4 @@
+import { KEY_INPUTS } from '../agent-names.ts';
 /** The parts of a workflow with the action that the checks read. */
 export interface Workflow {
   readonly path: string;
@@ -157,14 +158,12 @@ const RALPH_ACTION = /(?:^|\/)ralph-action(?:@|$)/i;
 const TELLING =
   /^(?:(?:circuit|cb)-[a-z-]+|task-(?:label|sources)|max-(?:calls|tokens|iterations|cost|open|tasks|lines|patch)[a-z-]*|completion-signals|test-only-iterations|allow-protected-paths|state-store|on-(?:limit|permission-denied)|verify)$/;
 
-const KEYS = /^(?:anthropic-api-key|claude-code-oauth-token|openai-api-key|gemini-api-key|copilot-github-token)$/;
-
 /**
  * True if a step's inputs look like this action's: at least two distinctive ones, or one next to an agent's key.
  */
 export function takesRalphInputs(inputs: readonly string[]): boolean {
   const telling = inputs.filter((name) => TELLING.test(name)).length;
-  return telling >= 2 || (telling === 1 && inputs.some((name) => KEYS.test(name)));
+  return telling >= 2 || (telling === 1 && inputs.some((name) => KEY_INPUTS.includes(name)));
 }
 
 function triggersOf(on: unknown): Workflow['triggers'] {

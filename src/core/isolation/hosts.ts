@@ -1,32 +1,5 @@
-import type { AgentName } from '../agent-names.ts';
+import { type AgentName, AGENTS } from '../agent-names.ts';
 import { isForbiddenAddress, parseAddress } from './addresses.ts';
-
-/** Hosts of Anthropic, Amazon Bedrock and Google Vertex AI. */
-const OF_CLAUDE: readonly string[] = [
-  ...['anthropic.com', '*.anthropic.com', 'claude.ai', '*.claude.ai', 'claude.com', '*.claude.com'],
-  // Each AWS region has its own hosts in several forms (AWS's list of endpoints): FIPS, IPv6, China, and the Messages
-  // API.
-  ...['bedrock-runtime', 'bedrock-runtime-fips', 'bedrock-mantle'].flatMap((service) =>
-    ['amazonaws.com', 'amazonaws.com.cn', 'api.aws', 'api.amazonwebservices.com.cn'].map(
-      (domain) => `${service}.*.${domain}`,
-    ),
-  ),
-  // Vertex AI has a global host, hosts of single regions, and hosts of several regions.
-  ...['aiplatform.googleapis.com', '*-aiplatform.googleapis.com', 'aiplatform.*.rep.googleapis.com'],
-  ...['aiplatform.mtls.googleapis.com', '*-aiplatform.mtls.googleapis.com', 'aiplatform.*.rep.mtls.googleapis.com'],
-];
-
-const OF_OPENAI: readonly string[] = ['openai.com', '*.openai.com', 'chatgpt.com', '*.chatgpt.com'];
-
-const HOSTS: Readonly<Record<AgentName, readonly string[]>> = {
-  claude: OF_CLAUDE,
-  codex: OF_OPENAI,
-  gemini: ['generativelanguage.googleapis.com', '*.generativelanguage.googleapis.com'],
-  opencode: [...OF_OPENAI, ...OF_CLAUDE],
-  copilot: [...OF_OPENAI, '*.githubcopilot.com'],
-  qwen: [...OF_OPENAI, 'dashscope.aliyuncs.com', '*.aliyuncs.com'],
-  command: [],
-};
 
 /** A reachable host: an address, or a name in lower-case ASCII; a leading `*.` matches every name below. */
 export interface HostRule {
@@ -268,5 +241,5 @@ function suggestion(item: string): string {
  * command reaches its model directly.
  */
 export function modelHostsOf(agents: readonly AgentName[]): readonly string[] {
-  return [...new Set(agents.flatMap((agent) => HOSTS[agent]))];
+  return [...new Set(agents.flatMap((agent) => AGENTS[agent].hosts))];
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AGENT_NAMES, type AgentName, CAPABILITIES } from '../agent-names.ts';
+import { AGENT_NAMES, type AgentName, AGENTS } from '../agent-names.ts';
 import type { Signal } from '../analysis/analysis.ts';
 import { type Verification, verificationKinds } from '../evidence.ts';
 import { isFeedback } from '../feedback/subject.ts';
@@ -162,7 +162,7 @@ export interface IterationShare {
 
 /** Returns true if the iteration used an agent at unknown cost. */
 export function isUnpriced({ costUsd, tokens, agent }: Pick<IterationShare, 'costUsd' | 'tokens' | 'agent'>): boolean {
-  const isMute = agent !== null && !CAPABILITIES[agent].cost && !CAPABILITIES[agent].tokens;
+  const isMute = agent !== null && !AGENTS[agent].cost && !AGENTS[agent].tokens;
   return costUsd === null && ((tokens ?? 0) > 0 || isMute);
 }
 

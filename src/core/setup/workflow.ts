@@ -1,3 +1,4 @@
+import { AGENT_NAMES, type AgentName, DEFAULT_AGENT, keyInputOf, keyVariablesOf } from '../agent-names.ts';
 import { namesOf } from '../text/phrase.ts';
 import { PLAIN_COMMAND } from './ci/render.ts';
 import { servicesOf } from './ci/services.ts';
@@ -7,29 +8,17 @@ import { yamlText } from '../text/yaml-text.ts';
 /** The forms of the workflow; in `three-jobs` it calls the reusable one, whose agent works in a job of its own. */
 export const workflowShapes = ['three-jobs', 'single'] as const;
 
-/** The agents that init can set up, with the input of their key and the secret that the workflow reads it from. */
-const KEYS = {
-  claude: { input: 'anthropic-api-key', secret: 'ANTHROPIC_API_KEY' },
-  codex: { input: 'openai-api-key', secret: 'OPENAI_API_KEY' },
-  gemini: { input: 'gemini-api-key', secret: 'GEMINI_API_KEY' },
-  copilot: { input: 'copilot-github-token', secret: 'COPILOT_GITHUB_TOKEN' },
-  opencode: { input: 'anthropic-api-key', secret: 'ANTHROPIC_API_KEY' },
-  qwen: { input: 'openai-api-key', secret: 'OPENAI_API_KEY' },
-} as const;
-
-const SUBSCRIPTION = { input: 'claude-code-oauth-token', secret: 'CLAUDE_CODE_OAUTH_TOKEN' } as const;
-
-export type AgentChoice = keyof typeof KEYS;
-
-/** Names of the agents that init can set up, as in the input `agent`. */
-export const agentChoices: readonly AgentChoice[] = ['claude', 'codex', 'gemini', 'copilot', 'opencode', 'qwen'];
+/** Names of the agents that init can set up, as in the input `agent`: those with a key that an input takes. */
+export const agentChoices: readonly AgentName[] = AGENT_NAMES.filter((name) => keyVariablesOf(name).length > 0);
 
 /** Returns the input and the secret of the key that a workflow needs. */
 export function keyOfChoices({ agent, key }: Pick<WorkflowChoices, 'agent' | 'key'>): {
   readonly input: string;
   readonly secret: string;
 } {
-  return agent === 'claude' && key === 'subscription' ? SUBSCRIPTION : KEYS[agent];
+  const [usual = '', other = usual] = keyVariablesOf(agent);
+  const secret = agent === 'claude' && key === 'subscription' ? other : usual;
+  return { input: keyInputOf(secret), secret };
 }
 
 /** The decisions of a person about the workflow; in the shape `single`, one job does everything. */
@@ -37,7 +26,7 @@ export interface WorkflowChoices {
   readonly shape: (typeof workflowShapes)[number];
   /** Commands that must pass, one per line; empty if none are known. */
   readonly verify: readonly string[];
-  readonly agent: AgentChoice;
+  readonly agent: AgentName;
   /** The kind of Claude's key; other agents have only one kind. */
   readonly key: 'api-key' | 'subscription';
   /** The text after `uses:`, or null for the template's. */
@@ -88,7 +77,7 @@ export function renderWorkflow(
   const services = servicesOf(project.learned?.services ?? {});
   const isStarted = services !== null && (choices.shape === 'single' || services.steps !== null);
   const inputs = [
-    ...(choices.agent === 'claude' || isLeftToFile(choices, 'agent') ? [] : [`agent: ${choices.agent}`]),
+    ...(choices.agent === DEFAULT_AGENT || isLeftToFile(choices, 'agent') ? [] : [`agent: ${choices.agent}`]),
     ...(variables.length === 0 || isLeftToFile(choices, 'agent-env') ? [] : [`agent-env: ${variables.join(', ')}`]),
     ...(!isStarted || services.hosts.length === 0 ? [] : [`allowed-hosts: ${services.hosts.join(', ')}`]),
     ...(isLeftToFile(choices, 'verify') ? [] : verifyLines(choices.verify)),

@@ -1,4 +1,4 @@
-import { CAPABILITIES } from '../../core/agent-names.ts';
+import { AGENTS } from '../../core/agent-names.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { hasShareOf } from '../../core/lane/change.ts';
 import { firstLines, namesOf, plainTitle, upperFirst } from '../../core/text/phrase.ts';
@@ -231,11 +231,7 @@ function footer(report: WorkedReport): string {
   // A run without a call knows no agent version, nor an agent name of its own.
   const [one = null] = several;
   const name =
-    report.agent.name === ''
-      ? one === null
-        ? ''
-        : CAPABILITIES[one].title
-      : `${report.agent.name} ${report.agent.version}`;
+    report.agent.name === '' ? (one === null ? '' : AGENTS[one].title) : `${report.agent.name} ${report.agent.version}`;
   const by = several.length > 1 ? namesOf(several) : name === '' ? 'a coding agent' : renderText(name, 80);
   const isolation = report.isolation?.facts.level === 'none' ? ' **without isolation**' : '';
   return `<sub>Written by ${by} in a bounded loop${isolation}, ${renderLink('see the log', report.logUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what you can ask Ralph to do. Text that you add above or below is kept.</sub>`;

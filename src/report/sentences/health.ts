@@ -1,4 +1,4 @@
-import { AGENT_NAMES, CAPABILITIES } from '../../core/agent-names.ts';
+import { AGENT_NAMES, AGENTS } from '../../core/agent-names.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
 import { renderCode, renderProse, renderText } from '../markdown.ts';
@@ -33,7 +33,7 @@ export function healthLines({
       .toSorted((one, other) => other.until - one.until)[0];
     return worst === undefined
       ? []
-      : [`- The provider of ${CAPABILITIES[name].title} ${TROUBLES[worst.why]}, until ${formatInstant(worst.until)}.`];
+      : [`- The provider of ${AGENTS[name].title} ${TROUBLES[worst.why]}, until ${formatInstant(worst.until)}.`];
   });
   const red = states.flatMap(({ state: { redBase } }) =>
     redBase === null || redBase.stage === 'repaired'

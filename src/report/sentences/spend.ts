@@ -1,4 +1,4 @@
-import { type AgentName, CAPABILITIES } from '../../core/agent-names.ts';
+import { type AgentName, AGENTS } from '../../core/agent-names.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { BranchChange } from '../../core/lane/change.ts';
@@ -103,12 +103,12 @@ export function explainUnknownCost(report: Costs & Pick<WorkedReport, 'policy'>)
  * out.
  */
 function agentsWithoutCost({ agents }: Costs): Costs['agents'] {
-  const silent = agents.filter(({ name }) => !CAPABILITIES[name].cost);
+  const silent = agents.filter(({ name }) => !AGENTS[name].cost);
   return silent.length > 0 ? silent : agents;
 }
 
 function silentWords(costs: Costs): string {
-  const titles = agentsWithoutCost(costs).map(({ name }) => CAPABILITIES[name].title);
+  const titles = agentsWithoutCost(costs).map(({ name }) => AGENTS[name].title);
   return `${inWords(titles)} ${titles.length === 1 ? 'reports' : 'report'} no cost`;
 }
 
@@ -136,7 +136,7 @@ function unpriced(costs: Costs): readonly JournalEntry[] {
 
 /** Returns true if an agent reports neither cost nor tokens. */
 function reportsNoUsage(agent: AgentName): boolean {
-  const { cost, tokens } = CAPABILITIES[agent];
+  const { cost, tokens } = AGENTS[agent];
   return !cost && !tokens;
 }
 

@@ -1,6 +1,7 @@
 import type { AccessSetting } from '../../agents/cli/access.ts';
-import type { AgentCli } from '../../agents/cli/cli.ts';
-import { type AgentName, type Capabilities, CAPABILITIES } from '../../core/agent-names.ts';
+import { agents } from '../../agents/all.ts';
+import { type AgentName, AGENTS } from '../../core/agent-names.ts';
+import type { AgentManifest } from '../../core/agents/manifest.ts';
 import { judgeRules, type RulesVerdict } from '../../core/agents/rules-verdict.ts';
 import { localPortsOf } from '../../core/isolation/hosts.ts';
 import { mcpHosts, unreachableHosts } from '../../core/mcp/parse-servers.ts';
@@ -13,17 +14,6 @@ import type { BrokerOptions, PlacedBroker } from '../../isolation/broker.ts';
 import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Isolation } from '../isolation/isolation.ts';
 import type { World } from '../world.ts';
-
-/** The code of each agent, which is loaded only when the agent is used. */
-export const ADAPTERS: Readonly<Record<AgentName, () => Promise<AgentCli>>> = {
-  claude: async () => (await import('../../agents/claude/cli.ts')).claudeCli,
-  codex: async () => (await import('../../agents/codex/cli.ts')).codexCli,
-  gemini: async () => (await import('../../agents/gemini/cli.ts')).geminiCli,
-  opencode: async () => (await import('../../agents/opencode/cli.ts')).opencodeCli,
-  copilot: async () => (await import('../../agents/copilot/cli.ts')).copilotCli,
-  qwen: async () => (await import('../../agents/qwen/cli.ts')).qwenCli,
-  command: async () => (await import('../../agents/command/cli.ts')).commandCli,
-};
 
 /** The agent's environment, and the holder of the keys that were in it; null if they stay there. */
 export interface AgentLogin {
@@ -73,7 +63,7 @@ export function openServerHosts(
 /** Restricts an agent to its capabilities: others are neither requested nor believed in its output. */
 export function restrictToCapabilities(
   agent: Agent,
-  { resume, denials }: Pick<Capabilities, 'resume' | 'denials'>,
+  { resume, denials }: Pick<AgentManifest, 'resume' | 'denials'>,
 ): Agent {
   return {
     ...agent,
@@ -101,7 +91,7 @@ export async function createAgentLogin(
   given: Readonly<Record<string, string>>,
   { listen, ...setting }: AccessSetting & Pick<BrokerOptions, 'listen'>,
 ): Promise<AgentLogin> {
-  const cli = await ADAPTERS[agent]();
+  const cli = await agents[agent].adapter();
   const access = cli.accessOf(given, setting);
   if (access.kind === 'unusable') throw new UserError('configuration', access.problem);
   if (access.kind === 'direct') return { environment: access.environment, broker: null, hasPrice: null };
@@ -168,6 +158,6 @@ async function verdictsOf(
   name: AgentName,
   level: Isolation['level'],
 ): Promise<(allowedTools: readonly string[]) => RulesVerdict> {
-  const cli = await ADAPTERS[name]();
-  return (allowedTools) => judgeRules(CAPABILITIES[name].title, cli.rulesGap(allowedTools), level);
+  const cli = await agents[name].adapter();
+  return (allowedTools) => judgeRules(AGENTS[name].title, cli.rulesGap(allowedTools), level);
 }

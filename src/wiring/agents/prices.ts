@@ -1,5 +1,6 @@
 import { priceOfClaude } from '../../agents/claude/messages/prices.ts';
 import type { ConfiguredAgent } from '../../config/config.ts';
+import { AGENTS } from '../../core/agent-names.ts';
 import { priceOf, type Prices } from '../../core/spending/prices.ts';
 
 /**
@@ -12,8 +13,7 @@ export function unpricedModels(
 ): readonly string[] {
   return order.flatMap(({ name, model }) =>
     model === null ||
-    name === 'command' ||
-    name === 'copilot' ||
+    !AGENTS[name].isCounted ||
     priceOfClaude(model, prices) !== null ||
     priceOf(prices, model) !== null
       ? []

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { claudeProvider } from '../../agents/cli/providers.ts';
+import { AGENTS } from '../../core/agent-names.ts';
 import { readCheckoutFile } from '../../cli/command.ts';
 import {
   type Asked,
@@ -133,7 +133,7 @@ async function askAgent({ agent }: Examination): Promise<Asked<string>> {
 
 async function tryRunKey({ environment, config, context, log }: World): Promise<KeyTrial> {
   if (context.loginProblems.length > 0) return { kind: 'malformed', problems: context.loginProblems };
-  const isOfCloud = claudeProvider.switches.some((name) => environment[name] === '1');
+  const isOfCloud = AGENTS.claude.provider.switches.some((name) => environment[name] === '1');
   const isUsed = config.agent.order.some(({ name }) => name === 'claude');
   if (isOfCloud || !isUsed) return { kind: 'form-only' };
   return tryApiKey(environment, { which: "The agent's key", log: log.info });

@@ -1,7 +1,8 @@
 import { refusedCommands } from '../../agents/rules/shell-rules.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import { verifyEnvironment } from '../../config/agent-environment.ts';
-import { chooseFrom, KEY_INPUTS, newPlaceOfInput, toolRulesOf } from '../../config/agent-inputs.ts';
+import { KEY_INPUTS } from '../../core/agent-names.ts';
+import { chooseFrom, newPlaceOfInput, toolRulesOf } from '../../config/agent-inputs.ts';
 import { listField, parsePriceLines, workingFolderOf } from '../../config/fields.ts';
 import { inputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';

@@ -1,3 +1,4 @@
+import { AGENTS } from '../../core/agent-names.ts';
 import type { AskedRun } from '../../cli/run/run.ts';
 import type { Config, ConfiguredAgent } from '../../config/config.ts';
 import { UserError } from '../../errors.ts';
@@ -43,13 +44,15 @@ export async function completeHomeSettings(
 /** Returns the agent with the path of the person's own program, if there is one. */
 function withInstalledProgram(chosen: ConfiguredAgent, environment: NodeJS.ProcessEnv): ConfiguredAgent {
   const { name, path } = chosen;
-  return { ...chosen, path: path ?? (name === 'command' ? null : trustedProgram(name, environment)) };
+  return { ...chosen, path: path ?? (AGENTS[name].source === null ? null : trustedProgram(name, environment)) };
 }
 
 /** Names an agent's program that the person's shell would start, if the run does not start it. */
 export function describePassedOver({ name, path }: ConfiguredAgent, environment: NodeJS.ProcessEnv): readonly string[] {
   const over =
-    name === 'command' || path !== trustedProgram(name, environment) ? null : passedOverProgram(name, environment);
+    AGENTS[name].source === null || path !== trustedProgram(name, environment)
+      ? null
+      : passedOverProgram(name, environment);
   if (over === null) return [];
   const instead = path === null ? 'the run installs its own' : `the run uses ${path}`;
   return [

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { claudeProvider } from '../../agents/cli/providers.ts';
+import { AGENTS } from '../../core/agent-names.ts';
 import { loginProblemsOf } from '../agents/providers.ts';
 import type { Config } from '../../config/config.ts';
 
@@ -27,7 +27,7 @@ export function loginAtHome(
   const problems = loginProblemsOf(environment, agent.order);
   const isClaude = agent.order.length === 1 && agent.order[0].name === 'claude';
   if (!isClaude) return { isolation, agentFolder: null, problems, note: null };
-  const hasKey = claudeProvider.keys.some((name) => (environment[name] ?? '').trim() !== '');
+  const hasKey = AGENTS.claude.provider.keys.some((name) => (environment[name] ?? '').trim() !== '');
   if (problems.length === 0 || hasKey) return { isolation, agentFolder: null, problems, note: null };
   const agentFolder = environment.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude');
   // macOS keeps the login in its keychain.

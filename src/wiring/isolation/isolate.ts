@@ -1,3 +1,4 @@
+import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { agentSandboxEnvironment } from '../../core/isolation/environment.ts';
@@ -258,14 +259,17 @@ function agentlessEnvironment(entries: readonly (readonly [string, string])[]): 
 /** Returns the hosts that only the broker contacts, including configured gateways. */
 function modelHosts({ environment, config }: World): readonly string[] {
   const agents = config.agent.order.map(({ name }) => name);
-  const bases = Object.entries(environment).filter(([name]) => BASE_URL.test(name));
+  const bases = Object.entries(environment).filter(([name]) => isProviderAddress(name));
   // An IPv6 address has brackets in a URL.
   const ofGateways = bases.map(([, base]) => (URL.parse(base ?? '')?.hostname ?? '').replace(/^\[|\]$/g, ''));
   return [...modelHostsOf(agents), ...ofGateways.filter((host) => host !== '')];
 }
 
-/** Variables with which agents get another address of their provider. */
-const BASE_URL = /^(?:ANTHROPIC_(?:\w+_)?|OPENAI_|GOOGLE_GEMINI_|COPILOT_PROVIDER_)BASE_URL$/;
+/** True if agents find another address of their provider in a variable. */
+function isProviderAddress(name: string): boolean {
+  const { variables, cloudVariables } = ALL_PROVIDERS;
+  return name.endsWith('_BASE_URL') && (variables.test(name) || cloudVariables.test(name));
+}
 
 /** Returns the problem that the probe found, as a clause, or null. */
 function problemOf(probe: IsolationFacts['probe']): string | null {

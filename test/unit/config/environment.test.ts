@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { withKeyInputs } from '../../../src/config/agent-inputs.ts';
-import { claudeProvider } from '../../../src/agents/cli/providers.ts';
+import { claudeAgent } from '../../../src/agents/claude/agent.ts';
 import {
   agentEnvironment,
   loginProblems,
@@ -38,7 +38,7 @@ const job = {
 
 describe("the agent's environment", () => {
   test('is an allow-list: what programs need, the keys of its provider, and what agent-env names', () => {
-    expect(agentEnvironment(job, ['NPM_TOKEN', 'EMPTY', 'ABSENT'], claudeProvider)).toEqual({
+    expect(agentEnvironment(job, ['NPM_TOKEN', 'EMPTY', 'ABSENT'], claudeAgent.provider)).toEqual({
       PATH: '/bin',
       HOME: '/root',
       LANG: 'C',
@@ -64,42 +64,47 @@ describe("the agent's environment", () => {
 
     test('has its variables without naming them, and no key of a cloud otherwise', () => {
       const { AWS_PROFILE: profile, ...known } = bedrock;
-      expect(agentEnvironment(bedrock, [], claudeProvider)).toEqual(known);
-      expect(agentEnvironment(bedrock, ['AWS_PROFILE'], claudeProvider)).toEqual({ ...known, AWS_PROFILE: profile });
-      expect(agentEnvironment(cloud, [], claudeProvider)).toEqual({ PATH: '/bin' });
-      expect(agentEnvironment({ ...cloud, CLAUDE_CODE_USE_VERTEX: '0' }, [], claudeProvider)).not.toHaveProperty(
+      expect(agentEnvironment(bedrock, [], claudeAgent.provider)).toEqual(known);
+      expect(agentEnvironment(bedrock, ['AWS_PROFILE'], claudeAgent.provider)).toEqual({
+        ...known,
+        AWS_PROFILE: profile,
+      });
+      expect(agentEnvironment(cloud, [], claudeAgent.provider)).toEqual({ PATH: '/bin' });
+      expect(agentEnvironment({ ...cloud, CLAUDE_CODE_USE_VERTEX: '0' }, [], claudeAgent.provider)).not.toHaveProperty(
         'AWS_REGION',
       );
     });
 
     test('gives verify none of its keys, even where agent-env names them', () => {
       const named = ['AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'CLOUDSDK_AUTH_ACCESS_TOKEN'];
-      expect(verifyEnvironment(bedrock, named, claudeProvider)).toEqual({ PATH: '/bin', AWS_REGION: 'eu-west-1' });
-      expect(verifyEnvironment(bedrock, [], claudeProvider)).toEqual({ PATH: '/bin' });
+      expect(verifyEnvironment(bedrock, named, claudeAgent.provider)).toEqual({
+        PATH: '/bin',
+        AWS_REGION: 'eu-west-1',
+      });
+      expect(verifyEnvironment(bedrock, [], claudeAgent.provider)).toEqual({ PATH: '/bin' });
       // The variables belong to the project if the agent logs in without a cloud.
-      expect(verifyEnvironment(cloud, named, claudeProvider)).toHaveProperty('AWS_ACCESS_KEY_ID');
+      expect(verifyEnvironment(cloud, named, claudeAgent.provider)).toHaveProperty('AWS_ACCESS_KEY_ID');
     });
 
     test('keeps what is stored from others by a key that is the same in the next run', () => {
-      expect(providerKey(bedrock, claudeProvider)).toBeNull();
+      expect(providerKey(bedrock, claudeAgent.provider)).toBeNull();
       const lasting = { ...bedrock, AWS_BEARER_TOKEN_BEDROCK: ' bedrock-1 ' };
-      expect(providerKey(lasting, claudeProvider)).toBe('bedrock-1');
-      expect(providerKey({ ...lasting, CLAUDE_CODE_USE_BEDROCK: '0' }, claudeProvider)).toBeNull();
-      expect(providerKey({ ...bedrock, ANTHROPIC_API_KEY: 'sk-ant-api-key' }, claudeProvider)).toBe('sk-ant-api-key');
+      expect(providerKey(lasting, claudeAgent.provider)).toBe('bedrock-1');
+      expect(providerKey({ ...lasting, CLAUDE_CODE_USE_BEDROCK: '0' }, claudeAgent.provider)).toBeNull();
+      expect(providerKey({ ...bedrock, ANTHROPIC_API_KEY: 'sk-ant-api-key' }, claudeAgent.provider)).toBe(
+        'sk-ant-api-key',
+      );
     });
 
     test('is kept out of what is shown', () => {
-      expect(secretValues({ ...cloud, AWS_BEARER_TOKEN_BEDROCK: 'bedrock-1' }, [], claudeProvider).sort()).toEqual([
-        'ASIAEXAMPLE',
-        'aws-secret-1',
-        'bedrock-1',
-        'google-token-1',
-      ]);
+      expect(
+        secretValues({ ...cloud, AWS_BEARER_TOKEN_BEDROCK: 'bedrock-1' }, [], claudeAgent.provider).sort(),
+      ).toEqual(['ASIAEXAMPLE', 'aws-secret-1', 'bedrock-1', 'google-token-1']);
     });
   });
 
   test("verify commands run what the agent wrote, without the provider's keys", () => {
-    expect(verifyEnvironment(job, ['NPM_TOKEN'], claudeProvider)).toEqual({
+    expect(verifyEnvironment(job, ['NPM_TOKEN'], claudeAgent.provider)).toEqual({
       PATH: '/bin',
       HOME: '/root',
       LANG: 'C',
@@ -123,8 +128,8 @@ describe("the agent's environment", () => {
       fc.property(fc.dictionary(name, fc.string({ minLength: 1 })), fc.array(name), (extra, names) => {
         const environment = { ...job, ...extra };
         for (const built of [
-          agentEnvironment(environment, [...names, ...Object.keys(environment)], claudeProvider),
-          verifyEnvironment(environment, [...names, ...Object.keys(environment)], claudeProvider),
+          agentEnvironment(environment, [...names, ...Object.keys(environment)], claudeAgent.provider),
+          verifyEnvironment(environment, [...names, ...Object.keys(environment)], claudeAgent.provider),
         ]) {
           const leaked = Object.keys(built).filter((key) =>
             /^(ACTIONS|INPUT|STATE)_|^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$/i.test(
@@ -172,7 +177,7 @@ describe('a key for the agent', () => {
       ['`MY_TOKEN` seems to be one', 'as the input `claude-code-oauth-token`'],
     ],
   ])('%s', (_, environment: Record<string, string>, words) => {
-    const text = loginProblems(environment, claudeProvider).join('\n');
+    const text = loginProblems(environment, claudeAgent.provider).join('\n');
     for (const word of words) expect(text).toContain(word);
     expect(text === '').toBe(words.length === 0);
     expect(text).not.toMatch(/abc|def/);
@@ -185,8 +190,8 @@ describe('a key for the agent', () => {
   ])('as an input: %j', (given, expected) => {
     const environment = withKeyInputs(given);
     expect(environment).toMatchObject(expected);
-    expect(agentEnvironment(environment, [], claudeProvider)).toEqual(expected);
-    expect(secretValues({ 'INPUT_ANTHROPIC-API-KEY': 'k'.repeat(9) }, [], claudeProvider)).toHaveLength(1);
+    expect(agentEnvironment(environment, [], claudeAgent.provider)).toEqual(expected);
+    expect(secretValues({ 'INPUT_ANTHROPIC-API-KEY': 'k'.repeat(9) }, [], claudeAgent.provider)).toHaveLength(1);
   });
 });
 
@@ -209,7 +214,7 @@ describe('secrets', () => {
     'SIGNING_PRIVATE_KEY',
     'my_credential',
   ])('the value of %s is one', (name) => {
-    expect(secretValues({ [name]: ' value-of-it\n' }, [], claudeProvider)).toEqual(['value-of-it']);
+    expect(secretValues({ [name]: ' value-of-it\n' }, [], claudeAgent.provider)).toEqual(['value-of-it']);
   });
 
   test('what agent-env names is one if it is long enough to be', () => {
@@ -217,7 +222,7 @@ describe('secrets', () => {
       secretValues(
         { DATABASE_URL: 'postgres://user:pass@host/db', NODE_ENV: 'production' },
         ['DATABASE_URL', 'NODE_ENV'],
-        claudeProvider,
+        claudeAgent.provider,
       ),
     ).toEqual(['postgres://user:pass@host/db']);
   });
@@ -234,7 +239,7 @@ describe('secrets', () => {
           D_TOKEN: '',
         },
         [],
-        claudeProvider,
+        claudeAgent.provider,
       ),
     ).toEqual(['the-same-one']);
   });

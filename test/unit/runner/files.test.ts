@@ -293,7 +293,6 @@ function makePipe(): string {
 async function inOwnProcess(environment: Readonly<Record<string, string>>): Promise<unknown> {
   const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
   const code = `const { readRunContext } = await import(${source('runner/run-context.ts')});
-    const { claudeProvider } = await import(${source('agents/cli/providers.ts')});
     console.log(JSON.stringify(await readRunContext(process.env).catch(({ message }) => message)));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
     env: environment,

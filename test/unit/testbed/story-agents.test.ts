@@ -10,8 +10,7 @@ import {
 import { TESTBED_KEY } from '../../../testbed/testbed.ts';
 import { parseWorkflow, usesAction } from '../../../testbed/workflow/workflow.ts';
 import { loginProblems } from '../../../src/config/agent-environment.ts';
-import { READ_AGENTS, type ReadAgent } from '../../../src/core/agent-names.ts';
-import { providerOf } from '../../../src/wiring/agents/providers.ts';
+import { AGENTS, READ_AGENTS, type ReadAgent } from '../../../src/core/agent-names.ts';
 
 const URL = 'http://127.0.0.1:1';
 
@@ -60,7 +59,7 @@ test.each(READ_AGENTS)('%s is led to the scripted model with a key that opens no
   expect(inputs).toEqual({});
   expect(Object.values(env).filter((value) => value.startsWith(URL))).toHaveLength(1);
   expect(Object.values(secrets)).toEqual([TESTBED_KEY]);
-  expect(loginProblems({ ...env, ...secrets }, providerOf(name))).toEqual([]);
+  expect(loginProblems({ ...env, ...secrets }, AGENTS[name].provider)).toEqual([]);
 });
 
 describe("a person's own key", () => {

@@ -1,0 +1,12 @@
+import { type LoadableAgent, OWN_PROGRAM } from '../manifest.ts';
+
+/** Any program of the user's that reads a prompt and prints an answer. */
+export const commandAgent = {
+  ...OWN_PROGRAM,
+  title: 'Your command',
+  ...{ resume: false, tokens: false, cost: false, denials: false, toolRules: 'none', turnLimit: false },
+  // It reports no refused call.
+  tools: { shell: [], question: null },
+  adapter: async () => (await import('./cli.ts')).commandCli,
+  output: null,
+} as const satisfies LoadableAgent;

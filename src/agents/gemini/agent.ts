@@ -1,0 +1,34 @@
+import { DIRECT_LOGIN, type LoadableAgent, NO_CLOUD } from '../manifest.ts';
+
+/** The agent Gemini CLI. */
+export const geminiAgent = {
+  title: 'Gemini CLI',
+  // Gemini CLI is JavaScript on every platform.
+  source: { name: '@google/gemini-cli', version: '0.61.0', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
+  // A setting could limit the turns, but Ralph controls the settings of this CLI.
+  ...{ resume: true, tokens: true, cost: false, denials: true, toolRules: 'each', turnLimit: false, isCounted: true },
+  provider: {
+    ...NO_CLOUD,
+    variables: /^(GEMINI_API_KEY|GEMINI_MODEL|GOOGLE_GEMINI_BASE_URL)$/,
+    keys: ['GEMINI_API_KEY'],
+    keyForms: [
+      {
+        variable: 'GEMINI_API_KEY',
+        description: 'API key of Google AI Studio',
+        begin: 'AIza',
+        what: 'an API key',
+        misspelled: [
+          ...['GEMINI_KEY', 'GEMINI_APIKEY', 'GEMINI_API_TOKEN', 'GEMINI_TOKEN'],
+          ...['GOOGLE_API_KEY', 'GOOGLE_GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GOOGLE_AI_API_KEY'],
+        ],
+      },
+    ],
+  },
+  hosts: ['generativelanguage.googleapis.com', '*.generativelanguage.googleapis.com'],
+  directLogin: DIRECT_LOGIN,
+  // Gemini's own question tool is refused without a person, and is not offered then.
+  tools: { shell: ['run_shell_command'], question: 'ask_user' },
+  coAuthor: 'Gemini CLI <218195315+gemini-cli@users.noreply.github.com>',
+  adapter: async () => (await import('./cli.ts')).geminiCli,
+  output: async () => (await import('./events/dialect.ts')).geminiDialect,
+} as const satisfies LoadableAgent;
