@@ -6,7 +6,16 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { agent, type AgentContext, ndJsonStream, RequestError, type ToolCallUpdate } from '@agentclientprotocol/sdk';
+import {
+  agent,
+  type AgentContext,
+  methods,
+  ndJsonStream,
+  RequestError,
+  type PermissionOptionKind,
+  type RequestPermissionResponse,
+  type ToolCallUpdate,
+} from '@agentclientprotocol/sdk';
 import { isLastTask, statusBlock, taskIn, visitOf } from '../scripted-work.ts';
 
 // A stand-in for an agent that speaks the Agent Client Protocol, made with the agent's side of the library. It uses no
@@ -21,7 +30,7 @@ export type AcpStep =
       readonly kind: 'ask';
       readonly call: Partial<ToolCallUpdate>;
       readonly run?: string;
-      readonly options?: readonly string[];
+      readonly options?: readonly PermissionOptionKind[];
     }
   /** Reports a call as made, without asking. */
   | { readonly kind: 'make'; readonly call: Partial<ToolCallUpdate>; readonly run?: string }
@@ -116,7 +125,11 @@ async function take(client: AgentContext, sessionId: string, step: AcpStep): Pro
       await ask(client, sessionId, step);
       return null;
     case 'make': {
-      const call = { toolCallId: randomUUID(), title: 'a call', ...step.call };
+      const call = {
+        ...step.call,
+        title: step.call.title ?? 'a call',
+        toolCallId: step.call.toolCallId ?? randomUUID(),
+      };
       await client.notify('session/update', { sessionId, update: { sessionUpdate: 'tool_call', ...call } });
       await report(client, sessionId, { call, run: step.run });
       return null;
@@ -172,11 +185,11 @@ async function ask(
   sessionId: string,
   { call: given, run, options = ['allow_always', 'allow_once', 'reject_once'] }: Extract<AcpStep, { kind: 'ask' }>,
 ): Promise<boolean> {
-  const call = { toolCallId: randomUUID(), title: 'a call', ...given };
-  const { outcome } = await client.request('session/request_permission', {
+  const call = { title: 'a call', ...given, toolCallId: given.toolCallId ?? randomUUID() };
+  const { outcome } = await client.request<RequestPermissionResponse>(methods.client.session.requestPermission, {
     sessionId,
     toolCall: call,
-    options: options.map((kind) => ({ optionId: `id-${kind}`, name: kind, kind: kind as 'allow_once' })),
+    options: options.map((kind) => ({ optionId: `id-${kind}`, name: kind, kind })),
   });
   hear('permission', { title: call.title, outcome });
   const isAllowed = outcome.outcome === 'selected' && outcome.optionId.startsWith('id-allow');

@@ -45,10 +45,8 @@ export const acpCli: AgentCli = {
         openAcpReader(talk, listener, (made) => {
           unasked = made;
         }),
-      complete: (transcript) => {
-        if (unasked !== null) throw unaskedError(unasked);
-        return Promise.resolve(transcript);
-      },
+      complete: (transcript) =>
+        unasked === null ? Promise.resolve(transcript) : Promise.reject(unaskedError(unasked)),
     };
   },
   judgeStall: judgeStallIn({ ...dialect, createParser: () => () => null }),

@@ -81,13 +81,6 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   let incoming: ReadableStreamDefaultController<AnyMessage> | null = null;
   const connection = client()
     .onRequest(methods.client.session.requestPermission, ({ params }) => permission(params))
-    .onNotification(
-      methods.client.session.update,
-      (params) => asObject(params),
-      ({ params }) => {
-        update(params);
-      },
-    )
     .connect({
       readable: new ReadableStream({
         start: (controller) => {
@@ -97,7 +90,8 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       writable: new WritableStream({
         write: (message) => {
           if ('method' in message && 'id' in message) asked.add(message.id);
-          input.write(`${JSON.stringify(message)}\n`);
+          // The agent may ask for something while its last turn ends.
+          if (!input.writableEnded) input.write(`${JSON.stringify(message)}\n`);
         },
       }),
     });
@@ -110,10 +104,15 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
 
   function receive(message: JsonObject): void {
     if (isOver) return;
-    // The library would print the id of an answer that nobody waits for.
-    if (!('method' in message) && !asked.delete(message['id'])) return;
-    if ('id' in message && input.readableLength > MAX_UNREAD) return;
-    incoming?.enqueue(message as AnyMessage);
+    // The library reads notifications a little later than answers, and prints those without the right form.
+    if (message['method'] === methods.client.session.update) update(asObject(message['params']));
+    else if (isAwaited(message)) incoming?.enqueue(message as AnyMessage);
+  }
+
+  /** Returns true for a request, and for an answer that is waited for: the library would print the id of another. */
+  function isAwaited(message: JsonObject): boolean {
+    if (!('method' in message)) return asked.delete(message['id']);
+    return 'id' in message && input.readableLength <= MAX_UNREAD;
   }
 
   async function cancel(): Promise<void> {
@@ -159,8 +158,6 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       endsRefused = false;
       const request = { sessionId: session ?? '', prompt: [{ type: 'text' as const, text }] };
       const response: unknown = await agent.request(methods.agent.session.prompt, request);
-      // The library handles notifications that came earlier a little later.
-      await turnOfLoop();
       const last = updates.flush();
       [...last, ...updates.used(asObject(response) ?? {})].forEach(take);
       if (last.length > 0 || !endsRefused || isCancelled || turn === MAX_REFUSED_TURNS)

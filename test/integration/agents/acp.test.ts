@@ -1,56 +1,17 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, inject, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { AcpScript, AcpStep } from '../../../testbed/acp/scripted-agent.ts';
-import { statusBlock } from '../../../testbed/scripted-work.ts';
 import { acpCli } from '../../../src/agents/acp/cli.ts';
-import type { AgentCall } from '../../../src/ports/agent.ts';
+import { createAcpScene, DONE, oneTurn } from './acp-scene.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
-
-const DONE: AcpStep = {
-  kind: 'say',
-  text: `Done.\n\n${statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
-  tokens: 150,
-};
-
-type Given = Omit<Parameters<typeof createAgentOn>[1], 'command' | 'cli'>;
-
-/** Creates a separate machine with the scripted agent, whose script may be changed between calls. */
-async function createScene(script: AcpScript, given: Given = {}) {
-  const machine = await createMachine();
-  const [path, heard] = [join(machine.home, 'script.json'), join(machine.home, 'heard')];
-  const play = (next: AcpScript): void => {
-    writeFileSync(path, JSON.stringify(next));
-  };
-  play(script);
-  const program = join(inject('programs'), 'scripted-acp.mjs');
-  const under = createAgentOn(machine, {
-    ...given,
-    cli: acpCli,
-    command: { kind: 'path', path: program },
-    environment: { RALPH_ACP_SCRIPT: path, RALPH_ACP_HEARD: heard, ...given.environment },
-  });
-  return {
-    ...machine,
-    ...under,
-    play,
-    calls: (prompt: string, more: Partial<AgentCall> = {}) => under.agent.call(callOf({ prompt, ...more })),
-    /** What the agent was told, in order. */
-    heard: (what: string): unknown[] =>
-      (existsSync(heard) ? readFileSync(heard, 'utf8').trim().split('\n') : [])
-        .map((line) => JSON.parse(line) as { readonly what: string; readonly value: unknown })
-        .flatMap((one) => (one.what === what ? [one.value] : [])),
-  };
-}
-
-const one = (...steps: readonly AcpStep[]): AcpScript => ({ prompts: [[...steps, DONE]] });
 
 function command(line: string, more: object = {}): AcpStep {
   return { kind: 'ask', call: { kind: 'execute', title: 'a step', rawInput: { command: line } }, run: line, ...more };
 }
 
 test('it gets the prompt, its answer is read, and what it used counts', async () => {
-  await using scene = await createScene({
+  await using scene = await createAcpScene({
     prompts: [[{ kind: 'say', text: 'I look around.', tokens: 100 }, command('git status'), DONE]],
   });
   const run = await scene.calls(`${'x'.repeat(200_000)} the end`);
@@ -75,7 +36,7 @@ test('it gets the prompt, its answer is read, and what it used counts', async ()
 });
 
 test('another process goes on with its session, and what came before does not count again', async () => {
-  await using scene = await createScene(one());
+  await using scene = await createAcpScene(oneTurn());
   const { sessionId } = (await scene.calls('remember 4711')).analysis;
   const second = await scene.calls('which number?', { resume: sessionId });
   expect(second.analysis).toMatchObject({ sessionId, agentError: null, tokens: 150, signal: { status: 'COMPLETE' } });
@@ -84,19 +45,19 @@ test('another process goes on with its session, and what came before does not co
 });
 
 test('a session that it does not know is an unknown session', async () => {
-  await using scene = await createScene(one());
+  await using scene = await createAcpScene(oneTurn());
   const { analysis } = await scene.calls('go on', { resume: 'elsewhere' });
   expect(analysis.agentError).toMatchObject({ kind: 'unknown-session' });
   expect(scene.heard('session/prompt')).toEqual([]);
 });
 
 test('an agent that keeps no session is not asked to', async () => {
-  await using scene = await createScene({ ...one(), abilities: { loadSession: false } });
+  await using scene = await createAcpScene({ ...oneTurn(), abilities: { loadSession: false } });
   expect((await scene.calls('hello')).analysis).toMatchObject({ agentError: null, sessionId: null });
 });
 
 test('a refused call does not end the work, and an allowed one is made once, not always', async () => {
-  await using scene = await createScene({
+  await using scene = await createAcpScene({
     prompts: [[command('touch allowed; git add allowed'), command('curl http://127.0.0.1:9/')], [DONE]],
   });
   const { analysis } = await scene.calls('work', { allowedTools: ['Bash(git add:*)', 'Bash(touch:*)'] });
@@ -118,7 +79,7 @@ test('a refused call does not end the work, and an allowed one is made once, not
 });
 
 test('MCP servers are given with their values, and one that it cannot reach is named', async () => {
-  await using scene = await createScene(one(), {
+  await using scene = await createAcpScene(oneTurn(), {
     environment: { WORD: 'hello' },
     allowedTools: ['mcp__tools', 'mcp__docs'],
     servers: [
@@ -137,8 +98,8 @@ test.each<readonly [what: string, model: string, kind: string | null]>([
   ['one that it offers is chosen', 'large', null],
   ['one that it does not offer is an error', 'huge', 'model'],
 ])('of the models, %s', async (_what, model, kind) => {
-  await using scene = await createScene({
-    ...one(),
+  await using scene = await createAcpScene({
+    ...oneTurn(),
     opened: {
       configOptions: [
         {
@@ -160,7 +121,7 @@ test('a plan and the cost that it tells are read', async () => {
     kind: 'update',
     update: { sessionUpdate: 'usage_update', used: 10, size: 100, cost: { amount, currency: 'USD' } },
   });
-  await using scene = await createScene({
+  await using scene = await createAcpScene({
     prompts: [
       [
         cost(0.2),
@@ -200,7 +161,7 @@ test.each<readonly [what: string, step: AcpStep, kind: string, usageLimit: unkno
   ['a limit of turns', { kind: 'stop', reason: 'max_turn_requests' }, 'max-turns', null],
   ['a refusal', { kind: 'stop', reason: 'refusal' }, 'other', null],
 ])('%s is an error of its kind', async (_what, step, kind, usageLimit) => {
-  await using scene = await createScene({ prompts: [[step]] });
+  await using scene = await createAcpScene({ prompts: [[step]] });
   const { analysis } = await scene.calls('hello');
   expect(analysis.agentError, JSON.stringify(analysis.agentError)).toMatchObject({ kind });
   expect(analysis.usageLimit).toEqual(usageLimit);
@@ -213,7 +174,7 @@ function fails(details: string): AcpStep {
 test.each<readonly [what: string, more: Partial<AcpScript>, text: RegExp]>([
   ['another version of the protocol', { version: 7 }, /speaks version 7 of the Agent Client Protocol/],
 ])('%s is its error', async (_what, more, text) => {
-  await using scene = await createScene({ ...one(), ...more });
+  await using scene = await createAcpScene({ ...oneTurn(), ...more });
   expect((await scene.calls('hello')).analysis.agentError).toMatchObject({
     kind: 'other',
     text: expect.stringMatching(text),
@@ -229,7 +190,7 @@ test('a program that speaks nothing of it is named by its own words', async () =
 });
 
 test('a call that takes too long is cancelled in words first, and what it used is known', async () => {
-  await using scene = await createScene({
+  await using scene = await createAcpScene({
     prompts: [[{ kind: 'say', text: 'Half of it.', tokens: 100 }, { kind: 'hang' }]],
   });
   const run = await scene.calls('hello', { timeoutMs: 4_000 });
@@ -242,7 +203,7 @@ test('a call that takes too long is cancelled in words first, and what it used i
 });
 
 test('an agent that does not obey is ended', async () => {
-  await using scene = await createScene({ prompts: [[{ kind: 'hang', ignoresCancel: true }]], stays: true });
+  await using scene = await createAcpScene({ prompts: [[{ kind: 'hang', ignoresCancel: true }]], stays: true });
   const cancel = new AbortController();
   const running = scene.calls('hello', { signal: cancel.signal });
   await vi.waitFor(() => {
@@ -253,7 +214,7 @@ test('an agent that does not obey is ended', async () => {
 });
 
 test('an agent that stays when its input has ended is not waited for', async () => {
-  await using scene = await createScene({ ...one(), stays: true });
+  await using scene = await createAcpScene({ ...oneTurn(), stays: true });
   expect(await scene.calls('hello')).toMatchObject({
     end: { kind: 'exited', code: 0 },
     analysis: { agentError: null },
@@ -262,8 +223,8 @@ test('an agent that stays when its input has ended is not waited for', async () 
 
 test('what it is asked for is not offered: files, terminals and unknown requests have no answer', async () => {
   const secret = { path: '/etc/passwd' };
-  await using scene = await createScene(
-    one(
+  await using scene = await createAcpScene(
+    oneTurn(
       { kind: 'request', method: 'fs/read_text_file', params: secret },
       { kind: 'request', method: 'terminal/create', params: { command: 'id' } },
       { kind: 'request', method: 'ralph/keys', params: {} },
