@@ -15,7 +15,7 @@ const layers = {
   markdown: { may: [], packages: ['mdast', 'mdast-util-', 'micromark', 'htmlparser2', 'domhandler'] },
   json: { may: [], packages: ['jsonc-parser'] },
   yaml: { may: [], packages: ['yaml'] },
-  // The manifests of agents are data. What else they name is loaded by wiring/.
+  // The manifests of agents are data; wiring/ loads the code that they name.
   core: { may: [...PURE, 'agents/all'], packages: ['zod'] },
   ports: { may: ['core'], packages: [] },
   handover: { may: ['ports', 'core'], packages: ['zod'] },

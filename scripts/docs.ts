@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AGENT_NAMES, AGENTS } from '../src/core/agent-names.ts';
+import { AGENT_NAMES, AGENTS, keyInputOf, keyVariablesOf } from '../src/core/agent-names.ts';
+import { agentChoices } from '../src/core/setup/workflow.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
 import { SETTING_ROWS, type SettingGroup } from '../src/config/setting-rows.ts';
 import { outputsIn, withInputs } from './action-yml.ts';
@@ -120,7 +121,7 @@ function withoutComments(yaml: string): string {
 /** The path of the page that compares the agents, from the root. */
 export const AGENTS_PAGE = 'docs/agents.md';
 
-/** Returns the page with its table generated from the code. */
+/** Returns the page with its tables generated from the agents' manifests. */
 export function withCapabilities(page: string): string {
   const rows = AGENT_NAMES.map((name) => {
     const { title, resume, tokens, cost, denials, toolRules, turnLimit } = AGENTS[name];
@@ -132,7 +133,13 @@ export function withCapabilities(page: string): string {
     '|---|---|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
-  return page.replace(/(<!-- capabilities -->\n)[^]*(<!-- \/capabilities -->)/, `$1${table}\n$2`);
+  const keys = agentChoices.map((name) => {
+    const inputs = keyVariablesOf(name).map((variable) => `\`${keyInputOf(variable)}\``);
+    return `| \`${name}\` | ${inputs.join(' or ')} |`;
+  });
+  return page
+    .replace(/(<!-- capabilities -->\n)[^]*(<!-- \/capabilities -->)/, `$1${table}\n$2`)
+    .replace(/(<!-- keys -->\n)[^]*(<!-- \/keys -->)/, `$1| agent | inputs |\n|---|---|\n${keys.join('\n')}\n$2`);
 }
 
 const RULES = { each: 'each command', sandbox: 'a sandbox', none: 'none' } as const;

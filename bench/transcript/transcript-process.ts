@@ -1,4 +1,4 @@
-import { agents } from '../../src/agents/all.ts';
+import { loadableAgents } from '../../src/agents/all.ts';
 import { callEventOf } from '../../src/agents/claude/cli.ts';
 import { createOutputReader } from '../../src/agents/claude/output/reader.ts';
 import { createAgentReader } from '../../src/agents/reading/reader.ts';
@@ -41,6 +41,6 @@ async function openReader(): Promise<TranscriptReader> {
       now: 0,
       onEvent: IS_TEXT ? null : (event) => void (shown += callEventOf(event).line.length),
     });
-  const dialect = await agents[agent].output();
+  const dialect = await loadableAgents[agent].output();
   return createAgentReader({ dialect, now: 0, tokensBefore: null, onEvent: () => void (shown += 1) });
 }

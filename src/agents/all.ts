@@ -8,7 +8,7 @@ import { opencodeAgent } from './opencode/agent.ts';
 import { qwenAgent } from './qwen/agent.ts';
 
 /** The agents by the names that users give them. The first is the default, and the others have this order in lists. */
-export const agents = {
+export const loadableAgents = {
   claude: claudeAgent,
   codex: codexAgent,
   gemini: geminiAgent,

@@ -6,7 +6,7 @@ import type { Dialect } from './reading/agent-event.ts';
 /** An agent's facts, and the ways to load its code, which happens only when it is used. */
 export interface LoadableAgent extends AgentManifest {
   readonly adapter: () => Promise<AgentCli>;
-  /** Loads what reads its output, or a reader of its own; null if nothing but its run reads it. */
+  /** Loads what reads its output, or a reader of its own; null if only its adapter can read it. */
   readonly output: (() => Promise<Dialect | OpenOwnReader>) | null;
 }
 

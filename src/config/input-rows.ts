@@ -1,12 +1,11 @@
 import { AGENT_NAMES, AGENTS, DEFAULT_AGENT, KEY_VARIABLES, keyInputOf } from '../core/agent-names.ts';
-import { namesOf } from '../core/text/phrase.ts';
 import type { SettingGroup } from './setting-rows.ts';
 
 function keyDescription(variable: string): string {
   const agents = Object.values(AGENTS).flatMap(({ title, provider }) =>
     provider.keyForms.filter((form) => form.variable === variable).map(({ description }) => ({ title, description })),
   );
-  return `${agents[0]?.description ?? ''}, for ${namesOf(agents.map(({ title }) => title))}.`;
+  return `${agents[0]?.description ?? ''} (${agents.map(({ title }) => title).join(', ')}).`;
 }
 
 /** The agents that are installed, with their names for people. */

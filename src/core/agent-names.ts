@@ -1,23 +1,23 @@
-import { agents } from '../agents/all.ts';
+import { loadableAgents } from '../agents/all.ts';
 import type { AgentManifest } from './agents/manifest.ts';
 
-export type AgentName = keyof typeof agents;
+export type AgentName = keyof typeof loadableAgents;
 
 /** The facts about each agent. Its code is loaded by wiring/ alone. */
-export const AGENTS: Readonly<Record<AgentName, AgentManifest>> = agents;
+export const AGENTS: Readonly<Record<AgentName, AgentManifest>> = loadableAgents;
 
 /** The agents that can be run; the default is the first. */
-export const AGENT_NAMES = Object.keys(agents) as [AgentName, ...AgentName[]];
+export const AGENT_NAMES = Object.keys(loadableAgents) as [AgentName, ...AgentName[]];
 
 export const DEFAULT_AGENT = AGENT_NAMES[0];
 
 /** An agent whose output this program parses outside of a run, too. */
 export type ReadAgent = {
-  [Name in AgentName]: (typeof agents)[Name]['output'] extends null ? never : Name;
+  [Name in AgentName]: (typeof loadableAgents)[Name]['output'] extends null ? never : Name;
 }[AgentName];
 
 export const READ_AGENTS: readonly ReadAgent[] = AGENT_NAMES.filter(
-  (name): name is ReadAgent => agents[name].output !== null,
+  (name): name is ReadAgent => loadableAgents[name].output !== null,
 );
 
 /** The variables of the keys that inputs take. */

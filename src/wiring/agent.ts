@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { agentEnvironment } from '../config/agent-environment.ts';
 import { NO_REMAINS, type SandboxRemains } from '../core/isolation/sandbox-record.ts';
-import { agents } from '../agents/all.ts';
+import { loadableAgents } from '../agents/all.ts';
 import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
 import { LINGER_MS } from '../agents/cli/stall-watch.ts';
 import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
@@ -41,7 +41,7 @@ export async function createAgent(
 ): Promise<Agent> {
   const [{ createCliAgent }, cli, { installFolder }] = await Promise.all([
     import('../agents/cli/agent.ts'),
-    agents[name].adapter(),
+    loadableAgents[name].adapter(),
     import('./isolation/sandbox-place.ts'),
   ]);
   const { config } = world;
@@ -80,7 +80,7 @@ export async function argumentsOf(
   { name }: ConfiguredAgent,
   call: Omit<CliCall, 'environment'>,
 ): Promise<readonly string[]> {
-  const cli = await agents[name].adapter();
+  const cli = await loadableAgents[name].adapter();
   const { args } = await cli.prepare(
     { ...call, environment: {} },
     {

@@ -3,7 +3,7 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { agents } from '../agents/all.ts';
+import { loadableAgents } from '../agents/all.ts';
 import { ALL_PROVIDERS } from './agents/providers.ts';
 import { DEFAULT_AGENT_STALL_MINUTES } from '../cli/defaults.ts';
 import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from '../cli/tasks/import.ts';
@@ -40,7 +40,7 @@ async function askAgent({
 }: AskedAgent): Promise<Awaited<ReturnType<ImportWorld['askAgent']>>> {
   const [{ createCliAgent }, cli, { endTagged }] = await Promise.all([
     import('../agents/cli/agent.ts'),
-    agents.claude.adapter(),
+    loadableAgents.claude.adapter(),
     import('../processes/process-tree.ts'),
   ]);
   const workFolder = await mkdtemp(join(tmpdir(), 'ralph-import-'));
@@ -60,7 +60,7 @@ async function askAgent({
       extraArgs: [],
       stallMs: STALL_MS,
       lingerMs: STALL_MS,
-      environment: agentEnvironment(process.env, [], agents.claude.provider),
+      environment: agentEnvironment(process.env, [], loadableAgents.claude.provider),
       installEnvironment: {},
       broker: null,
       agentSandbox: null,

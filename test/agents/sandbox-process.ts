@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { startScriptedModel } from '../../testbed/scripted-model/server.ts';
 import type { ModelStep } from '../../testbed/scripted-model/step.ts';
 import { createCliAgent } from '../../src/agents/cli/agent.ts';
-import { agents } from '../../src/agents/all.ts';
+import { loadableAgents } from '../../src/agents/all.ts';
 import type { AgentName } from '../../src/core/agent-names.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import { agentSandboxEnvironment } from '../../src/core/isolation/environment.ts';
@@ -96,7 +96,7 @@ async function openPlace(nth: number, calls: SandboxPlay['calls']) {
     prices: {},
     listen: opened.listen,
   });
-  const cli = await agents[play.name].adapter();
+  const cli = await loadableAgents[play.name].adapter();
   const [log, configFolder] = [createMemoryLog(), join(agentSandbox.folders.session, play.name)];
   const agent = createCliAgent(cli, {
     command: play.command,

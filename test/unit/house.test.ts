@@ -69,6 +69,8 @@ test.each<[string, string, readonly string[]]>([
   ['agents/another/output/a.ts', 'agents/another/agent.ts', ['agents/*/output-knows-only']],
   ['agents/another/output/a.ts', 'agents/claude/events/cli-event.ts', ['agents/*/output-knows-only']],
   ['core/lane/verdict/verdict.ts', 'agents/another/events/a.ts', ['core-knows-only']],
+  ['core/agent-names.ts', 'agents/all.ts', []],
+  ['core/agent-names.ts', 'agents/another/agent.ts', ['core-knows-only']],
   ['gate/gate.ts', 'loop/loop.ts', ['gate-knows-only']],
   ['github/forge.ts', 'git/git.ts', ['github-knows-only']],
 ])('that %s imports %s breaks %j', (from, to, rules) => {

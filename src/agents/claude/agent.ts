@@ -27,7 +27,7 @@ export const claudeAgent = {
       },
       {
         variable: 'CLAUDE_CODE_OAUTH_TOKEN',
-        description: 'Token of a Claude subscription (`claude setup-token`) instead of an API key',
+        description: 'Token of a Claude subscription by `claude setup-token`, instead of an API key',
         begin: 'sk-ant-oat',
         what: 'an OAuth token',
         misspelled: ['CLAUDE_CODE_TOKEN', 'CLAUDE_OAUTH_TOKEN', 'CLAUDE_TOKEN', 'ANTHROPIC_OAUTH_TOKEN'],

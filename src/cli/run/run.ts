@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { wantedIsolations } from '../../core/isolation/probe.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
 import { MAX_TASK_NAME_CHARS } from '../../core/people/named-task.ts';
@@ -209,8 +210,7 @@ const NOT_HERE: ReadonlySet<string> = new Set([
   'handoff-branch',
   'command',
   'state-store',
-  'anthropic-api-key',
-  'claude-code-oauth-token',
+  ...KEY_INPUTS,
 ]);
 
 function notAmong(name: string, value: string | undefined, words: readonly string[]): readonly string[] {

@@ -33,8 +33,8 @@ At the end, init lists what is left to do by hand, and what a run can cost.
   --yes              asks nothing and writes
   --verify COMMAND   what must pass before work counts as done (default: the
                      tests of your CI, or those that were found)
-  --agent NAME       which agent works: claude (default), codex, gemini,
-                     copilot, opencode or qwen
+  --agent NAME       which agent works (default: ${DEFAULT_AGENT}), one of
+                     ${agentChoices.join(', ')}
   --key KIND         who pays for Claude: api-key (default) or subscription
   --prompt           also writes .ralph/PROMPT.md, to change the instructions
                      that the agent gets

@@ -4,7 +4,7 @@ export interface AgentManifest {
   readonly title: string;
   /** The package; null for a user's own program, which is never installed and only runs for calls. */
   readonly source: CliPackage | null;
-  /** True if a session can be resumed, also on another machine. This and the next were measured on the version above. */
+  /** True if a session can be resumed, also on another machine; measured, like what follows, on the version above. */
   readonly resume: boolean;
   readonly tokens: boolean;
   /**
@@ -26,7 +26,7 @@ export interface AgentManifest {
   readonly provider: ProviderVariables;
   /** The hosts of its providers, as in `EgressRules.never`; empty if it reaches its model without the broker. */
   readonly hosts: readonly string[];
-  /** Why it cannot be isolated if no broker can hold its login; null if it can. */
+  /** Sentences for a run that would isolate it while no broker can hold its login; null if that is fine. */
   readonly directLogin: string | null;
   /** Its names for the tools that run commands, and for the one that asks a person, null if there is none. */
   readonly tools: { readonly shell: readonly string[]; readonly question: string | null };

@@ -1,5 +1,5 @@
 import type { AccessSetting } from '../../agents/cli/access.ts';
-import { agents } from '../../agents/all.ts';
+import { loadableAgents } from '../../agents/all.ts';
 import { type AgentName, AGENTS } from '../../core/agent-names.ts';
 import type { AgentManifest } from '../../core/agents/manifest.ts';
 import { judgeRules, type RulesVerdict } from '../../core/agents/rules-verdict.ts';
@@ -91,7 +91,7 @@ export async function createAgentLogin(
   given: Readonly<Record<string, string>>,
   { listen, ...setting }: AccessSetting & Pick<BrokerOptions, 'listen'>,
 ): Promise<AgentLogin> {
-  const cli = await agents[agent].adapter();
+  const cli = await loadableAgents[agent].adapter();
   const access = cli.accessOf(given, setting);
   if (access.kind === 'unusable') throw new UserError('configuration', access.problem);
   if (access.kind === 'direct') return { environment: access.environment, broker: null, hasPrice: null };
@@ -158,6 +158,6 @@ async function verdictsOf(
   name: AgentName,
   level: Isolation['level'],
 ): Promise<(allowedTools: readonly string[]) => RulesVerdict> {
-  const cli = await agents[name].adapter();
+  const cli = await loadableAgents[name].adapter();
   return (allowedTools) => judgeRules(AGENTS[name].title, cli.rulesGap(allowedTools), level);
 }

@@ -1,9 +1,9 @@
-import { agents } from '../../agents/all.ts';
+import { loadableAgents } from '../../agents/all.ts';
 import type { OpenReader } from '../../cli/inspect/analyze.ts';
 
 /** Creates a reader of the agent's output, and loads the code of no other agent. */
 export const openReader: OpenReader = async (agent, now) => {
-  const output = await agents[agent].output();
+  const output = await loadableAgents[agent].output();
   if (typeof output === 'function') return output({ now, onEvent: null });
   const { createAgentReader } = await import('../../agents/reading/reader.ts');
   return createAgentReader({ dialect: output, now, tokensBefore: null, onEvent: null });

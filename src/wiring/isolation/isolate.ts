@@ -1,6 +1,6 @@
-import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { KEY_VARIABLES } from '../../core/agent-names.ts';
 import { agentSandboxEnvironment } from '../../core/isolation/environment.ts';
 import {
   allowedHosts,
@@ -34,6 +34,7 @@ import { isHiddenFolder, agentSandboxOptions, runtimeFolder } from './sandbox-pl
 import { withNamedWait } from '../../ports/waits.ts';
 import type { World } from '../world.ts';
 import { createNoIsolation, type Isolation, type MeasuredIsolation } from './isolation.ts';
+import { ALL_PROVIDERS } from '../agents/providers.ts';
 
 const END_GRACE_MS = 500;
 /** Abilities without which a call is wasted. */
@@ -265,10 +266,10 @@ function modelHosts({ environment, config }: World): readonly string[] {
   return [...modelHostsOf(agents), ...ofGateways.filter((host) => host !== '')];
 }
 
-/** True if agents find another address of their provider in a variable. */
+/** True if a variable seems to name another address of a provider: an agent's own, or one that begins like a key's. */
 function isProviderAddress(name: string): boolean {
-  const { variables, cloudVariables } = ALL_PROVIDERS;
-  return name.endsWith('_BASE_URL') && (variables.test(name) || cloudVariables.test(name));
+  const isLikeKey = KEY_VARIABLES.some((key) => key.split('_')[0] === name.split('_')[0]);
+  return name.endsWith('_BASE_URL') && (isLikeKey || ALL_PROVIDERS.variables.test(name));
 }
 
 /** Returns the problem that the probe found, as a clause, or null. */

@@ -1,13 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { READ_AGENTS } from '../../../../src/core/agent-names.ts';
-import { agents as all } from '../../../../src/agents/all.ts';
+import { loadableAgents } from '../../../../src/agents/all.ts';
 import { runs } from '../../../runs.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { analyzeIn, jsonLines, readIn, recording, recordingsOf } from './fixtures.ts';
 
 const agents = await Promise.all(
-  READ_AGENTS.filter((name) => name !== 'claude').map(async (name) => [name, await all[name].output()] as const),
+  READ_AGENTS.filter((name) => name !== 'claude').map(
+    async (name) => [name, await loadableAgents[name].output()] as const,
+  ),
 );
 
 /** Returns the lines of all recordings. */
