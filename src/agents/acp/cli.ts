@@ -8,7 +8,7 @@ import { createAgentReader } from '../reading/reader.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { acpAgent } from './agent.ts';
 import { startTalking, type Talk } from './conversation.ts';
-import { acpErrors, toolName } from './events/updates.ts';
+import { acpErrors, detailOf, toolName } from './events/updates.ts';
 import type { ToolCall } from './events/tool-calls.ts';
 
 const dialect: Omit<Dialect, 'createParser'> = { ...acpErrors, unread: /^(?!)/, parseText: () => null };
@@ -96,7 +96,7 @@ function openAcpReader(
 }
 
 function unaskedError(call: ToolCall): UserError {
-  const what = logLine(`${toolName(call)} ${call.command ?? call.url ?? call.paths.join(' ')}`.trim(), 200);
+  const what = logLine(`${toolName(call)} ${detailOf(call) ?? ''}`.trim(), 200);
   return new UserError(
     'configuration',
     `The agent made a call without asking that \`allowed-tools\` does not allow: ${what}. Start it in a mode in which it asks, allow the call, or set \`isolation: user\` or \`isolation: namespace\`.`,

@@ -19,7 +19,7 @@ import type { AgentEvent, AgentFailure } from '../reading/agent-event.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { absolutePath, type AskedPlace, isPermitted } from '../rules/permission.ts';
 import type { ToolCall } from './events/tool-calls.ts';
-import { createUpdates, protocolFailure, stopFailure, toolName } from './events/updates.ts';
+import { createUpdates, detailOf, protocolFailure, stopFailure, toolName } from './events/updates.ts';
 
 /** What an agent is told at the start of a call. */
 export interface Talk {
@@ -258,7 +258,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   }
 
   function report(call: ToolCall): void {
-    take({ kind: 'tool-use', id: null, tool: `without asking: ${toolName(call)}`, command: call.command });
+    take({ kind: 'tool-use', id: null, tool: `without asking: ${toolName(call)}`, command: detailOf(call) });
     if (isolated || unasked !== null) return;
     unasked = call;
     void cancel();

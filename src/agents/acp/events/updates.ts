@@ -105,7 +105,7 @@ export function createUpdates(): Updates {
     if (!shown.has(call.id) && (call.status !== 'pending' || call.command !== null)) {
       if (shown.size >= MAX_SHOWN) shown.clear();
       shown.add(call.id);
-      events.push({ kind: 'tool-use', id: call.id, tool: toolName(call), command: call.command });
+      events.push({ kind: 'tool-use', id: call.id, tool: toolName(call), command: detailOf(call) });
     }
     if (isOver) {
       shown.delete(call.id);
@@ -118,6 +118,11 @@ export function createUpdates(): Updates {
 /** Returns the name under which a call is reported; that of every command is the same. */
 export function toolName({ kind, tool }: Pick<AskedCall, 'kind' | 'tool'>): string {
   return kind === 'command' ? 'execute' : (tool ?? kind);
+}
+
+/** Returns what a call is about, for people; null if it says nothing. */
+export function detailOf({ command, url, paths }: Pick<AskedCall, 'command' | 'url' | 'paths'>): string | null {
+  return command ?? url ?? paths[0] ?? null;
 }
 
 /** Returns the failure that a response to a prompt tells, or null. */
