@@ -1,5 +1,5 @@
-import { join } from 'node:path';
-import { expect, inject, test } from 'vitest';
+import { beforeEach, describe, expect, inject, test } from 'vitest';
+import type { ModelStep } from '../../testbed/scripted-model/step.ts';
 import { acpCli } from '../../src/agents/acp/cli.ts';
 import type { AgentCli } from '../../src/agents/cli/cli.ts';
 import { qwenCli, qwenEnvironment, qwenFiles, resetQwenHome } from '../../src/agents/qwen/cli.ts';
@@ -9,7 +9,7 @@ import { GREETER } from './greeter.ts';
 
 const KEY = 'sk-a-key-that-opens-nothing';
 
-/** Qwen Code, talked to in the Agent Client Protocol. */
+/** Qwen Code, talked to in the Agent Client Protocol. The action runs it in its older way, for the reasons below. */
 const cli: AgentCli = {
   ...qwenCli,
   kindOfDenial: acpCli.kindOfDenial,
@@ -67,26 +67,30 @@ describeAdapter(qwen, {
   ],
 });
 
-test('MCP', async ({ skip }) => {
-  skip(inject('missing')['qwen'] !== undefined);
-  await using world = await createWorld(qwen, {
-    script: [{ kind: 'use', tool: 'mcp__tools__greet', input: {} }, DONE],
-    servers: [GREETER],
-    allowedTools: ['mcp__tools'],
-    environment: () => ({ GREETING: 'hello' }),
+describe('what keeps it from being run in this way', () => {
+  beforeEach(({ skip }) => {
+    skip(inject('missing')['qwen'] !== undefined, inject('missing')['qwen']);
   });
-  await world.calls('greet');
-  expect(JSON.stringify(world.model.requests.map(({ body }) => body))).toContain('It says hello');
-  expect(join('a')).toBe('a');
-});
 
-test('a limit of turns', async ({ skip }) => {
-  skip(inject('missing')['qwen'] !== undefined);
-  await using world = await createWorld(qwen, {
-    script: [{ kind: 'run', command: 'git status' }],
-    extraArgs: ['--max-session-turns', '3'],
-    allowedTools: ['Bash'],
+  test('a limit of turns has no effect', async () => {
+    const look: ModelStep = { kind: 'run', command: 'git status' };
+    await using world = await createWorld(qwen, {
+      script: [look, look, look, look, DONE],
+      extraArgs: ['--max-session-turns', '2'],
+      allowedTools: ['Bash'],
+    });
+    const { analysis } = await world.calls('look', { timeoutMs: 120_000 });
+    expect(analysis).toMatchObject({ agentError: null, signal: { status: 'COMPLETE' } });
   });
-  const { analysis } = await world.calls('look', { timeoutMs: 60_000 });
-  expect(analysis.agentError).toMatchObject({ kind: 'max-turns' });
+
+  test('a server does not start unless the repository is trusted', async () => {
+    await using world = await createWorld(qwen, {
+      script: [{ kind: 'use', tool: 'mcp__tools__greet', input: {} }, DONE],
+      servers: [GREETER],
+      allowedTools: ['mcp__tools'],
+      environment: () => ({ GREETING: 'hello' }),
+    });
+    await world.calls('greet', { timeoutMs: 120_000 });
+    expect(JSON.stringify(world.model.requests.map(({ body }) => body))).not.toContain('It says hello');
+  });
 });

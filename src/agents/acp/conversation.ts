@@ -13,7 +13,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import { type McpServer, replaceVariables } from '../../core/mcp/values.ts';
 import { messageOf } from '../../errors.ts';
-import type { Conversation } from '../cli/cli.ts';
+import type { CallConversation } from '../cli/cli.ts';
 import { realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { AgentEvent, AgentFailure } from '../reading/agent-event.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
@@ -36,7 +36,7 @@ export interface Talk {
 }
 
 /** A conversation in the Agent Client Protocol. */
-export interface Talking extends Conversation {
+export interface Talking extends CallConversation {
   /** Takes a message of the agent. */
   readonly receive: (message: JsonObject) => void;
   /** Ends the conversation when no more messages come; returns a call that the agent made without asking, or null. */
@@ -96,7 +96,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       }),
     });
   const done = converse(connection.agent)
-    .catch((error: unknown) => (isOver ? undefined : failureOf(error)))
+    .catch((error: unknown) => (isOver ? undefined : requestFailure(error)))
     .then((failure) => {
       if (failure !== undefined) finish(failure);
     });
@@ -194,7 +194,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       try {
         answer = await request;
       } catch (error) {
-        const failure = failureOf(error);
+        const failure = requestFailure(error);
         return failure.status === null && !isOver
           ? problem(`The session cannot be continued: ${failure.text}`)
           : failure;
@@ -240,7 +240,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const isAllowed = isPermitted({ ...call, paths: await realPaths(call.paths) }, allowedTools, place);
     const once = options.find(({ kind }) => kind === (isAllowed ? 'allow_once' : 'reject_once'));
     const isRefused = !isAllowed || once === undefined;
-    decided.set(call.id, isRefused ? false : wordsOf(call));
+    decided.set(call.id, isRefused ? false : signatureOf(call));
     if (isRefused) take({ kind: 'denied', id: null, tool: toolName(call), command: call.command });
     endsRefused = isRefused;
     return once === undefined ? CANCELLED : { outcome: { outcome: 'selected', optionId: once.optionId } };
@@ -251,7 +251,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     if (call.status !== 'completed') return false;
     const answer = decided.get(call.id);
     decided.delete(call.id);
-    if (answer === wordsOf(call)) return false;
+    if (answer === signatureOf(call)) return false;
     const isOpen = call.tool?.startsWith('mcp__') !== true && (call.kind === 'think' || call.kind === 'other');
     const isVague = (call.kind === 'read' || call.kind === 'search') && call.paths.length === 0;
     return !isOpen && !isVague && !isPermitted(call, allowedTools, place);
@@ -277,7 +277,7 @@ function problem(text: string): AgentFailure {
   return { text, status: null, at: null };
 }
 
-function failureOf(error: unknown): AgentFailure {
+function requestFailure(error: unknown): AgentFailure {
   return error instanceof RequestError
     ? protocolFailure(error.code, error.message, error.data)
     : problem(`The conversation with the agent failed: ${messageOf(error)}`);
@@ -320,6 +320,6 @@ function isOffered(value: unknown): boolean {
 }
 
 /** Returns what of a call must be the same when it is made as when it was allowed. */
-function wordsOf({ command, url }: ToolCall): string {
+function signatureOf({ command, url }: ToolCall): string {
   return JSON.stringify([command, url]);
 }

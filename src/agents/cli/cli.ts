@@ -125,11 +125,11 @@ export interface CallReader {
   /** Ends the output. `succeeded` means exit code 0. */
   end(exit: { readonly succeeded: boolean }): Transcript | Promise<Transcript>;
   /** The other direction of a CLI that is talked to while it runs; null if it gets the prompt and nothing else. */
-  readonly conversation: Conversation | null;
+  readonly conversation: CallConversation | null;
 }
 
 /** What a CLI is told while it runs. */
-export interface Conversation {
+export interface CallConversation {
   /** Becomes its stdin. */
   readonly input: Readable;
   /** Asks it to end its turn; settles when it has, or has had the time. */

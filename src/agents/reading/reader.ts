@@ -58,8 +58,8 @@ const MAX_TEXT_BYTES = 16 * 1024;
 
 /**
  * Creates a reader for the JSON lines of a CLI. One reader reads one stream: stderr gets a reader of its own. Time is
- * linear in the bytes; memory does not grow with the length of the output, and a line is kept up to 5 MiB. `take` adds an
- * event that follows from several lines.
+ * linear in the bytes; memory does not grow with the length of the output, and a line is kept up to 5 MiB. `take` adds
+ * an event that follows from several lines.
  */
 export function createAgentReader({
   onEvent,

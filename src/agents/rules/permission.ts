@@ -48,7 +48,7 @@ export function isPermitted(call: AskedCall, allowedTools: readonly string[], pl
           paths.every((path) => isWithin(path, place.tree) || rules.some((rule) => allowsRead(rule, path, place))))
       );
     case 'fetch':
-      return rules.some((rule) => rule.kind === 'web-fetch' && allowsHost(rule.domain, call.url));
+      return rules.some((rule) => rule.kind === 'web-fetch' && allowsAddress(rule.domain, call.url));
     case 'web-search':
       return rules.some(({ kind }) => kind === 'web-search');
     case 'think':
@@ -89,8 +89,8 @@ function allowsRead(rule: ToolRule, path: string, place: AskedPlace): boolean {
 }
 
 /**
- * Returns true if a path matches the pattern of a rule: `//etc/*` begins at the machine's root, any other at the working
- * folder's, and one without a folder matches in every folder. A home is unknown here.
+ * Returns true if a path matches the pattern of a rule: `//etc/*` begins at the machine's root, any other at the
+ * working folder, and one without a folder matches in every folder. A home is unknown here.
  */
 function matchesRule(pattern: string, path: string, place: AskedPlace): boolean {
   if (pattern.startsWith('~')) return false;
@@ -108,7 +108,7 @@ function allowsServerTool(rule: ToolRule, tool: string): boolean {
   return tool.startsWith(begin) && (rule.tool === null || createGlob(rule.tool)(tool.slice(begin.length)));
 }
 
-function allowsHost(domain: string | null, url: string | null): boolean {
+function allowsAddress(domain: string | null, url: string | null): boolean {
   const address = URL.parse(url ?? '');
   if (address === null || !/^https?:$/.test(address.protocol)) return false;
   if (domain === null || domain === address.hostname) return true;

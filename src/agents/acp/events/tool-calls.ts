@@ -22,6 +22,7 @@ const VARIABLES = ['env', 'environment', 'envs'];
 /** Shells whose argument after the options is the command line. */
 const SHELL = /^(?:\/\S*\/)?(?:ba|da|z|k)?sh$/;
 
+/** Creates an empty list of calls. */
 export function createToolCalls(): ToolCalls {
   const messages = createPendingCalls<JsonObject>();
   return {

@@ -34,6 +34,7 @@ export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise' | 'questi
   questionTool: null,
 };
 
+/** Creates the reading of one session. */
 export function createUpdates(): Updates {
   const calls = createToolCalls();
   const shown = new Set<string>();
