@@ -106,12 +106,7 @@ agent()
     hear('session/cancel', params);
     cancelled();
   })
-  .connect(
-    ndJsonStream(
-      Writable.toWeb(process.stdout),
-      Readable.toWeb(process.stdin) as unknown as ReadableStream<Uint8Array>,
-    ),
-  );
+  .connect(ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)));
 
 type Stop = 'refusal' | 'max_tokens' | 'max_turn_requests' | 'end_turn' | 'cancelled';
 
@@ -141,8 +136,8 @@ async function take(client: AgentContext, sessionId: string, step: AcpStep): Pro
       hear(
         step.method,
         await client
-          .request<unknown>(step.method, { sessionId, ...step.params })
-          .catch(({ code, message }: RequestError) => ({ code, message })),
+          .request(step.method, { sessionId, ...step.params })
+          .catch((error: unknown) => (error instanceof RequestError ? error.toErrorResponse() : null)),
       );
       return null;
     case 'print':

@@ -76,7 +76,8 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   let hasPrompt = false;
   let isCancelled = false;
   let isOver = false;
-  let endsRefused = false;
+  /** What came last in this turn. */
+  const last = { isRefusal: false };
   let unasked: ToolCall | null = null;
   let incoming: ReadableStreamDefaultController<AnyMessage> | null = null;
   const connection = client()
@@ -155,12 +156,12 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     hasPrompt = true;
     let text = talk.prompt;
     for (let turn = 0; ; turn += 1) {
-      endsRefused = false;
+      last.isRefusal = false;
       const request = { sessionId: session ?? '', prompt: [{ type: 'text' as const, text }] };
       const response: unknown = await agent.request(methods.agent.session.prompt, request);
-      const last = updates.flush();
-      [...last, ...updates.used(asObject(response) ?? {})].forEach(take);
-      if (last.length > 0 || !endsRefused || isCancelled || turn === MAX_REFUSED_TURNS)
+      const said = updates.flush();
+      [...said, ...updates.used(asObject(response) ?? {})].forEach(take);
+      if (said.length > 0 || !last.isRefusal || isCancelled || turn === MAX_REFUSED_TURNS)
         return stopFailure(asObject(response)?.['stopReason']);
       text = GO_ON;
     }
@@ -224,7 +225,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const { events, call } = updates.take(asObject(params['update']) ?? {});
     if (!hasPrompt) return;
     events.forEach(take);
-    if (events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) endsRefused = false;
+    if (events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) last.isRefusal = false;
     if (call !== null && hasRunUnasked(call)) report(call);
   }
 
@@ -242,7 +243,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const isRefused = !isAllowed || once === undefined;
     decided.set(call.id, isRefused ? false : signatureOf(call));
     if (isRefused) take({ kind: 'denied', id: null, tool: toolName(call), command: call.command });
-    endsRefused = isRefused;
+    last.isRefusal = isRefused;
     return once === undefined ? CANCELLED : { outcome: { outcome: 'selected', optionId: once.optionId } };
   }
 
