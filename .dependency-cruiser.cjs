@@ -26,7 +26,7 @@ const layers = {
   publish: { may: [...STAGE, 'report'], packages: [] },
   run: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
   processes: { may: ADAPTER, packages: ['execa', 'node:'] },
-  agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
+  agents: { may: [...ADAPTER, 'processes'], packages: ['@agentclientprotocol/sdk', 'node:'] },
   // Pure code parses the output of an agent's CLI. It knows no other agent, and shares the reading code with all.
   'agents/reading': { may: ['core'], packages: [] },
   // The user's rules, and their translation for each agent.

@@ -20,6 +20,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const single = {
   'scripted-agent': "import './testbed/scripted-agent.ts';",
   'scripted-codex': "import './testbed/scripted-codex.ts';",
+  'scripted-acp': "import './testbed/acp/scripted-agent.ts';",
   'sandbox-worker':
     "import { runSandboxWorker } from './src/entries/sandbox-worker.ts'; await runSandboxWorker(process.argv.slice(2), (url) => import(url));",
 };

@@ -1,3 +1,4 @@
+import { acpAgent } from './acp/agent.ts';
 import { claudeAgent } from './claude/agent.ts';
 import { codexAgent } from './codex/agent.ts';
 import { commandAgent } from './command/agent.ts';
@@ -14,5 +15,6 @@ export const loadableAgents = {
   opencode: opencodeAgent,
   copilot: copilotAgent,
   qwen: qwenAgent,
+  acp: acpAgent,
   command: commandAgent,
 } as const;

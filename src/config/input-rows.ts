@@ -70,7 +70,7 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
       [
         'agent',
         DEFAULT_AGENT,
-        `Which agent works: ${INSTALLED.join(', ')}, or \`command\`: the program in \`agent-path\`, which reads the prompt on its standard input and prints its answer. Several in order, for example \`claude, codex\`: when the provider of one is at its limit, refuses its key or fails, the next one continues.`,
+        `Which agent works: ${INSTALLED.join(', ')}, or the program in \`agent-path\`: \`acp\`, which speaks the Agent Client Protocol, or \`command\`, which reads the prompt on its standard input and prints its answer. Several in order, for example \`claude, codex\`: when the provider of one is at its limit, refuses its key or fails, the next one continues.`,
       ],
       ['model', '', 'Model for the agent; when empty, the CLI chooses. With several agents NAME=MODEL for each.'],
       [

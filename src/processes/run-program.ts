@@ -26,6 +26,8 @@ export interface ProgramCall {
    * silent and open as long as this process lives.
    */
   readonly input: string | Uint8Array | Readable | null;
+  /** Asks the program to end by itself, before it is ended; it gets FAREWELL_MS. */
+  readonly farewell?: (() => Promise<unknown>) | null;
   readonly timeoutMs: number;
   /** Cancels the program when it aborts; null if nobody can cancel the program. */
   readonly signal: AbortSignal | null;
@@ -65,6 +67,9 @@ export type ProgramEnd =
  * Time from SIGTERM to SIGKILL for a run's processes. Claude Code needs up to 1.6 s; a cancelled job has 7 s in total.
  */
 const STOP_GRACE_MS = 3_000;
+
+/** Time for a program to end by itself when it is asked to. With STOP_GRACE_MS, it fits into a cancelled job's end. */
+const FAREWELL_MS = 1_500;
 
 /** Time from SIGTERM to SIGKILL for what a program left running when it ended by itself. */
 const LEFTOVER_GRACE_MS = 500;
@@ -256,6 +261,8 @@ async function runInGroup(call: ProgramCall): Promise<ProgramEnd> {
     const isKept = family.kind === 'group' && family.leftover === 'keep';
     const end = await Promise.race([isKept ? closed : ended, stop.reached]);
     const isStopped = end.kind === 'timeout' || end.kind === 'cancelled';
+    if (isStopped && call.farewell)
+      await Promise.race([call.farewell(), ended, sleep(FAREWELL_MS, undefined, { ref: false })]);
     if (isKept && !isStopped) return end;
     if (family.kind === 'group' && !isStopped) {
       await Promise.race([closed, sleep(LEFTOVER_GRACE_MS, undefined, { ref: false })]);

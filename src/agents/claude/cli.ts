@@ -75,6 +75,7 @@ function openStreamReader({ now, hear }: CallListener): CallReader {
   return {
     push: reader.push,
     pushError: () => undefined,
+    conversation: null,
     end: ({ succeeded }) => {
       const transcript = reader.end();
       return succeeded ? { ...transcript, agentError: failureOfMissingResult(transcript) } : transcript;

@@ -82,10 +82,12 @@ export async function callCli(
   const own = ownFolder(cli, options);
   const prepared = await own.asOwner(() => prepare({ cli, program }, { ...options, lendFolder: own.lendFolder }, call));
   await writeInboxFiles(options.inbox, prepared.files);
-  const linger = createLingerWatch(options.lingerMs);
+  const lingerMs = prepared.lingerMs ?? options.lingerMs;
+  const linger = createLingerWatch(lingerMs);
   const failedServers = new Set<string>();
   let isStderrLogged = false;
   const reader = prepared.openReader({
+    prompt: call.prompt,
     now: options.now,
     hear: (event) => {
       watch.see(event);
@@ -103,7 +105,8 @@ export async function callCli(
     args: [...program.args, ...prepared.args],
     cwd: options.workFolder,
     environment: prepared.environment,
-    input: call.prompt,
+    input: reader.conversation?.input ?? call.prompt,
+    farewell: reader.conversation?.cancel ?? null,
     timeoutMs: call.timeoutMs,
     signal: AbortSignal.any([call.signal, watch.signal, linger.signal]),
     family: familyOf(options),
@@ -133,10 +136,10 @@ export async function callCli(
   const stalled = isOurs && !hasLingered ? watch.stalled() : null;
   if (hasLingered)
     options.log.info(
-      `${cli.title} gave its result and did not exit for ${String(Math.round(options.lingerMs / 1000))} s, so its process was ended.`,
+      `${cli.title} gave its result and did not exit for ${String(Math.round(lingerMs / 1000))} s, so its process was ended.`,
     );
   const succeeded = hasLingered || (end.kind === 'exited' && end.code === 0);
-  const read = reader.end({ succeeded });
+  const read = await reader.end({ succeeded });
   const ended = succeeded || stalled !== null ? read : withoutResult(read, { end, wrote: chunks > 0, complaint });
   for (const name of failedServers)
     options.log.warning(logLine(`The agent has no tools of the MCP server ${name}.`, 300));

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { AgentManifest } from '../../core/agents/manifest.ts';
 import type { RulesGap } from '../../core/agents/rules-verdict.ts';
 import type { Transcript } from '../../core/analysis/analysis.ts';
@@ -100,12 +101,18 @@ export interface PreparedCall {
   /** Text of each file by its path below the inbox. */
   readonly files: Readonly<Record<string, string>>;
   readonly openReader: (listener: CallListener) => CallReader;
+  /** Time in ms for the CLI to exit after its result, if it is not as long as usual. */
+  readonly lingerMs?: number;
   /** Adds data to the transcript that is known only when the process has ended. */
   readonly complete: (transcript: Transcript) => Promise<Transcript>;
 }
 
-/** Gets a call's output as it comes. `now` is the time from which reset times are understood. */
+/**
+ * Gets a call's output as it comes. `prompt` is the call's, for a CLI that gets it in a conversation. `now` is the time
+ * from which reset times are understood.
+ */
 export interface CallListener {
+  readonly prompt: string;
   readonly now: InstantSource;
   readonly hear: (event: CallEvent) => void;
 }
@@ -116,5 +123,15 @@ export interface CallReader {
   /** Takes output on stderr. */
   pushError(chunk: Uint8Array): void;
   /** Ends the output. `succeeded` means exit code 0. */
-  end(exit: { readonly succeeded: boolean }): Transcript;
+  end(exit: { readonly succeeded: boolean }): Transcript | Promise<Transcript>;
+  /** The other direction of a CLI that is talked to while it runs; null if it gets the prompt and nothing else. */
+  readonly conversation: CallConversation | null;
+}
+
+/** What a CLI is told while it runs. */
+export interface CallConversation {
+  /** Becomes its stdin. */
+  readonly input: Readable;
+  /** Asks it to end its turn; settles when it has, or has had the time. */
+  readonly cancel: () => Promise<unknown>;
 }

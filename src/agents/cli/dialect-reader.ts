@@ -30,7 +30,7 @@ export function openDialectReader(
     const retry = dialect.parseText(line);
     if (retry !== null) hear(describeCallEvent(retry));
   });
-  return { push: reader.push, pushError: errors, end: () => reader.end() };
+  return { push: reader.push, pushError: errors, end: () => reader.end(), conversation: null };
 }
 
 /** Returns a function that decides from a CLI's output in this dialect whether its call has stalled. */
@@ -42,7 +42,8 @@ export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
   };
 }
 
-function describeCallEvent(event: AgentEvent): CallEvent {
+/** Returns an event for the watches of a call, and its line of the log. */
+export function describeCallEvent(event: AgentEvent): CallEvent {
   const line = logLine(describe(event), MAX_LINE);
   if (event.kind === 'end') return { kind: 'result', line };
   if (event.kind === 'servers') return { kind: 'servers', line: '', failed: event.failed };

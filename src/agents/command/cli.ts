@@ -47,6 +47,7 @@ function openPlainReader({ hear }: CallListener): CallReader {
       complaint.push(Buffer.from(chunk));
     },
     end: ({ succeeded }) => transcriptOf(message.text().trim(), succeeded ? null : complaint.text()),
+    conversation: null,
   };
 }
 

@@ -21,8 +21,8 @@ export type AgentEvent =
     }
   /** The CLI retries by itself. Until another kind of event comes, it only waits for its provider. */
   | { readonly kind: 'retry'; readonly cause: string; readonly status: number | null }
-  /** The usage since the last such event. */
-  | { readonly kind: 'used'; readonly tokens: number; readonly costUsd: number | null }
+  /** The usage since the last such event; null if it is unknown. */
+  | { readonly kind: 'used'; readonly tokens: number | null; readonly costUsd: number | null }
   /** The total usage of the session, including earlier processes. */
   | { readonly kind: 'session-used'; readonly tokens: number }
   /** MCP servers that it cannot use. */

@@ -58,16 +58,20 @@ const MAX_TEXT_BYTES = 16 * 1024;
 
 /**
  * Creates a reader for the JSON lines of a CLI. One reader reads one stream: stderr gets a reader of its own. Time is
- * linear in the bytes; memory does not grow with the length of the output, and a line is kept up to 5 MiB.
+ * linear in the bytes; memory does not grow with the length of the output, and a line is kept up to 5 MiB. `take` adds
+ * an event that follows from several lines.
  */
-export function createAgentReader({ onEvent, ...options }: ReaderOptions): TranscriptReader {
+export function createAgentReader({
+  onEvent,
+  ...options
+}: ReaderOptions): TranscriptReader & { readonly take: (event: AgentEvent) => void } {
   const { dialect } = options;
   const parse = dialect.createParser();
   const collector = createDialectCollector(options);
   const pending = createCappedBytes();
   /** The beginning of the text outside of events. */
   let text = '';
-  return { push, end };
+  return { push, end, take };
 
   function push(chunk: Uint8Array): void {
     let at = 0;
@@ -151,7 +155,7 @@ function createDialectCollector({ dialect, now, tokensBefore }: CollectorOptions
         sessionId = event.id;
         return;
       case 'used':
-        tokens = (tokens ?? 0) + event.tokens;
+        if (event.tokens !== null) tokens = (tokens ?? 0) + event.tokens;
         if (event.costUsd !== null) costUsd = (costUsd ?? 0) + event.costUsd;
         return;
       case 'session-used':

@@ -83,7 +83,9 @@ export function explainUnknownCost(report: Costs & Pick<WorkedReport, 'policy'>)
   const { length } = unpriced(report);
   if (length === 0) return null;
   const { maxCostUsd, maxCostUsdPerDay, maxTokensPerHour } = policy;
-  const isMute = agentsWithoutCost(report).every(({ name }) => reportsNoUsage(name));
+  const isMute =
+    agentsWithoutCost(report).every(({ name }) => reportsNoUsage(name)) &&
+    iterations.every(({ analysis }) => (analysis.tokens ?? 0) === 0);
   const unbound = named([
     ['max-cost-usd', maxCostUsd > 0],
     ['max-cost-usd-per-day', maxCostUsdPerDay > 0],
@@ -122,14 +124,17 @@ function silentWords(costs: Costs): string {
 }
 
 function whyUnpriced(costs: Costs): string {
+  if (agentsWithoutCost(costs).every(({ name }) => reportsNoUsage(name))) return NOT_COUNTED;
   if (Object.keys(costs.prices).length === 0) return '`prices` is empty';
   const prices = agentsWithoutCost(costs).map(({ model }) => ({ model, price: knownPriceOf(costs, model) }));
   const missing = prices.flatMap(({ model, price }) => (model !== null && price === null ? [model] : []));
   if (missing.length > 0) return `\`prices\` has no entry for ${inWords(missing)}`;
   return prices.some(({ price }) => price === null)
     ? 'no entry of `prices` fits the model that was chosen'
-    : 'the requests were not counted, so `prices` does not help';
+    : NOT_COUNTED;
 }
+
+const NOT_COUNTED = 'the requests were not counted, so `prices` does not help';
 
 /** Returns the iterations of unknown cost, except those of an agent that was ended before it reported anything. */
 function unpriced(costs: Costs): readonly JournalEntry[] {

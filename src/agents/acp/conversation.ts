@@ -1,0 +1,326 @@
+import { PassThrough } from 'node:stream';
+import { setImmediate as turnOfLoop, setTimeout as sleep } from 'node:timers/promises';
+import {
+  type AnyMessage,
+  client,
+  type ClientContext,
+  methods,
+  PROTOCOL_VERSION,
+  RequestError,
+  type McpServer as ProtocolServer,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+} from '@agentclientprotocol/sdk';
+import { type McpServer, replaceVariables } from '../../core/mcp/values.ts';
+import { messageOf } from '../../errors.ts';
+import type { CallConversation } from '../cli/cli.ts';
+import { realPathOfFolder } from '../cli/jsonl-session.ts';
+import type { AgentEvent, AgentFailure } from '../reading/agent-event.ts';
+import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
+import { absolutePath, type AskedPlace, isPermitted } from '../rules/permission.ts';
+import type { ToolCall } from './events/tool-calls.ts';
+import { createUpdates, detailOf, protocolFailure, stopFailure, toolName } from './events/updates.ts';
+
+/** What an agent is told at the start of a call. */
+export interface Talk {
+  readonly prompt: string;
+  readonly resume: string | null;
+  readonly model: string | null;
+  readonly allowedTools: readonly string[];
+  readonly servers: readonly McpServer[];
+  /** Variables that the servers' values may name. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly place: AskedPlace;
+  /** True if the agent's sandbox limits it as well. Otherwise a call that it makes without asking ends the turn. */
+  readonly isolated: boolean;
+}
+
+/** A conversation in the Agent Client Protocol. */
+export interface Talking extends CallConversation {
+  /** Takes a message of the agent. */
+  readonly receive: (message: JsonObject) => void;
+  /** Ends the conversation when no more messages come; returns a call that the agent made without asking, or null. */
+  readonly end: () => Promise<ToolCall | null>;
+}
+
+/** Time in ms for an agent to answer before its first prompt. A cold start with MCP servers takes up to 20 s. */
+const START_MS = 90_000;
+
+/** Length in characters of messages that an agent has not read, from which its requests are no longer answered. */
+const MAX_UNREAD = 16 * 1024 * 1024;
+
+/** Number of prompts by which a turn goes on that ended with a refused call. */
+const MAX_REFUSED_TURNS = 20;
+
+const GO_ON =
+  'The last tool call was refused: the rules of this run do not allow it, and nobody can be asked. Go on without it, in the way that the rules allow.';
+
+/** Forms of ids that may be kept with the state. */
+const SESSION_ID = /^[\w.:@-]{1,200}$/;
+
+const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } };
+
+/**
+ * Talks to an agent: starts or loads its session, gives it the prompt, and answers its requests for permission by
+ * `allowed-tools`. It offers neither files nor terminals, so that the agent does everything in its own process.
+ */
+export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Talking {
+  const { place, allowedTools, isolated } = talk;
+  const input = new PassThrough();
+  const updates = createUpdates();
+  /** Ids of requests that the agent has not answered. */
+  const asked = new Set<unknown>();
+  /** What the agent asked for, by the call's id; `false` was refused. */
+  const decided = new Map<string, string | false>();
+  let session: string | null = null;
+  let hasPrompt = false;
+  let isCancelled = false;
+  let isOver = false;
+  /** What came last in this turn. */
+  const last = { isRefusal: false };
+  let unasked: ToolCall | null = null;
+  let incoming: ReadableStreamDefaultController<AnyMessage> | null = null;
+  const connection = client()
+    .onRequest(methods.client.session.requestPermission, ({ params }) => permission(params))
+    .connect({
+      readable: new ReadableStream({
+        start: (controller) => {
+          incoming = controller;
+        },
+      }),
+      writable: new WritableStream({
+        write: (message) => {
+          if ('method' in message && 'id' in message) asked.add(message.id);
+          // The agent may ask for something while its last turn ends.
+          if (!input.writableEnded) input.write(`${JSON.stringify(message)}\n`);
+        },
+      }),
+    });
+  const done = converse(connection.agent)
+    .catch((error: unknown) => (isOver ? undefined : requestFailure(error)))
+    .then((failure) => {
+      if (failure !== undefined) finish(failure);
+    });
+  return { input, receive, cancel, end };
+
+  function receive(message: JsonObject): void {
+    if (isOver) return;
+    // The library reads notifications a little later than answers, and prints those without the right form.
+    if (message['method'] === methods.client.session.update) update(asObject(message['params']));
+    else if (isAwaited(message)) incoming?.enqueue(message as AnyMessage);
+  }
+
+  /** Returns true for a request, and for an answer that is waited for: the library would print the id of another. */
+  function isAwaited(message: JsonObject): boolean {
+    if (!('method' in message)) return asked.delete(message['id']);
+    return 'id' in message && input.readableLength <= MAX_UNREAD;
+  }
+
+  async function cancel(): Promise<void> {
+    isCancelled = true;
+    if (session === null || !hasPrompt || isOver) return;
+    await connection.agent.notify(methods.agent.session.cancel, { sessionId: session }).catch(() => undefined);
+    await done;
+  }
+
+  async function end(): Promise<ToolCall | null> {
+    await turnOfLoop();
+    if (!isOver) [...updates.flush(), ...updates.used({})].forEach(take);
+    isOver = true;
+    connection.close();
+    input.end();
+    await done;
+    return unasked;
+  }
+
+  function finish(failure: AgentFailure | null): void {
+    [...updates.flush(), ...updates.used({})].forEach(take);
+    take({ kind: 'end', failure });
+    isOver = true;
+    input.end();
+  }
+
+  async function converse(agent: ClientContext): Promise<AgentFailure | null> {
+    const waiting = new AbortController();
+    const late = sleep(START_MS, LATE, { signal: waiting.signal, ref: false });
+    try {
+      const opened = await Promise.race([open(agent), late]);
+      if (opened !== null) return opened;
+    } finally {
+      waiting.abort();
+      void late.catch(() => undefined);
+    }
+    // What came so far repeats an earlier process.
+    updates.flush();
+    updates.used({});
+    hasPrompt = true;
+    let text = talk.prompt;
+    for (let turn = 0; ; turn += 1) {
+      last.isRefusal = false;
+      const request = { sessionId: session ?? '', prompt: [{ type: 'text' as const, text }] };
+      const response: unknown = await agent.request(methods.agent.session.prompt, request);
+      const said = updates.flush();
+      [...said, ...updates.used(asObject(response) ?? {})].forEach(take);
+      if (said.length > 0 || !last.isRefusal || isCancelled || turn === MAX_REFUSED_TURNS)
+        return stopFailure(asObject(response)?.['stopReason']);
+      text = GO_ON;
+    }
+  }
+
+  /** Opens the session. Returns the failure, or null. */
+  async function open(agent: ClientContext): Promise<AgentFailure | null> {
+    const hello: unknown = await agent.request(methods.agent.initialize, {
+      protocolVersion: PROTOCOL_VERSION,
+      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+      clientInfo: { name: 'ralph-action', version: '1' },
+    });
+    const version = asObject(hello)?.['protocolVersion'];
+    if (version !== PROTOCOL_VERSION)
+      return problem(
+        `It speaks version ${JSON.stringify(version)} of the Agent Client Protocol, not ${String(PROTOCOL_VERSION)}.`,
+      );
+    const abilities = asObject(asObject(hello)?.['agentCapabilities']) ?? {};
+    const canResume = isOffered(asObject(abilities['sessionCapabilities'])?.['resume']);
+    const canLoad = abilities['loadSession'] === true;
+    const setting = { cwd: place.folder, mcpServers: serversFor(asObject(abilities['mcpCapabilities']) ?? {}) };
+    let answer: unknown;
+    if (talk.resume === null) answer = await agent.request(methods.agent.session.new, setting);
+    else if (!canResume && !canLoad) return problem('The session cannot be continued: the agent keeps none.');
+    else {
+      const known = { ...setting, sessionId: talk.resume };
+      const request = canResume
+        ? agent.request(methods.agent.session.resume, known)
+        : agent.request(methods.agent.session.load, known);
+      session = talk.resume;
+      try {
+        answer = await request;
+      } catch (error) {
+        const failure = requestFailure(error);
+        return failure.status === null && !isOver
+          ? problem(`The session cannot be continued: ${failure.text}`)
+          : failure;
+      }
+    }
+    const id = talk.resume ?? asString(asObject(answer)?.['sessionId']);
+    if (id === null) return problem('The agent began no session.');
+    session = id;
+    if ((canResume || canLoad) && SESSION_ID.test(id)) take({ kind: 'session', id });
+    return talk.model === null ? null : await chooseModel(agent, { id, opened: asObject(answer) }, talk.model);
+  }
+
+  function serversFor(abilities: JsonObject): ProtocolServer[] {
+    const failed = talk.servers.filter((server) => server.kind === 'remote' && abilities[server.transport] !== true);
+    if (failed.length > 0)
+      take({
+        kind: 'servers',
+        failed: failed.map(({ name }) => `${name} (the agent reaches no server at an address)`),
+      });
+    return talk.servers
+      .filter((server) => !failed.includes(server))
+      .map((server) => protocolServer(server, talk.environment));
+  }
+
+  function update(params: JsonObject | null): void {
+    if (params?.['sessionId'] !== session || session === null) return;
+    const { events, call } = updates.take(asObject(params['update']) ?? {});
+    if (!hasPrompt) return;
+    events.forEach(take);
+    if (events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) last.isRefusal = false;
+    if (call !== null && hasRunUnasked(call)) report(call);
+  }
+
+  async function permission({
+    sessionId,
+    toolCall,
+    options,
+  }: RequestPermissionRequest): Promise<RequestPermissionResponse> {
+    if (sessionId !== session || !hasPrompt || isCancelled) return CANCELLED;
+    const { events, call } = updates.take({ ...toolCall, sessionUpdate: 'tool_call_update' });
+    events.forEach(take);
+    if (call === null) return CANCELLED;
+    const isAllowed = isPermitted({ ...call, paths: await realPaths(call.paths) }, allowedTools, place);
+    const once = options.find(({ kind }) => kind === (isAllowed ? 'allow_once' : 'reject_once'));
+    const isRefused = !isAllowed || once === undefined;
+    decided.set(call.id, isRefused ? false : signatureOf(call));
+    if (isRefused) take({ kind: 'denied', id: null, tool: toolName(call), command: call.command });
+    last.isRefusal = isRefused;
+    return once === undefined ? CANCELLED : { outcome: { outcome: 'selected', optionId: once.optionId } };
+  }
+
+  /** Returns true if the call was made although nobody allowed it: not asked for, refused, or changed since. */
+  function hasRunUnasked(call: ToolCall): boolean {
+    if (call.status !== 'completed') return false;
+    const answer = decided.get(call.id);
+    decided.delete(call.id);
+    if (answer === signatureOf(call)) return false;
+    const isOpen = call.tool?.startsWith('mcp__') !== true && (call.kind === 'think' || call.kind === 'other');
+    const isVague = (call.kind === 'read' || call.kind === 'search') && call.paths.length === 0;
+    return !isOpen && !isVague && !isPermitted(call, allowedTools, place);
+  }
+
+  function report(call: ToolCall): void {
+    take({ kind: 'tool-use', id: null, tool: `without asking: ${toolName(call)}`, command: detailOf(call) });
+    if (isolated || unasked !== null) return;
+    unasked = call;
+    void cancel();
+  }
+
+  /** Returns paths without links; inside a sandbox they cannot be followed, and need not be. */
+  async function realPaths(paths: readonly string[]): Promise<readonly string[]> {
+    if (isolated) return paths;
+    return Promise.all(paths.map((path) => realPathOfFolder(absolutePath(path, place))));
+  }
+}
+
+const LATE = problem('It did not answer in the Agent Client Protocol within 90 seconds.');
+
+function problem(text: string): AgentFailure {
+  return { text, status: null, at: null };
+}
+
+function requestFailure(error: unknown): AgentFailure {
+  return error instanceof RequestError
+    ? protocolFailure(error.code, error.message, error.data)
+    : problem(`The conversation with the agent failed: ${messageOf(error)}`);
+}
+
+/** Chooses the model among those that the agent offers. Returns the failure, or null. */
+async function chooseModel(
+  agent: ClientContext,
+  { id: sessionId, opened }: { readonly id: string; readonly opened: JsonObject | null },
+  model: string,
+): Promise<AgentFailure | null> {
+  const option = asArray(opened?.['configOptions'])
+    .map(asObject)
+    .find((one) => one?.['category'] === 'model');
+  const values = asArray(option?.['options'])
+    .map(asObject)
+    .flatMap((one) => [one, ...asArray(one?.['options']).map(asObject)])
+    .map((one) => asString(one?.['value']));
+  const configId = asString(option?.['id']);
+  if (configId === null || !values.includes(model))
+    return problem(
+      `The model ${model} is not available: the agent offers ${values.filter(Boolean).join(', ') || 'none'}.`,
+    );
+  await agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value: model });
+  return null;
+}
+
+function protocolServer(server: McpServer, variables: Readonly<Record<string, string>>): ProtocolServer {
+  const put = (value: string): string => replaceVariables(value, variables);
+  const pairs = (values: Readonly<Record<string, string>>) =>
+    Object.entries(values).map(([name, value]) => ({ name, value: put(value) }));
+  const { name } = server;
+  return server.kind === 'command'
+    ? { name, command: put(server.command), args: server.args.map(put), env: pairs(server.env) }
+    : { name, type: server.transport, url: server.url, headers: pairs(server.headers) };
+}
+
+function isOffered(value: unknown): boolean {
+  return asObject(value) !== null;
+}
+
+/** Returns what of a call must be the same when it is made as when it was allowed. */
+function signatureOf({ command, url }: ToolCall): string {
+  return JSON.stringify([command, url]);
+}

@@ -1,0 +1,182 @@
+import type { AgentEvent, AgentFailure, Dialect } from '../../reading/agent-event.ts';
+import { asAmount, asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
+import type { AskedCall } from '../../rules/permission.ts';
+import { createToolCalls, type ToolCall } from './tool-calls.ts';
+
+/** Turns the updates of a session into events, those before the prompt included, which repeat an earlier process. */
+export interface Updates {
+  /** Returns the events of an update, and its tool call if it is about one. */
+  take(update: JsonObject): { readonly events: readonly AgentEvent[]; readonly call: ToolCall | null };
+  /** Returns the message that is complete now, and forgets what was before it. */
+  flush(): readonly AgentEvent[];
+  /** Returns the events at the end of a prompt by its response. */
+  used(response: JsonObject): readonly AgentEvent[];
+}
+
+/** Length in characters from which a message keeps only its end, where the status block is. */
+const MAX_TEXT_CHARS = 1024 * 1024;
+
+/** Maximum number of running calls that are remembered as reported. */
+const MAX_SHOWN = 1_000;
+
+/** The errors in the words of this client, and of what agents commonly run on. */
+export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise' | 'questionTool'> = {
+  reported: [
+    ['unknown-session', /^The session cannot be continued\b/],
+    ['max-turns', /^The agent reached its limit of turns\b/],
+    [
+      'server',
+      /\b(?:fetch failed|connection error|socket hang up|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT)\b|^terminated\b/i,
+    ],
+  ],
+  printed: [],
+  noise: null,
+  questionTool: null,
+};
+
+/** Creates the reading of one session. */
+export function createUpdates(): Updates {
+  const calls = createToolCalls();
+  const shown = new Set<string>();
+  let said = '';
+  let message: unknown = null;
+  let hasTokens = false;
+  let cost = { before: 0, now: null as number | null };
+  return { take, flush, used };
+
+  function take(update: JsonObject): ReturnType<Updates['take']> {
+    switch (update['sessionUpdate']) {
+      case 'agent_message_chunk':
+        return { events: [...speak(update), ...countTokens(update)], call: null };
+      case 'tool_call':
+      case 'tool_call_update': {
+        const call = calls.take(update);
+        return call === null ? { events: [ACTIVITY], call } : { events: [...flush(), ...describeCall(call)], call };
+      }
+      case 'plan':
+        return { events: [describePlan(asArray(update['entries']))], call: null };
+      case 'usage_update':
+        cost = { ...cost, now: dollars(update) ?? cost.now };
+        return { events: [ACTIVITY], call: null };
+      default:
+        return { events: [ACTIVITY], call: null };
+    }
+  }
+
+  function speak(update: JsonObject): readonly AgentEvent[] {
+    const text = asString(asObject(update['content'])?.['text']) ?? '';
+    const begun = message !== (update['messageId'] ?? null) && text !== '' ? flush() : [];
+    if (text !== '') message = update['messageId'] ?? null;
+    said += text;
+    // Cut at twice the length, so that time stays proportional to the output.
+    if (said.length > 2 * MAX_TEXT_CHARS) said = said.slice(-MAX_TEXT_CHARS);
+    return [...begun, ACTIVITY];
+  }
+
+  function flush(): readonly AgentEvent[] {
+    const text = said.slice(-MAX_TEXT_CHARS);
+    said = '';
+    return text.trim() === '' ? [] : [{ kind: 'text', text }];
+  }
+
+  /** Some agents count each answer of the model in an empty message. */
+  function countTokens(update: JsonObject): readonly AgentEvent[] {
+    const tokens = asAmount(asObject(asObject(update['_meta'])?.['usage'])?.['totalTokens']);
+    if (tokens === null) return [];
+    hasTokens = true;
+    return [
+      { kind: 'turns', more: 1 },
+      { kind: 'used', tokens, costUsd: null },
+    ];
+  }
+
+  function used(response: JsonObject): readonly AgentEvent[] {
+    const usage = asObject(response['usage']) ?? asObject(asObject(response['_meta'])?.['usage']);
+    const tokens = hasTokens ? null : asAmount(usage?.['totalTokens']);
+    // The cost is the session's, earlier processes included.
+    const costUsd = cost.now === null ? null : Math.max(0, cost.now - cost.before);
+    cost = { before: cost.now ?? cost.before, now: null };
+    hasTokens = false;
+    return tokens === null && costUsd === null ? [] : [{ kind: 'used', tokens, costUsd }];
+  }
+
+  function describeCall(call: ToolCall): readonly AgentEvent[] {
+    const isOver = call.status === 'completed' || call.status === 'failed';
+    const events: AgentEvent[] = [];
+    if (!shown.has(call.id) && (call.status !== 'pending' || call.command !== null)) {
+      if (shown.size >= MAX_SHOWN) shown.clear();
+      shown.add(call.id);
+      events.push({ kind: 'tool-use', id: call.id, tool: toolName(call), command: detailOf(call) });
+    }
+    if (isOver) {
+      shown.delete(call.id);
+      events.push({ kind: 'tool-result', failed: call.status === 'failed' });
+    }
+    return events.length === 0 ? [ACTIVITY] : events;
+  }
+}
+
+/** Returns the name under which a call is reported; that of every command is the same. */
+export function toolName({ kind, tool }: Pick<AskedCall, 'kind' | 'tool'>): string {
+  return kind === 'command' ? 'execute' : (tool ?? kind);
+}
+
+/** Returns what a call is about, for people; null if it says nothing. */
+export function detailOf({ command, url, paths }: Pick<AskedCall, 'command' | 'url' | 'paths'>): string | null {
+  return command ?? url ?? paths[0] ?? null;
+}
+
+/** Returns the failure that a response to a prompt tells, or null. */
+export function stopFailure(reason: unknown): AgentFailure | null {
+  const failure = (text: string): AgentFailure => ({ text, status: null, at: null });
+  switch (reason) {
+    case 'end_turn':
+      return null;
+    case 'max_turn_requests':
+      return failure('The agent reached its limit of turns.');
+    case 'max_tokens':
+      return failure("The model's answer reached its maximum length.");
+    case 'refusal':
+      return failure('The agent refused to go on.');
+    default:
+      return failure('The agent ended its turn without a result.');
+  }
+}
+
+/** Code of an error in the protocol for an agent without a login. */
+const AUTH_REQUIRED = -32_000;
+
+/** Returns the failure that an error in the protocol tells; agents put the provider's words into its data. */
+export function protocolFailure(code: number, message: string, data: unknown): AgentFailure {
+  const details = asObject(data);
+  const own = asString(data) ?? asString(details?.['details']) ?? asString(details?.['message']) ?? '';
+  const text = [message.replace(/^Internal error(?:: )?/, ''), own].filter((part) => part !== '').join(': ');
+  const told = asAmount(details?.['status']) ?? asAmount(details?.['statusCode']) ?? code;
+  const named = /^\W{0,3}(?:API Error:? )?(\d{3})\b|\b(?:status|HTTP)(?: code)?:? (\d{3})\b|"code":\s?(\d{3})\b/i.exec(
+    text,
+  );
+  const status = isStatus(told) ? told : Number(named?.slice(1).find(Boolean) ?? Number.NaN);
+  return {
+    text: text === '' ? message : text,
+    status: isStatus(status) ? status : code === AUTH_REQUIRED ? 401 : null,
+    at: null,
+  };
+}
+
+function isStatus(value: number): boolean {
+  return Number.isInteger(value) && value >= 400 && value < 600;
+}
+
+function dollars(update: JsonObject): number | null {
+  const cost = asObject(update['cost']);
+  return cost?.['currency'] === 'USD' ? asAmount(cost['amount']) : null;
+}
+
+function describePlan(entries: readonly unknown[]): AgentEvent {
+  const steps = entries.map(asObject);
+  const done = steps.filter((step) => step?.['status'] === 'completed').length;
+  const next = asString(steps.find((step) => step?.['status'] !== 'completed')?.['content']) ?? '';
+  return { kind: 'tool-use', id: null, tool: `plan: ${String(done)} of ${String(steps.length)} done,`, command: next };
+}
+
+const ACTIVITY: AgentEvent = { kind: 'activity' };
