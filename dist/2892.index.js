@@ -1,1 +1,0 @@
-import{modules as o}from"./45081.shared.js";import{modules as s}from"./10527.shared.js";import{modules as r}from"./67597.shared.js";import{modules as m}from"./85125.shared.js";import{modules as e}from"./9277.shared.js";const l=2892,u=[2892,5081,7597],f={...o,...s,...r,...m,...e};export{l as id,u as ids,f as modules};

@@ -1,1 +1,0 @@
-import{modules as o}from"./58113.shared.js";import{modules as s}from"./21034.shared.js";const t=7714,d=[7714],m={...o,...s};export{t as id,d as ids,m as modules};

@@ -1,1 +1,0 @@
-import{modules as o}from"./4021.shared.js";import{modules as s}from"./47436.shared.js";import{modules as r}from"./6944.shared.js";import{modules as m}from"./18307.shared.js";import{modules as e}from"./95507.shared.js";import{modules as d}from"./69283.shared.js";const f=9887,h=[9887],c={...o,...s,...r,...m,...e,...d};export{f as id,h as ids,c as modules};
