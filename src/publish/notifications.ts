@@ -153,8 +153,8 @@ type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'last
 };
 
 /**
- * A written notification. `before` is the text of a comment that was there already, which is kept as it is, because
- * GitHub sends no message for an edit. `id` is null if only the webhook was notified.
+ * A written notification. `before` is the text of a comment that was there already, which is kept as it is unless it is
+ * corrected, because GitHub sends no message for an edit. `id` is null if only the webhook was notified.
  */
 type Announced = Wished<{ readonly id: number | null; readonly before: string | null }>;
 
@@ -162,13 +162,13 @@ type Announced = Wished<{ readonly id: number | null; readonly before: string | 
  * Notifies in a comment that its first line identifies, and the webhook of a comment that is new or is never allowed in
  * this thread.
  */
-async function announce(deps: Notifying, notification: NotifiedOnce): Promise<Announced> {
+async function announce(deps: Notifying, notification: NotifiedOnce, corrects = false): Promise<Announced> {
   const { thread, needs } = notification;
   const body = textOnce(deps, notification);
   const found: { text: string | null } = { text: null };
   const written = await deps.forge.upsertComment(thread, markerOf(needs), (before) => {
     found.text = before;
-    return before ?? body;
+    return corrects ? body : (before ?? body);
   });
   const { text: before } = found;
   if (written.kind === 'granted') {
@@ -257,7 +257,7 @@ async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnc
   if (before === null || comparableReason(before) === comparableReason(textOnce(deps, notification))) return;
   const writtenBefore = clock.now() - DAY_MS;
   await forge.amendComment(thread, markerOf(needs), { body: ANOTHER_REASON, writtenBefore, closing: true });
-  await announce(deps, notification);
+  await announce(deps, notification, true);
 }
 
 /** Returns the text of a notification without mentions, numbers and links, which differ from run to run. */

@@ -13,14 +13,12 @@ import { taskTrouble } from '../sentences/trouble.ts';
 /** Maximum length of a message to Slack, which cuts those of more than 40,000 characters. */
 const MAX_SLACK_CHARS = 3_000;
 
-const url = z.string();
-
 /** Schema of a message to `notify-webhook`. A change that breaks readers gets a new `version`. */
 const webhookSchema = z.object({
   version: z.literal(1),
   event: z.literal('notification'),
   id: z.string().describe('The same in every attempt to deliver this message, and in the header X-Ralph-Delivery.'),
-  repository: url.describe('Address of the repository.'),
+  repository: z.string().describe('Address of the repository.'),
   outcome: z.enum(outcomeKinds).describe('Why the run ended.'),
   reason: z.string().describe('The outcome in detail, e.g. plan_complete, circuit_open.'),
   needs: z.array(
@@ -33,9 +31,9 @@ const webhookSchema = z.object({
     }),
   ),
   markdown: z.string().describe('The text of the comment, without mentions.'),
-  commentUrl: url.describe('The comment, or the issue or pull request where it could not be written.'),
-  pullRequestUrl: url.nullable(),
-  runUrl: url,
+  commentUrl: z.string().describe('The comment, or the issue or pull request where it could not be written.'),
+  pullRequestUrl: z.string().nullable(),
+  runUrl: z.string(),
 });
 
 type About = Omit<NotificationText, 'mentions'>;

@@ -5,7 +5,7 @@ import type { RunSpan } from '../../../src/core/journal/spans.ts';
 import { sendSpans } from '../../../src/runner/send-spans.ts';
 import { decodeSpans, type ReceivedSpan } from '../../otlp.ts';
 
-const traceId = 'b3c5d6e0b3c5d6e0b3c5d6e0b3c5d6e0';
+const TRACE = 'b3c5d6e0b3c5d6e0b3c5d6e0b3c5d6e0';
 const root: RunSpan = {
   ...{
     id: '00f067aa0ba902b7',
@@ -59,7 +59,7 @@ async function collect(status: number) {
 test('spans arrive as protobuf where the standard variables say, with the headers that they name', async () => {
   const got = await collect(200);
   vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Bearer%20key-of-the-collector');
-  expect(await sendSpans({ traceId, spans: [root, child] }, { 'service.name': 'ralph-action' })).toBeNull();
+  expect(await sendSpans({ traceId: TRACE, spans: [root, child] }, { 'service.name': 'ralph-action' })).toBeNull();
   expect(got).toEqual([
     {
       path: '/v1/traces',
@@ -69,12 +69,19 @@ test('spans arrive as protobuf where the standard variables say, with the header
       }),
       spans: [
         {
-          ...{ traceId, id: root.id, parent: '', name: 'ralph run', startedAt: root.startedAt, endedAt: root.endedAt },
+          ...{
+            traceId: TRACE,
+            id: root.id,
+            parent: '',
+            name: 'ralph run',
+            startedAt: root.startedAt,
+            endedAt: root.endedAt,
+          },
           attributes: { ...root.attributes, 'error.type': 'safety' },
           status: 2,
         },
         {
-          ...{ traceId, id: child.id, parent: root.id, name: 'ralph iteration' },
+          ...{ traceId: TRACE, id: child.id, parent: root.id, name: 'ralph iteration' },
           ...{ startedAt: root.startedAt, endedAt: root.endedAt, attributes: {}, status: 0 },
         },
       ],
@@ -89,5 +96,5 @@ test.each([
   await collect(status === 0 ? 200 : status);
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '500');
-  expect(await sendSpans({ traceId, spans: [root] }, {})).toMatch(/\w/);
+  expect(await sendSpans({ traceId: TRACE, spans: [root] }, {})).toMatch(/\w/);
 });

@@ -218,8 +218,8 @@ describe('secrets', () => {
   });
 
   test('the headers of a collector are, each value as it is written and as it is sent', () => {
-    const OTEL_EXPORTER_OTLP_HEADERS = 'authorization=Bearer%20the-key-of-it, x-team=team-of-it';
-    expect(secretValues({ OTEL_EXPORTER_OTLP_HEADERS }, [], claudeAgent.provider)).toEqual([
+    const headers = 'authorization=Bearer%20the-key-of-it, x-team=team-of-it';
+    expect(secretValues({ OTEL_EXPORTER_OTLP_HEADERS: headers }, [], claudeAgent.provider)).toEqual([
       'Bearer%20the-key-of-it',
       'the-key-of-it',
       'team-of-it',

@@ -17,7 +17,7 @@ interface Sent {
   readonly bodies: readonly string[];
   /** Everything that is on GitHub or was pushed. */
   readonly written: string;
-  /** What the agent found of the secrets in its environment. */
+  /** Number of lines with one of the secrets in the agent's environment, as the agent counted them. */
   readonly found: string;
 }
 
