@@ -52,6 +52,9 @@ const MAX_UNREAD = 16 * 1024 * 1024;
 /** Number of prompts by which a turn goes on that ended with a refused call. */
 const MAX_REFUSED_TURNS = 20;
 
+/** Maximum number of answers that are remembered until their calls are made. */
+const MAX_DECIDED = 1_000;
+
 const GO_ON =
   'The last tool call was refused: the rules of this run do not allow it, and nobody can be asked. Go on without it, in the way that the rules allow.';
 
@@ -241,6 +244,8 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const isAllowed = isPermitted({ ...call, paths: await realPaths(call.paths) }, allowedTools, place);
     const once = options.find(({ kind }) => kind === (isAllowed ? 'allow_once' : 'reject_once'));
     const isRefused = !isAllowed || once === undefined;
+    // A forgotten answer is decided again.
+    if (decided.size >= MAX_DECIDED) decided.clear();
     decided.set(call.id, isRefused ? false : signatureOf(call));
     if (isRefused) take({ kind: 'denied', id: null, tool: toolName(call), command: call.command });
     last.isRefusal = isRefused;
