@@ -37,7 +37,7 @@ export function createToolCalls(): ToolCalls {
       // Some agents leave out of a request what they said of the call before, such as the folder of a command.
       const input = { ...asObject(before?.['rawInput']), ...asObject(message['rawInput']) };
       const rawInput = Object.keys(input).length > MAX_FIELDS ? message['rawInput'] : input;
-      const known = { ...before, ...Object.fromEntries(given), rawInput };
+      const known: JsonObject = { ...before, ...Object.fromEntries(given), rawInput };
       messages.add(id, known);
       return { id, status: asString(known['status']), ...askedCall(known) };
     },
