@@ -8,7 +8,7 @@ import { parseMcpServers } from '../core/mcp/parse-servers.ts';
 import type { McpAsked } from '../core/mcp/values.ts';
 import { LOGIN, type Recipients } from '../core/people/notifications.ts';
 import type { Price, Prices } from '../core/spending/prices.ts';
-import { type IssueQuery, readIssueQuery } from '../core/tasks/issue-query.ts';
+import { type IssueQuery, parseIssueQuery } from '../core/tasks/issue-query.ts';
 import { capText } from '../core/text/phrase.ts';
 
 /** The prices in the lines, and the problems of the lines as predicates. */
@@ -44,7 +44,7 @@ export function optionalField() {
 /** Creates a field for a search that finds tasks; empty for none. */
 export function issueQueryField() {
   return z.string().transform((text, problems): IssueQuery | null => {
-    const query = text.trim() === '' ? null : readIssueQuery(text);
+    const query = text.trim() === '' ? null : parseIssueQuery(text);
     if (typeof query !== 'string') return query;
     problems.addIssue(query);
     return null;

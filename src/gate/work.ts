@@ -25,7 +25,7 @@ import { admitWork, type Preview } from './lane/admit.ts';
 import { admitQueue, admitUrgent, previewLanes } from './lane/side-by-side.ts';
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
-import { isTaskIssue, type ListedIssues, listIssues, whyNoTask } from './tasks/queued-issues.ts';
+import { isTaskIssue, type ListedIssues, listTaskIssues, whyNoTask } from './tasks/queued-issues.ts';
 import { FOR_TASKS, type RunPurpose, type Request } from './tasks/sources.ts';
 
 /**
@@ -51,7 +51,7 @@ export async function workQueueOnLanes(
   deps: GateDeps,
   by: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
 ): Promise<GateResult> {
-  const listed = await listIssues(deps);
+  const listed = await listTaskIssues(deps);
   const request = await queueRequest(deps, by, listed);
   const issues = listed.kind === 'listed' ? tasksOfIssues(listed.issues).map(toQueuedEntry) : [];
   const part: ListedQueue = { tasks: issues, isWhole: false };
@@ -121,7 +121,7 @@ async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null
 /** Returns what a run of the queue would do if a person started it now. Claims, reserves and opens nothing. */
 export async function previewQueue(deps: GateDeps): Promise<Preview> {
   const by = { asked: false, byHand: true, purpose: FOR_TASKS };
-  const request = await queueRequest(deps, by, await listIssues(deps));
+  const request = await queueRequest(deps, by, await listTaskIssues(deps));
   return request === null
     ? { kind: 'end', intake: await withUnusedPrompt(deps, endIntake({ kind: 'idle', reason: 'no_tasks' })) }
     : previewLanes(deps, request);

@@ -13,7 +13,7 @@ import {
   type TaskChanges,
   type TaskFile,
 } from '../core/proof/judge.ts';
-import { CUT_OFF, isCutOff, plainProofSentence, type Proof, proofSentences } from '../core/proof/proof.ts';
+import { CUT_OFF, isProofCutOff, plainProofSentence, type Proof, proofSentences } from '../core/proof/proof.ts';
 import { NO_TESTS, type TestReport } from '../core/proof/test-report.ts';
 import { isPromptTask, type TaskId } from '../core/tasks/ids.ts';
 import { progressOf } from '../core/tasks/queue.ts';
@@ -91,7 +91,7 @@ function usualMsOf({ state: { baseVerification: base } }: Work, { head }: Provin
 function isDue({ state: { change, tasks } }: Work, task: TaskId): boolean {
   const { proof } = shareOf(change, task);
   const isOver = isFinished(progressOf(tasks, task)) || isPromptTask(task);
-  return isOver && hasShareOf(change, task) && (proof === undefined || isCutOff(proof));
+  return isOver && hasShareOf(change, task) && (proof === undefined || isProofCutOff(proof));
 }
 
 function planOf(own: TaskChanges): readonly Planned[] {

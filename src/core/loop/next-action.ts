@@ -9,7 +9,7 @@ import { limitOf, nextStep, type LaneDecision, type RunSoFar, type Situation, st
 import type { Outcome, RunBound } from '../outcome.ts';
 import { extendPolicyByWait, type Policy } from '../policy.ts';
 import type { MergeToFinish } from '../prompt/learnings.ts';
-import { isCutOff } from '../proof/proof.ts';
+import { isProofCutOff } from '../proof/proof.ts';
 import { type Order, stoppedBy } from '../sharing/orders.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import type { Task } from '../tasks/task.ts';
@@ -197,7 +197,7 @@ function dueHeadVerification(
   // A run that was ended early has left its proofs to the next one.
   const lacksProof =
     state.lastRun?.outcome !== 'complete' &&
-    Object.values(state.change.tasks).some(({ proof }) => proof !== undefined && isCutOff(proof));
+    Object.values(state.change.tasks).some(({ proof }) => proof !== undefined && isProofCutOff(proof));
   const isKnown =
     state.headVerification?.kind === 'passed' && isVerificationOf(state.headVerification, head) && !lacksProof;
   const isDue =

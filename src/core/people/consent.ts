@@ -122,7 +122,7 @@ export function judgeConsent<Account extends { readonly login: string }>({
   now,
 }: ConsentQuestion<Account>): Consent {
   const isForeign = ({ by: who }: Act<Account>): boolean => who === null || !isTrusted(who);
-  const asked = requestsIn(history, { taskLabel, demands })
+  const asked = requestsInHistory(history, { taskLabel, demands })
     .filter((acts) => !acts.some(isForeign))
     .flatMap((acts) => acts.slice(-1))
     .toSorted(byTime)
@@ -184,7 +184,7 @@ export function accountsToLookUp<Account>({
   history,
   ...query
 }: Pick<ConsentQuestion<Account>, 'history' | 'taskLabel' | 'demands'>): readonly Account[] {
-  const requests = requestsIn(history, query).flat().toSorted(byTime);
+  const requests = requestsInHistory(history, query).flat().toSorted(byTime);
   const [first] = requests;
   if (first === undefined) return [];
   const acts = [...requests, ...editsSince(history, first.at), ...history.reopenings.filter(({ at }) => at > first.at)];
@@ -195,7 +195,7 @@ export function accountsToLookUp<Account>({
  * Returns what asks for the work if a trusted account did it, and all of it: the act that added the label, and those
  * that gave what a query demands.
  */
-function requestsIn<Account>(
+function requestsInHistory<Account>(
   history: History<Account>,
   { taskLabel, demands }: Pick<ConsentQuestion<Account>, 'taskLabel' | 'demands'>,
 ): readonly (readonly Act<Account>[])[] {

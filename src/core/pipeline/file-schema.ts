@@ -3,7 +3,7 @@ import { AGENT_NAMES } from '../agent-names.ts';
 import { doneSignalsSchema } from '../analysis/done-signals.ts';
 import { DAY_MS, HOUR_MS } from '../countdown.ts';
 import { parseDuration } from './reading/command-variables.ts';
-import { holds } from './review.ts';
+import { reviewHolds } from './review.ts';
 import { MAX_FILE_CHARS, MAX_STEP_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
 /** Maximum length of a command; a longer one belongs in a script. */
@@ -123,7 +123,7 @@ const agentConfig = z.strictObject({
     'The step only reviews, in a conversation of its own: its changes are put back, and it ends with findings.',
   ).optional(),
   hold: choice(
-    holds,
+    reviewHolds,
     'Which findings of a review keep the task from being done: those of this severity or a worse one; default: none.',
   ).optional(),
   prompt_file: path("The step's own prompt, read from the base branch; default: the run's prompt.").optional(),

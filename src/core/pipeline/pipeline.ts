@@ -1,7 +1,7 @@
 import type { AgentName } from '../agent-names.ts';
 import type { Policy } from '../policy.ts';
 import type { Aim } from '../prompt/hints.ts';
-import { type Hold, REVIEW_PROMPT } from './review.ts';
+import { type ReviewHold, REVIEW_PROMPT } from './review.ts';
 
 /** The fields that every step of a pipeline has. */
 interface Common {
@@ -36,7 +36,7 @@ export interface AgentStep extends Common {
   /** The step's own agent; null for the agent of the iteration. */
   readonly agent: AgentName | null;
   /** Set if the step only reviews: which of its findings keep the task from being done. */
-  readonly review: { readonly hold: Hold } | null;
+  readonly review: { readonly hold: ReviewHold } | null;
   /** The step's own prompt from the base branch; null for the run's prompt. */
   readonly prompt: { readonly path: string; readonly text: string } | null;
   /** null for the run's model. */

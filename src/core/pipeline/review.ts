@@ -8,9 +8,9 @@ import { tryJson } from '../text/try-json.ts';
 const severities = ['high', 'medium', 'low'] as const;
 
 /** Which findings keep a task from being done: none, or those of this severity or a worse one. */
-export const holds = ['none', ...severities] as const;
+export const reviewHolds = ['none', ...severities] as const;
 
-export type Hold = (typeof holds)[number];
+export type ReviewHold = (typeof reviewHolds)[number];
 
 /** Maximum length in characters of a final message in which findings are looked for. */
 const MAX_MESSAGE_CHARS = 200_000;
@@ -38,7 +38,7 @@ const findingsSchema = z.object({ findings: z.array(findingSchema).describe('Emp
 export const reviewSchema = z.object({
   /** The agent that reviewed. */
   agent: z.enum(AGENT_NAMES),
-  hold: z.enum(holds),
+  hold: z.enum(reviewHolds),
   /** Why the findings are not known; null if they are. */
   unreadable: z.string().nullable(),
   /** The worst first. */
@@ -50,15 +50,15 @@ export const reviewSchema = z.object({
 });
 
 /** The result of an agent's review. Its texts are data of a stranger. */
-export type Review = Immutable<z.infer<typeof reviewSchema>>;
+export type ReviewResult = Immutable<z.infer<typeof reviewSchema>>;
 
 /** Returns a review without known findings, and why they are not known. */
-export function unreadableReview(by: Pick<Review, 'agent' | 'hold'>, why: string): Review {
+export function unreadableReview(by: Pick<ReviewResult, 'agent' | 'hold'>, why: string): ReviewResult {
   return { ...by, unreadable: why, findings: [], more: 0, holding: 0 };
 }
 
 /** Reads the last findings in a final message; accepts any text. */
-export function readReview(by: Pick<Review, 'agent' | 'hold'>, message: string): Review {
+export function parseReview(by: Pick<ReviewResult, 'agent' | 'hold'>, message: string): ReviewResult {
   if (message.length > MAX_MESSAGE_CHARS)
     return unreadableReview(by, `its final message has more than ${MAX_MESSAGE_CHARS} characters`);
   const json = lastFindings(message);
@@ -100,12 +100,12 @@ function lastFindings(message: string): unknown {
 }
 
 /** True if a task is not done because of this review. A review that nobody can read holds as well. */
-export function isHeldBy({ hold, unreadable, holding }: Review): boolean {
+export function isHeldBy({ hold, unreadable, holding }: ReviewResult): boolean {
   return hold !== 'none' && (unreadable !== null || holding > 0);
 }
 
 /** Describes a review, such as `2 findings` or `held by review: 2 findings`; its reasons are data of a stranger. */
-export function reviewWords(review: Review): string {
+export function reviewWords(review: ReviewResult): string {
   const { unreadable, findings, more, holding } = review;
   const held = isHeldBy(review);
   const count = held ? holding : findings.length + more;
@@ -114,7 +114,7 @@ export function reviewWords(review: Review): string {
 }
 
 /** Lists findings for a prompt, a line each, the worst last. They must be shown as data. */
-export function findingLines(reviews: readonly { readonly step: string; readonly review: Review }[]): string {
+export function findingLines(reviews: readonly { readonly step: string; readonly review: ReviewResult }[]): string {
   return reviews
     .flatMap(({ step, review }) => [
       ...(review.unreadable === null ? [] : [`Step ${step}: ${reviewWords(review)}`]),
@@ -126,9 +126,9 @@ export function findingLines(reviews: readonly { readonly step: string; readonly
 }
 
 /** The instructions of a review that has no prompt of its own. */
-export const REVIEW_PROMPT = `# Review
+export const REVIEW_PROMPT = `# ReviewResult
 
-Review the changes that were made for the task below. Read the changed files and what uses them; \`git diff HEAD\` shows what is not committed, \`git log\` the rest. Look for what is wrong, missing, unsafe or untested, not for matters of taste. Change nothing: whatever you change is put back.`;
+ReviewResult the changes that were made for the task below. Read the changed files and what uses them; \`git diff HEAD\` shows what is not committed, \`git log\` the rest. Look for what is wrong, missing, unsafe or untested, not for matters of taste. Change nothing: whatever you change is put back.`;
 
 /** The end of the prompt of a review. */
 export const REVIEW_PROTOCOL = `# How to end

@@ -5,7 +5,7 @@ import { callUsageSchema } from '../lane/ledger.ts';
 import { anyInstant, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import { completeSentence, oneLine } from '../text/phrase.ts';
 import { type Breaker, stepKinds } from './pipeline.ts';
-import { isHeldBy, type Review, reviewSchema } from './review.ts';
+import { isHeldBy, type ReviewResult, reviewSchema } from './review.ts';
 
 const stepCircuitSchema = z.object({
   /** Number of failures in a row, up to the newest run. */
@@ -77,7 +77,7 @@ export function failingSteps(steps: readonly StepRecord[]): readonly StepRecord[
 /** Returns the reviews of an iteration, whether they ran or not. */
 export function reviewsIn(
   steps: readonly StepRecord[],
-): readonly { readonly step: string; readonly review: Review; readonly hasRun: boolean }[] {
+): readonly { readonly step: string; readonly review: ReviewResult; readonly hasRun: boolean }[] {
   return steps.flatMap(({ name: step, review, attempts }) =>
     review === undefined ? [] : [{ step, review, hasRun: attempts > 0 }],
   );

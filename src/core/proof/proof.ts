@@ -48,7 +48,7 @@ export type Proof = Immutable<z.infer<typeof proofSchema>>;
 export const CUT_OFF: Proof = { without: { kind: 'undecided', why: 'no-time' }, old: null };
 
 /** True if a run had no time for the proof, so that another one may make it. */
-export function isCutOff({ without }: Proof): boolean {
+export function isProofCutOff({ without }: Proof): boolean {
   return without.kind === 'undecided' && without.why === 'no-time';
 }
 

@@ -22,7 +22,7 @@ const OPERATOR = /^(?:AND|OR|NOT)$/i;
  * Reads a search. Returns the reason, as a predicate, for one that GitHub would refuse, that leaves the repository, or
  * whose parts nobody can tell. Below `OR`, `NOT` and parentheses a qualifier may not hold, so there none demands.
  */
-export function readIssueQuery(given: string): IssueQuery | string {
+export function parseIssueQuery(given: string): IssueQuery | string {
   const text = given.trim().replaceAll(/\s+/g, ' ');
   if (/[\p{Cc}\\]/u.test(text)) return 'has a backslash or a control character';
   if (text.split('"').length % 2 === 0) return 'has a quotation mark that is never closed';

@@ -46,7 +46,7 @@ export function whyNoTask({ taskLabel, issueQuery }: Pick<Config, 'taskLabel' | 
 
 /** Returns the issues that the queue works on; empty if `task-sources` or the repository leaves issues out. */
 export async function listQueuedIssues(deps: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<readonly Issue[]> {
-  const listed = await listIssues(deps);
+  const listed = await listTaskIssues(deps);
   return listed.kind === 'listed' ? listed.issues : [];
 }
 
@@ -55,7 +55,7 @@ export type ListedIssues =
   | { readonly kind: 'switched-off'; readonly error: UserError };
 
 /** Lists the issues with the task label and those that `issue-query` finds, each once. */
-export async function listIssues({
+export async function listTaskIssues({
   config,
   forge,
   log,

@@ -7,7 +7,7 @@ import { chargeCallAt } from '../../core/lane/settle/settle.ts';
 import { configurationProblem } from '../../core/lane/verdict/verdict.ts';
 import { judgeAgentAttempt, type Attempt, type StepOutput } from '../../core/pipeline/step-output.ts';
 import { type AgentStep, aimOfStep, promptOfStep, type Step } from '../../core/pipeline/pipeline.ts';
-import { findingLines, type Review, readReview, unreadableReview } from '../../core/pipeline/review.ts';
+import { findingLines, parseReview, type ReviewResult, unreadableReview } from '../../core/pipeline/review.ts';
 import { type EarlierStep, reviewsIn, stepNotes, type StepRecord } from '../../core/pipeline/step-record.ts';
 import { firstNames } from '../../core/text/phrase.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
@@ -58,7 +58,7 @@ export interface AttemptedStep {
   readonly calls: readonly (CallUsage & { readonly output: StepOutput })[];
   /** See StepRecord; absent in steps that call no agent. */
   readonly refused?: StepRecord['refused'];
-  readonly review?: Review | null;
+  readonly review?: ReviewResult | null;
 }
 
 /** The state in which an iteration begins. */
@@ -85,7 +85,7 @@ export function ownAgentOf({ step: turn }: Pick<Iteration, 'step'>, step: Step):
 }
 
 /** Returns the review of a step whose call gave none; undefined if the step is no review. */
-export function reviewWithout({ step: turn }: Pick<Iteration, 'step'>, step: Step, why: string): Review | undefined {
+export function reviewWithout({ step: turn }: Pick<Iteration, 'step'>, step: Step, why: string): ReviewResult | undefined {
   if (step.kind !== 'agent' || step.review === null) return undefined;
   return unreadableReview({ agent: step.agent ?? turn.agent, hold: step.review.hold }, why);
 }
@@ -189,7 +189,7 @@ export async function tryAgent(
     tail: '',
     calls,
     refused: own === null ? undefined : refusalOf(agentRun, deps.clock.now()),
-    review: review !== null && passed ? readReview(review, agentRun.finalMessage) : review,
+    review: review !== null && passed ? parseReview(review, agentRun.finalMessage) : review,
     walk: {
       ...walk,
       work,

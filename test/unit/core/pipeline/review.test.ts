@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import {
   findingLines,
   findingsJsonSchema,
-  type Hold,
+  type ReviewHold,
   isHeldBy,
-  readReview,
-  type Review,
+  parseReview,
+  type ReviewResult,
   REVIEW_PROTOCOL,
   reviewWords,
   unreadableReview,
@@ -27,8 +27,8 @@ const finding = (severity: string, change: object = {}): object => ({
 });
 const saying = (...findings: readonly object[]): string => JSON.stringify({ findings });
 
-function read(message: string, hold: Hold = 'none'): Review {
-  return readReview({ agent: 'codex', hold }, message);
+function read(message: string, hold: ReviewHold = 'none'): ReviewResult {
+  return parseReview({ agent: 'codex', hold }, message);
 }
 
 test('the example in the prompt is one that counts, and fits the schema', () => {
@@ -87,7 +87,7 @@ describe('findings are read from the final message', () => {
   });
 });
 
-test.each<[Hold, readonly string[], number, boolean, string]>([
+test.each<[ReviewHold, readonly string[], number, boolean, string]>([
   ['none', ['high', 'high'], 0, false, '2 findings'],
   ['high', ['medium', 'low'], 0, false, '2 findings'],
   ['high', ['high', 'medium', 'high'], 2, true, 'held by review: 2 findings'],
@@ -104,7 +104,7 @@ test.each<[Hold, readonly string[], number, boolean, string]>([
 });
 
 test('a review that nobody can read holds where findings hold', () => {
-  const unreadable = (hold: Hold): Review => unreadableReview({ agent: 'codex', hold }, 'its call failed');
+  const unreadable = (hold: ReviewHold): ReviewResult => unreadableReview({ agent: 'codex', hold }, 'its call failed');
   expect([isHeldBy(unreadable('none')), isHeldBy(unreadable('high'))]).toEqual([false, true]);
   expect(reviewWords(unreadable('high'))).toBe('held by review: unreadable (its call failed)');
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { limitedSearch, readIssueQuery } from '../../../../src/core/tasks/issue-query.ts';
+import { limitedSearch, parseIssueQuery } from '../../../../src/core/tasks/issue-query.ts';
 
 test.each<[string, readonly string[]]>([
   ['label:bug', ['label:bug']],
@@ -22,7 +22,7 @@ test.each<[string, readonly string[]]>([
   ['label: bug', []],
   ['xlabel:bug involves:ann mentions:ann', []],
 ])('%s demands %j', (text, demands) => {
-  expect(readIssueQuery(text)).toMatchObject({ demands });
+  expect(parseIssueQuery(text)).toMatchObject({ demands });
 });
 
 test.each<[string, string]>([
@@ -38,15 +38,15 @@ test.each<[string, string]>([
   ['a OR b OR c OR d OR e AND f NOT g', 'more than 5 operators'],
   ['w'.repeat(257), 'more than 256 characters'],
 ])('%s is refused', (text, why) => {
-  expect(readIssueQuery(text)).toContain(why);
+  expect(parseIssueQuery(text)).toContain(why);
 });
 
 test('a long search is fine as long as its words are few', () => {
-  expect(readIssueQuery(`${'w'.repeat(256)} ${'label:abc '.repeat(100)}`)).toMatchObject({ demands: ['label:abc'] });
+  expect(parseIssueQuery(`${'w'.repeat(256)} ${'label:abc '.repeat(100)}`)).toMatchObject({ demands: ['label:abc'] });
 });
 
 test('lines are one search', () => {
-  expect(readIssueQuery(' label:bug\n\tcrash ')).toEqual({ text: 'label:bug crash', demands: ['label:bug'] });
+  expect(parseIssueQuery(' label:bug\n\tcrash ')).toEqual({ text: 'label:bug crash', demands: ['label:bug'] });
 });
 
 test.each([
