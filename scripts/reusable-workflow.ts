@@ -61,8 +61,8 @@ const GOOGLE_LOGIN = 'google-github-actions/auth@7c6bc770dae815cd3e89ee6cdf493a5
 const LONGEST_LOGIN_S = 43_200;
 
 /**
- * Steps that log in to the one provider that the caller names. What they get is their outputs, which only the action's
- * step reads: no variable of the job, and no file. A login that fails is reported by the action, with the run.
+ * Steps that log in to the one provider that the caller names. They set only their outputs, which the
+ * action's step alone reads: no variable of the job, and no file. A login that fails is reported by the action, with the run.
  */
 const LOGIN_STEPS = String.raw`      # A login lasts as long as this job may, from now on.
       - id: login
@@ -108,7 +108,7 @@ const LOGIN_STEPS = String.raw`      # A login lasts as long as this job may, fr
           printf 'token=%s\nends=%s\n' "$token" "$(date -u -d "+$(valueOf expires_in <<< "$answer") seconds" +%FT%TZ)" >> "$GITHUB_OUTPUT"
 `.replaceAll('%{', '${');
 
-/** What the steps of the login got, for the action's step alone; empty for providers that the caller does not name. */
+/** Results of the login's steps, for the action's step alone; empty for providers that the caller does not name. */
 const LOGGED_IN = `
         env: {
           CLAUDE_CODE_USE_BEDROCK: "\${{ steps.aws.outputs.aws-access-key-id && '1' || '' }}", AWS_REGION: '\${{ inputs.aws-region || env.AWS_REGION }}',

@@ -10,7 +10,7 @@ import { graphqlAnswerOf, isServerFailure, type GraphqlError } from './graphql/e
 export interface RequestPurpose {
   readonly doing: string;
   readonly needs: readonly string[];
-  /** What to do if GitHub does not understand what is asked (422), as sentences. */
+  /** Sentences that say what to do if GitHub does not understand a request (422). */
   readonly ifInvalid?: string;
 }
 

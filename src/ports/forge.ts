@@ -244,8 +244,8 @@ interface DecidingForge {
   /** Returns the account of this login; null when there is none. */
   account(login: string): Promise<Account | null>;
   /**
-   * Returns histories by number, many issues per request; an issue that no longer exists is left out. `demands` are those
-   * of a query, of which the histories say who gave them.
+   * Returns histories by number, many issues per request; an issue that no longer exists is left out. `demands` are
+   * those of a query: the histories say who gave the issue these properties.
    */
   issueHistories(
     numbers: readonly number[],

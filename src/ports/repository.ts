@@ -124,8 +124,8 @@ export interface Repository {
    */
   putBack(): Promise<readonly string[]>;
   /**
-   * Undoes all that happened in the work tree since the last snapshot: its files like `putBack`, and commits. What was
-   * left beside the work tree is nobody's work. Returns the paths of the files.
+   * Undoes all that happened in the work tree since the last snapshot: its files like `putBack`, and commits. Files
+   * that were left beside the work tree are not taken up. Returns the paths of the files.
    */
   undo(): Promise<readonly string[]>;
   /** Measures all that the lane's branch has changed since it left the base branch; null when no lane is open. */

@@ -20,7 +20,7 @@ import { isLastTask, statusBlock, taskIn, visitOf } from '../scripted-work.ts';
 
 // A stand-in for an agent that speaks the Agent Client Protocol, made with the agent's side of the library. It uses no
 // model and does honest work, unless RALPH_ACP_SCRIPT names a JSON file with a list of steps for each prompt.
-// RALPH_ACP_HEARD may name a file that gets one line of JSON for each thing that it is told.
+// RALPH_ACP_HEARD may name a file that gets one line of JSON for each message that it gets.
 
 /** A step of a prompt. */
 export type AcpStep =
@@ -41,7 +41,7 @@ export type AcpStep =
   | { readonly kind: 'print'; readonly text: string; readonly times?: number }
   | { readonly kind: 'fail'; readonly code: number; readonly message: string; readonly data?: object }
   | { readonly kind: 'stop'; readonly reason: 'refusal' | 'max_tokens' | 'max_turn_requests' | 'end_turn' }
-  /** Waits until it is cancelled, or for ever. */
+  /** Waits until it is cancelled, or forever. */
   | { readonly kind: 'hang'; readonly ignoresCancel?: true };
 
 /** A script: the steps of each prompt, and what the agent says of itself. */

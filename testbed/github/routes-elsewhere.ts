@@ -4,8 +4,8 @@ import { searchIssues } from './routes-search.ts';
 import { strangeIssue } from './state.ts';
 
 /**
- * Answers requests outside the repository: searches, and those for accounts, files of other repositories, and issues that were transferred
- * to one.
+ * Answers requests outside the repository: searches, and those for accounts, files of other repositories, and issues
+ * that were transferred to one.
  */
 export function answerElsewhere(call: Omit<Call, 'parameters'> & { readonly method: string }): GitHubAnswer {
   const { method, path, state, render } = call;

@@ -108,12 +108,12 @@ export interface StoredLabel {
 export type StoredEvent = { readonly by: Person; readonly at: number } & (
   | { readonly kind: 'labeled' | 'unlabeled'; readonly label: string }
   | { readonly kind: 'renamed'; readonly from: string; readonly to: string }
-  /** What a search can name was given to the issue, or taken from it. */
+  /** The issue got, or lost, a property that a search can name. */
   | { readonly kind: GivenKind; readonly what: string; readonly before: string | null }
   | { readonly kind: 'closed' | 'reopened' }
 );
 
-/** What an issue can be given besides labels; `type` is the issue's type, of which it has one. */
+/** Properties that an issue can get besides labels; `type` is the issue's only type. */
 export type GivenField = 'assignee' | 'milestone' | 'type' | 'project';
 type GivenKind = `${GivenField}-set` | `${GivenField}-unset`;
 

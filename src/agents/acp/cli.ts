@@ -27,7 +27,7 @@ export const acpCli: AgentCli = {
   kindOfDenial: kindOfDenialBy('acp'),
   sessions: {
     export: () => Promise.resolve({ kind: 'left-behind', why: 'only the agent knows its files' }),
-    // Where its files are still there, it finds the session by itself.
+    // The agent finds the session by itself as long as its files are there.
     import: () => Promise.resolve(true),
   },
   // Each call that it asks for is decided by the rules themselves.

@@ -21,7 +21,7 @@ import { absolutePath, type AskedPlace, isPermitted } from '../rules/permission.
 import type { ToolCall } from './events/tool-calls.ts';
 import { createUpdates, detailOf, protocolFailure, stopFailure, toolName } from './events/updates.ts';
 
-/** What an agent is told at the start of a call. */
+/** The start of a call: the prompt, and what the agent may do. */
 export interface Talk {
   readonly prompt: string;
   readonly resume: string | null;
@@ -49,7 +49,7 @@ const START_MS = 90_000;
 /** Length in characters of messages that an agent has not read, from which its requests are no longer answered. */
 const MAX_UNREAD = 16 * 1024 * 1024;
 
-/** Number of prompts by which a turn goes on that ended with a refused call. */
+/** Maximum number of prompts that continue a turn that ended with a refused call. */
 const MAX_REFUSED_TURNS = 20;
 
 /** Maximum number of answers that are remembered until their calls are made. */
@@ -73,7 +73,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   const updates = createUpdates();
   /** Ids of requests that the agent has not answered. */
   const asked = new Set<unknown>();
-  /** What the agent asked for, by the call's id; `false` was refused. */
+  /** The agent's requests by the call's id; `false` was refused. */
   const decided = new Map<string, string | false>();
   let session: string | null = null;
   let hasPrompt = false;
@@ -154,7 +154,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       waiting.abort();
       void late.catch(() => undefined);
     }
-    // What came so far repeats an earlier process.
+    // These messages repeat an earlier process.
     updates.flush();
     updates.used({});
     hasPrompt = true;

@@ -128,7 +128,7 @@ export interface CallReader {
   readonly conversation: CallConversation | null;
 }
 
-/** What a CLI is told while it runs. */
+/** Messages to a CLI while it runs. */
 export interface CallConversation {
   /** Becomes its stdin. */
   readonly input: Readable;

@@ -20,15 +20,15 @@ export interface AskedCall {
   readonly setsVariables: boolean;
 }
 
-/** Where an agent works: a folder, and the tree that contains it. Both paths are absolute and real. */
+/** The place where an agent works: a folder, and the tree that contains it. Both paths are absolute and real. */
 export interface AskedPlace {
   readonly folder: string;
   readonly tree: string;
 }
 
 /**
- * Decides by `allowed-tools` whether an agent may make a call: once for all agents that ask. What a call does not tell
- * is not allowed.
+ * Decides by `allowed-tools` whether an agent may make a call: once for all agents that ask. A call is
+ * not allowed if it leaves out something that the decision needs.
  */
 export function isPermitted(call: AskedCall, allowedTools: readonly string[], place: AskedPlace): boolean {
   const rules = allowedTools.map(parseToolRule);

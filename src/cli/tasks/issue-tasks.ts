@@ -15,8 +15,8 @@ import type { Viewer } from '../arguments.ts';
 import type { TaskSettings } from './task-settings.ts';
 
 /**
- * Reads the open issues with the label, and those that a search finds, as tasks with their dependencies, and warnings about what people should correct.
- * Approvals are not queried: an issue's labels show what runs found.
+ * Reads the open issues with the label, and those that a search finds, as tasks with their dependencies, and warnings
+ * about what people should correct. Approvals are not queried: an issue's labels show what runs found.
  */
 export async function readIssueTasks(
   viewer: Viewer,

@@ -1,8 +1,8 @@
 import { formatInstant, leftInWords, MINUTE_MS } from '../countdown.ts';
 
 /**
- * How long the agent's login holds: `lasting` like a stored key, `until` an instant in ms if the job itself asked for
- * it, `absent` if the job asked and got none.
+ * The time for which the agent's login holds: `lasting` like a stored key, `until` an instant in ms if the job itself
+ * asked for it, `absent` if the job asked and got none.
  */
 export type LoginTerm =
   | { readonly kind: 'lasting' }

@@ -121,7 +121,7 @@ export interface ThreadComment {
   readonly hunk: string;
 }
 
-/** What somebody says of the pull request as a whole: a review, or a comment outside of reviews. */
+/** An opinion on the pull request as a whole: a review, or a comment outside of reviews. */
 export interface ReviewNow {
   /** REST id of the review or comment. */
   readonly id: number;

@@ -39,7 +39,7 @@ export type RalphCommand =
   | { readonly kind: 'plan' | 'approve' }
   | { readonly kind: 'doctor' }
   | { readonly kind: 'help' }
-  /** A sentence that is no command: work to do, which the comment describes. */
+  /** A sentence that is not a command: work to do, which the comment describes. */
   | { readonly kind: 'request' }
   | { readonly kind: 'unknown'; readonly word: string };
 

@@ -18,8 +18,8 @@ export interface History<Account> {
   readonly labelings: readonly (Act<Account> & { readonly kind: 'labeled' | 'unlabeled'; readonly label: string })[];
   readonly reopenings: readonly Act<Account>[];
   /**
-   * Who gave the issue, or took from it, what the demands of a query name, such as `label:bug`; its author did so when
-   * opening it.
+   * Acts by which the issue got, or lost, a property that a query demands, such as `label:bug`; its author gave it
+   * those that it was opened with.
    */
   readonly given: readonly (Act<Account> & { readonly kind: 'set' | 'unset'; readonly what: string })[];
   /** Changes of title or body; creating the issue is not a change. */
@@ -31,7 +31,7 @@ export interface History<Account> {
 interface ConsentQuestion<Account> {
   readonly history: History<Account>;
   readonly taskLabel: string;
-  /** What the query that finds the issue demands of it; empty if none finds it. */
+  /** Demands of the query that finds the issue; empty if no query finds it. */
   readonly demands: readonly string[];
   /** Hash of the current text. */
   readonly text: string;

@@ -7,7 +7,7 @@ import { tryJson } from '../text/try-json.ts';
 /** Severities of findings, the worst first. */
 const severities = ['high', 'medium', 'low'] as const;
 
-/** Which findings keep a task from being done: none, or those of this severity or a worse one. */
+/** The findings that keep a task from being done: none, or those of this severity or a worse one. */
 export const reviewHolds = ['none', ...severities] as const;
 
 export type ReviewHold = (typeof reviewHolds)[number];
@@ -39,7 +39,7 @@ export const reviewSchema = z.object({
   /** The agent that reviewed. */
   agent: z.enum(AGENT_NAMES),
   hold: z.enum(reviewHolds),
-  /** Why the findings are not known; null if they are. */
+  /** The reason why the findings are not known; null if they are. */
   unreadable: z.string().nullable(),
   /** The worst first. */
   findings: z.array(findingSchema).max(MAX_FINDINGS),

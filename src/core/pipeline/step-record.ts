@@ -50,7 +50,7 @@ export const stepRecordSchema = z.object({
   circuit: stepCircuitSchema.nullable(),
   /** The agent of the step where it is not that of the iteration. */
   agent: z.enum(AGENT_NAMES).exactOptional(),
-  /** Why that agent can make no call at all, and until when; null: until a person changes something. */
+  /** The reason why that agent can make no call at all, and its end; null: until a person changes something. */
   refused: z.object({ why: z.string(), until: anyInstant.nullable() }).exactOptional(),
   review: reviewSchema.exactOptional(),
 });

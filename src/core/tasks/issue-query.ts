@@ -3,8 +3,8 @@ export interface IssueQuery {
   /** The search without its limits to the repository and to open issues, on one line. */
   readonly text: string;
   /**
-   * What every issue that it finds was given by somebody, in lower case and without quotes: `label:bug`. Of a project
-   * only the word, `project:`, since its events do not name it to every token.
+   * Properties that every issue has that it finds, in lower case and without quotes: `label:bug`. A project has only
+   * the word, `project:`, since its events do not name it to every token.
    */
   readonly demands: readonly string[];
 }
@@ -12,7 +12,7 @@ export interface IssueQuery {
 /** The qualifiers that name people, or what only people with write permission can set outside of a template. */
 const DEMANDING: readonly string[] = ['author', 'assignee', 'label', 'milestone', 'type', 'project'];
 
-/** GitHub's limits of a search: characters of words that are no qualifier, and operators. */
+/** GitHub's limits of a search: characters of words that are not qualifiers, and operators. */
 const MAX_WORD_CHARS = 256;
 const MAX_OPERATORS = 5;
 

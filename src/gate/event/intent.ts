@@ -85,7 +85,7 @@ export type Intent =
        * a review.
        */
       readonly reactTo: ReactionTarget | null;
-      /** Present if the comment mentions the bot that opened the pull request, which may not be one of Ralph's. */
+      /** Present if the comment mentions the bot that opened the pull request; that pull request may belong to another bot. */
       readonly isMention?: true;
       readonly thread: Thread;
       readonly actor: Account;

@@ -148,8 +148,8 @@ export async function readBranches(
 }
 
 /**
- * Returns the tip of a remote ref and the default branch, each null if it is missing, and those of the refs `beside` that
- * are there. Throws if the remote cannot be read.
+ * Returns the tip of a remote ref and the default branch, each null if it is missing, and those of the refs `beside`
+ * that are there. Throws if the remote cannot be read.
  */
 export async function readRemote(
   git: Git,

@@ -84,8 +84,12 @@ export function ownAgentOf({ step: turn }: Pick<Iteration, 'step'>, step: Step):
   return step.kind === 'agent' && step.agent !== turn.agent ? step.agent : null;
 }
 
-/** Returns the review of a step whose call gave none; undefined if the step is no review. */
-export function reviewWithout({ step: turn }: Pick<Iteration, 'step'>, step: Step, why: string): ReviewResult | undefined {
+/** Returns the review of a step whose call gave none; undefined if the step does not review. */
+export function reviewWithout(
+  { step: turn }: Pick<Iteration, 'step'>,
+  step: Step,
+  why: string,
+): ReviewResult | undefined {
   if (step.kind !== 'agent' || step.review === null) return undefined;
   return unreadableReview({ agent: step.agent ?? turn.agent, hold: step.review.hold }, why);
 }
@@ -110,7 +114,7 @@ async function notesFor(deps: LoopDeps, { iteration, step }: Running<AgentStep>,
   return { notes: [notes, ...changed].join('\n'), findings };
 }
 
-/** Maximum number of changed files that a review is told. */
+/** Maximum number of changed files that the prompt of a review names. */
 const MAX_CHANGED = 20;
 
 /** Undoes everything that a review did in the work tree, after its processes are gone. */
@@ -170,7 +174,7 @@ export async function tryAgent(
         },
       },
     },
-  ).finally(async () => undoReview(deps, turn, step));
+  ).finally(() => undoReview(deps, turn, step));
   const { sessionId } = agentRun.analysis;
   const attempt = judgeAgentAttempt(agentRun);
   const passed = attempt.result.kind === 'passed';

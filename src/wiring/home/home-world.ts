@@ -1,4 +1,3 @@
-import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { fileURLToPath } from 'node:url';
 import { verifyEnvironment } from '../../config/agent-environment.ts';
 import type { Config, RunContext } from '../../config/config.ts';
@@ -11,7 +10,7 @@ import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
 import { createPersonClock } from './person-clock.ts';
 import { stateFolder } from './checkout-state.ts';
 import type { Secrets, World } from '../world.ts';
-import { loginProblemsByAgent } from '../agents/providers.ts';
+import { ALL_PROVIDERS, loginProblemsByAgent } from '../agents/providers.ts';
 import { sealingKey, type RunFolders } from './place.ts';
 
 const personClock = createPersonClock(Date.now, () => performance.now());

@@ -53,7 +53,7 @@ function runReviewed(
 }
 
 /**
- * Prints which keys of providers are among the variables of a process, in words that are no secrets; a real key is one.
+ * Prints which keys of providers are among the variables of a process, in words that are not secrets; a real key is one.
  * The brackets keep the pattern from matching itself.
  */
 const KEYS_SEEN = `env | grep -oE '^(ANTHROPIC|OPENAI|CODEX)_API_KEY|[s]k-proj-of' | sed 's/_API_KEY//' | sort -u | tr '\\n' ' '`;

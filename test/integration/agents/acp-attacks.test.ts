@@ -40,7 +40,7 @@ test('a request that leaves out the folder outside, which an update told before,
   expect((await scene.calls('hello', { allowedTools: RULES })).analysis.denials).toHaveLength(1);
 });
 
-test('a request that can only be allowed for ever is refused', async () => {
+test('a request that can only be allowed forever is refused', async () => {
   const call = { kind: 'execute', rawInput: { command: 'npm test' } } as const;
   await using scene = await createAcpScene({
     prompts: [[{ kind: 'ask', call, run: 'touch it-ran', options: ['allow_always'] }], [DONE]],
@@ -106,7 +106,7 @@ function foreign(): object {
 }
 
 test.each<readonly [what: string, text: string, times: number]>([
-  ['lines that are no JSON', '{"jsonrpc":"2.0", broken\n', 2_000],
+  ['lines that are not JSON', '{"jsonrpc":"2.0", broken\n', 2_000],
   ['answers that nobody asked for', '{"jsonrpc":"2.0","id":"\\n::error::x","result":{}}\n', 2_000],
   ['messages without a form', '{"jsonrpc":"2.0","method":7,"id":{}}\n[]\nnull\n{"jsonrpc":"2.0"}\n', 500],
   ['updates without a form', '{"jsonrpc":"2.0","method":"session/update","params":[1]}\n', 2_000],

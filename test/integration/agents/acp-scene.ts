@@ -35,7 +35,7 @@ export async function createAcpScene(script: AcpScript, given: Given = {}) {
     ...under,
     play,
     calls: (prompt: string, more: Partial<AgentCall> = {}) => under.agent.call(callOf({ prompt, ...more })),
-    /** What the agent was told, in order. */
+    /** The messages that the agent got, in order. */
     heard: (what: string): unknown[] =>
       (existsSync(heard) ? readFileSync(heard, 'utf8').trim().split('\n') : [])
         .map((line) => JSON.parse(line) as { readonly what: string; readonly value: unknown })

@@ -35,7 +35,7 @@ test('it gets the prompt, its answer is read, and what it used counts', async ()
   expect(scene.log.lines).toEqual(expect.arrayContaining(['I look around.', 'agent done']));
 });
 
-test('another process goes on with its session, and what came before does not count again', async () => {
+test('another process continues its session, and what came before does not count again', async () => {
   await using scene = await createAcpScene(oneTurn());
   const { sessionId } = (await scene.calls('remember 4711')).analysis;
   const second = await scene.calls('which number?', { resume: sessionId });
@@ -71,7 +71,7 @@ test('a refused call does not end the work, and an allowed one is made once, not
     { outcome: { optionId: 'id-allow_once' } },
     { outcome: { optionId: 'id-reject_once' } },
   ]);
-  // It ended its turn with the refusal, so it was told to go on.
+  // It ended its turn with the refusal, so it was asked to continue.
   expect(scene.heard('session/prompt')).toMatchObject([
     { prompt: 'work' },
     { prompt: expect.stringMatching(/^The last tool call was refused/) },

@@ -161,7 +161,7 @@ describe('a request in a comment on the pull request', () => {
     expect(said(project)).toContain('please call it Greeter');
   });
 
-  test('is worked on with `answer-reviews: false`, which a request in a thread is told', async () => {
+  test('is worked on with `answer-reviews: false`, which the answer to a request in a thread says', async () => {
     const project = await reviewed(worker, { 'answer-reviews': 'false' });
     expect(await next(project, writes(project, sentence))).toMatchObject({ calls: 1 });
     expect(await next(project, inThread(project, sentence))).toMatchObject({ end: 'idle (answered)', calls: 0 });
@@ -205,7 +205,7 @@ describe('a request in a comment on the pull request', () => {
     expect(await next(project)).toMatchObject({ calls: 0 });
   });
 
-  test("a mention on another bot's pull request is nobody's", async () => {
+  test("a mention on another bot's pull request is not read", async () => {
     const project = await reviewed(worker);
     const event = writes(project, '@our-app please rebase this');
     project.forge.pulls.push({ ...project.forge.pulls[0], number: 300, branch: 'our-app/bump' } as never);
@@ -228,7 +228,7 @@ describe('a request in a review', () => {
     expect(project.forge.replies.map(({ replyTo }) => replyTo)).toEqual([77]);
   });
 
-  test('a mistyped command is told, and makes no call', async () => {
+  test('a mistyped command is answered, and makes no call', async () => {
     const project = await reviewed(worker);
     expect(await next(project, inThread(project, '/ralph resum'))).toMatchObject({ end: 'idle (answered)', calls: 0 });
   });

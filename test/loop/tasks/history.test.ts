@@ -150,7 +150,7 @@ test("a person's commit on the branch, and an answer to a review, count", async 
 
 test.each([
   ["a person's commit counts where no run answers reviews or checks", 'By hand', 1],
-  ["GitHub's update of the branch is no content of a person", "Merge branch 'main' into ralph/queue", 0],
+  ["GitHub's update of the branch does not count as content of a person", "Merge branch 'main' into ralph/queue", 0],
 ])('%s', async (_, message, peoplePushes) => {
   const inputs = { 'answer-reviews': 'false', 'answer-checks': 'false', 'max-iterations': '1' };
   const project = createProject({ issues: [1, 2], agent: [worker], inputs });

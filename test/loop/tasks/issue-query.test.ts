@@ -34,7 +34,7 @@ describe('an issue that a search finds', () => {
     expect(run.end).toBe('complete (plan_complete)');
   });
 
-  test('is no task where a stranger gave what the search names, and the summary says so', async () => {
+  test('does not count as a task where a stranger gave what the search names, and the summary says so', async () => {
     const project = searched('label:bug', [1]);
     on(project.forge, 1).give('label:bug', eve, BEFORE);
     const run = await runOnce(project);
@@ -43,7 +43,7 @@ describe('an issue that a search finds', () => {
     expect(warned(run)).toContain('Left out: #1.');
   });
 
-  test.each(['is:open crash', '-label:bug', 'label:bug OR crash'])('by %s is no task', async (query) => {
+  test.each(['is:open crash', '-label:bug', 'label:bug OR crash'])('by %s is not a task', async (query) => {
     const project = searched(query, [1]);
     on(project.forge, 1).give('label:bug', ann, BEFORE);
     project.forge.faults.set('searchIssues', new Error('The search is not needed.'));

@@ -206,7 +206,7 @@ describe('comments', () => {
     expect(onPull(body, user).kind).toBe('not-for-us');
   });
 
-  test('a login is no pattern', () => {
+  test('a login is not a pattern', () => {
     expect(onPull('@anybody do it now', { ...app, login: '.*[bot]' }).kind).toBe('not-for-us');
   });
 

@@ -219,7 +219,7 @@ describe('where the branch begins', () => {
     const tip = addCommit(project.origin, { tree: { 'README.md': 'edited' }, parent: head, message: 'By hand' });
     project.origin.branches.set('ralph/queue', tip);
     addIssue(project.forge, 2);
-    expect((await runOnce(project)).work?.lane.start).toEqual({ kind: 'continue', remoteHead: tip });
+    expect((await runOnce(project)).work?.lane.start).toEqual({ kind: 'continue', remoteHead: tip, personHead: tip });
   });
 });
 

@@ -10,7 +10,7 @@ export interface ToolCall extends AskedCall {
 
 /** The tool calls of one session; the oldest ones are forgotten. */
 export interface ToolCalls {
-  /** Adds a message about a call to what is known of it; returns null if the message names no call. */
+  /** Adds a message about a call to the earlier ones; returns null if the message names no call. */
   take(message: JsonObject): ToolCall | null;
 }
 

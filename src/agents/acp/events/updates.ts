@@ -137,7 +137,7 @@ export function stopFailure(reason: unknown): AgentFailure | null {
     case 'max_tokens':
       return failure("The model's answer reached its maximum length.");
     case 'refusal':
-      return failure('The agent refused to go on.');
+      return failure('The agent refused to continue.');
     default:
       return failure('The agent ended its turn without a result.');
   }

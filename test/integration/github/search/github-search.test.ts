@@ -44,7 +44,7 @@ describe('a search', () => {
     expect(message).toContain('Correct the setting `issue-query`');
   });
 
-  test('of which GitHub gives only a part is no result', async () => {
+  test('whose result is incomplete fails', async () => {
     await using at = await openForge();
     const body = { total_count: 0, incomplete_results: true, items: [] };
     at.github.faults.inject({ match: SEARCH, times: 1, effect: { kind: 'answer', status: 200, body } });

@@ -16,7 +16,7 @@ async function saidOf(
 ): Promise<readonly string[]> {
   const said: string[] = [];
   const world = {
-    config: { policy: { allowedTools: run } },
+    config: { policy: { allowedTools: run }, agent: { order: [{ name }] } },
     log: { warning: (text: string) => said.push(text) },
   } as unknown as Parameters<typeof checkRules>[0];
   const steps = [{ kind: 'agent', name: 'plan', allowedTools: step } as AgentStep];
@@ -56,6 +56,9 @@ test("a step without rules of its own has the run's, and the same gap is reporte
 });
 
 test('no step is checked without a pipeline', async () => {
-  const world = { config: { policy: { allowedTools: [] } }, log: {} } as unknown as Parameters<typeof checkRules>[0];
+  const world = {
+    config: { policy: { allowedTools: [] }, agent: { order: [{ name: 'codex' }] } },
+    log: {},
+  } as unknown as Parameters<typeof checkRules>[0];
   await expect(checkStepRules(world, 'codex', { level: 'none', pipeline: null })).resolves.toBeUndefined();
 });

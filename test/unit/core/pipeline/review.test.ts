@@ -58,7 +58,7 @@ describe('findings are read from the final message', () => {
     ['a cut-off list', saying(finding('high')).slice(0, -3), /no JSON/],
     ['another form', '{"findings": {"high": 1}}', /^findings: /],
     ['an unknown severity', saying(finding('catastrophic')), /^findings\.0\.severity: /],
-    ['a line that is none', saying(finding('low', { line: -1 })), /^findings\.0\.line: /],
+    ['a line that is not a number', saying(finding('low', { line: -1 })), /^findings\.0\.line: /],
     ['no text', saying(finding('low', { text: '' })), /^findings\.0\.text: /],
     ['10 MB of findings', saying(...Array<object>(100_000).fill(finding('low'))), /more than 200000 characters/],
     ['many brackets', `{"findings":${'}'.repeat(199_000)}`, /no JSON/],
