@@ -62,7 +62,8 @@ const LONGEST_LOGIN_S = 43_200;
 
 /**
  * Steps that log in to the one provider that the caller names. They set only their outputs, which the
- * action's step alone reads: no variable of the job, and no file. A login that fails is reported by the action, with the run.
+ * action's step alone reads: no variable of the job, and no file. A login that fails is reported by the action, with
+ * the run.
  */
 const LOGIN_STEPS = String.raw`      # A login lasts as long as this job may, from now on.
       - id: login

@@ -183,7 +183,7 @@ const rules: readonly Rule[] = [
   blocked,
   circuitOpen,
   parked,
-  limited,
+  ({ run, policy, now }) => limitOf(run, policy, now),
   stopped,
 ];
 
@@ -224,10 +224,7 @@ function planComplete({ state, tasks }: Situation): Outcome | null {
  */
 function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
   const refusal = stepRefusal(run.last?.steps ?? []);
-  if (refusal !== null) {
-    const message = `${refusal} Check its key, its credit and its model, then run again.`;
-    return { kind: 'failed', reason: 'configuration', message };
-  }
+  if (refusal !== null) return { kind: 'failed', reason: 'configuration', message: refusal };
   const problem = run.last === null ? null : configurationProblem(run.last.analysis);
   const isOfProvider = run.last?.analysis.agentError?.kind !== 'model';
   const isHandedOn = isOfProvider && chooseAgent(policy.agents, state.providers, now).kind !== 'refused';
@@ -339,13 +336,13 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
  */
 function parked({ state, policy, now }: Situation): Outcome | null {
   const window = exhaustedWindow(state.windows, policy, now);
-  const chosen = chooseAgent(policy.agents, state.providers, now);
-  const ofSteps = policy.agentSteps.flatMap(({ agent, required }) =>
-    agent === null || !required ? [] : [chooseAgent([agent], state.providers, now)],
+  const ofSteps = policy.agentSteps.flatMap<Policy['agents']>(({ agent, required }) =>
+    agent === null || !required ? [] : [[agent]],
   );
+  const chosen = [policy.agents, ...ofSteps].map((agents) => chooseAgent(agents, state.providers, now));
   const steps = findOpenSteps(state.steps, policy, now);
   const waits: readonly Parked[] = [
-    ...[chosen, ...ofSteps].flatMap((one) => (one.kind === 'parked' ? [providerLimit(one)] : [])),
+    ...chosen.flatMap((one) => (one.kind === 'parked' ? [providerLimit(one)] : [])),
     // An iteration that makes no call, or cannot finish anything, would waste an attempt and its calls.
     ...(steps === null ? [] : [{ kind: 'parked', reason: 'step_circuit', ...steps } as const]),
     ...(window === null ? [] : [{ kind: 'parked', ...window } as const]),
@@ -356,10 +353,6 @@ function parked({ state, policy, now }: Situation): Outcome | null {
 function providerLimit({ until, needsPerson }: Extract<ChosenAgent, { kind: 'parked' }>): Parked {
   const parked = { kind: 'parked', reason: 'usage_limit', resumeAt: until } as const;
   return needsPerson === null ? parked : { ...parked, needsPerson };
-}
-
-function limited({ run, policy, now }: Situation): Outcome | null {
-  return limitOf(run, policy, now);
 }
 
 /** Returns the run's limit that forbids another call, or null if there is none. */

@@ -93,7 +93,7 @@ export function stepRefusal(steps: readonly StepRecord[]): string | null {
   const refused = steps.find((step) => !step.optional && step.refused?.until === null);
   return refused === undefined
     ? null
-    : `The agent ${refused.agent ?? ''} of step ${refused.name} cannot work: ${completeSentence(refused.refused?.why ?? '')}`;
+    : `The agent ${refused.agent ?? ''} of step ${refused.name} cannot work: ${completeSentence(refused.refused?.why ?? '')} Check its key, its credit and its model, then run again.`;
 }
 
 /** True if a call of a step has no known cost, except one that ended before it reported anything. */

@@ -22,7 +22,7 @@ import {
   sectionsAboutMerge,
   type MergeToFinish,
 } from './learnings.ts';
-import { bulletsWithin, lastChars, type PromptSection, sectionWithin } from './sections.ts';
+import { listSection, bulletsWithin, lastChars, type PromptSection, sectionWithin } from './sections.ts';
 
 /** Everything that a prompt is made of. */
 export interface PromptParts {
@@ -90,13 +90,12 @@ const MAX_COMMANDS = 300;
 
 const MAX_REFUSED = 1_000;
 
-const maxOthers = { count: 5, chars: 90 };
-
 /** Maximum characters of all comments on the task, which stand outside of the context. */
 const MAX_COMMENTS = 6_000;
 
 /** Characters kept free of facts and hints, for the data that follows them. */
-const keptForData = { usual: 400, takeover: 1_300, diagnosis: 1_300, refused: 1_300, findings: 1_300 };
+const KEPT_FOR_DATA = 400;
+const KEPT_FOR_MUCH_DATA = 1_300;
 
 /**
  * Composes the text for the agent's stdin. The context is at its top: a resumed session keeps the system prompt of its
@@ -221,7 +220,7 @@ function contextOf(parts: PromptParts): string {
   const ofIteration = parts.aim === 'task' || hints.length === 0 ? [] : [OF_THE_ITERATION];
   const { takeover } = parts;
   const diagnoses = isDiagnosis(parts);
-  const head = `# Context of this iteration\n\n${bulletsWithin([...promptFacts(parts), ...ofIteration, ...hints], MAX_CONTEXT - keptForData[dataOf(parts)])}`;
+  const head = `# Context of this iteration\n\n${bulletsWithin([...promptFacts(parts), ...ofIteration, ...hints], MAX_CONTEXT - (hasMuchData(parts) ? KEPT_FOR_MUCH_DATA : KEPT_FOR_DATA))}`;
   const sections: readonly PromptSection[] = [
     {
       title: 'What the git server refused of your last work, as data:',
@@ -297,19 +296,13 @@ function contextOf(parts: PromptParts): string {
   return sections.reduce((text, section) => text + sectionWithin(section, MAX_CONTEXT - text.length), head);
 }
 
-function listSection(title: string, label: string, items: readonly string[] = []): PromptSection {
-  return { title, label, text: listOf(items), max: maxOthers.count * (maxOthers.chars + 3) };
-}
-
 function isDiagnosis({ circuit, attempts }: PromptParts): boolean {
   return circuit.kind === 'half-open' && attempts !== '';
 }
 
-function dataOf(parts: PromptParts): keyof typeof keptForData {
-  if (parts.refused !== null) return 'refused';
-  if (isDiagnosis(parts)) return 'diagnosis';
-  if (parts.takeover !== null) return 'takeover';
-  return (parts.pipeline?.findings ?? '') === '' ? 'usual' : 'findings';
+function hasMuchData(parts: PromptParts): boolean {
+  const { refused, takeover, pipeline } = parts;
+  return refused !== null || isDiagnosis(parts) || takeover !== null || (pipeline?.findings ?? '') !== '';
 }
 
 function refusedText(refused: RefusedWork | null): string {
@@ -351,13 +344,6 @@ function promptFacts({
     ...(instructions.length === 0 ? [] : [`How to build and test: ${instructions.join(', ')}.`]),
     ...(specifications.length === 0 ? [] : [`Specifications: ${specifications.join(', ')}.`]),
   ];
-}
-
-function listOf(titles: readonly string[]): string {
-  return titles
-    .slice(0, maxOthers.count)
-    .map((title) => `- ${oneLine(title, maxOthers.chars)}`)
-    .join('\n');
 }
 
 function lastSentence({ progress, fileCount, verification, taskId, failedServers = [] }: LastIteration): string {

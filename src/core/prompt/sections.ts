@@ -1,3 +1,4 @@
+import { oneLine } from '../text/phrase.ts';
 import { dataSection } from './learnings.ts';
 
 /** Minimum characters of a section; a shorter rest is not worth its frame. */
@@ -32,4 +33,16 @@ export function sectionWithin({ title, label, text, max }: PromptSection, room: 
 /** Returns at most the last `count` characters, without half of a surrogate pair at the beginning. */
 export function lastChars(text: string, count: number): string {
   return count <= 0 ? '' : text.slice(-count).replace(/^\p{Surrogate}/u, '');
+}
+
+/** Largest list of other tasks: number of titles, and characters of each. */
+const maxOthers = { count: 5, chars: 90 };
+
+/** Returns a section with the first titles of a list, one on each line. */
+export function listSection(title: string, label: string, titles: readonly string[] = []): PromptSection {
+  const text = titles
+    .slice(0, maxOthers.count)
+    .map((one) => `- ${oneLine(one, maxOthers.chars)}`)
+    .join('\n');
+  return { title, label, text, max: maxOthers.count * (maxOthers.chars + 3) };
 }

@@ -85,7 +85,7 @@ export type Intent =
        * a review.
        */
       readonly reactTo: ReactionTarget | null;
-      /** Present if the comment mentions the bot that opened the pull request; that pull request may belong to another bot. */
+      /** Present if the comment mentions the bot that opened the pull request, be it Ralph's or another one. */
       readonly isMention?: true;
       readonly thread: Thread;
       readonly actor: Account;

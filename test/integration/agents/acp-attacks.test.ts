@@ -25,7 +25,7 @@ test.each<readonly [what: string, call: Extract<AcpStep, { kind: 'ask' }>['call'
   expect(scene.log.lines.filter((line) => /^::|\n/.test(line))).toEqual([]);
 });
 
-test('a request that leaves out the folder outside, which an update told before, is refused', async () => {
+test('a request that leaves out the folder outside, which an update named before, is refused', async () => {
   const told = { sessionUpdate: 'tool_call', toolCallId: 'one', title: 'x', rawInput: { cwd: '/etc' } };
   const call = { toolCallId: 'one', kind: 'execute', rawInput: { command: 'npm test' } } as const;
   await using scene = await createAcpScene({

@@ -19,7 +19,7 @@ async function saidOf(
     config: { policy: { allowedTools: run }, agent: { order: [{ name }] } },
     log: { warning: (text: string) => said.push(text) },
   } as unknown as Parameters<typeof checkRules>[0];
-  const steps = [{ kind: 'agent', name: 'plan', allowedTools: step } as AgentStep];
+  const steps = [{ kind: 'agent', agent: null, name: 'plan', allowedTools: step } as AgentStep];
   try {
     await checkRules(world, name, { level });
     await checkStepRules(world, name, { level, pipeline: { steps } });

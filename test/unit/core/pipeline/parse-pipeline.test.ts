@@ -380,7 +380,7 @@ describe('mistakes are reported with file, line and column', () => {
     [
       'an unknown agent',
       '{ "steps": [{ "type": "agent", "name": "a", "config": { "agent": "copilto" } }] }',
-      ['1:66 `agent` must be one of: claude, codex, gemini, opencode, copilot, qwen, command'],
+      ['1:66 `agent` must be one of: claude, codex, gemini, opencode, copilot, qwen, acp, command'],
     ],
     [
       'a pipeline that no longer calls anybody',
