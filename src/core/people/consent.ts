@@ -94,7 +94,9 @@ export function withGrant(
   const since = ofLabel.filter((act) => act.at >= at);
   const counts =
     isRequest === true
-      ? since.length <= 1 && since.every((act) => act.kind === 'labeled' && act.by?.kind === 'bot')
+      ? since.length <= 1 &&
+        // Ralph may add it with the token of a person; in a cut history it may come after a removal.
+        since.every((act) => act.kind === 'labeled' && (act.by?.kind === 'bot' || !history.truncated))
       : later.length === 0 && isOwn && !history.truncated;
   if (!counts) return history;
   const isHidden = grant.text !== text && history.edits.length === 0;

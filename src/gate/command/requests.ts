@@ -61,10 +61,14 @@ export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen 
   if (issue?.state !== 'open' || issue.isPullRequest || isDashboardText(issue.body))
     return workIssue(deps, { number, redo: true, approvedText: null });
   const then = issueThen ?? { title: issue.title, body: issue.body, at: deps.clock.now() };
+  const isLabelled = hasLabel(issue.labels, taskLabel);
+  // By a token of a person, the label would be that person's consent to the text as it is now.
+  if (!isLabelled && (then.title !== issue.title || then.body !== issue.body))
+    return refused('The text of this issue was changed after your comment. Read it, then comment again.');
   const consent = { text: hashOfText(then, deps.sha256), id: actor.id, at: then.at };
   const task = issueLane(number);
   const receipt = await saveOrder(deps, task, { kind: 'request', task, by: actor.login, from: 'comment', consent });
-  if (!hasLabel(issue.labels, taskLabel)) {
+  if (!isLabelled) {
     const added = await deps.forge.addLabels(number, [taskLabel]);
     if (added.kind === 'refused') throw new UserError('infrastructure', added.why);
   }
