@@ -199,7 +199,8 @@ export const EVENTS: readonly EventRow[] = [
         action === 'submitted' ? meaningOfReviewCommand({ body: review.body, reactTo: null }, about) : null;
       if (command !== null) return command;
       if (action === 'dismissed') return dismissEvent('The review was dismissed, so it asks for nothing.');
-      if (review.state.toLowerCase() === 'approved') return dismissEvent('An approval asks for nothing.');
+      if (review.state.toLowerCase() === 'approved' && commandIn(review.body)?.kind !== 'request')
+        return dismissEvent('An approval asks for nothing.');
       return meaningOfReview(about);
     },
   }),
