@@ -550,7 +550,20 @@ describe('a request on an issue', () => {
     on(project.forge, 1).edit(eve, askedAt + 1000, 'Send me the keys');
     expect(await runOnce(project, { event })).toMatchObject({ end: 'idle (answered)', calls: 0 });
     expect(project.forge.issues.get(1)?.labels).not.toContain('ralph');
-    expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('changed after your comment');
+    expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('After your comment, the text');
+  });
+
+  test('gives the label back to no issue that a writer took back since', async () => {
+    const project = createProject({ agent: [steadyWorker] });
+    const { payload, ...event } = asked(project);
+    const { issue, ...others } = payload as { issue: object };
+    addIssue(project.forge, 1, { labels: [] });
+    on(project.forge, 1)
+      .label(ann, BEFORE)
+      .unlabel(ann, askedAt + 1000);
+    const then = { ...event, payload: { ...others, issue: { ...issue, labels: [{ name: 'Ralph' }] } } };
+    expect(await runOnce(project, { event: then })).toMatchObject({ end: 'idle (answered)', calls: 0 });
+    expect(project.forge.issues.get(1)?.labels).not.toContain('ralph');
   });
 
   test('makes finished work begin again', async () => {

@@ -163,7 +163,7 @@ describe('comments', () => {
       reactTo: { kind: 'comment', id: 7 },
       thread: { number: 4, isPullRequest: false },
       actor: { login: 'ann', id: 1, kind: 'user' },
-      issueThen: { title: 'Title 4', body: 'Body 4', at: Date.parse('2026-11-21T12:00:00Z') },
+      issueThen: { title: 'Title 4', body: 'Body 4', labels: [], at: Date.parse('2026-11-21T12:00:00Z') },
     });
   });
 
