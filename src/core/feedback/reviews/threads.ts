@@ -245,8 +245,8 @@ function commentAnsweredBy(text: string): number | null {
 }
 
 /**
- * Returns true if the account's newest decision is an approval after it said this, or with it, unless that is a request.
- * Dismissed reviews do not count.
+ * Returns true if the account's newest decision is an approval after it said this. One with it settles all but a
+ * request. Dismissed reviews do not count.
  */
 function isApprovedSince(
   { reviews }: PullRequestNow,
