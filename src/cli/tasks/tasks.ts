@@ -174,7 +174,9 @@ async function issuesAt(
     looked: [`open issues with the label ${JSON.stringify(label)}${query === null ? '' : ', or found by issue-query'}`],
     problems: [
       ...unapproved.map((task) =>
-        problem(`the text of ${nameOfTask(task)} was changed after it was approved: remove and re-add the label`),
+        problem(
+          `the text of ${nameOfTask(task)} was changed after it was approved: add the label, or remove and re-add it`,
+        ),
       ),
       ...warnings.map(problem),
     ],

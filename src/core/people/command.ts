@@ -58,6 +58,10 @@ const known: Readonly<Record<CommandWords, RalphCommand>> = {
   help: { kind: 'help' },
 };
 
+/** How sentences begin that want an end of the work, unlike "stop using tabs": no more work is begun for them. */
+const WANTS_END =
+  /^(?:stop|pause)(?: (?:all|everything|for|here|it|now|please|that|the (?:run|work)|this|until|work|working)\b|[,.!:])/i;
+
 /** Parses the words of a command; an unknown word is cut to 40 characters. */
 export function parseCommand(text: string): RalphCommand {
   const words = text.trim().toLowerCase().split(/\s+/).join(' ');
@@ -78,9 +82,9 @@ export function commandIn(text: string, bot: string | null = null): RalphCommand
     .replaceAll(/\*\*|`/g, '')
     .trim();
   const command = parseCommand(line);
-  const isSentence = !/^[\w#.-]*$/.test(words.trim());
+  const isSentence = /\p{L}/u.test(words) && !/^[\w#.-]*$/.test(words.trim());
   // One or two words near a command, or one with numbers, are most likely a mistyped one.
-  const isMistyped = /^\S+(?: \S+|[ \d#]*)$/.test(line) && nearestCommand(line) !== null;
+  const isMistyped = WANTS_END.test(line) || (/^\S+(?: \S+|[ \d#]*)$/.test(line) && nearestCommand(line) !== null);
   return command.kind === 'unknown' && isSentence && !isMistyped ? { kind: 'request' } : command;
 }
 

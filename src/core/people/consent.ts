@@ -94,7 +94,9 @@ export function withGrant(
   const since = ofLabel.filter((act) => act.at >= at);
   const counts =
     isRequest === true
-      ? since.length <= 1 && since.every((act) => act.kind === 'labeled' && act.by?.kind === 'bot')
+      ? since.length <= 1 &&
+        // Ralph may add it with the token of a person; in a cut history it may come after a removal.
+        since.every((act) => act.kind === 'labeled' && (act.by?.kind === 'bot' || !history.truncated))
       : later.length === 0 && isOwn && !history.truncated;
   if (!counts) return history;
   const isHidden = grant.text !== text && history.edits.length === 0;
@@ -127,7 +129,9 @@ export function judgeConsent<Account extends { readonly login: string }>({
     .flatMap((acts) => acts.slice(-1))
     .toSorted(byTime)
     .at(-1);
-  const author = history.given.find(({ what }) => what.startsWith('author:') && demands.includes(what));
+  // An app writes what others have it write.
+  const isNamedPerson = (what: string): boolean => /^author:.*(?<!\[bot\])$/.test(what) && demands.includes(what);
+  const author = history.given.find(({ what }) => isNamedPerson(what));
   const by = (asked ?? author)?.by?.login;
   if (by === undefined) return { kind: 'never', by: labellerOf(history, taskLabel)?.login ?? null };
   const isSeenFirst = approved === null || approved.text === text;
@@ -292,6 +296,6 @@ export function warnOfChanges(
   if (changed.length === 0) return [];
   const named = changed.map(({ number, editor }) => `#${number} (by ${editor ?? 'somebody unknown'})`);
   return [
-    `Changed after approval by somebody without write permission, so not worked on: ${namesOf(named)}. Read the text; if it is fine, remove the label "${label}" and add it again.`,
+    `Changed after approval by somebody without write permission, so not worked on: ${namesOf(named)}. Read the text; if it is fine, add the label "${label}", or remove it and add it again.`,
   ];
 }

@@ -16,6 +16,9 @@ const DEMANDING: readonly string[] = ['author', 'assignee', 'label', 'milestone'
 const MAX_WORD_CHARS = 256;
 const MAX_OPERATORS = 5;
 
+/** The values of `is:`, `state:` and `type:` that no open issue has. */
+const NO_OPEN_ISSUE: readonly string[] = ['closed', 'merged', 'unmerged', 'pr', 'pull-request'];
+
 const OPERATOR = /^(?:AND|OR|NOT)$/i;
 
 /**
@@ -42,10 +45,26 @@ export function parseIssueQuery(given: string): IssueQuery | string {
   if (words.join(' ').length > MAX_WORD_CHARS)
     return `has more than ${String(MAX_WORD_CHARS)} characters of words, beside its qualifiers`;
   const isPlain = !tokens.some((token) => /^(?:OR|NOT|[()])$/i.test(token));
-  const demands = qualifiers
-    .filter(({ sign, name }) => isPlain && sign === '' && DEMANDING.includes(name))
-    .map(({ name, value }) => `${name}:${name === 'project' ? '' : value.replace(/^"([^"]*)"$/, '$1')}`);
+  const held = qualifiers.filter(({ sign }) => isPlain && sign === '');
+  const other = held.find(({ name, value }) => ['is', 'state', 'type'].includes(name) && NO_OPEN_ISSUE.includes(value));
+  if (other !== undefined) return `has \`${other.token}\`: the search is always of open issues, so it finds nothing`;
+  const me = held.find(({ name, value }) => DEMANDING.includes(name) && value === '@me');
+  if (me !== undefined) return `has \`${me.token}\`: a run is nobody's, so write the login`;
+  const demands = held
+    .filter(({ name }) => DEMANDING.includes(name))
+    .flatMap(({ name, value }) => (name === 'project' ? [`${name}:`] : valuesOf(value).map((one) => `${name}:${one}`)));
   return { text, demands: [...new Set(demands)] };
+}
+
+/**
+ * Returns the values between commas, any of which the search accepts, without quotes. An app is named by its login;
+ * `*`, which is any value, names none.
+ */
+function valuesOf(value: string): readonly string[] {
+  const values = value.match(/(?:"[^"]*"|[^",])+/g) ?? [];
+  return values
+    .map((one) => one.replace(/^"([^"]*)"$/, '$1').replace(/^app\/(.+)$/, '$1[bot]'))
+    .filter((one) => one !== '*');
 }
 
 function isBalanced(tokens: readonly string[]): boolean {

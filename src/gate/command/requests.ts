@@ -60,11 +60,18 @@ export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen 
   const issue = await deps.forge.issue(number);
   if (issue?.state !== 'open' || issue.isPullRequest || isDashboardText(issue.body))
     return workIssue(deps, { number, redo: true, approvedText: null });
-  const then = issueThen ?? { title: issue.title, body: issue.body, at: deps.clock.now() };
+  const then = issueThen ?? { ...issue, at: deps.clock.now() };
+  const isLabelled = hasLabel(issue.labels, taskLabel);
+  const isSame = then.title === issue.title && then.body === issue.body && !hasLabel(then.labels, taskLabel);
+  // By a token of a person, the label would be that person's consent to the issue as it is now.
+  if (!isLabelled && !isSame)
+    return refused(
+      `After your comment, the text of this issue was changed, or the label "${taskLabel}" was removed. Look at it, then comment again.`,
+    );
   const consent = { text: hashOfText(then, deps.sha256), id: actor.id, at: then.at };
   const task = issueLane(number);
   const receipt = await saveOrder(deps, task, { kind: 'request', task, by: actor.login, from: 'comment', consent });
-  if (!hasLabel(issue.labels, taskLabel)) {
+  if (!isLabelled) {
     const added = await deps.forge.addLabels(number, [taskLabel]);
     if (added.kind === 'refused') throw new UserError('infrastructure', added.why);
   }

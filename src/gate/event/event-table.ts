@@ -155,9 +155,9 @@ export const EVENTS: readonly EventRow[] = [
       const isMention = commandIn(body) === null;
       if ((isMention || command.kind === 'request') && isCourtesy(withoutCommand(body)))
         return dismissEvent('The comment says thanks, and asks for nothing.');
-      const { title, body: issueBody } = issue;
+      const { title, body: issueBody, labels } = issue;
       const isKnown = typeof title === 'string' && typeof createdAt === 'string';
-      const issueThen = isKnown ? { title, body: issueBody, at: Date.parse(createdAt) } : null;
+      const issueThen = isKnown ? { title, body: issueBody, labels, at: Date.parse(createdAt) } : null;
       const reactTo = { kind: 'comment', id } as const;
       return meaningOfCommand({ command, reactTo, thread, actor, issueThen, ...(isMention ? { isMention } : {}) });
     },
@@ -199,7 +199,8 @@ export const EVENTS: readonly EventRow[] = [
         action === 'submitted' ? meaningOfReviewCommand({ body: review.body, reactTo: null }, about) : null;
       if (command !== null) return command;
       if (action === 'dismissed') return dismissEvent('The review was dismissed, so it asks for nothing.');
-      if (review.state.toLowerCase() === 'approved') return dismissEvent('An approval asks for nothing.');
+      if (review.state.toLowerCase() === 'approved' && commandIn(review.body)?.kind !== 'request')
+        return dismissEvent('An approval asks for nothing.');
       return meaningOfReview(about);
     },
   }),

@@ -89,7 +89,7 @@ export type Intent =
       readonly isMention?: true;
       readonly thread: Thread;
       readonly actor: Account;
-      /** The issue's text and the instant of the comment; null for a review, or if the event does not contain them. */
+      /** The issue at the instant of the comment; null for a review, or if the event does not contain it. */
       readonly issueThen: IssueThen | null;
     }
   /** Everyone who may dispatch may command. `actor` is their login; null if the server does not name it. */
@@ -116,6 +116,7 @@ export interface Thread {
 export interface IssueThen {
   readonly title: string;
   readonly body: string;
+  readonly labels: readonly string[];
   readonly at: number;
 }
 

@@ -201,7 +201,7 @@ function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }
   }
   if (task === null || isSettled(progress)) return [];
   if (task.obstacle === 'needs-approval')
-    return wait('approval', 'its text was changed after it was approved: remove and re-add the label', null);
+    return wait('approval', 'its text was changed after it was approved: add the label, or remove and re-add it', null);
   if (task.obstacle === 'dependency-unknown') return wait('dependency', 'a task that does not exist', null);
   const open = task.dependsOn.filter((other) => tasks.find((known) => known.id === other)?.progress.state !== 'done');
   if (open.length === 0) return [];

@@ -208,7 +208,8 @@ function help(word: string, view: LaneView | null): string {
     shown === ''
       ? greeting
       : `There is no command ${renderCode(shown, 40)}.${meant === null ? '' : ` Did you mean \`/ralph ${meant}\`?`}`;
-  return [opening, '', ...Object.entries(COMMANDS).map(([name, what]) => `- \`/ralph ${name}\`: ${what}`)].join('\n');
+  const commands = Object.entries(COMMANDS).map(([name, what]) => `- \`/ralph ${name}\`: ${what}`);
+  return [opening, '', ...commands, '- `/ralph` and a whole sentence: work on what it says'].join('\n');
 }
 
 function taskWord({ task, progress }: TaskReport, report: RunReport): string {

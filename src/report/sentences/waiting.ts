@@ -90,7 +90,7 @@ export function obstacleLines(tasks: readonly TaskReport[]): readonly string[] {
 }
 
 const OBSTACLES: Readonly<Record<TaskObstacle, string | null>> = {
-  'needs-approval': 'its text was changed after it was approved: remove and re-add the label',
+  'needs-approval': 'its text was changed after it was approved: add the label, or remove and re-add it',
   'dependency-unknown': 'what it depends on does not exist',
   'dependency-cycle': 'it depends on a task that depends on it',
   'circuit-open':

@@ -76,7 +76,7 @@ export async function openForge(
       debug: (text) => void debugLines.push(text),
       now: options.now ?? (() => now),
       pace: {
-        requestMs: options.requestMs ?? 10_000,
+        requestMs: options.requestMs ?? 60_000,
         secondMs: options.secondMs ?? 1,
         retries: options.retries ?? 2,
         outageMs: 10_000,

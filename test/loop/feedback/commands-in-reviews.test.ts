@@ -44,6 +44,12 @@ const inReview = (project: Project, body: string, login = 'ann'): Event => ({
   },
 });
 
+const approving = (project: Project, body: string): Event => {
+  const { name, payload } = inReview(project, body);
+  return { name, payload: { ...(payload as object), review: { state: 'approved', body } } };
+};
+const approval = (text: string) => review({ state: 'approved', text, at: 77_000 });
+
 describe('a command in a review', () => {
   test.each([
     ['thread', inThread],
@@ -227,6 +233,27 @@ describe('a request in a review', () => {
     expect(project.script.calls.at(-1)?.prompt).toContain('please call it Greeter');
     expect(project.forge.replies.map(({ replyTo }) => replyTo)).toEqual([77]);
   });
+
+  test.each([
+    ['its own text', (text: string) => ({ reviews: [approval(text)] }), approving],
+    ['a thread', (text: string) => ({ reviews: [approval('')], threads: [thread([comment(77, text)])] }), inThread],
+  ])('that approves, in %s: is worked on', async (_where, said, event) => {
+    const project = await reviewed(worker);
+    const text = '/ralph please call it Greeter';
+    project.forge.saidOf.set(BRANCH, said(text));
+    expect(await next(project, event(project, text))).toMatchObject({ calls: 1 });
+    expect(project.script.calls.at(-1)?.prompt).toContain('please call it Greeter');
+    expect(await next(project)).toMatchObject({ calls: 0 });
+  });
+
+  test.each(['Nice, but please rename it.', '/ralph thanks!'])(
+    'that approves with %j asks for nothing',
+    async (text) => {
+      const project = await reviewed(worker);
+      project.forge.saidOf.set(BRANCH, { reviews: [approval(text)] });
+      expect(await next(project, approving(project, text))).toMatchObject({ calls: 0 });
+    },
+  );
 
   test('a mistyped command is answered, and makes no call', async () => {
     const project = await reviewed(worker);

@@ -154,6 +154,10 @@ describe('comments', () => {
     ['/ralph\u00A0please\u00A0rename\u00A0it', { kind: 'request' }],
     ['/ralph\nPlease rename it', { kind: 'request' }],
     ['/ralph run the tests as well', { kind: 'request' }],
+    ['/ralph stop using tabs here', { kind: 'request' }],
+    ['/ralph stop working on this', { kind: 'unknown', word: 'stop working on this' }],
+    ['/ralph Pause until Monday, please', { kind: 'unknown', word: 'Pause until Monday, please' }],
+    ['/ralph 👍', { kind: 'unknown', word: '👍' }],
     ['/ralph \u4FEE\u590D\u767B\u5F55', { kind: 'request' }],
     ['/ralph resum\nThank you', unknown('resum')],
   ])('%j is a command', (body, command) => {
@@ -163,7 +167,7 @@ describe('comments', () => {
       reactTo: { kind: 'comment', id: 7 },
       thread: { number: 4, isPullRequest: false },
       actor: { login: 'ann', id: 1, kind: 'user' },
-      issueThen: { title: 'Title 4', body: 'Body 4', at: Date.parse('2026-11-21T12:00:00Z') },
+      issueThen: { title: 'Title 4', body: 'Body 4', labels: [], at: Date.parse('2026-11-21T12:00:00Z') },
     });
   });
 

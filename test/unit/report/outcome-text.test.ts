@@ -222,7 +222,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
         dependent(3, ['issue-1', 'issue-99']),
       ],
     },
-    '3 tasks need a person. ✅ `npm test` passes.\n- #1 (Task 1): its text was changed after it was approved: remove and re-add the label\n- #2 (Task 2): it depends on a task that depends on it\n- #3 (Task 3): it depends on #1, #99, not done yet',
+    '3 tasks need a person. ✅ `npm test` passes.\n- #1 (Task 1): its text was changed after it was approved: add the label, or remove and re-add it\n- #2 (Task 2): it depends on a task that depends on it\n- #3 (Task 3): it depends on #1, #99, not done yet',
     'Do what each line says',
   ],
   [

@@ -183,7 +183,7 @@ describe('tasks that do not continue', () => {
 
   test('waiting tasks with their reasons, and the number of unchecked ones', () => {
     expect(renderSummary(failed).replaceAll('\u200B', '')).toContain(
-      '### What tasks wait for\n\n- #13 (Task 13): its text was changed after it was approved: remove and re-add the label\n- 2 tasks further down have not been looked at yet\n',
+      '### What tasks wait for\n\n- #13 (Task 13): its text was changed after it was approved: add the label, or remove and re-add it\n- 2 tasks further down have not been looked at yet\n',
     );
   });
 

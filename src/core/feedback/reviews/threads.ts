@@ -1,4 +1,4 @@
-import { isOwnComment, parseAnswer, withoutCommand } from '../../people/command.ts';
+import { commandIn, isOwnComment, parseAnswer, withoutCommand } from '../../people/command.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
@@ -98,8 +98,9 @@ export function threadsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known
 export function reviewsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedReview> {
   const found = [...now.reviews, ...now.comments].flatMap((review) => {
     const { id, by, state, text } = review;
-    if (by === null || !ASKING_STATES.includes(state) || !asks(text)) return [];
-    if (!isTrusted(by) || isApprovedSince(now, by, review.at ?? 0)) return [];
+    const mayAsk = ASKING_STATES.includes(state) || (state === 'approved' && isRequest(text));
+    if (by === null || !mayAsk || !asks(text)) return [];
+    if (!isTrusted(by) || isApprovedSince(now, by, { saidAt: review.at ?? 0, text })) return [];
     const answer = answerTo(known, state === 'comment' ? commentTaskId(id) : reviewTaskId(id), id);
     // An unposted change may still fail verification.
     const isOver = answer !== null && answer.posted && answer.kind !== 'given-up';
@@ -184,7 +185,7 @@ function askedThread(
     .toSorted((one, other) => one.saidAt - other.saidAt);
   // An approval settles what its own author asked, not what others asked.
   const position = considered.findLastIndex(
-    ({ isOurs, isDismissed, author, saidAt }) => !isOurs && !isDismissed && !isApprovedSince(now, author, saidAt),
+    (one) => !one.isOurs && !one.isDismissed && !isApprovedSince(now, one.author, one),
   );
   const asking = considered[position];
   if (asking === undefined) return null;
@@ -243,13 +244,27 @@ function commentAnsweredBy(text: string): number | null {
   return id === undefined ? null : Number(id);
 }
 
-/** Returns true if the account's newest decision is an approval after `saidAt`. Dismissed reviews do not count. */
-function isApprovedSince({ reviews }: PullRequestNow, author: Author, saidAt: number): boolean {
+/**
+ * Returns true if the account's newest decision is an approval after it said this. One with it settles all but a
+ * request. Dismissed reviews do not count.
+ */
+function isApprovedSince(
+  { reviews }: PullRequestNow,
+  author: Author,
+  { saidAt, text }: Pick<ConsideredComment, 'saidAt' | 'text'>,
+): boolean {
   const decided = reviews.findLast(
     ({ by, state }) =>
       (state === 'approved' || state === 'changes-requested') && by !== null && accountKey(by) === accountKey(author),
   );
-  return decided?.state === 'approved' && (decided.at ?? 0) >= saidAt;
+  if (decided?.state !== 'approved') return false;
+  const decidedAt = decided.at ?? 0;
+  return decidedAt > saidAt || (decidedAt === saidAt && !isRequest(text));
+}
+
+/** Returns true if a text asks Ralph by its name for work. */
+function isRequest(text: string): boolean {
+  return commandIn(text)?.kind === 'request';
 }
 
 function asks(text: string): boolean {

@@ -46,7 +46,7 @@ test.each<[string, readonly { readonly number: number; readonly editor: string |
       { number: 9, editor: null },
     ],
     [
-      'Changed after approval by somebody without write permission, so not worked on: #7 (by mallory), #9 (by somebody unknown). Read the text; if it is fine, remove the label "ralph" and add it again.',
+      'Changed after approval by somebody without write permission, so not worked on: #7 (by mallory), #9 (by somebody unknown). Read the text; if it is fine, add the label "ralph", or remove it and add it again.',
     ],
   ],
 ])('the person who changed a text after approval: %s', (_, changed, warnings) => {

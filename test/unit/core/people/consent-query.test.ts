@@ -40,7 +40,7 @@ function judged(
 ): string {
   const consent = judgeConsent({
     ...{ history: historyOf(events), taskLabel: 'ralph', demands, text: 'now', approved, now: NOW },
-    isTrusted: (person) => person !== eve,
+    isTrusted: (person) => person === ann || person === bea,
   });
   switch (consent.kind) {
     case 'given':
@@ -143,6 +143,11 @@ describe('a query that names the author', () => {
     ],
   ])('%s', (_, events, approved, expected) => {
     expect(judged(demands, events, approved)).toBe(expected);
+  });
+
+  test('is not consent to what an app writes', () => {
+    const app: Person = { ...eve, login: 'relay[bot]' };
+    expect(judged(['author:relay[bot]'], [give('author:relay[bot]', app, 1)])).not.toContain('given by relay');
   });
 
   test('is not consent to the issues of other authors', () => {

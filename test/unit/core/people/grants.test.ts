@@ -103,3 +103,10 @@ test.each<[string, Scene['labelings'], string]>([
   expect(judge({ labelings: labelings ?? [], given, truncated: true })).toBe(consent);
   expect(judge({ labelings: labelings ?? [], given: { ...given, by: eve } })).not.toMatch(/^given/);
 });
+
+test('a request holds for the text that its person saw, although the label came with the token of a person', () => {
+  const labelings: Scene['labelings'] = [{ kind: 'labeled', label: 'ralph', by: bea, at: 12 }];
+  const given: Grant = { ...grant, ceilingUsd: null, isRequest: true };
+  expect(judge({ labelings, given })).toBe('given by ann');
+  expect(judge({ labelings, given, text: 'other', edits: [{ by: eve, at: 11 }] })).toBe('changed by ann');
+});

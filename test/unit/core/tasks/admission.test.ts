@@ -230,7 +230,7 @@ describe('what becomes of an issue', () => {
     expect([...judged.approved]).toEqual([]);
     expect(judged.notices).toEqual([{ issue: 1, labels: ['ralph'], editor, by: 'ann', at: noon - 1 }]);
     expect(judged.warnings).toEqual([
-      `Changed after approval by somebody without write permission, so not worked on: #1 (by ${named}). Read the text; if it is fine, remove the label "ralph" and add it again.`,
+      `Changed after approval by somebody without write permission, so not worked on: #1 (by ${named}). Read the text; if it is fine, add the label "ralph", or remove it and add it again.`,
     ]);
   });
 
