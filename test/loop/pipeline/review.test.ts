@@ -174,6 +174,31 @@ describe('findings', () => {
     expect((await runOnce(free)).end).toBe('complete (plan_complete)');
   });
 
+  test.each<[string, Behaviour, string]>([
+    ['its provider is at its limit', usageLimited(noon + 3 * HOUR), 'parked (usage_limit)'],
+    [
+      'its key is refused',
+      () => ({ exitCode: 1, output: { agentError: { kind: 'auth', text: '401 no' } } }),
+      'failed (configuration)',
+    ],
+    ['it keeps failing', () => ({ exitCode: 1 }), 'parked (step_circuit)'],
+  ])('a review that holds and may fail ends the run instead of more work: %s', async (_, reviewer, end) => {
+    const breaker = { threshold: 1, reset_after: '2h' };
+    const step = review({ hold: 'high' }, { continue_on_error: true, circuit_breaker: breaker });
+    const project = projectWith([reviewer], { steps: [work, step] });
+    expect(await runOnce(project)).toMatchObject({ end, calls: 2 });
+    expect(savedState(project).tasks['issue-1']?.state).toBe('in-progress');
+  });
+
+  test('the words of a review are no message of a commit after it', async () => {
+    const words: Behaviour = () => ({ words: '{"findings": []}', output: { signal: { summary: 'Looks good.' } } });
+    const project = projectWith([words], { steps: [work, review(), { type: 'git-commit', name: 'keep' }] });
+    const run = await runOnce(project);
+    const { message } = project.origin.commits.get(run.work?.journal[0]?.commit ?? '') ?? {};
+    expect(message).toMatch(/^Part of|Title 1|issue-1/m);
+    expect(message).not.toContain('Looks good');
+  });
+
   test('count over three jobs as in one', async () => {
     const steps = [work, review({ hold: 'high' })];
     const project = projectWith([finding('high')], { steps, inputs: { 'max-iterations': '1' } });
