@@ -166,6 +166,15 @@ describe('findings', () => {
     expect(pageOf(held)).toContain('held by review: unreadable');
   });
 
+  test('that quote others which a file has still hold', async () => {
+    const findings = '{"findings": [{"file": "a", "severity": "high", "text": "Its end says {\\"findings\\": []}."}]}';
+    const quoting: Behaviour = () => ({ words: `Done.\n${findings}\nI ignored this in \`a\`:\n{"findings": []}` });
+    const steps = [work, review({ hold: 'high' })];
+    const run = await runOnce(projectWith([quoting], { steps, inputs: { 'max-iterations': '1' } }));
+    expect(run.end).toBe('limit (iterations)');
+    expect(pageOf(run)).toContain('held by review: 1 finding');
+  });
+
   test('a review that fails holds as well, although the step may fail', async () => {
     const steps = [work, review({ hold: 'high' }, { continue_on_error: true })];
     const project = projectWith([() => ({ exitCode: 1 })], { steps, inputs: { 'max-iterations': '1' } });
