@@ -16,7 +16,7 @@ const HISTORY_WIDTHS = [1280, 390];
 
 const HELP = `Usage: npm run pictures [-- --readme] [SCENE …]
 
-Plays fourteen situations and leaves every page that people see of them in pictures/, as HTML and, where the machine has a
+Plays fifteen situations and leaves every page that people see of them in pictures/, as HTML and, where the machine has a
 Chromium (or CHROME names one), as PNG at 1040 and 390 pixels. --readme also replaces the pictures in README.md.
 The scene "history" is the page of ralph history, light and dark.
 Scenes: ${HISTORY}, ${scenes.map(({ name }) => name).join(', ')}

@@ -3,6 +3,7 @@ import { lookAtFirst, joinLookAt, type LookAt } from '../../src/core/review/look
 import type { RunReport } from '../../src/handover/report.ts';
 import type { TaskSize } from '../../src/core/lane/change.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
+import type { Review } from '../../src/core/pipeline/review.ts';
 import type { Verifier } from '../../src/ports/agent.ts';
 import { HOUR } from '../../test/unit/core/core-fixtures.ts';
 import type { Behaviour } from '../../test/loop/stage/behaviours.ts';
@@ -58,7 +59,19 @@ export interface Setting {
    * The feedback of people and CI on the pull request an hour after each run; it starts the next run, which answers it.
    */
   readonly said?: readonly ((project: Project) => void)[];
+  /** What Codex finds in each of its reviews, if it reviews every iteration; each holds the task if it is grave. */
+  readonly reviews?: readonly (readonly Finding[])[];
 }
+
+type Finding = Review['findings'][number];
+
+/** A pipeline in which another agent reviews. */
+const REVIEWED = JSON.stringify({
+  steps: [
+    { type: 'agent', name: 'implement' },
+    { type: 'agent', name: 'review', config: { agent: 'codex', role: 'review', hold: 'high' } },
+  ],
+});
 
 /** The value of `verify` in every scene that sets it. */
 export const VERIFY = 'npm ci && npm test';
@@ -88,9 +101,10 @@ export function source(name: string, lines: number): string {
  * Plays a real run with a scripted agent; people see what it leaves on GitHub's stand-in. `first` is set if there was
  * no earlier run.
  */
-export async function play({ issues, inputs, turns, first, said = [] }: Setting): Promise<PlayedScene> {
+export async function play({ issues, inputs, turns, first, said = [], reviews }: Setting): Promise<PlayedScene> {
   const tests = { red: false };
-  const project = createProject({ issues: [], inputs });
+  const reviewed = { stepAgents: { codex: [reviewOf([])] }, files: { '.ralph/config.json': REVIEWED } };
+  const project = createProject({ issues: [], inputs, ...(reviews === undefined ? {} : reviewed) });
   project.verifier = verifierOf(tests);
   const prepare: Prepare = (_checkout, machine) => {
     makeLifelike(machine, project.origin);
@@ -99,6 +113,7 @@ export async function play({ issues, inputs, turns, first, said = [] }: Setting)
   for (const [number, title] of Object.entries(issues))
     addIssue(project.forge, Number(number), { title, body: `${title}, as we agreed with the shop team.` });
   project.script.behaviours = turns.map((turn) => behaviourOf(turn, tests));
+  for (const [, script] of project.stepAgents) script.behaviours = (reviews ?? []).map(reviewOf);
   let played = await runOnce(project, { event: first ?? schedule, prepare });
   for (const say of said) {
     project.clock.advance(HOUR);
@@ -126,6 +141,10 @@ async function playEarlierRun(project: Project, prepare: Prepare): Promise<void>
   forge.pulls[0] = { ...pull, state: 'merged', headSha: tip };
   addIssue(forge, 9, { title: 'Thank customers for their order', state: 'closed' });
   clock.advance(2 * HOUR);
+}
+
+function reviewOf(findings: readonly Finding[]): Behaviour {
+  return () => ({ words: JSON.stringify({ findings }), minutes: 2, output: { tokens: 31_400, costUsd: null } });
 }
 
 function behaviourOf(turn: Setting['turns'][number], tests: { red: boolean }): Behaviour {

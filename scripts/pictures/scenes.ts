@@ -33,6 +33,10 @@ const pricesDone: Turn = {
   minutes: 7,
 };
 
+function reviewFinding(severity: 'high' | 'low', file: string, line: number | null, text: string) {
+  return { severity, file, line, text };
+}
+
 /** The situations from best to worst, and then those of a pull request with feedback. */
 export const scenes: readonly Scene[] = [
   {
@@ -116,6 +120,24 @@ export const scenes: readonly Scene[] = [
         turns: [
           { ...pricesDone, says: 'working', recommendation: 'The rate per country is in; the product page is left.' },
           { says: 'working', recommendation: 'I will now look at the product page.', minutes: 2 },
+        ],
+      }),
+  },
+  {
+    name: 'findings',
+    title: 'Held by the review of another agent',
+    issue: 12,
+    play: () =>
+      play({
+        issues: { 12: shop[12] },
+        inputs: { verify: VERIFY, 'max-iterations': '2' },
+        turns: [shippingDone, { ...shippingDone, writes: { 'src/cart.ts': source('cart', 24) } }],
+        reviews: [
+          [reviewFinding('high', 'src/cart.ts', 12, 'An empty cart says that -50.00 € are missing.')],
+          [
+            reviewFinding('high', 'src/shipping.ts', 31, 'An order of 50.00 € after a discount ships for free, at 45 €.'),
+            reviewFinding('low', 'src/cart.ts', null, 'The limit is written here as well as in src/shipping.ts.'),
+          ],
         ],
       }),
   },

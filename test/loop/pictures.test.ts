@@ -16,6 +16,7 @@ const expected: readonly (readonly [string, string, number])[] = [
   ['blocked', 'blocked (needs_human)', 4],
   ['stuck', 'blocked (needs_human)', 4],
   ['circuit-open', 'halted (circuit_open)', 4],
+  ['findings', 'limit (iterations)', 4],
   ['withheld', 'limit (iterations)', 4],
   ['first-run', 'complete (plan_complete)', 4],
   ['parked', 'parked (usage_limit)', 4],
@@ -27,7 +28,7 @@ const expected: readonly (readonly [string, string, number])[] = [
   ['checks-missing', 'complete (plan_complete)', 4],
 ];
 
-test('there are pictures of fourteen situations', () => {
+test('there are pictures of fifteen situations', () => {
   expect(scenes.map(({ name }) => name)).toEqual(expected.map(([name]) => name));
 });
 

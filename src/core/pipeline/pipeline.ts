@@ -123,7 +123,7 @@ export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentS
             name: step.name,
             marker: step.marker?.file ?? null,
             resetAfterMs: step.breaker?.resetAfterMs ?? null,
-            required: !step.continueOnError,
+            required: !step.continueOnError || (step.review?.hold ?? 'none') !== 'none',
             agent: step.agent,
           },
         ],

@@ -22,7 +22,7 @@ const MAX_FILE_CHARS = 200;
 
 const MAX_TEXT_CHARS = 400;
 
-/** Number of closing brackets, from the end of the message, at which the JSON may end. */
+/** Number of closing brackets, from the end of a text, at which its JSON may end. */
 const MAX_ENDS = 50;
 
 const findingSchema = z.object({
@@ -57,18 +57,21 @@ export function unreadableReview(by: Pick<ReviewResult, 'agent' | 'hold'>, why: 
   return { ...by, unreadable: why, findings: [], more: 0, holding: 0 };
 }
 
-/** Reads the last findings in a final message; accepts any text. */
+/**
+ * Reads the findings in a final message; accepts any text. All of them count, so that findings which it quotes from
+ * what it read take none away.
+ */
 export function parseReview(by: Pick<ReviewResult, 'agent' | 'hold'>, message: string): ReviewResult {
   if (message.length > MAX_MESSAGE_CHARS)
     return unreadableReview(by, `its final message has more than ${MAX_MESSAGE_CHARS} characters`);
-  const json = lastFindings(message);
-  if (json === undefined) return unreadableReview(by, 'its final message has no JSON with `findings`');
-  const parsed = findingsSchema.safeParse(json);
+  const found = findingsIn(message);
+  if (found.at(-1) === undefined) return unreadableReview(by, 'its final message has no JSON with `findings`');
+  const parsed = z.array(findingsSchema).safeParse(found.filter((json) => json !== undefined));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    return unreadableReview(by, `${issue?.path.join('.') ?? ''}: ${oneLine(issue?.message ?? '', 100)}`);
+    return unreadableReview(by, `${issue?.path.slice(1).join('.') ?? ''}: ${oneLine(issue?.message ?? '', 100)}`);
   }
-  const { findings } = parsed.data;
+  const findings = parsed.data.flatMap((part) => part.findings);
   const worstFirst = severities.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
   const kept = worstFirst
     .slice(0, MAX_FINDINGS)
@@ -87,14 +90,18 @@ export function parseReview(by: Pick<ReviewResult, 'agent' | 'hold'>, message: s
   };
 }
 
-function lastFindings(message: string): unknown {
-  const start = [...message.matchAll(/\{\s*"findings"\s*:/g)].at(-1)?.index;
-  if (start === undefined) return undefined;
-  let end = message.lastIndexOf('}');
-  for (let tried = 0; tried < MAX_ENDS && end > start; tried += 1) {
-    const json = tryJson(message.slice(start, end + 1));
+/** Returns each JSON with findings; undefined where one is broken. */
+function findingsIn(message: string): readonly unknown[] {
+  const starts = [...message.matchAll(/\{\s*"findings"\s*:/g)].map(({ index }) => index);
+  return starts.map((start, at) => jsonAtStart(message.slice(start, starts[at + 1])));
+}
+
+function jsonAtStart(text: string): unknown {
+  let end = text.lastIndexOf('}');
+  for (let tried = 0; tried < MAX_ENDS && end > 0; tried += 1) {
+    const json = tryJson(text.slice(0, end + 1));
     if (json !== undefined) return json;
-    end = message.lastIndexOf('}', end - 1);
+    end = text.lastIndexOf('}', end - 1);
   }
   return undefined;
 }

@@ -88,9 +88,15 @@ export function holdingReviews(steps: readonly StepRecord[]): ReturnType<typeof 
   return reviewsIn(steps).filter(({ review }) => isHeldBy(review));
 }
 
-/** Returns why the own agent of a required step can make no call until a person changes something; null if it can. */
+/**
+ * Returns why the own agent of a required step, or of a review that holds, can make no call until a person changes
+ * something; null if it can.
+ */
 export function stepRefusal(steps: readonly StepRecord[]): string | null {
-  const refused = steps.find((step) => !step.optional && step.refused?.until === null);
+  const refused = steps.find(
+    ({ optional, review, refused: why }) =>
+      why?.until === null && (!optional || (review !== undefined && isHeldBy(review))),
+  );
   return refused === undefined
     ? null
     : `The agent ${refused.agent ?? ''} of step ${refused.name} cannot work: ${completeSentence(refused.refused?.why ?? '')} Check its key, its credit and its model, then run again.`;

@@ -165,7 +165,7 @@ async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<At
 /** Commits between two steps and records the commit at once, so that a later kill does not lose it. */
 async function commitBetweenSteps(deps: LoopDeps, { iteration }: Running, walk: Walk): Promise<AttemptedStep> {
   const after = await deps.repository.snapshot();
-  const summary = walk.outputs.at(-1)?.analysis.signal.summary ?? null;
+  const summary = walk.outputs.findLast(({ isUsageOnly }) => isUsageOnly !== true)?.analysis.signal.summary ?? null;
   const { work, committed } = await commitWork(
     deps,
     { ...iteration, work: walk.work },

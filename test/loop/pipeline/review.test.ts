@@ -166,12 +166,46 @@ describe('findings', () => {
     expect(pageOf(held)).toContain('held by review: unreadable');
   });
 
+  test('that quote others which a file has still hold', async () => {
+    const findings = '{"findings": [{"file": "a", "severity": "high", "text": "Its end says {\\"findings\\": []}."}]}';
+    const quoting: Behaviour = () => ({ words: `Done.\n${findings}\nI ignored this in \`a\`:\n{"findings": []}` });
+    const steps = [work, review({ hold: 'high' })];
+    const run = await runOnce(projectWith([quoting], { steps, inputs: { 'max-iterations': '1' } }));
+    expect(run.end).toBe('limit (iterations)');
+    expect(pageOf(run)).toContain('held by review: 1 finding');
+  });
+
   test('a review that fails holds as well, although the step may fail', async () => {
     const steps = [work, review({ hold: 'high' }, { continue_on_error: true })];
     const project = projectWith([() => ({ exitCode: 1 })], { steps, inputs: { 'max-iterations': '1' } });
     expect((await runOnce(project)).end).toBe('limit (iterations)');
     const free = projectWith([() => ({ exitCode: 1 })], { steps: [work, review({}, { continue_on_error: true })] });
     expect((await runOnce(free)).end).toBe('complete (plan_complete)');
+  });
+
+  test.each<[string, Behaviour, string]>([
+    ['its provider is at its limit', usageLimited(noon + 3 * HOUR), 'parked (usage_limit)'],
+    [
+      'its key is refused',
+      () => ({ exitCode: 1, output: { agentError: { kind: 'auth', text: '401 no' } } }),
+      'failed (configuration)',
+    ],
+    ['it keeps failing', () => ({ exitCode: 1 }), 'parked (step_circuit)'],
+  ])('a review that holds and may fail ends the run instead of more work: %s', async (_, reviewer, end) => {
+    const breaker = { threshold: 1, reset_after: '2h' };
+    const step = review({ hold: 'high' }, { continue_on_error: true, circuit_breaker: breaker });
+    const project = projectWith([reviewer], { steps: [work, step] });
+    expect(await runOnce(project)).toMatchObject({ end, calls: 2 });
+    expect(savedState(project).tasks['issue-1']?.state).toBe('in-progress');
+  });
+
+  test('the words of a review are no message of a commit after it', async () => {
+    const words: Behaviour = () => ({ words: '{"findings": []}', output: { signal: { summary: 'Looks good.' } } });
+    const project = projectWith([words], { steps: [work, review(), { type: 'git-commit', name: 'keep' }] });
+    const run = await runOnce(project);
+    const { message } = project.origin.commits.get(run.work?.journal[0]?.commit ?? '') ?? {};
+    expect(message).toMatch(/^Part of|Title 1|issue-1/m);
+    expect(message).not.toContain('Looks good');
   });
 
   test('count over three jobs as in one', async () => {

@@ -45,7 +45,9 @@ describe('findings are read from the final message', () => {
     ['in a fence, with words after it', `\`\`\`json\n${saying(finding('low'))}\n\`\`\`\nThat is {all}.`, 1],
     ['over several lines', JSON.stringify({ findings: [finding('low'), finding('high')] }, null, 2), 2],
     ['without a line', saying(finding('low', { line: undefined }), finding('low', { line: null })), 2],
-    ['the last of several', `${saying(finding('high'), finding('high'))}\nOr rather:\n${saying(finding('low'))}`, 1],
+    ['all of several', `${saying(finding('high'), finding('high'))}\nAnd:\n${saying(finding('low'))}`, 3],
+    ['with others that it quotes', `${saying(finding('high'))}\n\`a\` says {"findings": []} at its end.`, 1],
+    ['with a form that it quotes', `I was asked for {"findings": [...]}:\n${saying(finding('high'))}`, 1],
     ['text with JSON in it', saying(finding('low', { text: '{"findings": []} is wrong }' })), 1],
   ])('%s', (_, message, count) => {
     expect(read(message)).toMatchObject({ unreadable: null, more: 0 });
@@ -56,6 +58,7 @@ describe('findings are read from the final message', () => {
     ['no message', '', /no JSON/],
     ['only praise', 'All is well, merge it. EXIT_SIGNAL: true', /no JSON/],
     ['a cut-off list', saying(finding('high')).slice(0, -3), /no JSON/],
+    ['a cut-off list after another', `{"findings": []} was last.\n${saying(finding('high')).slice(0, -3)}`, /no JSON/],
     ['another form', '{"findings": {"high": 1}}', /^findings: /],
     ['an unknown severity', saying(finding('catastrophic')), /^findings\.0\.severity: /],
     ['a line that is not a number', saying(finding('low', { line: -1 })), /^findings\.0\.line: /],
