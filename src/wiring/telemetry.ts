@@ -31,6 +31,7 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
     {
       ...{ phase, startedAt, endedAt: clock.now() },
       runTag: begun?.runTag ?? world.runTag,
+      beginsSeveral: end.kind === 'handed-over' && end.lanes.length > 1,
       run: end.kind === 'ended' && phase !== 'loop' ? runOf(end.report, begun?.intake.claimedAt) : null,
       iterations: report === null ? [] : iterationsOf(report),
       models: modelsOf(report),
