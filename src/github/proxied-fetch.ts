@@ -26,7 +26,7 @@ export async function proxyAgentFor(address: string): Promise<Agent | null> {
   const url = URL.parse(address);
   const { getProxyUrl } = await import('@actions/http-client/lib/proxy');
   if (url === null || getProxyUrl(url) === undefined) return null;
-  return new (await import('@actions/http-client')).HttpClient().getAgent(address) as Agent;
+  return new (await import('@actions/http-client')).HttpClient().getAgent(address);
 }
 
 /** Returns a function that finds the proxy that the runner's environment names for an address, or null. */
