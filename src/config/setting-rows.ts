@@ -16,7 +16,7 @@ export const SECRET_ROWS: SettingGroup = {
     [
       'notify-webhook',
       '',
-      'Address, `https://…`, that gets [a message](recipes.md#messages-to-slack-or-another-service) whenever `notify` would write a comment; an address of Slack in its form. It is kept secret.',
+      'Address, `https://…`, that gets [a message](recipes.md#messages-to-slack-or-another-service) whenever a person is needed; an address of Slack in its form. It is kept secret.',
     ],
     ['notify-webhook-secret', '', 'Secret, at least 16 characters, with which these messages are signed.'],
   ],

@@ -1,3 +1,5 @@
+import type { Agent } from 'node:http';
+
 /**
  * Returns `fetch`, or a `fetch` through the proxy that the runner's environment names for this address. The code for
  * proxies is loaded only then.
@@ -17,6 +19,14 @@ export async function proxiedFetch(address: string): Promise<typeof fetch | null
   const throughProxy = (input: string, init: object) =>
     undici.fetch(input, { ...init, ...(dispatcher === undefined ? {} : { dispatcher }) });
   return throughProxy as unknown as typeof fetch;
+}
+
+/** Returns an agent for `node:http` through the proxy that the runner's environment names for this address, or null. */
+export async function proxyAgentFor(address: string): Promise<Agent | null> {
+  const url = URL.parse(address);
+  const { getProxyUrl } = await import('@actions/http-client/lib/proxy');
+  if (url === null || getProxyUrl(url) === undefined) return null;
+  return new (await import('@actions/http-client')).HttpClient().getAgent(address);
 }
 
 /** Returns a function that finds the proxy that the runner's environment names for an address, or null. */

@@ -11,6 +11,7 @@ import {
   markerOf,
   MAX_NOTIFICATIONS_PER_DAY,
   type Need,
+  notifiesAnybody,
   peopleOf,
   type NotificationMemory,
   withNotification,
@@ -75,7 +76,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   // A request that waits for tomorrow's notifications must not be made by every run until then.
   if (isForReview && pullRequest !== null && mayNotify(notifiedAt, deps.clock.now()))
     await attempt('The review of the pull request could not be requested', () => askForReview(deps, end, pullRequest));
-  let isUnheard = plan.notify.length > 0 && deps.config.notify.kind !== 'none';
+  let isUnheard = plan.notify.length > 0 && notifiesAnybody(deps.config);
   await attempt('Nobody could be notified', async () => {
     ({ isUnheard, ...known } = await notify(deps, end, { needs: plan.notify, known, warn }));
   });
@@ -89,7 +90,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
 export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd): boolean {
   const { id } = end.work.lane;
   return (
-    deps.config.notify.kind !== 'none' &&
+    notifiesAnybody(deps.config) &&
     planOf(deps, end).notify.some(({ about }) => about !== aboutLane(id) && about !== EVERY_RUN)
   );
 }
@@ -147,7 +148,10 @@ type Notifying = Pick<PublishDeps, 'forge' | 'redact' | 'stepWithinMs' | 'webhoo
 };
 
 type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'lastTask' | 'notices'> & {
-  readonly thread: number;
+  /** Number of the issue or pull request; null if there is neither, so that only the webhook can be told. */
+  readonly thread: number | null;
+  /** True if a state remembers the notification; otherwise, its comment does. */
+  readonly isRemembered: boolean;
   readonly askers: readonly (string | null)[];
   readonly warn: (text: string) => void;
 };
@@ -160,10 +164,14 @@ type Announced = Wished<{ readonly id: number | null; readonly before: string | 
 
 /**
  * Notifies in a comment that its first line identifies, and the webhook of a comment that is new or is never allowed in
- * this thread.
+ * this thread. A comment of which no state knows is one of a run that was killed, perhaps before it told the webhook.
  */
 async function announce(deps: Notifying, notification: NotifiedOnce, corrects = false): Promise<Announced> {
-  const { thread, needs } = notification;
+  const { thread, needs, isRemembered } = notification;
+  if (thread === null || deps.config.notify.kind === 'none')
+    return (await notifyWebhook(deps, notification, null))
+      ? { kind: 'granted', value: { id: null, before: null } }
+      : { kind: 'refused', why: 'the message was not accepted, and there is no comment.', isLasting: false };
   const body = textOnce(deps, notification);
   const found: { text: string | null } = { text: null };
   const written = await deps.forge.upsertComment(thread, markerOf(needs), (before) => {
@@ -173,7 +181,7 @@ async function announce(deps: Notifying, notification: NotifiedOnce, corrects = 
   const { text: before } = found;
   if (written.kind === 'granted') {
     const { id } = written.value;
-    if (before === null) await notifyWebhook(deps, notification, id);
+    if (before === null || isRemembered) await notifyWebhook(deps, notification, id);
     return { kind: 'granted', value: { id, before } };
   }
   const isNotified = written.isLasting && (await notifyWebhook(deps, notification, null));
@@ -188,7 +196,8 @@ async function notifyWebhook(
 ): Promise<boolean> {
   const { address } = config.webhook;
   if (webhook === null || address === null) return false;
-  const id = sha256([text.report.runUrl, thread, comment ?? '', markerOf(text.needs)].join(' ')).slice(0, 32);
+  const { repositoryUrl, runUrl } = text.report;
+  const id = sha256([repositoryUrl, comment ?? runUrl, markerOf(text.needs)].join(' ')).slice(0, 32);
   const message = buildWebhookMessage(text, { id, thread, comment });
   const why = await webhook({ id, body: renderWebhook(mapTexts(message, redact), address) });
   if (why !== null) warn(`The address in \`notify-webhook\` got no message: ${completeSentence(redact(why))}`);
@@ -217,7 +226,7 @@ type ConfigurationDeps = Notifying &
 export async function notifyOfConfiguration(deps: ConfigurationDeps, report: RunReport): Promise<void> {
   const { config, forge, asked, log } = deps;
   if (config.notify.kind === 'none') return;
-  const about = { ...CONFIGURATION, report, warn: log.warning };
+  const about = { ...CONFIGURATION, report, isRemembered: false, warn: log.warning };
   if (asked.thread !== null) {
     await notifyOfReason(deps, { ...about, thread: asked.thread, askers: [asked.by] });
     return;
@@ -249,7 +258,10 @@ function isAtRest(label: string): boolean {
  * Corrects an existing comment that gives another reason, and after a day posts a new one, so that people get a
  * message.
  */
-async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnce): Promise<void> {
+async function notifyOfReason(
+  deps: ConfigurationDeps,
+  notification: NotifiedOnce & { readonly thread: number },
+): Promise<void> {
   const { forge, clock } = deps;
   const { thread, needs } = notification;
   const announced = await announce(deps, notification);
@@ -316,7 +328,7 @@ async function notify(
 ): Promise<NotificationMemory & Pick<Notified, 'isUnheard'>> {
   const { config, clock, log } = deps;
   const nothingMore = { ...known, isUnheard: false };
-  if (needs.length === 0 || config.notify.kind === 'none') return nothingMore;
+  if (needs.length === 0 || !notifiesAnybody(config)) return nothingMore;
   const now = clock.now();
   if (!mayNotify(known.notifiedAt, now)) {
     log.info(`notifications: ${String(MAX_NOTIFICATIONS_PER_DAY)} in the last 24 hours, so this waits for a later run`);
@@ -327,15 +339,17 @@ async function notify(
   const alone = issueOfNeeds(needs);
   const asked = needs.every(({ about }) => about === EVERY_RUN) ? deps.asked.thread : null;
   const thread = alone ?? asked ?? threadOfLane(pullRequest, [...concerned, ...work.tasks]);
-  if (thread === null) {
+  const isCommented = thread !== null && config.notify.kind !== 'none';
+  if (!isCommented && config.webhook.address === null) {
     warn(NO_THREAD);
     return nothingMore;
   }
-  const askers = await askersOf(deps, end, needs);
+  const askers = isCommented ? await askersOf(deps, end, needs) : [];
   const mentions = peopleOf(config.notify, askers);
-  if (mentions.length === 0) warn(warnOfNobodyMentioned(thread));
+  if (isCommented && mentions.length === 0) warn(warnOfNobodyMentioned(thread));
   const written = await announce(deps, {
     ...{ needs, report, thread, askers, warn },
+    isRemembered: config.stateStore !== 'none',
     change: work.state.change,
     lastTask: work.state.lastIteration?.taskId ?? null,
     notices: work.notes.notices,
@@ -352,7 +366,8 @@ async function notify(
   const what = needs
     .map(({ kind, about }) => (about.startsWith('issue-') ? `${kind} (#${about.slice('issue-'.length)})` : kind))
     .join(', ');
-  log.info(`${mentions.length === 0 ? 'wrote of' : 'notified of'} ${what} on #${String(thread)}`);
+  const where = isCommented ? `on #${String(thread)}` : 'to the webhook';
+  log.info(`${mentions.length === 0 ? 'wrote of' : 'notified of'} ${what} ${where}`);
   return withNotification(nothingMore, needs, { thread, comment, at: now });
 }
 

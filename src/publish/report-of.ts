@@ -269,7 +269,7 @@ export function tasksWithProgress(
 ): TaskReport[] {
   const asked = (id: TaskId): string | null => {
     const notice = state.notified.findLast(({ about }) => about === id);
-    return notice === undefined
+    return notice === undefined || notice.comment === null
       ? null
       : `${serverUrl}/${owner}/${repo}/issues/${String(notice.thread)}#issuecomment-${String(notice.comment)}`;
   };

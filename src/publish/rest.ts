@@ -4,6 +4,7 @@ import {
   MAX_NOTIFICATIONS_PER_DAY,
   type Need,
   type Notification,
+  notifiesAnybody,
   peopleOf,
   withNotification,
 } from '../core/people/notifications.ts';
@@ -58,7 +59,7 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
     ...notices.map(({ issue }): Need => ({ kind: 'needs_approval', about: taskIdOfIssue(issue) })),
   ];
   const known = state?.notified ?? [];
-  const isOpen = withoutKnown(wanted, known).length > 0 && deps.config.notify.kind !== 'none';
+  const isOpen = withoutKnown(wanted, known).length > 0 && notifiesAnybody(deps.config);
   const warnings: string[] = [];
   const warn = (text: string): void => {
     warnings.push(text);
@@ -113,7 +114,7 @@ async function notifyAlone(
       );
       return known;
     }
-    const written = await write(deps, intake, { needs, warn });
+    const written = await write(deps, intake, { needs, isRemembered: memory !== null, warn });
     if (written === null) return known;
     if (memory !== null) {
       const after = withNotification(memory, needs, { ...written, at: now });
@@ -225,14 +226,20 @@ async function remember(
 async function write(
   deps: PublishDeps,
   intake: EndIntake,
-  { needs, warn }: { readonly needs: readonly Need[]; readonly warn: (text: string) => void },
+  {
+    needs,
+    isRemembered,
+    warn,
+  }: { readonly needs: readonly Need[]; readonly isRemembered: boolean; readonly warn: (text: string) => void },
 ): Promise<Pick<Notification, 'thread' | 'comment'> | null> {
   const { config, context, redact, clock } = deps;
   const { state, tasks, notes } = intake;
   const now = clock.now();
   const thread = await threadOf(deps, intake, needs);
-  if (thread === null) {
-    warn(NO_THREAD);
+  const isCommented = thread !== null && config.notify.kind !== 'none';
+  // Without a comment or a state, each run would send the message again.
+  if (!isCommented && (config.webhook.address === null || !isRemembered)) {
+    if (thread === null) warn(NO_THREAD);
     return null;
   }
   const concerned = tasksOfNeeds(needs, tasks);
@@ -245,7 +252,7 @@ async function write(
     ...reviewersOf(concerned),
     ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask))),
   ];
-  if (peopleOf(config.notify, askers).length === 0) warn(warnOfNobodyMentioned(thread));
+  if (isCommented && peopleOf(config.notify, askers).length === 0) warn(warnOfNobodyMentioned(thread));
   const written = await notifyOnce(deps, {
     needs,
     thread,
@@ -253,7 +260,7 @@ async function write(
     change: state?.change ?? noChange,
     lastTask: state?.lastIteration?.taskId ?? null,
     notices: unapproved,
-    ...{ askers, warn },
+    ...{ isRemembered, askers, warn },
   });
   if (written.kind === 'granted') return { thread, comment: written.value.id };
   warn(`Nobody could be notified: ${written.why}`);

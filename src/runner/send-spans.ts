@@ -1,3 +1,4 @@
+import type { Agent } from 'node:http';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import type { RunSpan } from '../core/journal/spans.ts';
 
@@ -11,11 +12,11 @@ const [SAMPLED, INTERNAL, UNSET, ERROR] = [1, 0, 0, 2];
 
 /**
  * Sends spans to where the standard variables OTEL_EXPORTER_OTLP_* say, by http/protobuf; returns why they were not
- * accepted, as a sentence part, or null.
+ * accepted, as a sentence part, or null. `proxy` is an agent through a proxy, or null for none.
  */
 export async function sendSpans(
   { traceId, spans }: { readonly traceId: string; readonly spans: readonly RunSpan[] },
-  attributes: Readonly<Record<string, string>>,
+  { attributes, proxy }: { readonly attributes: Readonly<Record<string, string>>; readonly proxy: Agent | null },
 ): Promise<string | null> {
   const resource = { attributes, merge: () => resource, getRawAttributes: () => Object.entries(attributes) };
   const contextOf = (spanId: string) => ({ traceId, spanId, traceFlags: SAMPLED });
@@ -34,7 +35,8 @@ export async function sendSpans(
   }));
   const { promise, resolve } = Promise.withResolvers<string | null>();
   setTimeout(resolve, WITHIN_MS, 'there was no answer in time').unref();
-  new OTLPTraceExporter().export(readable, ({ error }) => {
+  const exporter = new OTLPTraceExporter(proxy === null ? {} : { httpAgentOptions: () => proxy });
+  exporter.export(readable, ({ error }) => {
     resolve(error?.message ?? null);
   });
   return promise;

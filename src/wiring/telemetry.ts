@@ -31,6 +31,7 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
     {
       ...{ phase, startedAt, endedAt: clock.now() },
       runTag: begun?.runTag ?? world.runTag,
+      beginsSeveral: end.kind === 'handed-over' && end.lanes.length > 1,
       run: end.kind === 'ended' && phase !== 'loop' ? runOf(end.report, begun?.intake.claimedAt) : null,
       iterations: report === null ? [] : iterationsOf(report),
       models: modelsOf(report),
@@ -39,12 +40,15 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
   );
   const { owner, repo } = context.repository;
   const { sendSpans } = await import('../runner/send-spans.ts');
-  return sendSpans(mapTexts(made, redact), {
+  const { proxyAgentFor } = await import('../github/proxied-fetch.ts');
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ofTraces = '', OTEL_EXPORTER_OTLP_ENDPOINT: ofAll = '' } = environment;
+  const attributes = {
     'service.name': (environment['OTEL_SERVICE_NAME'] ?? '') || 'ralph-action',
     'vcs.repository.url.full': `${context.serverUrl}/${owner}/${repo}`,
     'cicd.pipeline.run.id': context.runId,
     'cicd.pipeline.run.url.full': context.runUrl,
-  });
+  };
+  return sendSpans(mapTexts(made, redact), { attributes, proxy: await proxyAgentFor(ofTraces || ofAll) });
 }
 
 function runOf(report: RunReport, claimedAt = report.startedAt) {

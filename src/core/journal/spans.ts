@@ -5,7 +5,7 @@ import type { JournalEntry } from './journal.ts';
 /** A span of a trace. Ids are hex digits, 16 of a span and 32 of a trace; instants are in ms. */
 export interface RunSpan {
   readonly id: string;
-  /** null for the root of a run. */
+  /** null for the root of a trace. */
   readonly parent: string | null;
   readonly name: string;
   readonly startedAt: number;
@@ -16,12 +16,14 @@ export interface RunSpan {
   readonly failed: string | null;
 }
 
-/** A job's part of a run. Every job of the run knows the same tag. */
+/** A job's part of a run. Every job of the run knows the same tag; those of a run's branches begin with that of its gate. */
 interface JobOfRun {
   readonly runTag: string;
   readonly phase: 'all' | 'gate' | 'loop' | 'publish';
   readonly startedAt: number;
   readonly endedAt: number;
+  /** True for the gate of several branches, which begins the run of each. */
+  readonly beginsSeveral: boolean;
   /** The run as a whole, in the job that ends it; null in others. */
   readonly run: { readonly startedAt: number; readonly outcome: Outcome; readonly branch: string | null } | null;
   readonly iterations: readonly JournalEntry[];
@@ -34,22 +36,27 @@ interface JobOfRun {
  * other, and what is sent twice is the same.
  */
 export function spansOfJob(
-  { runTag, phase, startedAt, endedAt, run, iterations, models }: JobOfRun,
+  { runTag, phase, startedAt, endedAt, beginsSeveral, run, iterations, models }: JobOfRun,
   sha256: (text: string) => string,
 ): { readonly traceId: string; readonly spans: readonly RunSpan[] } {
   const idOf: IdOf = (...path) => sha256([runTag, ...path].join('\n')).slice(0, 16);
+  const [gateTag = ''] = runTag.split(':');
+  const gate = sha256([gateTag, 'gate'].join('\n')).slice(0, 16);
   const root = idOf('run');
   const job = phase === 'all' ? root : idOf(phase);
   const { kind, reason } = run?.outcome ?? { kind: null, reason: null };
   const ofRun = {
-    ...{ id: root, parent: null, name: 'ralph run', startedAt: run?.startedAt ?? startedAt, endedAt },
+    ...{ id: root, parent: gateTag === runTag ? null : gate, name: 'ralph run' },
+    ...{ startedAt: run?.startedAt ?? startedAt, endedAt },
     attributes: attributesOf({ 'ralph.outcome': kind, 'ralph.reason': reason, 'ralph.branch': run?.branch ?? null }),
     failed: kind === 'failed' || kind === 'halted' ? reason : null,
   };
-  const ofJob = { id: job, parent: root, name: `ralph ${phase}`, startedAt, endedAt, attributes: {}, failed: null };
+  const ofJob = {
+    ...{ id: job, parent: beginsSeveral ? null : root, name: `ralph ${phase}` },
+    ...{ startedAt, endedAt, attributes: {}, failed: null },
+  };
   return {
-    // Branches of one run have tags of their own, which begin with that of the run.
-    traceId: sha256(runTag.replace(/:.*/, '')).slice(0, 32),
+    traceId: sha256(gateTag).slice(0, 32),
     spans: [
       ...(run === null ? [] : [ofRun]),
       ...(phase === 'all' ? [] : [ofJob]),

@@ -48,9 +48,9 @@ export const notificationSchema = z.object({
   kind: z.enum(notificationKinds),
   /** Id of the task, or the lane as `aboutLane` names it. */
   about: z.string().max(120),
-  /** Number of the issue or pull request with the comment. */
-  thread: z.number().int().positive(),
-  /** GitHub's id of the comment; null if it could not be written there, which is not tried again. */
+  /** Number of the issue or pull request with the comment; null if there is neither, and only the webhook was told. */
+  thread: z.number().int().positive().nullable(),
+  /** GitHub's id of the comment; null if there is none, which is not tried again. */
   comment: z.number().int().positive().nullable(),
   at: instantSchema,
 });
@@ -126,6 +126,14 @@ const MARKER_START = '<!-- ralph-action:notification ';
 const MARKER_END = ' -->';
 
 const MAX_MARKED = 20;
+
+/** Returns true if people are notified, by comments or by the webhook alone. */
+export function notifiesAnybody(config: {
+  readonly notify: Recipients;
+  readonly webhook: { readonly address: string | null };
+}): boolean {
+  return config.notify.kind !== 'none' || config.webhook.address !== null;
+}
 
 /** Returns the people to mention, each once and never a bot: the named ones, or the `askers`, the likeliest first. */
 export function peopleOf(recipients: Recipients, askers: readonly (string | null)[]): readonly string[] {

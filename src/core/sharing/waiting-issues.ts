@@ -254,7 +254,7 @@ function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): WaitingIssu
       : one.kind === kind && one.about === id;
   const newest = notified.findLast(isAbout);
   const asksMore = notified.some(({ comment, about }) => comment === newest?.comment && about !== newest.about);
-  return newest === undefined || newest.comment === null || (lane === QUEUE && asksMore)
+  return newest === undefined || newest.thread === null || newest.comment === null || (lane === QUEUE && asksMore)
     ? null
     : { thread: newest.thread, comment: newest.comment, at: newest.at };
 }

@@ -1,5 +1,5 @@
 import { needsAtRest } from '../../core/people/needs.ts';
-import { aboutLane } from '../../core/people/notifications.ts';
+import { aboutLane, notifiesAnybody } from '../../core/people/notifications.ts';
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
 import { type LaneInNeed, lanesInNeed } from '../../core/sharing/waiting-issues.ts';
 import { withNothingToDo } from '../../core/snapshot/going-on.ts';
@@ -165,7 +165,7 @@ export function needsUnnotifiedPerson(
   { config, clock }: GateDeps,
   { lane, state, tasks, outcome, notes }: Ended['intake'],
 ): boolean {
-  if (config.notify.kind === 'none' || lane === null || state === null) return false;
+  if (!notifiesAnybody(config) || lane === null || state === null) return false;
   const isWaiting = outcome.reason === 'waiting_for_review' && notes.held !== null;
   const about = aboutLane(lane.id);
   if (isWaiting) return !state.notified.some((one) => one.kind === outcome.reason && one.about === about);

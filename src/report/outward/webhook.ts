@@ -31,7 +31,7 @@ const webhookSchema = z.object({
     }),
   ),
   markdown: z.string().describe('The text of the comment, without mentions.'),
-  commentUrl: z.string().describe('The comment, or the issue or pull request where it could not be written.'),
+  commentUrl: z.string().describe('The comment; without one, its issue or pull request, or else the run.'),
   pullRequestUrl: z.string().nullable(),
   runUrl: z.string(),
 });
@@ -48,10 +48,10 @@ export function webhookJsonSchema(): object {
 /** Builds the message about a notification. `comment` is the comment that was written, or null for none. */
 export function buildWebhookMessage(
   notification: About,
-  { id, thread, comment }: { readonly id: string; readonly thread: number; readonly comment: number | null },
+  { id, thread, comment }: { readonly id: string; readonly thread: number | null; readonly comment: number | null },
 ): WebhookMessage {
   const { needs, report } = notification;
-  const at = `${report.repositoryUrl}/issues/${thread}`;
+  const at = thread === null ? report.runUrl : `${report.repositoryUrl}/issues/${thread}`;
   return {
     version: 1,
     event: 'notification',

@@ -1,7 +1,8 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { RunSpan } from '../../../src/core/journal/spans.ts';
+import { proxyAgentFor } from '../../../src/github/proxied-fetch.ts';
 import { sendSpans } from '../../../src/runner/send-spans.ts';
 import { decodeSpans, type ReceivedSpan } from '../../otlp.ts';
 
@@ -25,6 +26,8 @@ const child: RunSpan = {
   attributes: {},
   failed: null,
 };
+
+const direct = { attributes: {}, proxy: null };
 
 const closing: (() => void)[] = [];
 afterEach(() => {
@@ -59,7 +62,8 @@ async function collect(status: number) {
 test('spans arrive as protobuf where the standard variables say, with the headers that they name', async () => {
   const got = await collect(200);
   vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Bearer%20key-of-the-collector');
-  expect(await sendSpans({ traceId: TRACE, spans: [root, child] }, { 'service.name': 'ralph-action' })).toBeNull();
+  const attributes = { 'service.name': 'ralph-action' };
+  expect(await sendSpans({ traceId: TRACE, spans: [root, child] }, { attributes, proxy: null })).toBeNull();
   expect(got).toEqual([
     {
       path: '/v1/traces',
@@ -96,5 +100,29 @@ test.each([
   await collect(status === 0 ? 200 : status);
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '500');
-  expect(await sendSpans({ traceId: TRACE, spans: [root] }, {})).toMatch(/\w/);
+  expect(await sendSpans({ traceId: TRACE, spans: [root] }, direct)).toMatch(/\w/);
+});
+
+test('spans go through the proxy that the environment names, except to hosts that it excludes', async () => {
+  const got = await collect(200);
+  const proxied: string[] = [];
+  const proxy = createServer().on('connect', ({ url = '' }, client) => {
+    proxied.push(url);
+    const there = connect(Number(url.split(':')[1]), '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 OK\r\n\r\n');
+      there.pipe(client).pipe(there);
+    });
+    for (const socket of [client, there]) socket.on('error', () => undefined);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  closing.push(() => proxy.close());
+  const { port } = new URL(process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '');
+  const address = `http://collector.example.test:${port}`;
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', address);
+  vi.stubEnv('http_proxy', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+  vi.stubEnv('no_proxy', 'other.example.test');
+  expect(await proxyAgentFor('http://other.example.test')).toBeNull();
+  const agent = await proxyAgentFor(address);
+  expect(await sendSpans({ traceId: TRACE, spans: [root] }, { attributes: {}, proxy: agent })).toBeNull();
+  expect([proxied, got.length]).toEqual([[`collector.example.test:${port}`], 1]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
 import { claimsBlocked, type Behaviour, finisher } from '../stage/behaviours.ts';
+import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import { commented, createProject, finishOnce, runOnce, savedState, warningsIn } from '../stage/run-action.ts';
 import { killAt } from '../stage/tap.ts';
@@ -69,12 +70,39 @@ describe('the webhook gets a message at the moments at which people are mentione
     expect(bodies.map(needsIn)).toMatchObject([[{ kind: 'configuration', about: 'every-run' }]]);
   });
 
-  test('not with `notify: none`, and not without an address', async () => {
-    for (const inputs of [{ notify: 'none' }, { address: '' }]) {
-      const { project, bodies } = withWebhook([claimsBlocked], inputs);
-      await runOnce(project);
-      expect(bodies).toEqual([]);
-    }
+  test('not without an address', async () => {
+    const { project, bodies } = withWebhook([claimsBlocked], { address: '' });
+    await runOnce(project);
+    expect(bodies).toEqual([]);
+  });
+});
+
+describe('where no comment is written, the message comes alone', () => {
+  test('with `notify: none`, once over several runs', async () => {
+    const { project, bodies } = withWebhook([claimsBlocked], { notify: 'none' });
+    for (let run = 0; run < 3; run += 1) await nextRun(project);
+    expect(bodies.map((body) => read(body).commentUrl)).toEqual([expect.stringMatching(/\/issues\/1$/)]);
+    expect([...project.forge.notifications.values()]).toEqual([]);
+  });
+
+  test('for work without an issue and a pull request, once over several runs', async () => {
+    const { project, bodies } = withWebhook([claimsBlocked], { 'task-sources': 'plan' });
+    const { origin } = project;
+    const parent = origin.branches.get('main') ?? '';
+    const tree = { ...origin.commits.get(parent)?.tree, '.ralph/fix_plan.md': '- [ ] Greet\n' };
+    origin.branches.set('main', addCommit(origin, { tree, parent, message: 'Tasks' }));
+    for (let run = 0; run < 3; run += 1) await nextRun(project);
+    expect(bodies.map((body) => read(body).commentUrl)).toEqual([expect.stringContaining('/actions/runs/')]);
+  });
+
+  test('if it fails, a later run tries again', async () => {
+    const { project, bodies } = withWebhook([claimsBlocked], { notify: 'none' });
+    const { webhook } = project;
+    project.webhook = () => Promise.resolve('it answered with HTTP 500');
+    await runOnce(project);
+    project.webhook = webhook;
+    await nextRun(project);
+    expect(bodies).toHaveLength(1);
   });
 });
 
@@ -106,16 +134,20 @@ test('a webhook that fails is a warning, and the run ends as without it', async 
   expect(warningsIn(run)).toContain('The address in `notify-webhook` got no message: it answered with HTTP 500.');
 });
 
-test.each(['before', 'after'] as const)('a main that is killed %s its state is saved: one message', async (when) => {
-  const { project, bodies } = withWebhook([claimsBlocked]);
+test.each([
+  ['before the message', 'upsertComment', 1],
+  ['after the message', 'webhook', 2],
+])('a main that is killed %s leaves one to its post or the next run, by the same id', async (_, last, count) => {
+  const { project, ids } = withWebhook([claimsBlocked]);
   let isSent = false;
   const { webhook } = project;
   project.webhook = (message) => {
     isSent = true;
     return webhook(message);
   };
-  const run = await runOnce(project, { tap: killAt(() => isSent, when) });
+  const isLast = (call: string): boolean => (last === 'webhook' ? isSent : call.endsWith(last));
+  const run = await runOnce(project, { tap: killAt(isLast, last === 'webhook' ? 'before' : 'after') });
   await finishOnce(project, run);
   await nextRun(project);
-  expect(bodies).toHaveLength(1);
+  expect([ids.length, new Set(ids).size]).toEqual([count, 1]);
 });

@@ -12,6 +12,7 @@ const job = {
   phase: 'all',
   startedAt: 1000,
   endedAt: 9000,
+  beginsSeveral: false,
   run,
   iterations: [entry(1, { agent: 'claude' })],
   models: new Map([['claude', 'opus']]),
@@ -88,10 +89,19 @@ describe('the spans of a job', () => {
     ).toBe(true);
   });
 
-  test('of the branches of a run are in one trace, with other ids', () => {
-    const [queue, issue] = ['queue', 'issue-5'].map((lane) => made({ runTag: `${job.runTag}:${lane}` }));
-    expect([queue?.traceId, issue?.traceId]).toEqual([made().traceId, made().traceId]);
-    expect(queue?.spans[0]?.id).not.toBe(issue?.spans[0]?.id);
+  test('of the branches of a run are one tree in one trace, whose root is the gate', () => {
+    const jobs = [
+      made({ phase: 'gate', run: null, iterations: [], beginsSeveral: true }),
+      ...['queue', 'issue-5'].flatMap((lane) => {
+        const runTag = `${job.runTag}:${lane}`;
+        return [made({ runTag, phase: 'loop', run: null, iterations: [] }), made({ runTag, phase: 'publish' })];
+      }),
+    ];
+    expect(new Set(jobs.map(({ traceId }) => traceId))).toEqual(new Set([made().traceId]));
+    const spans = jobs.flatMap((one) => one.spans);
+    const branch = ['run > ralph loop', 'run', 'run > ralph publish'].map((path) => `ralph gate > ralph ${path}`);
+    expect(pathsOf(spans)).toEqual(['ralph gate', ...branch, ...branch]);
+    expect(new Set(spans.map(({ id }) => id)).size).toBe(spans.length);
   });
 });
 
