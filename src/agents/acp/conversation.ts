@@ -52,6 +52,9 @@ const MAX_UNREAD = 16 * 1024 * 1024;
 /** Number of prompts by which a turn goes on that ended with a refused call. */
 const MAX_REFUSED_TURNS = 20;
 
+/** Maximum number of answers that are remembered until their calls are made. */
+const MAX_DECIDED = 1_000;
+
 const GO_ON =
   'The last tool call was refused: the rules of this run do not allow it, and nobody can be asked. Go on without it, in the way that the rules allow.';
 
@@ -76,8 +79,9 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   let hasPrompt = false;
   let isCancelled = false;
   let isOver = false;
-  /** What came last in this turn. */
-  const last = { isRefusal: false };
+  let turn = 0;
+  /** The turn whose newest call was refused. */
+  let refusedTurn = -1;
   let unasked: ToolCall | null = null;
   let incoming: ReadableStreamDefaultController<AnyMessage> | null = null;
   const connection = client()
@@ -155,13 +159,12 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     updates.used({});
     hasPrompt = true;
     let text = talk.prompt;
-    for (let turn = 0; ; turn += 1) {
-      last.isRefusal = false;
+    for (; ; turn += 1) {
       const request = { sessionId: session ?? '', prompt: [{ type: 'text' as const, text }] };
       const response: unknown = await agent.request(methods.agent.session.prompt, request);
       const said = updates.flush();
       [...said, ...updates.used(asObject(response) ?? {})].forEach(take);
-      if (said.length > 0 || !last.isRefusal || isCancelled || turn === MAX_REFUSED_TURNS)
+      if (said.length > 0 || refusedTurn !== turn || isCancelled || turn === MAX_REFUSED_TURNS)
         return stopFailure(asObject(response)?.['stopReason']);
       text = GO_ON;
     }
@@ -225,7 +228,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const { events, call } = updates.take(asObject(params['update']) ?? {});
     if (!hasPrompt) return;
     events.forEach(take);
-    if (events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) last.isRefusal = false;
+    if (events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) refusedTurn = -1;
     if (call !== null && hasRunUnasked(call)) report(call);
   }
 
@@ -241,9 +244,11 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const isAllowed = isPermitted({ ...call, paths: await realPaths(call.paths) }, allowedTools, place);
     const once = options.find(({ kind }) => kind === (isAllowed ? 'allow_once' : 'reject_once'));
     const isRefused = !isAllowed || once === undefined;
+    // A forgotten answer is decided again.
+    if (decided.size >= MAX_DECIDED) decided.clear();
     decided.set(call.id, isRefused ? false : signatureOf(call));
     if (isRefused) take({ kind: 'denied', id: null, tool: toolName(call), command: call.command });
-    last.isRefusal = isRefused;
+    refusedTurn = isRefused ? turn : -1;
     return once === undefined ? CANCELLED : { outcome: { outcome: 'selected', optionId: once.optionId } };
   }
 

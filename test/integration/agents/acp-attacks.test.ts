@@ -25,6 +25,21 @@ test.each<readonly [what: string, call: Extract<AcpStep, { kind: 'ask' }>['call'
   expect(scene.log.lines.filter((line) => /^::|\n/.test(line))).toEqual([]);
 });
 
+test('a request that leaves out the folder outside, which an update told before, is refused', async () => {
+  const told = { sessionUpdate: 'tool_call', toolCallId: 'one', title: 'x', rawInput: { cwd: '/etc' } };
+  const call = { toolCallId: 'one', kind: 'execute', rawInput: { command: 'npm test' } } as const;
+  await using scene = await createAcpScene({
+    prompts: [
+      [
+        { kind: 'update', update: told },
+        { kind: 'ask', call },
+      ],
+      [DONE],
+    ],
+  });
+  expect((await scene.calls('hello', { allowedTools: RULES })).analysis.denials).toHaveLength(1);
+});
+
 test('a request that can only be allowed for ever is refused', async () => {
   const call = { kind: 'execute', rawInput: { command: 'npm test' } } as const;
   await using scene = await createAcpScene({

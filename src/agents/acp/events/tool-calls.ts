@@ -17,6 +17,9 @@ export interface ToolCalls {
 /** Names of fields in a tool's input that hold a path. */
 const PATHS = /path$|^(?:file|file_?name|cwd|workdir|directory|working_?dir(?:ectory)?|source|destination)$/i;
 
+/** Maximum number of fields of one tool's input that are put together from several messages. */
+const MAX_FIELDS = 100;
+
 const VARIABLES = ['env', 'environment', 'envs'];
 
 /** Shells whose argument after the options is the command line. */
@@ -29,8 +32,12 @@ export function createToolCalls(): ToolCalls {
     take: (message) => {
       const id = asString(message['toolCallId']);
       if (id === null) return null;
+      const before = messages.of(id);
       const given = Object.entries(message).filter(([, value]) => value !== null && value !== undefined);
-      const known = { ...messages.of(id), ...Object.fromEntries(given) };
+      // Some agents leave out of a request what they said of the call before, such as the folder of a command.
+      const input = { ...asObject(before?.['rawInput']), ...asObject(message['rawInput']) };
+      const rawInput = Object.keys(input).length > MAX_FIELDS ? message['rawInput'] : input;
+      const known: JsonObject = { ...before, ...Object.fromEntries(given), rawInput };
       messages.add(id, known);
       return { id, status: asString(known['status']), ...askedCall(known) };
     },

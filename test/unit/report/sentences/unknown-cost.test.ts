@@ -53,6 +53,11 @@ test.each<[string, Parameters<typeof codex>[0], string]>([
     `Codex reports no cost, and no entry of \`prices\` fits the model that was chosen. What bounds this run is ${LIMITS}.`,
   ],
   [
+    'an agent of the user that tells its tokens',
+    { agents: [{ name: 'acp', model: null }], prices },
+    `Your agent reports no cost, and the requests were not counted, so \`prices\` does not help. What bounds this run is ${LIMITS}, and not \`max-cost-usd\` and \`max-cost-usd-per-day\`.`,
+  ],
+  [
     'a price, and nobody who counts',
     { prices, iterations: [withCost, withoutCost, killed], costUsd: 0.12, policy: { ...policy, maxCostUsd: 0 } },
     `Codex reports no cost, and the requests were not counted, so \`prices\` does not help. What bounds 1 of 3 iterations is ${LIMITS}, and not \`max-cost-usd-per-day\`.`,
