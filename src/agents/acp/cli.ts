@@ -16,6 +16,9 @@ const dialect: Omit<Dialect, 'createParser'> = { ...acpErrors, unread: /^(?!)/, 
 /** Time in ms for an agent to exit whose input has ended. Its session is complete by then. */
 const EXIT_MS = 5_000;
 
+/** What sessions have cost, of which agents only tell the sum; one of an earlier run counts again as a whole. */
+const costs = new Map<string, number>();
+
 /** Any program that speaks the Agent Client Protocol on its standard input and output. */
 export const acpCli: AgentCli = {
   ...acpAgent,
@@ -59,7 +62,7 @@ async function talkOf(
   const real = (path: string): Promise<string> => (isolated ? Promise.resolve(path) : realPathOfFolder(path));
   const folder = await real(workFolder);
   const place = { folder, tree: alsoFolder === null ? folder : await real(alsoFolder) };
-  return { resume, model, allowedTools, servers, environment, place, isolated };
+  return { resume, model, allowedTools, servers, environment, place, isolated, costs };
 }
 
 /** Opens a reader that talks to the agent. `tell` gets a call that the agent made without asking. */

@@ -33,6 +33,8 @@ export interface Talk {
   readonly place: AskedPlace;
   /** True if the agent's sandbox limits it as well. Otherwise a call that it makes without asking ends the turn. */
   readonly isolated: boolean;
+  /** What sessions have cost in dollars so far, by their ids. Gets the sum of this one. */
+  readonly costs: Map<string, number>;
 }
 
 /** A conversation in the Agent Client Protocol. */
@@ -70,7 +72,7 @@ const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' }
 export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Talking {
   const { place, allowedTools, isolated } = talk;
   const input = new PassThrough();
-  const updates = createUpdates();
+  const updates = createUpdates(talk.costs.get(talk.resume ?? '') ?? 0);
   /** Ids of requests that the agent has not answered. */
   const asked = new Set<unknown>();
   /** The agent's requests by the call's id; `false` was refused. */
@@ -134,6 +136,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     connection.close();
     input.end();
     await done;
+    if (session !== null) talk.costs.set(session, updates.cost());
     return unasked;
   }
 

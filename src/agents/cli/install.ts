@@ -57,7 +57,7 @@ export async function installCli({
   runTag,
 }: Installation): Promise<Program> {
   if (source === null)
-    throw new UserError('configuration', 'The agent `command` is a program of yours: name it in the input agent-path.');
+    throw new UserError('configuration', `${title} is a program of yours: name it in the input agent-path.`);
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) {
     throw new UserError(
       'configuration',

@@ -79,8 +79,11 @@ function allowsCommand(
   });
 }
 
+/** Files by which git starts programs, so that whoever may change them may run anything. */
+const OF_GIT = /\/\.git(?:\/|$)/i;
+
 function allowsEdit(rule: ToolRule, path: string, place: AskedPlace): boolean {
-  if (rule.kind !== 'edit') return false;
+  if (rule.kind !== 'edit' || OF_GIT.test(path)) return false;
   return rule.path === null ? isWithin(path, place.tree) : matchesRule(rule.path, path, place);
 }
 

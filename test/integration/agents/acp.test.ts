@@ -116,11 +116,22 @@ test.each<readonly [what: string, model: string, kind: string | null]>([
   );
 });
 
+const cost = (amount: number): AcpStep => ({
+  kind: 'update',
+  update: { sessionUpdate: 'usage_update', used: 10, size: 100, cost: { amount, currency: 'USD' } },
+});
+
+test.each<readonly [what: string, told: number, costUsd: number]>([
+  ['is not charged again', 0.7, 0.2],
+  ['is not taken off where it counts anew', 0.2, 0.2],
+])('what a session has cost before %s', async (_what, told, costUsd) => {
+  await using scene = await createAcpScene(oneTurn(cost(0.5)));
+  const { sessionId } = (await scene.calls('hello')).analysis;
+  scene.play(oneTurn(cost(told)));
+  expect((await scene.calls('go on', { resume: sessionId })).analysis.costUsd).toBeCloseTo(costUsd);
+});
+
 test('a plan and the cost that it tells are read', async () => {
-  const cost = (amount: number): AcpStep => ({
-    kind: 'update',
-    update: { sessionUpdate: 'usage_update', used: 10, size: 100, cost: { amount, currency: 'USD' } },
-  });
   await using scene = await createAcpScene({
     prompts: [
       [

@@ -14,8 +14,15 @@ export interface ToolCalls {
   take(message: JsonObject): ToolCall | null;
 }
 
-/** Names of fields in a tool's input that hold a path. */
-const PATHS = /path$|^(?:file|file_?name|cwd|workdir|directory|working_?dir(?:ectory)?|source|destination)$/i;
+/** Names of fields in a tool's input that hold a path, or a list of them. */
+const PATHS =
+  /paths?$|^(?:files?|file_?names?|cwd|workdir|director(?:y|ies)|working_?dir(?:ectory)?|source|from|dest(?:ination)?|to)$/i;
+
+/** Maximum depth of fields in a tool's input that are searched for paths, such as in a list of edits. */
+const MAX_DEPTH = 4;
+
+/** Names of fields in a tool's input that hold a command line. */
+const COMMANDS = /^(?:command|cmd|script|argv|(?:shell|bash)_?command|command_?line)$/i;
 
 /** Maximum number of fields of one tool's input that are put together from several messages. */
 const MAX_FIELDS = 100;
@@ -50,25 +57,27 @@ export function askedCall(call: JsonObject): AskedCall {
   const meta = asObject(call['_meta']);
   const tool =
     asString(call['name']) ?? asString(meta?.['toolName']) ?? asString(asObject(meta?.['claudeCode'])?.['toolName']);
-  const command = commandLine(input['command'] ?? input['cmd']);
+  const [line, ...others] = Object.keys(input).filter((name) => COMMANDS.test(name));
+  const command = line === undefined || others.length > 0 ? null : commandLine(input[line]);
   const url = asString(input['url']) ?? asString(input['uri']);
   return {
-    kind: kindOf(call['kind'], { command, url, query: asString(input['query']) }),
+    // Some agents call a command by what it does, such as reading a file.
+    kind: line === undefined ? kindOf(call['kind'], { url, query: asString(input['query']) }) : 'command',
     tool,
     command,
     paths: pathsIn(call, input),
     url,
-    setsVariables: VARIABLES.some((name) => Object.keys(asObject(input[name]) ?? {}).length > 0),
+    setsVariables: VARIABLES.some((name) => Object.keys(input[name] ?? {}).length > 0),
   };
 }
 
 function kindOf(
   kind: unknown,
-  { command, url, query }: Pick<AskedCall, 'command' | 'url'> & { readonly query: string | null },
+  { url, query }: Pick<AskedCall, 'url'> & { readonly query: string | null },
 ): AskedCall['kind'] {
-  // Some agents call a command by what it does, such as reading a file.
-  if (kind === 'execute' || command !== null) return 'command';
   switch (kind) {
+    case 'execute':
+      return 'command';
     case 'edit':
     case 'delete':
     case 'move':
@@ -76,7 +85,7 @@ function kindOf(
     case 'read':
     case 'search':
     case 'think':
-      return kind;
+      return /^https?:/i.test(url ?? '') ? 'fetch' : kind;
     case 'fetch':
       return url === null && query !== null ? 'web-search' : 'fetch';
     default:
@@ -96,7 +105,15 @@ function commandLine(value: unknown): string | null {
 
 function pathsIn(call: JsonObject, input: JsonObject): readonly string[] {
   const located = [...asArray(call['locations']), ...asArray(call['content'])].map((one) => asObject(one)?.['path']);
-  const named = Object.entries(input).flatMap(([name, value]) => (PATHS.test(name) ? [value] : []));
-  const listed = asArray(input['paths']);
-  return [...new Set([...located, ...named, ...listed].filter((path) => typeof path === 'string'))];
+  return [...new Set([...located, ...pathsBelow(input, MAX_DEPTH)].filter((path) => typeof path === 'string'))];
+}
+
+/** Returns the values of all fields that may hold a path. */
+function pathsBelow(input: JsonObject, depth: number): readonly unknown[] {
+  if (depth === 0) return [];
+  return Object.entries(input).flatMap(([name, value]) => {
+    const values = Array.isArray(value) ? asArray(value) : [value];
+    const below = values.flatMap((inner) => pathsBelow(asObject(inner) ?? {}, depth - 1));
+    return PATHS.test(name) ? [...values, ...below] : below;
+  });
 }

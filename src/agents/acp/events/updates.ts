@@ -11,6 +11,8 @@ export interface Updates {
   flush(): readonly AgentEvent[];
   /** Returns the events at the end of a prompt by its response. */
   used(response: JsonObject): readonly AgentEvent[];
+  /** Returns the newest sum in dollars that the session is known to have cost. */
+  cost(): number;
 }
 
 /** Length in characters from which a message keeps only its end, where the status block is. */
@@ -34,15 +36,15 @@ export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise' | 'questi
   questionTool: null,
 };
 
-/** Creates the reading of one session. */
-export function createUpdates(): Updates {
+/** Creates the reading of one session, which has cost `costBefore` dollars in earlier processes. */
+export function createUpdates(costBefore: number): Updates {
   const calls = createToolCalls();
   const shown = new Set<string>();
   let said = '';
   let message: unknown = null;
   let hasTokens = false;
-  let cost = { before: 0, now: null as number | null };
-  return { take, flush, used };
+  let cost = { before: costBefore, now: null as number | null };
+  return { take, flush, used, cost: () => cost.now ?? cost.before };
 
   function take(update: JsonObject): ReturnType<Updates['take']> {
     switch (update['sessionUpdate']) {
@@ -92,9 +94,9 @@ export function createUpdates(): Updates {
 
   function used(response: JsonObject): readonly AgentEvent[] {
     const usage = asObject(response['usage']) ?? asObject(asObject(response['_meta'])?.['usage']);
-    const tokens = hasTokens ? null : asAmount(usage?.['totalTokens']);
-    // The cost is the session's, earlier processes included.
-    const costUsd = cost.now === null ? null : Math.max(0, cost.now - cost.before);
+    const tokens = hasTokens ? null : (asAmount(usage?.['totalTokens']) ?? countedBy(asObject(response['_meta'])));
+    // The cost is the session's, earlier processes included, unless the agent began to count again.
+    const costUsd = cost.now === null ? null : cost.now - (cost.now < cost.before ? 0 : cost.before);
     cost = { before: cost.now ?? cost.before, now: null };
     hasTokens = false;
     return tokens === null && costUsd === null ? [] : [{ kind: 'used', tokens, costUsd }];
@@ -170,6 +172,13 @@ function isStatus(value: number): boolean {
 function dollars(update: JsonObject): number | null {
   const cost = asObject(update['cost']);
   return cost?.['currency'] === 'USD' ? asAmount(cost['amount']) : null;
+}
+
+/** Returns the tokens of a prompt in the form of Gemini CLI, or null. */
+function countedBy(meta: JsonObject | null): number | null {
+  const count = asObject(asObject(meta?.['quota'])?.['token_count']);
+  const [input, output] = [asAmount(count?.['input_tokens']), asAmount(count?.['output_tokens'])];
+  return input === null && output === null ? null : (input ?? 0) + (output ?? 0);
 }
 
 function describePlan(entries: readonly unknown[]): AgentEvent {

@@ -52,6 +52,10 @@ test.each<readonly [what: string, call: Call, rules: readonly string[], allowed:
   ['a command in its title alone', { ...run('curl example.com'), title: 'npm test' }, NPM, false],
   ['a command that is called reading', { kind: 'read', rawInput: { command: 'curl example.com' } }, NPM, false],
   ['a command that is called a thought', { kind: 'think', rawInput: { command: 'id' } }, NPM, false],
+  ['a command under a name that says so', { kind: 'read', rawInput: { path: 'a', script: 'id' } }, ['Read'], false],
+  ['a thought with a line of commands', { kind: 'think', rawInput: { shell_command: 'id' } }, NPM, false],
+  ['two commands, of which one is of a rule', run('npm test', { script: 'id' }), NPM, false],
+  ['a list of variables beside it', run('npm test', { env: [{ name: 'NODE_OPTIONS', value: 'x' }] }), NPM, false],
   ['a command under another name', { kind: 'execute', rawInput: { cmd: 'npm test' } }, NPM, true],
 
   ['an edit inside', edits('/work/app/a.ts'), ['Edit'], true],
@@ -80,6 +84,17 @@ test.each<readonly [what: string, call: Call, rules: readonly string[], allowed:
     ['Edit'],
     false,
   ],
+  [
+    'a list of edits, one of them outside',
+    { ...edits('/work/app/a.ts'), rawInput: { edits: [{ path: 'a.ts' }, { path: '/etc/hosts' }] } },
+    ['Edit'],
+    false,
+  ],
+  ['a list of files, one of them outside', { kind: 'edit', rawInput: { files: ['a', '/etc/x'] } }, ['Edit'], false],
+  ['a program that git starts', edits('/work/.git/hooks/pre-commit'), ['Edit'], false],
+  ["git's settings in a pattern", edits('/work/app/.git/config'), ['Edit(**/*)'], false],
+  ['a file whose name begins alike', edits('/work/app/.gitignore'), ['Edit'], true],
+  ['moving a file to a place outside', { ...edits('a'), kind: 'move', rawInput: { to: '/tmp/a' } }, ['Edit'], false],
   ['moving a file out', { kind: 'move', rawInput: { source: 'a', destination: '/tmp/a' } }, ['Edit'], false],
 
   ['reading inside without a rule', reads('src/a.ts'), [], true],
@@ -87,6 +102,7 @@ test.each<readonly [what: string, call: Call, rules: readonly string[], allowed:
   ['reading outside with a rule', reads('/etc/passwd'), ['Read'], true],
   ['reading outside with a rule for it', reads('/etc/os-release'), ['Read(//etc/*)'], true],
   ['reading nothing named', { kind: 'read', title: 'Read a.ts' }, [], false],
+  ['reading an address', { kind: 'read', rawInput: { url: 'https://example.com/?a' } }, ['Read'], false],
   ['searching here', { kind: 'search', rawInput: { pattern: 'x' } }, [], true],
   ['searching elsewhere', { kind: 'search', rawInput: { pattern: 'x', path: '/etc' } }, [], false],
 
