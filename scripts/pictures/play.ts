@@ -3,7 +3,7 @@ import { lookAtFirst, joinLookAt, type LookAt } from '../../src/core/review/look
 import type { RunReport } from '../../src/handover/report.ts';
 import type { TaskSize } from '../../src/core/lane/change.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
-import type { Review } from '../../src/core/pipeline/review.ts';
+import type { ReviewResult } from '../../src/core/pipeline/review.ts';
 import type { Verifier } from '../../src/ports/agent.ts';
 import { HOUR } from '../../test/unit/core/core-fixtures.ts';
 import type { Behaviour } from '../../test/loop/stage/behaviours.ts';
@@ -63,7 +63,7 @@ export interface Setting {
   readonly reviews?: readonly (readonly Finding[])[];
 }
 
-type Finding = Review['findings'][number];
+type Finding = ReviewResult['findings'][number];
 
 /** A pipeline in which another agent reviews. */
 const REVIEWED = JSON.stringify({
