@@ -58,7 +58,7 @@ const known: Readonly<Record<CommandWords, RalphCommand>> = {
   help: { kind: 'help' },
 };
 
-/** How sentences begin that want an end of the work, unlike "stop using tabs": no more work is begun for them. */
+/** Matches sentences that want an end of the work, unlike "stop using tabs": no more work is begun for them. */
 const WANTS_END =
   /^(?:stop|pause)(?: (?:all|everything|for|here|it|now|please|that|the (?:run|work)|this|until|work|working)\b|[,.!:])/i;
 

@@ -49,10 +49,12 @@ export function parseIssueQuery(given: string): IssueQuery | string {
   const other = held.find(({ name, value }) => ['is', 'state', 'type'].includes(name) && NO_OPEN_ISSUE.includes(value));
   if (other !== undefined) return `has \`${other.token}\`: the search is always of open issues, so it finds nothing`;
   const me = held.find(({ name, value }) => DEMANDING.includes(name) && value === '@me');
-  if (me !== undefined) return `has \`${me.token}\`: a run is nobody's, so write the login`;
+  if (me !== undefined) return `has \`${me.token}\`: a run has no account of its own, so write the login`;
   const demands = held
     .filter(({ name }) => DEMANDING.includes(name))
-    .flatMap(({ name, value }) => (name === 'project' ? [`${name}:`] : valuesOf(value).map((one) => `${name}:${one}`)));
+    .flatMap(({ name, value }) =>
+      name === 'project' ? [`${name}:`] : namedValues(value).map((one) => `${name}:${one}`),
+    );
   return { text, demands: [...new Set(demands)] };
 }
 
@@ -60,7 +62,7 @@ export function parseIssueQuery(given: string): IssueQuery | string {
  * Returns the values between commas, any of which the search accepts, without quotes. An app is named by its login;
  * `*`, which is any value, names none.
  */
-function valuesOf(value: string): readonly string[] {
+function namedValues(value: string): readonly string[] {
   const values = value.match(/(?:"[^"]*"|[^",])+/g) ?? [];
   return values
     .map((one) => one.replace(/^"([^"]*)"$/, '$1').replace(/^app\/(.+)$/, '$1[bot]'))

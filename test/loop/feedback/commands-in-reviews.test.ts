@@ -235,7 +235,7 @@ describe('a request in a review', () => {
   });
 
   test.each([
-    ['its own text', (text: string) => ({ reviews: [approval(text)] }), approving],
+    ['its own text', (text: string) => ({ reviews: [approval(text)], approvedBy: ['ann'] }), approving],
     ['a thread', (text: string) => ({ reviews: [approval('')], threads: [thread([comment(77, text)])] }), inThread],
   ])('that approves, in %s: is worked on', async (_where, said, event) => {
     const project = await reviewed(worker);

@@ -37,7 +37,7 @@ test.each<[string, string]>([
   ['State:CLOSED label:bug', '`State:CLOSED`'],
   ['is:pr author:ann', '`is:pr`'],
   ['type:pr author:ann', '`type:pr`'],
-  ['author:@me', "`author:@me`: a run is nobody's, so write the login"],
+  ['author:@me', '`author:@me`: a run has no account of its own, so write the login'],
   ['assignee:@Me', '`assignee:@Me`'],
   ['label:bug) OR (repo', 'parentheses that do not match'],
   ['(label:bug', 'parentheses that do not match'],
