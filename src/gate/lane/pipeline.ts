@@ -1,5 +1,6 @@
 import { accessTo } from '../../config/agent-environment.ts';
 import { ruleProblem } from '../../config/tool-rules.ts';
+import { AGENTS } from '../../core/agent-names.ts';
 import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
 import { type Folder, fromRoot } from '../../core/folder.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
@@ -79,8 +80,8 @@ export function stepAgentProblems(
   );
   return [
     ...named.flatMap(({ name, step }) => {
-      const isMissing = name === 'command' && others.every((one) => one.name !== name || one.path === null);
-      const missing = isMissing ? ['give its path: `agent-path: command=PATH`.'] : [];
+      const isMissing = AGENTS[name].source === null && others.every((one) => one.name !== name || one.path === null);
+      const missing = isMissing ? [`give its path: \`agent-path: ${name}=PATH\`.`] : [];
       return [...missing, ...(context?.otherLoginProblems[name] ?? [])].map(
         (problem) => `step ${step} calls the agent ${name}: ${problem}`,
       );
