@@ -39,7 +39,8 @@ const VERIFY = `! env | grep -E '^(ACTIONS_|AWS_[A-Z_]*(KEY|TOKEN)|CLOUDSDK_|CLA
 async function play(scene: Scene, inputs: string, agent: readonly Behaviour[] = []) {
   const played = await scene.play({
     event: events.schedule('17 * * * *'),
-    secrets: {},
+    // A stored login beside that of the job: the agent sees neither.
+    secrets: { env: 'AWS_SECRET_ACCESS_KEY=login-of-aws-as-stored\nAWS_SESSION_TOKEN=login-of-aws-as-stored' },
     workflow: callerWith(inputs),
     agent,
   });
