@@ -33,10 +33,6 @@ const pricesDone: Turn = {
   minutes: 7,
 };
 
-function reviewFinding(severity: 'high' | 'low', file: string, line: number | null, text: string) {
-  return { severity, file, line, text };
-}
-
 /** The situations from best to worst, and then those of a pull request with feedback. */
 export const scenes: readonly Scene[] = [
   {
@@ -133,10 +129,15 @@ export const scenes: readonly Scene[] = [
         inputs: { verify: VERIFY, 'max-iterations': '2' },
         turns: [shippingDone, { ...shippingDone, writes: { 'src/cart.ts': source('cart', 24) } }],
         reviews: [
-          [reviewFinding('high', 'src/cart.ts', 12, 'An empty cart says that -50.00 € are missing.')],
+          [{ severity: 'high', file: 'src/cart.ts', line: 12, text: 'An empty cart says that -50.00 € are missing.' }],
           [
-            reviewFinding('high', 'src/shipping.ts', 31, 'An order of 50.00 € after a discount ships for free, at 45 €.'),
-            reviewFinding('low', 'src/cart.ts', null, 'The limit is written here as well as in src/shipping.ts.'),
+            {
+              severity: 'high',
+              file: 'src/shipping.ts',
+              line: 31,
+              text: 'An order of 50.00 € ships for free at 45 €.',
+            },
+            { severity: 'low', file: 'src/cart.ts', line: null, text: 'The limit is also in src/shipping.ts.' },
           ],
         ],
       }),

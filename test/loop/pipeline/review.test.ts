@@ -261,14 +261,13 @@ describe('the provider of a step with an agent of its own', () => {
     });
   });
 
-  test.each(['command', 'acp'])(
-    'by a program of a user that has no path ends the run before a call: %s',
-    async (agent) => {
-      const run = await runOnce(projectWith([], { steps: [work, review({ agent })] }));
-      expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
-      expect(run.outcome).toMatchObject({ message: expect.stringContaining(`agent-path: ${agent}=PATH`) as string });
-    },
-  );
+  test.each(['command', 'acp'])('%s without a path ends the run before a call', async (agent) => {
+    const run = await runOnce(projectWith([finding()], { steps: [work, review({ agent })] }));
+    expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
+    expect(run.outcome).toMatchObject({
+      message: expect.stringContaining(`give its path: \`agent-path: ${agent}=PATH\``) as string,
+    });
+  });
 
   test('inputs about an agent that nothing calls end the run before a call', async () => {
     const inputs = { 'agent-path': 'gemini=/bin/gemini' };

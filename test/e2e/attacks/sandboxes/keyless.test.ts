@@ -39,7 +39,8 @@ const VERIFY = `! env | grep -E '^(ACTIONS_|AWS_[A-Z_]*(KEY|TOKEN)|CLOUDSDK_|CLA
 async function play(scene: Scene, inputs: string, agent: readonly Behaviour[] = []) {
   const played = await scene.play({
     event: events.schedule('17 * * * *'),
-    secrets: {},
+    // A stored login beside that of the job: the agent sees neither.
+    secrets: { env: 'AWS_SECRET_ACCESS_KEY=login-of-aws-as-stored\nAWS_SESSION_TOKEN=login-of-aws-as-stored' },
     workflow: callerWith(inputs),
     agent,
   });
@@ -95,15 +96,18 @@ describe.skipIf(noOwnMachine !== null).each(
 });
 
 describe.skipIf(noOwnMachine !== null)('before a call, the run ends', () => {
-  test.each([
-    ['without isolation', '', AWS, 'without isolation its agent could do so as well'],
-    [
-      'if the provider grants no login as long as the job',
-      'namespace',
-      `${GOOGLE}\n      timeout-minutes: '120'`,
-      'most roles and service accounts allow 60 minutes',
-    ],
-  ])('%s, and people read why', async (_, level, inputs, why) => {
+  // test/loop/split/login.test.ts has what a run without a login says.
+  test.each(
+    rows(1, [
+      ['without isolation', '', AWS, 'without isolation its agent could do so as well'],
+      [
+        'if the provider grants no login as long as the job',
+        'namespace',
+        `${GOOGLE}\n      timeout-minutes: '120'`,
+        'most roles and service accounts allow 60 minutes',
+      ],
+    ]),
+  )('%s, and people read why', async (_, level, inputs, why) => {
     await using scene = await createScene({ level });
     const issue = scene.openIssue('Count');
     const { loop, publish } = await play(scene, inputs);
