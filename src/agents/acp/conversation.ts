@@ -308,7 +308,7 @@ async function chooseModel(
   const configId = asString(option?.['id']);
   if (configId === null || !values.includes(model))
     return problem(
-      `The model ${model} is not available: the agent offers ${values.filter(Boolean).join(', ') || 'none'}.`,
+      `The model ${model} is not available: the agent offers ${values.filter(Boolean).join(', ') || 'none, so name it in `agent-args` instead of `model`'}.`,
     );
   await agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value: model });
   return null;

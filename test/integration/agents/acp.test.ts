@@ -121,6 +121,14 @@ const cost = (amount: number): AcpStep => ({
   update: { sessionUpdate: 'usage_update', used: 10, size: 100, cost: { amount, currency: 'USD' } },
 });
 
+test('an agent that offers no models is to be told another way', async () => {
+  await using scene = await createAcpScene(oneTurn());
+  const { agentError } = (await scene.calls('hello', { model: 'm' })).analysis;
+  expect(agentError?.text).toBe(
+    'The model m is not available: the agent offers none, so name it in `agent-args` instead of `model`.',
+  );
+});
+
 test.each<readonly [what: string, told: number, costUsd: number]>([
   ['is not charged again', 0.7, 0.2],
   ['is not taken off where it counts anew', 0.2, 0.2],

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { withKeyInputs } from '../../../src/config/agent-inputs.ts';
+import { acpAgent } from '../../../src/agents/acp/agent.ts';
 import { claudeAgent } from '../../../src/agents/claude/agent.ts';
 import {
   agentEnvironment,
@@ -49,6 +50,13 @@ describe("the agent's environment", () => {
       ANTHROPIC_BASE_URL: 'http://model',
       NPM_TOKEN: 'npm-secret-1',
     });
+  });
+
+  test("has no provider's key for an agent of the user, except what agent-env names", () => {
+    const { PATH, HOME, LANG, HTTPS_PROXY, RUNNER_TRACKING_ID, NPM_TOKEN } = job;
+    const own = { PATH, HOME, LANG, HTTPS_PROXY, RUNNER_TRACKING_ID };
+    expect(agentEnvironment(job, [], acpAgent.provider)).toEqual(own);
+    expect(agentEnvironment(job, ['NPM_TOKEN'], acpAgent.provider)).toEqual({ ...own, NPM_TOKEN });
   });
 
   describe("with a cloud's login", () => {
