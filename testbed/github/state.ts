@@ -39,6 +39,8 @@ export interface GitHubState extends KnownAccounts {
   readonly behind: Set<number>;
   /** First parents of commits, by commit id; for others they are looked up. */
   readonly parents: Map<string, string>;
+  /** Second parents of merges, by commit id. */
+  readonly mergedParents: Map<string, string>;
   /** Closed issues that the index of the search still calls open. */
   readonly stillIndexed: Set<number>;
   readonly reactions: StoredReaction[];
@@ -258,6 +260,7 @@ export function createState(repository: GitHubState['repository'], now: number):
     mergeQueue: new Set(),
     behind: new Set(),
     parents: new Map(),
+    mergedParents: new Map(),
     stillIndexed: new Set(),
     reactions: [],
     jobs: [],

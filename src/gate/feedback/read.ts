@@ -316,10 +316,13 @@ function headWithoutChecks(head: string, before: string | null, isMissing: boole
   return isMissing ? (before ?? head) : null;
 }
 
-/** Returns the head if a person pushed it, that is, if Ralph did not publish it last. */
-function headByPerson({ lastRun }: LaneState, { head }: PullRequestNow): string | null {
+/**
+ * Returns the head if a person pushed it, that is, if Ralph did not publish it last. Merges of the base branch on top of
+ * it do not count: a button, or a program that keeps pull requests up to date, makes them.
+ */
+function headByPerson({ lastRun }: LaneState, { heads }: PullRequestNow): string | null {
   const published = lastRun?.published?.head ?? null;
-  return published !== null && published !== head ? head : null;
+  return published === null || heads.includes(published) ? null : (heads.at(-1) ?? null);
 }
 
 async function readCheckDetails(

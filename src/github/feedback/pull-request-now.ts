@@ -199,6 +199,7 @@ function toPullRequest({
     number: pull.number,
     url: pull.url,
     head: pull.headRefOid,
+    heads: headsOf(pull),
     base: { branch: pull.baseRefName, tip: base?.oid ?? pull.baseRefOid },
     mergeable,
     threads: threads.open,
@@ -210,6 +211,19 @@ function toPullRequest({
         ? { kind: 'known', head: checksOf(shownEntries(pull.commits)[0]?.commit ?? null), base: checksOf(base) }
         : { kind: 'unreadable', why: refused.checks, ...(refused.isTemporary ? { isTemporary: true } : {}) },
   };
+}
+
+/** Returns the head and, below merges of two commits, their first parents. */
+function headsOf({ headRefOid, newest }: PullAnswer): PullRequestNow['heads'] {
+  const commits = shownEntries(newest).map(({ commit }) => commit);
+  const below: string[] = [];
+  let at: string | undefined = headRefOid;
+  do {
+    const [first, second] = shownEntries(commits.find(({ oid }) => oid === at)?.parents);
+    at = second === undefined ? undefined : first?.oid;
+    if (at !== undefined) below.push(at);
+  } while (at !== undefined);
+  return [headRefOid, ...below];
 }
 
 /** Converts a thread; returns null if nothing in it was submitted yet. */

@@ -67,6 +67,7 @@ const ofPullRequest = (fields: string) => `query ($owner: String!, $repo: String
 
 const conversationFields = (lacking: Lacking, page: number) =>
   `number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${standingFields(lacking)}
+          newest: commits(last: 10) { nodes { commit { oid parents(first: 2) { nodes { oid } } } } }
           reviewThreads(last: ${String(page)}) { ${THREADS} }
           reviews(last: ${String(page)}) { nodes { fullDatabaseId url state body submittedAt author { ...Account } } }
           comments(last: ${String(page)}) { nodes { fullDatabaseId url isMinimized body createdAt author { ...Account } } }`;
@@ -172,6 +173,9 @@ export interface PullAnswer extends StandingAnswer {
   /** The base branch, or null if it was deleted. */
   readonly baseRef: { readonly target: (CommitAnswer & { readonly oid: string }) | null } | null;
   readonly commits: Nodes<{ readonly commit: CommitAnswer }>;
+  readonly newest: Nodes<{
+    readonly commit: { readonly oid: string; readonly parents: Nodes<{ readonly oid: string }> };
+  }>;
   readonly reviewThreads: ThreadPage;
   readonly reviews: Nodes<ReviewAnswer> | null;
   readonly comments: Nodes<PlainCommentAnswer> | null;

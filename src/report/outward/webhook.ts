@@ -79,10 +79,13 @@ function describeNeed({ kind, about }: Need, { report, change }: About): Webhook
   };
 }
 
+/** Slack must not fetch what the agent's words link to: an address can carry what the agent knows. */
+const AS_TEXT = { mrkdwn: false, link_names: false, unfurl_links: false, unfurl_media: false };
+
 /** Renders a message as the JSON that the receiver at `address` expects. */
 export function renderWebhook(message: WebhookMessage, address: string): string {
   const isSlack = /^hooks\.slack(?:-gov)?\.com$/.test(new URL(address).hostname);
-  return JSON.stringify(isSlack ? { text: slackText(message), mrkdwn: false, link_names: false } : message);
+  return JSON.stringify(isSlack ? { text: slackText(message), ...AS_TEXT } : message);
 }
 
 /** Slack reads `<…>` as mentions and links and `&…;` as characters; with these three escaped, a text is only a text. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckNow } from '../../../src/core/feedback/pull-request-now.ts';
+import { addCommit } from '../stage/in-memory.ts';
 import { runOnce } from '../stage/run-action.ts';
 import { open, type Tap } from '../stage/tap.ts';
 import { BRANCH, HOUR, bodyOf, next, remembered, reviewed, worker } from './reviewing.ts';
@@ -201,6 +202,26 @@ describe('checks', () => {
     }
     const worked = 'complete (plan_complete), 1 calls';
     expect(ends).toEqual([worked, 'idle (all_done), 0 calls', worked, worked, 'blocked (needs_human), 0 calls']);
+  });
+
+  test.each([
+    ['that bring the branch up to date do not start the rounds again', true, 'blocked (needs_human), 0 calls'],
+    ['of content start them again', false, 'complete (plan_complete), 1 calls'],
+  ])("others' commits %s", async (_, isUpdate, fourth) => {
+    const project = await reviewed(worker);
+    const { origin, forge } = project;
+    const ends: string[] = [];
+    for (let round = 1; round <= 4; round += 1) {
+      const parent = origin.branches.get(BRANCH) ?? expect.fail();
+      const tree = { ...origin.commits.get(parent)?.tree, 'src/theirs.ts': String(round) };
+      const head = addCommit(origin, { tree, parent, message: 'Merge main' });
+      origin.branches.set(BRANCH, head);
+      const checks = { kind: 'known', head: [failing()], base: [] } as const;
+      forge.saidOf.set(BRANCH, { checks, heads: isUpdate ? [head, parent] : [head] });
+      const run = await next(project);
+      ends.push(`${run.end}, ${String(run.calls)} calls`);
+    }
+    expect(ends.at(-1)).toBe(fourth);
   });
 
   test('one that fails again after each round is left to a person after the third', async () => {

@@ -997,6 +997,7 @@ export function createForge({ branches }: Origin): FakeForge {
           number,
           url,
           head: headSha,
+          heads: [headSha],
           base: { branch: pull.base, tip: branches.get(pull.base) ?? headSha },
           mergeable: 'mergeable',
           threads: [],

@@ -220,8 +220,11 @@ export function commitFields(at: Surroundings, oid: string): object {
     oid,
     messageHeadline: 'A commit',
     parents: async (slice: Slice) => {
-      const parent = await at.call.parentOf(oid);
-      return connection(parent === null ? [] : [commitFields(at, parent)], slice);
+      const parents = [await at.call.parentOf(oid), state.mergedParents.get(oid) ?? null];
+      return connection(
+        parents.filter((parent) => parent !== null).map((parent) => commitFields(at, parent)),
+        slice,
+      );
     },
     checkSuites: (slice: Slice) => {
       if (token.permissions.checks === undefined) throw at.forbidden();

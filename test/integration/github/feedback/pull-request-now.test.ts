@@ -61,6 +61,7 @@ describe('what people and CI say about a pull request', () => {
       number: 1,
       url: `${at.github.url}/octo/demo/pull/1`,
       head: HEAD,
+      heads: [HEAD],
       base: { branch: 'main', tip: BASE },
       mergeable: 'mergeable',
       moreThreads: 0,
@@ -557,6 +558,14 @@ function reviewed({ github: { state } }: ForgeFixture, count: number): readonly 
   if (first === undefined) throw new Error('A review without threads.');
   return [first, ...others];
 }
+
+test('a head that only brings the branch up to date is known with the one below', async () => {
+  await using at = await openPull();
+  const { state } = at.github;
+  state.parents.set(HEAD, 'd'.repeat(40));
+  state.mergedParents.set(HEAD, BASE);
+  expect((await nowOf(at)).heads).toEqual([HEAD, 'd'.repeat(40)]);
+});
 
 async function nowOf({ forge }: ForgeFixture): Promise<PullRequestNow> {
   const found = await forge.pullRequestNow('ralph/queue');

@@ -91,6 +91,7 @@ export function pullRequestNow(change: Partial<PullRequestNow> = {}): PullReques
     number: 5,
     url: 'https://example.test/pull/5',
     head: 'a'.repeat(40),
+    heads: ['a'.repeat(40)],
     base: { branch: 'main', tip: 'b'.repeat(40) },
     mergeable: 'mergeable',
     threads: [],

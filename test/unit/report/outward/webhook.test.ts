@@ -90,7 +90,10 @@ test.each([
   ['an escaped mention', '&lt;!here&gt;', '&amp;lt;!here&amp;gt;'],
 ])('Slack gets %s as text', (_, words, expected) => {
   const body = JSON.parse(renderWebhook(messageOf('blocked', words), SLACK)) as { readonly text: string };
-  expect(body).toEqual({ text: expect.any(String), mrkdwn: false, link_names: false });
+  expect(body).toEqual({
+    text: expect.any(String),
+    ...{ mrkdwn: false, link_names: false, unfurl_links: false, unfurl_media: false },
+  });
   expect(body.text).toContain(`acme/shop: #12 has a question for you (“${expected}”)`);
   expect(body.text).toContain(`The agent asks: “${expected}”`);
   expect(body.text).not.toMatch(/[<>]|&(?!amp;|lt;|gt;)/);
