@@ -59,7 +59,7 @@ export interface Setting {
    * The feedback of people and CI on the pull request an hour after each run; it starts the next run, which answers it.
    */
   readonly said?: readonly ((project: Project) => void)[];
-  /** What Codex finds in each of its reviews, if it reviews every iteration; each holds the task if it is grave. */
+  /** The findings of Codex in each of its reviews, if it reviews every iteration; a grave one holds the task. */
   readonly reviews?: readonly (readonly Finding[])[];
 }
 

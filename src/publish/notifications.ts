@@ -17,7 +17,6 @@ import {
   withNotification,
 } from '../core/people/notifications.ts';
 import { QUEUE, type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
-import { issueOfTask, type Task } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { textOf } from '../errors.ts';
@@ -33,7 +32,7 @@ import {
 import { buildWebhookMessage, renderWebhook } from '../report/outward/webhook.ts';
 import { withinLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
-import { askersOf, issueOfNeeds, labellersOf, tasksOfNeeds, type WorkedEnd } from './recipients.ts';
+import { askersOf, issueOfNeeds, labellersOf, tasksOfNeeds, threadOfLane, type WorkedEnd } from './recipients.ts';
 
 /** Maximum number of issues waiting for approval that a run notifies people of. */
 export const MAX_NOTICES = 10;
@@ -148,7 +147,7 @@ type Notifying = Pick<PublishDeps, 'forge' | 'redact' | 'stepWithinMs' | 'webhoo
 };
 
 type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'lastTask' | 'notices'> & {
-  /** Number of the issue or pull request; null if there is neither, so that only the webhook can be told. */
+  /** Number of the issue or pull request; null if there is neither, so that only the webhook gets it. */
   readonly thread: number | null;
   /** True if a state remembers the notification; otherwise, its comment does. */
   readonly isRemembered: boolean;
@@ -164,7 +163,7 @@ type Announced = Wished<{ readonly id: number | null; readonly before: string | 
 
 /**
  * Notifies in a comment that its first line identifies, and the webhook of a comment that is new or is never allowed in
- * this thread. A comment of which no state knows is one of a run that was killed, perhaps before it told the webhook.
+ * this thread. A comment of which no state knows is one of a run that was killed, perhaps before the webhook got it.
  */
 async function announce(deps: Notifying, notification: NotifiedOnce, corrects = false): Promise<Announced> {
   const { thread, needs, isRemembered } = notification;
@@ -281,14 +280,6 @@ function comparableReason(text: string): string {
     .replaceAll(/\s+/g, ' ');
 }
 
-/** Returns the thread of the lane: its pull request, or the first issue of its tasks; null when it has neither. */
-export function threadOfLane(
-  pullRequest: { readonly number: number } | null,
-  tasks: readonly Pick<Task, 'source'>[],
-): number | null {
-  return pullRequest?.number ?? tasks.map(issueOfTask).find((issue) => issue !== null) ?? null;
-}
-
 /**
  * Settles the oldest comments first, up to the maximum, because each costs a request. Comments on needs that come again
  * take precedence, because an open comment would be mistaken for the new one.
@@ -320,12 +311,9 @@ async function settle(
 async function notify(
   deps: PublishDeps,
   end: WorkedEnd,
-  {
-    needs,
-    known,
-    warn,
-  }: { readonly needs: readonly Need[]; readonly known: NotificationMemory; readonly warn: (text: string) => void },
+  due: { readonly needs: readonly Need[]; readonly known: NotificationMemory; readonly warn: (text: string) => void },
 ): Promise<NotificationMemory & Pick<Notified, 'isUnheard'>> {
+  const { needs, known, warn } = due;
   const { config, clock, log } = deps;
   const nothingMore = { ...known, isUnheard: false };
   if (needs.length === 0 || !notifiesAnybody(config)) return nothingMore;

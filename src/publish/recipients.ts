@@ -86,3 +86,11 @@ export function issueOfNeeds(needs: readonly Need[]): number | null {
 export function tasksOfNeeds(needs: readonly Need[], tasks: readonly Task[]): readonly Task[] {
   return needs.flatMap(({ about }) => tasks.filter(({ id }) => id === about));
 }
+
+/** Returns the thread of the lane: its pull request, or the first issue of its tasks; null when it has neither. */
+export function threadOfLane(
+  pullRequest: { readonly number: number } | null,
+  tasks: readonly Pick<Task, 'source'>[],
+): number | null {
+  return pullRequest?.number ?? tasks.map(issueOfTask).find((issue) => issue !== null) ?? null;
+}

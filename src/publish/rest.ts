@@ -23,15 +23,8 @@ import { documentOf, type Intake } from '../handover/intake.ts';
 import type { RestoredStore } from '../ports/state.ts';
 import { isLiveStatus, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
-import {
-  MAX_NOTICES,
-  NO_THREAD,
-  warnOfNobodyMentioned,
-  notifyOnce,
-  selectNotices,
-  threadOfLane,
-} from './notifications.ts';
-import { approversOf, issueOfNeeds, labellersOf, reviewersOf, tasksOfNeeds } from './recipients.ts';
+import { MAX_NOTICES, NO_THREAD, warnOfNobodyMentioned, notifyOnce, selectNotices } from './notifications.ts';
+import { approversOf, issueOfNeeds, labellersOf, reviewersOf, tasksOfNeeds, threadOfLane } from './recipients.ts';
 import { laneViewOf, reportOfEnd } from './report-of.ts';
 
 /** Maximum number of issues whose status comment a run corrects. */

@@ -16,7 +16,7 @@ const dialect: Omit<Dialect, 'createParser'> = { ...acpErrors, unread: /^(?!)/, 
 /** Time in ms for an agent to exit whose input has ended. Its session is complete by then. */
 const EXIT_MS = 5_000;
 
-/** What sessions have cost, of which agents only tell the sum; one of an earlier run counts again as a whole. */
+/** The costs of sessions, whose sum is all that agents report; one of an earlier run counts again as a whole. */
 const costs = new Map<string, number>();
 
 /** Any program that speaks the Agent Client Protocol on its standard input and output. */

@@ -33,7 +33,7 @@ export interface Talk {
   readonly place: AskedPlace;
   /** True if the agent's sandbox limits it as well. Otherwise a call that it makes without asking ends the turn. */
   readonly isolated: boolean;
-  /** What sessions have cost in dollars so far, by their ids. Gets the sum of this one. */
+  /** The costs of sessions in dollars so far, by their ids. Gets the sum of this one. */
   readonly costs: Map<string, number>;
 }
 

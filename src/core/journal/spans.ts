@@ -16,7 +16,10 @@ export interface RunSpan {
   readonly failed: string | null;
 }
 
-/** A job's part of a run. Every job of the run knows the same tag; those of a run's branches begin with that of its gate. */
+/**
+ * A job's part of a run. Every job of the run knows the same tag; those of a run's branches begin with that of its
+ * gate.
+ */
 interface JobOfRun {
   readonly runTag: string;
   readonly phase: 'all' | 'gate' | 'loop' | 'publish';

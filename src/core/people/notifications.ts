@@ -48,7 +48,7 @@ export const notificationSchema = z.object({
   kind: z.enum(notificationKinds),
   /** Id of the task, or the lane as `aboutLane` names it. */
   about: z.string().max(120),
-  /** Number of the issue or pull request with the comment; null if there is neither, and only the webhook was told. */
+  /** Number of the issue or pull request with the comment; null if there is neither: the webhook was notified. */
   thread: z.number().int().positive().nullable(),
   /** GitHub's id of the comment; null if there is none, which is not tried again. */
   comment: z.number().int().positive().nullable(),

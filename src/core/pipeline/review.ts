@@ -133,9 +133,9 @@ export function findingLines(reviews: readonly { readonly step: string; readonly
 }
 
 /** The instructions of a review that has no prompt of its own. */
-export const REVIEW_PROMPT = `# ReviewResult
+export const REVIEW_PROMPT = `# Review
 
-ReviewResult the changes that were made for the task below. Read the changed files and what uses them; \`git diff HEAD\` shows what is not committed, \`git log\` the rest. Look for what is wrong, missing, unsafe or untested, not for matters of taste. Change nothing: whatever you change is put back.`;
+Review the changes that were made for the task below. Read the changed files and what uses them; \`git diff HEAD\` shows what is not committed, \`git log\` the rest. Look for what is wrong, missing, unsafe or untested, not for matters of taste. Change nothing: whatever you change is put back.`;
 
 /** The end of the prompt of a review. */
 export const REVIEW_PROTOCOL = `# How to end

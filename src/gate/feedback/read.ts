@@ -317,8 +317,8 @@ function headWithoutChecks(head: string, before: string | null, isMissing: boole
 }
 
 /**
- * Returns the head if a person pushed it, that is, if Ralph did not publish it last. Merges of the base branch on top of
- * it do not count: a button, or a program that keeps pull requests up to date, makes them.
+ * Returns the head if a person pushed it, that is, if Ralph did not publish it last. Merges of the base branch on top
+ * of it do not count: a button, or a program that keeps pull requests up to date, makes them.
  */
 function headByPerson({ lastRun }: LaneState, { heads }: PullRequestNow): string | null {
   const published = lastRun?.published?.head ?? null;

@@ -149,7 +149,7 @@ export async function tryAgent(
   const prompt = promptOfStep(step, deps.prompt);
   const isOfLane =
     step.session === 'continue' && deps.config.policy.session !== 'fresh' && own === null && step.review === null;
-  const { agentRun, work, usage, sessionDroppedAt, failed } = await callAgent(
+  const calling = callAgent(
     deps,
     { ...iteration, turn, work: charged, startedAt },
     {
@@ -174,7 +174,10 @@ export async function tryAgent(
         },
       },
     },
-  ).finally(() => undoReview(deps, turn, step));
+  );
+  await Promise.allSettled([calling]);
+  await undoReview(deps, turn, step);
+  const { agentRun, work, usage, sessionDroppedAt, failed } = await calling;
   const { sessionId } = agentRun.analysis;
   const attempt = judgeAgentAttempt(agentRun);
   const passed = attempt.result.kind === 'passed';

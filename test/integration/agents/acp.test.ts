@@ -121,7 +121,7 @@ const cost = (amount: number): AcpStep => ({
   update: { sessionUpdate: 'usage_update', used: 10, size: 100, cost: { amount, currency: 'USD' } },
 });
 
-test('an agent that offers no models is to be told another way', async () => {
+test('an agent that offers no models gets it in another way', async () => {
   await using scene = await createAcpScene(oneTurn());
   const { agentError } = (await scene.calls('hello', { model: 'm' })).analysis;
   expect(agentError?.text).toBe(
@@ -131,7 +131,7 @@ test('an agent that offers no models is to be told another way', async () => {
 
 test.each<readonly [what: string, told: number, costUsd: number]>([
   ['is not charged again', 0.7, 0.2],
-  ['is not taken off where it counts anew', 0.2, 0.2],
+  ['is not taken off where it counts from zero', 0.2, 0.2],
 ])('what a session has cost before %s', async (_what, told, costUsd) => {
   await using scene = await createAcpScene(oneTurn(cost(0.5)));
   const { sessionId } = (await scene.calls('hello')).analysis;

@@ -199,7 +199,7 @@ describe('findings', () => {
     expect(savedState(project).tasks['issue-1']?.state).toBe('in-progress');
   });
 
-  test('the words of a review are no message of a commit after it', async () => {
+  test('the words of a review do not become the message of a commit after it', async () => {
     const words: Behaviour = () => ({ words: '{"findings": []}', output: { signal: { summary: 'Looks good.' } } });
     const project = projectWith([words], { steps: [work, review(), { type: 'git-commit', name: 'keep' }] });
     const run = await runOnce(project);

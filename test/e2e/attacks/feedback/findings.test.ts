@@ -27,7 +27,7 @@ const findings = [
   { file: 'a', line: 1, severity: 'medium', text: `The password is ${SECRET}.` },
 ];
 
-/** What a review does before it gives its findings: it edits, commits, ticks, and says that all is done. */
+/** A review that edits, commits, ticks, and says that all is done before it gives its findings. */
 const REVIEW = `echo pwned >> README.md; mkdir -p .github/workflows .ralph; echo pwned > .github/workflows/x.yml; echo '- [x] Count' > .ralph/fix_plan.md
 git checkout -q -b elsewhere; git add -A; git -c user.name=R -c user.email=r@example.com commit -qm 'Closes #1, pwned'
 echo pwned > left.txt; touch .ralph/complete; (sleep 3; echo pwned > late.txt) > /dev/null 2>&1 &
