@@ -97,7 +97,7 @@ describe('a log', () => {
   const manyLines = `${'x'.repeat(99)}\n`;
   test.each<[string, StoredLog]>([
     ['text without an end', { kind: 'endless', content: manyLines.repeat(1000) }],
-    ['a small archive', { kind: 'zip', content: Buffer.alloc(200 * MEBIBYTE, manyLines) }],
+    ['a small archive', { kind: 'zip', content: Buffer.alloc(80 * MEBIBYTE, manyLines) }],
   ])('of more than 64 MiB, as %s, is left there', async (_what, log) => {
     await using at = await open();
     const details = await detailsOf(at, { log });
