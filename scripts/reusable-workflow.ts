@@ -137,7 +137,7 @@ const ENV_STEP = `      - name: Set the variables of the secret env
         shell: bash
         run: while IFS= read -r line; do value="\${line#*=}"; [ "\${#value}" -lt 8 ] || echo "::add-mask::$value"; [ -z "$line" ] || echo "$line" >> "$GITHUB_ENV"; done <<< "$VARIABLES"`;
 
-/** The same for the variables that name a collector of traces, in the gate, which needs no others. */
+/** Sets the variables that name a collector of traces, in the gate, which needs no others. */
 const OTEL_STEP = ENV_STEP.replace('the variables of', 'the OTEL_ variables of').replace(
   '[ -z "$line" ]',
   '[ "${line#OTEL_}" = "$line" ]',

@@ -188,7 +188,7 @@ export interface RunContext {
   readonly event: { readonly name: string; readonly payload: unknown };
   /** Reasons why the agent cannot log in, as sentences; empty if it can. */
   readonly loginProblems: readonly string[];
-  /** The same for the agents that are not in the order, by their names. */
+  /** Reasons why the agents that are not in the order cannot log in, by their names. */
   readonly otherLoginProblems: Readonly<Partial<Record<AgentName, readonly string[]>>>;
   /** Reasons why verify commands cannot work here, as sentences; empty if they can. */
   readonly verifyProblems: readonly string[];

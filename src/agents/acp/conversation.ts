@@ -280,7 +280,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   }
 }
 
-const LATE = problem('It did not answer in the Agent Client Protocol within 90 seconds.');
+const LATE = problem(`It did not answer in the Agent Client Protocol within ${String(START_MS / 1000)} seconds.`);
 
 function problem(text: string): AgentFailure {
   return { text, status: null, at: null };

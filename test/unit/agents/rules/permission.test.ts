@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { askedCall } from '../../../../src/agents/acp/events/tool-calls.ts';
 import { isPermitted } from '../../../../src/agents/rules/permission.ts';
 
-const PLACE = { folder: '/work/app', tree: '/work' };
+const PLACE = { folder: '/srv/app', tree: '/srv' };
 
 /** The call as an agent would ask for it. */
 type Call = Parameters<typeof askedCall>[0];
@@ -38,9 +38,9 @@ test.each<readonly [what: string, call: Call, rules: readonly string[], allowed:
   ['variables beside it', run('npm test', { env: { NODE_OPTIONS: '--require /tmp/x' } }), NPM, false],
   ['no variables beside it', run('npm test', { env: {} }), NPM, true],
   ['a folder outside', run('npm test', { cwd: '/etc' }), NPM, false],
-  ['a folder beside it in the tree', run('npm test', { cwd: '/work/lib' }), NPM, true],
+  ['a folder beside it in the tree', run('npm test', { cwd: '/srv/lib' }), NPM, true],
   ['a step out of the tree', run('cd / && cat etc/passwd'), NPM, false],
-  ['a step to the work folder', run('cd /work/app && ls'), NPM, true],
+  ['a step to the work folder', run('cd /srv/app && ls'), NPM, true],
   ['a pattern that may match the folder above', run('cat .?/secret'), NPM, false],
   ['reading a file outside', run('cat /etc/passwd'), NPM, false],
   ['words of a shell', run(['bash', '-lc', 'npm test']), NPM, true],
@@ -58,42 +58,42 @@ test.each<readonly [what: string, call: Call, rules: readonly string[], allowed:
   ['a list of variables beside it', run('npm test', { env: [{ name: 'NODE_OPTIONS', value: 'x' }] }), NPM, false],
   ['a command under another name', { kind: 'execute', rawInput: { cmd: 'npm test' } }, NPM, true],
 
-  ['an edit inside', edits('/work/app/a.ts'), ['Edit'], true],
-  ['an edit beside the work folder', edits('/work/b.ts'), ['Write'], true],
+  ['an edit inside', edits('/srv/app/a.ts'), ['Edit'], true],
+  ['an edit beside the work folder', edits('/srv/b.ts'), ['Write'], true],
   ['an edit outside', edits('/etc/hosts'), ['Edit'], false],
-  ['an edit by a way out', edits('/work/app/../../etc/hosts'), ['Edit'], false],
+  ['an edit by a way out', edits('/srv/app/../../etc/hosts'), ['Edit'], false],
   ['an edit in a home', edits('~/.bashrc'), ['Edit'], false],
   ['an edit by an address', edits('file:///etc/hosts'), ['Edit'], false],
-  ['one edit of two outside', edits('/work/app/a.ts', '/etc/hosts'), ['Edit'], false],
+  ['one edit of two outside', edits('/srv/app/a.ts', '/etc/hosts'), ['Edit'], false],
   ['an edit that names no file', { kind: 'edit', title: 'Edit a.ts' }, ['Edit'], false],
-  ['an edit without a rule', edits('/work/app/a.ts'), ['Read'], false],
-  ['an edit in a folder', edits('/work/app/src/x/a.ts'), ['Edit(src/**)'], true],
-  ['an edit in another folder', edits('/work/app/docs/a.md'), ['Edit(src/**)'], false],
-  ['an edit of a kind of file', edits('/work/app/docs/a.md'), ['Edit(*.md)'], true],
-  ['an edit of a file at the top', edits('/work/app/a.md'), ['Edit(/a.md)'], true],
+  ['an edit without a rule', edits('/srv/app/a.ts'), ['Read'], false],
+  ['an edit in a folder', edits('/srv/app/src/x/a.ts'), ['Edit(src/**)'], true],
+  ['an edit in another folder', edits('/srv/app/docs/a.md'), ['Edit(src/**)'], false],
+  ['an edit of a kind of file', edits('/srv/app/docs/a.md'), ['Edit(*.md)'], true],
+  ['an edit of a file at the top', edits('/srv/app/a.md'), ['Edit(/a.md)'], true],
   ['an edit of a named file elsewhere', edits('/tmp/x/a.md'), ['Edit(//tmp/x/*)'], true],
   [
     'a difference outside under a place inside',
-    { ...edits('/work/app/a.ts'), content: [{ type: 'diff', path: '/etc/hosts', newText: '' }] },
+    { ...edits('/srv/app/a.ts'), content: [{ type: 'diff', path: '/etc/hosts', newText: '' }] },
     ['Edit'],
     false,
   ],
   [
     'an input outside under a place inside',
-    { ...edits('/work/app/a.ts'), rawInput: { file_path: '/etc/hosts' } },
+    { ...edits('/srv/app/a.ts'), rawInput: { file_path: '/etc/hosts' } },
     ['Edit'],
     false,
   ],
   [
     'a list of edits, one of them outside',
-    { ...edits('/work/app/a.ts'), rawInput: { edits: [{ path: 'a.ts' }, { path: '/etc/hosts' }] } },
+    { ...edits('/srv/app/a.ts'), rawInput: { edits: [{ path: 'a.ts' }, { path: '/etc/hosts' }] } },
     ['Edit'],
     false,
   ],
   ['a list of files, one of them outside', { kind: 'edit', rawInput: { files: ['a', '/etc/x'] } }, ['Edit'], false],
-  ['a program that git starts', edits('/work/.git/hooks/pre-commit'), ['Edit'], false],
-  ["git's settings in a pattern", edits('/work/app/.git/config'), ['Edit(**/*)'], false],
-  ['a file whose name begins alike', edits('/work/app/.gitignore'), ['Edit'], true],
+  ['a program that git starts', edits('/srv/.git/hooks/pre-commit'), ['Edit'], false],
+  ["git's settings in a pattern", edits('/srv/app/.git/config'), ['Edit(**/*)'], false],
+  ['a file whose name begins alike', edits('/srv/app/.gitignore'), ['Edit'], true],
   ['moving a file to a place outside', { ...edits('a'), kind: 'move', rawInput: { to: '/tmp/a' } }, ['Edit'], false],
   ['moving a file out', { kind: 'move', rawInput: { source: 'a', destination: '/tmp/a' } }, ['Edit'], false],
 
