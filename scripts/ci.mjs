@@ -54,7 +54,7 @@ const jobs = [
   { name: 'dist is fresh', argv: command('check-dist') },
   {
     name: 'size, requests, processes',
-    argv: command('bench', '--check', 'bundle', 'light-event', 'requests', 'git-processes', 'orchestration'),
+    argv: command('bench', '--check', 'bundle', 'light-event', 'requests', 'git-processes'),
   },
   { name: 'sandbox', argv: ['npm', 'start', '--silent'] },
   // Separate users and namespaces need root.
