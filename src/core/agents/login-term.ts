@@ -1,4 +1,5 @@
 import { formatInstant, leftInWords, MINUTE_MS } from '../countdown.ts';
+import { namesOf } from '../text/phrase.ts';
 
 /**
  * The time for which the agent's login holds: `lasting` like a stored key, `until` an instant in ms if the job itself
@@ -8,6 +9,24 @@ export type LoginTerm =
   | { readonly kind: 'lasting' }
   | { readonly kind: 'until'; readonly endsAt: number }
   | { readonly kind: 'absent' };
+
+/** The variables that mean a login of Claude Code, by the inputs with which a workflow asks for one. */
+export const LOGIN_VARIABLES = {
+  CLAUDE_CODE_USE_BEDROCK: 'aws-role',
+  CLAUDE_CODE_USE_VERTEX: 'google-workload-identity-provider',
+  CLAUDE_CODE_OAUTH_TOKEN: 'anthropic-federation-rule',
+} as const;
+
+/** Returns the sentence about an agent that is given several logins, by their inputs and variables; null for one. */
+export function severalLogins(names: readonly string[]): string | null {
+  if (names.length < 2) return null;
+  return `The agent is given several logins, and it uses only one: ${namesOf(names.map((name) => `\`${name}\``))}. Remove the others.`;
+}
+
+/** Returns the sentence about a login that none of the called agents can use. */
+export function loginOfNone(agents: readonly string[]): string {
+  return `This workflow logs in for Claude Code only, and the run calls ${namesOf(agents)}. Use the workflow ralph.yml with a stored key, or \`agent: claude\`.`;
+}
 
 /** Time in ms before a login's end at which a run stops working, for clocks that differ and an answer under way. */
 const SPARE_MS = MINUTE_MS;

@@ -9,7 +9,7 @@ export function secretFindings(examined: ExaminedStep): readonly Finding[] {
   const { step, rules, repository } = examined;
   const given = keysGiven(step, rules);
   const link = settingsPageOf(repository, 'settings/secrets/actions');
-  const problems = rules.loginProblems(variablesOf(step, rules), step.inputs);
+  const problems = rules.loginProblems(variablesOf(step, rules), step);
   if (problems.length > 0)
     return problems.map((says) => problemFinding('secret', says, createRemedy('Pass the key to the step.', { link })));
   const texts = [...given.map(([, text]) => text), ...Object.values(step.environment)];

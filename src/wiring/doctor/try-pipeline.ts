@@ -8,7 +8,7 @@ import { inputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
 import type { ActionRules, PipelineTrial } from '../../core/doctor/facts.ts';
 import { variablesOf } from '../../core/doctor/secret-findings.ts';
-import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
+import { isExpression, logsIn, type Workflow } from '../../core/doctor/workflow.ts';
 import { allSeenFrom, type Folder, fromRoot } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
 import { signalsInFiles } from '../../core/pipeline/reading/signals-in-files.ts';
@@ -19,7 +19,7 @@ import { findPipeline, stepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { readBaseTexts } from '../../git/checkout/texts.ts';
 import type { Repository } from '../../ports/repository.ts';
 import { unpricedModels } from '../agents/prices.ts';
-import { ALL_PROVIDERS, loginProblemsByAgent, loginProblemsOf } from '../agents/providers.ts';
+import { ALL_PROVIDERS, ambiguousLogins, loginProblemsByAgent, loginProblemsOf } from '../agents/providers.ts';
 
 /** The rules of this version of the action. */
 export const actionRules: ActionRules = {
@@ -28,7 +28,10 @@ export const actionRules: ActionRules = {
   renamed: newPlaceOfInput,
   inputProblems,
   events: EVENTS,
-  loginProblems: (environment, inputs) => loginProblemsOf(environment, chooseFrom(inputs).order),
+  loginProblems: (environment, { action, inputs }) => {
+    const { order } = chooseFrom(inputs);
+    return [...loginProblemsOf(environment, order), ...ambiguousLogins(environment, order, logsIn(action))];
+  },
   agents: (inputs) => chooseFrom(inputs).order,
   unpricedModels: (inputs) =>
     unpricedModels(
