@@ -1,5 +1,5 @@
 import { KEY_INPUTS } from '../agent-names.ts';
-import { LOGIN_VARIABLES } from '../agents/login-term.ts';
+import { LOGIN_INPUTS } from '../agents/login-term.ts';
 /** The parts of a workflow with the action that the checks read. */
 export interface Workflow {
   readonly path: string;
@@ -94,7 +94,7 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
   } = textsOf(given.with);
   const isOfLogin = ([name]: readonly [string, string]): boolean => logsIn(action) && LOGIN_INPUT.test(name);
   const inputs = Object.fromEntries(Object.entries(rest).filter((entry) => !isOfLogin(entry)));
-  const logins = Object.entries(LOGIN_VARIABLES).filter(([, name]) => logsIn(action) && (rest[name] ?? '') !== '');
+  const logins = [...LOGIN_INPUTS].filter(([, name]) => logsIn(action) && (rest[name] ?? '') !== '');
   return [
     {
       job,

@@ -1,7 +1,7 @@
 import { loginProblems, mergeProviders, providerKey } from '../../config/agent-environment.ts';
 import type { ConfiguredAgent } from '../../config/config.ts';
 import { type AgentName, AGENTS, keyVariablesOf } from '../../core/agent-names.ts';
-import { LOGIN_VARIABLES, severalLogins } from '../../core/agents/login-term.ts';
+import { LOGIN_INPUTS, severalLogins } from '../../core/agents/login-term.ts';
 
 /** Returns the co-author lines that commits may have for the agents, see Agent. */
 export function coAuthorsOf(order: Order): readonly string[] {
@@ -28,8 +28,8 @@ export function ambiguousLogins(environment: Environment, order: Order, logsIn: 
     const others = order.flatMap((one) => (one.name === name ? [] : keyVariablesOf(one.name)));
     const clouds = AGENTS[name].provider.switches.filter((variable) => environment[variable] === '1');
     const given = keyVariablesOf(name).filter((key) => !others.includes(key) && (environment[key] ?? '').trim() !== '');
-    const inputs: Readonly<Record<string, string>> = logsIn ? LOGIN_VARIABLES : {};
-    const named = (variables: readonly string[]) => variables.map((variable) => inputs[variable] ?? variable);
+    const named = (variables: readonly string[]) =>
+      variables.map((variable) => (logsIn ? LOGIN_INPUTS.get(variable) : undefined) ?? variable);
     if (clouds.length === 0) return logsIn ? (severalLogins(named(given)) ?? []) : [];
     return severalLogins([...named(clouds), ...given]) ?? [];
   });
