@@ -205,7 +205,7 @@ async function rewrite(octokit: Octokit, rewritten: readonly Rewritten[]): Promi
   await octokit.graphql(`mutation (${types.join(', ')}) { ${changes.join(' ')} }`, values).catch(unlessAllMissing);
 }
 
-/** Ignores an answer of GraphQL that nothing of what was to be changed exists. */
+/** Ignores the error of GraphQL for a request whose targets are all deleted. */
 function unlessAllMissing(error: unknown): void {
   const { errors = [] } = (error instanceof Error ? error : {}) as {
     readonly errors?: readonly { readonly type?: string }[];

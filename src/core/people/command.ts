@@ -83,7 +83,7 @@ export function commandIn(text: string, bot: string | null = null): RalphCommand
     .trim();
   const command = parseCommand(line);
   const isSentence = /\p{L}/u.test(words) && !/^[\w#.-]*$/.test(words.trim());
-  // One word near a command, also with numbers, is most likely a mistyped one; of two words, `rename it` is none.
+  // Near a command, one word, also with numbers, is most likely a mistyped one; but `rename it` is a request.
   const isNear = /^\S+[ \d#]*$/.test(line)
     ? nearestCommand(line) !== null
     : /^\S+ \S+$/.test(line) && [line, line.replace(/ .*/, '')].some((one) => isAlmostName(one, Object.keys(known)));

@@ -110,7 +110,7 @@ function jsonAround(text: string, position: number): unknown {
   let start = position;
   for (let tried = 0; tried < MAX_STARTS && start > 0; tried += 1) {
     start = text.lastIndexOf('{', start - 1);
-    const end = start < 0 ? 0 : endOfObject(text, start);
+    const end = start < 0 ? 0 : afterObject(text, start);
     const json = end > position ? tryJson(text.slice(start, end)) : undefined;
     if (json !== undefined) return json;
   }
@@ -118,7 +118,7 @@ function jsonAround(text: string, position: number): unknown {
 }
 
 /** Returns the position after the closing bracket of the object that starts here; 0 if there is none. */
-function endOfObject(text: string, start: number): number {
+function afterObject(text: string, start: number): number {
   let depth = 0;
   let isQuoted = false;
   for (let at = start; at < text.length; at += 1) {

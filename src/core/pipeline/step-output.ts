@@ -49,8 +49,8 @@ export interface StepOutput {
   /** See AgentRun. */
   readonly failedServers: readonly string[];
   /**
-   * Set for a review, unless its failure ends the run, and for a failed call of a step's own agent: only its usage counts
-   * for the iteration.
+   * Set for a review, unless its failure ends the run, and for a failed call of a step's own agent: only its usage
+   * counts for the iteration.
    */
   readonly isUsageOnly?: boolean;
 }

@@ -372,7 +372,7 @@ describe('a reaction', () => {
     expect(at.github.state.reactions).toMatchObject([{ on: { kind: 'comment', id }, content: reaction }]);
   });
 
-  test('is put on a review and on a comment in it, and a deleted one is no failure', async () => {
+  test('is put on a review and on a comment in it, and a deleted one does not count as a failure', async () => {
     await using at = await openThread();
     const { state } = at.github;
     const comments = [{ path: 'a.ts', line: 1, body: 'Why?' }];

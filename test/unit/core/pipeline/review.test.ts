@@ -80,7 +80,7 @@ describe('findings are read from the final message', () => {
     });
   });
 
-  test('a line 0 is none', () => {
+  test('a line 0 means the whole file', () => {
     expect(read(saying(finding('low', { line: 0 }))).findings).toMatchObject([{ line: null }]);
   });
 
